@@ -18,7 +18,7 @@ from trafficgen.calibration.path.conditions import PathConditions
 from trafficgen.calibration.path.pairing import Pairing
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog
-from trafficgen.calibration.response.tcp_models import tcp_friendly_kbps
+from trafficgen.calibration.response.friendliness import tcp_friendly_kbps
 from trafficgen.flows import (
     BUFFERING_UNTIL_S,
     MEASURE_BIN_S,

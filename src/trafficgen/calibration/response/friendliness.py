@@ -1,26 +1,29 @@
-"""A source's rate beside that of a TCP connection on the same path, interval by interval (CCZ-F1,
-Padhye 1998).
-"""
+"""A source's rate against that of TCP on the same path (CCZ-F1, Padhye 1998)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.calibration.path.loss_measures import wilson
+from trafficgen.calibration.path.loss_measures import estimate_share
 from trafficgen.calibration.path.path_records import PathSeries
-from trafficgen.calibration.response.tcp_models import padhye_bps, tcp_friendly_bps
-from trafficgen.models import Estimate, Friendliness
-from trafficgen.units import BoolArray
+from trafficgen.models import Friendliness
+from trafficgen.units import BITS_PER_BYTE, FloatArray, kbps_from_bps
 
+#: Interval of the comparison, s: several round trips, so that a TCP connection settles in it.
 INTERVAL_S = 5.0
+#: Size of a packet of the bound CCZ-F1, bytes.
+BOUND_PACKET_BYTES = 1500
+#: Least retransmission timeout, s (RFC 6298, 2.4), and its multiple of the round-trip time while no
+#: variance is known.
+_LEAST_TIMEOUT_S, _TIMEOUT_ROUND_TRIPS = 1.0, 4.0
 
 
 def friendliness(series: PathSeries, *, rtt_s: float) -> Friendliness | None:
-    """Return how the rate that came compares with the bounds; None where no interval has loss.
+    """Compare the rate that arrived with the bounds; None if no interval has loss.
 
     In each interval with loss the round-trip time is that of the empty path plus the mean queueing
-    delay, where it is known. Both bounds are of 1500-byte packets. Overall, loss is lost / sent
-    packets of all intervals (CCZ-F1 leaves playouts without loss out).
+    delay, if known. Both bounds are of 1500-byte packets. Overall, loss is lost / sent packets of
+    all intervals (CCZ-F1 leaves playouts without loss out).
 
     Args:
         series: The session in intervals of :data:`INTERVAL_S`.
@@ -29,28 +32,108 @@ def friendliness(series: PathSeries, *, rtt_s: float) -> Friendliness | None:
     lossy = series.loss > 0
     if not lossy.any():
         return None
-    rtt = rtt_s + np.nan_to_num(series.delay_s)
-    bound, padhye = (
-        tcp_friendly_bps(rtt[lossy], series.loss[lossy]),
-        padhye_bps(rtt[lossy], series.loss[lossy]),
-    )
-    rate = series.goodput_bps[lossy]
+    rtt, intervals = rtt_s + np.nan_to_num(series.delay_s), int(np.count_nonzero(lossy))
+    bound = tcp_friendly_bps(rtt[lossy], series.loss[lossy])
+    padhye = padhye_bps(rtt[lossy], series.loss[lossy])
+    rate, method = series.goodput_bps[lossy], f"share of {intervals} intervals; Wilson interval"
     overall_loss = np.array((series.loss * series.packets).sum() / series.packets.sum())
     overall_rtt = np.array(np.average(rtt, weights=series.packets))
     return Friendliness(
         interval_s=series.interval_s,
-        intervals=int(np.count_nonzero(lossy)),
-        above_bound=_share(rate > bound),
-        above_padhye=_share(rate > padhye),
+        intervals=intervals,
+        above_bound=estimate_share(float((rate > bound).mean()), intervals, method),
+        above_padhye=estimate_share(float((rate > padhye).mean()), intervals, method),
         median_ratio=float(np.median(rate / np.maximum(padhye, 1.0))),
         overall_bound_bps=float(tcp_friendly_bps(overall_rtt, overall_loss)),
         overall_padhye_bps=float(padhye_bps(overall_rtt, overall_loss)),
     )
 
 
-def _share(above: BoolArray) -> Estimate:
-    share = float(above.mean())
-    low, high = wilson(share, above.size)
-    return Estimate(
-        value=share, low=low, high=high, method=f"share of {above.size} intervals; Wilson interval"
+def tcp_friendly_bps(rtt_s: FloatArray, loss_rate: FloatArray) -> FloatArray:
+    """Return the bound 1.5 sqrt(2/3) s / (R sqrt(p)) of 1500-byte packets, bit/s (finding CCZ-F1).
+
+    Args:
+        rtt_s: Round-trip time R, s, any shape.
+        loss_rate: Loss p, 0 to 1, same shape.
+
+    Returns:
+        Bounds; infinite without loss.
+    """
+    with np.errstate(divide="ignore"):
+        bound_bytes_per_s = (
+            1.5 * np.sqrt(2 / 3) * BOUND_PACKET_BYTES / (np.asarray(rtt_s) * np.sqrt(loss_rate))
+        )
+    return np.asarray(bound_bytes_per_s * BITS_PER_BYTE, dtype=np.float64)
+
+
+def tcp_friendly_kbps(*, rtt_s: float | None, loss_rate: float | None) -> float | None:
+    """Return the bound of :func:`tcp_friendly_bps`, kbit/s; None without loss or round-trip time."""
+    if not rtt_s or not loss_rate:
+        return None
+    return kbps_from_bps(float(tcp_friendly_bps(np.array(rtt_s), np.array(loss_rate))))
+
+
+def padhye_bps(
+    rtt_s: FloatArray,
+    loss_rate: FloatArray,
+    *,
+    packet_bytes: float = BOUND_PACKET_BYTES,
+    timeout_s: FloatArray | float | None = None,
+    packets_per_ack: float = 2.0,
+    largest_window_packets: float = np.inf,
+) -> FloatArray:
+    """Return the rate of a long TCP Reno connection by the full model, bit/s.
+
+    Padhye, Firoiu, Towsley, Kurose (1998), "Modeling TCP throughput: a simple model and its
+    empirical validation", equation 32: with probability of a loss indication p, expected unconstrained window
+    E[W] = (2+b)/(3b) + sqrt(8(1-p)/(3bp) + ((2+b)/(3b))^2), probability that a loss is a timeout
+    Q(w), and f(p) = 1 + p + 2p^2 + 4p^3 + 8p^4 + 16p^5 + 32p^6.
+
+    Args:
+        rtt_s: Round-trip time, s, any shape.
+        loss_rate: Loss p, 0 to 1, same shape.
+        packet_bytes: Size of a packet, bytes.
+        timeout_s: First retransmission timeout T0, s; default four round trips, at least 1 s.
+        packets_per_ack: Packets b that one acknowledgement covers.
+        largest_window_packets: Receiver's window W_m, packets.
+
+    Returns:
+        Rates; infinite without loss and without a largest window, 0 if everything is lost.
+    """
+    rtt = np.asarray(rtt_s, dtype=np.float64)
+    p = np.clip(np.asarray(loss_rate, dtype=np.float64), 1e-12, 1 - 1e-12)
+    timeout = (
+        np.maximum(_LEAST_TIMEOUT_S, _TIMEOUT_ROUND_TRIPS * rtt)
+        if timeout_s is None
+        else np.asarray(timeout_s)
     )
+    b, w_m = packets_per_ack, largest_window_packets
+    c = (2 + b) / (3 * b)
+    window = c + np.sqrt(8 * (1 - p) / (3 * b * p) + c**2)
+    backoff = timeout * _backoff(p) / (1 - p)
+    free = ((1 - p) / p + window + _timeout_share(p, window) / (1 - p)) / (
+        rtt * (b / 2 * window + 1) + _timeout_share(p, window) * backoff
+    )
+    rate = free
+    if np.isfinite(w_m):
+        share = _timeout_share(p, np.full_like(p, w_m))
+        held = ((1 - p) / p + w_m + share / (1 - p)) / (
+            rtt * (b / 8 * w_m + (1 - p) / (p * w_m) + 2) + share * backoff
+        )
+        rate = np.where(window < w_m, free, np.minimum(held, w_m / rtt))
+    rate = np.where(np.asarray(loss_rate) <= 0, w_m / rtt, rate)
+    rate = np.where(np.asarray(loss_rate) >= 1, 0.0, rate)
+    return np.asarray(rate * packet_bytes * BITS_PER_BYTE, dtype=np.float64)
+
+
+def _backoff(p: FloatArray) -> FloatArray:
+    """Return f(p), the growth of the timeout by backing off up to 64 times (equation 29)."""
+    return 1 + p + 2 * p**2 + 4 * p**3 + 8 * p**4 + 16 * p**5 + 32 * p**6
+
+
+def _timeout_share(p: FloatArray, window: FloatArray) -> FloatArray:
+    """Return Q(w), the probability that a loss in a window is found by a timeout (equation 24)."""
+    q = 1 - p
+    w = np.maximum(window, 3.0)  # below three packets every loss is a timeout
+    share: FloatArray = np.minimum(1.0, (1 - q**3) * (1 + q**3 * (1 - q ** (w - 3))) / (1 - q**w))
+    return share

@@ -1,4 +1,4 @@
-"""Rate of a source and state of its path, interval by interval, as one capture shows them."""
+"""The rate of a source and the state of its path in the intervals of one capture."""
 
 from __future__ import annotations
 
@@ -12,27 +12,35 @@ from trafficgen.flows import SessionView, extend_sequence
 from trafficgen.units import FloatArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
 
 _TIMESTAMP_BITS, _TCP_BITS = 32, 32
-#: Windows over which TCP's throughput is taken, s; the fastest of an interval is what the path
-#: gives.
-_WINDOW_S = 0.25
-#: Share of the bytes that is all of them, but for the edges of windows.
-_ALL = 0.95
+
+
+@dataclass(frozen=True)
+class ThroughputLimits:
+    """How the throughput that a path gives TCP is measured."""
+
+    #: The fastest window of this length in an interval is what the path gives, s: several round
+    #: trips, and short beside an interval.
+    window_s: float = 0.25
+    #: This share of the bytes counts as all of them: windows cut some off at the edges.
+    all_of_bytes: float = 0.95
+
+
+_LIMITS = ThroughputLimits()
 
 
 @dataclass(frozen=True)
 class PathIntervals:
-    """Successive intervals of one capture; NaN where the capture does not show a quantity.
+    """Successive intervals of one capture, shape (n,) each; NaN for what it does not show.
 
     Attributes:
-        rate_bps: What the source sent of IP bytes, lost packets of RTP added, resendings of TCP
-            left out, shape (n,).
-        loss_rate: Lost / expected RTP packets, or resent / all TCP data packets, shape (n,).
-        packets: What the loss is relative to, shape (n,).
-        queueing_delay_s: Delay above the least of the capture, median, s, shape (n,).
-        throughput_bps: Largest rate over 0.25 s of what TCP brings, bit/s, shape (n,): it sends as
-            fast as the path lets it while it has something to send. NaN where not all media come by
-            TCP.
-        frames_hz: RTP frames in a second, shape (n,).
+        rate_bps: Rate that the source sent, bit/s of IP bytes: with lost packets of RTP, without
+            retransmissions of TCP.
+        loss_rate: Lost / expected RTP packets, or retransmitted / all TCP data packets.
+        packets: Packets that the loss refers to.
+        queueing_delay_s: Median delay above the least of the capture, s.
+        throughput_bps: Largest rate of TCP over 0.25 s, bit/s: it sends as fast as the path allows.
+            NaN if not all media use TCP.
+        frames_hz: RTP frames in a second.
     """
 
     rate_bps: FloatArray
@@ -46,13 +54,12 @@ class PathIntervals:
         return int(self.rate_bps.size)
 
     def path_loss(self) -> FloatArray:
-        """Return the loss of the path in each interval, without the chance of the few packets of an
-        interval, (n,).
+        """Return the path's loss in each interval without the chance of its few packets, (n,).
 
-        What varies more from interval to interval than independent losses would (with the mean run
-        of losses unknown: twice that) is kept, the rest is drawn to the mean: the empirical Bayes
-        estimate of Efron and Morris (1975). Left as counted, chance would hide an answer to the
-        loss, as errors in a regressor do.
+        Variance beyond that of independent losses (twice that, as the mean run of losses is
+        unknown) is kept, the rest shrinks to the mean: the empirical Bayes estimate of Efron and
+        Morris (1975). As counted, chance would hide an answer to the loss, as errors in a regressor
+        do.
         """
         known = self.packets > 0
         if np.count_nonzero(known) < 2:
@@ -65,12 +72,12 @@ class PathIntervals:
 
 
 def path_intervals(view: SessionView, *, start_s: float, interval_s: float) -> PathIntervals:
-    """Return the intervals of a session from ``start_s`` on; the last, partial one is left out.
+    """Measure the intervals of a session from ``start_s`` on, without the last, partial one.
 
-    RTP: loss by the extended sequence numbers (RFC 3550 A.3), delay by arrival less timestamp of
-    the first packet of a frame, and the lost packets have the mean size of those that came. TCP:
-    segments that bring nothing new are resendings; delay from data to its acknowledgement, without
-    resent ones (Karn), which says something on the sender's side only.
+    RTP: loss by extended sequence numbers (RFC 3550 A.3), delay by arrival less timestamp of a
+    frame's first packet; lost packets have the mean size of those that arrived. TCP: segments
+    without new data are retransmissions; delay from data to acknowledgement without retransmitted
+    data (Karn), which is meaningful at the sender only.
 
     Args:
         view: The session.
@@ -81,16 +88,10 @@ def path_intervals(view: SessionView, *, start_s: float, interval_s: float) -> P
     count = max(0, int((int(view.media_time_ns[-1]) - start_ns) // ns_from_s(interval_s)))
     bins = _Bins(start_ns, ns_from_s(interval_s), count)
     total = _Totals(count)
-    clock_of = dict(
-        zip(
-            *(view.table.flows.column(name).to_pylist() for name in ("flow", "clock_hz")),
-            strict=True,
-        )
-    )
     for flow in view.media_flows:
         rows = np.flatnonzero(view.media & (view.table.flow == flow))
         if view.table.known("rtp_sequence")[rows].all():
-            _add_rtp(view, rows, bins, total, clock_hz=clock_of.get(flow))
+            _add_rtp(view, rows, bins, total, clock_hz=view.clock_hz(flow))
         elif view.table.known("tcp_sequence")[rows].all():
             _add_tcp(view, flow, rows, bins, total)
         else:
@@ -122,7 +123,7 @@ class _Bins:
 
 
 class _Totals:
-    """What the flows of a session add up to."""
+    """Sums over the flows of a session."""
 
     def __init__(self, count: int) -> None:
         self.size_bytes, self.lost, self.expected, self.frames = (np.zeros(count) for _ in range(4))
@@ -145,12 +146,10 @@ def _add_rtp(
         total.lost += lost
         total.expected += received + lost
         mean_bytes = float(size_bytes.mean())
-        total.size_bytes += sums + lost * np.where(
-            received > 0, sums / np.maximum(received, 1), mean_bytes
-        )
-        stamp = extend_sequence(
-            table.values("rtp_timestamp")[mine].astype(np.int64), bits=_TIMESTAMP_BITS
-        )
+        its_bytes = np.where(received > 0, sums / np.maximum(received, 1), mean_bytes)
+        total.size_bytes += sums + lost * its_bytes
+        stamp = table.values("rtp_timestamp")[mine].astype(np.int64)
+        stamp = extend_sequence(stamp, bits=_TIMESTAMP_BITS)
         first = np.concatenate(([True], np.diff(stamp) != 0))
         total.frames += bins.sums(time_ns[first])
         if clock_hz:
@@ -168,10 +167,8 @@ def _highest_at_ends(sequence: IntArray, time_ns: IntArray, bins: _Bins) -> Floa
 def _add_tcp(view: SessionView, flow: int, rows: IntArray, bins: _Bins, total: _Totals) -> None:
     table = view.table
     time_ns, payload = table.time_ns[rows], table.payload_bytes[rows]
-    end = (
-        extend_sequence(table.values("tcp_sequence")[rows].astype(np.int64), bits=_TCP_BITS)
-        + payload
-    )
+    sequence = table.values("tcp_sequence")[rows].astype(np.int64)
+    end = extend_sequence(sequence, bits=_TCP_BITS) + payload
     before = np.concatenate((end[:1] - payload[:1], np.maximum.accumulate(end)[:-1]))
     resent = end <= before
     total.lost += bins.sums(time_ns[resent])
@@ -198,21 +195,24 @@ def _add_tcp(view: SessionView, flow: int, rows: IntArray, bins: _Bins, total: _
 
 def _throughput(total: _Totals, bins: _Bins) -> FloatArray:
     """Return the largest rate over short windows in each interval, shape (count,)."""
-    windows = max(1, round(s_from_ns(bins.width_ns) / _WINDOW_S))
+    windows = max(1, round(s_from_ns(bins.width_ns) / _LIMITS.window_s))
     fine = _Bins(bins.start_ns, bins.width_ns // windows, bins.count * windows)
     size_bytes = np.zeros(fine.count)
     for time_ns, each_bytes in total.by_tcp:
         size_bytes += fine.sums(time_ns, each_bytes)
-    if bins.count == 0 or size_bytes.sum() < _ALL * total.size_bytes.sum() or not total.by_tcp:
+    if (
+        bins.count == 0
+        or size_bytes.sum() < _LIMITS.all_of_bytes * total.size_bytes.sum()
+        or not total.by_tcp
+    ):
         return np.full(bins.count, np.nan)
     largest = size_bytes.reshape(bins.count, windows).max(axis=1)
     return np.where(largest > 0, largest * bps_from_bytes(1.0, s_from_ns(fine.width_ns)), np.nan)
 
 
 def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    return np.asarray(
-        np.divide(part, whole, out=np.full(part.size, np.nan), where=whole > 0), dtype=np.float64
-    )
+    ratio: FloatArray = np.divide(part, whole, out=np.full(part.size, np.nan), where=whole > 0)
+    return ratio
 
 
 def _medians(delays: list[tuple[IntArray, FloatArray]], count: int) -> FloatArray:

@@ -1,6 +1,4 @@
-"""A response curve from several captures: regression with an effect of each capture, then monotone
-points.
-"""
+"""A response curve from several captures: mixed regression and monotone points."""
 
 from __future__ import annotations
 
@@ -14,11 +12,24 @@ from statsmodels.regression.mixed_linear_model import MixedLM
 from trafficgen.models import Estimate, PathCondition, PooledPoint, ResponseCurve
 from trafficgen.units import FloatArray, IntArray
 
-_LEVEL = 0.95
-_MOST_POINTS = 6
-_FEWEST_INTERVALS = 5
-_SMALLEST_VARIANCE = 1e-8
-_LARGEST_AUTOCORRELATION = 0.95
+
+@dataclass(frozen=True)
+class CurveLimits:
+    """How many points a curve has, and bounds that keep its regression defined."""
+
+    #: Probability of the intervals.
+    level: float = 0.95
+    #: More points than this have intervals too wide to show a shape,
+    most_points: int = 6
+    #: and so have points of fewer intervals.
+    fewest_intervals: int = 5
+    #: Variances below this are rounding.
+    smallest_variance: float = 1e-8
+    #: A larger autocorrelation would leave no independent interval.
+    largest_autocorrelation: float = 0.95
+
+
+_LIMITS = CurveLimits()
 _METHOD = (
     "log rate against the condition with a random effect of each capture (restricted maximum"
     " likelihood), errors widened for lag-one autocorrelation; points by weighted means with both"
@@ -32,8 +43,7 @@ class Observations:
 
     Attributes:
         condition: The condition, in the unit of the curve, shape (n,).
-        log_rate: Logarithm of the rate an interval later over the rate without congestion, shape
-            (n,).
+        log_rate: Log of the rate an interval later over that without congestion, shape (n,).
         capture: Number of the capture, shape (n,), in order of captures and time.
         increasing: Whether the rate may only grow with the condition; else it may only fall.
     """
@@ -54,25 +64,26 @@ class _Regression:
 
 
 def response_curve(observations: Observations, condition: PathCondition) -> ResponseCurve:
-    """Return the curve of the rate against a condition that varies.
+    """Fit the curve of the rate against a condition that varies.
 
-    The slope rests on the differences between captures and on those within; where the condition
-    differs between captures alone, its interval has the few degrees of freedom that captures give.
-    (Laird and Ware 1982; degrees of freedom by Satterthwaite's rule from the share of the
-    condition's variance that lies between captures.)
+    The slope uses differences between captures and within them; a condition that differs between
+    captures alone leaves few degrees of freedom (Laird and Ware 1982; Satterthwaite's rule with the
+    share of the condition's variance between captures).
 
     Args:
         observations: Intervals of all captures.
-        condition: What the rate is looked at against.
+        condition: The condition.
     """
     scale = np.log if observations.increasing else np.asarray
     x = np.asarray(scale(observations.condition), dtype=np.float64)
-    found = _regression(x, observations.log_rate, observations.capture)
+    found = _regress(x, observations.log_rate, observations.capture)
     groups = _ranges(observations.condition)
     points = _points(observations, groups, found)
     ends = [float(x[groups == group].mean()) for group in (0, int(groups.max()))]
     step = (ends[0] - ends[1]) if observations.increasing else (ends[1] - ends[0])
-    half = float(stats.t.ppf((1 + _LEVEL) / 2, found.degrees)) * found.slope_error * abs(step)
+    half = (
+        float(stats.t.ppf((1 + _LIMITS.level) / 2, found.degrees)) * found.slope_error * abs(step)
+    )
     return ResponseCurve(
         condition=condition,
         points=points,
@@ -82,7 +93,7 @@ def response_curve(observations: Observations, condition: PathCondition) -> Resp
     )
 
 
-def _regression(x: FloatArray, y: FloatArray, capture: IntArray) -> _Regression:
+def _regress(x: FloatArray, y: FloatArray, capture: IntArray) -> _Regression:
     """Return the slope of y against x with a random effect of each capture."""
     captures = np.unique(capture).size
     spread = float(x.std())
@@ -91,15 +102,14 @@ def _regression(x: FloatArray, y: FloatArray, capture: IntArray) -> _Regression:
     between = 0.0
     if captures > 1:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # a variance of zero between captures is a result, not a failure
+            # A variance of zero between captures is a result, not a failure.
+            warnings.simplefilter("ignore")
             fitted = MixedLM(y, design, groups=capture).fit(reml=True, method=["lbfgs", "powell"])
         between = max(0.0, float(np.asarray(fitted.cov_re)[0, 0]))
-        within = max(float(fitted.scale), _SMALLEST_VARIANCE)
+        within = max(float(fitted.scale), _LIMITS.smallest_variance)
     else:
         residual = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
-        within = max(float(residual @ residual) / max(y.size - 2, 1), _SMALLEST_VARIANCE)
+        within = max(float(residual @ residual) / max(y.size - 2, 1), _LIMITS.smallest_variance)
     slope, variance, factor = _weighted_slope(design, y, capture, between=between, within=within)
     share = _between_share(standard, capture)
     effective = max(y.size / factor - captures - 1, 1.0)
@@ -112,9 +122,7 @@ def _regression(x: FloatArray, y: FloatArray, capture: IntArray) -> _Regression:
 def _weighted_slope(
     design: FloatArray, y: FloatArray, capture: IntArray, *, between: float, within: float
 ) -> tuple[float, float, float]:
-    """Return slope and variance by generalised least squares, and by how much autocorrelation
-    widens errors.
-    """
+    """Return slope and variance by generalised least squares, and the widening of the errors."""
     factor = 1.0
     for _ in range(2):
         information, moment = np.zeros((2, 2)), np.zeros(2)
@@ -133,20 +141,15 @@ def _weighted_slope(
 
 
 def _widening(residual: FloatArray, capture: IntArray) -> float:
-    """Return the factor (1 + r) / (1 - r) of the lag-one autocorrelation r within captures, at
-    least 1.
-    """
+    """Return (1 + r) / (1 - r), at least 1, r the lag-one autocorrelation within captures."""
     means = np.bincount(capture, weights=residual) / np.maximum(np.bincount(capture), 1)
     centred = residual - means[capture]
     pairs = capture[1:] == capture[:-1]
     power = float(centred @ centred)
     if power <= 0:
         return 1.0
-    r = float(
-        np.clip(
-            float(centred[1:][pairs] @ centred[:-1][pairs]) / power, 0.0, _LARGEST_AUTOCORRELATION
-        )
-    )
+    lagged = float(centred[1:][pairs] @ centred[:-1][pairs]) / power
+    r = float(np.clip(lagged, 0.0, _LIMITS.largest_autocorrelation))
     return (1 + r) / (1 - r)
 
 
@@ -155,14 +158,15 @@ def _between_share(x: FloatArray, capture: IntArray) -> float:
     sizes = np.bincount(capture)
     means = np.bincount(capture, weights=x) / np.maximum(sizes, 1)
     return float(
-        np.average((means[capture] - x.mean()) ** 2) / max(float(x.var()), _SMALLEST_VARIANCE)
+        np.average((means[capture] - x.mean()) ** 2)
+        / max(float(x.var()), _LIMITS.smallest_variance)
     )
 
 
 def _ranges(condition: FloatArray) -> IntArray:
     """Return the range of each interval: equal shares of the intervals, equal values together."""
     ranks = stats.rankdata(condition, method="min") - 1
-    count = int(np.clip(condition.size // _FEWEST_INTERVALS, 1, _MOST_POINTS))
+    count = int(np.clip(condition.size // _LIMITS.fewest_intervals, 1, _LIMITS.most_points))
     group = (ranks * count // condition.size).astype(np.int64)
     return np.unique(group, return_inverse=True)[1].astype(np.int64)
 
@@ -181,11 +185,11 @@ def _points(
         weight = 1 / (found.between + found.within / counts)
         means.append(float(np.dot(weight, by_capture) / weight.sum()))
         errors.append(float(1 / np.sqrt(weight.sum())))
-    weights = 1 / np.maximum(np.array(errors), np.sqrt(_SMALLEST_VARIANCE)) ** 2
+    weights = 1 / np.maximum(np.array(errors), np.sqrt(_LIMITS.smallest_variance)) ** 2
     level = optimize.isotonic_regression(
         np.array(means), weights=weights, increasing=observations.increasing
     ).x
-    width = float(stats.t.ppf((1 + _LEVEL) / 2, found.degrees))
+    width = float(stats.t.ppf((1 + _LIMITS.level) / 2, found.degrees))
     points = []
     for group, (value, error) in enumerate(zip(level.tolist(), errors, strict=True)):
         rows = groups == group
@@ -204,8 +208,6 @@ def _points(
 
 
 def _estimate(log_value: float, half: float) -> Estimate:
-    # Beyond a factor of e^20 nothing is said.
-    low, value, high = np.exp(
-        np.clip([log_value - half, log_value, log_value + half], -20, 20)
-    ).tolist()
+    logs = np.clip([log_value - half, log_value, log_value + half], -20, 20)  # no larger factors
+    low, value, high = np.exp(logs).tolist()
     return Estimate(value=value, low=low, high=high, method=_METHOD)

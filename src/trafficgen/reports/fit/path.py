@@ -10,8 +10,7 @@ import numpy as np
 
 from trafficgen.calibration.path.loss_measures import LossSource
 from trafficgen.calibration.path.path_records import PathSeries, path_series
-from trafficgen.calibration.response.friendliness import INTERVAL_S
-from trafficgen.calibration.response.tcp_models import padhye_bps, tcp_friendly_bps
+from trafficgen.calibration.response.friendliness import INTERVAL_S, padhye_bps, tcp_friendly_bps
 from trafficgen.formatting import number
 from trafficgen.models import CongestionResponse, LossModel, ResponsePoint
 from trafficgen.reports.charts import Axis, Band, Chart, Curve, Layer, Role, Rule

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy import stats
 
-from trafficgen.calibration.response.tcp_models import tcp_friendly_bps
+from trafficgen.calibration.response.friendliness import tcp_friendly_bps
 from trafficgen.flows import spread
 from trafficgen.reproduction.chung.pairs import (
     CONSTRAINED_KBPS,

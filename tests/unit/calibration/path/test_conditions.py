@@ -7,7 +7,7 @@ import pytest
 
 from trafficgen.calibration.path.conditions import find_loss
 from trafficgen.calibration.path.round_trips import handshake_rtt_s
-from trafficgen.calibration.response.tcp_models import tcp_friendly_kbps
+from trafficgen.calibration.response.friendliness import tcp_friendly_kbps
 from trafficgen.flows import choose_session
 from trafficgen.tables import PacketTable
 

@@ -100,7 +100,7 @@ def test_no_congestion_and_no_numbers_are_unknown_with_a_reason() -> None:
     )
     for found, reason in (
         (found_for(calm), "shows no congestion"),
-        (find_response(None, rtt_s=None), "plain UDP"),
+        (find_response(None, rtt_s=None), "UDP without sequence numbers"),
     ):
         assert found.response.kind == "unknown"
         assert reason in found.absent["response.curve"]
