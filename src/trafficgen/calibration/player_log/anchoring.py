@@ -1,6 +1,4 @@
-"""Phases anchored by a player log: where its buffer was full, when it played, and when it
-stalled.
-"""
+"""Anchor phases by a player log: full buffer, start of the playback and stalls."""
 
 from __future__ import annotations
 
@@ -23,14 +21,14 @@ _NEAR_S = 10.0
 def align_log(
     log: PlayerLog, view: SessionView, *, capture_start_unix_s: float, offset_s: float | None
 ) -> PlayerLog:
-    """Return a log with its times from the session's first media packet.
+    """Put a log on the clock of the session's first media packet.
 
     Args:
         log: The log as read.
         view: The session.
         capture_start_unix_s: Unix time of the capture's first packet, s.
-        offset_s: Zero of the log after the capture's first packet, s; None takes the log's own Unix
-            time, or without one the capture's first packet as its zero.
+        offset_s: Zero of the log after the capture's first packet, s; None takes the log's Unix
+            time, or the capture's first packet if it has none.
 
     Raises:
         PlayerLogError: If log and media do not overlap.
@@ -57,13 +55,12 @@ def align_log(
 
 
 def anchor_phases(phases: Phases, view: SessionView, log: PlayerLog) -> Phases:
-    """Return phases that agree with a player log.
+    """Make phases agree with a player log.
 
     Buffering ends at the last packet before the buffer was full, known to one sample of the log, if
     the rate until then is at least 1.2 times that of the rest of the playout and the player did not
-    stall before; else it stays where the packets show its end. Where neither does, the start of the
-    playback is tried the same way. Pauses of the packets count as stalls only near a stall of the
-    player; the player's own are kept beside them.
+    stall before; else where the packets show its end. If neither does, the start of the playback is
+    tried the same way. Pauses of the packets count as stalls only near a stall of the player.
 
     Args:
         phases: Phases as the packets show them.
@@ -73,9 +70,11 @@ def anchor_phases(phases: Phases, view: SessionView, log: PlayerLog) -> Phases:
     full_s = log.buffer_full_s
     if full_s is not None and any(pause.start_s < full_s for pause in log.stalls):
         full_s = None
-    anchored = _ended(phases, view, full_s, within_s=log.sample_interval_s, anchor="buffer_full")
+    within_s = log.sample_interval_s
+    anchored = _end_buffering(phases, view, full_s, within_s=within_s, anchor="buffer_full")
     if anchored is None and phases.buffering_end_s is None:
-        anchored = _ended(phases, view, log.playback_start_s, within_s=0.0, anchor="playback_start")
+        start_s = log.playback_start_s
+        anchored = _end_buffering(phases, view, start_s, within_s=0.0, anchor="playback_start")
     anchored = anchored or phases
     stalls = tuple(
         stall
@@ -92,7 +91,7 @@ def _near(start_s: float, end_s: float, pause: Pause) -> bool:
     )
 
 
-def _ended(
+def _end_buffering(
     phases: Phases,
     view: SessionView,
     at_s: float | None,
@@ -100,9 +99,7 @@ def _ended(
     within_s: float,
     anchor: Literal["buffer_full", "playback_start"],
 ) -> Phases | None:
-    """Return phases whose buffering ends at a time of the log, or None where the rate does not fall
-    there.
-    """
+    """Return phases whose buffering ends at a time of the log; None if the rate does not fall."""
     time_ns, size_bytes = view.media_time_ns, view.media_ip_bytes
     if at_s is None or at_s <= 0:
         return None

@@ -1,6 +1,4 @@
-"""What a player said of a session: when it played and stalled, how full its buffer was, which level
-it showed.
-"""
+"""A player's log of a session: playback, stalls, buffer and levels."""
 
 from __future__ import annotations
 
@@ -11,15 +9,22 @@ import numpy as np
 
 from trafficgen.units import FloatArray, IntArray, kbps_from_bytes
 
-#: The buffer is full where it reaches this share of its 95% quantile and holds it (median) for this
-#: long.
-_FULL_SHARE = 0.9
-_HOLD_S = 10.0
-#: While it is full, it grows at most at this share of the mean rate at which it was filled.
-_LARGEST_GROWTH = 0.4
-#: A level's rate is learnt from the media that arrived meanwhile; less than this says nothing.
-_LEAST_MEDIA_S = 10.0
 
+@dataclass(frozen=True)
+class BufferLimits:
+    """When a buffer is full, and when the media of a level show its rate."""
+
+    #: The buffer is full at this share of its 95% quantile
+    full_share: float = 0.9
+    #: that it holds (median) for this long, s; shorter peaks are single segments.
+    hold_s: float = 10.0
+    #: While full, it grows at most at this share of the mean rate at which it was filled.
+    largest_growth: float = 0.4
+    #: A level's rate needs so much media, s: with less, buffered media of its neighbours count.
+    least_media_s: float = 10.0
+
+
+_LIMITS = BufferLimits()
 #: Qualities that a player names instead of numbering them, from low to high.
 QUALITY_ORDER = (
     "tiny",
@@ -44,24 +49,21 @@ class Pause:
 
 @dataclass(frozen=True)
 class PlayerLog:
-    """A player log; times in s from its zero, or from the session's first media packet once
-    aligned.
+    """A player log; times in s from its zero, or from the first media packet once aligned.
 
     Attributes:
         file: Name of the file.
-        form: What kind of log it is.
-        zero_unix_s: Unix time of its zero, s; None where the log counts from a time it does not
-            tell.
-        playback_start_s: First frame shown; None where the log does not say.
+        form: Kind of the log.
+        zero_unix_s: Unix time of its zero, s; None if unknown.
+        playback_start_s: First frame shown; None if unknown.
         stalls: Pauses after the start of the playback.
         sample_time_s: Times of the buffer samples, ascending, shape (n,).
         buffer_s: Media in the buffer, s, shape (n,).
-        position_s: Media position of the end of the buffer, s, NaN where unknown, shape (n,).
+        position_s: Media position of the end of the buffer, s, NaN if unknown, shape (n,).
         level_time_s: Times at which a level was set, ascending, shape (k,).
         levels: The levels: kbit/s of the encoding, or a name or number without a rate.
         end_s: Last entry.
-        clock: How the zero was placed: by Unix time, by the option, or at the capture's first
-            packet; at first its own.
+        clock: What placed the zero: Unix time, the option, or the capture's first packet.
         zero_s: Zero of the log, s.
     """
 
@@ -82,15 +84,14 @@ class PlayerLog:
     def shifted(
         self, by_s: float, *, clock: Literal["unix", "option", "capture_start"]
     ) -> PlayerLog:
-        """Return the log with all times moved, and how that was decided."""
+        """Return the log with all times moved, and what decided that."""
+        start_s, unix_s = self.playback_start_s, self.zero_unix_s
         return replace(
             self,
             clock=clock,
             zero_s=self.zero_s + by_s,
-            zero_unix_s=None if self.zero_unix_s is None else self.zero_unix_s - by_s,
-            playback_start_s=(
-                None if self.playback_start_s is None else self.playback_start_s + by_s
-            ),
+            zero_unix_s=None if unix_s is None else unix_s - by_s,
+            playback_start_s=None if start_s is None else start_s + by_s,
             stalls=tuple(Pause(pause.start_s + by_s, pause.duration_s) for pause in self.stalls),
             sample_time_s=self.sample_time_s + by_s,
             level_time_s=self.level_time_s + by_s,
@@ -104,30 +105,26 @@ class PlayerLog:
 
     @property
     def buffer_full_s(self) -> float | None:
-        """When the buffer was first full, s: at 90% of its 95% quantile, held for 10 s, and growing
-        no further.
+        """When the buffer was first full, s: at 90% of its 95% quantile for 10 s, without growth.
 
-        None where it never does, as when it grows to the end or is too empty to hold that long.
+        None if it never is, such as a buffer that grows to the end.
         """
         time_s, buffer_s = self.sample_time_s, self.buffer_s
         if time_s.size < 2:
             return None
-        full = _FULL_SHARE * float(np.quantile(buffer_s, 0.95))
+        full = _LIMITS.full_share * float(np.quantile(buffer_s, 0.95))
         for row in np.flatnonzero(buffer_s >= full):
             since_s = time_s - time_s[row]
-            held = (since_s >= 0) & (since_s <= _HOLD_S)
-            if full <= 0 or time_s[row] + _HOLD_S > time_s[-1]:
+            held = (since_s >= 0) & (since_s <= _LIMITS.hold_s)
+            if full <= 0 or time_s[row] + _LIMITS.hold_s > time_s[-1]:
                 return None
-            if np.ptp(since_s[held]) == 0:  # one sample does not tell whether it stays
+            if np.ptp(since_s[held]) == 0:  # one sample does not show whether it stays
                 continue
-            filled_per_s = float(buffer_s[row] - buffer_s[0]) / max(
-                float(time_s[row] - time_s[0]), 1e-9
-            )
+            elapsed_s = max(float(time_s[row] - time_s[0]), 1e-9)
+            filled_per_s = float(buffer_s[row] - buffer_s[0]) / elapsed_s
             growth_per_s = float(np.polyfit(since_s[held], buffer_s[held], 1)[0])
-            if (
-                float(np.median(buffer_s[held])) >= full
-                and growth_per_s <= _LARGEST_GROWTH * filled_per_s
-            ):
+            stays = growth_per_s <= _LIMITS.largest_growth * filled_per_s
+            if stays and float(np.median(buffer_s[held])) >= full:
                 return float(time_s[row])
         return None
 
@@ -137,12 +134,10 @@ class PlayedLevels:
     """Levels that a player showed, as `fit` describes levels.
 
     Attributes:
-        kbps: Encoding rate of each level, ascending, kbit/s; None where the log has names and no
-            media position.
+        kbps: Encoding rate of each level, ascending, kbit/s; None if unknown.
         names: Level as the log has it.
         transition: Jump chain: row = from, column = to; None for a level that was never left.
-        mean_dwell_s: Mean time at a level, s; the unfinished last one is censored; None for a level
-            never left.
+        mean_dwell_s: Mean time at a level, s, the last one censored; None if never left.
         switches: Observed changes.
     """
 
@@ -159,14 +154,12 @@ def played_levels(
     media_time_s: FloatArray | None = None,
     payload_bytes: FloatArray | None = None,
 ) -> PlayedLevels | None:
-    """Return the levels of a log: their rates, the chain of changes and how long they last; None
-    where it has none.
+    """Return the levels of a log with rates, transitions and dwells; None if it has none.
 
     The mean dwell of a level is its time, the unfinished dwell included, over the dwells that
-    ended: the maximum- likelihood mean of exponential dwells with censoring (Kalbfleisch and
+    ended: the maximum-likelihood mean of exponential dwells with censoring (Kalbfleisch and
     Prentice 2002, chapter 3). The rate of a level that has a name only is the payload that arrived
-    at that level over the media it brought, as far as the log tells the position of the buffer's
-    end.
+    at that level over the media it brought, if the log has the position of the buffer's end.
 
     Args:
         log: The log; for rates of named levels aligned to the first media packet.
@@ -187,32 +180,21 @@ def played_levels(
     np.add.at(jumps, (index[:-1], index[1:]), 1)
     left = jumps.sum(axis=1)
     rates = [float(level) if isinstance(level, float) else None for level in states]
-    if (
-        any(rate is None for rate in rates)
-        and media_time_s is not None
-        and payload_bytes is not None
-    ):
-        rates = _measured_kbps(
-            log, np.clip(edge_s, 0, media_time_s[-1]), index, media_time_s, payload_bytes
-        )
+    if None in rates and media_time_s is not None and payload_bytes is not None:
+        inside_s = np.clip(edge_s, 0, media_time_s[-1])
+        rates = _measured_kbps(log, inside_s, index, media_time_s, payload_bytes)
+    each = list(zip(jumps, time_s, left, strict=True))
     return PlayedLevels(
         kbps=tuple(rates),
         names=tuple(f"{level:g}" if isinstance(level, float) else level for level in states),
-        transition=tuple(
-            tuple((row / total).tolist()) if total else None
-            for row, total in zip(jumps, left, strict=True)
-        ),
-        mean_dwell_s=tuple(
-            float(at_s / total) if total else None for at_s, total in zip(time_s, left, strict=True)
-        ),
+        transition=tuple(tuple((row / ends).tolist()) if ends else None for row, _, ends in each),
+        mean_dwell_s=tuple(float(at_s / ends) if ends else None for _, at_s, ends in each),
         switches=len(sequence) - 1,
     )
 
 
 def _ascending(levels: set[float | str]) -> list[float | str]:
-    """Return levels from low to high: by rate, by the order of known qualities, by number, by
-    name.
-    """
+    """Return levels from low to high: by rate, known quality, number or name."""
 
     def key(level: float | str) -> tuple[float, str]:
         if isinstance(level, float):
@@ -231,32 +213,27 @@ def _measured_kbps(
     media_time_s: FloatArray,
     payload_bytes: FloatArray,
 ) -> list[float | None]:
-    """Return for each level the payload that arrived while it was set over the media that the
-    buffer gained, kbit/s.
+    """Return for each level the payload that arrived over the media that the buffer gained, kbit/s.
 
-    None for a level with too little of it, and for all where the rates do not ascend as the levels
-    do: the level that a player shows runs behind the one that it fetches.
+    None for a level with too little media, and for all if the rates do not ascend as the levels do:
+    the level that a player shows lags behind the one that it fetches.
     """
     known = np.isfinite(log.position_s)
     levels = int(index.max()) + 1
     if not known.any():
         return [None] * levels
     total = np.concatenate(([0.0], np.cumsum(payload_bytes)))
-    position_s = np.interp(
-        edge_s, log.sample_time_s[known], np.maximum.accumulate(log.position_s[known])
+    highest_s = np.maximum.accumulate(log.position_s[known])
+    position_s = np.interp(edge_s, log.sample_time_s[known], highest_s)
+    arrived = total[np.searchsorted(media_time_s, edge_s)]
+    size_bytes, media_s, time_s = (
+        np.bincount(index, weights=np.diff(values), minlength=levels)
+        for values in (arrived, position_s, edge_s)
     )
-    media_s = np.bincount(index, weights=np.diff(position_s), minlength=levels)
-    time_s = np.bincount(index, weights=np.diff(edge_s), minlength=levels)
-    arrived = np.bincount(
-        index, weights=np.diff(total[np.searchsorted(media_time_s, edge_s)]), minlength=levels
-    )
+    enough = np.minimum(media_s, time_s) >= _LIMITS.least_media_s
     rates = [
-        (
-            kbps_from_bytes(float(size_bytes), float(length_s))
-            if min(length_s, lasted_s) >= _LEAST_MEDIA_S
-            else None
-        )
-        for size_bytes, length_s, lasted_s in zip(arrived, media_s, time_s, strict=True)
+        kbps_from_bytes(float(size_bytes[level]), float(media_s[level])) if enough[level] else None
+        for level in range(levels)
     ]
     found = [rate for rate in rates if rate is not None]
     return rates if found == sorted(found) else [None] * levels

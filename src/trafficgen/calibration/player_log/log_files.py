@@ -1,6 +1,4 @@
-"""Reading player logs: our own CSV and JSON, the lab's ground truth, and the playback tables of the
-Requet data set.
-"""
+"""Read player logs: our CSV and JSON, the lab's ground truth, and the Requet data set's tables."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from trafficgen.errors import PlayerLogError
 from trafficgen.json_text import JsonTextError, read_json
 from trafficgen.redaction import redact_addresses
 
-#: A line every 0.1 s of a day has a tenth of this.
+#: Ten times a line every 0.1 s of a day.
 LARGEST_PLAYER_LOG_BYTES = 64_000_000
 #: Columns of our own log; the time and one more are needed.
 COLUMNS = ("time_s", "unix_time_s", "buffer_s", "position_s", "level_kbps", "level", "stalled")
@@ -31,7 +29,7 @@ _MILLISECONDS = 1e-3
 
 @dataclass(frozen=True)
 class _Row:
-    """One entry of our own log; None where it says nothing."""
+    """One entry of our own log; None for an empty field."""
 
     time_s: float
     buffer_s: float | None = None
@@ -41,33 +39,28 @@ class _Row:
 
 
 def read_player_log(path: str | Path) -> PlayerLog:
-    """Return the player log in a file: JSON or CSV, told apart by its content.
+    """Read the player log in a file, JSON or CSV.
 
     Our own form is a CSV with a header, or a JSON list of objects (or an object with the list under
-    ``samples``) with
-    the same names: ``time_s`` (from any zero) or ``unix_time_s``; ``buffer_s``, media in the
-    buffer; ``position_s``, media position of its end; ``level_kbps``, or ``level``, a number or
-    name; ``stalled``, 1 while the player waits for media, before the playback starts too. Empty
-    fields say nothing.
+    ``samples``) with the same names: ``time_s`` (from any zero) or ``unix_time_s``; ``buffer_s``,
+    media in the buffer; ``position_s``, media position of its end; ``level_kbps``, or ``level``, a
+    number or name; ``stalled``, 1 while the player waits for media, also before the playback
+    starts. Fields may be empty.
 
     Raises:
-        PlayerLogError: If the file can't be read, or is no player log; says where and what to do.
+        PlayerLogError: If the file cannot be read or is no player log, with the place.
     """
     name = str(path)
     try:
         with Path(path).open("rb") as stream:
             beginning = stream.read(LARGEST_PLAYER_LOG_BYTES + 1)
         if len(beginning) > LARGEST_PLAYER_LOG_BYTES:
-            raise _error(
-                name,
-                f"is larger than {LARGEST_PLAYER_LOG_BYTES:,} bytes",
-                "give the log of one session",
-            )
+            problem = f"is larger than {LARGEST_PLAYER_LOG_BYTES:,} bytes"
+            raise _error(name, problem, "give the log of one session")
         text = beginning.decode("utf-8-sig")
     except OSError as error:
-        raise _error(
-            name, f"cannot be read ({error.strerror})", "check name and permissions"
-        ) from None
+        problem = f"cannot be read ({error.strerror})"
+        raise _error(name, problem, "check name and permissions") from None
     except UnicodeDecodeError as error:
         raise _error(name, f"is no text (byte {error.start})", _FORMAT_REMEDY) from None
     if not text.strip():
@@ -104,7 +97,7 @@ def _from_csv(name: str, text: str) -> PlayerLog:
 
 
 def _from_records(name: str, records: Iterator[tuple[str, Mapping[str, Any]]]) -> PlayerLog:
-    """Return our own log from its entries."""
+    """Build our own log from its entries."""
     rows: list[_Row] = []
     unix: bool | None = None
     for place, record in records:
@@ -119,17 +112,9 @@ def _from_records(name: str, records: Iterator[tuple[str, Mapping[str, Any]]]) -
     if not rows:
         raise _error(name, "has no entries", _FORMAT_REMEDY)
     zero_s = rows[0].time_s if unix else 0.0
-    stalled = [(row.time_s - zero_s, row.stalled) for row in rows if row.stalled is not None]
-    start_s, pauses = _pauses(stalled, end_s=rows[-1].time_s - zero_s)
-    return _log(
-        name,
-        "plain",
-        rows,
-        zero_s=zero_s,
-        zero_unix_s=zero_s if unix else None,
-        start_s=start_s,
-        stalls=pauses,
-    )
+    stalled = [(row.time_s, row.stalled) for row in rows if row.stalled is not None]
+    zero_unix_s = zero_s if unix else None
+    return _build_log(name, "plain", rows, stalled, zero_s=zero_s, zero_unix_s=zero_unix_s)
 
 
 def _row(name: str, place: str, record: Mapping[str, Any], *, unix: bool) -> _Row:
@@ -142,11 +127,8 @@ def _row(name: str, place: str, record: Mapping[str, Any], *, unix: bool) -> _Ro
         except (TypeError, ValueError):
             result = math.nan
         if not math.isfinite(result):
-            raise _error(
-                name,
-                f"{place}: {column} is {value!r}, not a number",
-                "correct it or leave it empty",
-            )
+            problem = f"{place}: {column} is {value!r}, not a number"
+            raise _error(name, problem, "correct it or leave it empty")
         return result
 
     time_s = number("unix_time_s" if unix else "time_s")
@@ -154,19 +136,13 @@ def _row(name: str, place: str, record: Mapping[str, Any], *, unix: bool) -> _Ro
         raise _error(name, f"{place}: the time is missing", "give every entry its time")
     rate_kbps = number("level_kbps")
     if rate_kbps is not None and rate_kbps <= 0:
-        raise _error(
-            name, f"{place}: level_kbps is {rate_kbps:g}", "give a rate above 0 or leave it empty"
-        )
+        problem = f"{place}: level_kbps is {rate_kbps:g}"
+        raise _error(name, problem, "give a rate above 0 or leave it empty")
     level: float | str | None = rate_kbps
     if level is None and record.get("level") not in (None, ""):
         level = str(record["level"]).strip()
-    return _Row(
-        time_s,
-        number("buffer_s"),
-        number("position_s"),
-        level,
-        _flag(name, place, record.get("stalled")),
-    )
+    stalled = _flag(name, place, record.get("stalled"))
+    return _Row(time_s, number("buffer_s"), number("position_s"), level, stalled)
 
 
 def _flag(name: str, place: str, value: Any) -> bool | None:
@@ -199,16 +175,18 @@ def _pauses(
     return starts[0], tuple(pauses)
 
 
-def _log(
+def _build_log(
     name: str,
     form: Literal["requet", "plain"],
     rows: list[_Row],
+    stalled: list[tuple[float, bool]],
     *,
     zero_s: float,
     zero_unix_s: float | None,
-    start_s: float | None,
-    stalls: tuple[Pause, ...],
 ) -> PlayerLog:
+    end_s = rows[-1].time_s - zero_s
+    waits = [(time_s - zero_s, waits) for time_s, waits in stalled]
+    start_s, stalls = _pauses(waits, end_s=end_s)
     samples = [row for row in rows if row.buffer_s is not None]
     levels = [row for row in rows if row.level is not None]
     return PlayerLog(
@@ -219,20 +197,18 @@ def _log(
         stalls=stalls,
         sample_time_s=np.array([row.time_s - zero_s for row in samples], dtype=np.float64),
         buffer_s=np.array([row.buffer_s for row in samples], dtype=np.float64),
-        position_s=np.array(
-            [math.nan if row.position_s is None else row.position_s for row in samples]
-        ),
+        position_s=np.array([row.position_s for row in samples], dtype=np.float64),
         level_time_s=np.array([row.time_s - zero_s for row in levels], dtype=np.float64),
         levels=tuple(row.level for row in levels if row.level is not None),
-        end_s=rows[-1].time_s - zero_s,
+        end_s=end_s,
     )
 
 
 def _from_requet(name: str, records: list[dict[str, str]]) -> PlayerLog:
-    """Return a playback table of the Requet data set (Gutterman et al. 2019), one row each 0.1 s.
+    """Build a log from a playback table of Requet (Gutterman et al. 2019), a row each 0.1 s.
 
-    Its Unix times are those of the player's reports; the median of their distance from the row's
-    time places the zero.
+    Its Unix times are those of the player's reports; their median distance from the row's time
+    places the zero.
     """
     rows, states, offsets_s = [], [], []
     for line, record in enumerate(records, start=2):
@@ -240,9 +216,8 @@ def _from_requet(name: str, records: list[dict[str, str]]) -> PlayerLog:
             time_s, epoch_s = float(record["rel_time_s"]), _MILLISECONDS * float(record["epoch_ms"])
             buffer_s, progress_s = float(record["buffer_health_s"]), float(record["progress_s"])
         except (KeyError, TypeError, ValueError):
-            raise _error(
-                name, f"line {line}: not a row of a playback table", "give the table as published"
-            ) from None
+            problem = f"line {line}: not a row of a playback table"
+            raise _error(name, problem, "give the table as published") from None
         events = set(record.get("events", "").split("+")) - {""}
         if not events:
             continue
@@ -255,15 +230,12 @@ def _from_requet(name: str, records: list[dict[str, str]]) -> PlayerLog:
             offsets_s.append(epoch_s - time_s)
     if not rows or not offsets_s:
         raise _error(name, "has no report of the player", "give the table as published")
-    start_s, stalls = _pauses(states, end_s=rows[-1].time_s)
     zero_unix_s = float(np.median(offsets_s))
-    return _log(
-        name, "requet", rows, zero_s=0.0, zero_unix_s=zero_unix_s, start_s=start_s, stalls=stalls
-    )
+    return _build_log(name, "requet", rows, states, zero_s=0.0, zero_unix_s=zero_unix_s)
 
 
 def _from_events(name: str, found: dict[str, Any]) -> PlayerLog:
-    """Return the player's part of a lab session's ground truth."""
+    """Build a log from the player's part of a lab session's ground truth."""
     entries = found["player_log"]
     try:
         samples = [entry for entry in entries if entry["event"] == "sample"]
@@ -289,6 +261,5 @@ def _from_events(name: str, found: dict[str, Any]) -> PlayerLog:
             end_s=max((float(entry["t"]) for entry in entries), default=0.0),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise _error(
-            name, f"player_log lacks or misstates {error}", "give the lab's JSON as recorded"
-        ) from None
+        problem = f"player_log lacks or misstates {error}"
+        raise _error(name, problem, "give the lab's JSON as recorded") from None
