@@ -12,7 +12,7 @@ import numpy as np
 
 from trafficgen import generate_workload
 from trafficgen.generation.open_loop import OpenLoopSessions
-from trafficgen.generation.superposition import superposed
+from trafficgen.generation.superposition import superpose
 from trafficgen.models import Model, read_model
 from trafficgen.packet_files.parquet import write_parquet_stream
 from trafficgen.packet_files.pcap import write_capture_stream
@@ -20,7 +20,7 @@ from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream
 from trafficgen.units import WHOLE_FRAME_BYTES
 from trafficgen.workloads.blocks import BLOCK_PACKETS, cut
-from trafficgen.workloads.run import made_workload
+from trafficgen.workloads.run import make_workload
 
 _ROOT = Path(__file__).resolve().parents[1]
 _BY_HAND = _ROOT / "benchmarks" / "renewal_model.json"
@@ -42,10 +42,10 @@ def tables(path: Path, packets: int, *, duration_s: float | None = None) -> floa
     """Generate packet tables block by block as a workload does, and return the processor time."""
     played = _sessions(path, packets, duration_s=duration_s)
     blocks = cut(played, packets=BLOCK_PACKETS // 8)
-    superposed(played.block(0, 1)[0])
+    superpose(played.block(0, 1)[0])
     started, found = time.process_time(), 0
     for block in blocks:
-        found += superposed(played.block(block.first, block.count)[0]).num_rows
+        found += superpose(played.block(block.first, block.count)[0]).num_rows
     elapsed_s = time.process_time() - started
     print(
         f"note={found / elapsed_s / 1e6:.1f} million packets/s, sessions of"
@@ -110,7 +110,7 @@ def sessions(path: Path, count: int, out: Path, *, workers: int) -> float:
 def merge(path: Path, packets: int, out: Path, *, snaplen_bytes: int = WHOLE_FRAME_BYTES) -> float:
     """Make the blocks of a workload, then time merging them into a file."""
     played = _sessions(path, packets)
-    with made_workload(played, cut(played), out.with_suffix(".work"), workers=1) as made:
+    with make_workload(played, cut(played), out.with_suffix(".work"), workers=1) as made:
         flows = made.flow_table()
         head = PacketTable(packets=PACKET_SCHEMA.empty_table(), flows=flows, notes=made.notes)
         pieces = made.packets_in_order(memory_bytes=_MERGE_BYTES)

@@ -64,9 +64,9 @@ if TYPE_CHECKING:
     from trafficgen.validation.comparison import Comparison
     from trafficgen.validation.limits import exceeded_limits
     from trafficgen.workloads.files import load_workload
-    from trafficgen.workloads.generate import generate
+    from trafficgen.workloads.generate import generate, generate_workload
     from trafficgen.workloads.plan import PlannedWorkload
-    from trafficgen.workloads.write import WrittenWorkload, generate_workload
+    from trafficgen.workloads.write import WrittenWorkload
 
 #: Where the names are that are loaded on first use: looking into a capture needs none of the
 #: statistics behind a fit.
@@ -102,7 +102,7 @@ _HOMES = {
     "fit_same_source": "trafficgen.calibration.population.fit_same_source",
     "following": "trafficgen.progress",
     "generate": "trafficgen.workloads.generate",
-    "generate_workload": "trafficgen.workloads.write",
+    "generate_workload": "trafficgen.workloads.generate",
     "inspect": "trafficgen.capture.reading",
     "load_model": "trafficgen.models.published",
     "load_workload": "trafficgen.workloads.files",

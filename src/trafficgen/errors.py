@@ -154,7 +154,7 @@ class WorkloadFileError(InputFileError):
         ...     trafficgen.load_workload("evening.yaml")
         ... except trafficgen.WorkloadFileError as error:
         ...     print(error.problem, "|", error.remedy)
-        groups.0.duration: a time with its unit is wanted | write for example 20min or
+        groups.0.duration: a time with its unit is needed | write for example 20min or
             exponential:20min
     """
 

@@ -43,6 +43,9 @@ _CACHED = 1 << 15
 ETHERNET_HEADER_BYTES = 14
 #: Snapshot length that tcpdump and wireshark take as "the whole frame".
 WHOLE_FRAME_BYTES = 262_144
+#: 2020-01-01 00:00 UTC: the origin of generated traffic is a fixed time, so that the same seed gives
+#: the same bytes on any day.
+DEFAULT_ORIGIN_NS = 1_577_836_800_000_000_000
 
 
 @overload

@@ -22,7 +22,8 @@ from trafficgen.models import Model
 from trafficgen.tables import PACKET_SCHEMA
 from trafficgen.workloads import write
 from trafficgen.workloads.blocks import Block
-from trafficgen.workloads.write import WrittenWorkload, generate_workload
+from trafficgen.workloads.generate import generate_workload
+from trafficgen.workloads.write import WrittenWorkload
 
 SESSIONS = 120
 BLOCKS = 12

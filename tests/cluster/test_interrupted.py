@@ -221,7 +221,7 @@ def play_deadly(folder: Path, workers: Workers) -> None:
     storage.begin()
     storage.write(RUN, lambda file: file.write(b"run"))
     list(
-        workers.made(Task(Deadly(), storage, "run"), [Block(place, place, 1) for place in range(6)])
+        workers.make(Task(Deadly(), storage, "run"), [Block(place, place, 1) for place in range(6)])
     )
 
 

@@ -172,7 +172,7 @@ def test_two_runs_of_one_output_are_not_at_work_at_once(undisturbed: str, tmp_pa
     out = tmp_path / "out.parquet"
 
     def same_again() -> None:
-        with pytest.raises(OutputFileError, match="another run is at work there"):
+        with pytest.raises(OutputFileError, match="another run works there"):
             play(out)
 
     with following(at_block(2, same_again)):
@@ -182,22 +182,22 @@ def test_two_runs_of_one_output_are_not_at_work_at_once(undisturbed: str, tmp_pa
 
 def test_a_scheduler_that_does_not_answer_is_said_in_a_line() -> None:
     with pytest.raises(GenerationError, match=r"no scheduler answers at tcp://127\.0\.0\.1:9;"):
-        list(DaskCluster("tcp://127.0.0.1:9", connect_s=0.5).made(None, [None]))  # type: ignore[arg-type, list-item]
+        list(DaskCluster("tcp://127.0.0.1:9", connect_s=0.5).make(None, [None]))  # type: ignore[arg-type, list-item]
 
 
 def test_an_address_that_is_none_is_said_in_a_line() -> None:
     with pytest.raises(GenerationError, match="no scheduler answers at carrier-pigeon://host"):
-        list(DaskCluster("carrier-pigeon://host", connect_s=0.5).made(None, [None]))  # type: ignore[arg-type, list-item]
+        list(DaskCluster("carrier-pigeon://host", connect_s=0.5).make(None, [None]))  # type: ignore[arg-type, list-item]
 
 
 @pytest.mark.parametrize("name", ["Python", "machine", "trafficgen-streaming", "numpy", "scipy"])
 def test_a_worker_that_differs_is_refused(name: str) -> None:
     ours = dask_cluster.versions_here()
-    dask_cluster.refuse_difference(ours, dict(ours), "tcp://worker:1")
+    dask_cluster.check_versions(ours, dict(ours), "tcp://worker:1")
     with pytest.raises(SettingError, match=f"the worker tcp://worker:1 has 0.0.7 as {name}"):
-        dask_cluster.refuse_difference(ours, {**ours, name: "0.0.7"}, "tcp://worker:1")
+        dask_cluster.check_versions(ours, {**ours, name: "0.0.7"}, "tcp://worker:1")
     with pytest.raises(SettingError, match=f"the worker tcp://worker:1 lacks {name}"):
-        dask_cluster.refuse_difference(ours, {**ours, name: "None"}, "tcp://worker:1")
+        dask_cluster.check_versions(ours, {**ours, name: "None"}, "tcp://worker:1")
 
 
 def test_an_object_that_exists_is_kept_unless_it_is_to_be_replaced(

@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast
+from dataclasses import replace
+from typing import Annotated
 
 import typer
 
 import trafficgen
 from trafficgen.cli._closed_loop import Compete, PathOption, Settings, settings_of
-from trafficgen.cli._options import (
-    At,
-    Memory,
-    Quiet,
-    Seed,
-    Snaplen,
-    Verbose,
-    checked_view,
-    memory_bytes_of,
-    messages_of,
-    positive,
-    seconds_of,
-)
+from trafficgen.cli._options import Quiet, Verbose, expand_options, messages_of
 from trafficgen.cli._outputs import Force, Outputs, claim, files_among
+from trafficgen.workloads.options import WorkloadOptions
 
 
+@expand_options
 def generate(
     model: Annotated[
         str,
         typer.Argument(
             metavar="MODEL",
-            help=(
-                "Model file, as fit writes it, a catalogue name, or a workload file (YAML) of"
-                " several."
-            ),
+            help="Model file of fit, catalogue name, or workload file (YAML) of several models.",
         ),
     ],
     out: Annotated[
@@ -43,101 +31,23 @@ def generate(
             metavar="OUT",
             help=(
                 "File to write: .parquet, .csv, .pcap or .pcapng; without an ending a folder, a"
-                " partitioned Parquet"
-                " dataset. A URL (file://, s3://) gets the whole file at the end."
+                " partitioned Parquet dataset. A URL (file://, s3://) gets the whole file at the"
+                " end."
             ),
         ),
     ],
-    sessions: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help=(
-                "Number of sessions, each with its own addresses; default: 1, as many as start"
-                " within --for, or as the"
-                " workload file says."
-            ),
-        ),
-    ] = None,
-    window: Annotated[
-        str | None,
-        typer.Option("--for", metavar="TIME", help="Time in which sessions start, such as 24h."),
-    ] = None,
-    duration: Annotated[
-        float | None,
-        typer.Option(metavar="S", help="Length of each session, s; default: that of the model."),
-    ] = None,
-    arrival_rate: Annotated[
-        float | None,
-        typer.Option(
-            metavar="R",
-            help="Sessions starting in a second, as a Poisson process; default: all together.",
-        ),
-    ] = None,
-    arrivals: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOW",
-            help=(
-                "When sessions start: together (default), poisson:0.5/s, hourly:FILE (24 rates of"
-                " the day),"
-                " flash:base=0.1/s,start=10min,rise=1min,peak=20,decay=5min, or file:FILE (one time"
-                " a line)."
-            ),
-        ),
-    ] = None,
-    popularity: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LAW", help="How often each clip is played: zipf:0.8, or zipf:0.8,clips=100."
-        ),
-    ] = None,
-    force: Force = False,
+    options: WorkloadOptions,
     settings: Settings = None,
     path: PathOption = None,
     compete: Compete = None,
-    seed: Seed = 0,
-    at: At = "sender",
-    snaplen: Snaplen = None,
-    workers: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help=(
-                "Workers: processes where there is much to make. The result does not depend on"
-                " them."
-            ),
-        ),
-    ] = 1,
-    memory: Memory = "1GB",
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help=(
-                "Dask scheduler whose workers make the sessions, such as tcp://host:8786 (extra"
-                " cluster)."
-            ),
-        ),
-    ] = None,
-    storage: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help=(
-                "Where finished blocks wait for the merge: a folder or URL that all workers"
-                " reach; default: beside OUT."
-            ),
-        ),
-    ] = None,
+    force: Force = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Play a model into packets, open loop or over a path with --path; the same seed gives the same
-    bytes.
+    """Play a model into packets, open loop or over a path; the same seed gives the same bytes.
 
-    Without --path a fitted model plays as it was fitted, a catalogue entry over a path that limits
-    nothing (1 Gbps, 10 ms one way).
+    Without --path a fitted model plays as it was fitted, a catalogue entry over a path without
+    limits (1 Gbit/s, 10 ms one way).
 
     Example: trafficgen generate model.json -o synthetic.pcap --seed 1
 
@@ -155,31 +65,11 @@ def generate(
     rate=725kbps,delay=45ms,queue=80p --compete tcp@-10s --at receiver
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
-    view = cast("Any", checked_view(at))
-    memory_bytes = memory_bytes_of(memory)
     claim(Outputs(packets=out), force=force, inputs=files_among(model, path))
-    play = (
-        trafficgen.generate_workload
-    )  # loaded here, so that only the work itself counts as progress
+    options = replace(
+        options, settings=dict(settings_of(settings)), path=path, compete=compete or ()
+    )
+    play = trafficgen.generate_workload  # loaded here, so that only the work counts as progress
     with messages.progress("generating"):
-        written = play(
-            model,
-            out,
-            sessions=sessions,
-            window_s=seconds_of(window, option="--for"),
-            duration_s=positive(duration, option="--duration"),
-            arrival_rate_per_s=positive(arrival_rate, option="--arrival-rate"),
-            arrivals=arrivals,
-            popularity=popularity,
-            seed=seed,
-            workers=workers,
-            scheduler=scheduler,
-            storage=storage,
-            memory_bytes=memory_bytes,
-            at=view,
-            snaplen_bytes=snaplen,
-            settings=dict(settings_of(settings)),
-            path=path,
-            compete=compete or [],
-        )
+        written = play(model, out, **vars(options))
     messages.say(f"{written.packets:,} packets in {written.duration_s:.3f} s written to {out}")

@@ -13,9 +13,9 @@ from trafficgen.errors import GenerationError
 from trafficgen.generation.arrivals import session_starts
 from trafficgen.generation.columns import PlacedColumns, tables_of
 from trafficgen.generation.extent import check_memory, expected_of
-from trafficgen.generation.played_model import PlayedModel
+from trafficgen.generation.model_player import ModelPlayer
 from trafficgen.generation.session import FlowRow
-from trafficgen.generation.superposition import in_columns_order, superposed
+from trafficgen.generation.superposition import order_columns, superpose
 from trafficgen.generation.viewing import Viewing
 from trafficgen.models import Model
 from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA, PacketTable
@@ -64,7 +64,7 @@ def generate_sessions(
     played.check_memory()
     packets, flows = played.block(0, sessions)
     return PacketTable(
-        packets=in_columns_order(superposed(packets)),
+        packets=order_columns(superpose(packets)),
         flows=pa.Table.from_pylist(flows, schema=FLOW_SCHEMA),
         origin_ns=origin_ns,
         notes=played.notes,
@@ -131,9 +131,9 @@ class OpenLoopSessions:
         )
 
     @cached_property
-    def played(self) -> PlayedModel:
+    def played(self) -> ModelPlayer:
         """What plays them."""
-        return PlayedModel(self.model, seed=self.seed)
+        return ModelPlayer(self.model, seed=self.seed)
 
     def viewing(self, session: int) -> Viewing:
         """Return what a session plays: all of the model, for the length that is asked for."""

@@ -38,7 +38,7 @@ class Popularity(ABC):
         """Share of the sessions that each clip has, shape (number of clips,)."""
         return np.diff(self._cumulated, prepend=0.0)
 
-    def chosen(self, uniform: FloatArray) -> IntArray:
+    def choose(self, uniform: FloatArray) -> IntArray:
         """Return the clip of each session from a draw in [0, 1), by inversion; ranks from 0, the
         same shape.
         """

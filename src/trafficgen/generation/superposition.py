@@ -9,7 +9,7 @@ from trafficgen.tables import PACKET_SCHEMA
 from trafficgen.tables.buffers import rows_taken
 
 
-def superposed(parts: list[pa.Table]) -> pa.Table:
+def superpose(parts: list[pa.Table]) -> pa.Table:
     """Return the packets of all parts in order of time, at equal times in order of their flows.
 
     Within a flow packets keep their order. The result does not depend on how sessions were cut into
@@ -23,7 +23,7 @@ def superposed(parts: list[pa.Table]) -> pa.Table:
     return table if order is None else rows_taken(table, order)
 
 
-def in_columns_order(packets: pa.Table) -> pa.Table:
+def order_columns(packets: pa.Table) -> pa.Table:
     """Return packets with their columns in the order of the packet table."""
     return packets.select([name for name in PACKET_SCHEMA.names if name in packets.column_names])
 

@@ -3,7 +3,6 @@
 from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA, empty_rtcp, empty_signalling
 from trafficgen.tables.flow import FLOW_SCHEMA, MEDIA, RtpStreamCount, empty_flows
 from trafficgen.tables.packet import (
-    DEFAULT_ORIGIN_NS,
     OPTIONAL_FIELDS,
     PACKET_SCHEMA,
     PHASES,
@@ -12,6 +11,7 @@ from trafficgen.tables.packet import (
     check_columns,
 )
 from trafficgen.tables.rate_curve import FlowRates, RateCurve, in_parts
+from trafficgen.units import DEFAULT_ORIGIN_NS
 
 __all__ = [
     "DEFAULT_ORIGIN_NS",

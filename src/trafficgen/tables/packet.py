@@ -25,10 +25,6 @@ from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 if TYPE_CHECKING:
     import pandas as pd
 
-#: 2020-01-01 00:00 UTC: the origin of made traffic is a fixed time, so that the same seed gives the
-#: same bytes any day.
-DEFAULT_ORIGIN_NS = 1_577_836_800_000_000_000
-
 PHASES = (
     *("silence", "probe", "buffering", "playout", "rebuffering"),
     *("thinned", "audio_only", "signalling", "end"),

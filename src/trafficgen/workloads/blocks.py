@@ -1,9 +1,7 @@
-"""Blocks of sessions: each is made by itself, by any worker, and leaves files that are whole or are
-not there.
+"""Blocks of sessions: any worker makes one alone, and its files are whole or absent.
 
-A block's number of packets is about the same whatever the number of workers, and the merged packets
-do not depend on where the sessions were cut, so that a run can go on with other workers than it
-began with.
+A block has about the same number of packets whatever the number of workers, and the merged packets
+do not depend on where the sessions were cut, so that a run can continue with other workers.
 """
 
 from __future__ import annotations
@@ -19,8 +17,9 @@ import pyarrow as pa
 
 from trafficgen.errors import OutputFileError
 from trafficgen.generation.session import FlowRow
-from trafficgen.generation.superposition import superposed
-from trafficgen.tables import FLOW_SCHEMA
+from trafficgen.generation.superposition import superpose
+from trafficgen.packet_files.view import select_view
+from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import IntArray
 from trafficgen.workloads.parts import DamagedPartError, StoredPart, write_batches
 from trafficgen.workloads.storage import Storage
@@ -28,16 +27,16 @@ from trafficgen.workloads.storage import Storage
 #: Packets of a block: enough that starting one costs nothing, few enough that several fit in a
 #: worker's memory.
 BLOCK_PACKETS = 1 << 20
-#: Name of the file that says which run the blocks are made for.
+#: Name of the file that names the run which the blocks are made for.
 RUN = "run.json"
-#: Rows of the flow table of a block are held beside its packets.
+#: Rows of the flow table of a block are in memory with its packets.
 _MOST_SESSIONS = 1 << 14
-#: Sessions of a population differ: this many say how long they are on average.
+#: Sessions of a population differ: this many give the mean length.
 _SAMPLED = 1000
 
 
 class Sessions(Protocol):
-    """What plays the sessions of a workload; it is handed to other processes."""
+    """The sessions of a workload; they are sent to other processes."""
 
     @property
     def count(self) -> int:
@@ -64,10 +63,52 @@ class Sessions(Protocol):
         ...
 
     def block(self, first: int, count: int) -> tuple[list[pa.Table], list[FlowRow]]:
-        """Return packets and flow rows of ``count`` sessions from the session ``first`` on, flows
-        numbered from 0.
-        """
+        """Return packets and flow rows of ``count`` sessions from ``first`` on, flows from 0."""
         ...
+
+
+@dataclass(frozen=True)
+class ReceivedSessions:
+    """Sessions as their receivers see them: packets at their arrival, without lost ones.
+
+    Sessions that play open loop, whose arrivals are unknown, stay as they are.
+
+    Attributes:
+        sessions: The sessions, as the senders see them.
+    """
+
+    sessions: Sessions
+
+    @property
+    def count(self) -> int:
+        """Number of sessions."""
+        return self.sessions.count
+
+    @property
+    def starts_ns(self) -> IntArray:
+        """When each starts, ns from the origin, shape (count,)."""
+        return self.sessions.starts_ns
+
+    @property
+    def notes(self) -> dict[str, object]:
+        """How they are made, JSON-compatible."""
+        return self.sessions.notes
+
+    @property
+    def request(self) -> dict[str, object]:
+        """All that their packets depend on, JSON-compatible."""
+        return {**self.sessions.request, "at": "receiver"}
+
+    def expected_packets(self, sessions: range) -> float:
+        """Return about how many packets some of the sessions have."""
+        return self.sessions.expected_packets(sessions)
+
+    def block(self, first: int, count: int) -> tuple[list[pa.Table], list[FlowRow]]:
+        """Return packets and flow rows of ``count`` sessions from ``first`` on, flows from 0."""
+        tables, rows = self.sessions.block(first, count)
+        flows = pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)
+        seen = select_view(PacketTable(packets=superpose(tables), flows=flows), "receiver")
+        return [seen.packets], seen.flows.to_pylist()
 
 
 @dataclass(frozen=True)
@@ -87,17 +128,12 @@ class Block:
     @property
     def name(self) -> str:
         """Name of its files without their endings."""
-        return block_name(self.place)
-
-
-def block_name(place: int) -> str:
-    """Return the name of a block's files without their endings."""
-    return f"block-{place:06d}"
+        return f"block-{self.place:06d}"
 
 
 @dataclass(frozen=True)
-class MadeBlock:
-    """A block that is in its place.
+class FinishedBlock:
+    """A block whose files are whole.
 
     Attributes:
         place: Number of the block.
@@ -124,10 +160,10 @@ class MadeBlock:
     @property
     def name(self) -> str:
         """Name of its files without their endings."""
-        return block_name(self.place)
+        return Block(self.place, 0, 0).name
 
     def part(self, storage: Storage, *, scratch: Path, first_flow: int) -> StoredPart:
-        """Return its packets; ``scratch`` is a folder for a copy where they are afar."""
+        """Return its packets; ``scratch`` is a folder for a copy of remote ones."""
         return StoredPart(
             name=_packets_file(self.name),
             rows=self.rows,
@@ -142,7 +178,7 @@ class MadeBlock:
         """Return the rows of its flows, numbered in the workload.
 
         Raises:
-            DamagedPartError: If their file is not what was written.
+            DamagedPartError: If their file has changed since it was written.
         """
         name = _flows_file(self.name)
         try:
@@ -152,22 +188,19 @@ class MadeBlock:
             raise DamagedPartError(name) from error
         if flows.num_rows != self.flows:
             raise DamagedPartError(name)
-        return flows_numbered(flows, first_flow)
+        return number_flows(flows, first_flow)
 
 
-def flows_numbered(flows: pa.Table, first_flow: int) -> pa.Table:
-    """Return the rows of flows with numbers in a row from ``first_flow`` on."""
+def number_flows(flows: pa.Table, first_flow: int) -> pa.Table:
+    """Return rows of flows, numbered from ``first_flow`` on."""
     numbers = pa.array(range(first_flow, first_flow + flows.num_rows), type=pa.uint32())
     return flows.set_column(0, FLOW_SCHEMA.field("flow"), numbers)
 
 
 def cut(sessions: Sessions, *, packets: int = BLOCK_PACKETS) -> tuple[Block, ...]:
-    """Return blocks of about ``packets`` packets; a session is never cut."""
-    mean = max(
-        1.0,
-        sessions.expected_packets(range(min(sessions.count, _SAMPLED)))
-        / min(sessions.count, _SAMPLED),
-    )
+    """Cut sessions into blocks of about ``packets`` packets; a session is never cut."""
+    sampled = min(sessions.count, _SAMPLED)
+    mean = max(1.0, sessions.expected_packets(range(sampled)) / sampled)
     size = max(1, min(_MOST_SESSIONS, int(packets / mean)))
     return tuple(
         Block(place, first, min(size, sessions.count - first))
@@ -175,70 +208,60 @@ def cut(sessions: Sessions, *, packets: int = BLOCK_PACKETS) -> tuple[Block, ...
     )
 
 
-def make_block(sessions: Sessions, block: Block, storage: Storage, *, run: str) -> MadeBlock:
-    """Make a block and put it into its place: packets, flows, and last what says that it is whole.
+def make_block(sessions: Sessions, block: Block, storage: Storage, *, run: str) -> FinishedBlock:
+    """Make a block and store it: packets, flows, and last the file that makes it count as whole.
 
     Args:
-        sessions: What plays the sessions.
+        sessions: The sessions of the workload.
         block: Which of them.
-        storage: The place.
+        storage: Where the block goes.
         run: The run that it is made for.
 
     Raises:
-        OutputFileError: If the place is not that of the run, seen from here.
+        OutputFileError: If the storage is not that of the run, seen from here.
     """
-    check_wanted(storage, run)
+    check_run(storage, run)
     tables, rows = sessions.block(block.first, block.count)
-    packets = superposed(tables)
-    check_wanted(storage, run)
+    packets = superpose(tables)
+    check_run(storage, run)
     flows = pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)
-    made = MadeBlock(
+    packets_name, flows_name = _packets_file(block.name), _flows_file(block.name)
+    times_ns = packets.column("time_ns")
+    finished = FinishedBlock(
         place=block.place,
         rows=packets.num_rows,
         size_bytes=packets.nbytes,
-        first_ns=packets.column("time_ns")[0].as_py() if packets.num_rows else 0,
-        last_ns=packets.column("time_ns")[-1].as_py() if packets.num_rows else 0,
+        first_ns=times_ns[0].as_py() if packets.num_rows else 0,
+        last_ns=times_ns[-1].as_py() if packets.num_rows else 0,
         flows=len(rows),
         columns=tuple(packets.column_names),
-        packets_file_bytes=storage.write(
-            _packets_file(block.name), lambda file: write_batches(packets, file)
-        ),
-        flows_file_bytes=storage.write(
-            _flows_file(block.name), lambda file: write_batches(flows, file)
-        ),
+        packets_file_bytes=storage.write(packets_name, lambda file: write_batches(packets, file)),
+        flows_file_bytes=storage.write(flows_name, lambda file: write_batches(flows, file)),
     )
-    _check_still_wanted(storage, run, block)
-    said = json.dumps(asdict(made)).encode()
-    storage.write(_whole_file(block.name), lambda file: file.write(said))
-    return made
-
-
-def _check_still_wanted(storage: Storage, run: str, block: Block) -> None:
-    """Refuse to finish a block when its run has ended meanwhile; where it was the last one, leave
-    nothing behind.
-    """
     try:
-        check_wanted(storage, run)
+        check_run(storage, run)
     except OutputFileError:
-        if RUN not in storage.read_all([RUN]):
-            storage.remove(_packets_file(block.name))
-            storage.remove(_flows_file(block.name))
+        if RUN not in storage.read_all([RUN]):  # the run is over: leave nothing behind
+            storage.remove(packets_name)
+            storage.remove(flows_name)
         raise
+    content = json.dumps(asdict(finished)).encode()
+    storage.write(_whole_file(block.name), lambda file: file.write(content))
+    return finished
 
 
-def check_wanted(storage: Storage, run: str) -> None:
-    """Refuse to work for a run that is over, or in a place that is not the one that the run means.
+def check_run(storage: Storage, run: str) -> None:
+    """Refuse to work for a run that is over, or in a storage that is not the one that it means.
 
     Raises:
-        OutputFileError: If another run has begun there, or nothing of any run is seen from this
-            machine.
+        OutputFileError: If another run has begun there, or none is seen from this machine.
     """
     try:
         now = storage.read(RUN).decode()
     except FileNotFoundError:
         raise OutputFileError(
             file=storage.place,
-            problem=f"is not there, seen from {platform.node() or 'a worker'}",
+            problem=f"does not exist, seen from {platform.node() or 'a worker'}",
             remedy="name a place that all workers reach with --storage",
         ) from None
     if now != run:
@@ -249,37 +272,37 @@ def check_wanted(storage: Storage, run: str) -> None:
         )
 
 
-def made_before(blocks: tuple[Block, ...], storage: Storage) -> Iterator[MadeBlock]:
+def find_finished(blocks: tuple[Block, ...], storage: Storage) -> Iterator[FinishedBlock]:
     """Yield the blocks that an earlier run has left whole."""
     sizes = storage.sizes_bytes()
     names = {_whole_file(block.name): block for block in blocks}
-    for name, said in storage.read_all([name for name in names if name in sizes]).items():
-        made = _said_whole(said, sizes)
-        if made is not None and made.place == names[name].place:
-            yield made
+    for name, content in storage.read_all([name for name in names if name in sizes]).items():
+        finished = _parse_finished(content, sizes)
+        if finished is not None and finished.place == names[name].place:
+            yield finished
 
 
-def forget(made: MadeBlock, storage: Storage) -> None:
-    """Have a block made again by the next run."""
-    storage.remove(_whole_file(made.name))
+def discard(finished: FinishedBlock, storage: Storage) -> None:
+    """Let the next run make a block again."""
+    storage.remove(_whole_file(finished.name))
 
 
-def count_whole(storage: Storage) -> int:
-    """Return how many blocks are whole in a place."""
+def count_finished(storage: Storage) -> int:
+    """Count the blocks that are whole in a storage."""
     return sum(
         name.startswith("block-") and name.endswith(".json") for name in storage.sizes_bytes()
     )
 
 
-def _said_whole(said: bytes, sizes_bytes: Mapping[str, int]) -> MadeBlock | None:
-    """Return a block whose files have the lengths that they were written with."""
+def _parse_finished(content: bytes, sizes_bytes: Mapping[str, int]) -> FinishedBlock | None:
+    """Return a block if its files have the lengths that they were written with."""
     try:
-        values = json.loads(said)
-        made = MadeBlock(**{**values, "columns": tuple(values["columns"])})
+        values = json.loads(content)
+        block = FinishedBlock(**{**values, "columns": tuple(values["columns"])})
     except (ValueError, TypeError, KeyError):
         return None  # damaged, or written by another version
-    lengths = sizes_bytes.get(_packets_file(made.name)), sizes_bytes.get(_flows_file(made.name))
-    return made if lengths == (made.packets_file_bytes, made.flows_file_bytes) else None
+    lengths = sizes_bytes.get(_packets_file(block.name)), sizes_bytes.get(_flows_file(block.name))
+    return block if lengths == (block.packets_file_bytes, block.flows_file_bytes) else None
 
 
 def _packets_file(name: str) -> str:

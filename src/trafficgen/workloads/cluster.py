@@ -1,7 +1,6 @@
 """Workers on other machines: the blocks of a workload on a Dask distributed cluster.
 
-The scheduler of the cluster knows blocks by number only; packets go from a worker into the storage,
-never through it.
+The scheduler knows blocks by number only; packets go from a worker straight into the storage.
 """
 
 from __future__ import annotations
@@ -19,86 +18,74 @@ from importlib import metadata
 from typing import Any
 
 from trafficgen.errors import GenerationError, SettingError, TrafficgenError
+from trafficgen.extras import require
 from trafficgen.provenance import DISTRIBUTION, software_version
-from trafficgen.workloads.blocks import Block, MadeBlock
-from trafficgen.workloads.workers import AHEAD, Task, make_packed
+from trafficgen.workloads.blocks import Block, FinishedBlock
+from trafficgen.workloads.workers import AHEAD, Task, make_pickled
 
-#: Time for a scheduler to answer, and for the first worker to come, s.
-_CONNECT_S = 15.0
-#: Time after which a cluster that has lost all its workers is given up, s.
-_PATIENCE_S = 60.0
-#: Time for taking leave of a scheduler, s.
-_LEAVE_S = 3.0
-#: How often it is looked whether there still are a scheduler and workers, s.
-_LOOK_S = 2.0
 #: What the packets depend on besides trafficgen itself.
 _PACKAGES = ("numpy", "scipy")
-_KEPT = "blocks that are done are kept, and the same command goes on"
+_KEPT = "blocks that are done are kept, and the same command continues"
 
 
 @dataclass(frozen=True)
 class DaskCluster:
-    """Blocks are made by the workers of a Dask scheduler.
+    """Makes blocks with the workers of a Dask scheduler.
 
     Attributes:
         scheduler: Its address, such as ``tcp://host:8786``.
-        connect_s: Time for it to answer, and for the first worker to come, s.
-        patience_s: Time after which it is given up when all workers are gone, s.
+        connect_s: Time for it to answer and for the first worker to come, s; shorter fails on a
+            busy network, longer lets a wrong address go unnoticed.
+        patience_s: A cluster without workers for so long is given up, s; shorter fails while
+            workers restart.
+        close_s: Time to close the connection, s.
+        poll_s: Interval between looks at scheduler and workers, s; shorter loads the scheduler.
     """
 
     scheduler: str
-    connect_s: float = _CONNECT_S
-    patience_s: float = _PATIENCE_S
+    connect_s: float = 15.0
+    patience_s: float = 60.0
+    close_s: float = 3.0
+    poll_s: float = 2.0
 
-    def made(self, task: Task, blocks: Sequence[Block]) -> Iterator[MadeBlock]:
+    def make(self, task: Task, blocks: Sequence[Block]) -> Iterator[FinishedBlock]:
         """Yield blocks as they are finished.
 
         Raises:
-            GenerationError: If a session cannot be played, the scheduler or all workers are gone,
-                or a block's workers die again and again.
-            OutputFileError: If a block cannot be left in its place.
-            SettingError: If Dask is not installed, or a worker has other versions than this
-                process.
+            GenerationError: If a session cannot be played, the scheduler or all workers are lost,
+                or a block's workers die repeatedly.
+            OutputFileError: If a block cannot be stored.
+            SettingError: If a worker has other versions than this process.
         """
         if not blocks:
             return
-        with self._client() as client:
-            self._check_versions(client)
-            yield from self._made(client, task, blocks)
+        distributed = require("cluster", "distributed")
+        with self._connect(distributed) as client:
+            self._check_workers(client)
+            yield from self._make(distributed, client, task, blocks)
 
     @contextmanager
-    def _client(self) -> Iterator[Any]:
-        """Give a connection to the scheduler; what its library has to say about lost ones is said
-        by us in one line.
-        """
-        try:
-            import distributed  # noqa: PLC0415 - heavy, and for those who ask for it only
-        except ImportError as error:
-            raise SettingError(
-                f"--scheduler needs Dask ({error.name} is not installed): pip install"
-                " 'trafficgen-streaming[cluster]'"
-            ) from None
+    def _connect(self, distributed: Any) -> Iterator[Any]:
+        """Connect to the scheduler; lost connections are reported in one line."""
         with _silence():
             try:
                 with warnings.catch_warnings():
-                    warnings.simplefilter(
-                        "ignore"
-                    )  # of versions: what matters to us is looked at by us
+                    warnings.simplefilter("ignore")  # of versions, which are checked here
                     client = distributed.Client(
                         self.scheduler, timeout=self.connect_s, set_as_default=False
                     )
             except (OSError, ValueError) as error:  # an unknown scheme is a ValueError
                 raise GenerationError(
                     f"no scheduler answers at {self.scheduler}; start one with `dask scheduler`,"
-                    " and name its address"
+                    " and give its address"
                 ) from error
             try:
                 yield client
             finally:
-                with suppress(Exception):  # one that is gone cannot be taken leave of
-                    client.close(timeout=_LEAVE_S)
+                with suppress(Exception):  # the scheduler may be lost
+                    client.close(timeout=self.close_s)
 
-    def _check_versions(self, client: Any) -> None:
+    def _check_workers(self, client: Any) -> None:
         """Refuse workers whose packets may differ from those made here."""
         try:
             client.wait_for_workers(1, timeout=self.connect_s)
@@ -118,71 +105,68 @@ class DaskCluster:
             theirs |= {
                 name: str(worker["packages"].get(name)) for name in (DISTRIBUTION, *_PACKAGES)
             }
-            refuse_difference(ours, theirs, address)
+            check_versions(ours, theirs, address)
 
-    def _made(self, client: Any, task: Task, blocks: Sequence[Block]) -> Iterator[MadeBlock]:
-        import distributed  # noqa: PLC0415
-
-        packed, ours = pickle.dumps(task), versions_here()
+    def _make(
+        self, distributed: Any, client: Any, task: Task, blocks: Sequence[Block]
+    ) -> Iterator[FinishedBlock]:
+        pickled, ours = pickle.dumps(task), versions_here()
         waiting = list(blocks)[::-1]
         given: dict[Any, Block] = {}
-        look = _Look(self, client)
+        monitor = _Monitor(self, client)
         while waiting or given:
-            ahead = AHEAD * look.threads()
+            ahead = AHEAD * monitor.threads()
             while waiting and len(given) < ahead:
                 block = waiting.pop()
                 key = f"trafficgen-{task.run}-{block.place}"
                 with warnings.catch_warnings():
-                    warnings.simplefilter(
-                        "ignore"
-                    )  # of sessions that take some megabytes: a block takes far more
-                    given[
-                        client.submit(_make, packed, block, ours, key=key, priority=-block.place)
-                    ] = block
+                    warnings.simplefilter("ignore")  # of megabytes of sessions: blocks are larger
+                    future = client.submit(
+                        _make_on_worker, pickled, block, ours, key=key, priority=-block.place
+                    )
+                given[future] = block
             try:
                 with client.as_current():
                     done = distributed.wait(
-                        list(given), timeout=_LOOK_S, return_when="FIRST_COMPLETED"
+                        list(given), timeout=self.poll_s, return_when="FIRST_COMPLETED"
                     ).done
             except TimeoutError:
                 continue
             except (distributed.CancelledError, OSError) as error:
                 raise self.lost() from error
             for future in done:
-                yield self._result(future, given.pop(future))
+                yield self._result(distributed, future, given.pop(future))
 
-    def _result(self, future: Any, block: Block) -> MadeBlock:
-        import distributed  # noqa: PLC0415
-
+    def _result(self, distributed: Any, future: Any, block: Block) -> FinishedBlock:
         try:
-            made: MadeBlock = future.result()
+            finished: FinishedBlock = future.result()
         except TrafficgenError:
             raise
         except distributed.KilledWorker as error:
             raise GenerationError(
-                f"block {block.place}: every worker that made it has died, perhaps for want of"
+                f"block {block.place}: every worker that made it has died, perhaps for lack of"
                 f" memory; start workers with fewer threads or more memory: {_KEPT}"
             ) from error
         except (distributed.CancelledError, OSError) as error:
             raise self.lost() from error
         except Exception as error:
-            said = str(error).strip().splitlines()
+            lines = str(error).strip().splitlines()
             raise GenerationError(
                 f"block {block.place}: a worker failed"
-                f" ({said[0] if said else type(error).__name__}): {_KEPT}"
+                f" ({lines[0] if lines else type(error).__name__}): {_KEPT}"
             ) from error
-        return made
+        return finished
 
     def lost(self) -> GenerationError:
-        """Return what is said when the scheduler is gone."""
+        """Return the error of a lost scheduler."""
         return GenerationError(
             f"the connection to the scheduler {self.scheduler} is lost; start it again: {_KEPT}"
         )
 
 
 @dataclass
-class _Look:
-    """A look at the cluster from time to time: how many blocks it works at side by side."""
+class _Monitor:
+    """Looks at the cluster from time to time: how many blocks it makes at once."""
 
     cluster: DaskCluster
     client: Any
@@ -194,12 +178,12 @@ class _Look:
         """Return the threads of all workers, 1 while there are none.
 
         Raises:
-            GenerationError: If there have been none for long, or the scheduler is gone.
+            GenerationError: If there have been none for long, or the scheduler is lost.
         """
         now_s = time.monotonic()
         if self.client.status != "running":
-            raise self.cluster.lost()  # what one scheduler was asked for, the one after it does not know
-        if now_s - self.looked_s >= _LOOK_S:
+            raise self.cluster.lost()  # a new scheduler does not know the blocks of the old one
+        if now_s - self.looked_s >= self.cluster.poll_s:
             try:
                 self.seen_threads = sum(self.client.nthreads().values())
             except Exception as error:
@@ -215,7 +199,7 @@ class _Look:
 
 
 def versions_here() -> dict[str, str]:
-    """Return what must be the same wherever blocks are made."""
+    """Return the versions that must be equal wherever blocks are made."""
     found = {
         "Python": _minor(platform.python_version()),
         "machine": platform.machine(),
@@ -224,11 +208,11 @@ def versions_here() -> dict[str, str]:
     return found | {name: metadata.version(name) for name in _PACKAGES}
 
 
-def refuse_difference(ours: dict[str, str], theirs: dict[str, str], worker: str) -> None:
-    """Refuse a worker that differs.
+def check_versions(ours: dict[str, str], theirs: dict[str, str], worker: str) -> None:
+    """Refuse a worker with other versions.
 
     Raises:
-        SettingError: If it does.
+        SettingError: If one differs.
     """
     for name, version in ours.items():
         if theirs[name] != version:
@@ -239,10 +223,10 @@ def refuse_difference(ours: dict[str, str], theirs: dict[str, str], worker: str)
             )
 
 
-def _make(packed: bytes, block: Block, wanted: dict[str, str]) -> MadeBlock:
-    """Make a block on a worker, which may have come after the others were looked at."""
-    refuse_difference(wanted, versions_here(), platform.node())
-    return make_packed(packed, block)
+def _make_on_worker(pickled: bytes, block: Block, wanted: dict[str, str]) -> FinishedBlock:
+    """Make a block on a worker, which may have come after the others were checked."""
+    check_versions(wanted, versions_here(), platform.node())
+    return make_pickled(pickled, block)
 
 
 def _minor(version: str) -> str:

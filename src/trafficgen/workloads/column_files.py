@@ -1,14 +1,14 @@
-"""Numbers that a workload file keeps in files beside it: one a line, or a column of a CSV or
-Parquet file.
-"""
+"""Numbers in files beside a workload file: one a line, or a column of a CSV or Parquet file."""
 
 from __future__ import annotations
 
 import array
 import csv
-import io
+import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 import pyarrow as pa
@@ -22,115 +22,124 @@ MOST_NUMBERS = 100_000_000
 _REMEDY = "give a file with a number a line, or a CSV or Parquet file with a column of numbers"
 
 
+@dataclass(frozen=True)
+class ColumnFiles:
+    """Files of numbers in a folder; each is read once.
+
+    Attributes:
+        folder: Where the files are looked for.
+        digests: Digest of the numbers of each file that was read.
+    """
+
+    folder: Path
+    digests: list[str] = field(default_factory=list)
+    _read: dict[tuple[str, str | None], FloatArray] = field(default_factory=dict)
+
+    def read(
+        self, name: str, column: str | None, usual: tuple[str, ...], *, most: int = MOST_NUMBERS
+    ) -> FloatArray:
+        """Read the numbers of a file, as :func:`read_numbers` does."""
+        if (name, column) not in self._read:
+            numbers = read_numbers(self.folder / name, column=column, usual=usual, most=most)
+            self.digests.append(f"sha256:{hashlib.sha256(numbers.tobytes()).hexdigest()}")
+            self._read[name, column] = numbers
+        return self._read[name, column]
+
+
 def read_numbers(
     path: Path, *, column: str | None, usual: tuple[str, ...], most: int = MOST_NUMBERS
 ) -> FloatArray:
-    """Return the numbers of a file, shape (n,), n >= 1.
+    """Read the numbers of a file, shape (n,), n >= 1.
 
     Args:
-        path: The file, Parquet where its name ends so, else text.
-        column: Name of the column; None: the only one, else the first of ``usual`` that is there.
-        usual: Names that the column has when nothing is said.
-        most: Numbers that the file may have.
+        path: The file, Parquet if its name ends so, else text.
+        column: Name of the column; None: the only one, else the first of ``usual`` that exists.
+        usual: Names that the column has by default.
+        most: Most numbers that the file may have.
 
     Raises:
-        WorkloadFileError: If the file cannot be read, has no such column, no number, something else
-            among them, or too many.
+        WorkloadFileError: If the file cannot be read, lacks the column, has no number, something
+            else among them, or too many.
     """
+    read = _read_parquet if path.suffix.lower() == ".parquet" else _read_text
     try:
-        is_parquet = path.suffix.lower() == ".parquet"
-        values = (
-            _of_parquet(path, column, usual, most)
-            if is_parquet
-            else _of_text(path, column, usual, most)
-        )
+        values = read(path, column, usual, most)
     except (OSError, UnicodeDecodeError, csv.Error, pa.ArrowException) as error:
-        reason = (
-            error.strerror if isinstance(error, OSError) and error.strerror else "not such a file"
-        )
-        raise _refusal(path, f"cannot be read ({reason})") from error
+        reason = getattr(error, "strerror", None) or "not such a file"
+        raise _error(path, f"cannot be read ({reason})") from error
     if not values.size:
-        raise _refusal(path, "holds no number")
+        raise _error(path, "holds no number")
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
-        raise _refusal(path, f"value {int(bad[0]) + 1} is not a finite number")
+        raise _error(path, f"value {int(bad[0]) + 1} is not a finite number")
     return values
 
 
-def _of_parquet(path: Path, column: str | None, usual: tuple[str, ...], most: int) -> FloatArray:
+def _read_parquet(path: Path, column: str | None, usual: tuple[str, ...], most: int) -> FloatArray:
     with pq.ParquetFile(path) as file:
         names = file.schema_arrow.names
-        name = names[_place(path, names, column, usual)]
+        name = names[_find_column(path, names, column, usual)]
         if file.metadata.num_rows > most:
-            raise _refusal(path, f"has {file.metadata.num_rows:,} rows, more than {most:,}")
+            raise _error(path, f"has {file.metadata.num_rows:,} rows, more than {most:,}")
         found = file.read(columns=[name]).column(name)
     if found.null_count:
-        raise _refusal(path, f"column {name!r} has {found.null_count} empty values")
-    kind = found.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise _refusal(path, f"column {name!r} holds {kind} and no numbers")
+        raise _error(path, f"column {name!r} has {found.null_count} empty values")
+    if not (pa.types.is_integer(found.type) or pa.types.is_floating(found.type)):
+        raise _error(path, f"column {name!r} holds {found.type} instead of numbers")
     return np.asarray(found.cast(pa.float64()).to_numpy(), dtype=np.float64)
 
 
-def _of_text(path: Path, column: str | None, usual: tuple[str, ...], most: int) -> FloatArray:
+def _read_text(path: Path, column: str | None, usual: tuple[str, ...], most: int) -> FloatArray:
     values = array.array("d")
     place: int | None = None
     with path.open(encoding="utf-8-sig", newline="") as file:
         for line, row in _rows(file):
             if place is None:
-                header = [name.strip() for name in row]
-                place = (
-                    _place(path, header, column, usual)
-                    if _is_header(row) or column is not None
-                    else 0
-                )
-                if _is_header(row):
+                has_header = not _is_number(row[0])
+                names = [name.strip() for name in row]
+                is_named = has_header or column is not None
+                place = _find_column(path, names, column, usual) if is_named else 0
+                if has_header:
                     continue
                 if len(row) > 1:
-                    raise _refusal(path, f"line {line} has {len(row)} columns without names")
+                    raise _error(path, f"line {line} has {len(row)} columns without names")
             try:
                 values.append(float(row[place]))
             except (ValueError, IndexError):
-                raise _refusal(path, f"line {line}: no number in {','.join(row)!r}") from None
+                raise _error(path, f"line {line}: no number in {','.join(row)!r}") from None
             if len(values) > most:
-                raise _refusal(path, f"has more than {most:,} numbers")
+                raise _error(path, f"has more than {most:,} numbers")
     return np.frombuffer(values, dtype=np.float64).copy() if values else np.empty(0)
 
 
-def _rows(file: io.TextIOBase | io.TextIOWrapper) -> Iterator[tuple[int, list[str]]]:
-    """Yield the numbers and cells of the lines that hold something; what begins with # is a
-    remark.
-    """
+def _rows(file: TextIO) -> Iterator[tuple[int, list[str]]]:
+    """Yield number and cells of each line that is not empty and does not begin with #."""
     for line, row in enumerate(csv.reader(file), start=1):
         if row and any(cell.strip() for cell in row) and not row[0].lstrip().startswith("#"):
             yield line, row
 
 
-def _is_header(row: list[str]) -> bool:
+def _is_number(text: str) -> bool:
     try:
-        float(row[0])
+        float(text)
     except ValueError:
-        return True
-    return False
+        return False
+    return True
 
 
-def _place(path: Path, names: list[str], column: str | None, usual: tuple[str, ...]) -> int:
+def _find_column(path: Path, names: list[str], column: str | None, usual: tuple[str, ...]) -> int:
     if column is not None:
         if column in names:
             return names.index(column)
-        raise _refusal(path, f"has no column {column!r}; columns are {', '.join(names)}")
+        raise _error(path, f"has no column {column!r}; columns are {', '.join(names)}")
     if len(names) == 1:
         return 0
     for name in usual:
         if name in names:
             return names.index(name)
-    wanted = " or ".join(usual)
-    raise _refusal(
-        path,
-        f"has the columns {', '.join(names)}, and none of them is {wanted}",
-        "name one with column",
-    )
+    problem = f"has the columns {', '.join(names)}, but no {' or '.join(usual)}"
+    raise _error(path, problem, "name one with column")
 
 
-def _refusal(path: Path, problem: str, remedy: str = _REMEDY) -> WorkloadFileError:
+def _error(path: Path, problem: str, remedy: str = _REMEDY) -> WorkloadFileError:
     return WorkloadFileError(file=str(path), problem=problem, remedy=remedy)

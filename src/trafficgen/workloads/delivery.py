@@ -1,4 +1,4 @@
-"""Outputs that are not on a disk of this machine: written here first, then sent whole."""
+"""Delivery of outputs to URLs: written on this machine first, then sent whole."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ _OUTBOX = "out"
 
 
 def check_deliverable(out: str | Path) -> None:
-    """Refuse an output that could not be sent where it is to go, before any work is done for it.
+    """Refuse an output that could not be sent to its URL, before any work is done for it.
 
     Raises:
-        OutputFileError: If its bucket is not there or cannot be reached, or an object that is kept
-            is there.
-        SettingError: If its URL names no place that is known, or what is needed to reach it is not
-            installed.
+        OutputFileError: If its bucket is missing or cannot be reached, or an object to keep exists.
+        SettingError: If its URL is not understood, or the package that opens it is missing.
     """
     if local_path(out) is None:
         check_reachable(str(out))
@@ -30,17 +28,14 @@ def check_deliverable(out: str | Path) -> None:
 
 
 @contextmanager
-def delivered(out: str | Path, scratch: Path | None = None) -> Iterator[Path]:
-    """Give the path to write an output to; what is to be elsewhere is sent there when the block
-    ends well.
+def deliver(out: str | Path, scratch: Path | None = None) -> Iterator[Path]:
+    """Give the path to write an output to; an output with a URL is sent when the block ends.
 
-    Each object is there when all of it has come, so that none is ever half-written. Of several, the
-    one that was asked for comes last.
+    Of several files the one that ``out`` names is sent last.
 
     Args:
         out: Path or URL of the output.
-        scratch: Folder for an output that is to be elsewhere; None for one among the temporary
-            files.
+        scratch: Folder for an output with a URL; None for a temporary one.
 
     Raises:
         OutputFileError: If it cannot be sent.
@@ -51,7 +46,7 @@ def delivered(out: str | Path, scratch: Path | None = None) -> Iterator[Path]:
     elif scratch is None:
         with (
             tempfile.TemporaryDirectory(prefix="trafficgen-") as folder,
-            delivered(out, Path(folder)) as part,
+            deliver(out, Path(folder)) as part,
         ):
             yield part
     else:
@@ -59,6 +54,6 @@ def delivered(out: str | Path, scratch: Path | None = None) -> Iterator[Path]:
         outbox = scratch / _OUTBOX
         outbox.mkdir()
         yield outbox / name
-        check_deliverable(out)  # someone may have come meanwhile
+        check_deliverable(out)  # another program may have written it meanwhile
         for written in sorted(outbox.iterdir(), key=lambda written: written.name == name):
             upload(written, f"{parent}/{written.name}")

@@ -1,30 +1,18 @@
-"""The workload file: which models play how many sessions, when, what, how long, from which
-addresses.
-"""
+"""The workload file: which models play how many sessions, when, what, for how long."""
 
 from __future__ import annotations
 
 import itertools
-from typing import Annotated, ClassVar, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
 from trafficgen.generation.arrivals import MOST_SESSIONS
-from trafficgen.generation.popularity import MOST_CLIPS
 from trafficgen.models.estimate import ModelPart
-from trafficgen.units import HOURS_PER_DAY
+from trafficgen.workloads.arrivals import ArrivalsPart
+from trafficgen.workloads.clips import ClipsPart
 from trafficgen.workloads.laws import LawOfLength, LawOfShare
-from trafficgen.workloads.shorthand import ChoicePart, KindPart
-from trafficgen.workloads.values import (
-    NetworkText,
-    RateText,
-    ShareText,
-    TimeText,
-    network,
-    quantity,
-    rate_per_s,
-    share,
-)
+from trafficgen.workloads.values import NetworkText, ShareText, TimeText, parse_network, parse_share
 
 WORKLOAD_SCHEMA_VERSION: Final = "1"
 #: A group more is a model more in the memory of every worker.
@@ -34,146 +22,6 @@ _SHARES_CLOSE = 1e-6
 
 def _list_of_one(value: object) -> object:
     return [value] if isinstance(value, str) else value
-
-
-class PoissonPart(KindPart):
-    """Sessions start independently of each other, at one rate."""
-
-    first_key = "rate"
-    rate: RateText | None = None
-    """Sessions that start in a time; null: as many as `sessions` and `for` say."""
-
-
-class HourlyPart(KindPart):
-    """Sessions start independently of each other, at a rate for each hour of the day."""
-
-    first_key = "hours"
-    hours: tuple[str | float, ...] | str
-    """24 rates such as 0.5/s, or 24 plain numbers that are in proportion to them, from midnight
-    on; or a file beside this one with such numbers, one a line or in the column `share`."""
-    rate: RateText | None = None
-    """Mean over a day, where the hours are plain numbers; null: as many as `sessions` and `for`
-    say."""
-    begins: TimeText = "0h"
-    """Time of day at which the workload begins, such as 18h."""
-
-    @model_validator(mode="after")
-    def _a_day(self) -> Self:
-        if isinstance(self.hours, str):
-            return self
-        if len(self.hours) != HOURS_PER_DAY:
-            raise ValueError(
-                f"a day has {HOURS_PER_DAY} hours, and there are {len(self.hours)} values; give"
-                " each one"
-            )
-        if self.are_rates:
-            for value in self.hours:
-                rate_per_s(str(value))
-            if self.rate is not None:
-                raise ValueError("the hours have rates already; leave rate out")
-        elif any(quantity(str(value))[1] != "1" for value in self.hours):
-            raise ValueError(
-                "the hours are neither rates nor plain numbers; write for example 0.5/s"
-            )
-        return self
-
-    @property
-    def are_rates(self) -> bool:
-        """Whether the hours have rates, and not numbers in proportion to them."""
-        return not isinstance(self.hours, str) and any("/" in str(value) for value in self.hours)
-
-
-class FlashPart(KindPart):
-    """A flash crowd: a rate that surges once, rises in a straight line and decays exponentially."""
-
-    first_key = "base"
-    base: RateText
-    """Sessions that start in a time before the surge and long after it."""
-    start: TimeText
-    """When the rate begins to rise."""
-    rise: TimeText = "0s"
-    """From there to the peak; 0s is a jump."""
-    peak: float = Field(ge=1, le=1e6)
-    """Rate at the peak / rate before."""
-    decay: TimeText
-    """Time in which what the surge adds falls to 1/e."""
-
-
-class FilePart(KindPart):
-    """Starts from a file."""
-
-    first_key = "name"
-    name: str = Field(min_length=1)
-    """File beside this one: a time in s a line, or a CSV or Parquet file with a column of them."""
-    column: str | None = None
-    """Column of that file; null: the only one, `start_s` or `time_s`."""
-
-
-class ArrivalsPart(ChoicePart):
-    """When sessions start; a text such as `poisson:0.5/s` names the kind before a colon."""
-
-    kinds: ClassVar[tuple[str, ...]] = ("together", "poisson", "hourly", "flash", "file")
-
-    together: dict[str, JsonValue] | None = Field(default=None, max_length=0)
-    """All sessions start at once; the value is {}."""
-    poisson: PoissonPart | None = None
-    """A Poisson process of one rate."""
-    hourly: HourlyPart | None = None
-    """A Poisson process with a rate for each hour."""
-    flash: FlashPart | None = None
-    """A Poisson process with a surge."""
-    file: FilePart | None = None
-    """Starts from a file."""
-
-
-class ZipfPart(KindPart):
-    """Popularity that falls with a power of the rank."""
-
-    first_key = "exponent"
-    exponent: float = Field(ge=0, le=10)
-    """A clip of rank r is asked for in proportion to r to minus this."""
-    clips: int | None = Field(default=None, ge=1, le=MOST_CLIPS)
-    """Number of clips, where `clips.count` does not say it."""
-
-
-class CountedPart(KindPart):
-    """Popularity as it was counted."""
-
-    first_key = "file"
-    file: str
-    """File beside this one with a weight for each clip, most popular first."""
-    column: str | None = None
-    """Column of that file; null: the only one, or `weight`."""
-
-
-class PopularityPart(ChoicePart):
-    """How often each clip is asked for; a text such as `zipf:0.8` names the kind before a colon."""
-
-    kinds: ClassVar[tuple[str, ...]] = ("zipf", "counted")
-
-    zipf: ZipfPart | None = None
-    """Zipf's law."""
-    counted: CountedPart | None = None
-    """Weights from a file."""
-
-
-class ClipsPart(ModelPart):
-    """Clips: what is drawn once and is the same in all sessions of a clip."""
-
-    popularity: PopularityPart | None = None
-    """How often each is asked for; null: all alike."""
-    count: int | None = Field(default=None, ge=1, le=MOST_CLIPS)
-    """Number of clips; null: as many as the popularity, the playlist of the model or `values`
-    have."""
-    length: LawOfLength | None = None
-    """Law of a clip's length; null: that of the model, or what its population draws."""
-    rate: LawOfShare | None = None
-    """Law of a clip's rate / the rate of the model; null: 1. For fitted models."""
-    option: str | None = None
-    """Option of a published model that tells clips apart; null: `clip`, where it has one."""
-    values: tuple[JsonValue, ...] | None = Field(default=None, min_length=1, max_length=100_000)
-    """Values of that option, most popular first; null: the playlist of the model, shuffled by
-    the seed."""
 
 
 class DeparturesPart(ModelPart):
@@ -196,7 +44,7 @@ class DeparturesPart(ModelPart):
 
 def _apart(texts: tuple[str, ...]) -> tuple[str, ...]:
     ranges = sorted(
-        (network(text) for text in texts), key=lambda one: (one.version, one.network_address)
+        (parse_network(text) for text in texts), key=lambda one: (one.version, one.network_address)
     )
     for one, two in itertools.pairwise(ranges):
         if one.version == two.version and one.overlaps(two):
@@ -283,7 +131,7 @@ class WorkloadDescription(ModelPart):
     @model_validator(mode="after")
     def _shares_add_up(self) -> Self:
         sharing = [group for group in self.groups if group.arrivals is None]
-        given = [share(group.share) for group in sharing if group.share is not None]
+        given = [parse_share(group.share) for group in sharing if group.share is not None]
         total = sum(given)
         if len(sharing) - len(given) > 1:
             raise ValueError(
@@ -302,14 +150,14 @@ class WorkloadDescription(ModelPart):
         """Return the share of each group of the sessions of the workload; 0 where it has arrivals
         of its own.
         """
-        given = sum(share(group.share) for group in self.groups if group.share is not None)
+        given = sum(parse_share(group.share) for group in self.groups if group.share is not None)
         return tuple(
             (
                 0.0
                 if group.arrivals is not None
                 else max(0.0, 1 - given)
                 if group.share is None
-                else share(group.share)
+                else parse_share(group.share)
             )
             for group in self.groups
         )

@@ -1,5 +1,4 @@
-"""What is drawn for the sessions of a workload: their group, clip, length, and when their viewers
-leave.
+"""Draws for the sessions of a workload: their group, clip, length, and when viewers leave.
 
 Uniform draws come in chunks of sessions, each from a random stream of its own, so that a block of
 sessions needs only the chunks it lies in, and what a session draws depends on its number alone.
@@ -16,12 +15,11 @@ from trafficgen.generation.viewing import Viewing
 from trafficgen.models import PublishedModel
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, IntArray
-from trafficgen.workloads.entry_player import Variants
-from trafficgen.workloads.plan import PlannedClips, PlannedGroup
+from trafficgen.workloads.plan import PlannedClips, PlannedGroup, Variants
 
 #: Sessions whose draws come from one random stream.
 _CHUNK = 4096
-#: A clip plays no slower than this share of its model: gaps must stay numbers.
+#: A clip plays no slower than this share of its model: gaps must stay finite.
 _LOWEST_RATE = 1e-3
 
 
@@ -37,12 +35,12 @@ def uniform_draws(seed: int, purpose: str, first: int, count: int) -> FloatArray
 
 
 class GroupDraws:
-    """What the sessions of one group play, and how long.
+    """Draws what the sessions of one group play, and for how long.
 
     Attributes:
         group: The group.
         seed: Seed of the run.
-        shortest_s: Length that a session has at least, s.
+        shortest_s: Shortest length of a session, s.
     """
 
     def __init__(self, group: PlannedGroup, *, seed: int, shortest_s: float) -> None:
@@ -59,7 +57,7 @@ class GroupDraws:
         clips, lengths_s = None, np.full(sessions.size, np.inf)
         rates = np.ones(sessions.size)
         if self.group.clips is not None:
-            clips = self.group.clips.popularity.chosen(uniforms["clip"])
+            clips = self.group.clips.popularity.choose(uniforms["clip"])
             lengths_s, rates = self._clip_lengths_s[clips], self._clip_rates[clips]
         if self.group.duration is not None:
             lengths_s = np.minimum(lengths_s, self.group.duration.ppf(uniforms["duration"]))
@@ -91,9 +89,7 @@ class GroupDraws:
 
     @cached_property
     def variants(self) -> Variants | None:
-        """What tells the clips of a published model apart, most popular first; None where nothing
-        does.
-        """
+        """What distinguishes the clips of a published model, most popular first; None: nothing."""
         clips = self.group.clips
         if clips is None or clips.variants is None or not clips.is_shuffled:
             return None if clips is None else clips.variants

@@ -1,16 +1,12 @@
-"""A published model that plays sessions: each is one simulation, alone on a path that limits
-nothing.
-"""
+"""A published model that plays sessions: each is a simulation alone on an unlimited path."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import JsonValue
 
 from trafficgen.generation.address_plan import AddressPlan
 from trafficgen.generation.session import FlowRow
@@ -23,36 +19,24 @@ from trafficgen.simulation.run import LARGEST_SEED
 from trafficgen.tables import PacketTable
 from trafficgen.tables.addresses import documentation_pair
 from trafficgen.units import s_from_ns
+from trafficgen.workloads.plan import Variants
 
-#: Sources of clips that are kept: popular clips come again and again.
+#: Sources of clips that are cached: popular clips come repeatedly.
 _KEPT = 256
-#: Clips of which one session is played to know about how many packets they have.
+#: Clips of which one session is played to estimate their packets.
 _PILOTS = 4
 _SHORTEST_S = 1e-3
 
 
-@dataclass(frozen=True)
-class Variants:
-    """What tells the clips of a published model apart.
-
-    Attributes:
-        option: Option of the model.
-        values: Its value for each clip, most popular first.
-    """
-
-    option: str
-    values: tuple[JsonValue, ...]
-
-
-class PlayedEntry:
+class EntryPlayer:
     """Plays sessions of one published model, options set."""
 
     def __init__(
         self, model: PublishedModel, *, seed: int, variants: Variants | None = None
     ) -> None:
         self.model, self.seed, self.variants = model, seed, variants
-        self._source = lru_cache(_KEPT)(self._made)
-        self._pilot = lru_cache(_PILOTS)(self._played)
+        self._source = lru_cache(_KEPT)(self._make_source)
+        self._pilot = lru_cache(_PILOTS)(self._play_pilot)
 
     def expected_packets(self, viewing: Viewing) -> float:
         """Return about how many packets a session has, from a session of one of the first clips."""
@@ -74,14 +58,13 @@ class PlayedEntry:
             viewing: What it plays.
             start_ns: Its start, ns from the table's origin.
             first_flow: Number of its first flow.
-            addresses: Where its addresses come from; None: those that are reserved for
-                documentation.
+            addresses: Where its addresses come from; None: those reserved for documentation.
 
         Raises:
             SimulationError: If it cannot be simulated.
         """
         stop_s = viewing.length_s
-        if viewing.leaves_at is not None:  # how long it would last shows when it is played
+        if viewing.leaves_at is not None:  # its whole length is known once it is played
             whole_s = _length_s(self._run(viewing, stop_s=stop_s))
             stop_s = viewing.end_s(whole_s)
         elif viewing.leaves_after_s is not None:
@@ -89,7 +72,7 @@ class PlayedEntry:
                 viewing.leaves_after_s if stop_s is None else min(stop_s, viewing.leaves_after_s)
             )
         table = self._run(viewing, stop_s=stop_s)
-        return _shifted(table.packets, start_ns, first_flow), _rows(
+        return _shift(table.packets, start_ns, first_flow), _rows(
             table, viewing, start_ns, first_flow, addresses
         )
 
@@ -100,13 +83,13 @@ class PlayedEntry:
         session = Participant("media", self._source(viewing.clip), stop_s=stop_s, is_session=True)
         return packet_table(run_path(UNLIMITED_PATH, [session], seed=seed), origin_ns=0, notes={})
 
-    def _made(self, clip: int | None) -> Source:
+    def _make_source(self, clip: int | None) -> Source:
         settings = {}
         if self.variants is not None and clip is not None:
             settings = {self.variants.option: self.variants.values[clip]}
         return published_source(self.model, settings)
 
-    def _played(self, clip: int) -> tuple[int, float]:
+    def _play_pilot(self, clip: int) -> tuple[int, float]:
         table = self._run(
             Viewing(session=clip, clip=None if self.variants is None else clip), stop_s=None
         )
@@ -117,8 +100,8 @@ def _length_s(table: PacketTable) -> float:
     return s_from_ns(int(table.time_ns[-1])) if len(table) else 0.0
 
 
-def _shifted(packets: pa.Table, start_ns: int, first_flow: int) -> pa.Table:
-    """Return packets at their place in the workload, without columns that have no value."""
+def _shift(packets: pa.Table, start_ns: int, first_flow: int) -> pa.Table:
+    """Move packets to their place in the workload; drop columns without values."""
     shifts = {"time_ns": start_ns, "arrival_ns": start_ns, "flow": first_flow}
     for name, shift in shifts.items():
         place = packets.schema.get_field_index(name)

@@ -1,44 +1,35 @@
-"""Workloads that a file or a few words describe: which sessions there are, before any is played."""
+"""Workload files: YAML or JSON to a planned workload, and what is wrong with one in one line."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
+from typing import Any, Literal, get_args
 
-from pydantic import JsonValue, ValidationError
+from pydantic import BaseModel, ValidationError
 
-from trafficgen.errors import GenerationError
-from trafficgen.generation.arrivals import MOST_SESSIONS
-from trafficgen.models import Model, PublishedModel, YamlTextError, read_yaml
-from trafficgen.models.published import with_settings
-from trafficgen.workloads.description import (
-    ArrivalsPart,
-    ClipsPart,
-    GroupPart,
-    PopularityPart,
-    WorkloadDescription,
-)
-from trafficgen.workloads.mix import MixedSessions
+from trafficgen.errors import WorkloadFileError
+from trafficgen.models import YamlTextError, read_yaml
+from trafficgen.workloads.description import WORKLOAD_SCHEMA_VERSION, WorkloadDescription
 from trafficgen.workloads.plan import PlannedWorkload
-from trafficgen.workloads.planner import planned
-from trafficgen.workloads.reading import LARGEST_WORKLOAD_BYTES, read_description
+from trafficgen.workloads.planner import plan_workload
 
+LARGEST_WORKLOAD_BYTES = 1_000_000
+_REMEDY = "see the keys of a workload file in docs/reference/workload-file.md"
 _ENDINGS = (".yaml", ".yml", ".json")
-#: A line of YAML or JSON with the one key at the top level that every workload has and no model.
+#: A line of YAML or JSON with the key at the top level that every workload has and no model.
 _GROUPS = re.compile(r"""^[ {]*["']?groups["']?\s*:""", re.MULTILINE)
 
 
 def load_workload(path: str | Path) -> PlannedWorkload:
-    """Return the workload of a file, with the models and files it names.
+    """Load a workload file, with the models and files that it names.
 
     Args:
-        path: YAML or JSON file; what it names is looked for beside it.
+        path: YAML or JSON file; the files it names are looked for in its folder.
 
     Raises:
-        WorkloadFileError: If the file breaks the schema, parts of it do not fit each other, or a
-            file beside it cannot be used; the message names the key.
+        WorkloadFileError: If the file breaks the schema, its parts do not fit each other, or a file
+            it names cannot be used; the message names the key.
         ModelFileError: If a model cannot be read.
         SettingError: If an option does not fit its model.
 
@@ -53,13 +44,11 @@ def load_workload(path: str | Path) -> PlannedWorkload:
         films: 70% of the sessions play wmedia9_nichols2004
     """
     file = Path(path)
-    return planned(read_description(file), file=str(path), folder=file.parent)
+    return plan_workload(read_description(file), file=str(path), folder=file.parent)
 
 
 def is_workload_file(path: str | Path) -> bool:
-    """Return whether a file describes a workload and no model: YAML or JSON with groups at the top
-    level.
-    """
+    """Return whether a file is YAML or JSON with groups at the top level, as workloads have."""
     file = Path(path)
     if file.suffix.lower() not in _ENDINGS or not file.is_file():
         return False
@@ -70,125 +59,93 @@ def is_workload_file(path: str | Path) -> bool:
             return False
         content = read_yaml(text)
     except (OSError, YamlTextError):
-        return True  # that it cannot be read is told when it is
+        return True  # reading it will report why it cannot be read
     return isinstance(content, dict) and "groups" in content
 
 
-def sessions_of_workload(
-    workload: PlannedWorkload,
-    *,
-    seed: int,
-    sessions: int | None = None,
-    window_s: float | None = None,
-    duration_s: float | None = None,
-) -> MixedSessions:
-    """Return the sessions of a workload, ready to be cut into blocks and made.
-
-    Args:
-        workload: The workload.
-        seed: Seed, >= 0.
-        sessions: Number of sessions; None: as the workload says.
-        window_s: Time in which sessions start, s; None: as the workload says. Where only one of
-            number and time is given here, the other one of the workload does not hold.
-        duration_s: Length of each session, s; None: as the workload says.
+def read_description(path: Path) -> WorkloadDescription:
+    """Read a workload file.
 
     Raises:
-        GenerationError: If there are no such sessions.
-        ValueError: If the seed is negative.
+        WorkloadFileError: If it cannot be read or breaks the schema; the message names the key.
     """
-    if sessions is not None or window_s is not None:
-        if sessions is not None and all(group.arrivals is not None for group in workload.groups):
-            raise GenerationError(
-                "all groups have arrivals of their own, which say how many sessions there are"
-            )
-        workload = replace(workload, sessions=sessions, window_s=window_s)
-    if duration_s is not None:
-        workload = workload.lasting(duration_s)
-    made = MixedSessions(workload=workload, seed=seed)
-    made.check()
-    return made
+    file = str(path)
+    try:
+        with path.open("rb") as stream:
+            beginning = stream.read(LARGEST_WORKLOAD_BYTES + 1)
+        text = beginning[:LARGEST_WORKLOAD_BYTES].decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text file"
+        remedy = "give a workload file, such as examples/workloads/evening.yaml"
+        raise WorkloadFileError(
+            file=file, problem=f"cannot be read ({reason})", remedy=remedy
+        ) from error
+    if len(beginning) > LARGEST_WORKLOAD_BYTES:
+        problem = f"is larger than {LARGEST_WORKLOAD_BYTES:,} bytes"
+        remedy = "keep long lists in files of their own"
+        raise WorkloadFileError(file=file, problem=problem, remedy=remedy)
+    try:
+        content = read_yaml(text)
+    except YamlTextError as error:
+        raise WorkloadFileError(file=file, problem=str(error), remedy=_REMEDY) from error
+    return description_of(content, file=file)
 
 
-def workload_of_model(
-    model: Model | PublishedModel,
-    *,
-    sessions: int | None = None,
-    window_s: float | None = None,
-    duration_s: float | None = None,
-    arrivals: str | None = None,
-    popularity: str | None = None,
-    settings: Mapping[str, JsonValue] | None = None,
-) -> PlannedWorkload:
-    """Return the workload of one model, as options of the command line describe it.
-
-    Args:
-        model: The model.
-        sessions: Number of sessions; None: as many as start within ``window_s``.
-        window_s: Time in which sessions start, s; None: until all have started.
-        duration_s: Length of each session, s; None: that of the model.
-        arrivals: ``together``, ``poisson:0.5/s``, ``hourly:FILE``, ``flash:base=...,...`` or
-            ``file:FILE``, as in a workload file; files are looked for in the working directory.
-            None: all together.
-        popularity: ``zipf:0.8`` or ``zipf:0.8,clips=100``; None: no clips.
-        settings: Options of a published model.
+def description_of(content: object, *, file: str) -> WorkloadDescription:
+    """Return the description that plain values hold.
 
     Raises:
-        GenerationError: If a text is not understood, or there are too many sessions.
-        WorkloadFileError: If parts do not fit each other or a file cannot be used.
-        SettingError: If a setting does not fit the model.
+        WorkloadFileError: If they break the schema.
     """
-    if settings and isinstance(model, Model):
-        raise GenerationError(f"{model.name} is a fitted model, which has no options; set nothing")
-    if sessions is not None and sessions > MOST_SESSIONS:
-        raise GenerationError(
-            f"{sessions:,} sessions are more than {MOST_SESSIONS:,}; ask for fewer"
+    if not isinstance(content, dict):
+        raise WorkloadFileError(file=file, problem="holds no keys", remedy=_REMEDY)
+    version = content.get("schema_version", WORKLOAD_SCHEMA_VERSION)
+    if isinstance(version, str) and version != WORKLOAD_SCHEMA_VERSION:
+        problem = (
+            f"schema_version is {version[:20]!r}, this trafficgen reads {WORKLOAD_SCHEMA_VERSION!r}"
         )
-    if isinstance(model, PublishedModel):
-        model = with_settings(model, settings or {})
-    described = WorkloadDescription(
-        name=model.name,
-        sessions=sessions,
-        arrivals=parse_arrivals(arrivals or "together"),
-        groups=(
-            GroupPart(
-                model=model.name, clips=None if popularity is None else parse_popularity(popularity)
-            ),
-        ),
-    )
-    workload = planned(described, file=model.name, folder=Path(), models={model.name: model})
-    workload = replace(workload, window_s=window_s)
-    return workload if duration_s is None else workload.lasting(duration_s)
-
-
-def parse_arrivals(text: str) -> ArrivalsPart:
-    """Return the arrivals of a short form such as ``poisson:0.5/s``.
-
-    Raises:
-        GenerationError: If it is not understood.
-    """
+        remedy = "use the trafficgen it was written for"
+        raise WorkloadFileError(file=file, problem=problem, remedy=remedy)
     try:
-        return ArrivalsPart.model_validate(text)
+        return WorkloadDescription.model_validate(content)
     except ValidationError as error:
-        raise _refusal("arrivals", text, error) from error
+        problem, remedy = _first_problem(error)
+        raise WorkloadFileError(file=file, problem=problem, remedy=remedy) from error
 
 
-def parse_popularity(text: str) -> ClipsPart:
-    """Return clips with the popularity of a short form such as ``zipf:0.8`` or
-    ``zipf:0.8,clips=100``.
-
-    Raises:
-        GenerationError: If it is not understood.
-    """
-    try:
-        return ClipsPart(popularity=PopularityPart.model_validate(text))
-    except ValidationError as error:
-        raise _refusal("popularity", text, error) from error
-
-
-def _refusal(what: str, text: str, error: ValidationError) -> GenerationError:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    place = ".".join(str(part) for part in first["loc"])
+def _first_problem(error: ValidationError) -> tuple[str, str]:
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    # A list whose items are wrong is reported as too short as well.
+    found = [problem for problem in problems if problem["type"] != "too_short"] or problems
+    first, place = found[0], [str(part) for part in found[0]["loc"]]
+    at = ".".join(place) or "the file as a whole"
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    if first["type"] == "extra_forbidden":
+        keys = ", ".join(_keys_at(place[:-1]))
+        return f"{at}: unknown key{more}", f"keys there are {keys}" if keys else _REMEDY
+    if first["type"] == "missing":
+        return f"{at}: it is missing{more}", _REMEDY
     message = first["msg"].removeprefix("Value error, ")
-    return GenerationError(
-        f"{what}={text}: {f'{place}: ' if place else ''}{message[0].lower()}{message[1:]}"
-    )
+    problem, _, remedy = message.rpartition("; ")
+    return f"{at}: {problem or message}{more}", remedy if problem else _REMEDY
+
+
+def _keys_at(place: list[str]) -> list[str]:
+    """Return the keys that the part at a place may have."""
+    part: type[BaseModel] | None = WorkloadDescription
+    for key in place:
+        if part is None or key.isdecimal():
+            continue
+        fields = {field.alias or name: field for name, field in part.model_fields.items()}
+        part = _part_in(fields[key].annotation) if key in fields else None
+    if part is None:
+        return []
+    return [field.alias or name for name, field in part.model_fields.items()]
+
+
+def _part_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the part that a type holds: itself, or inside of unions, lists and annotations."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    inside = [] if getattr(annotation, "__origin__", None) is Literal else get_args(annotation)
+    return next((part for part in map(_part_in, inside) if part is not None), None)

@@ -1,39 +1,40 @@
-"""From models to traffic: `trafficgen generate`."""
+"""From models and workloads to packets: ``trafficgen generate``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from pydantic import JsonValue
-
-from trafficgen.errors import GenerationError
+from trafficgen.errors import ExportError, GenerationError
+from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import load_model
-from trafficgen.packet_files.destinations import format_of
-from trafficgen.packet_files.formats import write_as
-from trafficgen.packet_files.report import View
-from trafficgen.simulation import UNLIMITED_PATH, Competitor
-from trafficgen.simulation.simulate import PathLike, SimulateOptions, generate_over_path
-from trafficgen.tables import DEFAULT_ORIGIN_NS, PacketTable
-from trafficgen.workloads.open_loop import sessions_apart, table_of
+from trafficgen.options import takes
+from trafficgen.packet_files.destinations import format_of, local_path
+from trafficgen.packet_files.formats import FileFormat, check_options, write_as
+from trafficgen.packet_files.view import select_view
+from trafficgen.simulation import UNLIMITED_PATH
+from trafficgen.simulation.simulate import SimulateOptions, generate_over_path
+from trafficgen.tables import PacketTable
+from trafficgen.units import s_from_ns
+from trafficgen.workloads.blocks import ReceivedSessions
+from trafficgen.workloads.delivery import check_deliverable, deliver
+from trafficgen.workloads.files import is_workload_file, load_workload
+from trafficgen.workloads.in_memory import make_in_memory
+from trafficgen.workloads.options import GenerateOptions, WorkloadOptions
+from trafficgen.workloads.plan import PlannedWorkload
+from trafficgen.workloads.sessions import choose_sessions
+from trafficgen.workloads.write import WrittenWorkload, place_of, write_sessions
+
+#: Formats that hold the times of sending and of arrival.
+_BOTH_VIEWS = ("parquet", "dataset")
+_DEFAULTS = GenerateOptions()
 
 
+@takes(GenerateOptions)
 def generate(
     model: Model | PublishedModel | str | Path,
     out: str | Path | None = None,
-    *,
-    sessions: int = 1,
-    duration_s: float | None = None,
-    seed: int = 0,
-    arrival_rate_per_s: float | None = None,
-    workers: int = 1,
-    at: View = "sender",
-    snaplen_bytes: int | None = None,
-    origin_ns: int = DEFAULT_ORIGIN_NS,
-    settings: Mapping[str, JsonValue] | None = None,
-    path: PathLike | None = None,
-    compete: str | Iterable[str | Competitor] = (),
+    options: GenerateOptions = _DEFAULTS,
 ) -> PacketTable:
     """Play a model into packets, open loop or over a path; the same seed gives the same bytes.
 
@@ -41,29 +42,14 @@ def generate(
         model: A model, the name of its file, or the name of a catalogue entry.
         out: File to write, by its ending: ``.parquet``, ``.csv``, ``.pcap`` or ``.pcapng``; None
             writes nothing.
-        sessions: Number of sessions, each with its own addresses.
-        duration_s: Length of each session, s; None for that of the model.
-        seed: Seed, >= 0.
-        arrival_rate_per_s: Mean number of sessions starting in a second (Poisson); None: all
-            together.
-        workers: Threads that share the sessions; the result does not depend on them.
-        at: Whose view a pcap or CSV shows.
-        snaplen_bytes: Bytes kept of a frame in a pcap; None keeps all.
-        origin_ns: Time of the first session's start since 1970-01-01 UTC, ns; over a path that of
-            the first packet.
-        settings: Options and parameters of a published model.
-        path: Path that all sessions share, as for :func:`~trafficgen.simulate`; None plays a fitted
-            model open loop and a published one over a path that limits nothing, each session over
-            its own.
-        compete: Flows beside the sessions on the path.
+        options: See :class:`~trafficgen.workloads.options.GenerateOptions`.
 
     Raises:
         ModelFileError: If the model cannot be read.
         SettingError: If a setting does not fit the model.
-        GenerationError: If it cannot be played as asked.
+        GenerationError: If the options do not fit each other or the model.
         SimulationError: If the path or a competitor cannot be simulated.
-        ExportError: If the ending of ``out`` is none that is written, or an option does not suit
-            it.
+        ExportError: If the ending of ``out`` names no format, or an option does not suit it.
         OutputFileError: If ``out`` cannot be written.
 
     Example:
@@ -76,36 +62,123 @@ def generate(
         ['bulk', 'control', 'audio', 'video', 'video', 'control']
     """
     file_format = None if out is None else format_of(out)
-    playable = load_model(model) if isinstance(model, str | Path) else model
-    if compete and path is None and isinstance(playable, Model):
-        raise GenerationError("competing flows need a path to compete on; add --path")
-    apart = None
-    if path is None and not compete:
-        apart = sessions_apart(
-            playable,
-            sessions=sessions,
-            duration_s=duration_s,
-            seed=seed,
-            arrival_rate_per_s=arrival_rate_per_s,
-            settings=settings,
-        )
-    if apart is not None:
-        table = table_of(apart, workers=workers, origin_ns=origin_ns)
-    else:
-        options = SimulateOptions(
-            path=UNLIMITED_PATH if path is None else path,
-            compete=compete,
-            settings=settings,
-            seed=seed,
-            duration_s=duration_s,
-        )
-        table = generate_over_path(
-            playable,
-            options,
-            sessions=sessions,
-            arrival_rate_per_s=arrival_rate_per_s,
-            origin_ns=origin_ns,
-        )
+    found = load_model(model) if isinstance(model, str | Path) else model
+    table = _play(found, options)
     if file_format is not None and out is not None:
-        write_as(file_format, table, Path(out), at=at, snaplen_bytes=snaplen_bytes)
+        write_as(file_format, table, Path(out), at=options.at, snaplen_bytes=options.snaplen_bytes)
     return table
+
+
+@takes(WorkloadOptions)
+def generate_workload(
+    model: Model | PublishedModel | PlannedWorkload | str | Path,
+    out: str | Path,
+    options: WorkloadOptions,
+) -> WrittenWorkload:
+    """Play sessions into a file or folder in bounded memory; the same seed gives the same bytes.
+
+    Packets that fit in the memory are made there. Otherwise sessions are made in blocks, which wait
+    next to the output in a folder ``.OUT.work`` and are merged in order of time; a run that was
+    interrupted continues where it stopped. The bytes are the same either way. Sessions over a path
+    meet each other on it: they are played all at once, in memory.
+
+    Args:
+        model: A model, the name of its file or of a catalogue entry; a workload of several models,
+            or its file.
+        out: File to write, by its ending: ``.parquet``, ``.csv``, ``.pcap`` or ``.pcapng``; without
+            an ending a folder, a partitioned Parquet dataset. A file may have a URL (``file://``,
+            ``s3://``).
+        options: See :class:`~trafficgen.workloads.options.WorkloadOptions`.
+
+    Raises:
+        ModelFileError: If the model cannot be read.
+        SettingError: If a setting does not fit the model.
+        GenerationError: If the options do not fit each other or the model.
+        SimulationError: If the path or a competitor cannot be simulated.
+        ExportError: If the ending of ``out`` names no format, or an option does not suit it.
+        OutputFileError: If something cannot be written.
+
+    Example:
+        >>> import trafficgen
+        >>> trafficgen.save_model(trafficgen.fit("examples/captures/rtsp_rtp_two_streams.pcap.gz").model, "rtsp.json")
+        >>> written = trafficgen.generate_workload("rtsp.json", "fleet", sessions=20, arrival_rate_per_s=0.5, seed=1)
+        >>> written.flows, trafficgen.read_packets("fleet").flows.num_rows
+        (40, 40)
+    """
+    file_format = format_of(out)
+    check_options(file_format, at=options.at, snaplen_bytes=options.snaplen_bytes)
+    _check_place(file_format, out)
+    playable = model
+    if isinstance(playable, str | Path):
+        playable = load_workload(playable) if is_workload_file(playable) else load_model(playable)
+    if options.path is None and not options.compete:
+        sessions = choose_sessions(playable, options)
+        if sessions is not None:
+            seen = sessions if options.at == "sender" else ReceivedSessions(sessions)
+            return write_sessions(seen, out, file_format, options)
+    if isinstance(playable, PlannedWorkload):
+        raise GenerationError(
+            "sessions of a workload play apart from each other; leave --path and --compete out"
+        )
+    _refuse_options_of_blocks(options)
+    table = _play(playable, options)
+    with deliver(out) as target:
+        write_as(file_format, table, target, at=options.at, snaplen_bytes=options.snaplen_bytes)
+    if file_format.name not in _BOTH_VIEWS:
+        table = select_view(table, options.at)
+    return WrittenWorkload(
+        path=place_of(out),
+        packets=len(table),
+        flows=table.flows.num_rows,
+        duration_s=s_from_ns(int(table.time_ns[-1] - table.time_ns[0])) if len(table) else 0.0,
+    )
+
+
+def _play(model: Model | PublishedModel, options: GenerateOptions) -> PacketTable:
+    """Return the packets of all sessions, in memory."""
+    if options.path is None and not options.compete:
+        sessions = choose_sessions(model, WorkloadOptions(**vars(options)))
+        if sessions is not None:
+            if isinstance(sessions, OpenLoopSessions):
+                sessions.check_memory()
+            workload = make_in_memory(sessions, workers=options.workers)
+            return workload.table(origin_ns=options.origin_ns)
+    if options.path is None and options.compete:
+        raise GenerationError("competing flows need a path to compete on; add --path")
+    return generate_over_path(
+        model,
+        SimulateOptions(
+            path=UNLIMITED_PATH if options.path is None else options.path,
+            compete=options.compete,
+            settings=options.settings,
+            seed=options.seed,
+            duration_s=options.duration_s,
+        ),
+        sessions=1 if options.sessions is None else options.sessions,
+        arrival_rate_per_s=options.arrival_rate_per_s,
+        origin_ns=options.origin_ns,
+    )
+
+
+def _refuse_options_of_blocks(options: WorkloadOptions) -> None:
+    """Refuse options of sessions that play apart, if they meet on a path."""
+    given = {
+        "--scheduler": options.scheduler,
+        "--storage": options.storage,
+        "--for": options.window_s,
+        "--arrivals": options.arrivals,
+        "--popularity": options.popularity,
+    }
+    refused = [flag for flag, value in given.items() if value is not None]
+    if refused:
+        raise GenerationError(
+            f"{' and '.join(refused)}: only for sessions that play apart from each other; leave"
+            " --path and --compete out, and ask for more than one session of a published model"
+        )
+
+
+def _check_place(file_format: FileFormat, out: str | Path) -> None:
+    """Refuse an output that cannot be where it is to be."""
+    if file_format.name == "dataset" and local_path(out) is None:
+        raise ExportError(f"{out}: a folder cannot be sent; name a file, such as {out}.parquet")
+    check_deliverable(out)

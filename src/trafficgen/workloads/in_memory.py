@@ -1,6 +1,4 @@
-"""Workloads that are made in memory, block by block: no packet is written before all are there to
-be merged.
-"""
+"""Workloads made in memory, block by block."""
 
 from __future__ import annotations
 
@@ -11,20 +9,20 @@ from functools import partial
 
 import pyarrow as pa
 
-from trafficgen.generation.superposition import in_columns_order, superposed
+from trafficgen.generation.superposition import order_columns, superpose
 from trafficgen.progress import report_step
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import s_from_ns
-from trafficgen.workloads.blocks import Block, Sessions, cut, flows_numbered
+from trafficgen.workloads.blocks import Block, Sessions, cut, number_flows
 from trafficgen.workloads.merge import merge_at_once
-from trafficgen.workloads.parts import HeldPart
+from trafficgen.workloads.parts import MemoryPart
 
 #: Packets of a block: as many as are put in order within the processor's cache.
 _BLOCK_PACKETS = 1 << 16
 
 
 @dataclass(frozen=True)
-class HeldWorkload:
+class MemoryWorkload:
     """All sessions, in memory.
 
     Attributes:
@@ -33,7 +31,7 @@ class HeldWorkload:
         notes: How they were made.
     """
 
-    parts: tuple[HeldPart, ...]
+    parts: tuple[MemoryPart, ...]
     flows: pa.Table
     notes: dict[str, object]
 
@@ -65,7 +63,7 @@ class HeldWorkload:
             pieces.append(piece)
             done += piece.num_rows
             report_step("putting packets in order", done, self.packets, unit="packets")
-        packets = in_columns_order(pa.concat_tables(pieces, promote_options="default"))
+        packets = order_columns(pa.concat_tables(pieces, promote_options="default"))
         return PacketTable(
             packets=packets.combine_chunks(),
             flows=self.flows,
@@ -74,8 +72,8 @@ class HeldWorkload:
         )
 
 
-def held_workload(sessions: Sessions, *, workers: int) -> HeldWorkload:
-    """Make all sessions of a workload; ``workers`` are threads, which share the blocks.
+def make_in_memory(sessions: Sessions, *, workers: int) -> MemoryWorkload:
+    """Make all sessions of a workload; ``workers`` threads share the blocks.
 
     Raises:
         GenerationError: If a session cannot be played.
@@ -83,23 +81,22 @@ def held_workload(sessions: Sessions, *, workers: int) -> HeldWorkload:
     """
     if workers < 1:
         raise ValueError(f"workers must be at least 1, got {workers}")
-    parts: list[HeldPart] = []
+    parts: list[MemoryPart] = []
     flows: list[pa.Table] = [FLOW_SCHEMA.empty_table()]
     blocks, first_flow, done = cut(sessions, packets=_BLOCK_PACKETS), 0, 0
     with ThreadPoolExecutor(workers) as pool:
-        made = map if workers == 1 or len(blocks) == 1 else pool.map
-        for block, (packets, rows) in zip(
-            blocks, made(partial(_made, sessions), blocks), strict=True
-        ):
+        run = map if workers == 1 or len(blocks) == 1 else pool.map
+        tables = run(partial(_make_block, sessions), blocks)
+        for block, (packets, rows) in zip(blocks, tables, strict=True):
             if packets.num_rows:
-                parts.append(HeldPart(packets, first_flow))
-            flows.append(flows_numbered(rows, first_flow))
+                parts.append(MemoryPart(packets, first_flow))
+            flows.append(number_flows(rows, first_flow))
             first_flow, done = first_flow + rows.num_rows, done + block.count
             report_step("generating", done, sessions.count, unit="sessions")
-    return HeldWorkload(tuple(parts), pa.concat_tables(flows), sessions.notes)
+    return MemoryWorkload(tuple(parts), pa.concat_tables(flows), sessions.notes)
 
 
-def _made(sessions: Sessions, block: Block) -> tuple[pa.Table, pa.Table]:
+def _make_block(sessions: Sessions, block: Block) -> tuple[pa.Table, pa.Table]:
     """Return the packets of a block in order, and the rows of its flows."""
     tables, rows = sessions.block(block.first, block.count)
-    return superposed(tables), pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)
+    return superpose(tables), pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)

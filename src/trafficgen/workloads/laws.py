@@ -1,4 +1,4 @@
-"""Laws that a workload file names: of lengths, rates, and of when viewers leave."""
+"""Laws that a workload file names: of lengths, of rates, and of when viewers leave."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from trafficgen.distributions import MixedLaw, Quantiles, distribution_of, truncated
+from trafficgen.distributions import Distribution, MixedLaw, Quantiles, distribution_of, truncated
 from trafficgen.units import FloatArray
 from trafficgen.workloads.shorthand import ChoicePart, KindPart
-from trafficgen.workloads.values import QuantityText, Unit, quantity
+from trafficgen.workloads.values import QuantityText, Unit, parse_quantity
 
 #: Values of a law are sent to other processes.
 MOST_VALUES = 100_000
@@ -19,37 +19,61 @@ MOST_VALUES = 100_000
 class ExponentialPart(KindPart):
     """An exponential law."""
 
-    first_key = "mean"
     mean: QuantityText
     """Mean."""
+
+    def quantities(self) -> tuple[str, ...]:
+        """Return the values that have a unit."""
+        return (self.mean,)
+
+    def distribution(self) -> Distribution:
+        """Return the law without its bounds."""
+        return distribution_of("expon", {"scale": parse_quantity(self.mean)[0]})
 
 
 class LognormalPart(KindPart):
     """A log-normal law."""
 
-    first_key = "median"
     median: QuantityText
     """Median."""
     sigma: float = Field(gt=0, le=10)
     """Standard deviation of the logarithm."""
 
+    def quantities(self) -> tuple[str, ...]:
+        """Return the values that have a unit."""
+        return (self.median,)
+
+    def distribution(self) -> Distribution:
+        """Return the law without its bounds."""
+        scale = parse_quantity(self.median)[0]
+        return distribution_of("lognorm", {"s": self.sigma, "scale": scale})
+
 
 class UniformPart(KindPart):
     """A uniform law."""
 
-    first_key = "low"
     low: QuantityText
     """Smallest value."""
     high: QuantityText
     """Largest value."""
 
+    def quantities(self) -> tuple[str, ...]:
+        """Return the values that have a unit."""
+        return self.low, self.high
+
+    def distribution(self) -> Distribution:
+        """Return the law without its bounds."""
+        low, high = parse_quantity(self.low)[0], parse_quantity(self.high)[0]
+        if low >= high:
+            raise ValueError(f"low {self.low} is not below high {self.high}; correct them")
+        return Quantiles(probabilities=(0.0, 1.0), values=(low, high))
+
 
 class TablePart(KindPart):
-    """Values that were observed or counted: each is drawn as often as its weight says."""
+    """Observed values, each drawn in proportion to its weight."""
 
-    first_key = "values"
     values: tuple[QuantityText, ...] = Field(default=(), max_length=MOST_VALUES)
-    """The values; a file stands instead of them."""
+    """The values; or give `file`."""
     weights: tuple[float, ...] = Field(default=(), max_length=MOST_VALUES)
     """A weight for each value; empty: all alike."""
     file: str | None = None
@@ -70,21 +94,25 @@ class TablePart(KindPart):
             raise ValueError("weights must not be negative, and one must be positive; correct them")
         return self
 
+    def quantities(self) -> tuple[str, ...]:
+        """Return the values that have a unit."""
+        return self.values
+
 
 class LawPart(ChoicePart):
     """A law: one value, a family, or a table."""
 
-    kinds: ClassVar[tuple[str, ...]] = ("fixed", "exponential", "lognormal", "uniform", "table")
+    noun: ClassVar[str] = "law"
 
-    fixed: QuantityText | None = None
-    """One value for all; `180s` alone says the same."""
-    exponential: ExponentialPart | None = None
+    fixed: QuantityText | None = Field(default=None, examples=["fixed:180s"])
+    """One value for all; `180s` alone means the same."""
+    exponential: ExponentialPart | None = Field(default=None, examples=["exponential:20min"])
     """Exponential."""
-    lognormal: LognormalPart | None = None
+    lognormal: LognormalPart | None = Field(default=None, examples=["lognormal:20min,sigma=1"])
     """Log-normal."""
-    uniform: UniformPart | None = None
+    uniform: UniformPart | None = Field(default=None, examples=["uniform:5min,high=1h"])
     """Uniform."""
-    table: TablePart | None = None
+    table: TablePart | None = Field(default=None, examples=["table:file=FILE"])
     """From a table."""
     least: QuantityText | None = None
     """Draws below are drawn anew; null: no bound."""
@@ -105,96 +133,71 @@ class LawPart(ChoicePart):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        self.unit  # noqa: B018 - all values must be of one unit
+        self.unit  # noqa: B018 - all values must have one unit
         if self.table is None or self.table.file is None:
             self.distribution()
         return self
 
     @property
     def unit(self) -> Unit | None:
-        """Unit of its values; None where only a file has them."""
-        units = {quantity(text)[1] for text in self._texts()}
+        """Unit of its values; None if only a file has them."""
+        own = (self.fixed,) if self.fixed is not None else self.part.quantities()
+        bounds = [text for text in (self.least, self.most) if text is not None]
+        units = {parse_quantity(text)[1] for text in (*own, *bounds)}
         if len(units) > 1:
-            raise ValueError(
-                "some of the values are times and some are plain numbers; give all of them units of"
-                " time"
-            )
+            raise ValueError("times and plain numbers are mixed; give all values units of time")
         return next(iter(units), None)
 
     def distribution(self, values: FloatArray | None = None) -> MixedLaw:
         """Return the law to draw from.
 
         Args:
-            values: What the file of a table holds.
+            values: Content of the file of a table.
 
         Raises:
             ValueError: If the parameters are out of range.
         """
         if self.fixed is not None:
-            return MixedLaw(
-                continuous=None, values=(quantity(self.fixed)[0],), probabilities=(1.0,)
-            )
-        if self.table is not None:
-            return self._tabled(self.table, values)
+            value = parse_quantity(self.fixed)[0]
+            return MixedLaw(continuous=None, values=(value,), probabilities=(1.0,))
         low, high = (
-            None if text is None else quantity(text)[0] for text in (self.least, self.most)
+            None if text is None else parse_quantity(text)[0] for text in (self.least, self.most)
         )
+        if self.table is not None:
+            return _law_of_table(self.table, values, low=low, high=high)
         if low is not None and high is not None and low > high:
             raise ValueError(f"least {self.least} is above most {self.most}; exchange them")
-        return MixedLaw(continuous=truncated(self._family(), minimum=low, maximum=high))
+        return MixedLaw(continuous=truncated(self.part.distribution(), minimum=low, maximum=high))
 
-    def _family(self) -> Any:
-        if self.exponential is not None:
-            return distribution_of("expon", {"scale": quantity(self.exponential.mean)[0]})
-        if self.lognormal is not None:
-            parameters = {"s": self.lognormal.sigma, "scale": quantity(self.lognormal.median)[0]}
-            return distribution_of("lognorm", parameters)
-        assert self.uniform is not None
-        low, high = quantity(self.uniform.low)[0], quantity(self.uniform.high)[0]
-        if low >= high:
-            raise ValueError(
-                f"low {self.uniform.low} is not below high {self.uniform.high}; correct them"
-            )
-        return Quantiles(probabilities=(0.0, 1.0), values=(low, high))
 
-    def _tabled(self, table: TablePart, values: FloatArray | None) -> MixedLaw:
-        if values is None:
-            values = np.array([quantity(text)[0] for text in table.values])
-        weights = np.array(table.weights) if table.weights else np.ones(values.size)
-        keep = weights > 0
-        for bound, within in ((self.least, np.greater_equal), (self.most, np.less_equal)):
-            keep &= True if bound is None else within(values, quantity(bound)[0])
-        if not keep.any():
-            raise ValueError("no value of the table lies within its bounds; correct least and most")
-        distinct, place = np.unique(values[keep], return_inverse=True)
-        counts = np.bincount(place, weights=weights[keep])
-        return MixedLaw(
-            continuous=None,
-            values=tuple(distinct.tolist()),
-            probabilities=tuple((counts / counts.sum()).tolist()),
-        )
-
-    def _texts(self) -> list[str]:
-        texts = [self.fixed, self.least, self.most]
-        if self.exponential is not None:
-            texts.append(self.exponential.mean)
-        if self.lognormal is not None:
-            texts.append(self.lognormal.median)
-        if self.uniform is not None:
-            texts += [self.uniform.low, self.uniform.high]
-        if self.table is not None:
-            texts += self.table.values
-        return [text for text in texts if text is not None]
+def _law_of_table(
+    table: TablePart, values: FloatArray | None, *, low: float | None, high: float | None
+) -> MixedLaw:
+    if values is None:
+        values = np.array([parse_quantity(text)[0] for text in table.values])
+    weights = np.array(table.weights) if table.weights else np.ones(values.size)
+    keep = weights > 0
+    keep &= True if low is None else values >= low
+    keep &= True if high is None else values <= high
+    if not keep.any():
+        raise ValueError("no value of the table lies within its bounds; correct least and most")
+    distinct, place = np.unique(values[keep], return_inverse=True)
+    counts = np.bincount(place, weights=weights[keep])
+    return MixedLaw(
+        continuous=None,
+        values=tuple(distinct.tolist()),
+        probabilities=tuple((counts / counts.sum()).tolist()),
+    )
 
 
 def _in(unit: Unit, example: str) -> AfterValidator:
-    def checked(law: LawPart) -> LawPart:
+    def check(law: LawPart) -> LawPart:
         if law.unit not in (unit, None):
             wanted = "a time with its unit" if unit == "s" else "a plain number"
-            raise ValueError(f"{wanted} is wanted; write for example {example}")
+            raise ValueError(f"{wanted} is needed; write for example {example}")
         return law
 
-    return AfterValidator(checked)
+    return AfterValidator(check)
 
 
 LawOfLength = Annotated[LawPart, _in("s", "20min or exponential:20min")]

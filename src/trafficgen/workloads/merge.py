@@ -1,8 +1,8 @@
-"""Many parts as one stream in order of time, in bounded memory: a k-way merge by windows of time.
+"""Merge of many parts in order of time, in bounded memory: a k-way merge by windows of time.
 
-Each open part holds a few rows in memory. All rows before the earliest of the times up to which
-every open part is known can go out; they are sorted together, which for runs that are sorted
-already costs little more than a merge, and all of it happens in vectorised code.
+Each open part has a few rows in memory. All rows before the earliest of the times up to which every
+open part is known can go out; they are sorted together, which for sorted runs costs little more
+than a merge, and all of it is vectorised.
 """
 
 from __future__ import annotations
@@ -23,13 +23,11 @@ from trafficgen.tables.buffers import rows_taken
 from trafficgen.workloads.parts import BATCH_ROWS, Part, StoredPart, batch_bytes
 from trafficgen.workloads.storage import Folder
 
-#: Fewest parts that are merged at once, whatever the memory: fewer would make many passes over the
-#: disk.
+#: Fewest parts that are merged at once, whatever the memory: fewer make many passes over the disk.
 _FEWEST_OPEN = 8
 #: Files that a process may have open by default are 1024 on most systems.
 _MOST_OPEN = 500
-#: An open part holds two batches at most; the window that is sorted takes them over twice, before
-#: and after.
+#: Batches in memory for each open part: two of its own, and both twice while a window is sorted.
 _COPIES = 6
 
 
@@ -38,23 +36,19 @@ def merge_parts(parts: Sequence[Part], *, memory_bytes: int, folder: Path) -> It
 
     Args:
         parts: Parts, each in that order; a flow's packets are in one of them.
-        memory_bytes: Memory that the merge may take. Where it is too little for all parts at once,
+        memory_bytes: Memory that the merge may take; if it is too little for all parts at once,
             groups of them are merged into larger parts first.
-        folder: Folder of this merge alone, for such parts.
+        folder: Folder of this merge alone, for these larger parts.
 
     Raises:
-        DamagedPartError: If a file is not what was written.
+        DamagedPartError: If a file has changed since it was written.
     """
     parts = [part for part in parts if part.rows]
     most_open = _most_open(parts, memory_bytes)
     passes = 0
     while len(parts) > most_open:
         parts = [
-            (
-                group[0]
-                if len(group) == 1
-                else _merged_part(group, f"merged-{passes}-{place}.arrow", folder)
-            )
+            _merge_group(group, f"merged-{passes}-{place}.arrow", folder)
             for place, group in enumerate(_groups(parts, most_open))
         ]
         passes += 1
@@ -67,7 +61,7 @@ def _most_open(parts: Sequence[Part], memory_bytes: int) -> int:
 
 
 def _groups(parts: Sequence[Part], most_open: int) -> Iterator[Sequence[Part]]:
-    """Yield groups of parts that lie together in time."""
+    """Yield groups of parts that are close in time."""
     ordered = sorted(parts, key=lambda part: part.first_ns)
     count = math.ceil(len(ordered) / most_open)
     size = math.ceil(len(ordered) / count)
@@ -75,10 +69,10 @@ def _groups(parts: Sequence[Part], most_open: int) -> Iterator[Sequence[Part]]:
         yield ordered[first : first + size]
 
 
-def _merged_part(parts: Sequence[Part], name: str, folder: Path) -> Part:
-    """Return one part with the packets of several; numbers of flows in it are those of the
-    workload.
-    """
+def _merge_group(parts: Sequence[Part], name: str, folder: Path) -> Part:
+    """Return one part with the packets of several, flows numbered in the workload."""
+    if len(parts) == 1:
+        return parts[0]
     rows, size_bytes, first_ns = 0, 0, min(part.first_ns for part in parts)
     writer: pa.ipc.RecordBatchFileWriter | None = None
     with pa.OSFile(os.fsencode(folder / name), "wb") as file:
@@ -98,57 +92,50 @@ class _Cursor:
 
     part: Part
     batches: Iterator[pa.RecordBatch] = field(init=False)
-    held: deque[pa.RecordBatch] = field(init=False, default_factory=deque)
-    whole: bool = False
+    loaded: deque[pa.RecordBatch] = field(init=False, default_factory=deque)
+    at_end: bool = False
 
     def __post_init__(self) -> None:
         self.batches = self.part.batches()
         self.load()
 
     def refill(self) -> None:
-        """Have a batch of rows in memory at least, as long as there are any.
-
-        Were only the part refilled that holds the window up, the next window would be a few rows
-        wide.
-        """
-        while not self.whole and sum(batch.num_rows for batch in self.held) < BATCH_ROWS:
+        """Load at least a batch of rows, if there are any: a smaller window costs more."""
+        while not self.at_end and sum(batch.num_rows for batch in self.loaded) < BATCH_ROWS:
             self.load()
 
     def load(self) -> None:
-        """Take one more batch into memory, if there is one."""
+        """Load one more batch, if there is one."""
         batch = next(self.batches, None)
         if batch is None:
-            self.whole = True
+            self.at_end = True
         else:
-            self.held.append(_renumbered(batch, self.part.first_flow))
+            self.loaded.append(_renumber(batch, self.part.first_flow))
 
     @property
     def known_until_ns(self) -> float:
-        """Time up to which all its packets are in memory, those at that very time left out;
-        infinite at its end.
-        """
-        if self.whole:
+        """Time before which all its packets are in memory, ns; infinite at its end."""
+        if self.at_end:
             return math.inf
-        return float(self.held[-1].column("time_ns")[-1].as_py()) if self.held else -math.inf
+        return float(self.loaded[-1].column("time_ns")[-1].as_py()) if self.loaded else -math.inf
 
     def take_before(self, time_ns: float) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in memory before a time, and let them go."""
-        while self.held:
-            batch = self.held.popleft()
+        """Yield the rows in memory before a time, and release them."""
+        while self.loaded:
+            batch = self.loaded.popleft()
             count = int(np.searchsorted(batch.column("time_ns").to_numpy(), time_ns, side="left"))
             if count:
                 yield batch.slice(0, count)
             if count < batch.num_rows:
-                self.held.appendleft(batch.slice(count))
+                self.loaded.appendleft(batch.slice(count))
                 return
 
 
 def merge_at_once(parts: Sequence[Part]) -> Iterator[pa.Table]:
-    """Yield the packets of parts in order, opening each part when its time has come, however many
-    then are open.
+    """Yield the packets of parts in order; each part is opened when its time has come.
 
     Raises:
-        DamagedPartError: If a file is not what was written.
+        DamagedPartError: If a file has changed since it was written.
     """
     waiting = deque(sorted(parts, key=lambda part: part.first_ns))
     cursors: list[_Cursor] = []
@@ -160,14 +147,14 @@ def merge_at_once(parts: Sequence[Part]) -> Iterator[pa.Table]:
         batches = [batch for cursor in cursors for batch in cursor.take_before(until_ns)]
         for cursor in cursors:
             if not batches and cursor.known_until_ns <= until_ns:
-                cursor.load()  # all that it has in memory is at one time, and more of that may follow
+                cursor.load()  # all its rows are at one time, and more of that time may follow
             cursor.refill()
-        cursors = [cursor for cursor in cursors if cursor.held or not cursor.whole]
+        cursors = [cursor for cursor in cursors if cursor.loaded or not cursor.at_end]
         if batches:
-            yield _sorted(batches)
+            yield _sort(batches)
 
 
-def _sorted(batches: Sequence[pa.RecordBatch]) -> pa.Table:
+def _sort(batches: Sequence[pa.RecordBatch]) -> pa.Table:
     table = pa.concat_tables(
         [pa.Table.from_batches([batch]) for batch in batches], promote_options="default"
     )
@@ -175,7 +162,7 @@ def _sorted(batches: Sequence[pa.RecordBatch]) -> pa.Table:
     return table if order is None else rows_taken(table, order)
 
 
-def _renumbered(batch: pa.RecordBatch, shift: int) -> pa.RecordBatch:
+def _renumber(batch: pa.RecordBatch, shift: int) -> pa.RecordBatch:
     if shift == 0:
         return batch
     place = batch.schema.get_field_index("flow")

@@ -1,6 +1,4 @@
-"""The sessions of a workload: of one or several models, fitted and published, numbered in order of
-their starts.
-"""
+"""A mix of sessions of one or several models, numbered in the order of their starts."""
 
 from __future__ import annotations
 
@@ -18,35 +16,34 @@ from trafficgen.errors import GenerationError
 from trafficgen.generation.address_plan import AddressPlan
 from trafficgen.generation.arrivals import MOST_SESSIONS, arrival_times_ns
 from trafficgen.generation.columns import PlacedColumns, tables_of
-from trafficgen.generation.played_model import PlayedModel
+from trafficgen.generation.model_player import ModelPlayer
 from trafficgen.generation.session import FlowRow
 from trafficgen.generation.viewing import Viewing
 from trafficgen.models import Model
 from trafficgen.units import IntArray
 from trafficgen.workloads.draws import GroupDraws, uniform_draws
-from trafficgen.workloads.entry_player import PlayedEntry
+from trafficgen.workloads.entry_player import EntryPlayer
 from trafficgen.workloads.plan import PlannedGroup, PlannedWorkload
 
-#: Flows that a session of a published model has at most when its addresses come again; most have
-#: five.
+#: Most flows of a session of a published model whose addresses are used again; most have five.
 _FLOWS_OF_ENTRY = 32
 _SHORTEST_ENTRY_S = 1e-3
-#: Sessions that say how long sessions are on average: so many runs of so many.
+#: Sessions that are sampled for the mean length: so many runs of so many.
 _SAMPLED_RUNS, _SAMPLED_EACH = 8, 125
 
 
 @dataclass(frozen=True)
 class _Player:
-    """What plays the sessions of a group.
+    """Plays the sessions of a group.
 
     Attributes:
         draws: What they play.
-        played: The model.
-        addresses: Where their addresses come from; None: as of a run of one model.
+        source: The model.
+        addresses: Where their addresses come from; None: as in a run of one model.
     """
 
     draws: GroupDraws
-    played: PlayedModel | PlayedEntry
+    source: ModelPlayer | EntryPlayer
     addresses: AddressPlan | None
 
 
@@ -59,8 +56,6 @@ class MixedSessions:
         seed: Seed, >= 0.
 
     Raises:
-        GenerationError: If no session starts, or ranges of addresses are too small or overlap in
-            part.
         ValueError: If the seed is negative.
     """
 
@@ -72,7 +67,7 @@ class MixedSessions:
             raise ValueError(f"the seed must not be negative, got {self.seed}")
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what another process needs: what follows from it is made there again."""
+        """Return what another process needs: the rest is computed there again."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @property
@@ -116,7 +111,7 @@ class MixedSessions:
         }
 
     def check(self) -> None:
-        """Refuse what cannot be before anything is played.
+        """Refuse what cannot be played, before anything is.
 
         Raises:
             GenerationError: If no session starts, a session would be too short, or ranges of
@@ -125,54 +120,42 @@ class MixedSessions:
         _ = self._order, self._players
 
     def expected_packets(self, sessions: range) -> float:
-        """Return about how many packets some of the sessions have, from a thousand of them where
-        they are more.
-        """
+        """Return about how many packets some of the sessions have, from a sample of many."""
         if len(sessions) > _SAMPLED_RUNS * _SAMPLED_EACH:
-            firsts = (
-                np.linspace(sessions.start, sessions.stop - _SAMPLED_EACH, _SAMPLED_RUNS)
-                .astype(int)
-                .tolist()
-            )
+            last = sessions.stop - _SAMPLED_EACH
+            firsts = np.linspace(sessions.start, last, _SAMPLED_RUNS).astype(int).tolist()
             sampled = sum(
                 self.expected_packets(range(first, first + _SAMPLED_EACH)) for first in firsts
             )
             return sampled * len(sessions) / (_SAMPLED_RUNS * _SAMPLED_EACH)
         return sum(
-            player.played.expected_packets(viewing)
+            player.source.expected_packets(viewing)
             for player, viewing in self._viewings(sessions.start, len(sessions))
         )
 
     def block(self, first: int, count: int) -> tuple[list[pa.Table], list[FlowRow]]:
-        """Return packets and flow rows of ``count`` sessions from the session ``first`` on, flows
-        numbered from 0.
-        """
+        """Return packets and flow rows of ``count`` sessions from ``first`` on, flows from 0."""
         columns: list[PlacedColumns] = []
         tables: list[pa.Table] = []
         flows: list[FlowRow] = []
         for player, viewing in self._viewings(first, count):
             start_ns, first_flow = int(self.starts_ns[viewing.session]), len(flows)
-            if isinstance(player.played, PlayedModel):
-                made = player.played.session(
+            if isinstance(player.source, ModelPlayer):
+                played = player.source.session(
                     viewing, start_ns=start_ns, first_flow=first_flow, addresses=player.addresses
                 )
-                columns += made.packets
-                flows += made.flows
+                columns += played.packets
+                flows += played.flows
                 continue
-            packets, rows = player.played.session(
+            packets, rows = player.source.session(
                 viewing, start_ns=start_ns, first_flow=first_flow, addresses=player.addresses
             )
-            tables.append(
-                packets.drop_columns(["arrival_ns"]) if self._hides_arrivals(packets) else packets
-            )
+            # Next to sessions that play open loop, a packet without arrival would look lost.
+            if self._has_fitted and "arrival_ns" in packets.column_names:
+                packets = packets.drop_columns(["arrival_ns"])
+            tables.append(packets)
             flows += rows
         return [*tables_of(columns), *tables], flows
-
-    def _hides_arrivals(self, packets: pa.Table) -> bool:
-        """Whether arrivals go: beside sessions that play open loop, a packet without one would pass
-        for lost.
-        """
-        return self._has_fitted and "arrival_ns" in packets.column_names
 
     @cached_property
     def _has_fitted(self) -> bool:
@@ -194,9 +177,7 @@ class MixedSessions:
         return starts_ns, groups
 
     def _processes(self) -> Iterator[tuple[IntArray, npt.NDArray[np.uint16]]]:
-        """Yield starts and groups of the sessions that share arrivals, then of each group that has
-        its own.
-        """
+        """Yield starts and groups of the sessions that share arrivals, then of each other group."""
         workload = self.workload
         shares = np.cumsum([group.share for group in workload.groups])
         if any(group.arrivals is None for group in workload.groups):
@@ -206,12 +187,11 @@ class MixedSessions:
                 sessions=workload.sessions,
                 window_s=workload.window_s,
             )
-            draws = (
-                uniform_draws(self.seed, "group", 0, starts_ns.size)
-                if len(workload.groups) > 1
-                else None
-            )
-            yield starts_ns, _chosen(shares, draws, starts_ns.size)
+            groups = np.zeros(starts_ns.size, dtype=np.uint16)
+            if len(workload.groups) > 1:
+                draws = uniform_draws(self.seed, "group", 0, starts_ns.size)
+                groups = _choose_groups(shares, draws)
+            yield starts_ns, groups
         for place, group in enumerate(workload.groups):
             if group.arrivals is not None:
                 starts_ns = arrival_times_ns(
@@ -224,7 +204,7 @@ class MixedSessions:
                 yield starts_ns, np.full(starts_ns.size, place, dtype=np.uint16)
 
     def _viewings(self, first: int, count: int) -> Iterator[tuple[_Player, Viewing]]:
-        """Yield what plays each session, and what it plays, in order of the sessions."""
+        """Yield the player of each session, and what it plays, in order of the sessions."""
         sessions = np.arange(first, first + count)
         groups = self._order[1][first : first + count]
         purposes = ("clip", "duration", "leaving", "left")
@@ -252,33 +232,25 @@ class MixedSessions:
 
     def _player(self, group: PlannedGroup, addresses: AddressPlan | None) -> _Player:
         if isinstance(group.model, Model):
-            played = PlayedModel(group.model, seed=self.seed)
-            shortest_s = played.shortest_s()
+            source = ModelPlayer(group.model, seed=self.seed)
+            shortest_s = source.shortest_s()
             if group.duration is not None and group.duration.support[1] < shortest_s:
                 longest_s = group.duration.support[1]
                 raise GenerationError(
                     f"group {group.name!r}: a session of {longest_s:g} s would end before its first"
                     " media packet; ask for a longer duration"
                 )
-            return _Player(
-                GroupDraws(group, seed=self.seed, shortest_s=shortest_s), played, addresses
-            )
+            draws = GroupDraws(group, seed=self.seed, shortest_s=shortest_s)
+            return _Player(draws, source, addresses)
         draws = GroupDraws(group, seed=self.seed, shortest_s=_SHORTEST_ENTRY_S)
-        return _Player(
-            draws, PlayedEntry(group.model, seed=self.seed, variants=draws.variants), addresses
-        )
+        entry = EntryPlayer(group.model, seed=self.seed, variants=draws.variants)
+        return _Player(draws, entry, addresses)
 
     def _address_plans(self) -> tuple[AddressPlan | None, ...]:
-        """Return a plan for each group; a single fitted model without ranges keeps the addresses it
-        always had.
-        """
+        """Return a plan for each group; a single fitted model without ranges needs none."""
         groups = self.workload.groups
-        if (
-            len(groups) == 1
-            and not groups[0].clients
-            and not groups[0].servers
-            and self._has_fitted
-        ):
+        has_ranges = bool(groups[0].clients or groups[0].servers)
+        if len(groups) == 1 and not has_ranges and self._has_fitted:
             return (None,)
         flows_each = max(map(_flows_of, groups))
         plans = tuple(
@@ -303,15 +275,12 @@ class MixedSessions:
         return plans
 
 
-def _chosen(
-    shares: npt.NDArray[np.float64], draws: npt.NDArray[np.float64] | None, count: int
+def _choose_groups(
+    shares: npt.NDArray[np.float64], draws: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.uint16]:
     """Return the group of each session that shares the workload's arrivals."""
-    if draws is None:
-        return np.zeros(count, dtype=np.uint16)
-    return np.minimum(
-        np.searchsorted(shares / shares[-1], draws, side="right"), shares.size - 1
-    ).astype(np.uint16)
+    groups = np.searchsorted(shares / shares[-1], draws, side="right")
+    return np.minimum(groups, shares.size - 1).astype(np.uint16)
 
 
 def _flows_of(group: PlannedGroup) -> int:

@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import pyarrow as pa
 
@@ -22,50 +21,16 @@ BATCH_ROWS = 1 << 14
 
 
 class DamagedPartError(Exception):
-    """A file that is not what was written: something else than this program has changed it, or the
-    disk is failing.
-    """
-
-
-class Part(Protocol):
-    """Packets in order of time, then of flow."""
-
-    @property
-    def rows(self) -> int:
-        """Number of packets."""
-        ...
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes that its rows take in memory."""
-        ...
-
-    @property
-    def first_ns(self) -> int:
-        """Time of the first packet, ns from the workload's origin."""
-        ...
-
-    @property
-    def first_flow(self) -> int:
-        """What is added to the numbers in its column ``flow``."""
-        ...
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield its packets in order, a few at a time.
-
-        Raises:
-            DamagedPartError: If they are not what was written.
-        """
-        ...
+    """A file that has changed since it was written, by another program or a failing disk."""
 
 
 @dataclass(frozen=True)
-class HeldPart:
+class MemoryPart:
     """A part in memory.
 
     Attributes:
-        table: The packets, at least one.
-        first_flow: What is added to the numbers in their column ``flow``.
+        table: The packets, at least one, in order of time, then of flow.
+        first_flow: Added to the numbers in their column ``flow``.
     """
 
     table: pa.Table
@@ -98,14 +63,14 @@ class HeldPart:
 
 @dataclass(frozen=True)
 class StoredPart:
-    """A part in a file; one from afar is fetched when its first batch is asked for.
+    """A part in a file; a remote one is fetched when its first batch is read.
 
     Attributes:
         name: Its file.
         rows: Number of packets.
         size_bytes: Bytes that its rows take in memory.
         first_ns: Time of the first packet, ns from the workload's origin.
-        first_flow: What is added to the numbers in its column ``flow``.
+        first_flow: Added to the numbers in its column ``flow``.
         storage: Where its file is.
         scratch: Folder for a copy, which is removed after the last batch.
     """
@@ -122,7 +87,7 @@ class StoredPart:
         """Yield its packets in order, a few at a time.
 
         Raises:
-            DamagedPartError: If the file is not what was written.
+            DamagedPartError: If the file has changed since it was written.
         """
         rows = 0
         try:
@@ -137,10 +102,14 @@ class StoredPart:
                     yield batch
         except (OSError, pa.ArrowException) as error:
             if no_room(error):
-                raise  # for the copy: the part itself may well be whole
+                raise  # there is no room for the copy: the part itself may be whole
             raise DamagedPartError(self.name) from error
         if rows != self.rows:
             raise DamagedPartError(self.name)
+
+
+#: Packets in order of time, then of flow, read a few at a time.
+Part = MemoryPart | StoredPart
 
 
 def batch_bytes(part: Part) -> float:

@@ -1,10 +1,10 @@
-"""A workload ready to be drawn: its models are loaded, its laws are something to draw from, its
-files are read.
-"""
+"""A workload ready to be drawn: models loaded, files read, laws as distributions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+
+from pydantic import JsonValue
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.formatting import format_count, number, one_line
@@ -14,7 +14,19 @@ from trafficgen.generation.popularity import Popularity
 from trafficgen.models import Model, PublishedModel
 from trafficgen.notebook import NotebookView
 from trafficgen.workloads.description import WorkloadDescription
-from trafficgen.workloads.entry_player import Variants
+
+
+@dataclass(frozen=True)
+class Variants:
+    """What distinguishes the clips of a published model.
+
+    Attributes:
+        option: Option of the model.
+        values: Its value for each clip, most popular first.
+    """
+
+    option: str
+    values: tuple[JsonValue, ...]
 
 
 @dataclass(frozen=True)
@@ -22,10 +34,10 @@ class PlannedClips:
     """Clips of a group.
 
     Attributes:
-        popularity: How often each is asked for.
+        popularity: How often each is played.
         length: Law of a clip's length, s; None: that of the model.
         rate: Law of a clip's rate / the rate of the model; None: 1.
-        variants: What tells the clips of a published model apart; None for a fitted one.
+        variants: What distinguishes the clips of a published model; None for a fitted one.
         is_shuffled: Whether the order of the variants is drawn.
     """
 
@@ -42,9 +54,8 @@ class PlannedDepartures:
 
     Attributes:
         share: Share of the sessions that may end early.
-        watched: Law of the share of the session after which they leave; None where ``after`` says
-            it.
-        after: Law of the time after which they leave, s; None where ``watched`` says it.
+        watched: Law of the share of the session after which they leave; None: see ``after``.
+        after: Law of the time after which they leave, s; None: see ``watched``.
     """
 
     share: float
@@ -59,9 +70,9 @@ class PlannedGroup:
     Attributes:
         name: Name, unique in the workload.
         model: The model, its options set.
-        share: Share of the sessions of the workload; 0 where it has arrivals of its own.
+        share: Share of the sessions of the workload; 0 if it has arrivals of its own.
         arrivals: When its sessions start; None: with those of the workload.
-        sessions: Number of its sessions where it has arrivals of its own; None: as many as start.
+        sessions: Number of sessions if it has arrivals of its own; None: as many as start.
         clips: Its clips; None: it has none.
         duration: Law of a session's length, s; None: that of the model or the clip.
         departures: Viewers who leave early; None: all stay.
@@ -136,7 +147,7 @@ class PlannedWorkload(NotebookView):
         """Name of the workload."""
         return self.description.name
 
-    def lasting(self, duration_s: float) -> PlannedWorkload:
-        """Return it with every session of one length, s."""
+    def with_duration(self, duration_s: float) -> PlannedWorkload:
+        """Return the workload with every session of one length, s."""
         fixed = MixedLaw(continuous=None, values=(duration_s,), probabilities=(1.0,))
         return replace(self, groups=tuple(replace(group, duration=fixed) for group in self.groups))

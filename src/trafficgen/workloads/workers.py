@@ -1,7 +1,6 @@
-"""Who makes the blocks of a workload: this process, processes of this machine, or machines of a
-cluster.
+"""Workers that make the blocks of a workload: this process, several processes, or a cluster.
 
-All are given the same blocks and leave the same files; what comes back of a block is a few numbers.
+All get the same blocks and leave the same files; only a few numbers of a block come back.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from typing import Protocol
 
 from trafficgen.errors import GenerationError, OutputFileError
 from trafficgen.worker_processes import interrupts_defer_signals, worker_pool
-from trafficgen.workloads.blocks import Block, MadeBlock, Sessions, make_block
+from trafficgen.workloads.blocks import Block, FinishedBlock, Sessions, make_block
 from trafficgen.workloads.storage import Storage
 
-#: A block during which workers have ended so often is given up: it may be what ends them.
+#: A block is given up when workers have ended so often during it: it may be the cause.
 MOST_DEATHS = 3
-#: Blocks handed over for each that is worked at: a worker then never waits for the next.
+#: Blocks handed over for each that is being made, so that no worker waits for the next.
 AHEAD = 2
 
 
@@ -31,8 +30,8 @@ class Task:
     """What a worker needs to make any block of a run.
 
     Attributes:
-        sessions: What plays the sessions.
-        storage: Where blocks are left.
+        sessions: The sessions of the workload.
+        storage: Where blocks go.
         run: The run that they are made for.
     """
 
@@ -40,12 +39,8 @@ class Task:
     storage: Storage
     run: str
 
-    def __call__(self, block: Block) -> MadeBlock:
-        """Make a block.
-
-        Raises:
-            OutputFileError: If it cannot be left in its place.
-        """
+    def __call__(self, block: Block) -> FinishedBlock:
+        """Make a block; raise OutputFileError if it cannot be stored."""
         try:
             return make_block(self.sessions, block, self.storage, run=self.run)
         except OSError as error:
@@ -57,32 +52,32 @@ class Task:
 
 
 class Workers(Protocol):
-    """Who makes blocks."""
+    """Anything that makes blocks."""
 
-    def made(self, task: Task, blocks: Sequence[Block]) -> Iterator[MadeBlock]:
+    def make(self, task: Task, blocks: Sequence[Block]) -> Iterator[FinishedBlock]:
         """Yield blocks as they are finished, in any order.
 
         Raises:
-            GenerationError: If a session cannot be played, or workers end again and again.
-            OutputFileError: If a block cannot be left in its place.
+            GenerationError: If a session cannot be played, or workers end repeatedly.
+            OutputFileError: If a block cannot be stored.
         """
         ...
 
 
 @dataclass(frozen=True)
 class ThisProcess:
-    """Blocks are made here, one after the other."""
+    """Makes blocks here, one after the other."""
 
-    def made(self, task: Task, blocks: Sequence[Block]) -> Iterator[MadeBlock]:
+    def make(self, task: Task, blocks: Sequence[Block]) -> Iterator[FinishedBlock]:
         """Yield blocks as they are finished."""
         yield from map(task, blocks)
 
 
 @dataclass(frozen=True)
 class ProcessPool:
-    """Blocks are made in processes of this machine.
+    """Makes blocks in processes of this machine.
 
-    When one is killed, all its siblings are started anew, and go on with what is not finished.
+    When one is killed, all are started again and continue with the blocks that are not finished.
 
     Attributes:
         workers: Number of processes.
@@ -90,56 +85,54 @@ class ProcessPool:
 
     workers: int
 
-    def made(self, task: Task, blocks: Sequence[Block]) -> Iterator[MadeBlock]:
+    def make(self, task: Task, blocks: Sequence[Block]) -> Iterator[FinishedBlock]:
         """Yield blocks as they are finished."""
-        packed = pickle.dumps(task)
+        pickled = pickle.dumps(task)
         waiting = list(blocks)[::-1]
         deaths: Counter[int] = Counter()
         while waiting:
-            given: dict[Future[MadeBlock], Block] = {}
+            given: dict[Future[FinishedBlock], Block] = {}
             try:
                 with worker_pool(min(self.workers, len(waiting))) as pool:
-                    yield from self._pooled(pool, packed, waiting, given)
+                    yield from self._make_in(pool, pickled, waiting, given)
             except BrokenProcessPool:
                 deaths.update(block.place for block in given.values())
                 if max(deaths.values(), default=MOST_DEATHS) >= MOST_DEATHS:
                     raise GenerationError(
-                        f"workers have ended {MOST_DEATHS} times, perhaps for want of memory: run"
+                        f"workers have ended {MOST_DEATHS} times, perhaps for lack of memory: run"
                         " the same command again, with fewer --workers; blocks that are done are"
                         " kept"
                     ) from None
                 waiting += sorted(given.values(), key=lambda block: -block.place)
 
-    def _pooled(
+    def _make_in(
         self,
         pool: ProcessPoolExecutor,
-        packed: bytes,
+        pickled: bytes,
         waiting: list[Block],
-        given: dict[Future[MadeBlock], Block],
-    ) -> Iterator[MadeBlock]:
-        """Yield finished blocks; take from the end of ``waiting``, and keep what is not finished in
-        ``given``.
-        """
+        given: dict[Future[FinishedBlock], Block],
+    ) -> Iterator[FinishedBlock]:
+        """Yield finished blocks; take from the end of ``waiting``, keep unfinished in ``given``."""
         while waiting or given:
             while waiting and len(given) < AHEAD * self.workers:
                 with interrupts_defer_signals():
-                    future = pool.submit(make_packed, packed, waiting[-1])
+                    future = pool.submit(make_pickled, pickled, waiting[-1])
                 given[future] = waiting.pop()
             done, _ = wait(given, return_when=FIRST_COMPLETED)
-            # What was finished before a worker was killed counts, whatever comes of the rest.
+            # Blocks that were finished before a worker was killed count.
             for future in sorted(done, key=lambda future: future.exception() is not None):
-                made = future.result()
+                finished = future.result()
                 del given[future]
-                yield made
+                yield finished
 
 
-def make_packed(packed: bytes, block: Block) -> MadeBlock:
+def make_pickled(pickled: bytes, block: Block) -> FinishedBlock:
     """Make a block by a pickled :class:`Task`, in another process."""
-    return _unpacked(packed)(block)
+    return _unpickle(pickled)(block)
 
 
 @lru_cache(maxsize=1)
-def _unpacked(packed: bytes) -> Task:
-    """Return the task; what its sessions have worked out once serves all blocks of a process."""
-    task: Task = pickle.loads(packed)
+def _unpickle(pickled: bytes) -> Task:
+    """Return the task; all blocks of a process share what its sessions have computed."""
+    task: Task = pickle.loads(pickled)
     return task

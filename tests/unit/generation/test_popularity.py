@@ -15,7 +15,7 @@ from trafficgen.generation.popularity import ListedPopularity, Popularity, Zipf
 def test_clips_are_chosen_by_the_law_of_zipf(exponent: float) -> None:
     ranks = np.arange(1, 31, dtype=float)
     share = ranks**-exponent / np.sum(ranks**-exponent)
-    chosen = Zipf(30, exponent).chosen(np.random.default_rng(1).random(20_000))
+    chosen = Zipf(30, exponent).choose(np.random.default_rng(1).random(20_000))
     counts = np.bincount(chosen, minlength=30)
     assert stats.chisquare(counts, 20_000 * share).pvalue > 0.001
 
@@ -23,16 +23,16 @@ def test_clips_are_chosen_by_the_law_of_zipf(exponent: float) -> None:
 def test_clips_are_chosen_by_what_was_counted() -> None:
     popularity = ListedPopularity((3.0, 0.0, 1.0))
     np.testing.assert_allclose(popularity.shares, [0.75, 0.0, 0.25])
-    assert popularity.chosen(np.array([0.0, 0.7499, 0.75, 0.999999])).tolist() == [0, 0, 2, 2]
+    assert popularity.choose(np.array([0.0, 0.7499, 0.75, 0.999999])).tolist() == [0, 0, 2, 2]
 
 
 def test_what_is_sent_to_other_processes_is_small() -> None:
     popularity = Zipf(1_000_000, 0.8)
-    before = popularity.chosen(np.array([0.1, 0.9]))
+    before = popularity.choose(np.array([0.1, 0.9]))
     sent = pickle.dumps(popularity)
     assert len(sent) < 1000
     found: Popularity = pickle.loads(sent)
-    np.testing.assert_array_equal(found.chosen(np.array([0.1, 0.9])), before)
+    np.testing.assert_array_equal(found.choose(np.array([0.1, 0.9])), before)
 
 
 @pytest.mark.parametrize("arguments", [(0, 1.0), (2_000_000, 1.0), (5, -0.1), (5, float("inf"))])

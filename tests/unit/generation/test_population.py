@@ -10,7 +10,7 @@ import pytest
 
 import trafficgen
 from trafficgen.generation import generate_sessions
-from trafficgen.generation.played_model import PlayedModel
+from trafficgen.generation.model_player import ModelPlayer
 from trafficgen.generation.population import SessionSampler
 from trafficgen.generation.viewing import Viewing
 from trafficgen.models import (
@@ -176,7 +176,7 @@ def test_sessions_are_drawn_from_the_laws(udp_model: Model) -> None:
 def test_sessions_of_a_clip_are_alike_and_not_the_same(
     udp_model: Model, mixed_model: Model
 ) -> None:
-    played = PlayedModel(with_population(udp_model, mixed_model), seed=1)
+    played = ModelPlayer(with_population(udp_model, mixed_model), seed=1)
     first, second = Viewing(session=3, clip=5), Viewing(session=8, clip=5)
     assert played.timeline(first) is played.timeline(second)
     assert (
@@ -197,7 +197,7 @@ def test_a_clip_of_another_rate_is_drawn_at_so_much_more(udp_model: Model) -> No
     usual, faster = sampler.drawn(4), sampler.drawn(4, rate_factor=2.0)
     assert faster.playout_rate_bps == 2 * usual.playout_rate_bps
     assert faster.media_duration_s == usual.media_duration_s
-    played = PlayedModel(model, seed=1)
+    played = ModelPlayer(model, seed=1)
     expected = [
         played.expected_packets(Viewing(session=4, rate_factor=rate)) for rate in (1.0, 2.0)
     ]
@@ -205,7 +205,7 @@ def test_a_clip_of_another_rate_is_drawn_at_so_much_more(udp_model: Model) -> No
 
 
 def test_viewers_of_a_population_leave_where_they_were_to(udp_model: Model) -> None:
-    played = PlayedModel(with_population(udp_model), seed=1)
+    played = ModelPlayer(with_population(udp_model), seed=1)
     for session in range(10):
         whole = played.timeline(Viewing(session=session))
         left = played.timeline(Viewing(session=session, leaves_at=0.4))

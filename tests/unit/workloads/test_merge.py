@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trafficgen.generation.superposition import superposed
+from trafficgen.generation.superposition import superpose
 from trafficgen.workloads import parts
 from trafficgen.workloads.merge import merge_at_once, merge_parts
-from trafficgen.workloads.parts import HeldPart, StoredPart, write_batches
+from trafficgen.workloads.parts import MemoryPart, StoredPart, write_batches
 from trafficgen.workloads.storage import Folder
 
 FLOWS_EACH = 3
@@ -64,7 +64,7 @@ def at_once(tables: list[pa.Table]) -> pa.Table:
         )
         for place, table in enumerate(tables)
     ]
-    return superposed(shifted)
+    return superpose(shifted)
 
 
 @pytest.mark.long
@@ -93,7 +93,7 @@ def test_parts_in_memory_are_merged_as_those_in_files() -> None:
     tables = sessions_of(
         np.random.default_rng(4), count=5, rows=rows, span_ns=40_000, spread_ns=7_000
     )
-    held = [HeldPart(table, FLOWS_EACH * place) for place, table in enumerate(tables)]
+    held = [MemoryPart(table, FLOWS_EACH * place) for place, table in enumerate(tables)]
     assert pa.concat_tables(list(merge_at_once(held))).equals(at_once(tables).combine_chunks())
 
 

@@ -18,14 +18,15 @@ from tests.unit.workloads.conftest import Load
 
 from trafficgen.errors import GenerationError
 from trafficgen.generation.open_loop import OpenLoopSessions
-from trafficgen.generation.superposition import superposed
+from trafficgen.generation.superposition import superpose
 from trafficgen.models import load_model
 from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA
 from trafficgen.workloads.blocks import Block, cut
-from trafficgen.workloads.files import sessions_of_workload, workload_of_model
-from trafficgen.workloads.in_memory import held_workload
+from trafficgen.workloads.in_memory import make_in_memory
 from trafficgen.workloads.mix import MixedSessions
-from trafficgen.workloads.run import made_workload
+from trafficgen.workloads.options import WorkloadOptions
+from trafficgen.workloads.run import make_workload
+from trafficgen.workloads.sessions import plan_model, sessions_of_workload
 
 MIX = """
 name: mix
@@ -46,13 +47,13 @@ def played(
     sessions: MixedSessions, first: int, count: int
 ) -> tuple[pa.Table, list[dict[str, Any]]]:
     tables, rows = sessions.block(first, count)
-    return superposed(tables), rows
+    return superpose(tables), rows
 
 
 def everything(
     sessions: MixedSessions, blocks: tuple[Block, ...], folder: Path, *, workers: int = 1
 ) -> pa.Table:
-    with made_workload(sessions, blocks, folder, workers=workers) as workload:
+    with make_workload(sessions, blocks, folder, workers=workers) as workload:
         packets = pa.concat_tables(
             workload.packets_in_order(memory_bytes=1 << 28), promote_options="default"
         )
@@ -81,8 +82,8 @@ def test_packets_do_not_depend_on_how_sessions_are_cut_nor_on_the_workers(
 
 def test_the_whole_table_is_what_the_blocks_are_merged_to(load: Load, tmp_path: Path) -> None:
     sessions = sessions_of_workload(load(MIX), seed=5)
-    table = held_workload(sessions, workers=1).table(origin_ns=DEFAULT_ORIGIN_NS)
-    with made_workload(
+    table = make_in_memory(sessions, workers=1).table(origin_ns=DEFAULT_ORIGIN_NS)
+    with make_workload(
         sessions, cut(sessions, packets=300), tmp_path / "work", workers=1
     ) as workload:
         packets = pa.concat_tables(
@@ -112,12 +113,13 @@ def test_a_workload_of_one_model_is_what_it_plays_without_a_file(folder: Path, n
     model = load_model(folder / f"{name}.json")
     alone = OpenLoopSessions(model=model, count=12, duration_s=4.0, seed=3, arrival_rate_per_s=0.5)
     mixed = sessions_of_workload(
-        workload_of_model(model, sessions=12, arrivals="poisson:0.5/s", duration_s=4.0), seed=3
+        plan_model(model, WorkloadOptions(sessions=12, arrivals="poisson:0.5/s", duration_s=4.0)),
+        seed=3,
     )
     np.testing.assert_array_equal(mixed.starts_ns, alone.starts_ns)
     tables, rows = alone.block(2, 7)
     packets, mixed_rows = played(mixed, 2, 7)
-    assert packets.equals(superposed(tables))
+    assert packets.equals(superpose(tables))
     assert mixed_rows == rows
 
 

@@ -12,8 +12,8 @@ from tests.cluster.played import Deadly
 
 from trafficgen.errors import OutputFileError, SettingError, TrafficgenError
 from trafficgen.generation.session import FlowRow
-from trafficgen.workloads.blocks import RUN, Block, check_wanted, make_block
-from trafficgen.workloads.delivery import delivered
+from trafficgen.workloads.blocks import RUN, Block, check_run, make_block
+from trafficgen.workloads.delivery import deliver
 from trafficgen.workloads.run import work_folder
 from trafficgen.workloads.storage import Folder, RemoteFolder, Storage, check_reachable, storage_at
 
@@ -140,15 +140,15 @@ def test_who_works_for_a_run_that_is_over_leaves_nothing(tmp_path: Path) -> None
             storage.remove_all()
             return super().block(first, count)
 
-    with pytest.raises(OutputFileError, match="is not there"):
+    with pytest.raises(OutputFileError, match="does not exist, seen from"):
         make_block(Ending(), Block(0, 0, 1), storage, run="run")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_worker_that_does_not_see_the_place_says_so(tmp_path: Path) -> None:
     storage = Folder(tmp_path / "of another machine")
-    with pytest.raises(OutputFileError, match=r"is not there, seen from .*--storage"):
-        check_wanted(storage, "run")
+    with pytest.raises(OutputFileError, match=r"does not exist, seen from .*--storage"):
+        check_run(storage, "run")
 
 
 def test_an_output_elsewhere_has_its_work_folder_among_temporary_files(
@@ -162,5 +162,5 @@ def test_an_output_elsewhere_has_its_work_folder_among_temporary_files(
 
 
 def test_an_output_here_is_written_where_it_is_to_be(tmp_path: Path) -> None:
-    with delivered(f"file://{tmp_path}/day.csv") as path:
+    with deliver(f"file://{tmp_path}/day.csv") as path:
         assert path == tmp_path / "day.csv"

@@ -26,15 +26,14 @@ from trafficgen.generation.arrivals import (
 from trafficgen.models import load_model
 from trafficgen.models.published import load_entry
 from trafficgen.workloads.description import WorkloadDescription
-from trafficgen.workloads.files import (
-    is_workload_file,
-    load_workload,
+from trafficgen.workloads.files import description_of, is_workload_file, load_workload
+from trafficgen.workloads.options import WorkloadOptions
+from trafficgen.workloads.sessions import (
     parse_arrivals,
     parse_popularity,
+    plan_model,
     sessions_of_workload,
-    workload_of_model,
 )
-from trafficgen.workloads.reading import description_of
 
 GROUP = "groups: [{model: udp.json}]\n"
 HOURS = [2, 1, 1, 1, 1, 1, 2, 4, 6, 6, 5, 5, 6, 6, 5, 5, 6, 8, 10, 12, 13, 11, 8, 4]
@@ -158,18 +157,15 @@ REFUSED = [
     ("groups: [{}]", r"groups\.0\.model: it is missing"),
     (
         "groups: [{model: cbr, shar: 0.1}]",
-        r"groups\.0\.shar: there is no such key; keys there are name, model, share",
+        r"groups\.0\.shar: unknown key; keys there are name, model, share",
     ),
-    (
-        "session: 5\n" + GROUP,
-        "session: there is no such key; keys there are .*sessions, for, arrivals",
-    ),
+    ("session: 5\n" + GROUP, "session: unknown key; keys there are .*sessions, for, arrivals"),
     (
         "groups: [{model: cbr, duration: {exponential: {median: 3s}}}]",
         "exponential.mean: it is missing",
     ),
     ("schema_version: '2'\n" + GROUP, "schema_version is '2'"),
-    ("for: 24\n" + GROUP, "for: '24' is not understood; write a number with its unit"),
+    ("for: 24\n" + GROUP, "for: '24' is not understood; write a time"),
     ("for: -1h\n" + GROUP, "negative"),
     ("sessions: 0\n" + GROUP, "sessions: .*greater than or equal to 1"),
     ("sessions: 1000000000\n" + GROUP, "sessions: .*less than or equal to 100000000"),
@@ -177,10 +173,13 @@ REFUSED = [
         "arrivals: poisson:0.5\n" + GROUP,
         "arrivals.*'0.5' is not understood; write sessions in a time",
     ),
-    ("arrivals: poisson:0/s\n" + GROUP, "arrivals: the arrival rate must be positive"),
-    ("arrivals: poissn:0.5/s\n" + GROUP, "none of together, poisson, hourly"),
-    ("arrivals: {poisson: 1/s, together: {}}\n" + GROUP, "stand together"),
-    ("arrivals: {}\n" + GROUP, "there is none"),
+    ("arrivals: poisson:0/s\n" + GROUP, "arrivals.poisson: the arrival rate must be positive"),
+    (
+        "arrivals: poissn:0.5/s\n" + GROUP,
+        "unknown arrival process 'poissn' .did you mean poisson.*use together, poisson",
+    ),
+    ("arrivals: {poisson: 1/s, together: {}}\n" + GROUP, "exclude each other"),
+    ("arrivals: {}\n" + GROUP, "no kind is given"),
     ("arrivals: {hourly: [1, 2]}\n" + GROUP, "a day has 24 hours, and there are 2"),
     (f"arrivals: {{hourly: {[0] * 24}}}\n" + GROUP, "no hour has a session"),
     (f"arrivals: {{hourly: {{hours: {['1/h'] * 24}, rate: 3/h}}}}\n" + GROUP, "leave rate out"),
@@ -195,7 +194,7 @@ REFUSED = [
     ("arrivals: flash:1/s,start=1s,start=2s\n" + GROUP, "start is given twice"),
     ("arrivals: file:none.csv\n" + GROUP, r"none\.csv: cannot be read \(No such file"),
     ("arrivals: file:bad.csv\n" + GROUP, r"bad\.csv: line 3: no number in 'x'"),
-    ("arrivals: file:two.csv\n" + GROUP, "none of them is start_s or time_s; name one with column"),
+    ("arrivals: file:two.csv\n" + GROUP, "but no start_s or time_s; name one with column"),
     ("arrivals: 'file:two.csv,column=c'\n" + GROUP, "has no column 'c'; columns are a, b"),
     ("arrivals: {file: {name: two.csv, column: c}}\n" + GROUP, "has no column 'c'"),
     ("arrivals: file:empty.csv\n" + GROUP, "holds no number"),
@@ -203,23 +202,23 @@ REFUSED = [
     ("arrivals: file:bad.parquet\n" + GROUP, "cannot be read"),
     (
         "duration: 180\n" + GROUP,
-        "duration: a time with its unit is wanted; write for example 20min",
+        "duration: a time with its unit is needed; write for example 20min",
     ),
-    ("duration: 50%\n" + GROUP, "a time with its unit is wanted"),
+    ("duration: 50%\n" + GROUP, "a time with its unit is needed"),
     ("duration: {uniform: {low: 3s, high: 2s}}\n" + GROUP, "low 3s is not below high 2s"),
-    ("duration: {uniform: {low: 1, high: 2s}}\n" + GROUP, "some of the values are times"),
+    ("duration: {uniform: {low: 1, high: 2s}}\n" + GROUP, "times and plain numbers are mixed"),
     ("duration: {exponential: 3s, least: 5s, most: 4s}\n" + GROUP, "least 5s is above most 4s"),
     ("duration: {exponential: 0s}\n" + GROUP, "scale of Exponential must be positive"),
     ("duration: {table: {values: [1s, 2s], weights: [1]}}\n" + GROUP, "2 values have 1 weights"),
     ("duration: {table: {values: [1s], file: a.txt}}\n" + GROUP, "either values or a file"),
     ("duration: {table: {file: negative.csv}}\n" + GROUP, "negative values"),
-    ("departures: {share: 1.5}\n" + GROUP, "no share"),
+    ("departures: {share: 1.5}\n" + GROUP, "invalid share"),
     ("departures: {share: 0.5, watched: 0.5, after: 3s}\n" + GROUP, "keep one"),
     (
         "departures: {share: 0.5, watched: 'uniform:0,high=2'}\n" + GROUP,
         "more than the whole session",
     ),
-    ("departures: {share: 0.5, watched: 20s}\n" + GROUP, "a plain number is wanted"),
+    ("departures: {share: 0.5, watched: 20s}\n" + GROUP, "a plain number is needed"),
     ("groups: [{model: udp.json, share: 0.5}]", "the shares add up to 0.5, not 1"),
     ("groups: [{model: udp.json, share: 0.7}, {model: cbr, share: 0.7}]", "more than 1"),
     ("groups: [{model: udp.json}, {model: cbr}]", "give all but one of them a share"),
@@ -234,7 +233,7 @@ REFUSED = [
     ("groups: [{model: udp.json, clients: [10.0.0.0/8, 10.1.0.0/16]}]", "overlap; leave one out"),
     (
         "groups: [{model: six.json, clients: 10.0.0.0/8}]",
-        "plays over IPv6, and no range of that version",
+        "plays over IPv6, and no range has that version",
     ),
     ("groups: [{model: cbr, clients: '2001:db8::/64'}]", "plays over IPv4"),
     ("groups: [{model: udp.json(rate=3)}]", "has no options"),
@@ -256,7 +255,7 @@ REFUSED = [
     ("groups: [{model: cbr, clips: {rate: 2, count: 3, length: 2s}}]", "vary one of its options"),
     (
         "groups: [{model: realplayer8_chung2002, clips: {count: 80}}]",
-        "80 clips are wanted and there are 79",
+        "80 clips are asked for, the model has 79",
     ),
     ("groups: [{model: realplayer8_chung2002(clip=3), clips: {}}]", "leave one of both out"),
     (
@@ -417,15 +416,17 @@ def test_options_of_the_command_line_describe_a_workload(
     monkeypatch.chdir(folder)
     Path("starts.txt").write_text("3\n1\n", encoding="utf-8")
     starts_ns = sessions_of_workload(
-        workload_of_model(model, arrivals="file:starts.txt"), seed=1
+        plan_model(model, WorkloadOptions(arrivals="file:starts.txt")), seed=1
     ).starts_ns
     assert starts_ns.tolist() == [1_000_000_000, 3_000_000_000]
-    entry = workload_of_model(
-        load_entry("realplayer8_chung2002"), sessions=3, popularity="zipf:0.8", duration_s=5.0
+    entry = plan_model(
+        load_entry("realplayer8_chung2002"),
+        WorkloadOptions(sessions=3, popularity="zipf:0.8", duration_s=5.0),
     )
     assert sessions_of_workload(entry, seed=1).count == 3
-    crowd = workload_of_model(
-        load_entry("cbr"), window_s=50.0, arrivals="poisson:1/s", settings={"rate_kbps": 100}
+    crowd = plan_model(
+        load_entry("cbr"),
+        WorkloadOptions(window_s=50.0, arrivals="poisson:1/s", settings={"rate_kbps": 100}),
     )
     assert sessions_of_workload(crowd, seed=1).starts_ns[-1] < 50e9
 
@@ -438,7 +439,11 @@ def test_options_of_the_command_line_describe_a_workload(
             "poisson:fast",
             "arrivals=poisson:fast: poisson.rate: 'fast' is not understood",
         ),
-        (parse_arrivals, "often", "arrivals=often: 'often' is none of together"),
+        (
+            parse_arrivals,
+            "often",
+            "arrivals=often: unknown arrival process 'often'; use together, poisson:0.5/s",
+        ),
         (
             parse_popularity,
             "zipf:-1",

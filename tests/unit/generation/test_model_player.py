@@ -9,7 +9,7 @@ import pytest
 
 from trafficgen.errors import GenerationError
 from trafficgen.generation.columns import tables_of
-from trafficgen.generation.played_model import PlayedModel
+from trafficgen.generation.model_player import ModelPlayer
 from trafficgen.generation.viewing import Viewing
 from trafficgen.models import Model
 from trafficgen.units import IntArray
@@ -23,7 +23,7 @@ def any_model(request: pytest.FixtureRequest) -> Model:
     return found
 
 
-def packets_of(played: PlayedModel, viewing: Viewing) -> tuple[IntArray, IntArray]:
+def packets_of(played: ModelPlayer, viewing: Viewing) -> tuple[IntArray, IntArray]:
     """Return times, ns, and IP bytes of the packets to the client, in order."""
     tables = tables_of(played.session(viewing, start_ns=0, first_flow=0).packets)
     time_ns = np.concatenate([table.column("time_ns").to_numpy() for table in tables])
@@ -37,7 +37,7 @@ def packets_of(played: PlayedModel, viewing: Viewing) -> tuple[IntArray, IntArra
 
 @pytest.mark.parametrize("share", [0.2, 0.6])
 def test_a_viewer_who_leaves_ends_the_session_there(any_model: Model, share: float) -> None:
-    played = PlayedModel(any_model, seed=1)
+    played = ModelPlayer(any_model, seed=1)
     whole_s = played.timeline(Viewing(session=3)).length_s
     time_ns, _ = packets_of(played, Viewing(session=3, leaves_at=share))
     staying_ns, _ = packets_of(played, Viewing(session=3))
@@ -48,7 +48,7 @@ def test_a_viewer_who_leaves_ends_the_session_there(any_model: Model, share: flo
 
 
 def test_until_the_viewer_leaves_packets_come_as_they_would_have(udp_model: Model) -> None:
-    played = PlayedModel(udp_model, seed=1)
+    played = ModelPlayer(udp_model, seed=1)
     time_ns, _ = packets_of(played, Viewing(session=3, leaves_after_s=4.0))
     staying_ns, _ = packets_of(played, Viewing(session=3))
     np.testing.assert_array_equal(time_ns, staying_ns[: time_ns.size])
@@ -56,7 +56,7 @@ def test_until_the_viewer_leaves_packets_come_as_they_would_have(udp_model: Mode
 
 
 def test_a_viewer_who_leaves_at_once_has_got_the_first_packet(any_model: Model) -> None:
-    played = PlayedModel(any_model, seed=1)
+    played = ModelPlayer(any_model, seed=1)
     timeline = played.timeline(Viewing(session=0, leaves_after_s=0.0))
     time_ns, _ = packets_of(played, Viewing(session=0, leaves_after_s=0.0))
     assert 1 <= time_ns.size < 30
@@ -64,7 +64,7 @@ def test_a_viewer_who_leaves_at_once_has_got_the_first_packet(any_model: Model) 
 
 
 def test_a_viewer_who_would_leave_after_the_end_stays(udp_model: Model) -> None:
-    played = PlayedModel(udp_model, seed=1)
+    played = ModelPlayer(udp_model, seed=1)
     staying = played.timeline(Viewing(session=0))
     assert played.timeline(Viewing(session=0, leaves_after_s=1e6)) is staying
     assert (
@@ -74,7 +74,7 @@ def test_a_viewer_who_would_leave_after_the_end_stays(udp_model: Model) -> None:
 
 @pytest.mark.parametrize("factor", [0.5, 3.0])
 def test_a_clip_of_another_rate_sends_so_much_more(udp_model: Model, factor: float) -> None:
-    played = PlayedModel(udp_model, seed=1)
+    played = ModelPlayer(udp_model, seed=1)
     usual = sum(int(packets_of(played, Viewing(session=k))[1].sum()) for k in range(8))
     scaled = sum(
         int(packets_of(played, Viewing(session=k, rate_factor=factor))[1].sum()) for k in range(8)
@@ -89,7 +89,7 @@ def test_a_clip_of_another_rate_sends_so_much_more(udp_model: Model, factor: flo
 
 
 def test_a_length_is_that_of_the_session(any_model: Model) -> None:
-    played = PlayedModel(any_model, seed=1)
+    played = ModelPlayer(any_model, seed=1)
     for length_s in (played.shortest_s(), 7.0, 50.0):
         assert played.timeline(Viewing(session=0, length_s=length_s)).length_s == pytest.approx(
             length_s
@@ -99,7 +99,7 @@ def test_a_length_is_that_of_the_session(any_model: Model) -> None:
 
 
 def test_expected_packets_are_about_those_that_come(any_model: Model) -> None:
-    played = PlayedModel(any_model, seed=1)
+    played = ModelPlayer(any_model, seed=1)
     viewings = [Viewing(session=k, leaves_at=0.1 * (k % 10) + 0.05) for k in range(40)]
     made = (played.session(viewing, start_ns=0, first_flow=0).packets for viewing in viewings)
     found = sum(table.num_rows for packets in made for table in tables_of(packets))

@@ -22,7 +22,7 @@ _KEPT = 256
 _SHORTEST_MEDIA_S = 1e-3
 
 
-class PlayedModel:
+class ModelPlayer:
     """Plays sessions of one fitted model.
 
     Where the model has a population, sessions differ: each, or each clip, draws its length, rate,

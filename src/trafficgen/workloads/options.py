@@ -1,0 +1,188 @@
+"""Options of ``generate`` and ``generate_workload``, declared once for functions and command."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from trafficgen.capture.options import DEFAULT_MEMORY_BYTES, parse_memory
+from trafficgen.options import option
+from trafficgen.packet_files.report import View, parse_view
+from trafficgen.units import DEFAULT_ORIGIN_NS, WHOLE_FRAME_BYTES, number_and_unit, s_from_text
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from trafficgen.simulation import Competitor
+    from trafficgen.simulation.simulate import PathLike
+else:  # the command line, which offers none of these fields, loads nothing for them
+    JsonValue = Competitor = PathLike = Any
+
+
+def parse_positive(text: str) -> float:
+    """Return a finite number above 0; raise ValueError for any other text."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise ValueError(f"Invalid number {text!r}. Use a number above 0.")
+    return value
+
+
+def parse_seconds(text: str) -> float:
+    """Return the seconds of ``24h`` or of a plain number; raise ValueError for any other text."""
+    parts = number_and_unit(text)
+    found_s = parts[0] if parts is not None and not parts[1] else s_from_text(text)
+    if found_s is None or not 0 < found_s < math.inf:
+        raise ValueError(f"Invalid time {text!r}. Use 90s, 20min or 1h.")
+    return found_s
+
+
+def parse_snaplen(text: str) -> int:
+    """Return bytes of a frame that a capture keeps; raise ValueError for any other text."""
+    if not text.isdecimal() or not 1 <= int(text) <= WHOLE_FRAME_BYTES:
+        raise ValueError(f"Invalid number of bytes {text!r}. Use 1 to {WHOLE_FRAME_BYTES}.")
+    return int(text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerateOptions:
+    """Sessions of a model, and how their packets are written.
+
+    Attributes:
+        sessions: Number of sessions, each with its own addresses; None: as the workload gives, as
+            many as start in its window, or 1.
+        duration_s: Length of each session, s; None: that of the model or workload.
+        arrival_rate_per_s: Mean number of sessions starting in a second (Poisson); None: all
+            together.
+        seed: Seed, >= 0.
+        workers: Workers that share the sessions: threads, or processes if packets do not fit in
+            memory. The result does not depend on them.
+        at: Whose view a pcap or CSV shows.
+        snaplen_bytes: Bytes kept of a frame in a capture; None keeps all.
+        origin_ns: Time of the first session's start since 1970-01-01 UTC, ns; over a path that of
+            the first packet.
+        settings: Options and parameters of a published model.
+        path: Path that all sessions share, as for :func:`~trafficgen.simulate`; None plays a fitted
+            model open loop, and each session of a published one over an unlimited path of its own.
+        compete: Flows that compete with the sessions on the path.
+    """
+
+    sessions: int | None = option(
+        None,
+        "--sessions",
+        help=(
+            "Number of sessions, each with its own addresses; default: as the workload file gives,"
+            " as many as start within --for, or 1."
+        ),
+        low=1,
+    )
+    duration_s: float | None = option(
+        None,
+        "--duration",
+        help="Length of each session, s; default: that of the model.",
+        metavar="S",
+        parse=parse_positive,
+    )
+    arrival_rate_per_s: float | None = option(
+        None,
+        "--arrival-rate",
+        help="Sessions starting in a second, as a Poisson process; default: all together.",
+        metavar="R",
+        parse=parse_positive,
+    )
+    seed: int = option(
+        0, "--seed", help="Seed of everything random; the same seed gives the same result.", low=0
+    )
+    workers: int = option(
+        1, "--workers", help="Processes or threads; the result does not depend on them.", low=1
+    )
+    at: View = option(
+        "sender",
+        "--at",
+        help="Whose view a pcap or CSV shows.",
+        metavar="sender|receiver",
+        parse=parse_view,
+    )
+    snaplen_bytes: int | None = option(
+        None,
+        "--snaplen",
+        help="Bytes kept of a frame in a pcap; default: all.",
+        metavar="BYTES",
+        parse=parse_snaplen,
+    )
+    origin_ns: int = DEFAULT_ORIGIN_NS
+    settings: Mapping[str, JsonValue] | None = None
+    path: PathLike | None = None
+    compete: str | Iterable[str | Competitor] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkloadOptions(GenerateOptions):
+    """Sessions of a model or workload, and where they are made in bounded memory.
+
+    Attributes:
+        window_s: Time in which sessions start, s; None: as the workload gives, or until all have
+            started.
+        arrivals: When sessions start, as in a workload file: ``together``, ``poisson:0.5/s``,
+            ``hourly:FILE``, ``flash:base=...`` or ``file:FILE``.
+        popularity: How often each clip is played, such as ``zipf:0.8``; None: no clips.
+        scheduler: Address of a Dask scheduler, such as ``tcp://host:8786``, whose workers make the
+            sessions; None uses this machine.
+        storage: Where finished blocks wait, a path or URL that all workers reach; None: a folder
+            next to the output.
+        memory_bytes: Memory that the run takes, about, bytes.
+    """
+
+    window_s: float | None = option(
+        None,
+        "--for",
+        help="Time in which sessions start, such as 24h.",
+        metavar="TIME",
+        parse=parse_seconds,
+    )
+    arrivals: str | None = option(
+        None,
+        "--arrivals",
+        help=(
+            "When sessions start: together (default), poisson:0.5/s, hourly:FILE (24 rates of the"
+            " day), flash:base=0.1/s,start=10min,rise=1min,peak=20,decay=5min, or file:FILE (one"
+            " time a line)."
+        ),
+        metavar="HOW",
+    )
+    popularity: str | None = option(
+        None,
+        "--popularity",
+        help="How often each clip is played: zipf:0.8, or zipf:0.8,clips=100.",
+        metavar="LAW",
+    )
+    scheduler: str | None = option(
+        None,
+        "--scheduler",
+        help=(
+            "Dask scheduler whose workers make the sessions, such as tcp://host:8786 (extra"
+            " cluster)."
+        ),
+        metavar="URL",
+    )
+    storage: str | None = option(
+        None,
+        "--storage",
+        help=(
+            "Where finished blocks wait for the merge: a folder or URL that all workers reach;"
+            " default: next to OUT."
+        ),
+        metavar="URL",
+    )
+    memory_bytes: int = option(
+        DEFAULT_MEMORY_BYTES,
+        "--memory",
+        help="Memory that the command may take, such as 500MB or 4GB.",
+        metavar="SIZE",
+        parse=parse_memory,
+        text="1GB",
+    )

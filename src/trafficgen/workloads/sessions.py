@@ -1,0 +1,180 @@
+"""Sessions that do not meet on a path: from options to sessions that any process can make."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from trafficgen.errors import GenerationError
+from trafficgen.generation.arrivals import MOST_SESSIONS
+from trafficgen.generation.open_loop import OpenLoopSessions
+from trafficgen.models import Model, PublishedModel
+from trafficgen.models.published import with_settings
+from trafficgen.workloads.arrivals import ArrivalsPart
+from trafficgen.workloads.blocks import Sessions
+from trafficgen.workloads.clips import ClipsPart, PopularityPart
+from trafficgen.workloads.description import GroupPart, WorkloadDescription
+from trafficgen.workloads.mix import MixedSessions
+from trafficgen.workloads.options import WorkloadOptions
+from trafficgen.workloads.plan import PlannedWorkload
+from trafficgen.workloads.planner import plan_workload
+from trafficgen.workloads.shorthand import ChoicePart
+
+Part = TypeVar("Part", bound=ChoicePart)
+
+
+def choose_sessions(
+    playable: Model | PublishedModel | PlannedWorkload, options: WorkloadOptions
+) -> Sessions | None:
+    """Choose the sessions that options describe.
+
+    Returns:
+        The sessions; None for one session of a published model, which is simulated in memory.
+
+    Raises:
+        GenerationError: If options do not fit each other or the model.
+        WorkloadFileError: If a file that the arrivals name cannot be used.
+        SettingError: If a setting does not fit the model.
+    """
+    if options.arrival_rate_per_s is not None and options.arrivals is not None:
+        raise GenerationError(
+            "--arrival-rate and --arrivals both say when sessions start; leave one out"
+        )
+    if isinstance(playable, PlannedWorkload):
+        _refuse_what_the_file_has(playable.name, options)
+        return sessions_of_workload(
+            playable,
+            seed=options.seed,
+            sessions=options.sessions,
+            window_s=options.window_s,
+            duration_s=options.duration_s,
+        )
+    if options.window_s is None and options.arrivals is None and options.popularity is None:
+        if isinstance(playable, Model):
+            _refuse_settings(playable, options)
+            return OpenLoopSessions(
+                model=playable,
+                count=1 if options.sessions is None else options.sessions,
+                duration_s=options.duration_s,
+                seed=options.seed,
+                arrival_rate_per_s=options.arrival_rate_per_s,
+            )
+        if options.sessions in (None, 1):
+            return None
+    if options.sessions is None and options.window_s is None:
+        options = replace(options, sessions=1)
+    return sessions_of_workload(plan_model(playable, options), seed=options.seed)
+
+
+def sessions_of_workload(
+    workload: PlannedWorkload,
+    *,
+    seed: int,
+    sessions: int | None = None,
+    window_s: float | None = None,
+    duration_s: float | None = None,
+) -> MixedSessions:
+    """Return the sessions of a workload, ready to be cut into blocks and made.
+
+    Args:
+        workload: The workload.
+        seed: Seed, >= 0.
+        sessions: Number of sessions; None: as the workload gives.
+        window_s: Time in which sessions start, s; None: as the workload gives. If only one of
+            number and time is given here, the other one of the workload does not hold.
+        duration_s: Length of each session, s; None: as the workload gives.
+
+    Raises:
+        GenerationError: If there are no such sessions.
+        ValueError: If the seed is negative.
+    """
+    if sessions is not None or window_s is not None:
+        if sessions is not None and all(group.arrivals is not None for group in workload.groups):
+            raise GenerationError(
+                "all groups have arrivals of their own, which give the number of sessions; leave"
+                " --sessions out"
+            )
+        workload = replace(workload, sessions=sessions, window_s=window_s)
+    if duration_s is not None:
+        workload = workload.with_duration(duration_s)
+    mixed = MixedSessions(workload=workload, seed=seed)
+    mixed.check()
+    return mixed
+
+
+def plan_model(model: Model | PublishedModel, options: WorkloadOptions) -> PlannedWorkload:
+    """Plan the workload of one model, as options describe it.
+
+    Files that the arrivals name are looked for in the working directory.
+
+    Raises:
+        GenerationError: If a text is not understood, or there are too many sessions.
+        WorkloadFileError: If parts do not fit each other or a file cannot be used.
+        SettingError: If a setting does not fit the model.
+    """
+    if isinstance(model, PublishedModel):
+        model = with_settings(model, options.settings or {})
+    else:
+        _refuse_settings(model, options)
+    if options.sessions is not None and options.sessions > MOST_SESSIONS:
+        raise GenerationError(
+            f"{options.sessions:,} sessions are more than {MOST_SESSIONS:,}; ask for fewer"
+        )
+    rate = options.arrival_rate_per_s
+    arrivals = options.arrivals or ("together" if rate is None else f"poisson:{rate!r}/s")
+    law = options.popularity
+    clips = None if law is None else ClipsPart(popularity=parse_popularity(law))
+    described = WorkloadDescription(
+        name=model.name,
+        sessions=options.sessions,
+        arrivals=parse_arrivals(arrivals),
+        groups=(GroupPart(model=model.name, clips=clips),),
+    )
+    workload = plan_workload(described, file=model.name, folder=Path(), models={model.name: model})
+    workload = replace(workload, window_s=options.window_s)
+    return workload if options.duration_s is None else workload.with_duration(options.duration_s)
+
+
+def parse_arrivals(text: str) -> ArrivalsPart:
+    """Return the arrivals of shorthand such as ``poisson:0.5/s``; raise GenerationError for others."""
+    return _parse("arrivals", ArrivalsPart, text)
+
+
+def parse_popularity(text: str) -> PopularityPart:
+    """Return the popularity of shorthand such as ``zipf:0.8``; raise GenerationError for others."""
+    return _parse("popularity", PopularityPart, text)
+
+
+def _parse(option: str, part: type[Part], text: str) -> Part:
+    try:
+        return part.model_validate(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = "".join(f"{part}." for part in first["loc"])[:-1]
+        message = first["msg"].removeprefix("Value error, ")
+        at = f"{place}: " if place else ""
+        raise GenerationError(f"{option}={text}: {at}{message[0].lower()}{message[1:]}") from error
+
+
+def _refuse_settings(model: Model, options: WorkloadOptions) -> None:
+    if options.settings:
+        raise GenerationError(
+            f"{model.name} is a fitted model, which has no options; leave --set out"
+        )
+
+
+def _refuse_what_the_file_has(name: str, options: WorkloadOptions) -> None:
+    given = {
+        "--arrival-rate": options.arrival_rate_per_s,
+        "--arrivals": options.arrivals,
+        "--popularity": options.popularity,
+        "--set": options.settings or None,
+    }
+    refused = [flag for flag, value in given.items() if value is not None]
+    if refused:
+        raise GenerationError(
+            f"{name} is a workload, whose file has that; leave {' and '.join(refused)} out"
+        )
