@@ -4,6 +4,8 @@ Generation plays models with it; calibration plays what it fitted, to check it a
 measured.
 """
 
+# Each of these modules registers the class that plays its kind of process.
+from trafficgen.processes import bursts, fractional_noise, frames, mmpp, modulated, semi_markov
 from trafficgen.processes.base import (
     LARGEST_IP_BYTES,
     GeneratorOf,
@@ -13,27 +15,19 @@ from trafficgen.processes.base import (
     playable,
     players,
 )
-from trafficgen.processes.bursts import BurstLaws
-from trafficgen.processes.fractional_noise import FractionalNoiseLaws
-from trafficgen.processes.frames import FrameLaws
-from trafficgen.processes.mmpp import MmppLaws
-from trafficgen.processes.modulated import ModulatedLaws
-from trafficgen.processes.renewal import RenewalLaws
-from trafficgen.processes.semi_markov import SemiMarkovLaws
 
 __all__ = [
     "LARGEST_IP_BYTES",
-    "BurstLaws",
-    "FractionalNoiseLaws",
-    "FrameLaws",
     "GeneratorOf",
-    "MmppLaws",
-    "ModulatedLaws",
     "PlayableProcess",
     "PlayedPackets",
-    "RenewalLaws",
-    "SemiMarkovLaws",
     "Span",
+    "bursts",
+    "fractional_noise",
+    "frames",
+    "mmpp",
+    "modulated",
     "playable",
     "players",
+    "semi_markov",
 ]

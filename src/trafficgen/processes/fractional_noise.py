@@ -41,13 +41,12 @@ class FractionalNoiseLaws(PlayableProcess):
 
     def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
         """Return the packets in a span."""
-        count = max(1, math.ceil((span.length_s) / self.bin_s - 1e-9))
+        count = max(1, math.ceil(span.length_s / self.bin_s - 1e-9))
         noise = fractional_noise(self.hurst, count, generator_of("fgn"))
         uniform = np.clip(special.ndtr(noise), 1e-9, 1 - 1e-9)
         ascending = self.bin_bytes.ascending_sample(generator_of("bin_bytes"), max(count, 4096))
-        bins = np.maximum(
-            np.interp(uniform, (np.arange(ascending.size) + 0.5) / ascending.size, ascending), 0.0
-        )
+        places = (np.arange(ascending.size) + 0.5) / ascending.size
+        bins = np.maximum(np.interp(uniform, places, ascending), 0.0)
         if self.placement == "poisson":
             counts = generator_of("counts").poisson(bins / max(1.0, self.packet_bytes.mean))
             row = np.repeat(np.arange(count), counts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -70,30 +70,25 @@ class GroupLaws(DrawnPart):
         """Return the share of frames that are of each type, by name."""
         key = float(self.share.sum() / max(1.0, np.dot(self.frames, self.share)))
         predicted = 1.0 if self.reference_period is None else 1 / self.reference_period
-        return {
-            "key": key,
-            "predicted": (1 - key) * predicted,
-            "bidirectional": (1 - key) * (1 - predicted),
-        }
+        others = {"predicted": predicted, "bidirectional": 1 - predicted}
+        return {"key": key} | {name: (1 - key) * share for name, share in others.items()}
 
     def types(self, count: int, generator: np.random.Generator) -> IntArray:
         """Draw the type of each frame: 0 key, 1 predicted, 2 bidirectional, shape (count,)."""
         groups = int(count / max(1.0, float(np.dot(self.frames, self.share)))) + 2
-        # Lengths of groups are spread evenly over their law, so that the number of key frames
-        # hardly varies.
+        # Lengths of groups are spread evenly over their law: the number of key frames hardly
+        # varies.
         probability = (generator.permutation(groups) + generator.random(groups)) / groups
         chosen = np.searchsorted(np.cumsum(self.share), probability * self.share.sum())
         lengths = self.frames[np.minimum(chosen, self.frames.size - 1)]
         keys = self.first_key_frame + np.concatenate(([0], np.cumsum(lengths)))
         while keys[-1] < count:
-            keys = np.append(
-                keys, keys[-1] + generator.choice(self.frames, p=self.share / self.share.sum())
-            )
+            length = generator.choice(self.frames, p=self.share / self.share.sum())
+            keys = np.append(keys, keys[-1] + length)
         frame = np.arange(count)
         row = np.searchsorted(keys, frame, side="right") - 1
-        since = frame - np.where(
-            row >= 0, keys[np.maximum(row, 0)], keys[0] - self.frames[int(self.share.argmax())]
-        )
+        before = keys[0] - self.frames[int(self.share.argmax())]
+        since = frame - np.where(row >= 0, keys[np.maximum(row, 0)], before)
         types = np.ones(count, dtype=np.int64)
         if self.reference_period is not None:
             types[since % self.reference_period != self.reference_position] = 2
@@ -134,41 +129,54 @@ class FrameLaws(PlayableProcess):
 
     def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
         """Return the packets in a span."""
-        # The first frame may be less late than others: these are moved towards the end by about the
-        # mean lateness.
+        # The first frame may be less late than others, which come later by about the mean lateness.
         late_s = 0.0 if self.lateness_s is None else self.lateness_s.mean
         instant_s = frame_instants(self, span_s=span.length_s + late_s, generator_of=generator_of)
-        if not span.first_at_start and instant_s.size > 1:
-            instant_s = instant_s + generator_of("residual").random() * (
-                instant_s[1] - instant_s[0]
-            )
-        lateness_s = _draw_ordered(
-            self.lateness_s, self.lateness_spectrum, instant_s.size, generator_of, "lateness_s"
-        )
+        count = instant_s.size
+        if not span.first_at_start and count > 1:
+            first_gap_s = instant_s[1] - instant_s[0]
+            instant_s = instant_s + generator_of("residual").random() * first_gap_s
+        lateness_s = np.zeros(count)
+        if self.lateness_s is not None:
+            values = self.lateness_s.ascending_sample(generator_of("lateness_s"), count)
+            order = generator_of("lateness_s order")
+            lateness_s = values[spectral_ranks(self.lateness_spectrum, count, order)]
         if span.first_at_start:
             lateness_s[0] = self.first_lateness_s
-        types = frame_types(self, instant_s.size, generator_of=generator_of)
+        types = frame_types(self, count, generator_of=generator_of)
         frame_bytes = frame_sizes(self, types, generator_of=generator_of)
         frame, sizes = cut_into_packets(self, types, frame_bytes, generator_of=generator_of)
-        counts = np.bincount(frame, minlength=instant_s.size)
+        counts = np.bincount(frame, minlength=count)
         first = np.cumsum(counts) - counts
-        offset_s, after_s = _draw_offsets(
-            self, frame, sizes, counts, first, generator=generator_of("gap_within_s")
-        )
+        offset_s, after_s = self._draw_offsets(frame, sizes, counts, generator_of("gap_within_s"))
         sent_s = sent_times(instant_s + lateness_s, offset_s[first + counts - 1] + after_s)
         if span.first_at_start:
             sent_s = sent_s - sent_s[0]
         time_s = span.start_s + sent_s[frame] + offset_s
-        within = max(
-            int(span.first_at_start), int(np.searchsorted(time_s, span.end_s))
-        )  # a phase may be too short for any
+        # A phase may be too short for any packet but the one at its start.
+        within = max(int(span.first_at_start), int(np.searchsorted(time_s, span.end_s)))
         begun = int(np.searchsorted(first, within))
-        return PlayedPackets(
-            time_s[:within],
-            sizes[:within],
-            first[:begun],
-            frame_clock_s=span.start_s + instant_s[:begun] - instant_s[0],
-        )
+        clock_s = span.start_s + instant_s[:begun] - instant_s[0]
+        return PlayedPackets(time_s[:within], sizes[:within], first[:begun], frame_clock_s=clock_s)
+
+    def _draw_offsets(
+        self, frame: IntArray, sizes: UintArray, counts: IntArray, generator: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return each packet's time after its frame's first, and the least gap after frames, s."""
+        if self.gap_within_s is None:
+            return np.zeros(frame.size), np.zeros(counts.size)
+        first = np.cumsum(counts) - counts
+        if self.gap_scale == "frame":
+            whole_s = np.maximum(self.gap_within_s.sample(generator, counts.size), 0.0)
+            number = np.arange(frame.size) - first[frame]
+            return (whole_s / counts)[frame] * number, np.zeros(counts.size)
+        gap_s = np.maximum(self.gap_within_s.sample(generator, frame.size), 0.0)
+        if self.gap_scale == "bytes":
+            gap_s *= sizes / max(1.0, min(self.packet_bytes.support[1], LARGEST_IP_BYTES))
+        after_s = gap_s[first].copy()
+        gap_s[first] = 0.0
+        elapsed_s = np.cumsum(gap_s)
+        return elapsed_s - elapsed_s[first][frame], after_s
 
     def expected_packets(self, span_s: float, *, place: str) -> float:
         """Return about how many packets a span has."""
@@ -182,10 +190,8 @@ class FrameLaws(PlayableProcess):
             packet = min(self.packet_bytes.support[1], LARGEST_IP_BYTES)
         shares = {"predicted": 1.0} if self.group is None else self.group.shares()
         rows = type_rows(self.types)
-        return frames * sum(
-            share * self.types[rows[name]].expected_packets(packet)
-            for name, share in shares.items()
-        )
+        parts = ((share, self.types[rows[name]]) for name, share in shares.items())
+        return frames * sum(share * part.expected_packets(packet) for share, part in parts)
 
 
 def frame_instants(laws: FrameLaws, *, span_s: float, generator_of: GeneratorOf) -> FloatArray:
@@ -200,9 +206,8 @@ def frame_instants(laws: FrameLaws, *, span_s: float, generator_of: GeneratorOf)
     for turn in range(_MOST_TURNS):
         count = int((span_s - reached_s) / mean_s * (1 + _SPARE_SHARE)) + _SPARE_FRAMES
         values = laws.spacing_s.ascending_sample(generator_of(f"spacing_s {turn}"), count)
-        spacings.append(
-            np.maximum(in_order(values, laws.spacing_spectrum, generator_of(f"order {turn}")), 0.0)
-        )
+        ordered = in_order(values, laws.spacing_spectrum, generator_of(f"order {turn}"))
+        spacings.append(np.maximum(ordered, 0.0))
         reached_s += float(spacings[-1].sum())
         if reached_s >= span_s:
             break
@@ -230,9 +235,8 @@ def frame_sizes(laws: FrameLaws, types: IntArray, *, generator_of: GeneratorOf) 
     sizes = np.ones(types.size)
     for row, part in enumerate(laws.types):
         mine = np.flatnonzero(types == row)
-        values = part.frame_bytes.ascending_sample(
-            generator_of(f"frame_bytes {part.name}"), mine.size
-        )
+        generator = generator_of(f"frame_bytes {part.name}")
+        values = part.frame_bytes.ascending_sample(generator, mine.size)
         sizes[mine[np.argsort(ranks[mine])]] = values
     return np.maximum(np.rint(sizes), 1).astype(np.int64)
 
@@ -252,26 +256,21 @@ def cut_into_packets(
         Number of its frame, ascending, and IP bytes of each packet, both shape (n,).
     """
     left = frame_bytes.copy()
-    frames: list[IntArray] = []
-    sizes: list[IntArray] = []
+    parts: list[tuple[IntArray, IntArray]] = []
     for row, part in enumerate(laws.types):
         leads = generator_of(f"lead {part.name}").random(types.size) < part.lead_share
         mine = np.flatnonzero((types == row) & leads & (left > sum(part.lead_bytes)))
         for lead in part.lead_bytes:
-            frames.append(mine)
-            sizes.append(np.full(mine.size, lead))
+            parts.append((mine, np.full(mine.size, lead)))
             left[mine] -= lead
     if laws.packetisation == "equal":
-        frame, size = _cut_equally(
-            left, max(1, round(min(laws.packet_bytes.support[1], LARGEST_IP_BYTES)))
-        )
-        frames.append(frame)
-        sizes.append(size)
+        largest = round(min(laws.packet_bytes.support[1], LARGEST_IP_BYTES))
+        parts.append(_cut_equally(left, max(1, largest)))
     else:
-        _fill(laws.packet_bytes, left, frames, sizes, generator=generator_of("packet_bytes"))
-    frame = np.concatenate(frames)
+        parts.extend(_fill(laws.packet_bytes, left, generator_of("packet_bytes")))
+    frame = np.concatenate([one for one, _ in parts])
     order = np.argsort(frame, kind="stable")
-    return frame[order], np.concatenate(sizes)[order].astype(np.uint32)
+    return frame[order], np.concatenate([one for _, one in parts])[order].astype(np.uint32)
 
 
 def _cut_equally(left: IntArray, largest: int) -> tuple[IntArray, IntArray]:
@@ -283,25 +282,17 @@ def _cut_equally(left: IntArray, largest: int) -> tuple[IntArray, IntArray]:
 
 
 def _fill(
-    law: MixedLaw,
-    left: IntArray,
-    frames: list[IntArray],
-    sizes: list[IntArray],
-    *,
-    generator: np.random.Generator,
-) -> None:
-    """Add packets of the law until each frame's bytes are used up; the last one takes the rest."""
+    law: MixedLaw, left: IntArray, generator: np.random.Generator
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield packets of the law until each frame's bytes are used up; the last takes the rest."""
     smallest = -(-left // _MOST_PACKETS)  # a law of tiny packets does not cut a frame into millions
-    open_frames = np.arange(left.size)
-    while open_frames.size:
-        drawn = np.clip(
-            np.rint(law.sample(generator, open_frames.size)), 1, LARGEST_IP_BYTES
-        ).astype(np.int64)
-        taken = np.minimum(np.maximum(drawn, smallest[open_frames]), left[open_frames])
-        frames.append(open_frames)
-        sizes.append(taken)
-        left[open_frames] -= taken
-        open_frames = open_frames[left[open_frames] > 0]
+    frames = np.arange(left.size)
+    while frames.size:
+        sizes = np.clip(np.rint(law.sample(generator, frames.size)), 1, LARGEST_IP_BYTES)
+        taken = np.minimum(np.maximum(sizes.astype(np.int64), smallest[frames]), left[frames])
+        yield frames, taken
+        left[frames] -= taken
+        frames = frames[left[frames] > 0]
 
 
 def in_order(
@@ -309,45 +300,6 @@ def in_order(
 ) -> FloatArray:
     """Order values so that they have a spectrum: sums of spacings vary as it says, shape (n,)."""
     return ascending[spectral_ranks(spectrum, ascending.size, generator, ascending=ascending)]
-
-
-def _draw_ordered(
-    law: MixedLaw | None,
-    spectrum: Spectrum | None,
-    count: int,
-    generator_of: GeneratorOf,
-    name: str,
-) -> FloatArray:
-    """Draw values spread over a law, in an order that has a spectrum; zeros without a law."""
-    if law is None:
-        return np.zeros(count)
-    values = law.ascending_sample(generator_of(name), count)
-    return values[spectral_ranks(spectrum, count, generator_of(f"{name} order"))]
-
-
-def _draw_offsets(
-    laws: FrameLaws,
-    frame: IntArray,
-    sizes: UintArray,
-    counts: IntArray,
-    first: IntArray,
-    *,
-    generator: np.random.Generator,
-) -> tuple[FloatArray, FloatArray]:
-    """Return each packet's time after its frame's first, and the least gap after each frame, s."""
-    if laws.gap_within_s is None:
-        return np.zeros(frame.size), np.zeros(counts.size)
-    if laws.gap_scale == "frame":
-        whole_s = np.maximum(laws.gap_within_s.sample(generator, counts.size), 0.0)
-        number = np.arange(frame.size) - first[frame]
-        return (whole_s / counts)[frame] * number, np.zeros(counts.size)
-    gap_s = np.maximum(laws.gap_within_s.sample(generator, frame.size), 0.0)
-    if laws.gap_scale == "bytes":
-        gap_s *= sizes / max(1.0, min(laws.packet_bytes.support[1], LARGEST_IP_BYTES))
-    after_s = gap_s[first].copy()
-    gap_s[first] = 0.0
-    elapsed_s = np.cumsum(gap_s)
-    return elapsed_s - elapsed_s[first][frame], after_s
 
 
 def sent_times(ready_s: FloatArray, busy_s: FloatArray) -> FloatArray:

@@ -51,7 +51,7 @@ class MmppLaws(PlayableProcess):
         """
         path = self.chain.path_with_mean(
             self.rate_per_s,
-            Span(span.start_s, span.end_s),
+            span,
             generator_of("path"),
             mean=self.mean_rate_per_s,
             observed_s=self.observed_s,
@@ -63,9 +63,8 @@ class MmppLaws(PlayableProcess):
             moments = np.sort(generator.random(int(generator.poisson(rate * total_s)))) * total_s
             times.append(on_path(path, state, moments)[0])
         time_s = np.sort(np.concatenate(times))
-        return PlayedPackets(
-            time_s, draw_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
-        )
+        sizes = draw_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
+        return PlayedPackets(time_s, sizes)
 
     def expected_packets(self, span_s: float, *, place: str) -> float:
         """Return about how many packets a span has."""

@@ -56,14 +56,11 @@ class ClassLaws(DrawnPart):
             generator_of: Source of the draws.
             number: Number of the class.
         """
-        counts, sizes = _fill_bins(
-            self.packet_bytes, bins[mine], generator_of(f"{number}/packet_bytes")
-        )
+        generator = generator_of(f"{number}/packet_bytes")
+        counts, sizes = _fill_bins(self.packet_bytes, bins[mine], generator)
         rows = np.repeat(mine, counts)
-        gaps_s = nonnegative(
-            self.gap_s.spread_sample(generator_of(f"{number}/gap_s"), max(1, rows.size)), self.gap_s
-        )
-        gaps_s = gaps_s[: rows.size]
+        draws = self.gap_s.spread_sample(generator_of(f"{number}/gap_s"), max(1, rows.size))
+        gaps_s = nonnegative(draws, self.gap_s)[: rows.size]
         if self.idle_s is None or self.burst_packets is None:
             return rows, gaps_s, sizes, gaps_s > self.gap_s.mean
         long = self._starts_burst(rows.size, generator_of(f"{number}/burst_packets"))
@@ -107,24 +104,13 @@ class ModulatedLaws(PlayableProcess):
         next bin of its class. Its gaps are drawn from the laws of its class and adjusted to fill
         it.
         """
-        bins = self._bins(
-            span.start_s,
-            span.end_s,
-            generator=generator_of("bin_bytes"),
-            first_active=span.first_at_start,
-        )
-        bound = np.array(
-            [math.inf if part.up_to_bytes is None else part.up_to_bytes for part in self.classes]
-        )
-        class_of = np.searchsorted(bound, bins, side="left")
+        bins = self._draw_bins(span, generator_of("bin_bytes"))
+        bounds = [one.up_to_bytes for one in self.classes]
+        upper = np.array([math.inf if bound is None else bound for bound in bounds])
+        class_of = np.where(bins > 0, np.searchsorted(upper, bins, side="left"), -1)
         rows, gaps_s, sizes, long = _order_by_bin(
             [
-                part.fill(
-                    bins,
-                    np.flatnonzero((class_of == number) & (bins > 0)),
-                    generator_of,
-                    number=number,
-                )
+                part.fill(bins, np.flatnonzero(class_of == number), generator_of, number=number)
                 for number, part in enumerate(self.classes)
             ]
         )
@@ -163,16 +149,12 @@ class ModulatedLaws(PlayableProcess):
         variation = math.sqrt(self.bin_bytes.variance) / mean if mean > 0 else 0.0
         return self.bin_s * min(_TOLERATED_SHARE, _TOLERATED_VARIATION * variation)
 
-    def _bins(
-        self, start_s: float, end_s: float, *, generator: np.random.Generator, first_active: bool
-    ) -> FloatArray:
+    def _draw_bins(self, span: Span, generator: np.random.Generator) -> FloatArray:
         """Draw the bytes of each bin, the first not idle where a packet has to be at the start."""
-        count = max(1, math.ceil((end_s - start_s) / self.bin_s - 1e-9))
-        ascending = self.bin_bytes.ascending_sample(generator, count)
-        bins = correlated_order(
-            np.maximum(ascending, 0.0), np.array(self.autocorrelation), generator
-        )
-        if first_active and bins[0] <= 0 and np.any(bins > 0):
+        count = max(1, math.ceil(span.length_s / self.bin_s - 1e-9))
+        ascending = np.maximum(self.bin_bytes.ascending_sample(generator, count), 0.0)
+        bins = correlated_order(ascending, np.array(self.autocorrelation), generator)
+        if span.first_at_start and bins[0] <= 0 and np.any(bins > 0):
             bins = np.roll(bins, -int(np.argmax(bins > 0)))
         return bins
 
@@ -186,11 +168,9 @@ def _fill_bins(
     while float(sizes.sum(dtype=np.float64)) < total:
         missing = total - float(sizes.sum(dtype=np.float64))
         draws = law.spread_sample(generator, max(1, math.ceil(missing / max(law.mean, 1.0))))
-        sizes = np.concatenate(
-            (sizes, np.clip(np.rint(draws), 1.0, LARGEST_IP_BYTES).astype(np.uint32))
-        )
-    # A packet belongs to the bin in whose share of the bytes its middle lies, so that errors do not
-    # add up.
+        whole = np.clip(np.rint(draws), 1.0, LARGEST_IP_BYTES).astype(np.uint32)
+        sizes = np.concatenate((sizes, whole))
+    # A packet belongs to the bin in whose share of the bytes its middle lies: errors do not add up.
     middle = np.cumsum(sizes, dtype=np.float64) - 0.5 * sizes
     edges = np.searchsorted(middle, np.concatenate(([0.0], np.cumsum(bins))))
     counts = np.diff(edges).astype(np.int64)

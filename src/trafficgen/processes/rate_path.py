@@ -38,9 +38,8 @@ class RatePath:
 
     def mean(self, rate: FloatArray) -> float:
         """Return the mean over time of a rate that each state has, shape (k,)."""
-        return float(
-            np.dot(rate[self.state], np.diff(self.edge_s)) / (self.edge_s[-1] - self.edge_s[0])
-        )
+        weighted = np.dot(rate[self.state], np.diff(self.edge_s))
+        return float(weighted / (self.edge_s[-1] - self.edge_s[0]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,9 +101,8 @@ class RateChain:
             states.append(state)
             edges.append(min(now_s, end_s))
             if now_s < end_s:
-                state = min(
-                    int(np.searchsorted(cumulative[state], generator.random(), side="right")), k - 1
-                )
+                chosen = np.searchsorted(cumulative[state], generator.random(), side="right")
+                state = min(int(chosen), k - 1)
         return RatePath(np.array(edges), np.array(states, dtype=np.int64))
 
     def _dwell_s(
@@ -150,11 +148,9 @@ class RateChain:
             raise GenerationError(
                 f"a span of {span_s:g} s has about {expected:.3g} changes of state; shorten it"
             )
-        tries = (
-            int(np.clip(_DRAWN_DWELLS / expected, 1, _MOST_PATHS))
-            if span_s >= _SHORTEST_SHARE * observed_s
-            else 1
-        )
+        tries = 1
+        if span_s >= _SHORTEST_SHARE * observed_s:
+            tries = int(np.clip(_DRAWN_DWELLS / expected, 1, _MOST_PATHS))
         best: tuple[float, RatePath] | None = None
         for _ in range(tries):
             path = self.path(span, generator)

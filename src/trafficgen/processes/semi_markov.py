@@ -63,38 +63,33 @@ class SemiMarkovLaws(PlayableProcess):
         """
         path = self.chain.path_with_mean(
             self.rate_bps,
-            Span(span.start_s, span.end_s),
+            span,
             generator_of("path"),
             mean=self.mean_rate_bps,
             observed_s=self.observed_s,
         )
-        played = [
-            self._play_state(
-                path,
-                int(state),
-                generator_of,
-                at_start=span.first_at_start and path.state[0] == state,
-            )
-            for state in np.unique(path.state)
-        ]
-        time_s = np.concatenate([part.packets.time_s for part in played])
+        parts, starts = [], []
+        for state in np.unique(path.state).tolist():
+            at_start = span.first_at_start and path.state[0] == state
+            part, is_start = self._play_state(path, state, generator_of, at_start=at_start)
+            parts.append(part)
+            starts.append(is_start)
+        time_s = np.concatenate([part.time_s for part in parts])
         order = np.argsort(time_s, kind="stable")
-        starts = np.concatenate([part.starts for part in played])[order]
-        bursts = any(part.packets.burst_starts is not None for part in played)
+        bursts = any(part.burst_starts is not None for part in parts)
         return PlayedPackets(
             time_s[order],
-            np.concatenate([part.packets.ip_bytes for part in played])[order],
-            np.flatnonzero(starts) if bursts else None,
+            np.concatenate([part.ip_bytes for part in parts])[order],
+            np.flatnonzero(np.concatenate(starts)[order]) if bursts else None,
         )
 
     def _play_state(
         self, path: RatePath, state: int, generator_of: GeneratorOf, *, at_start: bool
-    ) -> _StatePackets:
-        def generator_of_state(quantity: str) -> np.random.Generator:
-            return generator_of(f"state {state}/{quantity}")
-
+    ) -> tuple[PlayedPackets, BoolArray]:
+        """Return the packets of one state, and which of them start a burst, shape (n,)."""
+        span = Span(0.0, time_in(path, state), first_at_start=at_start)
         drawn = self.packets[state].play(
-            Span(0.0, time_in(path, state), first_at_start=at_start), generator_of_state
+            span, lambda quantity: generator_of(f"state {state}/{quantity}")
         )
         time_s, dwell = on_path(path, state, drawn.time_s)
         starts = np.ones(time_s.size, dtype=np.bool_)
@@ -103,7 +98,7 @@ class SemiMarkovLaws(PlayableProcess):
             starts[drawn.burst_starts] = True
             starts[1:] |= dwell[1:] != dwell[:-1]
             starts[:1] = True
-        return _StatePackets(PlayedPackets(time_s, drawn.ip_bytes, drawn.burst_starts), starts)
+        return PlayedPackets(time_s, drawn.ip_bytes, drawn.burst_starts), starts
 
     def expected_packets(self, span_s: float, *, place: str) -> float:
         """Return about how many packets a span has."""
@@ -121,11 +116,3 @@ class SemiMarkovLaws(PlayableProcess):
             for number, part in enumerate(self.packets)
             for name, law in part.size_laws().items()
         }
-
-
-@dataclass(frozen=True)
-class _StatePackets:
-    """Packets of one state, and which of them start a burst, shape (n,)."""
-
-    packets: PlayedPackets
-    starts: BoolArray
