@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 
 import pytest
 
 from trafficgen.cli._progress import Progress, clear_line
-from trafficgen.progress import Step, following, has_listener, report_each, report_step
+from trafficgen.progress import Step, has_listener, report_each, report_step
 
 
 class Clock:
@@ -138,18 +137,21 @@ def test_silence_can_be_had(
     assert capsys.readouterr().err == ""
 
 
-def test_what_the_library_tells_and_logs_is_followed_within_the_block_only(
-    clock: Clock, capsys: pytest.CaptureFixture[str]
-) -> None:
-    log = logging.getLogger("trafficgen.made_up")
+def test_steps_of_the_library_are_followed_within_the_block_only(clock: Clock) -> None:
     progress = Progress(quiet=True, clock=clock)
-    heard: list[Step] = []
-    with progress, following(heard.append), progress.of_log("trafficgen.made_up"):
+    with progress:
         assert list(report_each("ab", "counting", total=2, unit="letters")) == ["a", "b"]
-        log.info("looking for phases")
+        assert progress._step == Step("counting", 2, 2, "letters")
+        report_step("looking for phases")
         assert progress._step == Step("looking for phases")
-    assert [(step.done, step.total) for step in heard] == [(0, 2), (1, 2), (2, 2)]
     report_step("counting", 3)
-    log.info("not heard")
-    assert len(heard) == 3
+    assert progress._step == Step("looking for phases")
     assert not has_listener()
+
+
+def test_details_are_the_steps_that_count_nothing(clock: Clock) -> None:
+    details: list[str] = []
+    with Progress(quiet=True, clock=clock, detail=details.append):
+        report_step("reading", 1, 2, unit="bytes")
+        report_step("looking for phases")
+    assert details == ["looking for phases"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
@@ -36,13 +35,12 @@ from trafficgen.models import (
     Playout,
     Startup,
 )
+from trafficgen.progress import report_step
 from trafficgen.provenance import run_date, software_version
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
 from trafficgen.tables.counts import as_received
 from trafficgen.units import s_from_ns
-
-_log = logging.getLogger(__name__)
 
 #: A gap needs two packets, and a law of gaps two gaps.
 _FEWEST_PACKETS = 3
@@ -141,7 +139,7 @@ def fit_session(
         view = pairing.sender
     _check_media(view)
     tick_s = s_from_ns(clock_tick_ns(view.media_time_ns))
-    _log.info("looking for phases in %d media packets", view.media_time_ns.size)
+    report_step(f"looking for phases in {view.media_time_ns.size} media packets")
     phases = _find_phases(view, tick_s, inputs, options)
     restored = restore_source(view)
     sent_phases = phases
@@ -150,7 +148,7 @@ def fit_session(
     streams = fit_streams(restored.view, sent_phases, tick_s=tick_s, seed=options.seed)
     if not streams.streams:
         raise TooFewObservationsError(what="media packets in one flow", required=2, available=1)
-    _log.info("measuring the session and its path")
+    report_step("measuring the session and its path")
     path = find_conditions(
         view, pairing=pairing, receiver=receiver, tick_s=tick_s, seed=options.seed
     )

@@ -47,7 +47,7 @@ class Messages:
 
     def progress(self, what: str) -> Progress:
         """Return a line about work that may take long; a quiet command has none."""
-        return Progress(quiet=self.quiet, what=what)
+        return Progress(quiet=self.quiet, what=what, detail=self.detail if self.verbose else None)
 
 
 def print_json(value: object) -> None:

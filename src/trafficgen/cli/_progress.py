@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from typing import Self
 
 from trafficgen.cli._signals import raise_if_interrupted
@@ -37,6 +36,7 @@ class Progress:
         *,
         quiet: bool = False,
         what: str = "working",
+        detail: Callable[[str], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Make a line.
@@ -44,9 +44,11 @@ class Progress:
         Args:
             quiet: Whether to print nothing.
             what: What is being done until a step is reported.
+            detail: Called with the name of each step that counts nothing.
             clock: Returns the time, s.
         """
         self._silent = quiet or os.environ.get("TRAFFICGEN_PROGRESS") == "0"
+        self._detail = detail
         self._clock = clock
         self._began_s = self._shown_s = clock()
         self._step = self._first_step = Step(what)
@@ -75,27 +77,9 @@ class Progress:
         self._heard_s = self._clock()
         if (step.what, step.unit) != (self._step.what, self._step.unit):
             self._first_step, self._first_step_s = step, self._heard_s
+            if self._detail is not None and not step.unit:
+                self._detail(step.what)
         self._step = step
-
-    def captures(self, done: int, total: int) -> None:
-        """Note how many captures are fitted."""
-        self.step(Step("fitting", done, total, "captures"))
-
-    @contextmanager
-    def of_log(
-        self, logger_name: str, *, detail: Callable[[str], None] | None = None
-    ) -> Iterator[None]:
-        """Take what a part of the library logs for steps, or pass it to ``detail`` instead."""
-        logger, handler = logging.getLogger(logger_name), logging.Handler()
-        handler.emit = lambda record: (detail or self._named)(record.getMessage())  # type: ignore[method-assign]
-        level = logger.level
-        logger.setLevel(logging.INFO)
-        logger.addHandler(handler)
-        try:
-            yield
-        finally:
-            logger.removeHandler(handler)
-            logger.setLevel(level)
 
     def look(self) -> None:
         """Show how far the work is, if it has taken a while and nothing was shown just before."""
@@ -111,9 +95,6 @@ class Progress:
             _on_screen = terminal
             text = self._text(now_s)
             _write(f"\r{text[: _columns() - 1]}\x1b[K" if terminal else f"{text}\n")
-
-    def _named(self, what: str) -> None:
-        self.step(Step(what))
 
     def _tick(self) -> None:
         while not self._done.wait(_LOOK_EVERY_S):

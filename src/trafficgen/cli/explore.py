@@ -63,14 +63,8 @@ def explore(
             "give a flow or a session, not both", param_hint="--flow, --session"
         )
     messages = messages_of(quiet=quiet, verbose=verbose)
-    open_page, detail = (
-        trafficgen.explore,
-        messages.detail if verbose else None,
-    )  # loaded before the clock runs
-    with (
-        messages.progress("reading") as progress,
-        progress.of_log("trafficgen.calibration", detail=detail),
-    ):
+    open_page = trafficgen.explore  # loaded before the clock runs
+    with messages.progress("reading"):
         page = open_page(
             model,
             port=port,

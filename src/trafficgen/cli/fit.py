@@ -147,11 +147,7 @@ def _fit_one_session(
     captures: list[str], options: SessionFitOptions, messages: Messages
 ) -> trafficgen.Fit:
     fit_session = trafficgen.fit  # loaded here, so that only the work itself counts as progress
-    detail = messages.detail if messages.verbose else None
-    with (
-        messages.progress("reading") as progress,
-        progress.of_log("trafficgen.calibration", detail=detail),
-    ):
+    with messages.progress("reading"):
         return fit_session(captures, **vars(options))
 
 

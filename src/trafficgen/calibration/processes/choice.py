@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -24,8 +23,7 @@ from trafficgen.calibration.processes.phase_packets import (
 from trafficgen.calibration.processes.self_checks import Check, check_process
 from trafficgen.calibration.processes.semi_markov import propose_rate_states
 from trafficgen.models import ProcessChoice, TriedProcess
-
-_log = logging.getLogger(__name__)
+from trafficgen.progress import report_step
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
         generator_of: Gives the random stream of each quantity's bootstrap.
     """
     name, count = packets.name, packets.time_ns.size
-    _log.info("%s: fitting independent gaps or bursts of %d packets", name, count)
+    report_step(f"{name}: fitting independent gaps or bursts of {count} packets")
     simple = fit_simple(packets, generator_of)
     if count < _LIMITS.fewest_checked:
         return simple
@@ -104,7 +102,7 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
     for number, proposal in enumerate(PROPOSALS, start=1):
         if settled and not (best and proposal is _NOISE):
             continue
-        _log.info("%s: trying %s (%d of %d)", name, proposal.name, number, len(PROPOSALS))
+        report_step(f"{name}: trying {proposal.name} ({number} of {len(PROPOSALS)})")
         found = proposal.propose(packets, LawFitter(generator_of, packets.tick_s))
         if found is None:
             continue
