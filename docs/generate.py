@@ -1,27 +1,23 @@
 """Make what is generated in the documentation, or check that it is up to date: `make docs`.
 
-Without names everything is made: the reference pages from the code, the outputs in all pages by
-running their commands, the picture. With ``--check`` nothing is written and the exit code is 1 when
+Without names everything is made: reference pages from the code, the outputs on all pages by running
+their commands, the pictures. With ``--check`` nothing is written, and the exit code is 1 when
 something differs.
 """
 
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
 import benchmark_pages
 import console_pages
+import pictures
 import reference_pages
 import verification_pages
 from reference_pages.glossary import glossary_page
 
 ROOT = console_pages.ROOT
-PICTURE = "docs/images/measured-and-synthetic.png"
-CAPTURE = "examples/captures/http_burst_then_paced.pcap.gz"
 #: Pages that are made from code or data, from the root of the repository -> function that makes it.
 MADE = {
     **{f"docs/reference/{name}": make for name, make in reference_pages.PAGES.items()},
@@ -54,20 +50,6 @@ def all_pages() -> list[str]:
     return [*MADE, *(name for name in written if console_pages.has_commands(source_of(name)))]
 
 
-def draw_picture() -> None:
-    """Draw the rate curves of README.md by the commands it names."""
-    scripts = Path(sys.executable).parent
-    with tempfile.TemporaryDirectory(prefix="trafficgen-docs-") as folder:
-        model, synthetic = f"{folder}/model.json", f"{folder}/synthetic.pcap"
-        command = str(scripts / "trafficgen")
-        for arguments in (
-            [command, "fit", "-q", CAPTURE, "-o", model],
-            [command, "generate", "-q", model, "-o", synthetic, "--seed", "1"],
-            [sys.executable, "examples/rate_curves.py", CAPTURE, synthetic, "-o", PICTURE],
-        ):
-            subprocess.run(arguments, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-
-
 def main() -> int:
     """Read the arguments, write or check; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -75,7 +57,7 @@ def main() -> int:
         "pages",
         nargs="*",
         metavar="PAGE",
-        help="pages from the root; default: all, and the picture",
+        help="pages from the root; default: all, and the pictures",
     )
     parser.add_argument(
         "--check", action="store_true", help="write nothing; exit with 1 when something differs"
@@ -100,9 +82,9 @@ def main() -> int:
             (ROOT / name).write_text(text, encoding="utf-8")
             print(f"made {name}")
     if not arguments.check and not arguments.pages:
-        draw_picture()
+        pictures.draw_pictures()
         benchmark_pages.draw_picture(ROOT / benchmark_pages.PICTURE)
-        print(f"made {PICTURE}, {benchmark_pages.PICTURE}")
+        print(f"made {benchmark_pages.PICTURE}")
     if stale:
         print(f"out of date, run `make docs`: {', '.join(stale)}", file=sys.stderr)
     return 1 if stale else 0
