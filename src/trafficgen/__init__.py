@@ -36,7 +36,6 @@ from trafficgen.errors import (
 
 if TYPE_CHECKING:
     from trafficgen._core import __version__
-    from trafficgen.api.reporting import save_plots, save_report
     from trafficgen.calibration.fit import Fit, fit
     from trafficgen.calibration.population.fit_population import PopulationFit, fit_population
     from trafficgen.calibration.population.fit_same_source import SameSourceFit, fit_same_source
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     )
     from trafficgen.packet_files.report import ProjectionReport
     from trafficgen.progress import Step, following
+    from trafficgen.reports.writing import save_plots, save_report
     from trafficgen.reproduction import Finding, FindingResult, Reproduction
     from trafficgen.reproduction.reproduce import reproduce
     from trafficgen.simulation import Path, SimulationResult
@@ -113,8 +113,8 @@ _HOMES = {
     "read_packets": "trafficgen.capture.reading",
     "reproduce": "trafficgen.reproduction.reproduce",
     "save_model": "trafficgen.models",
-    "save_plots": "trafficgen.api.reporting",
-    "save_report": "trafficgen.api.reporting",
+    "save_plots": "trafficgen.reports.writing",
+    "save_report": "trafficgen.reports.writing",
     "simulate": "trafficgen.simulation.simulate",
 }
 

@@ -42,6 +42,11 @@ def format_count(count: int, noun: str, nouns: str | None = None) -> str:
     return f"{count:,d} {noun if count == 1 else nouns or f'{noun}s'}"
 
 
+def format_share(share: float) -> str:
+    """Return a share as a percentage; one above 0 is never written as 0."""
+    return "< 0.1%" if 0 < share < 0.0005 else f"{share:.1%}"
+
+
 def count_warnings(warnings: Sequence[str]) -> str:
     """Return the number of warnings to end a line with; an empty text where there are none."""
     return f", {format_count(len(warnings), 'warning')}" if warnings else ""

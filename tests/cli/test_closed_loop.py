@@ -252,7 +252,7 @@ def test_plots_replace_those_of_an_earlier_run(command: Command, tmp_path: Path)
         ),
         (
             ("--plots", "plots", "--plot-format", "gif"),
-            "no plots are made as 'gif'; choose pdf, svg, png",
+            "Unknown kind of plot 'gif'. Use pdf, svg, png.",
         ),
     ],
 )

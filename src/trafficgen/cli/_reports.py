@@ -1,28 +1,26 @@
-"""Reports and plots that several commands write: their options, and writing them."""
+"""Reports and plots that several commands write."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import trafficgen
 from trafficgen.cli._output import Messages
-from trafficgen.progress import Step
 
 if TYPE_CHECKING:
-    from trafficgen.api.reporting import Reportable
+    from trafficgen.reports.writing import Reportable
+
+_FORMATS = ("pdf", "svg", "png")
 
 
-def _known_formats(formats: list[str] | None) -> list[str] | None:
-    from trafficgen.reports.drawing import FORMATS  # noqa: PLC0415 - commands that draw nothing start without it
-
+def _check_formats(formats: list[str] | None) -> list[str] | None:
     for ending in formats or ():
-        if ending not in FORMATS:
-            raise typer.BadParameter(
-                f"no plots are made as {ending!r}; choose {', '.join(FORMATS)}"
-            )
+        if ending not in _FORMATS:
+            choices = ", ".join(_FORMATS)
+            raise typer.BadParameter(f"Unknown kind of plot {ending!r}. Use {choices}.")
     return formats
 
 
@@ -43,18 +41,10 @@ PlotFormats = Annotated[
     typer.Option(
         "--plot-format",
         metavar="pdf|svg|png",
-        callback=_known_formats,
+        callback=_check_formats,
         help="Kind of file of the plots; may be repeated; default: all three.",
     ),
 ]
-
-
-class ReportOptions(TypedDict):
-    """What is asked for of reports, as :func:`write_reports` takes it."""
-
-    report: Path | None
-    plots: Path | None
-    plot_formats: list[str] | None
 
 
 def write_reports(
@@ -65,23 +55,18 @@ def write_reports(
     plot_formats: list[str] | None,
     messages: Messages,
 ) -> None:
-    """Write what was asked for of a result."""
+    """Write the report and the plots of a result, where they are wanted."""
     if report is None and plots is None:
         return
-    from trafficgen.api.reporting import report_of  # noqa: PLC0415 - most runs write none
+    from trafficgen.reports.writing import report_of  # noqa: PLC0415 - most runs write none
 
     names: list[str] = []
-    with messages.progress("drawing") as progress:
+    with messages.progress("drawing"):
         made = report_of(result)  # once for both: the report of a fit plays the model
         if report is not None:
             trafficgen.save_report(made, report)
         if plots is not None:
-            names = trafficgen.save_plots(
-                made,
-                plots,
-                formats=plot_formats or ("pdf", "svg", "png"),
-                progress=lambda done, total: progress.step(Step("drawing", done, total, "plots")),
-            )
+            names = trafficgen.save_plots(made, plots, formats=plot_formats or _FORMATS)
     if report is not None:
         messages.say(f"report written to {report}")
     if plots is not None:

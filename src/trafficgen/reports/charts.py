@@ -1,20 +1,36 @@
-"""The description of a chart: axes with units and what lies on them, drawn alike in a page, a
-file or a notebook.
-"""
+"""Description of a chart: axes with units and layers, apart from how it is drawn."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-#: What a thing stands for; each role has one colour everywhere, told apart by the colour-blind too.
-Role = Literal["measured", "synthetic", "law", "published", "extra", "other", "more", "baseline"]
-_DIGITS = 6
+#: What a layer stands for.
+Role = Literal["measured", "synthetic", "law", "extra", "other", "more", "baseline"]
+#: One colour a role, that of Okabe and Ito (2008), which the colour-blind tell apart.
+LIGHT: dict[Role, str] = {
+    "measured": "#0072b2",
+    "synthetic": "#c14e00",
+    "law": "#007a59",
+    "extra": "#b8860b",
+    "other": "#a8447f",
+    "more": "#2b83ba",
+    "baseline": "#6b7280",
+}
+#: The same hues lighter, with a contrast of at least 3 : 1 to a dark page.
+DARK: dict[Role, str] = {
+    "measured": "#56b4e9",
+    "synthetic": "#ff9d5c",
+    "law": "#3ddbaa",
+    "extra": "#f0e442",
+    "other": "#e39ac5",
+    "more": "#9ad0f5",
+    "baseline": "#9ca3af",
+}
 
 Numbers = Sequence[float] | npt.NDArray[np.float64] | npt.NDArray[np.int64]
 
@@ -58,7 +74,6 @@ class Curve:
         dashed: Whether a line is dashed.
         low: Lower ends of intervals around ``y``, shape (n,); None: there are none.
         high: Upper ends of intervals around ``y``, shape (n,).
-        notes: What is said of each point when it is pointed at, n texts; empty: only its values.
     """
 
     name: str
@@ -69,7 +84,6 @@ class Curve:
     dashed: bool = False
     low: Numbers | None = None
     high: Numbers | None = None
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,70 +176,3 @@ class Chart:
     y: Axis
     layers: tuple[Layer, ...]
     caption: str = ""
-
-    def to_json(self) -> dict[str, object]:
-        """Return it as JSON-compatible values, numbers rounded to six digits, None for what is not
-        finite.
-        """
-        return {
-            "name": self.name,
-            "title": self.title,
-            "caption": self.caption,
-            "x": _axis_json(self.x),
-            "y": _axis_json(self.y),
-            "layers": [_layer_json(layer) for layer in self.layers],
-        }
-
-
-def _axis_json(axis: Axis) -> dict[str, object]:
-    return {
-        "text": axis.text,
-        "unit": axis.unit,
-        "log": axis.log,
-        "low": axis.low,
-        "high": axis.high,
-        "categories": list(axis.categories),
-    }
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """Which fields of a layer are rows of numbers and which are taken as they are."""
-
-    name: str
-    plain: tuple[str, ...]
-    rows: tuple[str, ...] = field(default=())
-
-
-_KINDS: dict[type, _Kind] = {
-    Curve: _Kind("curve", ("name", "role", "shape", "dashed"), ("x", "y", "low", "high")),
-    Band: _Kind("band", ("name", "role"), ("x", "low", "high")),
-    Span: _Kind("span", ("name", "role", "start", "end")),
-    Rule: _Kind("rule", ("name", "role", "at", "axis")),
-}
-
-
-def _layer_json(layer: Layer) -> dict[str, object]:
-    if isinstance(layer, Cells):
-        return {
-            "kind": "cells",
-            "name": layer.name,
-            "values": [_rounded(row) for row in layer.values],
-        }
-    kind = _KINDS[type(layer)]
-    parts: dict[str, object] = {
-        "kind": kind.name,
-        **{key: getattr(layer, key) for key in kind.plain},
-    }
-    for key in kind.rows:
-        row = getattr(layer, key)
-        if row is not None:
-            parts[key] = _rounded(row)
-    if isinstance(layer, Curve) and layer.notes:
-        parts["notes"] = list(layer.notes)
-    return parts
-
-
-def _rounded(values: Numbers) -> list[float | None]:
-    numbers = np.asarray(values, dtype=np.float64).tolist()
-    return [float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None for value in numbers]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,7 +12,8 @@ import numpy as np
 from trafficgen.formatting import number
 from trafficgen.provenance import software_version
 from trafficgen.reports.charts import Axis, Chart, Curve, Role
-from trafficgen.reports.curves import (
+from trafficgen.reports.page import Block, Mark, Report, Section, Table, Text, keep, tabulate
+from trafficgen.reports.samples import (
     Sample,
     chart_distribution,
     chart_quantiles,
@@ -19,8 +21,6 @@ from trafficgen.reports.curves import (
     rate_bin_s,
     rate_curve,
 )
-from trafficgen.reports.names import metric_name
-from trafficgen.reports.page import Block, Mark, Report, Section, Table, Text, keep, tabulate
 from trafficgen.units import kbps_from_bytes
 from trafficgen.validation.baselines import BASELINES, generate_baseline
 from trafficgen.validation.comparison import Comparison
@@ -29,6 +29,28 @@ from trafficgen.validation.time_scales import rate_variances, variance_time_bins
 
 _BASELINE_ROLES: dict[str, Role] = {"cbr": "baseline", "poisson": "extra", "renewal": "other"}
 _KINDS_OF_DISTANCE = (".ks", ".max_abs_difference")
+_DISTANCES = {
+    "ks": "KS",
+    "wasserstein": "Wasserstein",
+    "max_abs_difference": "largest difference",
+    "max_abs_log10_ratio": "largest log10 of the ratio",
+}
+_SUBJECTS = {
+    "packet_bytes": "packet sizes",
+    "gap_s": "gaps",
+    "smoothness": "ratios of successive rates",
+    "burst_packets": "packets in a burst",
+    "burst_spacing_s": "spacing of bursts",
+    "rate_acf": "autocorrelation of the rate",
+    "variance_time": "variance by time scale",
+    "packets.relative_difference": "packets, relative difference",
+    "bytes.relative_difference": "bytes, relative difference",
+    "duration.relative_difference": "duration, relative difference",
+    "hurst": "Hurst parameter, difference",
+    "phases.buffering_end_s": "end of buffering, difference in s",
+    "phases.buffering_ratio": "buffering ratio, difference",
+}
+_RATE = re.compile(r"rate\.(?P<bin>[\d.]+?)\.(?P<kind>[a-z]+)$")
 
 
 @dataclass(frozen=True)
@@ -136,6 +158,18 @@ def _tabulate_metrics(comparison: Comparison) -> Table | None:
             }
         )
     return tabulate("All metrics: 0 is equal to the reference", records, marks=marks)
+
+
+def metric_name(name: str) -> str:
+    """Return a metric's flat name, such as ``gap_s.ks``, for people; others stay unchanged."""
+    if name in _SUBJECTS:
+        return _SUBJECTS[name]
+    if found := _RATE.match(name):
+        return f"rate in {found['bin']} s: {_DISTANCES.get(found['kind'], found['kind'])}"
+    subject, _, kind = name.rpartition(".")
+    if subject in _SUBJECTS and kind in _DISTANCES:
+        return f"{_SUBJECTS[subject]}: {_DISTANCES[kind]}"
+    return name
 
 
 def _chart_distances(comparison: Comparison) -> Chart:

@@ -1,8 +1,9 @@
-"""Charts as files for papers: PDF, SVG and PNG by matplotlib, the same bytes each time."""
+"""Draw charts with matplotlib: SVG for pages, and files for papers, the same bytes each time."""
 
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,36 +11,38 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trafficgen.errors import OutputFileError
+from trafficgen.extras import require
+from trafficgen.formatting import printable
 from trafficgen.outputs import whole_folder
-from trafficgen.reports.charts import Axis, Band, Cells, Chart, Curve, Rule, Span
-from trafficgen.reports.palette import LIGHT
+from trafficgen.progress import report_each
+from trafficgen.reports.charts import LIGHT, Axis, Band, Cells, Chart, Curve, Rule, Span
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Kinds of files by their ending, with what must be said not to have a date written into them.
+#: Kinds of files by their ending, with metadata that keeps the date out.
 FORMATS: dict[str, dict[str, Any]] = {
     "pdf": {"CreationDate": None, "ModDate": None, "Producer": "trafficgen"},
     "svg": {"Date": None, "Creator": "trafficgen"},
     "png": {"Software": "trafficgen"},
 }
-#: Width of a figure that fills a text column of most papers, and a height in the golden section to
-#: it, inches.
+#: Width of a text column of most papers, and a height in the golden section to it, inches.
 _SIZE_INCHES = (5.2, 3.2)
+#: Height of a row of categories, inches.
+_ROW_INCHES = 0.2
 _PIXELS_PER_INCH = 200
-#: Text stays text in SVG and PDF, so that a paper's fonts and searches find it; no name of an
-#: element is drawn.
+#: Text stays text in SVG and PDF, so that a paper's fonts and searches find it.
 _SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
-    "svg.hashsalt": "trafficgen",
     "font.size": 9,
     "font.family": "DejaVu Sans",
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "path.simplify_threshold": 0.3,
 }
 _MOST_CELLS_WITH_TEXT = 144
-#: Names of categories side by side: so many characters have room; so short ones may stand upright.
+#: Characters of categories side by side that have room; so short names may stand upright.
 _MOST_CHARACTERS, _SHORT_NAME = 48, 5
 _MOST_VECTOR_POINTS = 2000
 #: Letters that fit side by side below the axes.
@@ -49,91 +52,111 @@ _LEGEND: dict[str, Any] = {"fontsize": 8, "frameon": False, "columnspacing": 1.5
 #: one to its inverse.
 _SHORT_LOG_AXIS, _LEAST_WRITTEN_OUT = 30.0, 1e-3
 
+#: What a page does without: the XML head, comments, metadata, a style for the whole page, addresses
+#: of name spaces, ids of groups, which would repeat in each chart, and indentation.
+_NOT_IN_PAGES = re.compile(
+    r"^.*?(?=<svg)|<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>|\s+xmlns(:\w+)?=\"[^\"]*\""
+    r"|(?<=<g) id=\"[^\"]*\"|(?<=\n) +",
+    re.DOTALL,
+)
+_LONG_NUMBER = re.compile(r"(\d+\.\d)\d+")
+_PLACES = re.compile(r" (d|x|y|points)=\"[^\"]*\"")
+_HEAD = re.compile(r"<svg[^>]*?(viewBox=\"[^\"]*\")[^>]*>")
+_THEME = {"#000000": "currentColor", "#b0b0b0": "var(--grid)"} | {
+    colour: f"var(--role-{role})" for role, colour in reversed(LIGHT.items())
+}
+_COLOUR = re.compile("|".join(_THEME))
+
 
 def save_charts(
-    charts: Sequence[Chart],
-    folder: str | Path,
-    *,
-    formats: Sequence[str] = ("pdf", "svg", "png"),
-    progress: Callable[[int, int], None] | None = None,
+    charts: Sequence[Chart], folder: str | Path, *, formats: Sequence[str] = tuple(FORMATS)
 ) -> list[str]:
-    """Write each chart as files ``NAME.pdf`` and so on into a folder, all or none; those that are
-    there are replaced.
+    """Write each chart as files ``NAME.pdf`` and so on into a folder, all or none.
 
     Args:
-        charts: What is drawn.
-        folder: Folder; it is made where it is missing.
+        charts: The charts.
+        folder: Folder; it is made where it is missing. Files of these names are replaced.
         formats: Endings of the files.
-        progress: Called with the charts done so far and in all.
 
     Returns:
         Names of the files, in order.
 
     Raises:
-        OutputFileError: If a file cannot be written, or an ending is none of ``pdf``, ``svg`` and
-            ``png``.
+        OutputFileError: If a file cannot be written, or an ending is unknown.
     """
     check_formats(formats, folder=folder)
-    names = []
-    replaced = [f"{chart.name}.{ending}" for chart in charts for ending in formats]
-    with whole_folder(Path(folder), earlier=replaced) as staging:
-        for done, chart in enumerate(charts, start=1):
-            names += _save(chart, staging, formats)
-            if progress is not None:
-                progress(done, len(charts))
+    names = [f"{chart.name}.{ending}" for chart in charts for ending in formats]
+    with whole_folder(Path(folder), earlier=names) as staging:
+        for chart in report_each(charts, "drawing", total=len(charts), unit="plots"):
+            for ending in formats:
+                drawn = _draw_file(chart, ending, FORMATS[ending])
+                (staging / f"{chart.name}.{ending}").write_bytes(drawn)
     return names
 
 
 def check_formats(formats: Iterable[str], *, folder: str | Path) -> None:
-    """Check the endings of files before anything is drawn.
+    """Check the endings of plots before anything is drawn.
 
     Raises:
-        OutputFileError: If one is none of ``pdf``, ``svg`` and ``png``.
+        OutputFileError: If one is unknown.
     """
     for ending in formats:
         if ending not in FORMATS:
-            remedy = f"choose {', '.join(FORMATS)}"
-            raise OutputFileError(
-                file=str(folder), problem=f"no plots are made as {ending!r}", remedy=remedy
-            )
+            problem, remedy = f"no plots are made as {ending!r}", f"choose {', '.join(FORMATS)}"
+            raise OutputFileError(file=str(folder), problem=problem, remedy=remedy)
 
 
-def _save(chart: Chart, folder: Path, formats: Sequence[str]) -> list[str]:
-    import matplotlib as mpl  # noqa: PLC0415 - slow to load, and needed here alone
-
-    names = [f"{chart.name}.{ending}" for ending in formats]
-    settings: Any = _SETTINGS
-    with mpl.rc_context(settings):
-        figure = figure_of(chart)
-        for name, ending in zip(names, formats, strict=True):
-            drawn = io.BytesIO()  # matplotlib leaves a file open that the disk has no room for
-            figure.savefig(drawn, format=ending, metadata=FORMATS[ending], dpi=_PIXELS_PER_INCH)
-            (folder / name).write_bytes(drawn.getvalue())
-    return names
+def draw_svg(chart: Chart) -> str:
+    """Draw a chart as an SVG element for a page, in the colours of the page's theme."""
+    metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    text = _NOT_IN_PAGES.sub("", _draw_file(chart, "svg", metadata, title=False).decode())
+    text = _PLACES.sub(lambda found: _LONG_NUMBER.sub(r"\1", found[0]), text)
+    text = _COLOUR.sub(lambda found: _THEME[found[0]], text)
+    return _HEAD.sub(r'<svg aria-hidden="true" \1>', text, count=1)
 
 
-def figure_of(chart: Chart) -> Figure:
-    """Return a chart as a matplotlib figure that no window or global state knows of."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
+def _draw_file(chart: Chart, ending: str, metadata: dict[str, Any], *, title: bool = True) -> bytes:
+    rc_context = require("report", "matplotlib").rc_context
+    drawn = io.BytesIO()  # matplotlib leaves a file open that the disk has no room for
+    with rc_context(_SETTINGS | {"svg.hashsalt": chart.name}):
+        figure = draw_figure(chart, title=title)
+        figure.savefig(
+            drawn, format=ending, metadata=metadata, dpi=_PIXELS_PER_INCH, transparent=not title
+        )
+    return drawn.getvalue()
+
+
+def draw_figure(chart: Chart, *, title: bool = True) -> Figure:
+    """Draw a chart as a matplotlib figure apart from windows and global state."""
+    require("report", "matplotlib")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - an extra
     from matplotlib.figure import Figure as NewFigure  # noqa: PLC0415
 
-    figure = NewFigure(figsize=_SIZE_INCHES, layout="constrained")
+    width, height = _SIZE_INCHES
+    height = max(height, 1.0 + _ROW_INCHES * len(chart.y.categories))
+    figure = NewFigure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     axes: Any = figure.add_subplot()
     for layer in chart.layers:
         _DRAW[type(layer)](axes, layer)
     _set_axis(axes, "x", chart.x)
     _set_axis(axes, "y", chart.y)
-    axes.set_title(chart.title, loc="left", fontsize=10)
+    if title:
+        axes.set_title(_plain(chart.title), loc="left", fontsize=10)
     if not any(isinstance(layer, Cells) for layer in chart.layers):
-        axes.grid(visible=True, alpha=0.25, linewidth=0.6)
+        axes.grid(visible=True, linewidth=0.4)
         axes.set_axisbelow(True)
     _add_legend(axes)
     return figure
 
 
+def _plain(text: str) -> str:
+    """Return a text that matplotlib shows as it is, without formulas."""
+    return printable(text).replace("$", r"\$")
+
+
 def _set_axis(axes: Any, letter: str, axis: Axis) -> None:
-    getattr(axes, f"set_{letter}label")(axis.text)
+    getattr(axes, f"set_{letter}label")(_plain(axis.text))
     if axis.log:
         getattr(axes, f"set_{letter}scale")("log")
     if axis.low is not None or axis.high is not None:
@@ -141,109 +164,88 @@ def _set_axis(axes: Any, letter: str, axis: Axis) -> None:
     if axis.log:
         _write_out_numbers(axes, letter)
     if axis.categories:
-        style = _tick_style(axis.categories) if letter == "x" else {}
-        getattr(axes, f"set_{letter}ticks")(range(len(axis.categories)), axis.categories, **style)
+        names = [_plain(name) for name in axis.categories]
+        style = _tick_style(names) if letter == "x" else {}
+        getattr(axes, f"set_{letter}ticks")(range(len(names)), names, **style)
 
 
 def _write_out_numbers(axes: Any, letter: str) -> None:
     """Write the numbers of a short logarithmic axis as numbers, not as powers of ten."""
-    from matplotlib.ticker import LogFormatter  # noqa: PLC0415
+    from matplotlib.ticker import LogFormatter  # noqa: PLC0415 - an extra
 
     low, high = getattr(axes, f"get_{letter}lim")()
-    if (
-        high < _SHORT_LOG_AXIS * low
-        and low >= _LEAST_WRITTEN_OUT
-        and high <= 1 / _LEAST_WRITTEN_OUT
-    ):
+    written_out = low >= _LEAST_WRITTEN_OUT and high <= 1 / _LEAST_WRITTEN_OUT
+    if written_out and high < _SHORT_LOG_AXIS * low:
         for kind in ("major", "minor"):
-            getattr(getattr(axes, f"{letter}axis"), f"set_{kind}_formatter")(
-                LogFormatter(minor_thresholds=(2, 0.5))
-            )
+            formatter = LogFormatter(minor_thresholds=(2, 0.5))
+            getattr(getattr(axes, f"{letter}axis"), f"set_{kind}_formatter")(formatter)
 
 
-def _tick_style(categories: Sequence[str]) -> dict[str, Any]:
-    """Return how names side by side are turned, so that they do not run into each other."""
-    if sum(len(name) + 2 for name in categories) <= _MOST_CHARACTERS:
+def _tick_style(names: Sequence[str]) -> dict[str, Any]:
+    """Turn names side by side so that they do not overlap."""
+    if sum(len(name) + 2 for name in names) <= _MOST_CHARACTERS:
         return {}
-    if max(map(len, categories)) <= _SHORT_NAME:
+    if max(map(len, names)) <= _SHORT_NAME:
         return {"rotation": 90, "fontsize": 7}
     return {"rotation": 35, "ha": "right"}
 
 
 def _add_legend(axes: Any) -> None:
     handles, labels = axes.get_legend_handles_labels()
-    one_each = dict(zip(labels, handles, strict=True))
-    if one_each:
+    if one_each := dict(zip(labels, handles, strict=True)):
+        columns = max(1, min(len(one_each), _LEGEND_LETTERS // (max(map(len, one_each)) + 6)))
         # Below the axes it hides no curve.
-        labels, place = list(one_each), "outside lower left"
-        axes.figure.legend(
-            one_each.values(), labels, loc=place, ncols=_legend_columns(labels), **_LEGEND
-        )
-
-
-def _legend_columns(labels: Sequence[str]) -> int:
-    """Return as many columns as fit below the axes."""
-    return max(1, min(len(labels), _LEGEND_LETTERS // (max(map(len, labels)) + 6)))
+        place, names = "outside lower left", list(one_each)
+        axes.figure.legend(one_each.values(), names, loc=place, ncols=columns, **_LEGEND)
 
 
 def _draw_curve(axes: Any, curve: Curve) -> None:
     x, y = np.asarray(curve.x, dtype=float), np.asarray(curve.y, dtype=float)
-    colour = LIGHT[curve.role]
+    colour, name = LIGHT[curve.role], _plain(curve.name)
     if curve.low is not None and curve.high is not None:
-        ends = np.abs(
-            np.stack(
-                [y - np.asarray(curve.low, dtype=float), np.asarray(curve.high, dtype=float) - y]
-            )
-        )
+        low, high = np.asarray(curve.low, dtype=float), np.asarray(curve.high, dtype=float)
+        ends = np.abs(np.stack([y - low, high - y]))
         axes.errorbar(x, y, yerr=ends, fmt="none", ecolor=colour, elinewidth=0.9, capsize=2)
     if curve.shape == "bars":
         width = 0.8 * float(np.min(np.diff(x))) if x.size > 1 else 0.8
-        axes.bar(x, y, width=width, color=colour, alpha=0.75, label=curve.name)
+        axes.bar(x, y, width=width, color=colour, alpha=0.75, label=name)
     elif curve.shape == "points":
-        face = "none" if curve.dashed else colour
+        style = {"markerfacecolor": "none"} if curve.dashed else {}
         many = x.size > _MOST_VECTOR_POINTS
-        axes.plot(
-            x, y, "o", ms=3.5, color=colour, markerfacecolor=face, label=curve.name, rasterized=many
-        )
+        axes.plot(x, y, "o", ms=3.5, color=colour, label=name, rasterized=many, **style)
     else:
         style = {"drawstyle": "steps-post"} if curve.shape == "steps" else {}
-        axes.plot(
-            x,
-            y,
-            color=colour,
-            linewidth=1.2,
-            linestyle="--" if curve.dashed else "-",
-            label=curve.name,
-            **style,
-        )
+        line = "--" if curve.dashed else "-"
+        axes.plot(x, y, color=colour, linewidth=1.2, linestyle=line, label=name, **style)
 
 
 def _draw_band(axes: Any, band: Band) -> None:
-    low, high = np.asarray(band.low, dtype=float), np.asarray(band.high, dtype=float)
-    x = np.asarray(band.x, dtype=float)
-    axes.fill_between(x, low, high, color=LIGHT[band.role], alpha=0.22, lw=0, label=band.name)
+    x, low, high = (np.asarray(row, dtype=float) for row in (band.x, band.low, band.high))
+    colour, name = LIGHT[band.role], _plain(band.name)
+    axes.fill_between(x, low, high, color=colour, alpha=0.22, lw=0, label=name)
 
 
 def _draw_span(axes: Any, span: Span) -> None:
-    axes.axvspan(span.start, span.end, color=LIGHT[span.role], alpha=0.15, lw=0, label=span.name)
+    colour, name = LIGHT[span.role], _plain(span.name)
+    axes.axvspan(span.start, span.end, color=colour, alpha=0.15, lw=0, label=name)
 
 
 def _draw_rule(axes: Any, rule: Rule) -> None:
     across = axes.axhline if rule.axis == "y" else axes.axvline
-    across(rule.at, color=LIGHT[rule.role], linewidth=1, linestyle=":", label=rule.name)
+    across(rule.at, color=LIGHT[rule.role], linewidth=1, linestyle=":", label=_plain(rule.name))
 
 
 def _draw_cells(axes: Any, cells: Cells) -> None:
-    from matplotlib.colors import LinearSegmentedColormap  # noqa: PLC0415
-
-    shades = LinearSegmentedColormap.from_list("share", ["#f6f7f9", LIGHT["measured"]])
-    axes.imshow(cells.values, cmap=shades, vmin=0, vmax=1, origin="lower", aspect="auto")
-    if cells.values.size > _MOST_CELLS_WITH_TEXT:
-        return
+    """Draw shaded squares, not an image, so that they take the colours of a page's theme."""
+    rows, columns = cells.values.shape
     for (row, column), value in np.ndenumerate(cells.values):
         if np.isfinite(value):
-            ink = "white" if value > 0.5 else "black"
-            axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=8)
+            bar = {"width": 0.96, "height": 0.96, "align": "center", "color": LIGHT["measured"]}
+            axes.barh(row, left=column - 0.48, alpha=0.6 * float(value), lw=0, **bar)
+            if cells.values.size <= _MOST_CELLS_WITH_TEXT:
+                axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8)
+    axes.set_xlim(-0.5, columns - 0.5)
+    axes.set_ylim(-0.5, rows - 0.5)
 
 
 _DRAW: dict[type, Callable[[Any, Any], None]] = {

@@ -1,6 +1,4 @@
-"""Charts of a fitted law beside its sample: distribution function, tail, and quantiles against
-quantiles.
-"""
+"""Charts of a fitted law with its sample: distribution function, tail and quantiles."""
 
 from __future__ import annotations
 
@@ -13,12 +11,10 @@ from scipy import special
 
 from trafficgen.calibration.laws.families import free_parameters
 from trafficgen.distributions import MixedLaw
-from trafficgen.formatting import number
+from trafficgen.formatting import format_share, number
 from trafficgen.models import Law
 from trafficgen.reports.charts import Axis, Band, Chart, Curve, Layer, Role
-from trafficgen.reports.curves import Sample, chart_survival
-from trafficgen.reports.names import share_in_words
-from trafficgen.reports.thinning import distribution_curve, few_quantiles
+from trafficgen.reports.samples import Sample, chart_survival, choose_quantiles, distribution_curve
 from trafficgen.units import FloatArray
 
 _POINTS = 240
@@ -35,19 +31,19 @@ _EVEN_QUANTILES, _TAIL_QUANTILES = 80, 40
 
 BAND_CAPTION = (
     "The band holds the law with each parameter anywhere in its 95% interval, all combinations: at"
-    " each value it covers at least 95%, and more where parameters hang together."
+    " each value it covers at least 95%, and more where parameters are correlated."
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlottedLaw:
-    """A law that is drawn over a sample.
+    """A law to be drawn over a sample.
 
     Attributes:
-        name: What it is, for the legend.
+        name: Its name in the legend.
         law: The law.
-        role: Its colour.
-        dashed: Whether it stands back.
+        role: What it stands for.
+        dashed: Whether it is drawn dashed.
     """
 
     name: str
@@ -65,8 +61,7 @@ def chart_law(
     axis: Axis,
     caption: str = "",
 ) -> Chart | None:
-    """Return distribution functions of samples with laws over them; None where the first sample has
-    no values.
+    """Chart distribution functions of samples and laws; None where the first sample has no values.
 
     On a logarithmic axis values of 0 are left of it: curves begin at their share.
 
@@ -90,7 +85,7 @@ def chart_law(
     ]
     said = [
         caption,
-        *(_atoms_in_words(one) for one in laws[:1] if one.law.atoms),
+        *(_describe_atoms(one) for one in laws[:1] if one.law.atoms),
         BAND_CAPTION if bands else "",
     ]
     return Chart(
@@ -112,7 +107,7 @@ def chart_law_tail(
     axis: Axis,
     caption: str = "",
 ) -> Chart | None:
-    """Return P(X >= value) of samples and laws on logarithmic axes, which show the tail.
+    """Chart P(X >= value) of samples and laws on logarithmic axes, which show the tail.
 
     Arguments are those of :func:`chart_law`; laws are drawn down to where one value of the first
     sample is expected beyond.
@@ -145,8 +140,7 @@ def chart_law_tail(
 def chart_law_quantiles(
     name: str, title: str, values: FloatArray, law: Law, *, axis: Axis, of: Axis
 ) -> Chart | None:
-    """Return quantiles of a sample against those of its law (QQ plot) with an envelope; None where
-    there are too few.
+    """Chart quantiles of a sample against those of its law (QQ plot); None where there are too few.
 
     The k-th smallest of n independent draws has the share Beta(k, n + 1 - k), which gives its
     interval.
@@ -201,9 +195,7 @@ def chart_law_quantiles(
 
 
 def law_places(laws: Sequence[Law], values: FloatArray, *, log: bool) -> FloatArray:
-    """Return the places at which laws are drawn: over the sample's range, densely, and on both
-    sides of each atom.
-    """
+    """Choose where laws are drawn: over the sample's range, and on both sides of each atom."""
     shown = values[values > 0] if log else values
     low, high = float(shown.min()), float(shown.max())
     if log:
@@ -216,7 +208,7 @@ def law_places(laws: Sequence[Law], values: FloatArray, *, log: bool) -> FloatAr
     atoms = np.array(
         [atom.value for law in laws for atom in law.atoms if low <= atom.value <= high]
     )
-    middle = np.sort(shown)[few_quantiles(shown.size)[::4]]
+    middle = np.sort(shown)[choose_quantiles(shown.size)[::4]]
     return np.unique(np.concatenate([even, middle, atoms, np.nextafter(atoms, -np.inf)]))
 
 
@@ -225,10 +217,8 @@ def reaching(law: MixedLaw, x: FloatArray) -> FloatArray:
     return np.asarray(1 - law.cdf(np.nextafter(x, -np.inf)))
 
 
-def laws_at_the_ends(law: Law) -> Iterator[MixedLaw]:
-    """Yield the law with its parameters at the ends of their intervals, in all combinations that
-    are laws.
-    """
+def laws_at_interval_ends(law: Law) -> Iterator[MixedLaw]:
+    """Yield the law with its parameters at the ends of their intervals, in all combinations."""
     names = [name for name in law.params if name in law.low and name in law.high]
     if not names or len(names) > _MOST_PARAMETERS:
         return
@@ -246,10 +236,8 @@ def laws_at_the_ends(law: Law) -> Iterator[MixedLaw]:
 
 
 def _band(drawn: PlottedLaw, x: FloatArray, *, upper: bool, least: float = 0.0) -> Iterator[Band]:
-    """Yield the band of a law's distribution function, or of P(X >= x); nothing where no parameter
-    has an interval.
-    """
-    curves = [reaching(law, x) if upper else law.cdf(x) for law in laws_at_the_ends(drawn.law)]
+    """Yield the band of a law's distribution function, or of P(X >= x), if it has intervals."""
+    curves = [reaching(law, x) if upper else law.cdf(x) for law in laws_at_interval_ends(drawn.law)]
     curves = [curve for curve in curves if np.all(np.isfinite(curve))]
     if curves:
         low, high = np.min(curves, axis=0), np.max(curves, axis=0)
@@ -265,9 +253,7 @@ def _band(drawn: PlottedLaw, x: FloatArray, *, upper: bool, least: float = 0.0) 
 
 
 def _empirical(one: Sample, places: FloatArray) -> Iterator[Curve]:
-    """Yield the distribution function of a sample from the first to the last of the places that are
-    drawn.
-    """
+    """Yield the distribution function of a sample over the range of the places."""
     x, y = distribution_curve(one.values)
     shown = x >= places[0]
     if shown.any():
@@ -276,7 +262,7 @@ def _empirical(one: Sample, places: FloatArray) -> Iterator[Curve]:
             np.concatenate([places[:1], x[shown], places[-1:]]),
             np.concatenate([[before], y[shown], [1.0]]),
         )
-        yield Curve(name=one.name, x=x, y=y, role=one.role, shape="steps", dashed=one.dashed)
+        yield one.steps(x, y)
 
 
 def _ranks(n: int) -> FloatArray:
@@ -286,12 +272,8 @@ def _ranks(n: int) -> FloatArray:
     return np.unique(np.concatenate([even, tail, n + 1 - tail]).astype(np.int64))
 
 
-def _atoms_in_words(drawn: PlottedLaw) -> str:
-    listed = sorted(drawn.law.atoms, key=lambda atom: -atom.p)[:5]
-    each = ", ".join(f"{number(atom.value)} ({share_in_words(atom.p)})" for atom in listed)
-    more = (
-        f" and {len(drawn.law.atoms) - len(listed)} more"
-        if len(drawn.law.atoms) > len(listed)
-        else ""
-    )
+def _describe_atoms(drawn: PlottedLaw) -> str:
+    atoms = sorted(drawn.law.atoms, key=lambda atom: -atom.p)
+    each = ", ".join(f"{number(atom.value)} ({format_share(atom.p)})" for atom in atoms[:5])
+    more = f" and {len(atoms) - 5} more" if len(atoms) > 5 else ""
     return f"Single values with a share of their own: {each}{more}."

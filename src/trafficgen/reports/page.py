@@ -1,10 +1,11 @@
-"""What a report says: sections of text, tables and charts, apart from how they are rendered."""
+"""Content of a report: sections of text, tables and charts, apart from how they are rendered."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Literal
 
 from trafficgen.formatting import number
@@ -12,6 +13,7 @@ from trafficgen.reports.charts import Chart
 
 #: A cell that is aligned like a number: a sign, digits, at most a unit such as %.
 _NUMERIC = re.compile(r"(-|< ?)?[+-]?\d\S*|-")
+_ABOUT_FILE = re.compile(r"(?P<path>[^:]*/[^:]*?)(?P<rest>(, session \d+)?: .*)$", re.DOTALL)
 
 Mark = Literal["good", "bad"]
 
@@ -133,6 +135,19 @@ class Report:
         return tuple(
             block for part in self.sections for block in part.blocks if isinstance(block, Chart)
         )
+
+
+def warn(warnings: Iterable[str]) -> Iterator[Block]:
+    """Yield warnings, without the folders of files, since reports are passed on."""
+    if lines := tuple(map(without_folder, warnings)):
+        yield Text(lines=("To be careful about:",))
+        yield Text(lines=lines, kind="warnings")
+
+
+def without_folder(text: str) -> str:
+    """Shorten the path with which a warning begins to the name of the file."""
+    found = _ABOUT_FILE.match(text)
+    return text if found is None else f"{PurePath(found['path']).name}{found['rest']}"
 
 
 def keep(*blocks: Block | None) -> Iterator[Block]:

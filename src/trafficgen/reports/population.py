@@ -1,25 +1,24 @@
-"""The report of a corpus: how its sessions differ, and what each of them is like."""
+"""Report of a population: how its sessions differ, and what each of them is like."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from trafficgen.calibration.population.session_estimates import SessionEstimates
+from trafficgen.calibration.population.fit_population import PopulationFit
 from trafficgen.formatting import number
-from trafficgen.models import FittedProvenance, Model, Population, PopulationQuantity
+from trafficgen.models import Estimate, FittedProvenance, Population, PopulationQuantity
 from trafficgen.reports.charts import Axis, Band, Chart, Curve
-from trafficgen.reports.curves import Sample
 from trafficgen.reports.fit.packets import family_name
 from trafficgen.reports.fit.tables import process_name
 from trafficgen.reports.laws import PlottedLaw, chart_law
-from trafficgen.reports.names import without_folder
-from trafficgen.reports.page import Block, Report, Section, Table, Text
+from trafficgen.reports.page import Block, Report, Section, Table, Text, keep, tabulate, warn
+from trafficgen.reports.samples import Sample
 from trafficgen.units import kbps_from_bps
 
-#: What is said of each quantity: its name, and the unit in which it is shown.
+#: Name of each quantity and the unit in which it is shown.
 _QUANTITIES: Mapping[PopulationQuantity, tuple[str, str]] = {
     "media_duration_s": ("length of the media", "s"),
     "playout_rate_bps": ("rate of the playout", "kbit/s"),
@@ -30,38 +29,23 @@ _QUANTITIES: Mapping[PopulationQuantity, tuple[str, str]] = {
     "loss_rate": ("loss", ""),
     "media_start_s": ("start of the media in the capture", "s"),
 }
+#: Longer tables of sessions are folded.
+_LONGEST_OPEN_TABLE = 40
 
 
-def population_report(
-    model: Model,
-    *,
-    sessions: Sequence[SessionEstimates],
-    warnings: tuple[str, ...],
-    session_warnings: tuple[str, ...],
-) -> Report:
-    """Return the report of a corpus.
-
-    Args:
-        model: The model with its population.
-        sessions: What each session contributed.
-        warnings: What is doubtful about the population.
-        session_warnings: What is doubtful about single sessions.
-    """
-    population, provenance = model.population, model.provenance
-    assert population is not None
+def report_population(fitted: PopulationFit) -> Report:
+    """Make the report of a population."""
+    population, provenance = fitted.population, fitted.model.provenance
     assert isinstance(provenance, FittedProvenance)
+    differences = (*_chart_laws(fitted), *keep(_tabulate_laws(population)))
     sections = [
-        Section(title="In words", blocks=tuple(_words(population, warnings))),
+        Section(title="In words", blocks=tuple(_describe(fitted))),
         Section(
             title="How sessions differ",
-            blocks=(
-                *_chart_laws(population, sessions),
-                _laws_table(population),
-                *_dependence(population),
-            ),
+            blocks=(*differences, *keep(_tabulate_correlations(population))),
         ),
-        Section(title="What is played", blocks=tuple(_played(population))),
-        Section(title="Sessions", blocks=tuple(_sessions(sessions, session_warnings))),
+        Section(title="What is played", blocks=tuple(_describe_prototypes(population))),
+        Section(title="Sessions", blocks=tuple(_describe_sessions(fitted))),
     ]
     return Report(
         title="Fit of a population",
@@ -71,49 +55,37 @@ def population_report(
     )
 
 
-def _words(population: Population, warnings: tuple[str, ...]) -> Iterator[Block]:
-    rate, length = (
-        population.laws["playout_rate_bps"].median,
-        population.laws["media_duration_s"].median,
+def _describe(fitted: PopulationFit) -> Iterator[Block]:
+    population, laws = fitted.population, fitted.population.laws
+    rate_kbps = number(kbps_from_bps(laws["playout_rate_bps"].median.value))
+    length_s = number(laws["media_duration_s"].median.value)
+    text = (
+        f"{population.sessions} sessions of {population.captures} captures, each fitted by itself"
+        f" and pooled. The typical one plays {rate_kbps} kbit/s for {length_s} s."
     )
-    yield Text(
-        lines=(
-            (
-                f"{population.sessions} sessions of {population.captures} captures, each fitted by"
-                f" itself and pooled. The typical one plays {number(kbps_from_bps(rate.value))}"
-                f" kbit/s for {number(length.value)} s."
-            ),
-        ),
-        kind="lead",
-    )
+    yield Text(lines=(text,), kind="lead")
     if population.ladder:
         rungs = ", ".join(
             f"{number(kbps_from_bps(rung.rate_bps))} kbit/s ({rung.share:.0%})"
             for rung in population.ladder
         )
-        yield Text(
-            lines=(
-                f"Levels that sessions share, with the share of sessions that have them: {rungs}.",
-            )
-        )
+        yield Text(lines=(f"Shared levels, with the share of sessions that have them: {rungs}.",))
     if population.absent:
         absent = tuple(f"{_name(quantity)}: {why}" for quantity, why in population.absent.items())
-        yield Text(lines=("What could not be pooled:",))
+        yield Text(lines=("Not pooled:",))
         yield Text(lines=absent, kind="list")
-    if warnings:
-        yield Text(lines=("To be careful about:",))
-        yield Text(lines=tuple(map(without_folder, warnings)), kind="warnings")
+    yield from warn(fitted.warnings)
 
 
 def _name(quantity: str) -> str:
     return next((name for key, (name, _) in _QUANTITIES.items() if key == quantity), quantity)
 
 
-def _chart_laws(population: Population, sessions: Sequence[SessionEstimates]) -> Iterator[Chart]:
+def _chart_laws(fitted: PopulationFit) -> Iterator[Chart]:
     """Yield the law of each quantity over the values of the sessions."""
-    for quantity, pooled in population.laws.items():
+    for quantity, pooled in fitted.population.laws.items():
         values = np.array(
-            [each.observed[quantity].value for each in sessions if quantity in each.observed]
+            [one.observed[quantity].value for one in fitted.sessions if quantity in one.observed]
         )
         if values.size < 2:
             continue
@@ -127,151 +99,87 @@ def _chart_laws(population: Population, sessions: Sequence[SessionEstimates]) ->
             caption=(
                 f"{values.size} sessions; {pooled.positive_share:.0%} have it at all. Of the"
                 f" variance of their estimates {pooled.error_share:.0%} is their own error, which"
-                " the law is without: it may be steeper."
+                " the law leaves out: it may be steeper."
             ),
         )
         if chart is not None:
-            yield _in_units(chart, _factor(quantity))
+            yield _scale_x(chart, _factor(quantity))
 
 
 def _factor(quantity: PopulationQuantity) -> float:
-    """Return what the unit of a quantity is multiplied by for the one in which it is shown."""
+    """Return the factor from the unit of a quantity to the one shown."""
     return kbps_from_bps(1.0) if quantity.endswith("_bps") else 1.0
 
 
-def _in_units(chart: Chart, factor: float) -> Chart:
-    """Return a chart with its horizontal places multiplied."""
-    if factor == 1:
-        return chart
+def _scale_x(chart: Chart, factor: float) -> Chart:
     layers = tuple(
         replace(layer, x=factor * np.asarray(layer.x)) if isinstance(layer, Curve | Band) else layer
         for layer in chart.layers
     )
-    return replace(chart, layers=layers)
+    return chart if factor == 1 else replace(chart, layers=layers)
 
 
-def _laws_table(population: Population) -> Table:
-    rows = []
-    for quantity, pooled in population.laws.items():
-        name, unit = _QUANTITIES[quantity]
-        median, spread = pooled.median, pooled.log_deviation
-        rows.append(
-            (
-                name,
-                unit,
-                *(
-                    number(None if value is None else value * _factor(quantity))
-                    for value in (median.value, median.low, median.high)
-                ),
-                *(number(value, digits=3) for value in (spread.value, spread.low, spread.high)),
-                pooled.law.family.replace("_", " "),
-                number(pooled.sessions),
-                pooled.method,
-            )
-        )
-    return Table(
-        title="Laws across sessions",
-        header=(
-            "quantity",
-            "unit",
-            "median",
-            "95% from",
-            "to",
-            "log sd",
-            "95% from",
-            "to",
-            "law",
-            "sessions",
-            "method",
-        ),
-        rows=tuple(rows),
-        numbers=(2, 3, 4, 5, 6, 7, 9),
-    )
+def _interval(name: str, estimate: Estimate, factor: float = 1.0) -> dict[str, object]:
+    ends = {name: estimate.value, f"{name}, 95% from": estimate.low, f"{name} to": estimate.high}
+    return {key: None if value is None else value * factor for key, value in ends.items()}
 
 
-def _dependence(population: Population) -> Iterator[Table]:
-    if population.dependence:
-        yield Table(
-            title="Quantities that go together",
-            header=("one", "the other", "correlation of ranks", "95% from", "to"),
-            rows=tuple(
-                (
-                    _name(pair.first),
-                    _name(pair.second),
-                    *(
-                        number(value, digits=2)
-                        for value in (
-                            pair.normal_correlation.value,
-                            pair.normal_correlation.low,
-                            pair.normal_correlation.high,
-                        )
-                    ),
-                )
-                for pair in population.dependence
-            ),
-            numbers=(2, 3, 4),
-        )
-
-
-def _played(population: Population) -> Iterator[Block]:
-    yield Text(
-        lines=(
-            (
-                "A session draws its length, rate, buffering and silence from the laws; its packets"
-                " are those of a prototype near the drawn rate, scaled to it."
-            ),
-        )
-    )
-    yield Table(
-        title="Prototypes",
-        header=(
-            "session",
-            "stands for",
-            "its rate, kbit/s",
-            "its length, s",
-            "rate of its group, kbit/s",
-        ),
-        rows=tuple(
-            (
-                one.name,
-                f"{one.weight:.0%}",
-                number(kbps_from_bps(one.playout_rate_bps)),
-                number(one.media_duration_s),
-                number(kbps_from_bps(one.group_rate_bps)),
-            )
-            for one in population.prototypes
-        ),
-        numbers=(1, 2, 3, 4),
-    )
-
-
-def _sessions(
-    sessions: Sequence[SessionEstimates], session_warnings: tuple[str, ...]
-) -> Iterator[Block]:
-    shown: tuple[PopulationQuantity, ...] = tuple(_QUANTITIES)
-    rows = [
-        (
-            each.name,
-            *(
-                number(
-                    each.observed[quantity].value * _factor(quantity)
-                    if quantity in each.observed
-                    else None
-                )
-                for quantity in shown
-            ),
-            process_name(each.model.streams[0].phases[-1].process.kind),
-        )
-        for each in sessions
+def _tabulate_laws(population: Population) -> Table | None:
+    records = [
+        {
+            "quantity": _QUANTITIES[quantity][0],
+            "unit": _QUANTITIES[quantity][1],
+            **_interval("median", pooled.median, _factor(quantity)),
+            **_interval("log sd", pooled.log_deviation),
+            "law": pooled.law.family.replace("_", " "),
+            "sessions": pooled.sessions,
+            "method": pooled.method,
+        }
+        for quantity, pooled in population.laws.items()
     ]
-    header = [f"{name}, {unit}" if unit else name for name, unit in _QUANTITIES.values()]
-    yield Table(
-        title="Each session",
-        header=("session", *header, "packets of its last phase"),
-        rows=tuple(rows),
-        numbers=tuple(range(1, 1 + len(shown))),
-        folded=len(rows) > 40,
+    return tabulate("Laws across sessions", records)
+
+
+def _tabulate_correlations(population: Population) -> Table | None:
+    records = [
+        {
+            "one": _name(pair.first),
+            "the other": _name(pair.second),
+            **_interval("rank correlation", pair.normal_correlation),
+        }
+        for pair in population.dependence
+    ]
+    return tabulate("Correlated quantities", records)
+
+
+def _describe_prototypes(population: Population) -> Iterator[Block]:
+    text = (
+        "A session draws its length, rate, buffering and silence from the laws; its packets are"
+        " those of a prototype near the drawn rate, scaled to it."
     )
-    if session_warnings:
-        yield Text(lines=("About single sessions:",))
-        yield Text(lines=tuple(map(without_folder, session_warnings)), kind="warnings")
+    yield Text(lines=(text,))
+    records = [
+        {
+            "session": one.name,
+            "stands for": f"{one.weight:.0%}",
+            "its rate, kbit/s": kbps_from_bps(one.playout_rate_bps),
+            "its length, s": one.media_duration_s,
+            "rate of its group, kbit/s": kbps_from_bps(one.group_rate_bps),
+        }
+        for one in population.prototypes
+    ]
+    yield from keep(tabulate("Prototypes", records))
+
+
+def _describe_sessions(fitted: PopulationFit) -> Iterator[Block]:
+    records = []
+    for one in fitted.sessions:
+        record: dict[str, object] = {"session": one.name}
+        for quantity, (name, unit) in _QUANTITIES.items():
+            found = one.observed.get(quantity)
+            value = None if found is None else found.value * _factor(quantity)
+            record[f"{name}, {unit}" if unit else name] = value
+        process = one.model.streams[0].phases[-1].process
+        records.append({**record, "packets of its last phase": process_name(process.kind)})
+    yield from keep(tabulate("Each session", records, folded=len(records) > _LONGEST_OPEN_TABLE))
+    yield from warn(fitted.session_warnings)

@@ -1,33 +1,33 @@
-"""The report of a reproduction: published and simulated values, paper by paper."""
+"""Report of a reproduction: published and simulated values, paper by paper."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
+from trafficgen.formatting import format_count, number
 from trafficgen.models.published import load_entry
 from trafficgen.provenance import software_version
 from trafficgen.reports.charts import Axis, Chart, Curve, Layer, Role, Rule
-from trafficgen.reports.names import number
-from trafficgen.reports.page import Block, Report, Section, Table, Text
+from trafficgen.reports.page import Block, Mark, Report, Section, Table, Text, keep, tabulate
 from trafficgen.reproduction import FindingResult, Reproduction, experiments
 
-#: Where a mean far outside its range is drawn: its note tells where it is.
+#: Where a mean far outside its range is drawn.
 _FARTHEST = 2.5
-#: Where a mean is drawn that misses a range with one end only, which has no width to measure the
-#: distance by.
+#: Where a mean is drawn that misses a range with one end only, which has no width.
 _BEYOND = 1.5
 _DIGEST_CHARACTERS = 12
-#: A longer table is opened by its reader.
+#: Longer tables are folded.
 _LONGEST_OPEN_TABLE = 30
 
 
 @dataclass(frozen=True)
 class _Paper:
-    """What a paper's section is called and how its references begin."""
+    """A paper: how the ids of its findings begin, the title of its section, its entries."""
 
     prefix: str
     title: str
@@ -46,25 +46,27 @@ _PAPERS = (
 )
 
 
-def reproduction_report(found: Reproduction) -> Report:
-    """Return the report of a reproduction."""
+def report_reproduction(found: Reproduction) -> Report:
+    """Make the report of a reproduction."""
     papers = [(paper, rows) for paper in _PAPERS if (rows := _rows_of(paper, found.rows))]
     known = {paper.prefix for paper in _PAPERS}
     others = tuple(row for row in found.rows if _prefix(row.finding.id) not in known)
     sections = [
-        Section(title="In words", blocks=tuple(_summary(found, papers))),
+        Section(title="In words", blocks=tuple(_summarise(found, papers))),
         *(
-            Section(title=paper.title, blocks=tuple(_paper_blocks(paper, rows)))
+            Section(title=paper.title, blocks=tuple(_describe_paper(paper, rows)))
             for paper, rows in papers
         ),
     ]
     if others:
-        sections.append(Section(title="Others", blocks=(_table("All quantities", others),)))
-    runs = f"{found.runs} run{'' if found.runs == 1 else 's'}"
+        table = _tabulate("All quantities", others)
+        sections.append(Section(title="Others", blocks=tuple(keep(table))))
+    entries = tuple(keep(_tabulate_entries(found.rows)))
     return Report(
         title="What the papers published, simulated again",
-        subtitle=", ".join(_list_of_papers(papers)) + f"; means of {runs}",
-        sections=(*sections, Section(title="Catalogue entries", blocks=(_entries(found.rows),))),
+        subtitle=", ".join(_list_of_papers(papers))
+        + f"; means of {format_count(found.runs, 'run')}",
+        sections=(*sections, Section(title="Catalogue entries", blocks=entries)),
         made_by=(
             f"trafficgen {software_version()}: trafficgen reproduce {_chosen(found.rows)}--runs"
             f" {found.runs} --seed {found.seed}"
@@ -73,7 +75,7 @@ def reproduction_report(found: Reproduction) -> Report:
 
 
 def _chosen(rows: Sequence[FindingResult]) -> str:
-    """Return the ids to ask for; none where everything was."""
+    """Return the ids that were chosen; none where all were."""
     ids = dict.fromkeys(row.finding.id for row in rows)
     every = {finding.id for experiment in experiments() for finding in experiment.findings}
     return "" if every <= set(ids) else " ".join([*ids, ""])
@@ -97,7 +99,7 @@ def _authors(authors: Sequence[str]) -> str:
     return authors[0] if len(authors) == 1 else f"{', '.join(authors[:-1])} and {authors[-1]}"
 
 
-def _summary(
+def _summarise(
     found: Reproduction, papers: Sequence[tuple[_Paper, tuple[FindingResult, ...]]]
 ) -> Iterator[Block]:
     counts = found.summary()
@@ -116,100 +118,67 @@ def _summary(
     yield Text(lines=(" ".join(lines),), kind="lead")
     if found.missed:
         yield Text(lines=("Outside their range:",))
-        yield Text(lines=tuple(_misses_in_words(found.missed)), kind="warnings")
-    yield _papers_table(papers)
+        yield Text(lines=tuple(_describe_misses(found.missed)), kind="warnings")
+    yield from keep(_tabulate_papers(papers))
 
 
-def _misses_in_words(missed: Sequence[FindingResult]) -> Iterator[str]:
-    """Yield a line for each miss; those of one finding with one reason share a line."""
+def _describe_misses(missed: Sequence[FindingResult]) -> Iterator[str]:
+    """Yield a line for each finding and reason of misses."""
     of_reason: dict[tuple[str, str | None], list[FindingResult]] = {}
     for row in missed:
         of_reason.setdefault((row.finding.id, row.finding.gap), []).append(row)
     for (identifier, gap), rows in of_reason.items():
-        quantities = "; ".join(_miss_in_words(row) for row in rows)
+        quantities = "; ".join(_describe_miss(row) for row in rows)
         yield f"{identifier}: {quantities}. {f'Why: {gap}' if gap else 'Why is not known'}."
 
 
-def _miss_in_words(row: FindingResult) -> str:
-    simulated = (
-        "not measured in most runs"
-        if math.isnan(row.simulated)
-        else f"{number(row.simulated)}{_unit(row)}"
-    )
+def _describe_miss(row: FindingResult) -> str:
+    simulated = "not measured in most runs"
+    if not math.isnan(row.simulated):
+        unit = "" if row.finding.unit in {"", "share"} else f" {row.finding.unit}"
+        simulated = f"{number(row.simulated)}{unit}"
     return f"{row.finding.quantity}: {simulated}, accepted {_accepted(row)}"
 
 
-def _unit(row: FindingResult) -> str:
-    """Return a unit after a number; a share needs none."""
-    return (
-        f" {row.finding.unit}"
-        if row.finding.unit not in {"", "share"} and not math.isnan(row.simulated)
-        else ""
-    )
-
-
 def _accepted(row: FindingResult) -> str:
-    low, high = row.finding.low, row.finding.high
-    if low is not None and low == high:
-        return number(_real(low))
+    low, high = (None if end is None else float(end) for end in (row.finding.low, row.finding.high))
+    if low == high:
+        return "any" if low is None else number(low)
     if low is None:
-        return f"at most {number(_real(high))}" if high is not None else "any"
-    return (
-        f"at least {number(_real(low))}"
-        if high is None
-        else f"{number(_real(low))} to {number(_real(high))}"
-    )
+        return f"at most {number(high)}"
+    return f"at least {number(low)}" if high is None else f"{number(low)} to {number(high)}"
 
 
-def _real(value: float | None) -> float | None:
-    """Return a number as a float, so that whole ones read as those beside them."""
-    return None if value is None else float(value)
-
-
-def _papers_table(papers: Sequence[tuple[_Paper, tuple[FindingResult, ...]]]) -> Table:
-    rows = []
+def _tabulate_papers(papers: Sequence[tuple[_Paper, tuple[FindingResult, ...]]]) -> Table | None:
+    records = []
     for paper, results in papers:
         counts = Reproduction(rows=results, seed=0, runs=1).summary()
-        rows.append(
-            (
-                paper.title,
-                f"{counts['predicted_ok']} of {counts['predicted']}",
-                f"{counts['inputs_ok']} of {counts['inputs']}",
-                f"{counts['findings_ok']} of {counts['findings']}",
-            )
-        )
-    return Table(
-        title="Within range, paper by paper",
-        header=("paper", "predicted quantities", "inputs", "whole findings"),
-        rows=tuple(rows),
-        numbers=(1, 2, 3),
-    )
+        names = {"predicted quantities": "predicted", "inputs": "inputs", "findings": "findings"}
+        shares = {name: f"{counts[f'{key}_ok']} of {counts[key]}" for name, key in names.items()}
+        records.append({"paper": paper.title, **shares})
+    return tabulate("Within range, paper by paper", records)
 
 
-def _paper_blocks(paper: _Paper, rows: tuple[FindingResult, ...]) -> Iterator[Block]:
+def _describe_paper(paper: _Paper, rows: tuple[FindingResult, ...]) -> Iterator[Block]:
     for citation in load_entry(paper.entries[0]).provenance.citations:
         venue = f" {citation.venue}." if citation.venue else ""
         yield Text(
             lines=(f"{_authors(citation.authors)} ({citation.year}): {citation.title}.{venue}",)
         )
-    yield from _overviews(paper, rows)
-    yield _table(f"All quantities of {paper.title}", rows)
-
-
-def _overviews(paper: _Paper, rows: tuple[FindingResult, ...]) -> Iterator[Chart]:
     yield _chart_positions(paper, rows)
     numbers = [
         row
         for row in rows
-        if isinstance(row.finding.published, int | float) and row.finding.published > 0
+        if isinstance(published := row.finding.published, int | float)
+        and min(published, row.simulated) > 0
     ]
-    numbers = [row for row in numbers if row.simulated > 0]
     if numbers:
         yield _chart_scatter(paper, numbers)
+    yield from keep(_tabulate(f"All quantities of {paper.title}", rows))
 
 
 def _chart_positions(paper: _Paper, rows: tuple[FindingResult, ...]) -> Chart:
-    """Return where each mean lies in its accepted range: -1 is the lower end, 1 the upper one."""
+    """Chart where each mean lies in its accepted range: -1 is the lower end, 1 the upper one."""
     ids = list(dict.fromkeys(row.finding.id for row in rows))
     places = _places(ids, rows)
     closed = [(place, row) for place, row in places if _half_width(row) is not None]
@@ -227,7 +196,6 @@ def _chart_positions(paper: _Paper, rows: tuple[FindingResult, ...]) -> Chart:
                 role="extra",
                 shape="points",
                 dashed=True,
-                notes=tuple(_note(row) for _, row in open_),
             )
         )
     if closed:
@@ -241,7 +209,6 @@ def _chart_positions(paper: _Paper, rows: tuple[FindingResult, ...]) -> Chart:
                 high=[high for _, high in ends],
                 role="synthetic",
                 shape="points",
-                notes=tuple(_note(row) for _, row in closed),
             )
         )
     return Chart(
@@ -251,7 +218,7 @@ def _chart_positions(paper: _Paper, rows: tuple[FindingResult, ...]) -> Chart:
         y=Axis(label="-1 lower end, 1 upper end", low=-_FARTHEST - 0.1, high=_FARTHEST + 0.1),
         layers=tuple(layers),
         caption=(
-            f"Each point is a quantity; its note says which. Farther out than {_FARTHEST:g} is"
+            f"Each point is a quantity, in the order of the table. Farther out than {_FARTHEST:g} is"
             " drawn there. Where a range has one end only, accepted is drawn at 0 and missed"
             " beyond that end."
         ),
@@ -259,9 +226,7 @@ def _chart_positions(paper: _Paper, rows: tuple[FindingResult, ...]) -> Chart:
 
 
 def _places(ids: Sequence[str], rows: Sequence[FindingResult]) -> list[tuple[float, FindingResult]]:
-    """Return the quantities with their places along the axis: side by side around that of their
-    finding.
-    """
+    """Place quantities along the axis, side by side around the place of their finding."""
     places = []
     for place, identifier in enumerate(ids):
         some = [row for row in rows if row.finding.id == identifier]
@@ -292,15 +257,8 @@ def _open_position(row: FindingResult) -> float:
     return -_BEYOND if low is not None and row.simulated < low else _BEYOND
 
 
-def _note(row: FindingResult) -> str:
-    return (
-        f"{row.finding.id}, {row.finding.quantity}: {number(row.simulated)}{_unit(row)}, accepted"
-        f" {_accepted(row)}"
-    )
-
-
 def _chart_scatter(paper: _Paper, rows: Sequence[FindingResult]) -> Chart:
-    """Return simulated against published numbers of every unit on logarithmic axes."""
+    """Chart simulated against published numbers of every unit on logarithmic axes."""
     published = [float(row.finding.published or 0) for row in rows]
     ends = [min(published), max(published)]
     layers: list[Layer] = [Curve(name="equal", x=ends, y=ends, role="baseline", dashed=True)]
@@ -324,7 +282,6 @@ def _chart_scatter(paper: _Paper, rows: Sequence[FindingResult]) -> Chart:
                     role=role,
                     shape="points",
                     dashed=wanted == "input",
-                    notes=tuple(_note(row) for _, row in some),
                 )
             )
     return Chart(
@@ -340,55 +297,32 @@ def _chart_scatter(paper: _Paper, rows: Sequence[FindingResult]) -> Chart:
     )
 
 
-def _table(title: str, rows: Sequence[FindingResult]) -> Table:
-    header = (
-        "finding and quantity",
-        "published",
-        "accepted",
-        "simulated",
-        "95% interval",
-        "role",
-        "verdict",
-        "entry digest",
-    )
-    return Table(
-        title=f"{title}: {len(rows)}",
-        header=header,
-        rows=tuple(_cells(row) for row in rows),
-        numbers=(2, 3, 4),
-        marks=tuple((place, "good" if row.ok else "bad") for place, row in enumerate(rows)),
-        folded=len(rows) > _LONGEST_OPEN_TABLE,
-    )
+def _tabulate(title: str, rows: Sequence[FindingResult]) -> Table | None:
+    records, marks = [], {}
+    for place, row in enumerate(rows):
+        finding, (low, high), mark = row.finding, row.interval, ("good" if row.ok else "bad")
+        published = finding.published
+        missed = "MISS" + (f": {finding.gap}" if finding.gap else "")
+        marks[place] = cast("Mark", mark)
+        records.append(
+            {
+                "finding and quantity": ", ".join(
+                    filter(None, (f"{finding.id}: {finding.quantity}", finding.unit))
+                ),
+                "published": float(published) if isinstance(published, int) else published,
+                "accepted": _accepted(row),
+                "simulated": row.simulated,
+                "95% interval": "-" if math.isnan(low) else f"{number(low)} to {number(high)}",
+                "role": finding.role,
+                "verdict": "ok" if row.ok else missed,
+                "entry digest": row.entry_digest.removeprefix("sha256:")[:_DIGEST_CHARACTERS],
+            }
+        )
+    folded = len(rows) > _LONGEST_OPEN_TABLE
+    return tabulate(f"{title}: {len(rows)}", records, folded=folded, marks=marks)
 
 
-def _cells(row: FindingResult) -> tuple[str, ...]:
-    finding = row.finding
-    published = (
-        finding.published
-        if isinstance(finding.published, str)
-        else number(_real(finding.published))
-    )
-    low, high = row.interval
-    verdict = "ok" if row.ok else "MISS" + (f": {finding.gap}" if finding.gap else "")
-    return (
-        f"{finding.id}: {finding.quantity}" + (f", {finding.unit}" if finding.unit else ""),
-        published,
-        _accepted(row),
-        number(row.simulated),
-        "-" if math.isnan(low) else f"{number(_real(low))} to {number(_real(high))}",
-        finding.role,
-        verdict,
-        row.entry_digest.removeprefix("sha256:")[:_DIGEST_CHARACTERS],
-    )
-
-
-def _entries(rows: Sequence[FindingResult]) -> Table:
+def _tabulate_entries(rows: Sequence[FindingResult]) -> Table | None:
     digests = {row.finding.entry: row.entry_digest for row in rows}
-    return Table(
-        title=(
-            "One digest behind all findings of an entry says that one set of numbers serves"
-            " them all"
-        ),
-        header=("entry", "digest"),
-        rows=tuple(digests.items()),
-    )
+    title = "One digest for all findings of an entry: one set of numbers serves them all"
+    return tabulate(title, ({"entry": name, "digest": one} for name, one in digests.items()))

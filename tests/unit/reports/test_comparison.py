@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from trafficgen.reports import Table
 from trafficgen.reports.charts import Chart, Curve
-from trafficgen.reports.comparison import report_comparison
-from trafficgen.reports.names import metric_name
+from trafficgen.reports.comparison import metric_name, report_comparison
+from trafficgen.reports.page import Table
 from trafficgen.validation.comparison import Comparison
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from trafficgen.errors import OutputFileError
-from trafficgen.reports import save_charts
 from trafficgen.reports.charts import Axis, Band, Cells, Chart, Curve, Rule, Span
-from trafficgen.reports.drawing import figure_of
+from trafficgen.reports.drawing import draw_figure, draw_svg, save_charts
 
 RATE = Chart(
     name="rate",
@@ -53,7 +54,7 @@ def test_the_same_chart_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_axes_carry_their_units_and_the_legend_names_each_layer_once() -> None:
-    figure = figure_of(RATE)
+    figure = draw_figure(RATE)
     (axes,) = figure.axes
     assert axes.get_xlabel() == "time, s"
     assert axes.get_ylabel() == "rate, kbit/s"
@@ -74,3 +75,24 @@ def test_a_kind_of_file_that_is_not_made_is_refused_before_anything_is_written(
     with pytest.raises(OutputFileError, match="choose pdf, svg, png"):
         save_charts([RATE], tmp_path / "plots", formats=["pdf", "gif"])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_chart_in_a_page_takes_the_colours_of_its_theme() -> None:
+    for chart in (RATE, SHARES):
+        svg = draw_svg(chart)
+        assert svg.startswith("<svg")
+        assert "var(--role-measured)" in svg
+        assert not re.search("#(000000|b0b0b0|0072b2)", svg)
+
+
+def test_ids_of_charts_in_a_page_differ() -> None:
+    ids = [set(re.findall(r'\bid="([^"]+)"', draw_svg(chart))) for chart in (RATE, SHARES)]
+    assert not ids[0] & ids[1]
+
+
+def test_a_name_with_formulas_or_markup_is_shown_as_it_is() -> None:
+    name = "<b>$x$</b> \x1b[31m"
+    curve = Curve(name=name, x=[0, 1], y=[1, 2], role="measured")
+    svg = draw_svg(replace(RATE, layers=(curve,)))
+    assert "&lt;b&gt;$x$&lt;/b&gt;" in svg
+    assert "\x1b" not in svg

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.api.reporting import report_of
-from trafficgen.reports import Report, Table, Text
 from trafficgen.reports.charts import Chart, Curve, Span
+from trafficgen.reports.page import Report, Table, Text
+from trafficgen.reports.writing import report_of
 
 PATH = "rate=250kbps,delay=45ms,queue=80p"
 
@@ -75,8 +75,7 @@ def test_the_phase_of_buffering_is_shaded(
 def test_halts_of_the_playback_are_shaded() -> None:
     stalled = trafficgen.simulate("cbr", path="rate=300kbps,delay=20ms", duration_s=5, seed=0)
     assert not any(
-        isinstance(one, Span) and one.name == "playback halts"
-        for one in _layers(report_of(stalled))
+        isinstance(one, Span) and one.name == "stall" for one in _layers(report_of(stalled))
     )
     starved = trafficgen.simulate(
         "chunked",
@@ -86,9 +85,7 @@ def test_halts_of_the_playback_are_shaded() -> None:
         seed=1,
     )
     halts = [
-        one
-        for one in _layers(report_of(starved))
-        if isinstance(one, Span) and one.name == "playback halts"
+        one for one in _layers(report_of(starved)) if isinstance(one, Span) and one.name == "stall"
     ]
     assert {(one.start, one.end) for one in halts} == {
         (stall.start_s, stall.start_s + stall.duration_s) for stall in starved.events.stalls

@@ -1,4 +1,4 @@
-"""Levels of a fitted session's rate, and what its player said."""
+"""Levels of a fitted session's rate, and the buffer and levels of its player."""
 
 from __future__ import annotations
 
@@ -13,72 +13,60 @@ from trafficgen.formatting import number
 from trafficgen.reports.charts import Axis, Cells, Chart, Curve, Rule, Span
 from trafficgen.reports.fit.rate import phase_spans
 from trafficgen.reports.fit.subject import FitSubject
-from trafficgen.reports.page import Block, Table
-from trafficgen.reports.thinning import thinned
+from trafficgen.reports.page import Block, tabulate
+from trafficgen.reports.samples import thin
 
 _CLOCKS = {
     "own": "by its own zero",
     "unix": "by Unix time",
-    "option": "by the offset that was given",
+    "option": "by the given offset",
     "capture_start": "at the capture's first packet",
 }
-_TIME = "time after the first media packet"
+_TIME = Axis(label="time after the first media packet", unit="s")
 
 
-def level_blocks(subject: FitSubject) -> Iterator[Block]:
-    """Yield transitions and dwell times of the levels, by the player's log where there is one;
-    nothing without any.
-    """
+def describe_levels(subject: FitSubject) -> Iterator[Block | None]:
+    """Yield transitions and stays of the levels, by the player log where there is one."""
     played, levels = subject.session.played_levels, subject.session.levels
     if played is not None and len(played.names) > 1:
-        yield from _of_player(played)
+        yield from _describe_player(played)
     elif levels is not None:
         names = tuple(f"{number(rate)} kbit/s" for rate in levels.kbps.tolist())
-        yield _transitions(
-            names, levels.transition_rows(), switches=levels.switches, source="the rate"
-        )
-        rows = []
+        rows = levels.transition_rows()
+        yield _chart_transitions(names, rows, switches=levels.switches, source="the rate")
+        records = []
         for level, name in enumerate(names):
             dwell = mean_dwell(levels.dwells(level))
-            low, high = (
-                (dwell.interval.low, dwell.interval.high) if dwell.interval else (None, None)
+            ends = dwell.interval
+            records.append(
+                {
+                    "level (IP bytes)": name,
+                    "visits": int(np.count_nonzero(levels.level == level)),
+                    "mean stay, s": dwell.mean_s,
+                    "95% from": ends.low if ends else None,
+                    "95% to": ends.high if ends else None,
+                }
             )
-            visits = int(np.count_nonzero(levels.level == level))
-            rows.append((name, number(visits), number(dwell.mean_s), number(low), number(high)))
-        yield Table(
-            title="Time at each level",
-            header=("level (IP bytes)", "visits", "mean stay, s", "95% from", "to"),
-            rows=tuple(rows),
-            numbers=(1, 2, 3, 4),
-        )
+        yield tabulate("Time at each level", records)
 
 
-def _of_player(played: PlayedLevels) -> Iterator[Block]:
-    names = tuple(
-        (
-            name
-            if rate is None
-            else f"{name} kbit/s"
-            if name == f"{rate:g}"
-            else f"{name} ({number(rate)} kbit/s)"
-        )
-        for name, rate in zip(played.names, played.kbps, strict=True)
+def _describe_player(played: PlayedLevels) -> Iterator[Block | None]:
+    names = []
+    for name, rate in zip(played.names, played.kbps, strict=True):
+        unit = "" if rate is None else f" ({number(rate)} kbit/s)"
+        names.append(f"{name} kbit/s" if rate is not None and name == f"{rate:g}" else name + unit)
+    yield _chart_transitions(
+        tuple(names), played.transition, switches=played.switches, source="the player log"
     )
-    yield _transitions(
-        names, played.transition, switches=played.switches, source="the player's log"
+    stays = zip(played.names, played.kbps, played.mean_dwell_s, strict=True)
+    records = (
+        {"level": name, "encoding rate, kbit/s": rate, "mean stay, s": stay_s}
+        for name, rate, stay_s in stays
     )
-    yield Table(
-        title="Time at each level, by the player's log",
-        header=("level", "encoding rate, kbit/s", "mean stay, s"),
-        rows=tuple(
-            (name, number(rate), number(stay))
-            for name, rate, stay in zip(played.names, played.kbps, played.mean_dwell_s, strict=True)
-        ),
-        numbers=(1, 2),
-    )
+    yield tabulate("Time at each level, by the player log", records)
 
 
-def _transitions(
+def _chart_transitions(
     names: tuple[str, ...],
     rows: Sequence[Sequence[float] | np.ndarray | None],
     *,
@@ -97,68 +85,55 @@ def _transitions(
         y=Axis(label="from", categories=names),
         layers=(Cells(name="share of the switches from this level", values=values),),
         caption=(
-            f"Levels by {source}, {switches} switches. A row is a level that was left: the shares"
-            " of what came next, which add up to 1. A row without numbers was never left."
+            f"Levels by {source}, {switches} switches. A row has the shares of the levels that"
+            " followed, which add up to 1; a row without numbers was never left."
         ),
     )
 
 
 def chart_player(subject: FitSubject) -> Iterator[Chart]:
-    """Yield buffer and levels of the player's log; nothing without one."""
-    log = subject.session.player_log
+    """Chart buffer and levels of the player log, if there is one."""
+    log, played = subject.session.player_log, subject.session.played_levels
     if log is None:
         return
     spans = tuple(phase_spans(subject))
-    rules = tuple(
+    if log.sample_time_s.size > 1:
+        yield _chart_buffer(log, spans)
+    if played is not None and len(played.names) > 1:
+        yield _chart_levels(log, played.names, spans)
+
+
+def _chart_buffer(log: PlayerLog, spans: tuple[Span, ...]) -> Chart:
+    moments = {"playback starts": log.playback_start_s, "buffer full": log.buffer_full_s}
+    rules = (
         Rule(name=name, at=at, axis="x", role="law")
-        for name, at in (
-            ("playback starts", log.playback_start_s),
-            ("buffer full", log.buffer_full_s),
-        )
+        for name, at in moments.items()
         if at is not None
     )
-    if log.sample_time_s.size > 1:
-        yield _buffer(log, spans, rules)
-    played = subject.session.played_levels
-    if played is not None and len(played.names) > 1:
-        yield _levels(log, played.names, spans)
-
-
-def _buffer(log: PlayerLog, spans: tuple[Span, ...], rules: tuple[Rule, ...]) -> Chart:
-    x, y = thinned(log.sample_time_s, log.buffer_s)
+    x, y = thin(log.sample_time_s, log.buffer_s)
     return Chart(
         name="player-buffer",
         title="Buffer of the player",
-        x=Axis(label=_TIME, unit="s"),
+        x=_TIME,
         y=Axis(label="media in the buffer", unit="s", low=0),
         layers=(*spans, *rules, Curve(name="buffer", x=x, y=y, role="measured")),
         caption=f"By {log.file}; its clock was placed {_CLOCKS[log.clock]}.",
     )
 
 
-def _levels(log: PlayerLog, names: tuple[str, ...], spans: tuple[Span, ...]) -> Chart:
-    """Return the levels over time; ``names`` has those that are no rates in ascending order."""
-    rates = all(isinstance(level, float) for level in log.levels)
-    said = [f"{level:g}" if isinstance(level, float) else level for level in log.levels]
-    y = (
-        [float(level) for level in log.levels]
-        if rates
-        else [float(names.index(name)) for name in said]
-    )
-    axis = (
-        Axis(label="encoding rate", unit="kbit/s")
-        if rates
-        else Axis(label="level", categories=names)
-    )
+def _chart_levels(log: PlayerLog, names: tuple[str, ...], spans: tuple[Span, ...]) -> Chart:
+    """Chart the levels over time; ``names`` has those that are not rates in ascending order."""
+    axis = Axis(label="level", categories=names)
+    y = [float(names.index(f"{one:g}" if isinstance(one, float) else one)) for one in log.levels]
+    if all(isinstance(level, float) for level in log.levels):
+        axis, y = Axis(label="encoding rate", unit="kbit/s"), [float(one) for one in log.levels]
     time_s = np.append(log.level_time_s, max(log.end_s, float(log.level_time_s[-1])))
+    curve = Curve(name="level", x=time_s, y=np.append(y, y[-1]), role="law", shape="steps")
     return Chart(
         name="player-levels",
         title="Levels that the player chose",
-        x=Axis(label=_TIME, unit="s"),
+        x=_TIME,
         y=axis,
-        layers=(
-            *spans,
-            Curve(name="level", x=time_s, y=np.append(y, y[-1]), role="law", shape="steps"),
-        ),
+        layers=(*spans, curve),
         caption=f"By {log.file}: media payload, without headers.",
     )

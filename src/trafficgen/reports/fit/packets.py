@@ -1,4 +1,4 @@
-"""Sizes and gaps of a fitted session's packets beside their laws, and its bursts."""
+"""Charts of packets, bursts and frames of a fitted session, with their laws."""
 
 from __future__ import annotations
 
@@ -8,42 +8,50 @@ import numpy as np
 
 from trafficgen.calibration.laws.fit_law import FittedLaw
 from trafficgen.calibration.phases.phase_rows import playout_gaps_s
-from trafficgen.flows import Bursts, gaps_within_flows_s, segment_bursts
+from trafficgen.calibration.processes.frames import Frames, frames_of
+from trafficgen.calibration.processes.group_of_pictures import find_group
+from trafficgen.flows import gaps_within_flows_s, segment_bursts
 from trafficgen.formatting import number
-from trafficgen.models import BurstProcess, Law
-from trafficgen.reports.charts import Axis, Chart, Role
-from trafficgen.reports.curves import Sample, chart_distribution
-from trafficgen.reports.fit.rate import as_sent
+from trafficgen.models import BurstProcess, FrameProcess, Law
+from trafficgen.reports.charts import Axis, Chart, Curve, Role
+from trafficgen.reports.fit.rate import note_as_sent
 from trafficgen.reports.fit.subject import FitSubject, StreamPart
 from trafficgen.reports.laws import PlottedLaw, chart_law, chart_law_quantiles, chart_law_tail
+from trafficgen.reports.samples import Sample, chart_distribution
 from trafficgen.units import FloatArray
 
 _SIZE = Axis(label="IP packet", unit="bytes")
 _GAP = Axis(label="gap between packets of a flow", unit="s", log=True)
-_PLAYED = "played by the model"
+_BURST = Axis(label="burst", unit="packets", log=True)
+_SPACING = Axis(label="start of a burst to the start of the next", unit="s", log=True)
+_GAP_WITHIN = Axis(label="gap within a burst", unit="s", log=True)
+_FRAME = Axis(label="frame, headers of its packets included", unit="bytes")
+_FRAME_SPACING = Axis(label="first packet of a frame to that of the next", unit="s", log=True)
 _BURST_ROLES: Mapping[str, Role] = {"playout": "measured", "buffering": "other"}
+_FRAME_TYPES: Mapping[str, Role] = {
+    "key": "other",
+    "predicted": "measured",
+    "bidirectional": "extra",
+}
+#: Frames that are shown one by one.
+_SHOWN_FRAMES = 240
 
 
 def chart_packets(subject: FitSubject) -> Iterator[Chart | None]:
-    """Yield sizes and gaps: distribution functions with the laws, tails, quantiles, and the
-    buffering by itself.
-    """
+    """Chart sizes and gaps of the playout with their laws, and those of the buffering."""
     view, rows, session = subject.views.captured, subject.captured_rows, subject.session
-    sizes = view.table.ip_bytes[rows.playout].astype(np.float64)
-    gap_s = playout_gaps_s(view, rows)
-    yield chart_law(
-        "packet-sizes",
-        "Packet sizes in the playout",
-        [_measured(sizes)],
-        _laws(session.packet_bytes),
-        axis=_SIZE,
-    )
-    gaps = [_measured(gap_s), *_played_gaps(subject)]
-    laws = _laws(session.gap_s)
-    caption = f"Gaps of the playout. {as_sent(subject)}".strip()
+    sizes = [_measured(view.table.ip_bytes[rows.playout])]
+    title = "Packet sizes in the playout"
+    yield chart_law("packet-sizes", title, sizes, _law_curves(session.packet_bytes), axis=_SIZE)
+    gap_s, laws = playout_gaps_s(view, rows), _law_curves(session.gap_s)
+    gaps = [_measured(gap_s)]
+    if not isinstance(subject.played, str):
+        played_s = playout_gaps_s(subject.played.first, subject.played.rows)
+        gaps.append(_played("played by the model", played_s))
+    caption = f"Gaps of the playout. {note_as_sent(subject)}".strip()
     yield chart_law("gaps", "Gaps between packets", gaps, laws, axis=_GAP, caption=caption)
-    reaching = "Both axes are logarithmic: a straight fall is a power law."
-    yield chart_law_tail("gap-tail", "Tail of the gaps", gaps, laws, axis=_GAP, caption=reaching)
+    caption = "Both axes are logarithmic: a straight fall is a power law."
+    yield chart_law_tail("gap-tail", "Tail of the gaps", gaps, laws, axis=_GAP, caption=caption)
     yield chart_law_quantiles(
         "gap-quantiles",
         "Quantiles of the gaps against their law",
@@ -52,73 +60,49 @@ def chart_packets(subject: FitSubject) -> Iterator[Chart | None]:
         axis=Axis(label="gap by the law", unit="s", log=True),
         of=Axis(label="measured gap", unit="s", log=True),
     )
-    yield from _chart_buffering(subject)
+    if session.phases.buffering_end_s is not None:
+        yield from _chart_buffering(subject)
 
 
-def _measured(values: FloatArray) -> Sample:
-    return Sample(name="measured", role="measured", values=values)
+def _measured(values: np.ndarray) -> Sample:
+    return Sample(name="measured", role="measured", values=values.astype(np.float64))
 
 
-def _laws(fitted: FittedLaw) -> list[PlottedLaw]:
-    """Return the best family and, where no family fits, the smoothed empirical law that stands in
-    for it.
-    """
-    family = PlottedLaw(name=family_name(fitted.parametric), law=fitted.parametric)
-    if fitted.law is fitted.parametric:
-        return [family]
-    return [
-        family,
-        PlottedLaw(name="smoothed empirical law", law=fitted.law, role="extra", dashed=True),
-    ]
+def _played(name: str, values: np.ndarray) -> Sample:
+    return Sample(name=name, role="synthetic", values=values.astype(np.float64), dashed=True)
+
+
+def _law_curves(fitted: FittedLaw) -> list[PlottedLaw]:
+    """Return the best family, and the empirical law where it is used in its place."""
+    curves = [PlottedLaw(name=family_name(fitted.parametric), law=fitted.parametric)]
+    if fitted.law is not fitted.parametric:
+        name = "smoothed empirical law"
+        curves.append(PlottedLaw(name=name, law=fitted.law, role="extra", dashed=True))
+    return curves
 
 
 def family_name(law: Law) -> str:
-    """Return the name of a law's family as it stands in a legend."""
-    return {"quantiles": "smoothed empirical law", "atoms": "single values"}.get(
-        law.family, law.family.replace("_", " ")
-    )
-
-
-def _played_gaps(subject: FitSubject) -> list[Sample]:
-    if isinstance(subject.played, str):
-        return []
-    gap_s = playout_gaps_s(subject.played.first, subject.played.rows)
-    return [Sample(name=_PLAYED, role="synthetic", values=gap_s, dashed=True)]
+    """Return the name of a law's family for a legend."""
+    names = {"quantiles": "smoothed empirical law", "atoms": "single values"}
+    return names.get(law.family, law.family.replace("_", " "))
 
 
 def _chart_buffering(subject: FitSubject) -> Iterator[Chart | None]:
-    """Yield sizes and gaps of the buffering beside those of the playout and what the model
-    plays.
-    """
-    if subject.session.phases.buffering_end_s is None:
-        return
-    view, rows = subject.views.captured, subject.captured_rows
-    sizes = [
-        Sample(
-            name="buffering",
-            role="other",
-            values=view.table.ip_bytes[rows.before].astype(np.float64),
-        ),
-        Sample(
-            name="playout",
-            role="measured",
-            values=view.table.ip_bytes[rows.playout].astype(np.float64),
-        ),
-    ]
-    gap_s, ends = gaps_within_flows_s(view.table, view.media)
-    gaps = [
-        Sample(name="buffering", role="other", values=gap_s[rows.before[ends]]),
-        Sample(name="playout", role="measured", values=gap_s[rows.playout[ends]]),
+    """Chart sizes and gaps of the buffering, of the playout and of what the model plays."""
+    captured, rows = subject.views.captured, subject.captured_rows
+    wanted = [
+        ("buffering", _BURST_ROLES["buffering"], captured, rows.before),
+        ("playout", _BURST_ROLES["playout"], captured, rows.playout),
     ]
     if not isinstance(subject.played, str):
         first, before = subject.played.first, subject.played.rows.before
-        sent_gap_s, sent_ends = gaps_within_flows_s(first.table, first.media)
-        played = "buffering, played"
-        sent_bytes = first.table.ip_bytes[before].astype(np.float64)
-        sizes.append(Sample(name=played, role="synthetic", values=sent_bytes, dashed=True))
-        gaps.append(
-            Sample(name=played, role="synthetic", values=sent_gap_s[before[sent_ends]], dashed=True)
-        )
+        wanted.append(("buffering, played", "synthetic", first, before))
+    sizes, gaps = [], []
+    for name, role, view, part in wanted:
+        gap_s, ends = gaps_within_flows_s(view.table, view.media)
+        dashed, ip_bytes = role == "synthetic", view.table.ip_bytes[part].astype(np.float64)
+        sizes.append(Sample(name=name, role=role, values=ip_bytes, dashed=dashed))
+        gaps.append(Sample(name=name, role=role, values=gap_s[part[ends]], dashed=dashed))
     caption = "The buffering has laws of its own in the model."
     yield chart_distribution(
         "packet-sizes-buffering",
@@ -127,119 +111,151 @@ def _chart_buffering(subject: FitSubject) -> Iterator[Chart | None]:
         axis=_SIZE,
         caption=caption,
     )
+    caption += " Gaps of 0 s are left out."
     yield chart_distribution(
-        "gaps-buffering",
-        "Gaps in the buffering",
-        gaps,
-        axis=_GAP,
-        caption=f"{caption} Gaps of 0 s are left out.",
+        "gaps-buffering", "Gaps in the buffering", gaps, axis=_GAP, caption=caption
     )
 
 
 def chart_bursts(subject: FitSubject) -> Iterator[Chart | None]:
-    """Yield packets and spacing of the bursts by phase, and those of the heaviest stream of bursts
-    beside its laws.
-    """
+    """Chart the bursts by phase, and those of the heaviest stream of bursts with their laws."""
     by_phase = subject.session.bursts_by_phase
     if by_phase is None:
         return
     threshold_s = by_phase["playout"].threshold_s
-    caption = (
-        f"Bursts of all media packets of the session; gaps above {number(threshold_s)} s part them."
-    )
-    played = _played_bursts(subject, threshold_s)
-    if played is not None:
-        caption = f"{caption} {as_sent(subject)}".strip()
-    yield chart_distribution(
-        "burst-packets",
-        "Packets in a burst",
-        _burst_samples(by_phase, played, "packets"),
-        axis=Axis(label="burst", unit="packets", log=True),
-        caption=caption,
-    )
-    yield chart_distribution(
-        "burst-spacing",
-        "Spacing of the bursts",
-        _burst_samples(by_phase, played, "spacing_s"),
-        axis=Axis(label="start of a burst to the start of the next", unit="s", log=True),
-        caption=caption,
-    )
-    found = max(
-        (part for part in subject.parts if isinstance(part.phase.process, BurstProcess)),
-        key=lambda part: part.packets.time_ns.size,
-        default=None,
-    )
-    if found is not None:
-        yield from _burst_laws(found)
-
-
-def _played_bursts(subject: FitSubject, threshold_s: float) -> Bursts | None:
-    if isinstance(subject.played, str):
-        return None
-    table, playout = subject.played.first.table, subject.played.rows.playout
-    return segment_bursts(table.time_ns[playout], table.ip_bytes[playout], threshold_s=threshold_s)
-
-
-def _burst_samples(
-    by_phase: Mapping[str, Bursts], played: Bursts | None, quantity: str
-) -> list[Sample]:
-    samples = [
-        Sample(
-            name=phase,
-            role=_BURST_ROLES[phase],
-            values=np.asarray(getattr(by_phase[phase], quantity), dtype=np.float64),
-        )
-        for phase in ("playout", "buffering")
-        if phase in by_phase
+    caption = f"Bursts of all media packets; gaps above {number(threshold_s)} s separate them."
+    found = [
+        (name, by_phase[name], role) for name, role in _BURST_ROLES.items() if name in by_phase
     ]
-    if played is not None:
-        values = np.asarray(getattr(played, quantity), dtype=np.float64)
-        samples.append(
+    if not isinstance(subject.played, str):
+        table, playout = subject.played.first.table, subject.played.rows.playout
+        time_ns, ip_bytes = table.time_ns[playout], table.ip_bytes[playout]
+        bursts = segment_bursts(time_ns, ip_bytes, threshold_s=threshold_s)
+        found.append(("playout, played by the model", bursts, "synthetic"))
+        caption = f"{caption} {note_as_sent(subject)}".strip()
+    for name, title, quantity, axis in (
+        ("burst-packets", "Packets in a burst", "packets", _BURST),
+        ("burst-spacing", "Spacing of the bursts", "spacing_s", _SPACING),
+    ):
+        samples = [
             Sample(
-                name="playout, played by the model", role="synthetic", values=values, dashed=True
+                name=label,
+                role=role,
+                values=np.asarray(getattr(bursts, quantity), dtype=np.float64),
+                dashed=role == "synthetic",
             )
-        )
-    return samples
+            for label, bursts, role in found
+        ]
+        yield chart_distribution(name, title, samples, axis=axis, caption=caption)
+    parts = [part for part in subject.parts if isinstance(part.phase.process, BurstProcess)]
+    if parts:
+        yield from _chart_burst_laws(max(parts, key=lambda part: part.packets.time_ns.size))
 
 
-def _burst_laws(part: StreamPart) -> Iterator[Chart | None]:
-    """Yield the laws of a stream of bursts beside what they were fitted to."""
-    process = part.phase.process
+def _chart_burst_laws(part: StreamPart) -> Iterator[Chart | None]:
+    """Chart the laws of a stream of bursts with their samples."""
+    process, packets = part.phase.process, part.packets
     assert isinstance(process, BurstProcess)
-    bursts = segment_bursts(
-        part.packets.time_ns, part.packets.ip_bytes, threshold_s=process.threshold_s
-    )
-    caption = f"{part.label}: what the model draws from."
+    bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=process.threshold_s)
     drawn: list[tuple[str, str, FloatArray, Law | None, Axis]] = [
         (
             "burst-packets-law",
             "Packets in a burst and their law",
             bursts.packets.astype(np.float64),
             process.burst_packets,
-            Axis(label="burst", unit="packets", log=True),
+            _BURST,
         ),
         (
             "burst-spacing-law",
             "Spacing of the bursts and its law",
             bursts.spacing_s,
             process.spacing_s,
-            Axis(label="start of a burst to the start of the next", unit="s", log=True),
+            _SPACING,
         ),
         (
             "burst-gaps-law",
             "Gaps within bursts and their law",
-            part.packets.gap_s[bursts.within],
+            packets.gap_s[bursts.within],
             process.gap_within_s,
-            Axis(label="gap within a burst", unit="s", log=True),
+            _GAP_WITHIN,
         ),
     ]
+    caption = f"{part.label}: what the model draws from."
     for name, title, values, law, axis in drawn:
         if law is not None:
-            yield chart_law(
-                name,
-                title,
-                [_measured(values)],
-                [PlottedLaw(name=family_name(law), law=law)],
-                axis=axis,
-                caption=caption,
-            )
+            laws = [PlottedLaw(name=family_name(law), law=law)]
+            yield chart_law(name, title, [_measured(values)], laws, axis=axis, caption=caption)
+
+
+def chart_frames(subject: FitSubject) -> Iterator[Chart | None]:
+    """Chart the frames of the heaviest phase with a frame clock; video comes first."""
+    found = [(part, frames_of(part.packets)) for part in subject.parts]
+    parts = [(part, frames) for part, frames in found if frames is not None]
+    if not parts:
+        return
+    part, frames = max(
+        parts, key=lambda one: (one[0].stream.media == "video", float(one[1].frame_bytes.sum()))
+    )
+    sizes = frames.frame_bytes.astype(np.float64)
+    group = find_group(sizes)
+    types = group.types if group else np.ones(sizes.size, dtype=np.int64)
+    names = dict(enumerate(_FRAME_TYPES)) if group else {1: "frame"}
+    present = [kind for kind in names if np.any(types == kind)]
+    yield _chart_frame_order(part, frames, types, {kind: names[kind] for kind in present})
+    process = part.phase.process
+    laws = {one.name: one.frame_bytes for one in getattr(process, "types", ())}
+    for kind in present:
+        name = names[kind]
+        law = laws.get(name)
+        role = _FRAME_TYPES.get(name, "measured")
+        yield chart_law(
+            f"frame-sizes-{name}",
+            "Sizes of frames" if name == "frame" else f"Sizes of {name} frames",
+            [Sample(name="measured", role=role, values=sizes[types == kind])],
+            [PlottedLaw(name=family_name(law), law=law)] if law else [],
+            axis=_FRAME,
+            caption=f"{part.label}: {int(np.count_nonzero(types == kind)):,} frames.",
+        )
+    samples = [_measured(np.diff(frames.start_s))]
+    played, place = list(subject.played_packets(part.stream)), part.stream.phases.index(part.phase)
+    again = frames_of(played[place]) if place < len(played) else None
+    if again is not None:
+        samples.append(_played("played by the model", np.diff(again.start_s)))
+    caption = f"{part.label}. A step where all frames are on time; a slope where they are late."
+    yield chart_distribution(
+        "frame-spacing", "Spacing of the frames", samples, axis=_FRAME_SPACING, caption=caption
+    )
+
+
+def _chart_frame_order(
+    part: StreamPart, frames: Frames, types: np.ndarray, names: Mapping[int, str]
+) -> Chart:
+    process, clock = part.phase.process, ""
+    if isinstance(process, FrameProcess):
+        clock = f" {number(process.frame_rate_hz.value)} frames a second by the media clock."
+        if process.group is not None:
+            mean = sum(each.frames * each.share for each in process.group.distances)
+            clock += f" A key frame comes every {number(mean)} frames on average."
+    first = types[:_SHOWN_FRAMES]
+    curves = [
+        Curve(
+            name=name,
+            x=frames.start_s[:_SHOWN_FRAMES][first == kind],
+            y=frames.frame_bytes[:_SHOWN_FRAMES][first == kind].astype(np.float64),
+            role=_FRAME_TYPES.get(name, "measured"),
+            shape="points",
+        )
+        for kind, name in names.items()
+        if np.any(first == kind)
+    ]
+    return Chart(
+        name="frames",
+        title="Frames one after another",
+        x=Axis(label="time after the first frame of the phase", unit="s", low=0),
+        y=Axis(label="frame", unit="bytes", low=0),
+        layers=tuple(reversed(curves)),  # key frames last: they lie on top
+        caption=(
+            f"{part.label}: the first {min(_SHOWN_FRAMES, frames.first.size)} of"
+            f" {frames.first.size:,} frames; types by their sizes.{clock}"
+        ),
+    )

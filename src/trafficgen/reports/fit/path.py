@@ -1,10 +1,9 @@
-"""What the path of a capture did, and how the source answered: loss, delay, response,
-TCP-friendliness.
-"""
+"""Charts of the path of a capture and of the source's response to congestion."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -12,20 +11,20 @@ from trafficgen.calibration.path.loss_measures import LossSource
 from trafficgen.calibration.path.path_records import PathSeries, path_series
 from trafficgen.calibration.response.friendliness import INTERVAL_S, padhye_bps, tcp_friendly_bps
 from trafficgen.formatting import number
-from trafficgen.models import CongestionResponse, LossModel, ResponsePoint
+from trafficgen.models import LossModel, ResponsePoint
 from trafficgen.reports.charts import Axis, Band, Chart, Curve, Layer, Role, Rule
 from trafficgen.reports.fit.rate import phase_spans
 from trafficgen.reports.fit.subject import FitSubject
-from trafficgen.reports.thinning import wide_bins
+from trafficgen.reports.samples import choose_bin_s, points_with_intervals
 from trafficgen.units import FloatArray, kbps_from_bps, s_from_ns
 
-#: What loss was counted from, in words.
+#: What loss was counted from, for people.
 LOSS_SOURCES: Mapping[LossSource, str] = {
     "rtp": "gaps in RTP's sequence numbers",
-    "tcp": "segments that TCP sent again",
+    "tcp": "TCP segments that were retransmitted",
     "rtcp": "RTCP reports",
     "pair": "packets that the receiver's capture lacks",
-    "arrival": "arrivals that the table knows",
+    "arrival": "arrival times of the table",
 }
 #: Intervals of the charts over time.
 _MOST_INTERVALS, _FINEST_S = 300, 1.0
@@ -35,49 +34,39 @@ _TIME = Axis(label="time after the first media packet", unit="s")
 
 
 def chart_path(subject: FitSubject) -> Iterator[Chart | None]:
-    """Yield what the capture tells of its path, and how the rate follows it."""
+    """Chart loss and delay of the path, and how the rate follows them."""
     records = subject.session.path.records
     if records is not None and records.sent_ns.size:
         span_s = s_from_ns(int(np.ptp(records.sent_ns)))
-        width_s = wide_bins(span_s, most=_MOST_INTERVALS, finest_s=_FINEST_S)
+        width_s = choose_bin_s(span_s, most=_MOST_INTERVALS, finest_s=_FINEST_S)
         series = path_series(records, interval_s=width_s)
-        yield _loss_over_time(subject, series)
-        yield _delay_over_time(subject, series)
-    yield _loss_runs(subject)
-    yield _response(subject)
-    yield _friendliness(subject)
+        yield _chart_loss(subject, series)
+        yield _chart_delay(subject, series)
+    yield _chart_loss_runs(subject)
+    yield _chart_response(subject)
+    yield _chart_friendliness(subject)
 
 
 def _starts_s(series: PathSeries, subject: FitSubject) -> FloatArray:
-    """Return when the intervals begin, s from the first media packet; the first one is left out of
-    a series.
-    """
+    """Return the starts of the intervals, s from the first media packet; a series has no first."""
     records = subject.session.path.records
     assert records is not None
     zero_s = s_from_ns(int(records.sent_ns.min()) - subject.views.captured.first_media_ns)
     return zero_s + series.interval_s * np.arange(1, series.packets.size + 1, dtype=np.float64)
 
 
-def _loss_over_time(subject: FitSubject, series: PathSeries) -> Chart | None:
+def _chart_loss(subject: FitSubject, series: PathSeries) -> Chart | None:
     loss = subject.session.path.loss
     if loss is None or not series.loss.any():
         return None
+    x = _starts_s(series, subject)
+    curve = Curve(name="loss", x=x, y=series.loss, role="measured", shape="steps")
     return Chart(
         name="loss",
         title="Loss over time",
         x=_TIME,
         y=Axis(label="lost / sent packets", low=0),
-        layers=(
-            *phase_spans(subject),
-            Rule(name="mean", at=loss.rate),
-            Curve(
-                name="loss",
-                x=_starts_s(series, subject),
-                y=series.loss,
-                role="measured",
-                shape="steps",
-            ),
-        ),
+        layers=(*phase_spans(subject), Rule(name="mean", at=loss.rate), curve),
         caption=(
             f"Intervals of {series.interval_s:g} s, by {LOSS_SOURCES[loss.source]}. In all"
             f" {loss.rate:.3%}, 95% interval {loss.low:.3%} to {loss.high:.3%}."
@@ -85,7 +74,7 @@ def _loss_over_time(subject: FitSubject, series: PathSeries) -> Chart | None:
     )
 
 
-def _delay_over_time(subject: FitSubject, series: PathSeries) -> Chart | None:
+def _chart_delay(subject: FitSubject, series: PathSeries) -> Chart | None:
     queueing = subject.provenance.conditions.queueing_delay_s
     if queueing is None or np.count_nonzero(np.isfinite(series.delay_s)) < 2:
         return None
@@ -105,7 +94,7 @@ def _delay_over_time(subject: FitSubject, series: PathSeries) -> Chart | None:
     )
 
 
-def _loss_runs(subject: FitSubject) -> Chart | None:
+def _chart_loss_runs(subject: FitSubject) -> Chart | None:
     loss = subject.session.path.loss
     if loss is None or loss.model is None or loss.lost_runs.size < _FEWEST_RUNS:
         return None
@@ -136,9 +125,7 @@ def _loss_runs(subject: FitSubject) -> Chart | None:
 def _run_laws(
     model: LossModel, rate: float, length: np.ndarray, *, least: float
 ) -> Iterator[Layer]:
-    """Yield the laws of the runs: geometric in both, by the chain's way back or by the loss
-    rate.
-    """
+    """Yield the geometric laws of the runs: of Gilbert's chain, and of independent losses."""
     back = model.bad_to_good
     curves = {
         "Gilbert's chain": (1 - back.value) ** (length - 1.0),
@@ -156,59 +143,40 @@ def _run_laws(
         )
     chosen = "Gilbert's chain" if model.kind == "gilbert" else "independent losses"
     for name, y in curves.items():
-        shown = np.concatenate(([True], y[:-1] >= least)) & (
-            y > 0
-        )  # the first point below shows where it goes
+        # The first point below shows where it goes.
+        shown = np.concatenate(([True], y[:-1] >= least)) & (y > 0)
         role: Role = "law" if name == "Gilbert's chain" else "extra"
         yield Curve(name=name, x=length[shown], y=y[shown], role=role, dashed=name != chosen)
 
 
-def _response(subject: FitSubject) -> Chart | None:
+def _chart_response(subject: FitSubject) -> Chart | None:
     response = subject.session.response.response
     if not response.curve:
         return None
     rates = [point.relative_rate for point in response.curve]
-    x = np.arange(len(rates), dtype=np.float64)
-    value = [rate.value for rate in rates]
+    by_delay = any("delay" in point.state for point in response.curve)
+    label = "queueing delay before, s" if by_delay else "loss before, lost / sent packets"
     return Chart(
         name="response",
         title="Rate by the state of the path",
-        x=Axis(
-            label=_signal(response), categories=tuple(_range(point) for point in response.curve)
-        ),
+        x=Axis(label=label, categories=tuple(_range(point) for point in response.curve)),
         y=Axis(label="relative rate", low=0),
         layers=(
             Rule(name="median rate", at=1.0),
-            Curve(
-                name="mean with 95% interval",
-                x=x,
-                y=value,
-                low=[rate.value if rate.low is None else max(0.0, rate.low) for rate in rates],
-                high=[rate.value if rate.high is None else rate.high for rate in rates],
-                role="measured",
-                shape="points",
-                notes=tuple(f"{point.intervals:,} intervals" for point in response.curve),
-            ),
+            points_with_intervals(rates, [float(place) for place in range(len(rates))]),
         ),
         caption=(
-            f"What the source sends in the {number(response.interval_s)} s after each state, over"
-            f" its median rate. Class: {response.kind.replace('_', ' ')}."
+            f"Rate in the {number(response.interval_s)} s after each state / median rate. Class: {response.kind.replace('_', ' ')}."
             f" {'; '.join(response.evidence)}."
         ),
     )
-
-
-def _signal(response: CongestionResponse) -> str:
-    """Return what the curve of a response goes by, from the words of its states."""
-    by_delay = any("delay" in point.state for point in response.curve)
-    return "queueing delay before, s" if by_delay else "loss before, lost / sent packets"
 
 
 def _range(point: ResponsePoint) -> str:
     return point.state if point.state == "no loss" else f"{point.low:g} - {point.high:g}"
 
 
-def _friendliness(subject: FitSubject) -> Chart | None:
+def _chart_friendliness(subject: FitSubject) -> Chart | None:
     found, path = subject.session.response.response.friendliness, subject.session.path
     if found is None or path.records is None or path.rtt_s is None:
         return None
@@ -217,30 +185,19 @@ def _friendliness(subject: FitSubject) -> Chart | None:
     rtt_s = path.rtt_s + np.nan_to_num(series.delay_s)[lossy]
     x = _starts_s(series, subject) + INTERVAL_S / 2
     one_kbps = kbps_from_bps(1.0)
+    rate = series.goodput_bps * one_kbps
+    bound = tcp_friendly_bps(rtt_s, series.loss[lossy]) * one_kbps
+    padhye = padhye_bps(rtt_s, series.loss[lossy]) * one_kbps
+    points: dict[str, Any] = {"x": x[lossy], "shape": "points"}
     return Chart(
         name="tcp-friendliness",
-        title="Rate beside that of TCP on the same path",
+        title="Rate compared with TCP on the same path",
         x=_TIME,
         y=Axis(label="rate", unit="kbit/s", log=True),
         layers=(
-            Curve(
-                name="measured", x=x, y=_positive(series.goodput_bps * one_kbps), role="measured"
-            ),
-            Curve(
-                name="TCP-friendly bound",
-                x=x[lossy],
-                y=tcp_friendly_bps(rtt_s, series.loss[lossy]) * one_kbps,
-                role="extra",
-                shape="points",
-                dashed=True,
-            ),
-            Curve(
-                name="TCP by Padhye's model",
-                x=x[lossy],
-                y=padhye_bps(rtt_s, series.loss[lossy]) * one_kbps,
-                role="law",
-                shape="points",
-            ),
+            Curve(name="measured", x=x, y=np.where(rate > 0, rate, np.nan), role="measured"),
+            Curve(name="TCP-friendly bound", y=bound, role="extra", dashed=True, **points),
+            Curve(name="TCP by Padhye's model", y=padhye, role="law", **points),
         ),
         caption=(
             f"Intervals of {INTERVAL_S:g} s; TCP's rate is known where packets were lost"
@@ -248,7 +205,3 @@ def _friendliness(subject: FitSubject) -> Chart | None:
             f" {found.above_bound.value:.0%} of them."
         ),
     )
-
-
-def _positive(values: FloatArray) -> FloatArray:
-    return np.where(values > 0, values, np.nan)

@@ -1,6 +1,4 @@
-"""The rate of a fitted session: over time with its phases and levels, its distribution and its time
-scales.
-"""
+"""Charts of a fitted session's rate: over time, its distribution and its time scales."""
 
 from __future__ import annotations
 
@@ -13,21 +11,20 @@ from trafficgen.flows import SessionView, rate_series
 from trafficgen.formatting import number
 from trafficgen.models import Facts
 from trafficgen.reports.charts import Axis, Band, Chart, Curve, Layer, Rule, Span
-from trafficgen.reports.curves import Sample, chart_distribution, rate_bin_s, rate_curve
 from trafficgen.reports.fit.subject import FitSubject, PlayedSessions
+from trafficgen.reports.samples import Sample, chart_distribution, rate_bin_s, rate_curve
 from trafficgen.units import BoolArray, FloatArray, kbps_from_bps, ns_from_s, s_from_ns
 from trafficgen.validation.time_scales import MOST_BINS
 
 _RATE_BIN_S = 0.5
 _HURST_BIN_S = 0.1
-#: A link this many times faster than the fastest bin would press the rate to the ground: it is
-#: named, not drawn.
+#: A link this many times faster than the fastest bin is named, not drawn.
 _NEAR = 1.6
 _TIME = "time after the first media packet"
 
 
 def chart_rates(subject: FitSubject) -> Iterator[Chart | None]:
-    """Yield the rate over time, measured and played, and its distribution."""
+    """Chart the rate over time, measured and played, and its distribution."""
     played = subject.played
     views = [subject.views.captured, *([] if isinstance(played, str) else [played.first])]
     phases = subject.session.phases
@@ -71,14 +68,14 @@ def chart_rates(subject: FitSubject) -> Iterator[Chart | None]:
             layers=(*spans, *model),
             caption=(
                 f"The same for `trafficgen generate` with seed {subject.provenance.seed}: another"
-                f" draw of the same source, so its peaks lie elsewhere. {as_sent(subject)}".strip()
+                f" draw of the same source, so its peaks lie elsewhere. {note_as_sent(subject)}".strip()
             ),
         )
     yield _rate_distribution(subject)
 
 
 def phase_spans(subject: FitSubject) -> Iterator[Span]:
-    """Yield the phases of the session as spans; the playout is what is not shaded."""
+    """Yield the phases of the session as spans; the playout is not shaded."""
     phases = subject.session.phases
     if phases.buffering_end_s is not None:
         yield Span(name="buffering", start=0.0, end=phases.buffering_end_s, role="extra")
@@ -95,17 +92,15 @@ def phase_spans(subject: FitSubject) -> Iterator[Span]:
         yield Span(name="end", start=phases.playout_end_s, end=phases.end_s, role="baseline")
 
 
-def as_sent(subject: FitSubject) -> str:
-    """Return a sentence for charts of what is played, where that is not what was captured."""
+def note_as_sent(subject: FitSubject) -> str:
+    """Return a sentence for charts of played sessions that differ from the capture by the path."""
     if subject.provenance.restored is None:
         return ""
-    return "What is played is what the source sends, before the path."
+    return "Played sessions are as the source sends them, before the path."
 
 
 def _link(subject: FitSubject, highest_kbps: float) -> tuple[float | None, str]:
-    """Return the rate of the link where it is near the curve, kbit/s, and what is to be said of
-    it.
-    """
+    """Return the rate of the link where it is near the curve, kbit/s, and a sentence on it."""
     link = subject.provenance.conditions.link_rate_bps
     if link is None:
         return None, ""
@@ -152,7 +147,7 @@ def _rate_distribution(subject: FitSubject) -> Chart | None:
 
 
 def _rates(subject: FitSubject, view: SessionView, playout: BoolArray) -> FloatArray:
-    """Return the rates in the playout, kbit/s; none where there would be too many bins."""
+    """Return the rates in the playout, kbit/s; empty where there would be too many bins."""
     phases = subject.views.sent_phases
     if phases.end_s > MOST_BINS * _RATE_BIN_S:
         return np.zeros(0)
@@ -164,9 +159,7 @@ def _rates(subject: FitSubject, view: SessionView, playout: BoolArray) -> FloatA
 
 
 def chart_time_scales(subject: FitSubject) -> Iterator[Chart | None]:
-    """Yield autocorrelations and the variance-time curve of the playout, measured beside what the
-    model plays.
-    """
+    """Chart autocorrelations and variance-time curve of the playout, measured and played."""
     yield _autocorrelation(
         subject,
         "rate-autocorrelation",
@@ -223,7 +216,7 @@ def _autocorrelation(
 
 
 def _least_range(layers: list[Layer]) -> tuple[float, float]:
-    """Return ends of an axis of correlations: noise about 0 must not fill it."""
+    """Return ends of an axis of correlations; noise about 0 must not fill it."""
     rows = [np.asarray(row) for layer in layers if isinstance(layer, Curve) for row in [layer.y]]
     rows += [
         np.asarray(row)
@@ -238,9 +231,7 @@ def _least_range(layers: list[Layer]) -> tuple[float, float]:
 def _played_layers(
     played: PlayedSessions, x: FloatArray, curves: list[tuple[float, ...]]
 ) -> tuple[list[Layer], str]:
-    """Return the band and the middle of what played sessions show at the same places, and how to
-    read them.
-    """
+    """Return the band and the median of played sessions, and how to read them."""
     if not curves:
         return [], ""
     values = np.array(curves)
@@ -299,18 +290,14 @@ def _curve(facts: Facts) -> tuple[FloatArray, FloatArray]:
 
 
 def _at(facts: Facts, bin_s: FloatArray) -> tuple[float, ...]:
-    """Return the relative variances of a played session at some widths; nothing where one is
-    missing.
-    """
+    """Return the relative variances of a session at some widths; empty where one is missing."""
     known = dict(zip(*_curve(facts), strict=True))
     values = [known.get(width, math.nan) for width in bin_s]
     return tuple(values) if np.isfinite(values).all() else ()
 
 
 def _hurst_layers(subject: FitSubject, bin_s: FloatArray, variance: FloatArray) -> list[Layer]:
-    """Return the line of the Hurst parameter through the measured curve, from the scale on at which
-    it was fitted.
-    """
+    """Return the line of the Hurst parameter through the measured curve, where it was fitted."""
     hurst = subject.session.hurst
     assert hurst is not None
     inside = np.flatnonzero(

@@ -1,62 +1,66 @@
-"""The report of a fit, section by section; a chart is there where the capture says something
-about it.
-"""
+"""Report of a fit, section by section; charts are there where the capture has their data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator
 
-from trafficgen.calibration.session_fit import Calibration
-from trafficgen.models import FittedProvenance
-from trafficgen.reports.fit.frames import chart_frames
-from trafficgen.reports.fit.levels import chart_player, level_blocks
-from trafficgen.reports.fit.packets import chart_bursts, chart_packets
-from trafficgen.reports.fit.path import chart_path
+from trafficgen.calibration.fit import Fit
+from trafficgen.formatting import format_count, interval, number
+from trafficgen.models import Estimate, FittedProvenance, Stream
+from trafficgen.reports.fit.levels import chart_player, describe_levels
+from trafficgen.reports.fit.packets import chart_bursts, chart_frames, chart_packets
+from trafficgen.reports.fit.path import LOSS_SOURCES, chart_path
 from trafficgen.reports.fit.rate import chart_rates, chart_time_scales
 from trafficgen.reports.fit.subject import FitSubject
-from trafficgen.reports.fit.summary import detail_lines, summary_lines
 from trafficgen.reports.fit.tables import (
-    choices_table,
-    conditions_blocks,
-    estimates_table,
-    laws_tables,
-    measures_table,
+    describe_conditions,
+    process_name,
+    tabulate_choices,
+    tabulate_estimates,
+    tabulate_laws,
+    tabulate_measures,
 )
-from trafficgen.reports.names import without_folder
-from trafficgen.reports.page import Block, Report, Section, Text
+from trafficgen.reports.page import Block, Report, Section, Text, keep, warn
+from trafficgen.units import kbps_from_bps
+
+_LONG_RANGE = {
+    "long_memory": "the rate has long memory",
+    "level_shift": "shifts of its level make the rate look as if it had long memory",
+    "periodic": "the rate has a strict period",
+    "none": "the rate has no long memory",
+    "undecided": "long memory of the rate: undecided",
+}
+_MEDIA = {"mixed": "mixed media", "unknown": "media", "bulk": "a bulk transfer"}
 
 
-def fit_report(
-    calibration: Calibration, *, flow: Mapping[str, object], warnings: tuple[str, ...]
-) -> Report:
-    """Return the report of a fit.
-
-    Args:
-        calibration: The fit.
-        flow: The heaviest media flow, as `inspect` describes it.
-        warnings: What is doubtful about the capture and the fit, one sentence each.
-    """
-    subject = FitSubject(calibration, flow, warnings)
-    sections = [
-        _section("In words", _words(subject)),
-        _section("Rate", [*chart_rates(subject), *level_blocks(subject), *chart_player(subject)]),
-        _section("Packets", chart_packets(subject)),
-        _section("Bursts", chart_bursts(subject)),
-        _section("Frames", chart_frames(subject)),
-        _section("Time scales", chart_time_scales(subject)),
-        _section(
-            "Path and response",
-            [*chart_path(subject), measures_table(subject), *conditions_blocks(subject)],
+def report_fit(fitted: Fit) -> Report:
+    """Make the report of a fit."""
+    subject = FitSubject(fitted)
+    blocks: dict[str, tuple[Block | None, ...]] = {
+        "In words": tuple(_describe(subject)),
+        "Rate": (*chart_rates(subject), *describe_levels(subject), *chart_player(subject)),
+        "Packets": tuple(chart_packets(subject)),
+        "Bursts": tuple(chart_bursts(subject)),
+        "Frames": tuple(chart_frames(subject)),
+        "Time scales": tuple(chart_time_scales(subject)),
+        "Path and response": (
+            *chart_path(subject),
+            tabulate_measures(subject),
+            *describe_conditions(subject),
         ),
-        _section(
-            "Estimates", [estimates_table(subject), *laws_tables(subject), choices_table(subject)]
+        "Estimates": (
+            tabulate_estimates(subject),
+            *tabulate_laws(subject),
+            tabulate_choices(subject),
         ),
-    ]
+    }
+    known = {title: tuple(keep(*some)) for title, some in blocks.items()}
     return Report(
         title="Fit of a session",
         subtitle=_subtitle(subject.provenance),
-        sections=tuple(section for section in sections if section is not None),
-        made_by=_made_by(subject.provenance),
+        sections=tuple(Section(title=title, blocks=some) for title, some in known.items() if some),
+        made_by=_command(subject.provenance),
     )
 
 
@@ -64,47 +68,127 @@ def _subtitle(provenance: FittedProvenance) -> str:
     text = f"Session {provenance.session} of {', '.join(provenance.files) or 'standard input'}"
     if provenance.receiver_files:
         text += f", at the receiver {', '.join(provenance.receiver_files)}"
-    return (
-        text if provenance.player_log is None else f"{text}, player's log {provenance.player_log}"
-    )
+    log = provenance.player_log
+    return text if log is None else f"{text}, player log {log}"
 
 
-def _made_by(provenance: FittedProvenance) -> str:
+def _command(provenance: FittedProvenance) -> str:
     words = [f"{provenance.software}: trafficgen fit", *(provenance.files or ("-",))]
     words += [f"--receiver {name}" for name in provenance.receiver_files]
     words += [] if provenance.player_log is None else [f"--player-log {provenance.player_log}"]
     return " ".join([*words, f"--seed {provenance.seed}"])
 
 
-def _section(title: str, blocks: Iterable[Block | None]) -> Section | None:
-    """Return a section of the blocks that there are; None where there is none."""
-    present = tuple(block for block in blocks if block is not None)
-    return Section(title=title, blocks=present) if present else None
-
-
-def _words(subject: FitSubject) -> Iterator[Block]:
-    yield Text(lines=(" ".join(summary_lines(subject)),), kind="lead")
-    yield Text(lines=tuple(detail_lines(subject)), kind="list")
-    doubts = [without_folder(text) for text in subject.warnings]
+def _describe(subject: FitSubject) -> Iterator[Block]:
+    yield Text(lines=(" ".join(_summarise(subject)),), kind="lead")
+    yield Text(lines=tuple(_detail(subject)), kind="list")
+    doubts = list(subject.fitted.warnings)
     if isinstance(subject.played, str):
         doubts.append(
-            f"the model cannot be played, so charts show the capture alone: {subject.played}"
+            f"the model cannot be played; charts show the capture alone: {subject.played}"
         )
-    if doubts:
-        yield Text(lines=("To be careful about:",))
-        yield Text(lines=tuple(doubts), kind="warnings")
-    flow = subject.flow
-    unnamed = any(stream.name.startswith("unknown") for stream in subject.model.streams)
-    yield Text(
-        lines=(
-            f"Heaviest flow: number {flow['flow']}, {flow['protocol']} from {flow['server']} port"
-            f" {flow['server_port']} to {flow['client']} port {flow['client_port']}. Times count"
-            " from the first media packet; rates are of IP bytes towards the client. Blue is"
-            " measured, green is a fitted law, orange is what the model plays."
-            + (
-                " A stream is called unknown where the capture does not say what it carries."
-                if unnamed
-                else ""
-            ),
-        )
+    yield from warn(doubts)
+    flow = subject.fitted.flow
+    text = (
+        f"Heaviest flow: number {flow['flow']}, {flow['protocol']} from {flow['server']} port"
+        f" {flow['server_port']} to {flow['client']} port {flow['client_port']}. Times count from"
+        " the first media packet; rates are of IP bytes to the client. Blue is measured, green is"
+        " a fitted law, orange is what the model plays."
     )
+    if any(stream.name.startswith("unknown") for stream in subject.model.streams):
+        text += " A stream is called unknown where the capture does not say what it carries."
+    yield Text(lines=(text,))
+
+
+def _summarise(subject: FitSubject) -> Iterator[str]:
+    """Yield what is read first: the source, its phases, its rates."""
+    session, phases = subject.session, subject.session.phases
+    kinds = Counter(_describe_stream(stream) for stream in subject.model.streams)
+    streams = " and ".join(
+        kind if count == 1 else f"{count} streams of {kind}" for kind, count in kinds.items()
+    )
+    yield (
+        f"{streams[0].upper()}{streams[1:]}: {session.packets:,} media packets to the client in"
+        f" {number(session.duration_s)} s."
+    )
+    if phases.silence_s > 0:
+        yield f"Media begin {number(phases.silence_s)} s after the first packet."
+    playout = number(phases.playout_kbps)
+    if phases.buffering_end_s is None:
+        yield f"There is no start-up burst: {playout} kbit/s on average."
+    else:
+        ends = interval(phases.low_s, phases.high_s)
+        yield (
+            f"A start-up burst lasts {number(phases.buffering_end_s)} s{f' {ends}' if ends else ''}"
+            f" at {number(phases.buffering_kbps)} kbit/s, {number(phases.ratio, digits=3)} times"
+            f" the {playout} kbit/s of the playout."
+        )
+    if pauses := len(phases.stalls) + len(phases.player_stalls or ()):
+        yield f"Playback or packets pause {format_count(pauses, 'time')}."
+
+
+def _describe_stream(stream: Stream) -> str:
+    rtp = "RTP over " if stream.transport.rtp else ""
+    media = _MEDIA.get(stream.media, stream.media)
+    return f"{media} ({rtp}{stream.transport.protocol.upper()})"
+
+
+def _detail(subject: FitSubject) -> Iterator[str]:
+    """Yield what else was found, a line each."""
+    session = subject.session
+    played, levels = session.played_levels, session.levels
+    if played is not None and played.switches:
+        yield f"The player switched {played.switches} times between {len(played.names)} levels."
+    elif levels is not None:
+        rates = ", ".join(number(rate) for rate in levels.kbps.tolist())
+        yield f"The rate moves between {rates} kbit/s, {levels.switches} switches."
+    if session.bursts_by_phase is not None:
+        bursts = session.bursts_by_phase["playout"]
+        if bursts.packets.size > 1:
+            packets, spacing_s = float(bursts.packets.mean()), float(bursts.spacing_s.mean())
+            yield f"The playout sends bursts of {number(packets)} packets every {number(spacing_s)} s."
+    if session.long_range is not None:
+        words, hurst = _LONG_RANGE[session.long_range.verdict], session.hurst
+        value = f" (H = {hurst.value:.2f} [{hurst.low:.2f}, {hurst.high:.2f}])" if hurst else ""
+        yield f"{words[0].upper()}{words[1:]}{value}."
+    yield from _describe_path(subject)
+    yield from _describe_processes(subject)
+
+
+def _describe_path(subject: FitSubject) -> Iterator[str]:
+    loss, conditions = subject.session.path.loss, subject.provenance.conditions
+    if loss is not None and loss.rate == 0:
+        yield f"No packet was lost, by {LOSS_SOURCES[loss.source]}."
+    elif loss is not None:
+        run = loss.mean_burst_packets
+        in_a_row = "" if run is None else f", {number(run, digits=3)} in a row"
+        yield (
+            f"Loss of {loss.rate:.2%} [{loss.low:.2%}, {loss.high:.2%}]{in_a_row}, by"
+            f" {LOSS_SOURCES[loss.source]}."
+        )
+    rtt, link = conditions.rtt_s, conditions.link_rate_bps
+    known = [f"round-trip time {_value(rtt)} s"] if rtt else []
+    known += [f"narrow link {number(kbps_from_bps(link.value))} kbit/s"] if link else []
+    if known:
+        yield f"Path: {', '.join(known)}."
+    response = subject.session.response.response
+    kind = "not measurable" if response.kind == "unknown" else response.kind.replace("_", " ")
+    yield f"Congestion response: {kind} ({'; '.join(response.evidence)})."
+
+
+def _value(estimate: Estimate) -> str:
+    return f"{number(estimate.value)} {interval(estimate.low, estimate.high)}".rstrip()
+
+
+def _describe_processes(subject: FitSubject) -> Iterator[str]:
+    phases = [phase for stream in subject.model.streams for phase in stream.phases]
+    kinds = dict.fromkeys(process_name(phase.process.kind) for phase in phases)
+    yield f"The model plays: {', '.join(kinds)}."
+    judged = [phase.choice.tried[phase.choice.chosen] for phase in phases if phase.choice]
+    if judged:
+        passed = sum(tried.passed for tried in judged)
+        verdict = "passed" if passed == len(judged) else "failed"
+        yield (
+            f"Self-check {verdict}: {passed} of {format_count(len(judged), 'part')} played by the"
+            " model have rates that match the capture within chance."
+        )

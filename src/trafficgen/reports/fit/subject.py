@@ -1,17 +1,17 @@
-"""What the report of a fit is about: the session, its parts, and sessions that the model plays."""
+"""Subject of the report of a fit: the session, its parts, and sessions that the model plays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from trafficgen.calibration.fit import Fit
 from trafficgen.calibration.measured_facts import measured_facts
 from trafficgen.calibration.phases.phase_rows import FittedViews, PhaseRows, phase_rows
 from trafficgen.calibration.processes.phase_packets import PhasePackets
-from trafficgen.calibration.session_fit import Calibration
 from trafficgen.calibration.session_measures import SessionMeasures
 from trafficgen.calibration.streams.fit_streams import stream_packets
 from trafficgen.errors import GenerationError
@@ -20,11 +20,10 @@ from trafficgen.generation import generate_sessions
 from trafficgen.models import Facts, FittedProvenance, Model, Phase, Stream
 from trafficgen.units import ns_from_s
 
-#: Sessions that are played for bands: their smallest and largest value hold a further one in 18 of
-#: 20 cases; fewer where they would have more packets than this in all.
+#: Sessions played for bands: their extremes hold a further one in 18 of 20 cases; fewer sessions
+#: where they would have more packets than this in all.
 _RUNS, _FEWEST_RUNS, _MOST_PACKETS = 19, 3, 2_000_000
-#: Ten days, as for the memory of a fit: a clock that jumps must not fill the memory with empty
-#: bins.
+#: Ten days, as in a fit: a clock that jumps must not fill the memory with empty bins.
 _LONGEST_S = 864_000.0
 
 
@@ -50,7 +49,7 @@ class StreamPart:
 
 @dataclass(frozen=True)
 class PlayedSessions:
-    """Sessions that the model plays, as `trafficgen generate` with successive seeds.
+    """Sessions that the model plays with successive seeds, as `trafficgen generate` does.
 
     Attributes:
         first: The session of the fit's seed.
@@ -65,32 +64,28 @@ class PlayedSessions:
 
 @dataclass(frozen=True)
 class FitSubject:
-    """A fit with what is looked at.
+    """A fit with its parts and sessions that the model plays.
 
     Attributes:
-        calibration: The fit.
-        flow: The heaviest media flow, as `inspect` describes it.
-        warnings: What is doubtful.
+        fitted: The fit.
     """
 
-    calibration: Calibration
-    flow: Mapping[str, object]
-    warnings: tuple[str, ...]
+    fitted: Fit
 
     @property
     def model(self) -> Model:
         """The model."""
-        return self.calibration.model
+        return self.fitted.model
 
     @property
     def session(self) -> SessionMeasures:
         """Measures of the session."""
-        return self.calibration.session
+        return self.fitted.calibration.session
 
     @property
     def views(self) -> FittedViews:
-        """The packets that the estimates are of."""
-        return self.calibration.views
+        """The packets behind the estimates."""
+        return self.fitted.calibration.views
 
     @property
     def provenance(self) -> FittedProvenance:
@@ -111,9 +106,7 @@ class FitSubject:
 
     @cached_property
     def facts(self) -> Facts | None:
-        """Facts of the playout as it was sent; None where it is too short, or too long to be
-        true.
-        """
+        """Facts of the playout as it was sent; None where it is too short or implausibly long."""
         return self._facts_of(self.views.sent, self.sent_rows)
 
     @cached_property

@@ -8,22 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from trafficgen.reports.thinning import (
+from trafficgen.reports.samples import (
+    choose_bin_s,
+    choose_quantiles,
     distribution_curve,
-    few_quantiles,
     survival_curve,
-    thinned,
-    wide_bins,
+    thin,
 )
 
 SAMPLES = arrays(np.float64, st.integers(1, 3000), elements=st.floats(-1e6, 1e6, width=32))
 
 
 @given(SAMPLES, st.integers(4, 200))
-def test_a_thinned_curve_keeps_both_extremes_in_order_and_few_points(
+def test_a_thin_curve_keeps_both_extremes_in_order_and_few_points(
     values: np.ndarray, most: int
 ) -> None:
-    x, y = thinned(np.arange(values.size), values, most=most)
+    x, y = thin(np.arange(values.size), values, most=most)
     assert x.size <= most
     assert (np.diff(x) > 0).all()
     assert y.max() == values.max()
@@ -32,7 +32,7 @@ def test_a_thinned_curve_keeps_both_extremes_in_order_and_few_points(
 
 
 def test_a_curve_that_is_short_enough_stays_as_it_is() -> None:
-    x, y = thinned([0.0, 1.0, 2.0], [5.0, 6.0, 4.0], most=4)
+    x, y = thin([0.0, 1.0, 2.0], [5.0, 6.0, 4.0], most=4)
     assert x.tolist() == [0, 1, 2]
     assert y.tolist() == [5, 6, 4]
 
@@ -76,7 +76,7 @@ def test_the_largest_value_of_a_sample_is_in_its_tail_curve() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 399, 400, 401, 10_000_000])
 def test_quantile_places_reach_both_ends_and_are_few(count: int) -> None:
-    places = few_quantiles(count)
+    places = choose_quantiles(count)
     assert places.size <= min(count, 600)
     if count:
         assert places[0] == 0
@@ -87,4 +87,4 @@ def test_quantile_places_reach_both_ends_and_are_few(count: int) -> None:
     ("span_s", "width_s"), [(10, 0.1), (150, 0.1), (151, 0.2), (3600, 5), (86_400, 100), (0, 0.1)]
 )
 def test_bins_are_round_and_few_enough(span_s: float, width_s: float) -> None:
-    assert wide_bins(span_s, most=1500) == pytest.approx(width_s)
+    assert choose_bin_s(span_s, most=1500) == pytest.approx(width_s)

@@ -1,0 +1,135 @@
+"""Write reports of results: one HTML file that needs nothing else, or plots for papers.
+
+Texts that come from a capture (names, addresses, warnings) are escaped by jinja2 and matplotlib.
+The page has no script, and its policy forbids it to load or send anything.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from functools import singledispatch
+from importlib.resources import files
+from pathlib import Path
+
+from trafficgen.calibration.fit import Fit
+from trafficgen.calibration.population.fit_population import PopulationFit
+from trafficgen.calibration.population.fit_same_source import SameSourceFit
+from trafficgen.extras import require
+from trafficgen.outputs import whole_files
+from trafficgen.reports.charts import DARK, LIGHT, Chart, Role
+from trafficgen.reports.comparison import report_comparison
+from trafficgen.reports.drawing import FORMATS, draw_svg, save_charts
+from trafficgen.reports.fit.report import report_fit
+from trafficgen.reports.page import Block, Report, Text
+from trafficgen.reports.population import report_population
+from trafficgen.reports.reproduction import report_reproduction
+from trafficgen.reports.same_source import report_same_source
+from trafficgen.reports.simulation import report_simulation
+from trafficgen.reproduction import Reproduction
+from trafficgen.simulation import SimulationResult
+from trafficgen.validation.comparison import Comparison
+
+#: Results that have a report; a report is its own.
+Reportable = (
+    Comparison | Fit | PopulationFit | SameSourceFit | Reproduction | SimulationResult | Report
+)
+
+
+def save_report(result: Reportable, path: str | Path) -> None:
+    """Write a report of a result: one HTML file with charts that needs no network.
+
+    Args:
+        result: What a command's function returned.
+        path: File to write; one that is there is replaced.
+
+    Raises:
+        OutputFileError: If the file cannot be written.
+        TrafficgenError: If the extra ``report`` is not installed.
+
+    Example:
+        >>> import pathlib, trafficgen
+        >>> _ = trafficgen.generate("cbr", "steady.parquet", duration_s=50, settings={"rate_kbps": 1000})
+        >>> comparison = trafficgen.compare("examples/captures/http_burst_then_paced.pcap.gz", "steady.parquet")
+        >>> trafficgen.save_report(comparison, "report.html")
+        >>> pathlib.Path("report.html").read_text(encoding="utf-8")[:15]
+        '<!DOCTYPE html>'
+    """
+    text = render_html(report_of(result))
+    with whole_files([Path(path)]) as parts:
+        parts[0].write_text(text, encoding="utf-8")
+
+
+def save_plots(
+    result: Reportable, folder: str | Path, *, formats: Sequence[str] = tuple(FORMATS)
+) -> list[str]:
+    """Write the charts of a result's report as files for papers, ``NAME.pdf`` and so on.
+
+    Args:
+        result: What a command's function returned.
+        folder: Folder to write into; it is made where it is missing.
+        formats: Endings: ``pdf``, ``svg``, ``png``.
+
+    Returns:
+        Names of the files.
+
+    Raises:
+        OutputFileError: If a file cannot be written, or an ending is unknown.
+        TrafficgenError: If the extra ``report`` is not installed.
+
+    Example:
+        >>> import trafficgen
+        >>> _ = trafficgen.generate("cbr", "steady.parquet", duration_s=50, settings={"rate_kbps": 1000})
+        >>> comparison = trafficgen.compare("examples/captures/http_burst_then_paced.pcap.gz", "steady.parquet")
+        >>> names = trafficgen.save_plots(comparison, "plots", formats=["svg"])
+        >>> names[:2]
+        ['distances.svg', 'rate-reference.svg']
+    """
+    return save_charts(report_of(result).charts, folder, formats=formats)
+
+
+@singledispatch
+def report_of(result: object) -> Report:
+    """Make the report of a result; a report is returned unchanged."""
+    raise TypeError(f"there is no report of {type(result).__name__}")
+
+
+report_of.register(Report, lambda report: report)
+report_of.register(Comparison, report_comparison)
+report_of.register(Fit, report_fit)
+report_of.register(PopulationFit, report_population)
+report_of.register(Reproduction, report_reproduction)
+report_of.register(SameSourceFit, report_same_source)
+report_of.register(SimulationResult, report_simulation)
+
+
+def render_html(report: Report) -> str:
+    """Render a report as the text of its file; the same report gives the same text."""
+    jinja2 = require("report", "jinja2")
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
+    environment.globals.update(group=_group_blocks, draw=draw_svg)
+    text: str = environment.from_string(_read_asset("report.html.j2")).render(
+        report=report, style=_read_asset("report.css"), light=_roles(LIGHT), dark=_roles(DARK)
+    )
+    return text
+
+
+def _read_asset(name: str) -> str:
+    return (files("trafficgen.reports") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _roles(colours: dict[Role, str]) -> str:
+    """Return the declarations of CSS variables, ``--role-measured`` and so on."""
+    return " ".join(f"--role-{role}: {colour};" for role, colour in colours.items())
+
+
+def _group_blocks(blocks: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
+    """Yield runs of charts, side by side on the page, and each other block by itself."""
+    for is_chart, run in itertools.groupby(blocks, lambda block: isinstance(block, Chart)):
+        if is_chart:
+            yield "charts", list(run)
+            continue
+        for block in run:
+            yield (block.kind if isinstance(block, Text) else "table"), [block]
