@@ -189,7 +189,7 @@ def test_fit_takes_the_loss_of_simulated_packets_from_their_arrivals(
         command("generate", "cbr", "-o", "t.parquet", "--path", path, "--set", "duration_s=30").code
         == 0
     )
-    arrived = trafficgen.read_packets("t.parquet").known("arrival_ns")
+    arrived = trafficgen.read_packets("t.parquet").is_known("arrival_ns")
     found = command("fit", "t.parquet", "--json", "-q", "-o", "m.json").json
     assert found["loss"]["source"] == "arrival"
     assert found["loss"]["rate"] == pytest.approx(1 - arrived.mean())

@@ -62,4 +62,4 @@ def test_a_published_model_without_a_path_plays_as_nothing_in_its_way(tmp_path: 
         "cbr", tmp_path / "a.pcap", settings={"rate_kbps": "340", "duration_s": "10"}
     )
     assert table.ip_bytes.sum() * 8 / 10 == pytest.approx(340e3, rel=0.01)
-    assert table.known("arrival_ns").all()
+    assert table.is_known("arrival_ns").all()

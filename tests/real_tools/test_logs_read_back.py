@@ -53,7 +53,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 def _delays_s(trace: ReadTrace) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     table = trace.table
     return s_from_ns(
-        (table.values("arrival_ns").astype(np.int64) - table.time_ns)[table.known("arrival_ns")]
+        (table.values("arrival_ns").astype(np.int64) - table.time_ns)[table.is_known("arrival_ns")]
     )
 
 
@@ -118,7 +118,7 @@ def test_packets_that_the_receiver_of_mgen_does_not_have_are_lost(
         (mgen_logs / "sent.log").read_text() + "".join(lines[:10] + lines[13:])
     )
     table = read_trace(str(tmp_path / "both.log")).table
-    assert (len(table), int(table.known("arrival_ns").sum())) == (50, 47)
+    assert (len(table), int(table.is_known("arrival_ns").sum())) == (50, 47)
     found = trafficgen.convert(tmp_path / "both.log", tmp_path / "receiver.pcap", at="receiver")
     assert found.to_json()["lost"] == 3
     assert len(trafficgen.read_packets(tmp_path / "receiver.pcap")) == 47
@@ -191,7 +191,7 @@ def test_a_receiver_log_of_ditg_has_every_packet_with_its_arrival(ditg_logs: Pat
 def test_a_sender_log_of_ditg_is_not_taken_for_a_path_without_delay(ditg_logs: Path) -> None:
     table = read_trace(str(ditg_logs / "send.txt"), options=TraceOptions(protocol="udp")).table
     assert table.payload_bytes.tolist() == [300] * 25
-    assert not table.known("arrival_ns").any()
+    assert not table.is_known("arrival_ns").any()
 
 
 @pytest.mark.filterwarnings("ignore:.*captured in part")  # it is one cut to 64 bytes a packet
@@ -302,7 +302,7 @@ def test_what_mgen_sent_of_an_export_reads_back_from_its_log(
         _stop(sink)
     _check_sent(trafficgen.convert(tmp_path / "out" / "sent.log").table, schedule)
     received = trafficgen.convert(tmp_path / "out" / "sink.log").table
-    assert int(received.known("arrival_ns").sum()) == len(received) == len(schedule)
+    assert int(received.is_known("arrival_ns").sum()) == len(received) == len(schedule)
 
 
 def test_what_ditg_sent_of_an_export_reads_back_from_its_log(

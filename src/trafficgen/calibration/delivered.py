@@ -16,7 +16,7 @@ from trafficgen.calibration.path.pairing import Pairing, PairSource
 from trafficgen.calibration.path.path_records import PathRecords
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.calibration.player_log.events import PlayedLevels
-from trafficgen.flows import Delivery, SessionView, delivery, received_kbps, scale_changes
+from trafficgen.flows import Delivery, SessionView, arrival_rate_kbps, delivery, scale_changes
 from trafficgen.units import BoolArray, IntArray, ns_array_from_s, ns_from_s
 
 DeliverySource = PairSource | Literal["RTP sequence numbers"]
@@ -137,8 +137,8 @@ def count_scale_changes(
     Levels beside the packets are those of the first sendings of the heaviest flow that has any.
     """
     table = view.table
-    known = view.media & table.known("scale_level")
-    if table.known("retransmission").any():
+    known = view.media & table.is_known("scale_level")
+    if table.is_known("retransmission").any():
         known &= ~table.values("retransmission").astype(np.bool_)
     for flow in view.media_flows:
         mine = known & (table.flow == flow)
@@ -191,7 +191,7 @@ def _in_interval(fates: _Fates, start_ns: int, end_ns: int, *, is_last: bool = F
     if is_last and fates.come_ns.size:
         until_ns = max(end_ns, int(fates.come_ns.max()) + 1)
         since_ns = max(start_ns, int(fates.come_ns.min()))
-    achieved_kbps = received_kbps(
+    achieved_kbps = arrival_rate_kbps(
         fates.come_ns, fates.come_bytes, start_ns=since_ns, end_ns=until_ns
     )
     offered_kbps = math.nan if fates.source == "RTP sequence numbers" else found.offered_kbps

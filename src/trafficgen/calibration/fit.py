@@ -15,7 +15,7 @@ from trafficgen.capture.inputs import Paths, as_paths, is_stream, name_in_model
 from trafficgen.capture.reading import read_packets
 from trafficgen.capture.session import OpenedSession, open_session
 from trafficgen.errors import CalibrationError, CaptureWarning
-from trafficgen.flows import heaviest_upload, rate_curve, turned_round
+from trafficgen.flows import heaviest_upload, rate_curve, swap_ends
 from trafficgen.formatting import count_warnings
 from trafficgen.models import Model
 from trafficgen.notebook import NotebookView, RateLines
@@ -171,8 +171,8 @@ def _read_other_end(options: SessionFitOptions) -> PacketTable | None:
         warnings.simplefilter("ignore", CaptureWarning)
         table = read_packets(
             options.receiver, decapsulate=options.decapsulate, idle_timeout_s=options.idle_timeout_s
-        ).sorted_by_time()
-    return turned_round(table) if options.upload else table
+        ).sort_by_time()
+    return swap_ends(table) if options.upload else table
 
 
 def _align(

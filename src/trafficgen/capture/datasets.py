@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from trafficgen.capture.table_files import checked_table, fitted_packets, reading_refused
+from trafficgen.capture.table_files import cast_packets, check_table, reading_refused
 from trafficgen.capture.table_limits import refuse_expansion
 from trafficgen.errors import PacketTableError
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
@@ -33,7 +33,7 @@ def read_dataset(folder: str | Path) -> PacketTable:
     packets = pa.concat_tables(
         [_part(path) for path in part_paths(folder)] or [PACKET_SCHEMA.empty_table()]
     )
-    return checked_table(replace(head, packets=fitted_packets(packets, str(folder))), str(folder))
+    return check_table(replace(head, packets=cast_packets(packets, str(folder))), str(folder))
 
 
 def dataset_head(folder: Path) -> PacketTable:

@@ -53,11 +53,11 @@ def is_table_file(name: str) -> bool:
 def is_trace(name: str) -> bool:
     """Return whether the content of a file shows that it is a trace of another tool."""
     from trafficgen.capture.traces.formats.packet_list import PARQUET_ENDING, is_parquet_list  # noqa: PLC0415 - captures need no readers of traces
-    from trafficgen.capture.traces.reading import recognised_format  # noqa: PLC0415
+    from trafficgen.capture.traces.reading import recognise_format  # noqa: PLC0415
 
     if Path(name).suffix.lower() == PARQUET_ENDING:
         return is_parquet_list(name)
-    return recognised_format(name) is not None
+    return recognise_format(name) is not None
 
 
 def read_table_file(names: list[str]) -> PacketTable | None:

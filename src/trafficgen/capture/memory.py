@@ -84,7 +84,7 @@ class Budget:
         """Return whether so many packets fit."""
         return self.most_packets is None or packets <= self.most_packets
 
-    def left_after(self, packets: int) -> int | None:
+    def memory_after(self, packets: int) -> int | None:
         """Return the memory that is left with so many packets in memory, bytes."""
         if self.memory_bytes is None:
             return None

@@ -72,7 +72,7 @@ def read_capture(
         PacketsBeyondLimitError: If there are more than ``most_packets``.
         CaptureError: If a file cannot be read at all.
     """
-    setup = ReaderSetup.of(paths, options)
+    setup = ReaderSetup.from_options(paths, options)
     reader = setup.open(keep_packets=True)
     for _ in read_steps(reader):
         if most_packets is not None and reader.counts()["packets"] > most_packets:
@@ -102,7 +102,7 @@ def _table(reader: CaptureReader, scan: CaptureScan) -> PacketTable:
         rtcp=scan.rtcp,
         notes={"files": list(scan.files)},
     )
-    return table.sorted_by_time() if scan.out_of_order else table
+    return table.sort_by_time() if scan.out_of_order else table
 
 
 def take_batches(reader: CaptureReader, scan: CaptureScan) -> Iterator[pa.RecordBatch]:

@@ -136,7 +136,7 @@ def read_or_stream(name: str, options: ReadOptions) -> Packets:
         scan = scan_capture([name], options)
     _warn(scan)
     stream = stream_capture(scan)
-    return Packets(stream=replace(stream, head=replace(stream.head, flows=grouped_flows(scan))))
+    return Packets(stream=replace(stream, head=replace(stream.head, flows=group_flows(scan))))
 
 
 def _budget(options: ReadOptions) -> Budget:
@@ -147,7 +147,7 @@ def _captured_packets(names: list[str], options: ReadOptions) -> PacketTable:
     """Return all packets of captures; raise PacketsBeyondLimitError if they do not fit."""
     read = read_capture(names, options, most_packets=_budget(options).most_packets)
     _warn(read.scan)
-    return replace(read.table, flows=grouped_flows(read.scan))
+    return replace(read.table, flows=group_flows(read.scan))
 
 
 def _warn(scan: CaptureScan) -> None:
@@ -165,7 +165,7 @@ def inspection_of(scan: CaptureScan) -> Inspection:
         start_time_ns=scan.start_time_ns,
         origin_ns=scan.start_time_ns,
         duration_s=scan.duration_s,
-        flows=grouped_flows(scan),
+        flows=group_flows(scan),
         rtp_streams=scan.rtp_streams,
         signalling=scan.signalling,
         warnings=scan.warnings,
@@ -173,7 +173,7 @@ def inspection_of(scan: CaptureScan) -> Inspection:
     )
 
 
-def grouped_flows(scan: CaptureScan) -> pa.Table:
+def group_flows(scan: CaptureScan) -> pa.Table:
     """Return the flow table of a scan with flows grouped to sessions."""
     return group_sessions(
         scan.flows, scan.signalling, rtp_streams=scan.rtp_streams, rtcp_flows=scan.rtcp_flows

@@ -43,7 +43,7 @@ class ReaderSetup:
     most_flows: int | None
 
     @classmethod
-    def of(
+    def from_options(
         cls,
         paths: Sequence[str | Path],
         options: ReadOptions | None,
@@ -149,7 +149,7 @@ def scan_capture(
     Raises:
         CaptureError: If a file cannot be read at all. Damage further on becomes a warning.
     """
-    setup = ReaderSetup.of(paths, options, most_flows=most_flows)
+    setup = ReaderSetup.from_options(paths, options, most_flows=most_flows)
     reader = setup.open(keep_packets=False)
     for _ in read_steps(reader):
         pass
@@ -215,7 +215,7 @@ def _rates(
     found: CapturedFlowsDict, numbers: npt.NDArray[np.uint32], zero_ns: int
 ) -> dict[int, FlowRates]:
     return {
-        int(numbers[old]): FlowRates.of_bins(
+        int(numbers[old]): FlowRates.from_bins(
             pair,
             start_ns=start_ns - zero_ns,
             end_ns=int(found["last_ns"][old]) - zero_ns,

@@ -31,7 +31,7 @@ from trafficgen.flows import (
     heaviest_session,
     inspect_stream,
     inspect_table,
-    turned_round,
+    swap_ends,
 )
 from trafficgen.flows.selection import NO_MEDIA_REMEDY
 from trafficgen.tables import PacketTable
@@ -108,7 +108,7 @@ class _Opening:
         inspection, measured = inspect_table(table, files=self.names, idle_timeout_s=timeout_s)
         if self._is_upload(inspection.flows):
             inspection, measured = inspect_table(
-                turned_round(table), files=self.names, idle_timeout_s=timeout_s
+                swap_ends(table), files=self.names, idle_timeout_s=timeout_s
             )
         cut = self._cut(measured, [measured.packets], inspection)
         return OpenedSession(inspection, _choose(cut, self.choice))
@@ -142,7 +142,7 @@ class _Opening:
     def _choose_flows(self, found: Inspection) -> _WantedFlows:
         """Return the flows whose packets are needed; raise if they do not fit into memory."""
         upload = self._is_upload(found.flows)
-        inspection = found.turned_round() if upload else found
+        inspection = found.swap_ends() if upload else found
         flows = _wanted_flows(inspection, self.choice)
         if self.is_whole:
             self._refuse_beyond(weight_of(inspection.flows, flows), inspection)
@@ -151,7 +151,7 @@ class _Opening:
     def _view(self, table: PacketTable, wanted: _WantedFlows) -> OpenedSession:
         """Return the session among the packets of the flows that were wanted."""
         flows = wanted.inspection.flows
-        table = replace(turned_round(table) if wanted.upload else table, flows=flows)
+        table = replace(swap_ends(table) if wanted.upload else table, flows=flows)
         return OpenedSession(wanted.inspection, _choose(table, _settle(self.choice, flows)))
 
     def _is_upload(self, flows: pa.Table) -> bool:

@@ -54,7 +54,7 @@ def stream_capture(scan: CaptureScan, flows: Collection[int] | None = None) -> P
         rtcp=scan.rtcp,
         notes={"files": list(scan.files)},
     )
-    ordered = in_order(pieces(), name=name) if scan.out_of_order else pieces()
+    ordered = sort_pieces(pieces(), name=name) if scan.out_of_order else pieces()
     return PacketStream(
         head=head,
         pieces=ordered,
@@ -73,7 +73,7 @@ def _columns(scan: CaptureScan) -> frozenset[str]:
     return frozenset(names)
 
 
-def in_order(
+def sort_pieces(
     pieces: Iterable[pa.Table], *, name: str, window_rows: int = ORDER_WINDOW_ROWS
 ) -> Iterator[pa.Table]:
     """Sort packets by time that are late by at most so many rows; equal times keep their order.

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from trafficgen.capture.inferred_flows import inferred_flows
+from trafficgen.capture.infer_flows import infer_flows
 from trafficgen.capture.table_limits import refuse_expansion, refuse_repeated, refuse_span
 from trafficgen.errors import CaptureWarning, PacketTableError
 from trafficgen.tables import (
@@ -64,12 +64,12 @@ def read_parquet_table(path: str | Path) -> PacketTable:
             packets = file.read(columns=columns).replace_schema_metadata(None)
     except UNREADABLE as error:
         raise unreadable(error, name) from error
-    packets = fitted_packets(packets, name)
-    table = described_table(packets, schema.metadata, name)
-    return _with_inferred_flows(packets, name) if table is None else checked_table(table, name)
+    packets = cast_packets(packets, name)
+    table = attach_metadata(packets, schema.metadata, name)
+    return _with_inferred_flows(packets, name) if table is None else check_table(table, name)
 
 
-def described_table(
+def attach_metadata(
     packets: pa.Table, metadata: dict[bytes, bytes] | None, name: str
 ) -> PacketTable | None:
     """Return packets with what a Parquet file's metadata says of them; None where it is not ours.
@@ -101,16 +101,14 @@ def read_csv_table(path: str | Path) -> PacketTable:
         CaptureWarning: If the packets were not in order of time and had to be sorted.
     """
     path = Path(path)
-    packets = fitted_packets(_read_csv(path, PACKET_SCHEMA), str(path))
-    table = csv_described_table(packets, path)
+    packets = cast_packets(_read_csv(path, PACKET_SCHEMA), str(path))
+    table = attach_csv_flows(packets, path)
     return (
-        _with_inferred_flows(packets, str(path))
-        if table is None
-        else checked_table(table, str(path))
+        _with_inferred_flows(packets, str(path)) if table is None else check_table(table, str(path))
     )
 
 
-def csv_described_table(packets: pa.Table, path: Path) -> PacketTable | None:
+def attach_csv_flows(packets: pa.Table, path: Path) -> PacketTable | None:
     """Return packets with the flow table in ``NAME.flows.csv``; None if there is no such file.
 
     Raises:
@@ -166,7 +164,7 @@ def holds_packet_table(path: str | Path) -> bool:
 
 def _with_inferred_flows(packets: pa.Table, name: str) -> PacketTable:
     try:
-        return checked_table(PacketTable(packets=packets, flows=inferred_flows(packets)), name)
+        return check_table(PacketTable(packets=packets, flows=infer_flows(packets)), name)
     except ValueError as error:
         raise PacketTableError(
             file=name, problem=str(error), remedy="number the flows from 0"
@@ -197,7 +195,7 @@ def unreadable(error: Exception, name: str) -> PacketTableError:
     return PacketTableError(file=name, problem=_cannot_read(error), remedy=_FILE_REMEDY)
 
 
-def fitted_packets(packets: pa.Table, name: str, *, keep_empty: bool = False) -> pa.Table:
+def cast_packets(packets: pa.Table, name: str, *, keep_empty: bool = False) -> pa.Table:
     """Return the known columns in the schema's types; optional ones without any value are left out.
 
     Args:
@@ -274,7 +272,7 @@ def reading_refused(path: Path) -> Iterator[None]:
         ) from error
 
 
-def checked_table(table: PacketTable, name: str) -> PacketTable:
+def check_table(table: PacketTable, name: str) -> PacketTable:
     """Return the table in order of time, with its times and flow ids checked."""
     ids = np.asarray(table.flows.column("flow").to_numpy())
     if not np.array_equal(ids, np.arange(len(ids))):
@@ -293,7 +291,7 @@ def checked_table(table: PacketTable, name: str) -> PacketTable:
         )
     if len(table):
         refuse_span(int(table.time_ns.min()), int(table.time_ns.max()), name)
-    in_order = table.sorted_by_time()
+    in_order = table.sort_by_time()
     if in_order is not table:
         warnings.warn(
             f"{name}: packets were not in order of time and have been sorted",

@@ -14,14 +14,14 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from trafficgen.capture.datasets import dataset_head
-from trafficgen.capture.inferred_flows import inferred_flows
-from trafficgen.capture.streams import in_order
+from trafficgen.capture.infer_flows import infer_flows
+from trafficgen.capture.streams import sort_pieces
 from trafficgen.capture.table_files import (
     UNREADABLE,
-    csv_described_table,
+    attach_csv_flows,
+    attach_metadata,
+    cast_packets,
     csv_options,
-    described_table,
-    fitted_packets,
     reading_refused,
     unreadable,
 )
@@ -72,14 +72,14 @@ class TableFile:
                 if chosen.num_rows:
                     yield chosen
 
-        ordered = in_order(pieces(), name=str(self.path))
+        ordered = sort_pieces(pieces(), name=str(self.path))
         return PacketStream(head=self.head, pieces=ordered, columns=frozenset(self.columns))
 
     def _checked_pieces(self) -> Iterator[pa.Table]:
         at, total = 0, self._rows()
         first_ns, last_ns = math.inf, -math.inf
         for raw in raw_pieces(self.path, self.columns):
-            packets = fitted_packets(raw, str(self.path), keep_empty=True)
+            packets = cast_packets(raw, str(self.path), keep_empty=True)
             highest = pc.max(packets.column("flow")).as_py()
             if highest is not None and highest >= self.head.flows.num_rows:
                 problem = (
@@ -113,9 +113,9 @@ def open_table_file(path: str | Path) -> TableFile:
         head, columns = dataset_head(path), _columns_in(path)
     elif _parquet_files(path):
         schema, columns = _parquet_columns(path)
-        head = described_table(empty, schema.metadata, str(path))
+        head = attach_metadata(empty, schema.metadata, str(path))
     else:
-        head, columns = csv_described_table(empty, path), _csv_columns(path)
+        head, columns = attach_csv_flows(empty, path), _csv_columns(path)
     if head is None:
         head = PacketTable(packets=empty, flows=_inferred_flows(path))
     ids = np.asarray(head.flows.column("flow").to_numpy())
@@ -211,7 +211,7 @@ def _inferred_flows(path: Path) -> pa.Table:
     ids = [] if highest < 0 else [highest]
     columns = {field.name: pa.array([0] * len(ids)).cast(field.type) for field in REQUIRED_FIELDS}
     try:
-        return inferred_flows(
+        return infer_flows(
             pa.table(
                 {**columns, "flow": pa.array(ids, pa.uint32())}, schema=pa.schema(REQUIRED_FIELDS)
             ),

@@ -119,7 +119,7 @@ def _print_session(result: trafficgen.SimulationResult) -> None:
 
 def _print_series(result: trafficgen.SimulationResult) -> None:
     """Print what went over the path and what the player had, over time."""
-    from trafficgen.tables import in_parts  # noqa: PLC0415 - --help needs no tables
+    from trafficgen.tables import average_parts  # noqa: PLC0415 - --help needs no tables
 
     series = result.series
     count = len(series["media_kbps"])
@@ -134,9 +134,9 @@ def _print_series(result: trafficgen.SimulationResult) -> None:
     start_s, end_s = series["start_s"], series["start_s"] + count * series["interval_s"]
     bins = min(count, curve_bins([*rates, "buffer"]))
     curves: list[Curve | Marks] = [
-        Curve(name, in_parts(series[key], bins), "kbps") for name, key in rates.items()
+        Curve(name, average_parts(series[key], bins), "kbps") for name, key in rates.items()
     ]
-    curves.append(Curve("buffer", in_parts(series["buffer_s"], bins), "s"))
+    curves.append(Curve("buffer", average_parts(series["buffer_s"], bins), "s"))
     curves = [
         curve
         for curve in curves

@@ -268,7 +268,9 @@ def plans_of(
         settings.number("epoch_s"),
         cast(Literal["equal", "levels"], settings.text("epochs")),
     )
-    if cut == "levels" and not (table.known("phase").any() or table.known("scale_level").any()):
+    if cut == "levels" and not (
+        table.is_known("phase").any() or table.is_known("scale_level").any()
+    ):
         raise ExportError(
             f"{target}: the table has neither phases nor scale levels; leave --set epochs=levels"
             " out, or export a table that trafficgen generated"
@@ -342,9 +344,9 @@ def _level_edges_ns(
     time_ns = table.time_ns[rows] - start_ns
     phases = table.column("phase").unify_dictionaries().combine_chunks()
     phase = np.asarray(phases.indices.fill_null(-1))[rows]
-    level = np.where(table.known("scale_level"), table.values("scale_level").astype(np.int64), -1)[
-        rows
-    ]
+    level = np.where(
+        table.is_known("scale_level"), table.values("scale_level").astype(np.int64), -1
+    )[rows]
     changes = np.flatnonzero((phase[1:] != phase[:-1]) | (level[1:] != level[:-1])) + 1
     shortest_ns = ns_from_s(shortest_s)
     edges = [int(flow.time_ns[0])]

@@ -112,7 +112,7 @@ def _schedule_writer(
             raise SelectionError(
                 what=f"flow {flow}", available=f"there are {len(numbers)} flows, from 0"
             )
-        packets = packets.of_flows([flow])
+        packets = packets.select_flows([flow])
     if not len(packets):
         where = "the table" if flow is None else f"flow {flow}"
         raise ExportError(

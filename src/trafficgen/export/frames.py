@@ -188,18 +188,20 @@ def _split(table: PacketTable, *, mtu_bytes: int) -> tuple[PacketTable, int]:
         ),
     ):
         packets = _with_column(packets, name, values, None)
-    if table.known("tcp_sequence").any():
+    if table.is_known("tcp_sequence").any():
         before = np.cumsum(share) - share
         sent = before - np.repeat(before[place == 0], pieces)
         sequence = (np.asarray(table.values("tcp_sequence"), dtype=np.int64)[row] + sent) % (
             1 << 32
         )
-        packets = _with_column(packets, "tcp_sequence", sequence, ~table.known("tcp_sequence")[row])
+        packets = _with_column(
+            packets, "tcp_sequence", sequence, ~table.is_known("tcp_sequence")[row]
+        )
     for name in _RTP_COLUMNS:
         if name in packets.column_names:
             later = place > 0
             packets = _with_column(
-                packets, name, table.values(name)[row], ~table.known(name)[row] | later
+                packets, name, table.values(name)[row], ~table.is_known(name)[row] | later
             )
     return replace(table, packets=packets), int(np.count_nonzero(is_large))
 

@@ -17,11 +17,11 @@ from trafficgen.flows.measures import (
     DataRates,
     Delivery,
     adaptation_time_s,
+    arrival_rate_kbps,
     data_rates,
     data_rates_of_parts,
     delivery,
-    normalised_differences,
-    received_kbps,
+    rate_differences,
     scale_changes,
     spread,
     successive_ratios,
@@ -30,7 +30,7 @@ from trafficgen.flows.measures import (
 from trafficgen.flows.media import media_packets
 from trafficgen.flows.rates import CURVE_BINS, RateSeries, rate_curve, rate_series
 from trafficgen.flows.resegment import infer_mtu_bytes, resegment
-from trafficgen.flows.reversal import heaviest_upload, turned_round
+from trafficgen.flows.reversal import heaviest_upload, swap_ends
 from trafficgen.flows.selection import SessionView, all_sessions, choose_session, heaviest_session
 from trafficgen.flows.sessions import Session, group_sessions, list_sessions
 from trafficgen.flows.timing import clock_tick_ns, gaps_s, gaps_within_flows_s
@@ -51,6 +51,7 @@ __all__ = [
     "SessionView",
     "adaptation_time_s",
     "all_sessions",
+    "arrival_rate_kbps",
     "choose_session",
     "clock_tick_ns",
     "data_rates",
@@ -69,10 +70,9 @@ __all__ = [
     "inspect_table",
     "list_sessions",
     "media_packets",
-    "normalised_differences",
     "rate_curve",
+    "rate_differences",
     "rate_series",
-    "received_kbps",
     "resegment",
     "rtp_loss",
     "scale_changes",
@@ -80,6 +80,6 @@ __all__ = [
     "spread",
     "spread_over_tick",
     "successive_ratios",
+    "swap_ends",
     "time_to_share_of_peak_s",
-    "turned_round",
 ]

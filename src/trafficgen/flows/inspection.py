@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from trafficgen._core import FlowMeter
 from trafficgen._core.rtp_streams import each_stream
 from trafficgen._core.types import FlowCountsDict, RtpStreamDict
-from trafficgen.flows.reversal import turned_round_flows
+from trafficgen.flows.reversal import swap_flow_ends
 from trafficgen.flows.sessions import Session, list_sessions
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.notebook import POINTS, SHOWN_ROWS, FirstRows, NotebookView, RateLines
@@ -113,13 +113,13 @@ class Inspection(NotebookView):
             session.session: session.kind for session in list_sessions(members, self.signalling)
         }
 
-    def turned_round(self) -> Inspection:
+    def swap_ends(self) -> Inspection:
         """Return the same with server and client exchanged, as an upload is looked at."""
         streams = tuple(
             replace(stream, to_client=not stream.to_client) for stream in self.rtp_streams
         )
-        rates = {flow: curves.turned_round() for flow, curves in self.rates.items()}
-        return replace(self, flows=turned_round_flows(self.flows), rtp_streams=streams, rates=rates)
+        rates = {flow: curves.swap_ends() for flow, curves in self.rates.items()}
+        return replace(self, flows=swap_flow_ends(self.flows), rtp_streams=streams, rates=rates)
 
     def describe_flows(self, largest: int | None = None) -> list[dict[str, object]]:
         """Return the flows as JSON has them, most frame bytes first.
@@ -288,7 +288,7 @@ def inspect_table(
     Returns:
         What is in the table, and the table with its flow table measured anew (and flows split).
     """
-    table = table.sorted_by_time()
+    table = table.sort_by_time()
     meter = _meter(idle_timeout_s)
     numbers = _run(meter, table)
     counts = meter.flows()
@@ -319,7 +319,7 @@ def inspect_stream(
     meter, original = _meter(idle_timeout_s), list[int]()
     packets = frame_bytes = 0
     first_ns, last_ns = 0, 0
-    for piece in stream.in_pieces(_ROWS_PER_PIECE):
+    for piece in stream.iterate_pieces(_ROWS_PER_PIECE):
         numbers = _run(meter, piece)
         # Measured flows are numbered as they begin: those that begin here have the next numbers.
         begun, first_row = np.unique(numbers, return_index=True)
@@ -356,7 +356,7 @@ def _meter(idle_timeout_s: float | None) -> FlowMeter:
 
 def _run(meter: FlowMeter, table: PacketTable) -> npt.NDArray[np.uint32]:
     """Feed a table to the meter; return the meter's number of each packet's flow, shape (n,)."""
-    known = table.known("rtp_ssrc")
+    known = table.is_known("rtp_ssrc")
     columns: list[npt.NDArray[Any]] = [
         table.time_ns,
         table.flow,
@@ -431,7 +431,7 @@ def _measured_flows(
 def _rates(counts: FlowCountsDict, order: list[int], *, zero_ns: int) -> dict[int, FlowRates]:
     """Return the rates of measured flows; the client is the meter's initiator."""
     return {
-        order[measured]: FlowRates.of_bins(
+        order[measured]: FlowRates.from_bins(
             pair,
             start_ns=start_ns - zero_ns,
             end_ns=int(counts["last_ns"][measured]) - zero_ns,

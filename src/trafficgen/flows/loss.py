@@ -54,7 +54,7 @@ def rtp_loss(table: PacketTable, rows: BoolArray | None = None) -> list[RtpLoss]
         table: Packets in order of time.
         rows: Which packets to look at, shape (n,); default all to the client.
     """
-    chosen = (table.to_client if rows is None else rows) & table.known("rtp_sequence")
+    chosen = (table.to_client if rows is None else rows) & table.is_known("rtp_sequence")
     index = np.flatnonzero(chosen)
     if index.size == 0:
         return []

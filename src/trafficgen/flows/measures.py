@@ -107,7 +107,7 @@ def spread(ratios: FloatArray) -> float:
     return float(high / low)
 
 
-def normalised_differences(
+def rate_differences(
     tcp_kbps: FloatArray, udp_kbps: FloatArray, *, bottleneck_kbps: float
 ) -> FloatArray:
     """Return (TCP - UDP rate) / bottleneck of pairs: 0 if equal, -1 if UDP has all (CCZ-H1).
@@ -184,7 +184,9 @@ def delivery(
     )
 
 
-def received_kbps(arrival_ns: IntArray, ip_bytes: IntArray, *, start_ns: int, end_ns: int) -> float:
+def arrival_rate_kbps(
+    arrival_ns: IntArray, ip_bytes: IntArray, *, start_ns: int, end_ns: int
+) -> float:
     """Return the rate of what arrived in an interval, whenever it was sent, kbit/s of IP bytes.
 
     Args:

@@ -43,7 +43,7 @@ def _control_flows(table: PacketTable) -> np.ndarray[tuple[int], np.dtype[np.uin
 
 def _without_rtp_in_an_rtp_flow(table: PacketTable, rtp_flows: Collection[int] | None) -> BoolArray:
     """Return where a packet without an RTP number is of a flow with RTP to the client."""
-    known = table.known("rtp_sequence")
+    known = table.is_known("rtp_sequence")
     if rtp_flows is not None:
         return np.isin(table.flow, np.asarray(list(rtp_flows), dtype=np.uint32)) & ~known
     if not known.any():

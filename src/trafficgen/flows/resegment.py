@@ -67,7 +67,7 @@ def resegment(table: PacketTable) -> tuple[PacketTable, int]:
         place = cut.schema.get_field_index(name)
         field = cut.schema.field(place)
         cut = cut.set_column(place, field, _with_nulls_of(cut.column(name), values, field.type))
-    return replace(table, packets=cut).sorted_by_time(), int(np.count_nonzero(oversize))
+    return replace(table, packets=cut).sort_by_time(), int(np.count_nonzero(oversize))
 
 
 def infer_mtu_bytes(table: PacketTable) -> int:

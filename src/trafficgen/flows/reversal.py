@@ -18,25 +18,25 @@ _PAIRS = (
 )
 
 
-def turned_round_flows(flows: pa.Table) -> pa.Table:
+def swap_flow_ends(flows: pa.Table) -> pa.Table:
     """Return a flow table with server and client exchanged."""
     other = dict([*_PAIRS, *(pair[::-1] for pair in _PAIRS)])
     columns = [flows.column(other.get(name, name)) for name in flows.schema.names]
     return pa.Table.from_arrays(columns, schema=flows.schema)
 
 
-def turned_round(table: PacketTable) -> PacketTable:
+def swap_ends(table: PacketTable) -> PacketTable:
     """Return a packet table with server and client exchanged in every flow, packet and message."""
     return replace(
         table,
-        packets=inverted_directions(table.packets),
-        flows=turned_round_flows(table.flows),
-        signalling=inverted_directions(table.signalling),
-        rtcp=inverted_directions(table.rtcp),
+        packets=invert_directions(table.packets),
+        flows=swap_flow_ends(table.flows),
+        signalling=invert_directions(table.signalling),
+        rtcp=invert_directions(table.rtcp),
     )
 
 
-def inverted_directions(rows: pa.Table) -> pa.Table:
+def invert_directions(rows: pa.Table) -> pa.Table:
     """Return packets, messages or reports with their directions exchanged."""
     place = rows.schema.get_field_index("to_client")
     return rows.set_column(place, rows.schema.field(place), pc.invert(rows.column("to_client")))

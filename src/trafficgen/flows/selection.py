@@ -90,7 +90,7 @@ def choose_session(
     """
     if flow is not None and session is not None:
         raise ValueError("give a flow or a session, not both")
-    table = table.sorted_by_time()
+    table = table.sort_by_time()
     session_of = _sessions(table)
     media_bytes = _bytes_by_flow(table, media_packets(table))
     if flow is not None:
@@ -114,7 +114,7 @@ def all_sessions(table: PacketTable) -> SessionView:
     Raises:
         SelectionError: If no packet carries payload to a client.
     """
-    table = table.sorted_by_time()
+    table = table.sort_by_time()
     media = media_packets(table)
     weight = np.bincount(table.flow[media], weights=table.ip_bytes[media])
     media_flows = np.flatnonzero(weight)

@@ -35,13 +35,13 @@ class CaptureLosses:
         """Count packets, but those of unknown flows, which the writer refuses."""
         if int(piece.flow.max(initial=0)) >= len(self._numbers):
             return
-        self._columns |= {name for name in _COLUMNS_WITHOUT_PLACE if piece.known(name).any()}
+        self._columns |= {name for name in _COLUMNS_WITHOUT_PLACE if piece.is_known(name).any()}
         self._longest_bytes = max(self._longest_bytes, int(piece.frame_bytes.max(initial=0)))
         self._others += int(np.count_nonzero(self._is_other[piece.flow]))
         other_link = piece.frame_bytes - piece.ip_bytes != ETHERNET_HEADER_BYTES
         self._other_links += int(np.count_nonzero(self._is_ip[piece.flow] & other_link))
         not_udp = self._numbers[piece.flow] != _UDP
-        self._rtp_elsewhere += int(np.count_nonzero(piece.known("rtp_sequence") & not_udp))
+        self._rtp_elsewhere += int(np.count_nonzero(piece.is_known("rtp_sequence") & not_udp))
 
     def texts(self, written: Mapping[str, int], *, snaplen_bytes: int) -> Iterator[str]:
         """Yield what the capture lacks of the packets that were added.

@@ -69,7 +69,7 @@ def _write_packets(stream: PacketStream, path: Path) -> int:
     schema = pa.schema([_text_field(PACKET_SCHEMA.field(name)) for name in names])
     packets = 0
     with path.open("wb") as file, csv.CSVWriter(file, schema) as writer:
-        for piece in stream.in_pieces():
+        for piece in stream.iterate_pieces():
             writer.write_table(
                 pa.table([piece.column(name) for name in names], names=names).cast(schema)
             )

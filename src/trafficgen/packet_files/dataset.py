@@ -60,7 +60,7 @@ def write_dataset_stream(stream: PacketStream, folder: Path, *, part_rows: int =
     done = 0
     with whole_folder(folder, is_earlier=is_dataset) as staging:
         pq.write_table(stream.head.flows, staging / FLOWS_FILE, compression="zstd")
-        pieces = (all_columns(piece) for piece in stream.in_pieces(min(PIECE_ROWS, part_rows)))
+        pieces = (all_columns(piece) for piece in stream.iterate_pieces(min(PIECE_ROWS, part_rows)))
         for place, part in enumerate(_parts(pieces, part_rows)):
             with _part_writer(staging / part_name(place)) as writer:
                 for piece in part:

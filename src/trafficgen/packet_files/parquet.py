@@ -85,7 +85,7 @@ def write_parquet_stream(stream: PacketStream, path: Path) -> int:
         part.open("wb") as file,
         pq.ParquetWriter(file, schema, **PARQUET_OPTIONS) as writer,
     ):
-        for piece in stream.in_pieces():
+        for piece in stream.iterate_pieces():
             writer.write_table(all_columns(piece), row_group_size=PIECE_ROWS)
             packets += len(piece)
             report_step("writing", packets, stream.rows, unit="packets")

@@ -19,7 +19,7 @@ from trafficgen.packet_files.report import ProjectionReport, View
 from trafficgen.packet_files.view import select_view
 from trafficgen.progress import report_step
 from trafficgen.tables import PacketTable
-from trafficgen.tables.buffers import known_of, values_of
+from trafficgen.tables.buffers import validity_of, values_of
 from trafficgen.tables.protocols import protocol_number
 from trafficgen.tables.stream import PIECE_ROWS, PacketStream, stream_of
 from trafficgen.units import WHOLE_FRAME_BYTES
@@ -226,5 +226,5 @@ def _write_batch(writer: CaptureWriter, batch: pa.RecordBatch) -> None:
     columns: dict[str, Any] = {name: values_of(batch.column(name)) for name in _PLAIN_COLUMNS}
     for name in _NULLABLE_COLUMNS:
         if name in batch.schema.names and batch.column(name).null_count < batch.num_rows:
-            columns[name] = (values_of(batch.column(name)), known_of(batch.column(name)))
+            columns[name] = (values_of(batch.column(name)), validity_of(batch.column(name)))
     writer.write(**columns)

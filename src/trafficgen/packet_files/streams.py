@@ -45,7 +45,7 @@ class StreamCounts:
             self.last_ns = int(piece.time_ns[-1])
         self.packets += len(piece)
         self.ip_bytes += int(piece.ip_bytes.sum())
-        self.arrived += int(np.count_nonzero(piece.known("arrival_ns")))
+        self.arrived += int(np.count_nonzero(piece.is_known("arrival_ns")))
 
 
 def write_stream(

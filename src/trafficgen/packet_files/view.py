@@ -20,7 +20,7 @@ def select_view(table: PacketTable, view: View) -> PacketTable:
     """
     if view not in ("sender", "receiver"):
         raise ValueError(f"view must be 'sender' or 'receiver', not {view!r}")
-    arrived = table.known("arrival_ns")
+    arrived = table.is_known("arrival_ns")
     if view == "sender" or not (arrived.any() or "path" in table.notes):
         return table
     return as_received(table)

@@ -135,7 +135,7 @@ class Bins:
         """Begin of the first bin, s after the first media packet."""
         return self.first * INTERVAL_S
 
-    def received_kbps(self, run: Run, flows: list[int]) -> FloatArray:
+    def arrival_rate_kbps(self, run: Run, flows: list[int]) -> FloatArray:
         """Return the rate received in each bin, shape (count,)."""
         return self._kbps(self._binned(run, flows, "arrived")[0])
 

@@ -234,10 +234,10 @@ class SimulationResult(NotebookView):
         return {
             "interval_s": INTERVAL_S,
             "start_s": bins.start_s,
-            "media_kbps": bins.received_kbps(run, self.media_flows),
+            "media_kbps": bins.arrival_rate_kbps(run, self.media_flows),
             "media_offered_kbps": bins.offered_kbps(run, self.media_flows),
             "media_loss": bins.loss(run, self.media_flows),
-            **{name: bins.received_kbps(run, flows) for name, flows in streams.items()},
+            **{name: bins.arrival_rate_kbps(run, flows) for name, flows in streams.items()},
             "encoding_kbps": bins.sampled(np.asarray(kbps_from_bps(1) * samples[:, 0])),
             "frame_rate": bins.sampled(samples[:, 1]),
             "buffer_s": bins.sampled(samples[:, 2]),

@@ -10,7 +10,7 @@ from trafficgen.tables.packet import (
     PacketTable,
     check_columns,
 )
-from trafficgen.tables.rate_curve import FlowRates, RateCurve, in_parts
+from trafficgen.tables.rate_curve import FlowRates, RateCurve, average_parts
 from trafficgen.units import DEFAULT_ORIGIN_NS
 
 __all__ = [
@@ -27,9 +27,9 @@ __all__ = [
     "PacketTable",
     "RateCurve",
     "RtpStreamCount",
+    "average_parts",
     "check_columns",
     "empty_flows",
     "empty_rtcp",
     "empty_signalling",
-    "in_parts",
 ]

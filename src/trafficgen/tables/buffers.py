@@ -22,7 +22,7 @@ def values_of(array: pa.Array) -> npt.NDArray[np.generic]:
     return np.frombuffer(buffer, dtype=dtype)[array.offset : array.offset + len(array)]
 
 
-def known_of(array: pa.Array) -> BoolArray | None:
+def validity_of(array: pa.Array) -> BoolArray | None:
     """Return where an array is not null, ``None`` for everywhere."""
     return _unpacked(array.buffers()[0], array.offset, len(array)) if array.null_count else None
 
@@ -47,7 +47,7 @@ def _taken(array: pa.Array, order: IntArray) -> pa.Array:
         return pa.DictionaryArray.from_arrays(_taken(array.indices, order), array.dictionary)
     if array.null_count == len(array):
         return pa.nulls(len(order), array.type)
-    values, known = np.take(values_of(array), order), known_of(array)
+    values, known = np.take(values_of(array), order), validity_of(array)
     data = (
         _packed(values.view(np.bool_)) if pa.types.is_boolean(array.type) else pa.py_buffer(values)
     )

@@ -50,11 +50,11 @@ def _sums(table: PacketTable, size_bytes: IntArray, rows: BoolArray, count: int)
 
 def as_received(table: PacketTable) -> PacketTable:
     """Return the packets that arrived, in order of arrival, with a flow table counted anew."""
-    received = table.select(table.known("arrival_ns"))
+    received = table.select(table.is_known("arrival_ns"))
     place = received.packets.schema.get_field_index("time_ns")
     field = received.packets.schema.field(place)
     arrival_ns = received.column("arrival_ns").cast(pa.int64())
     received = replace(
         received, packets=received.packets.set_column(place, field, arrival_ns)
-    ).sorted_by_time()
+    ).sort_by_time()
     return replace(received, flows=with_counts(received))

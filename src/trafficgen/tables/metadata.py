@@ -24,7 +24,7 @@ def table_metadata(table: PacketTable, *, arrivals_known: bool | None = None) ->
     ``"unknown"`` where no arrival is known at all. Tables stand column by column.
     """
     if arrivals_known is None:
-        arrivals_known = bool(table.known("arrival_ns").any())
+        arrivals_known = bool(table.is_known("arrival_ns").any())
     return {
         "schema_version": TABLE_SCHEMA_VERSION,
         "origin_ns": table.origin_ns,

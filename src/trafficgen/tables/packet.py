@@ -184,7 +184,7 @@ class PacketTable(NotebookView):
             return self.packets.column(name)
         return pa.chunked_array([pa.nulls(len(self), PACKET_SCHEMA.field(name).type)])
 
-    def known(self, name: str) -> BoolArray:
+    def is_known(self, name: str) -> BoolArray:
         """Return where a column is not null, shape (n,)."""
         if name not in self.packets.column_names:
             return np.zeros(len(self), dtype=np.bool_)
@@ -194,7 +194,7 @@ class PacketTable(NotebookView):
         return np.asarray(column.is_valid().to_numpy(), dtype=np.bool_)
 
     def values(self, name: str) -> npt.NDArray[np.generic]:
-        """Return one column as a numpy array, shape (n,); nulls become 0 (see :meth:`known`)."""
+        """Return one column as a numpy array, shape (n,); nulls become 0 (see :meth:`is_known`)."""
         column = self.column(name)
         if column.null_count:
             zero = pa.scalar(False if pa.types.is_boolean(column.type) else 0, type=column.type)
@@ -240,11 +240,11 @@ class PacketTable(NotebookView):
         """Return the table with the packets where ``rows``, shape (n,), is true, and all flows."""
         return replace(self, packets=self.packets.filter(pa.array(rows)))
 
-    def of_flows(self, flows: list[int]) -> PacketTable:
+    def select_flows(self, flows: list[int]) -> PacketTable:
         """Return the packets of some flows; the flow table stays."""
         return self.select(np.isin(self.flow, np.asarray(flows, dtype=np.uint32)))
 
-    def on_clock(self, tick_ns: int) -> PacketTable:
+    def round_to_clock(self, tick_ns: int) -> PacketTable:
         """Return the table with times rounded down to whole ticks after the first packet."""
         if len(self) == 0:
             return self
@@ -258,7 +258,7 @@ class PacketTable(NotebookView):
             ),
         )
 
-    def sorted_by_time(self) -> PacketTable:
+    def sort_by_time(self) -> PacketTable:
         """Return the table in order of time; packets with equal times keep their order."""
         if len(self) < 2 or bool(np.all(np.diff(self.time_ns) >= 0)):
             return self

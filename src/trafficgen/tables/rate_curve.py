@@ -68,7 +68,7 @@ class FlowRates:
     to_server: RateCurve
 
     @classmethod
-    def of_bins(
+    def from_bins(
         cls,
         pair: npt.NDArray[np.uint64],
         *,
@@ -99,12 +99,12 @@ class FlowRates:
             cls(to_initiator, from_initiator) if client_first else cls(from_initiator, to_initiator)
         )
 
-    def turned_round(self) -> FlowRates:
+    def swap_ends(self) -> FlowRates:
         """Return the same with client and server exchanged."""
         return FlowRates(self.to_server, self.to_client)
 
 
-def in_parts(values: FloatArray, parts: int) -> FloatArray:
+def average_parts(values: FloatArray, parts: int) -> FloatArray:
     """Return means over equal parts of a series, each value for an equal time; shape (parts,).
 
     Args:

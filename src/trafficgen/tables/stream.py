@@ -29,7 +29,7 @@ class PacketStream:
     columns: frozenset[str]
     rows: int | None = None
 
-    def in_pieces(self, rows: int = PIECE_ROWS) -> Iterator[PacketTable]:
+    def iterate_pieces(self, rows: int = PIECE_ROWS) -> Iterator[PacketTable]:
         """Yield the packets in tables of ``rows`` rows, the last one shorter, one chunk a column.
 
         What is written piece by piece then does not depend on how the packets came.
@@ -53,7 +53,7 @@ def stream_of(table: PacketTable) -> PacketStream:
         notes=table.notes,
         rtcp=table.rtcp,
     )
-    columns = frozenset(name for name in PACKET_SCHEMA.names if table.known(name).any())
+    columns = frozenset(name for name in PACKET_SCHEMA.names if table.is_known(name).any())
     return PacketStream(head=head, pieces=[table.packets], columns=columns, rows=len(table))
 
 

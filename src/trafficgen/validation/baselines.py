@@ -82,9 +82,7 @@ def generate_baseline(reference: SessionView, *, name: str, seed: int, run: int)
         generator = random_stream(seed, session=run, purpose=f"baseline/{name}/{flow}")
         times_s, sizes = BASELINES[name](time_ns, ip_bytes, generator)
         parts.append(_flow_packets(flow, int(time_ns[0]) + ns_array_from_s(times_s), sizes))
-    table = PacketTable(
-        packets=pa.concat_tables(parts), flows=reference.table.flows
-    ).sorted_by_time()
+    table = PacketTable(packets=pa.concat_tables(parts), flows=reference.table.flows).sort_by_time()
     return SessionView(
         session=reference.session,
         flows=tuple(sorted(reference.media_flows)),

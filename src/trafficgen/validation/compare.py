@@ -67,7 +67,7 @@ def compare(reference: Paths, candidate: Paths, options: CompareOptions) -> Comp
     measured = open_session(
         reference, options.choose_reference(), how, packet_bytes=COMPARE_PACKET_BYTES
     )
-    left = replace(how, memory_bytes=budget.left_after(len(measured.view.table)))
+    left = replace(how, memory_bytes=budget.memory_after(len(measured.view.table)))
     judged = open_session(candidate, chosen, left, packet_bytes=COMPARE_PACKET_BYTES)
     comparison = compare_sessions(
         measured.view, judged.view, seed=options.seed, undo_offload=options.undo_offload
@@ -162,7 +162,7 @@ def _on_clock(view: SessionView, tick_ns: int) -> SessionView:
     """
     if tick_ns <= _FINE_TICK_NS:
         return view
-    return replace(view, table=view.table.on_clock(tick_ns))
+    return replace(view, table=view.table.round_to_clock(tick_ns))
 
 
 def _without_offload(view: SessionView) -> tuple[SessionView, int]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.flows import turned_round
+from trafficgen.flows import swap_ends
 from trafficgen.packet_files.parquet import write_parquet
 from trafficgen.packet_files.pcap import write_pcap
 from trafficgen.tables import PacketTable
@@ -95,7 +95,7 @@ def test_of_an_upload_the_candidate_is_turned_as_it_needs(
     captured = _upload(make_table)
     sent, made = str(tmp_path / f"upload.{ending}"), str(tmp_path / "made.parquet")
     (write_parquet if ending == "parquet" else write_pcap)(captured, sent)
-    write_parquet(turned_round(captured), made)
+    write_parquet(swap_ends(captured), made)
 
     def sizes(
         reference: str,

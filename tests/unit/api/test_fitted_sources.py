@@ -199,5 +199,5 @@ def test_other_sources_send_as_if_the_path_were_calm(kind: str) -> None:
 def test_sessions_and_competitors_of_one_model_draw_apart() -> None:
     model = _model(response=_response("unresponsive"), duration_s=5.0)
     table = trafficgen.generate(model, sessions=3, path="rate=5Mbps,delay=5ms", seed=1)
-    starts = [_media(table.of_flows([flow])).time_ns[:50] for flow in range(3)]
+    starts = [_media(table.select_flows([flow])).time_ns[:50] for flow in range(3)]
     assert len({tuple(times.tolist()) for times in starts}) == 3

@@ -66,6 +66,6 @@ def test_rates_turn_round_with_their_flows(
     inspected: tuple[PacketTable, trafficgen.Inspection],
 ) -> None:
     found = inspected[1]
-    turned = found.turned_round()
+    turned = found.swap_ends()
     for flow, rates in found.rates.items():
         assert turned.rates[flow].to_server is rates.to_client

@@ -12,7 +12,7 @@ import pytest
 
 import trafficgen
 from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, sessions_that_fit
-from trafficgen.flows import turned_round
+from trafficgen.flows import swap_ends
 from trafficgen.models import FittedProvenance, dump_model
 from trafficgen.packet_files.parquet import write_parquet
 
@@ -88,7 +88,7 @@ def test_a_window_of_a_packet_table_is_that_of_its_capture(
         of_table = trafficgen.fit(table, from_s=100, to_s=200, memory_bytes=memory_bytes)
         assert of_table.model.streams == of_capture.model.streams
     turned = tmp_path / "turned.parquet"
-    write_parquet(turned_round(trafficgen.read_packets(long_capture)), turned)
+    write_parquet(swap_ends(trafficgen.read_packets(long_capture)), turned)
     of_upload = trafficgen.fit(turned, from_s=100, to_s=200, upload=True, memory_bytes=TINY)
     assert of_upload.model.streams == of_capture.model.streams
 

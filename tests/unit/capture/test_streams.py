@@ -14,7 +14,7 @@ from tests.conftest import TableMaker
 import trafficgen
 from trafficgen.capture.packets import read_flows
 from trafficgen.capture.scan import scan_capture
-from trafficgen.capture.streams import in_order, stream_capture
+from trafficgen.capture.streams import sort_pieces, stream_capture
 from trafficgen.capture.table_streams import open_table_file, packets_in
 from trafficgen.errors import CaptureError, PacketTableError
 from trafficgen.flows import inspect_stream
@@ -57,14 +57,14 @@ def test_packets_out_of_order_within_the_window_are_put_in_order() -> None:
     rng = np.random.default_rng(3)
     late = np.argsort(np.arange(1000) + rng.integers(0, 40, 1000), kind="stable")
     pieces = pieces_at(*[late[start : start + 30].tolist() for start in range(0, 1000, 30)])
-    found = pa.concat_tables(list(in_order(pieces, name="x", window_rows=64)))
+    found = pa.concat_tables(list(sort_pieces(pieces, name="x", window_rows=64)))
     assert found.column("time_ns").to_pylist() == list(range(1000))
 
 
 def test_packets_further_out_of_order_are_refused() -> None:
     pieces = pieces_at(list(range(100, 400)), list(range(400, 700)), [5])
     with pytest.raises(CaptureError, match="late; put it in order first"):
-        list(in_order(pieces, name="x", window_rows=64))
+        list(sort_pieces(pieces, name="x", window_rows=64))
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_a_table_read_piece_by_piece_is_the_table(
         whole.flows.select(["flow", "client_port"])
     )
     one = pa.concat_tables(list(found.stream([1]).pieces))
-    assert one.equals(whole.of_flows([1]).packets)
+    assert one.equals(whole.select_flows([1]).packets)
     assert abs(packets_in(file) / 3000 - 1) < (0.2 if ending == "csv" else 1e-9)
 
 

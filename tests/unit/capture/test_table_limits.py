@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import trafficgen
-from trafficgen.capture.inferred_flows import inferred_flows
+from trafficgen.capture.infer_flows import infer_flows
 from trafficgen.capture.table_files import read_csv_table, read_parquet_table
 from trafficgen.capture.table_streams import open_table_file
 from trafficgen.errors import PacketTableError
@@ -89,9 +89,9 @@ def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
 def test_high_flow_ids_are_kept_where_there_are_as_many_packets() -> None:
     highest = 140_000
     one = pa.table(_columns({"flow": pa.array([highest] * _PACKETS, pa.uint32())})).slice(0, 1)
-    assert inferred_flows(one, of_packets=highest + 1).num_rows == highest + 1
+    assert infer_flows(one, of_packets=highest + 1).num_rows == highest + 1
     with pytest.raises(ValueError, match="ids of 140,000 packets end at 139999"):
-        inferred_flows(one, of_packets=highest)
+        infer_flows(one, of_packets=highest)
 
 
 @pytest.mark.parametrize("gap_ns", [1, 5_000_000])

@@ -66,16 +66,16 @@ def test_other_protocols_are_left_out_and_told(table: PacketTable) -> None:
 
 def test_a_tcp_table_is_refused_where_udp_alone_can_be_sent(table: PacketTable) -> None:
     with pytest.raises(ExportError, match="tool sends UDP and the packets to the client are TCP"):
-        schedules_of(table.of_flows([1]), target="tool", protocols=["udp"])
+        schedules_of(table.select_flows([1]), target="tool", protocols=["udp"])
 
 
 def test_nothing_to_send_is_refused_with_the_reason(table: PacketTable) -> None:
     with pytest.raises(ExportError, match="there are no packets to send"):
-        schedules_of(table.of_flows([7]), target="tool")
+        schedules_of(table.select_flows([7]), target="tool")
     with pytest.raises(ExportError, match="no packet goes to the server"):
-        schedules_of(table.of_flows([0]), target="tool", direction="to_server")
+        schedules_of(table.select_flows([0]), target="tool", direction="to_server")
     with pytest.raises(ExportError, match="no packet to the server carries payload"):
-        schedules_of(table.of_flows([1]), target="tool", direction="to_server")
+        schedules_of(table.select_flows([1]), target="tool", direction="to_server")
 
 
 def test_small_payloads_are_raised_and_counted() -> None:

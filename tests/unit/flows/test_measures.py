@@ -9,11 +9,11 @@ import pytest
 
 from trafficgen.flows import (
     adaptation_time_s,
+    arrival_rate_kbps,
     data_rates,
     data_rates_of_parts,
     delivery,
-    normalised_differences,
-    received_kbps,
+    rate_differences,
     scale_changes,
     spread,
     successive_ratios,
@@ -80,7 +80,7 @@ def test_the_spread_is_the_ninth_over_the_first_decile() -> None:
 
 
 def test_a_normalised_difference_is_minus_one_where_udp_has_all() -> None:
-    found = normalised_differences(
+    found = rate_differences(
         np.array([0.0, 75.0, 90.0]), np.array([150.0, 75.0, 60.0]), bottleneck_kbps=150
     )
     np.testing.assert_allclose(found, [-1, 0, 0.2])
@@ -122,9 +122,9 @@ def test_offered_rate_counts_what_was_sent_and_achieved_rate_what_came() -> None
 
 def test_what_was_received_in_an_interval_counts_whenever_it_was_sent() -> None:
     arrival_ns = np.array([-1, 0, 500_000_000, 999_999_999, 1_000_000_000])
-    received = received_kbps(
+    received = arrival_rate_kbps(
         arrival_ns, np.array([999, 125, 250, 125, 999]), start_ns=0, end_ns=1_000_000_000
     )
     assert received == pytest.approx(500 * 8 / 1000)
     with pytest.raises(ValueError, match="must end after its start"):
-        received_kbps(arrival_ns, arrival_ns, start_ns=5, end_ns=5)
+        arrival_rate_kbps(arrival_ns, arrival_ns, start_ns=5, end_ns=5)

@@ -32,7 +32,7 @@ def test_a_super_packet_becomes_packets_of_mtu_size(make_table: TableMaker) -> N
     )
     np.testing.assert_array_equal(cut.values("tcp_flags"), [0x10, 0x10, 0x10, 0x18, 0x10])
     np.testing.assert_array_equal(np.diff(cut.time_ns)[1:3], 12_000)
-    assert not cut.known("rtp_sequence").any()
+    assert not cut.is_known("rtp_sequence").any()
 
 
 def test_pieces_stay_before_the_next_packet_of_their_flow(make_table: TableMaker) -> None:

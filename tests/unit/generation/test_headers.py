@@ -13,7 +13,7 @@ SYN, ACK, PSH, FIN = 0x02, 0x10, 0x08, 0x01
 def test_rtp_sequence_is_consecutive_and_starts_anywhere(rtp_model: Model) -> None:
     table = generate_sessions(rtp_model, sessions=2)
     for flow in (0, 1):
-        own = table.of_flows([flow])
+        own = table.select_flows([flow])
         own = own.select(own.to_client)
         sequence = own.values("rtp_sequence").astype(np.int64)
         assert np.all(np.diff(sequence) % (1 << 16) == 1)
@@ -49,7 +49,7 @@ def test_packets_of_a_burst_share_a_timestamp_and_the_last_is_marked(rtp_model: 
 
 
 def test_rtp_timestamp_follows_the_time_where_packets_stand_alone(mixed_model: Model) -> None:
-    table = generate_sessions(mixed_model).of_flows([0])
+    table = generate_sessions(mixed_model).select_flows([0])
     media = table.select(table.to_client)
     ticks = np.mod(np.diff(media.values("rtp_timestamp").astype(np.int64)), 1 << 32)
     np.testing.assert_allclose(
@@ -60,8 +60,8 @@ def test_rtp_timestamp_follows_the_time_where_packets_stand_alone(mixed_model: M
 
 def test_columns_of_other_transports_are_null(mixed_model: Model) -> None:
     table = generate_sessions(mixed_model)
-    assert np.array_equal(table.known("tcp_sequence"), table.flow == 2)
-    assert np.array_equal(table.known("rtp_sequence"), (table.flow == 0) & table.to_client)
+    assert np.array_equal(table.is_known("tcp_sequence"), table.flow == 2)
+    assert np.array_equal(table.is_known("rtp_sequence"), (table.flow == 0) & table.to_client)
 
 
 def test_media_has_room_for_its_headers(rtp_model: Model) -> None:

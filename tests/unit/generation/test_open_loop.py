@@ -79,7 +79,7 @@ def test_a_session_is_the_same_alone_and_among_others(udp_model: Model) -> None:
         generate_sessions(udp_model, sessions=1),
         generate_sessions(udp_model, sessions=3),
     )
-    first = among.of_flows([0])
+    first = among.select_flows([0])
     assert np.array_equal(first.time_ns, alone.time_ns)
     assert np.array_equal(first.ip_bytes, alone.ip_bytes)
 
@@ -97,7 +97,7 @@ def test_packets_are_in_order_of_time_and_carry_their_headers(model: Model) -> N
 def test_flow_counters_equal_the_packets(model: Model) -> None:
     table = generate_sessions(model, sessions=2, arrival_rate_per_s=1.0, seed=5)
     for row in table.flows.to_pylist():
-        own = table.of_flows([row["flow"]])
+        own = table.select_flows([row["flow"]])
         assert (row["first_time_ns"], row["last_time_ns"]) == (own.time_ns[0], own.time_ns[-1])
         for direction, wanted in (("to_client", True), ("to_server", False)):
             part = own.select(own.to_client == wanted)

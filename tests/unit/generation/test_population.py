@@ -154,7 +154,7 @@ def test_flows_are_numbered_through_where_sessions_differ_in_their_streams(
     assert sorted(set(sessions)) == list(range(12))
     assert len({sessions.count(session) for session in range(12)}) > 1
     for row in rows:
-        own = table.of_flows([row["flow"]])
+        own = table.select_flows([row["flow"]])
         assert row["packets_to_client"] == int(np.count_nonzero(own.to_client))
 
 

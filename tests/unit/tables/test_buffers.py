@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trafficgen.tables import PACKET_SCHEMA
-from trafficgen.tables.buffers import known_of, rows_taken, values_of
+from trafficgen.tables.buffers import rows_taken, validity_of, values_of
 
 
 def packets_of(rows: int, *, seed: int, null_share: float) -> pa.Table:
@@ -53,7 +53,7 @@ def test_values_and_nulls_of_a_slice_are_its_own() -> None:
         3, 7
     )
     assert values_of(array)[[0, 1, 3, 4, 5]].tolist() == [True, True, False, False, True]
-    known = known_of(array)
+    known = validity_of(array)
     assert known is not None
     assert known.tolist() == [True, True, False, True, True, True, False]
-    assert known_of(pa.array([1, 2])) is None
+    assert validity_of(pa.array([1, 2])) is None

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trafficgen.flows import rate_curve
-from trafficgen.tables import FlowRates, RateCurve, in_parts
+from trafficgen.tables import FlowRates, RateCurve, average_parts
 
 _times = st.lists(st.integers(0, 10**12), min_size=2, max_size=100)
 
@@ -56,10 +56,10 @@ def test_packets_at_one_time_have_no_rate() -> None:
 
 def test_directions_follow_from_who_began() -> None:
     pair = np.array([[1, 2], [30, 40]], dtype=np.uint64)
-    rates = FlowRates.of_bins(pair, start_ns=0, end_ns=2 * 10**9, bin_ns=10**9, client_first=True)
+    rates = FlowRates.from_bins(pair, start_ns=0, end_ns=2 * 10**9, bin_ns=10**9, client_first=True)
     assert rates.to_client.size_bytes.tolist() == [30.0, 40.0]
-    assert rates.turned_round().to_client.size_bytes.tolist() == [1.0, 2.0]
-    from_server = FlowRates.of_bins(
+    assert rates.swap_ends().to_client.size_bytes.tolist() == [1.0, 2.0]
+    from_server = FlowRates.from_bins(
         pair, start_ns=0, end_ns=2 * 10**9, bin_ns=10**9, client_first=False
     )
     assert from_server.to_client.size_bytes.tolist() == [1.0, 2.0]
@@ -67,11 +67,11 @@ def test_directions_follow_from_who_began() -> None:
 
 def test_parts_are_means_of_what_is_known() -> None:
     values = np.array([1.0, 3.0, np.nan, 5.0, np.nan, np.nan])
-    np.testing.assert_allclose(in_parts(values, 3), [2.0, 5.0, np.nan])
-    np.testing.assert_allclose(in_parts(values, 6), values)
-    np.testing.assert_allclose(in_parts(np.array([2.0, 4.0]), 4), [2.0, 2.0, 4.0, 4.0])
+    np.testing.assert_allclose(average_parts(values, 3), [2.0, 5.0, np.nan])
+    np.testing.assert_allclose(average_parts(values, 6), values)
+    np.testing.assert_allclose(average_parts(np.array([2.0, 4.0]), 4), [2.0, 2.0, 4.0, 4.0])
 
 
 @given(values=st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50), parts=st.integers(1, 60))
 def test_parts_keep_the_mean(values: list[float], parts: int) -> None:
-    assert in_parts(np.array(values), parts).mean() == pytest.approx(np.mean(values), abs=1e-6)
+    assert average_parts(np.array(values), parts).mean() == pytest.approx(np.mean(values), abs=1e-6)

@@ -62,7 +62,7 @@ def view_of() -> ViewOf:
         table = PacketTable(
             packets=pa.concat_tables(parts), flows=pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)
         )
-        return choose_session(table.sorted_by_time())
+        return choose_session(table.sort_by_time())
 
     return make
 

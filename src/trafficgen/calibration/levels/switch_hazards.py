@@ -114,7 +114,7 @@ def _find_losses(view: SessionView) -> tuple[IntArray, FloatArray] | None:
     for flow in view.media_flows:
         mine = view.media & (table.flow == flow)
         for column, bits in (("rtp_sequence", 16), ("tcp_sequence", 32)):
-            index = np.flatnonzero(mine & table.known(column))
+            index = np.flatnonzero(mine & table.is_known(column))
             if index.size < 2:
                 continue
             number = extend_sequence(table.values(column).astype(np.int64)[index], bits=bits)

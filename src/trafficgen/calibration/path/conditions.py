@@ -157,7 +157,7 @@ def _rtp_loss(view: SessionView) -> Loss | None:
 
 def _carries_half(view: SessionView, column: str) -> bool:
     """Return whether packets with a known number carry half of the media bytes or more."""
-    numbered = view.media & view.table.known(column)
+    numbered = view.media & view.table.is_known(column)
     return 2 * int(view.table.ip_bytes[numbered].sum()) >= int(view.media_ip_bytes.sum())
 
 

@@ -122,7 +122,7 @@ def pair_arrivals(view: SessionView) -> Pairing | None:
     packet has one. If all have one, only a simulation, which keeps the path in its notes, shows
     that none was lost: the log of a receiver looks the same.
     """
-    arrived = view.table.known("arrival_ns")[view.media]
+    arrived = view.table.is_known("arrival_ns")[view.media]
     arrival_ns = view.table.values("arrival_ns").astype(np.int64)[view.media]
     simulated = "path" in view.table.notes
     if arrived.all():
@@ -140,8 +140,8 @@ _Part = tuple[int, IntArray, IntArray, IntArray]
 
 def _match(table: PacketTable, rows: IntArray, other: PacketTable, its_rows: IntArray) -> IntArray:
     """Return for each packet its place among the other side's, -1 where it has none, shape (n,)."""
-    if table.known("rtp_sequence")[rows].all():
-        its = its_rows[other.known("rtp_sequence")[its_rows]]
+    if table.is_known("rtp_sequence")[rows].all():
+        its = its_rows[other.is_known("rtp_sequence")[its_rows]]
         places = np.full(rows.size, -1, dtype=np.int64)
         ssrc, its_ssrc = table.values("rtp_ssrc")[rows], other.values("rtp_ssrc")[its]
         for source in np.unique(ssrc):
@@ -157,7 +157,7 @@ def _match(table: PacketTable, rows: IntArray, other: PacketTable, its_rows: Int
                 else -1
             )
         return places
-    if table.known("tcp_sequence")[rows].all():
+    if table.is_known("tcp_sequence")[rows].all():
         one, two = (
             extend_sequence(side.values("tcp_sequence")[at].astype(np.int64), bits=_TCP_BITS)
             for side, at in ((table, rows), (other, its_rows))
@@ -293,7 +293,7 @@ def _measure_pair(
 
 def _tells_apart(table: PacketTable, rows: IntArray) -> bool:
     """Return whether each packet can be found at the other end: by number or varying sizes."""
-    if table.known("rtp_sequence")[rows].all() or table.known("tcp_sequence")[rows].all():
+    if table.is_known("rtp_sequence")[rows].all() or table.is_known("tcp_sequence")[rows].all():
         return True
     most = float(np.bincount(table.ip_bytes[rows]).max())
     return most < _LIMITS.largest_same_size * rows.size

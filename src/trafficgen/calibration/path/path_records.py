@@ -92,7 +92,7 @@ def path_records(view: SessionView, pairing: Pairing | None) -> PathRecords | No
     retransmissions, but no delays.
     """
     if pairing is not None:
-        tcp = view.media & view.table.known("tcp_sequence")
+        tcp = view.media & view.table.is_known("tcp_sequence")
         return PathRecords(
             sent_ns=pairing.sent_ns,
             ip_bytes=pairing.ip_bytes,
@@ -102,9 +102,9 @@ def path_records(view: SessionView, pairing: Pairing | None) -> PathRecords | No
             source=pairing.source,
             is_tcp=2 * int(view.table.ip_bytes[tcp].sum()) > int(view.media_ip_bytes.sum()),
         )
-    if np.any(view.media & view.table.known("rtp_sequence")):
+    if np.any(view.media & view.table.is_known("rtp_sequence")):
         return _records_of_rtp(view)
-    if np.any(view.media & view.table.known("tcp_sequence")):
+    if np.any(view.media & view.table.is_known("tcp_sequence")):
         return _records_of_tcp(view)
     return None
 
@@ -113,7 +113,7 @@ def _frame_starts(pairing: Pairing) -> BoolArray:
     """Return which packets have another RTP timestamp than the one before of their flow."""
     table, rows = pairing.sender.table, pairing.rows
     starts = np.zeros(rows.size, dtype=np.bool_)
-    known = table.known("rtp_timestamp")[rows]
+    known = table.is_known("rtp_timestamp")[rows]
     timestamp = table.values("rtp_timestamp")[rows]
     for flow in np.unique(pairing.flow[known]):
         mine = np.flatnonzero(known & (pairing.flow == flow))
@@ -124,7 +124,7 @@ def _frame_starts(pairing: Pairing) -> BoolArray:
 def _records_of_tcp(view: SessionView) -> PathRecords:
     count = view.media_time_ns.size
     is_lost = np.zeros(len(view.table), dtype=np.bool_)
-    data = view.media & view.table.known("tcp_sequence")
+    data = view.media & view.table.is_known("tcp_sequence")
     flows = [flow for flow in view.media_flows if np.any(data & (view.table.flow == flow))]
     for flow, repeated in zip(flows, repeated_packets(view), strict=True):
         is_lost[data & (view.table.flow == flow)] = repeated
@@ -143,7 +143,7 @@ def _records_of_rtp(view: SessionView) -> PathRecords | None:
     table = view.table
     parts: list[PathRecords] = []
     for flow in view.media_flows:
-        rows = np.flatnonzero(view.media & (table.flow == flow) & table.known("rtp_sequence"))
+        rows = np.flatnonzero(view.media & (table.flow == flow) & table.is_known("rtp_sequence"))
         ssrc = table.values("rtp_ssrc")[rows]
         for source in np.unique(ssrc):
             part = _records_of_source(view, rows[ssrc == source], clock_hz=view.clock_hz(flow))

@@ -80,7 +80,7 @@ def _find_handshakes(table: PacketTable) -> list[tuple[float, float]]:
     """Return the times from SYN to SYN/ACK and to the client's ACK of each handshake, s."""
     if "tcp_flags" not in table.packets.column_names:
         return []
-    flags = np.where(table.known("tcp_flags"), table.values("tcp_flags"), 0).astype(np.uint8)
+    flags = np.where(table.is_known("tcp_flags"), table.values("tcp_flags"), 0).astype(np.uint8)
     both = flags & (_SYN | _ACK)
     opening = ((both == _SYN) & ~table.to_client) | ((both == (_SYN | _ACK)) & table.to_client)
     found = []

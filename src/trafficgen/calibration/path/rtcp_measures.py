@@ -70,7 +70,7 @@ def rtcp_measures(view: SessionView) -> RtcpMeasures:
 def _first_numbers(view: SessionView) -> dict[int, int]:
     """Return the first RTP sequence number of each source to the client."""
     table = view.table
-    rows = np.flatnonzero(view.media & table.known("rtp_sequence"))
+    rows = np.flatnonzero(view.media & table.is_known("rtp_sequence"))
     ssrc, first = np.unique(table.values("rtp_ssrc")[rows], return_index=True)
     numbers = table.values("rtp_sequence")[rows[first]].astype(np.int64)
     return dict(zip(ssrc.tolist(), numbers.tolist(), strict=True))

@@ -170,7 +170,7 @@ def _late_share(view: SessionView, before_ns: int, after_ns: int) -> float | Non
     )
     clock_hz = clocks.get(view.heaviest_flow)
     rows = np.flatnonzero(
-        view.media & (table.flow == view.heaviest_flow) & table.known("rtp_timestamp")
+        view.media & (table.flow == view.heaviest_flow) & table.is_known("rtp_timestamp")
     )
     if not clock_hz or rows.size < 2:
         return None

@@ -90,9 +90,9 @@ def path_intervals(view: SessionView, *, start_s: float, interval_s: float) -> P
     total = _Totals(count)
     for flow in view.media_flows:
         rows = np.flatnonzero(view.media & (view.table.flow == flow))
-        if view.table.known("rtp_sequence")[rows].all():
+        if view.table.is_known("rtp_sequence")[rows].all():
             _add_rtp(view, rows, bins, total, clock_hz=view.clock_hz(flow))
-        elif view.table.known("tcp_sequence")[rows].all():
+        elif view.table.is_known("tcp_sequence")[rows].all():
             _add_tcp(view, flow, rows, bins, total)
         else:
             total.size_bytes += bins.sums(view.table.time_ns[rows], view.table.ip_bytes[rows])
@@ -176,7 +176,7 @@ def _add_tcp(view: SessionView, flow: int, rows: IntArray, bins: _Bins, total: _
     total.size_bytes += bins.sums(time_ns[~resent], table.ip_bytes[rows][~resent])
     total.by_tcp.append((time_ns[~resent], table.ip_bytes[rows][~resent]))
     back = np.flatnonzero(
-        (table.flow == flow) & ~table.to_client & table.known("tcp_acknowledgement")
+        (table.flow == flow) & ~table.to_client & table.is_known("tcp_acknowledgement")
     )
     if back.size == 0:
         return

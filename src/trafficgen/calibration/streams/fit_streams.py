@@ -189,7 +189,7 @@ class _RtpColumns(TypedDict, total=False):
 
 def _rtp_columns(view: SessionView, rows: IntArray, *, clock_hz: int | None) -> _RtpColumns:
     """Return timestamps and markers of a stream where every packet has them."""
-    if clock_hz is None or not view.table.known("rtp_timestamp")[rows].all():
+    if clock_hz is None or not view.table.is_known("rtp_timestamp")[rows].all():
         return {}
     timestamp = view.table.values("rtp_timestamp").astype(np.int64)[rows]
     return {

@@ -76,7 +76,7 @@ def restore_source(view: SessionView, *, congested_loss: float = CONGESTED_LOSS)
     )
     parts: list[tuple[IntArray, SentPackets]] = []
     for flow in view.media_flows:
-        of_flow = np.flatnonzero(view.media & (table.flow == flow) & table.known("rtp_sequence"))
+        of_flow = np.flatnonzero(view.media & (table.flow == flow) & table.is_known("rtp_sequence"))
         if not of_flow.size:
             continue
         ssrc = table.values("rtp_ssrc")[of_flow]
@@ -134,7 +134,7 @@ def repeated_packets(view: SessionView) -> list[BoolArray]:
 def _byte_ranges(view: SessionView) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
     """Yield rows, first byte and end of the media packets of each TCP flow, in order of time."""
     table = view.table
-    data = view.media & table.known("tcp_sequence")
+    data = view.media & table.is_known("tcp_sequence")
     sequence = table.values("tcp_sequence").astype(np.int64)
     for flow in view.media_flows:
         rows = np.flatnonzero(data & (table.flow == flow))
@@ -203,4 +203,4 @@ def _rebuilt(
         typed = column.astype(kind.type.to_pandas_dtype())
         array = pa.array(typed, kind.type, mask=missing if missing.any() else None)
         packets = packets.set_column(place, kind, array)
-    return replace(table, packets=packets).sorted_by_time()
+    return replace(table, packets=packets).sort_by_time()

@@ -55,7 +55,7 @@ def _rtp_format(
     table: PacketTable, media: BoolArray, *, payload_type: int | None, clock_hz: int | None
 ) -> RtpFormat | None:
     """Return the RTP format of the flow's main source, or None where it is not RTP."""
-    rows = np.flatnonzero(media & table.known("rtp_timestamp"))
+    rows = np.flatnonzero(media & table.is_known("rtp_timestamp"))
     if rows.size < 2 or payload_type is None:
         return None
     ssrc = table.values("rtp_ssrc").astype(np.int64)[rows]

@@ -42,7 +42,7 @@ class Frames:
     stream: IntArray
 
     @classmethod
-    def of_one_stream(cls, time_ns: IntArray, size_bytes: IntArray) -> Frames:
+    def single_stream(cls, time_ns: IntArray, size_bytes: IntArray) -> Frames:
         """Return frames that all belong to one stream."""
         return cls(time_ns, size_bytes, np.zeros(len(size_bytes), dtype=np.int64))
 

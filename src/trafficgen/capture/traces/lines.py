@@ -86,7 +86,7 @@ def drop_lines(
     if bad.all():
         raise nothing_readable(file, what, remedy)
     unread.bad[found.rows[bad]] = True
-    return found.kept(~bad)
+    return found.select(~bad)
 
 
 def read_result(

@@ -94,7 +94,7 @@ class Sizes:
     size_bytes: dict[SizeKind, IntArray]
     known: dict[SizeKind, BoolArray]
 
-    def kept(self, rows: BoolArray) -> Sizes:
+    def select(self, rows: BoolArray) -> Sizes:
         """Return the sizes where ``rows``, shape (n,), is true."""
         return Sizes(
             {kind: values[rows] for kind, values in self.size_bytes.items()},

@@ -79,7 +79,7 @@ def read_trace(
     return result
 
 
-def recognised_format(name: str) -> str | None:
+def recognise_format(name: str) -> str | None:
     """Return the name of the format that a regular file is in by its beginning; None if unknown."""
     if name == STANDARD_INPUT or not Path(name).is_file():
         return None

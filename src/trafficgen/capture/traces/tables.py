@@ -158,7 +158,7 @@ def packet_table(
         ),
         origin_ns=origin_ns,
         notes={"files": [name], "trace_format": format_name},
-    ).sorted_by_time()
+    ).sort_by_time()
     return replace(table, flows=with_counts(table))
 
 

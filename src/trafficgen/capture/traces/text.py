@@ -159,7 +159,7 @@ class Matches:
         values = self.groups[name]
         return parse_integers(pc.if_else(pc.equal(values, ""), "0", values))
 
-    def kept(self, wanted: BoolArray) -> Matches:
+    def select(self, wanted: BoolArray) -> Matches:
         """Return those where ``wanted``, shape (n,), is true."""
         mask = pa.array(wanted)
         return Matches(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.flows import normalised_differences
+from trafficgen.flows import rate_differences
 from trafficgen.models.published import PlaylistClip
 from trafficgen.reproduction.chung.playout import Pings, Playout, Series
 from trafficgen.units import FloatArray
@@ -56,7 +56,7 @@ def tcp_kbps(pairs: Sequence[Pair]) -> FloatArray:
 
 def differences(pairs: Sequence[Pair], *, bottleneck_kbps: float) -> FloatArray:
     """Return the normalised differences of CCZ-H1, shape (n,)."""
-    return normalised_differences(tcp_kbps(pairs), udp_kbps(pairs), bottleneck_kbps=bottleneck_kbps)
+    return rate_differences(tcp_kbps(pairs), udp_kbps(pairs), bottleneck_kbps=bottleneck_kbps)
 
 
 def share_of(pairs: Sequence[Pair], holds: Callable[[Pair], bool]) -> float:

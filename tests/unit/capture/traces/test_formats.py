@@ -25,7 +25,7 @@ _LINE = r"^toy (?P<size>[0-9]+)$"
 def read_toy(file, options):
     found, unread = match_lines(file, _LINE, what="toy", remedy="write toy")
     sizes = found.integers("size")
-    frames = Frames.of_one_stream(sizes * 0, sizes)
+    frames = Frames.single_stream(sizes * 0, sizes)
     return read_frames(file, "a-toy", frames, options, unread=unread, notes=Notes())
 
 

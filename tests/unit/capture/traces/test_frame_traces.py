@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trafficgen.capture.traces.options import TraceOptions
-from trafficgen.capture.traces.reading import read_trace, recognised_format
+from trafficgen.capture.traces.reading import read_trace, recognise_format
 from trafficgen.capture.traces.trace_format import ReadTrace
 from trafficgen.errors import CaptureWarning, PacketTableError, SettingError
 from trafficgen.units import NS_PER_S
@@ -236,7 +236,7 @@ def test_gaps_of_centuries_are_refused(tmp_path: Path) -> None:
 )
 def test_a_format_is_recognised_by_its_lines(tmp_path: Path, text: str, name: str | None) -> None:
     (tmp_path / "trace").write_text(text)
-    assert recognised_format(str(tmp_path / "trace")) == name
+    assert recognise_format(str(tmp_path / "trace")) == name
 
 
 def test_the_same_trace_gives_the_same_table(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_an_mgen_sender_log_gives_times_and_sizes_and_no_arrivals(tmp_path: Path
     assert table.payload_bytes.tolist() == [256, 256, 28]
     assert table.ip_bytes.tolist() == [284, 284, 56]
     assert table.flow.tolist() == [0, 0, 1]
-    assert not table.known("arrival_ns").any()
+    assert not table.is_known("arrival_ns").any()
     assert table.flows.column("server_port").to_pylist() == [5801, 5802]
     assert table.flows.column("client").to_pylist() == ["127.0.0.1"] * 2
 
@@ -187,7 +187,7 @@ def test_a_ditg_receiver_log_has_arrivals_and_a_sender_log_has_none(tmp_path: Pa
     sender = DITG.replace("rxTime>17:19:0.369623", "rxTime>17:19:0.369577").replace(
         "rxTime>17:19:0.395182", "rxTime>17:19:0.395113"
     )
-    assert not _read(tmp_path, sender).table.known("arrival_ns").any()
+    assert not _read(tmp_path, sender).table.is_known("arrival_ns").any()
     lost = _read(tmp_path, sender + DITG.splitlines()[0] + "\n").table
     assert lost.column("arrival_ns").to_pylist() == [46_000, None]
 

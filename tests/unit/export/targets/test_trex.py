@@ -131,7 +131,7 @@ def test_tcp_alone_is_played_by_the_servers_tcp(table: PacketTable, tmp_path: Pa
 def test_the_clients_side_of_tcp_is_sent_as_frames(table: PacketTable, tmp_path: Path) -> None:
     settings = {"direction": "to_server"}
     report = trafficgen.export(
-        table.of_flows([1]), to="trex", directory=tmp_path, settings=settings
+        table.select_flows([1]), to="trex", directory=tmp_path, settings=settings
     )
     assert report.files == ("profile.py", "to_server.pcap")
     assert len(_streams(tmp_path)) == 2

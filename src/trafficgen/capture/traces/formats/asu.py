@@ -52,7 +52,7 @@ def read_asu(file: TextFile, options: TraceOptions) -> ReadTrace:
         time_ns = even_times(file, sizes, options, notes)
     elif bool((np.diff(time_ns) < 0).any()):
         time_ns = _in_file_order(time_ns, notes)
-    frames = Frames.of_one_stream(time_ns, sizes)
+    frames = Frames.single_stream(time_ns, sizes)
     return read_frames(file, FORMAT.name, frames, options, unread=unread, notes=notes)
 
 

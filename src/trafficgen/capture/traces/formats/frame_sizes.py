@@ -23,7 +23,7 @@ def read_frame_sizes(file: TextFile, options: TraceOptions) -> ReadTrace:
     remedy = "give one whole number of bytes a line, or say --from"
     found, unread = match_lines(file, _LINE, what="frame size", remedy=remedy)
     sizes = sizes_in_bytes(found.integers("size"), options.size_unit or "bytes", notes)
-    frames = Frames.of_one_stream(even_times(file, sizes, options, notes), sizes)
+    frames = Frames.single_stream(even_times(file, sizes, options, notes), sizes)
     return read_frames(file, FORMAT.name, frames, options, unread=unread, notes=notes)
 
 

@@ -55,7 +55,7 @@ def read_ns3(file: TextFile, options: TraceOptions) -> ReadTrace:
             f"{count_text(skipped, 'line')} with the number of the line before (or 0): ns-3 leaves"
             " them out"
         )
-    frames = Frames.of_one_stream(time_ns - time_ns[0], found.integers("size"))
+    frames = Frames.single_stream(time_ns - time_ns[0], found.integers("size"))
     return read_frames(file, FORMAT.name, frames, options, unread=unread, notes=notes, rtp=False)
 
 

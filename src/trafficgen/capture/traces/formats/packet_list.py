@@ -250,7 +250,7 @@ def _read(
     columns = _columns(
         file,
         time_ns[with_ends],
-        sizes.kept(with_ends),
+        sizes.select(with_ends),
         {role: values.filter(rows) for role, values in texts.items()},
         notes,
         arrival_name=wanted.others.get("arrival"),

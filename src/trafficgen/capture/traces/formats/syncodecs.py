@@ -26,7 +26,7 @@ def read_syncodecs(file: TextFile, options: TraceOptions) -> ReadTrace:
     remedy = "lines have number, type (I, P, B, U), QP, PSNR and size"
     found, unread = match_lines(file, _LINE, what="syncodecs frame", remedy=remedy)
     sizes = sizes_in_bytes(found.integers("size"), options.size_unit or "bytes", notes)
-    frames = Frames.of_one_stream(even_times(file, sizes, options, notes), sizes)
+    frames = Frames.single_stream(even_times(file, sizes, options, notes), sizes)
     return read_frames(file, FORMAT.name, frames, options, unread=unread, notes=notes)
 
 

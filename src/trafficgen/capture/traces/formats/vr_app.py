@@ -32,7 +32,7 @@ def read_vr_app(file: TextFile, options: TraceOptions) -> ReadTrace:
     gap_ns, known = parse_decimals(found.groups["gap"], 9)
     found = drop_lines(found, unread, ~known, file, what=what, remedy=remedy)
     time_ns = sum_gaps(file.name, np.concatenate([[0], gap_ns[known][:-1]]))
-    frames = Frames.of_one_stream(time_ns, found.integers("size"))
+    frames = Frames.single_stream(time_ns, found.integers("size"))
     return read_frames(file, FORMAT.name, frames, options, unread=unread, notes=notes, rtp=False)
 
 

@@ -143,7 +143,7 @@ def _path(table: PacketTable, settings: Settings) -> Path | None:
 
 
 def _of_arrivals(table: PacketTable) -> tuple[_Direction, _Direction]:
-    arrived = table.known("arrival_ns")
+    arrived = table.is_known("arrival_ns")
     at_ns = (
         np.asarray(table.values("arrival_ns"), dtype=np.int64) if arrived.any() else table.time_ns
     )

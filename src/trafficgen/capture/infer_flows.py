@@ -20,7 +20,7 @@ MOST_FLOWS = 1 << 22
 _MOST_FLOWS_OF_FEW_PACKETS = 1 << 17
 
 
-def inferred_flows(packets: pa.Table, *, of_packets: int | None = None) -> pa.Table:
+def infer_flows(packets: pa.Table, *, of_packets: int | None = None) -> pa.Table:
     """Return a flow table with a row for every id up to the highest in the column ``flow``.
 
     Every flow is UDP of unknown media in session 0, between documentation addresses (RFC 5737) that
