@@ -1,6 +1,4 @@
-"""The law of one quantity across sessions: pooled on the logarithmic scale, its family chosen where
-data allow.
-"""
+"""The law of one quantity across sessions, pooled on the logarithmic scale."""
 
 from __future__ import annotations
 
@@ -14,18 +12,26 @@ from trafficgen.calibration.population.pooling import Pooled, pool_random_effect
 from trafficgen.models import Atom, Estimate, Law, PopulationLaw
 from trafficgen.units import FloatArray
 
-#: From this many sessions on, families compete; below, the logarithm is taken for normal unless it
-#: plainly is not.
-FEWEST_FOR_FAMILIES = 20
-_FEWEST_FOR_EMPIRICAL = 8
-_NOT_NORMAL = 0.01
-#: Draws stay between these quantiles of the law: a corpus says little about what is beyond.
-_CUT = 0.0005
-#: Standard deviations of the logarithm below this are no spread at all.
-_SMALLEST_DEVIATION = 1e-6
-#: Granularity of the values, as a share of the median: none that would matter.
-_TICK_SHARE = 1e-6
 
+@dataclass(frozen=True)
+class AcrossLimits:
+    """Which family the law across sessions has."""
+
+    #: From this many sessions on, families compete; with fewer the logarithm counts as normal
+    fewest_for_families: int = 20
+    #: unless, from this many on,
+    fewest_for_empirical: int = 8
+    #: Shapiro and Wilk's test rejects it at this level.
+    not_normal: float = 0.01
+    #: Draws stay between this quantile and its opposite: a corpus says little about the rest.
+    cut: float = 0.0005
+    #: A smaller standard deviation of the logarithm is rounding.
+    smallest_deviation: float = 1e-6
+    #: Granularity of the values as a share of the median: too fine to matter.
+    tick_share: float = 1e-6
+
+
+_LIMITS = AcrossLimits()
 _POOLED = (
     "random effects of the logarithm by restricted maximum likelihood (interval by Hartung and"
     " Knapp; of the spread by the Q profile), each session drawn in by its own standard error"
@@ -37,8 +43,8 @@ class Observed:
     """One quantity of one session.
 
     Attributes:
-        value: Estimate, > 0 where the session has the quantity.
-        log_error: Standard error of its logarithm; 0 where it is exact.
+        value: Estimate, > 0 if the session has the quantity.
+        log_error: Standard error of its logarithm; 0 if it is exact.
     """
 
     value: float
@@ -53,21 +59,21 @@ def law_across_sessions(
     generator: np.random.Generator,
     largest: float | None = None,
 ) -> PopulationLaw:
-    """Return the law of a quantity across the sessions that have it.
+    """Fit the law of a quantity across the sessions that have it.
 
     Args:
         observed: The quantity of each session that has it, all above zero, at least one.
         unit: Unit of the values: ``"s"``, ``"bps"`` or ``"1"``.
-        sessions: Sessions in which it was looked for.
+        sessions: Sessions in which it was searched for.
         generator: Source of the draws of the goodness of fit.
-        largest: Largest value that is possible at all.
+        largest: Largest possible value.
     """
     values = np.array([each.value for each in observed])
     errors = np.array([each.log_error for each in observed])
     pooled = pool_random_effects(np.log(values), standard_errors=errors)
-    law, chosen = _law(pooled, unit=unit, generator=generator)
+    law, choice = _choose_law(pooled, unit=unit, generator=generator)
     if law.family != "atoms":
-        law = _within(law, largest=largest)
+        law = _cut_tails(law, largest=largest)
     return PopulationLaw(
         law=law,
         median=Estimate(
@@ -85,51 +91,41 @@ def law_across_sessions(
         sessions=values.size,
         positive_share=values.size / sessions,
         error_share=pooled.error_share,
-        method=f"{_POOLED}; {chosen}",
+        method=f"{_POOLED}; {choice}",
     )
 
 
-def _law(pooled: Pooled, *, unit: str, generator: np.random.Generator) -> tuple[Law, str]:
+def _choose_law(pooled: Pooled, *, unit: str, generator: np.random.Generator) -> tuple[Law, str]:
     """Return the law to draw from and how its family was chosen."""
     effects, count = pooled.effects, pooled.effects.size
-    if pooled.deviation < _SMALLEST_DEVIATION:
-        atom = Atom(value=float(np.exp(pooled.mean)), p=1.0)
-        why = (
-            "one session shows no spread"
-            if count == 1
-            else "no spread beyond the sessions' own errors"
-        )
-        return (
-            Law.model_validate(
-                {"unit": unit, "family": "atoms", "atoms": (atom,), "observations": count}
-            ),
-            why,
-        )
-    if count >= FEWEST_FOR_FAMILIES:
+    if pooled.deviation < _LIMITS.smallest_deviation:
+        atoms = (Atom(value=float(np.exp(pooled.mean)), p=1.0),)
+        only = count == 1
+        why = "one session shows no spread" if only else "no spread beyond the sessions' own errors"
+        return Law.model_validate(
+            {"unit": unit, "family": "atoms", "atoms": atoms, "observations": count}
+        ), why
+    if count >= _LIMITS.fewest_for_families:
         values = np.exp(effects)
-        tick = _TICK_SHARE * float(np.exp(pooled.mean))
+        tick = _LIMITS.tick_share * float(np.exp(pooled.mean))
         law = fit_law(values, unit="s", tick=tick, generator=generator).law
-        return (
-            law.model_copy(update={"unit": unit}),
-            f"family of the {count} sessions' values by BIC",
-        )
-    if count >= _FEWEST_FOR_EMPIRICAL and _is_not_normal(effects):
+        why = f"family of the {count} sessions' values by BIC"
+        return law.model_copy(update={"unit": unit}), why
+    if count >= _LIMITS.fewest_for_empirical and _is_not_normal(effects):
         points = quantile_points(np.sort(np.exp(effects)))
         law = Law.model_validate(
             {"unit": unit, "family": "quantiles", "quantiles": points, "observations": count}
         )
         return law, "smoothed empirical law: the logarithm is not normal (Shapiro and Wilk)"
-    return (
-        _lognormal(pooled, unit=unit),
-        f"lognormal: {count} sessions are too few to choose a family",
-    )
+    why = f"lognormal: {count} sessions are too few to choose a family"
+    return _lognormal(pooled, unit=unit), why
 
 
 def _is_not_normal(effects: FloatArray) -> bool:
-    """Return whether Shapiro and Wilk's test (1965) says so."""
+    """Return whether Shapiro and Wilk's test (1965) rejects normality."""
     from scipy import stats  # noqa: PLC0415 - takes half a second, and few populations need it
 
-    return float(stats.shapiro(effects).pvalue) < _NOT_NORMAL
+    return float(stats.shapiro(effects).pvalue) < _LIMITS.not_normal
 
 
 def _lognormal(pooled: Pooled, *, unit: str) -> Law:
@@ -147,20 +143,15 @@ def _lognormal(pooled: Pooled, *, unit: str) -> Law:
     )
 
 
-def _within(law: Law, *, largest: float | None) -> Law:
+def _cut_tails(law: Law, *, largest: float | None) -> Law:
     """Return a law without its outermost tails."""
     continuous = law.distribution().continuous
     if continuous is None:
         return law
-    low, high = continuous.ppf(np.array([_CUT, 1 - _CUT])).tolist()
+    low, high = continuous.ppf(np.array([_LIMITS.cut, 1 - _LIMITS.cut])).tolist()
     low = max(low, law.minimum or 0.0)
     high = min(end for end in (high, law.maximum, largest) if end is not None)
     return law.model_copy(update={"minimum": low, "maximum": high}) if low < high else law
-
-
-def values_of(observed: list[Observed]) -> FloatArray:
-    """Return the values alone, shape (k,)."""
-    return np.array([each.value for each in observed])
 
 
 def _exp(value: float | None) -> float | None:

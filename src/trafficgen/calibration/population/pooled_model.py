@@ -1,6 +1,4 @@
-"""From the fitted sessions of a corpus to one model: the typical session, and how sessions
-differ.
-"""
+"""Pool the fitted sessions of a corpus into one model: the typical session and the population."""
 
 from __future__ import annotations
 
@@ -55,20 +53,19 @@ _NEVER: dict[PopulationQuantity, str] = {
     "rtt_s": "no capture has a complete TCP handshake of its session",
     "loss_rate": "no media flow has sequence numbers",
 }
-#: Levels nearer than this to each other are one rung.
+#: Levels nearer than this ratio are one rung: encoders leave larger steps.
 _RUNG_RATIO = 1.2
-#: A group's rates spread by this much at least: sessions near its edge may be drawn from it.
+#: A group's rates spread by this much at least, so that sessions near its edge may be drawn.
 _SMALLEST_LOG_DEVIATION = 0.1
 
 
 def pool_sessions(sessions: Sequence[SessionEstimates], *, captures: int, seed: int) -> Model:
-    """Return the model of a corpus: that of its most typical session, with the population beside
-    it.
+    """Pool sessions into the model of the most typical one, with the population.
 
-    Each quantity has a law across sessions, pooled with the sessions' own errors; the dependence
-    between the rate, the length and the buffering is kept as a Gaussian copula of ranks; the packet
-    processes are those of a few sessions in the middle of groups of alike ones, as many as the
-    silhouette supports and a model file has room for.
+    Each quantity has a law across sessions, pooled with the sessions' own errors; a Gaussian copula
+    of ranks keeps the dependence between rate, length and buffering; the packet processes are those
+    of a few sessions in the middle of groups of similar ones, as many as the silhouette supports
+    and a model file has room for.
 
     Args:
         sessions: Fitted sessions, at least one.
@@ -82,19 +79,14 @@ def pool_sessions(sessions: Sequence[SessionEstimates], *, captures: int, seed: 
         raise TooFewObservationsError(what="sessions to be pooled", required=1, available=0)
     laws, absent = _laws(sessions, seed=seed)
     columns = {
-        quantity: np.array(
-            [
-                each.observed[quantity].value if quantity in each.observed else np.nan
-                for each in sessions
-            ]
-        )
+        quantity: np.array([_value(each, quantity) for each in sessions])
         for quantity in DEPENDENT
         if quantity in laws
     }
     dependence = rank_correlations(columns)
     if not dependence:
         absent["dependence"] = (
-            f"{len(sessions)} sessions say nothing about it: quantities are drawn independently"
+            f"{len(sessions)} sessions do not show it: quantities are drawn independently"
         )
     ladder = _ladder(sessions)
     if not ladder:
@@ -115,6 +107,11 @@ def pool_sessions(sessions: Sequence[SessionEstimates], *, captures: int, seed: 
         if model_bytes(model) <= LARGEST_MODEL_BYTES:
             return model
     return model.model_copy(update={"streams": compact_streams(model.streams)})
+
+
+def _value(session: SessionEstimates, quantity: PopulationQuantity) -> float:
+    observed = session.observed.get(quantity)
+    return np.nan if observed is None else observed.value
 
 
 def _laws(
@@ -139,9 +136,7 @@ def _laws(
 
 
 def _ladder(sessions: Sequence[SessionEstimates]) -> tuple[LadderRung, ...]:
-    """Return the rungs that sessions share: their levels, parted where the next is a fifth
-    higher.
-    """
+    """Return the rungs that sessions share: their levels, separated by steps of a fifth."""
     found = [
         (level, row) for row, each in enumerate(sessions) for level in each.levels_bps if level > 0
     ]
@@ -164,14 +159,9 @@ def _ladder(sessions: Sequence[SessionEstimates]) -> tuple[LadderRung, ...]:
 def _prototypes(sessions: Sequence[SessionEstimates], groups: Groups) -> tuple[Prototype, ...]:
     """Return the prototypes; the first is the model itself."""
     log_rates = np.array([np.log(each.observed["playout_rate_bps"].value) for each in sessions])
+    members = [np.flatnonzero(groups.member_of == group) for group in range(groups.medoids.size)]
     return tuple(
-        _prototype(
-            sessions,
-            int(medoid),
-            np.flatnonzero(groups.member_of == group),
-            log_rates,
-            own=group > 0,
-        )
+        _prototype(sessions, int(medoid), members[group], log_rates, own=group > 0)
         for group, medoid in enumerate(groups.medoids)
     )
 

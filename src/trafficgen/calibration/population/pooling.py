@@ -1,6 +1,4 @@
-"""Pooling of the sessions' estimates of one quantity: what differs between sessions, apart from
-their own errors.
-"""
+"""Pool the estimates of one quantity: how sessions differ, apart from their own errors."""
 
 from __future__ import annotations
 
@@ -12,10 +10,11 @@ from scipy import optimize, special
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.units import FloatArray
 
+#: Probability of the intervals.
 _LEVEL = 0.95
-#: Upper end of the search for the variance between sessions, in units of the spread of their
-#: estimates.
+#: Upper end of the search for the variance between sessions, in units of that of their estimates.
 _WIDEST = 100.0
+#: A smaller spread is rounding.
 _NO_SPREAD = 1e-9
 
 
@@ -32,8 +31,7 @@ class Pooled:
         deviation_high: Upper end.
         error_share: Share of the estimates' variance that is their own error (1 - I squared of
             Higgins and Thompson).
-        effects: The sessions' values drawn towards the mean, such that they spread as sessions do,
-            shape (k,).
+        effects: The sessions' values shrunk so that they spread as sessions do, shape (k,).
     """
 
     mean: float
@@ -47,8 +45,7 @@ class Pooled:
 
 
 def pool_random_effects(estimates: FloatArray, *, standard_errors: FloatArray) -> Pooled:
-    """Pool estimates of one quantity, each with its standard error, by a normal random-effects
-    model.
+    """Pool estimates of one quantity, each with its standard error, by normal random effects.
 
     The variance between sessions is estimated by restricted maximum likelihood (Viechtbauer, "Bias
     and efficiency of meta-analytic variance estimators in the random-effects model", 2005), which
@@ -56,10 +53,9 @@ def pool_random_effects(estimates: FloatArray, *, standard_errors: FloatArray) -
     interval is by the Q profile (Viechtbauer 2007), that of the mean by Hartung and Knapp (2001),
     never narrower than by the variance alone (Roever et al. 2015).
 
-    Each session is drawn towards the mean by its own error as in Efron and Morris, "Data analysis
+    Each session shrinks towards the mean by its own error as in Efron and Morris, "Data analysis
     using Stein's estimator and its generalizations" (1975), with the constraint of Louis (1984) and
-    Ghosh (1992): by the root of the usual factor, so that all of them together spread as sessions
-    do.
+    Ghosh (1992): by the root of the usual factor, so that together they spread as sessions do.
 
     Args:
         estimates: Estimates on a scale on which sessions are about normal, shape (k,).
@@ -78,7 +74,7 @@ def pool_random_effects(estimates: FloatArray, *, standard_errors: FloatArray) -
     if spread <= _NO_SPREAD**2:
         mean = float(estimates.mean())
         return Pooled(mean, mean, mean, 0.0, 0.0, 0.0, 0.0, estimates.copy())
-    # Sessions without errors of their own make weights of 1 / 0 where nothing is between them.
+    # Sessions without errors of their own would have infinite weights if nothing is between them.
     error = np.maximum(error, (_NO_SPREAD * np.sqrt(spread)) ** 2)
     between = _restricted_maximum(estimates, error, spread)
     mean, half = _mean(estimates, error, between)
@@ -128,9 +124,7 @@ def _mean(estimates: FloatArray, error: FloatArray, between: float) -> tuple[flo
 
 
 def _profile(estimates: FloatArray, error: FloatArray, spread: float) -> tuple[float, float]:
-    """Return the variances between sessions at which Cochran's Q is at its upper and at its lower
-    quantile.
-    """
+    """Return the variances between sessions at the upper and lower quantile of Cochran's Q."""
 
     def heterogeneity(between: float) -> float:
         weight = 1 / (between + error)
@@ -139,27 +133,20 @@ def _profile(estimates: FloatArray, error: FloatArray, spread: float) -> tuple[f
 
     ends = []
     for probability in ((1 + _LEVEL) / 2, (1 - _LEVEL) / 2):
-        wanted, widest = (
-            2 * float(special.gammaincinv((estimates.size - 1) / 2, probability)),
-            spread,
-        )
+        wanted = 2 * float(special.gammaincinv((estimates.size - 1) / 2, probability))
+        widest = spread
         if heterogeneity(0.0) <= wanted:
             ends.append(0.0)
             continue
         while heterogeneity(widest) > wanted:
             widest *= 2
-        ends.append(
-            float(
-                optimize.brentq(lambda between, at=wanted: heterogeneity(between) - at, 0.0, widest)
-            )
-        )
+        found = optimize.brentq(lambda at, goal=wanted: heterogeneity(at) - goal, 0.0, widest)
+        ends.append(float(found))
     return ends[0], ends[1]
 
 
 def _error_share(error: FloatArray, between: float) -> float:
-    """Return the share of the typical error in the variance of the estimates (Higgins and Thompson
-    2002).
-    """
+    """Return the typical error's share of the estimates' variance (Higgins and Thompson 2002)."""
     weight = 1 / error
     typical = (error.size - 1) * weight.sum() / (weight.sum() ** 2 - np.dot(weight, weight))
     return float(np.clip(typical / (typical + between), 0.0, 1.0))

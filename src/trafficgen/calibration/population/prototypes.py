@@ -1,4 +1,4 @@
-"""Prototypes: the few sessions whose packet processes stand for those of all."""
+"""Prototypes: the few sessions whose packet processes represent those of all."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import numpy as np
 
 from trafficgen.units import FloatArray, IntArray
 
-#: A model file has room for this many; each stands for this many sessions at least.
+#: A model file has room for this many; each represents this many sessions at least.
 MOST_PROTOTYPES = 4
 FEWEST_OF_GROUP = 3
 #: Kaufman and Rousseeuw's least mean silhouette of "a reasonable structure".
 REASONABLE_SILHOUETTE = 0.5
+#: Swaps are searched for in so many sweeps; real corpora need a few.
 _SWEEPS = 50
 
 
@@ -21,7 +22,7 @@ class Groups:
     """Sessions in groups.
 
     Attributes:
-        medoids: Session that stands for each group, largest group first, shape (g,).
+        medoids: Session that represents each group, largest group first, shape (g,).
         member_of: Group of each session, shape (k,).
         silhouette: Mean silhouette; None for one group.
     """
@@ -32,14 +33,13 @@ class Groups:
 
 
 def group_sessions_by_process(features: FloatArray, *, most: int = MOST_PROTOTYPES) -> Groups:
-    """Part sessions into groups of alike packet processes, each with the session in its middle.
+    """Divide sessions into groups of similar packet processes, each with its middle session.
 
-    Partitioning around medoids with the number of groups by the mean silhouette; one group where
-    none is reasonable.
+    Partitioning around medoids with the number of groups by the mean silhouette; one group if none
+    is reasonable.
 
     Args:
-        features: What tells processes apart, one row a session, each column on a scale of its own,
-            shape (k, f).
+        features: Features of the processes, a row per session, any scales, shape (k, f).
         most: Largest number of groups.
 
     Source: Kaufman and Rousseeuw, "Finding Groups in Data" (1990), chapter 2.

@@ -1,6 +1,4 @@
-"""What one session contributes to a population: its estimates with their standard errors, and what
-it is like.
-"""
+"""What one session contributes to a population: estimates with errors, and features."""
 
 from __future__ import annotations
 
@@ -14,11 +12,22 @@ from trafficgen.flows import SessionView
 from trafficgen.models import Estimate, FittedProvenance, Model, PopulationQuantity
 from trafficgen.units import FloatArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
 
-#: Batches over which the standard error of a mean rate is taken.
-_BATCHES = 16
-_FEWEST_PACKETS = 2 * _BATCHES
-_RATE_BIN_S = 1.0
-_SMALLEST = 1e-6
+
+@dataclass(frozen=True)
+class EstimateLimits:
+    """How errors and features of a session are measured."""
+
+    #: Batches behind the standard error of a mean rate: fewer make it noisy, more make neighbouring
+    #: batches depend on each other.
+    batches: int = 16
+    #: Bins in which the variation of the rate is a feature, s.
+    rate_bin_s: float = 1.0
+    #: Rates below this, bit/s, and variations below the next have no logarithm to compare.
+    smallest_rate_bps: float = 1e-6
+    smallest_variation: float = 0.01
+
+
+_LIMITS = EstimateLimits()
 
 
 @dataclass(frozen=True)
@@ -28,12 +37,10 @@ class SessionEstimates:
     Attributes:
         name: Capture and session, for people.
         model: Its model.
-        observed: Its quantities; a quantity that is zero or not there is left out.
-        unknown: Quantities that could not be looked for, such as the loss where nothing is
-            numbered.
-        features: What tells its packet process from others, shape (f,).
-        levels_bps: Levels of its rate, bit/s; empty where none were found.
-        warnings: What is doubtful about its fit.
+        observed: Its quantities; one that is zero or absent is left out.
+        unknown: Quantities that could not be measured, such as the loss without numbers.
+        features: Features of its packet process, shape (f,).
+        levels_bps: Levels of its rate, bit/s; empty if none were found.
     """
 
     name: str
@@ -42,7 +49,6 @@ class SessionEstimates:
     unknown: frozenset[PopulationQuantity]
     features: FloatArray
     levels_bps: tuple[float, ...] = ()
-    warnings: tuple[str, ...] = ()
 
 
 def describe_session(
@@ -52,13 +58,12 @@ def describe_session(
     name: str,
     media_start_s: float,
     levels_bps: tuple[float, ...] = (),
-    warnings: tuple[str, ...] = (),
 ) -> SessionEstimates:
-    """Return what a fitted session contributes.
+    """Summarise a fitted session for a population.
 
-    Standard errors are those of the fit's own intervals where it gives one; those of mean rates are
-    by batch means (16 batches of equal length; Law and Kelton). Lengths and silences are measured,
-    not estimated: their error is 0.
+    Standard errors come from the fit's intervals; those of mean rates are by batch means (16
+    batches of equal length; Law and Kelton). Lengths and silences are measured, not estimated:
+    their error is 0.
 
     Args:
         view: The session's packets.
@@ -66,7 +71,6 @@ def describe_session(
         name: Capture and session.
         media_start_s: First media packet after the first packet of the capture, s.
         levels_bps: Levels of its rate, bit/s.
-        warnings: What is doubtful about the fit.
     """
     time_ns, size_bytes = view.media_time_ns, view.media_ip_bytes
     buffering_s = model.buffering.duration_s.value if model.buffering else 0.0
@@ -98,16 +102,13 @@ def describe_session(
         unknown=unknown,
         features=_features(model, time_ns[change:], size_bytes[change:]),
         levels_bps=levels_bps,
-        warnings=warnings,
     )
 
 
 def _conditions(
     model: Model,
 ) -> tuple[dict[PopulationQuantity, Observed], frozenset[PopulationQuantity]]:
-    """Return round-trip time and loss where the capture shows them, and the names of those it does
-    not.
-    """
+    """Return round-trip time and loss of the path, and the names of those that are unknown."""
     if not isinstance(model.provenance, FittedProvenance):
         return {}, frozenset({"rtt_s", "loss_rate"})
     rtt_s, loss = model.provenance.conditions.rtt_s, model.provenance.conditions.loss_rate
@@ -115,15 +116,11 @@ def _conditions(
     if rtt_s is not None:
         observed["rtt_s"] = Observed(rtt_s.value, _log_error(rtt_s, default=0.0))
     if loss is not None and loss.low is not None and loss.high is not None and loss.high > 0:
-        # The middle of a Wilson interval is the share with two losses in four more packets: never
-        # zero.
+        # The middle of a Wilson interval has two losses in four more packets: it is never zero.
         middle = (loss.low + loss.high) / 2
         observed["loss_rate"] = Observed(middle, (loss.high - loss.low) / 2 / NORMAL_95 / middle)
-    looked_for: tuple[tuple[PopulationQuantity, Estimate | None], ...] = (
-        ("rtt_s", rtt_s),
-        ("loss_rate", loss),
-    )
-    return observed, frozenset(quantity for quantity, estimate in looked_for if estimate is None)
+    wanted: dict[PopulationQuantity, Estimate | None] = {"rtt_s": rtt_s, "loss_rate": loss}
+    return observed, frozenset(name for name, estimate in wanted.items() if estimate is None)
 
 
 def _log_error(estimate: Estimate, *, default: float) -> float:
@@ -137,39 +134,33 @@ def _log_error(estimate: Estimate, *, default: float) -> float:
 
 
 def _log_error_of_rate(time_ns: IntArray, size_bytes: IntArray) -> float:
-    """Return the standard error of the logarithm of a mean rate, by batch means; 0 where there are
-    too few packets.
-    """
-    if time_ns.size < _FEWEST_PACKETS or time_ns[-1] == time_ns[0]:
+    """Return the standard error of a mean rate's logarithm by batch means; 0 for few packets."""
+    count = _LIMITS.batches
+    if time_ns.size < 2 * count or time_ns[-1] == time_ns[0]:
         return 0.0
-    edges = np.linspace(time_ns[0], time_ns[-1] + 1, _BATCHES + 1)
-    batch = np.minimum(np.searchsorted(edges, time_ns, side="right") - 1, _BATCHES - 1)
-    sums = np.bincount(batch, weights=size_bytes, minlength=_BATCHES)
-    return float(sums.std(ddof=1) / np.sqrt(_BATCHES) / sums.mean())
+    edges = np.linspace(time_ns[0], time_ns[-1] + 1, count + 1)
+    batch = np.minimum(np.searchsorted(edges, time_ns, side="right") - 1, count - 1)
+    sums = np.bincount(batch, weights=size_bytes, minlength=count)
+    return float(sums.std(ddof=1) / np.sqrt(count) / sums.mean())
 
 
 def _features(model: Model, time_ns: IntArray, size_bytes: IntArray) -> FloatArray:
-    """Return what tells the playout of a session from others: rate, sizes, variability, streams and
-    transport.
-    """
-    stream = model.streams[0]
-    span_s = (
-        max(s_from_ns(int(time_ns[-1] - time_ns[0])), _RATE_BIN_S) if time_ns.size else _RATE_BIN_S
-    )
-    bins = (
-        np.bincount(
-            ((time_ns - time_ns[:1]) // ns_from_s(_RATE_BIN_S)).astype(np.int64), weights=size_bytes
-        )
-        if time_ns.size
-        else np.zeros(1)
-    )
-    mean_bytes = float(size_bytes.mean()) if time_ns.size else 1.0
+    """Return features of a playout: rate, sizes, variability, streams and transport."""
+    stream, bin_s = model.streams[0], _LIMITS.rate_bin_s
+    span_s, mean_bytes = bin_s, 1.0
+    bins: FloatArray = np.zeros(1)
+    if time_ns.size:
+        span_s = max(s_from_ns(int(time_ns[-1] - time_ns[0])), bin_s)
+        mean_bytes = float(size_bytes.mean())
+        place = (time_ns - time_ns[0]) // ns_from_s(bin_s)
+        bins = np.bincount(place, weights=size_bytes).astype(np.float64)
     variation = float(bins.std() / bins.mean()) if bins.mean() > 0 else 0.0
+    rate_bps = bps_from_bytes(float(size_bytes.sum()), span_s)
     return np.array(
         [
-            np.log(max(bps_from_bytes(float(size_bytes.sum()), span_s), _SMALLEST)),
+            np.log(max(rate_bps, _LIMITS.smallest_rate_bps)),
             np.log(mean_bytes),
-            np.log(max(variation, 0.01)),
+            np.log(max(variation, _LIMITS.smallest_variation)),
             float(len(model.streams)),
             float(stream.transport.protocol == "tcp"),
             float(stream.transport.rtp is not None),
