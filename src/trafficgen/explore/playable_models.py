@@ -24,7 +24,7 @@ from trafficgen.units import kbps_from_bps, ms_from_s
 _MODEL_ENDINGS = (".json", ".yaml", ".yml")
 #: Bins of the measured rate, s: as the series of a simulation have them.
 _BIN_S = 0.5
-#: Capacity if the link of a capture is not known: so many times the fastest phase, which it carried.
+#: Capacity where the link of a capture is not known, as a multiple of its fastest phase.
 _ROOM_RATIO = 1.5
 
 

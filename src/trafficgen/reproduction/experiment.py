@@ -42,6 +42,6 @@ class Experiment(ABC):
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
         """Return the value of every finding's key from the measures of all pieces of one run.
 
-        NaN marks a quantity that could not be measured in this run. Here: the means over the pieces.
+        NaN marks a quantity that could not be measured. By default: means over the pieces.
         """
         return {key: float(np.mean([part[key] for part in parts])) for key in parts[0]}

@@ -1,9 +1,9 @@
 """What the papers found: statements and published values, read from one data file a paper.
 
-The files are ``models/published/findings/*.yaml``. A finding has an id, such as ``CCZ-H1``, a statement in one
-sentence and its place in the paper. Its quantities are rows of `trafficgen reproduce`: each names
-the experiment that measures it and the key of its value there. A finding without quantities is a
-set-up, a definition or context.
+The files are ``models/published/findings/*.yaml``. A finding has an id, such as ``CCZ-H1``, a
+statement in one sentence and its place in the paper. Its quantities are rows of `trafficgen
+reproduce`: each names the experiment that measures it and the key of its value there. A finding
+without quantities is a set-up, a definition or context.
 """
 
 from __future__ import annotations

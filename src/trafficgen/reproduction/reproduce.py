@@ -63,7 +63,8 @@ def reproduce(
         >>> import trafficgen
         >>> found = trafficgen.reproduce("BMW-T1.1", runs=2, workers=1)
         >>> for row in found.rows:
-        ...     print(row.finding.quantity, row.finding.published, f"{row.simulated:.2f}", row.finding.unit)
+        ...     finding = row.finding
+        ...     print(finding.quantity, finding.published, f"{row.simulated:.2f}", finding.unit)
         buffering time 6.02 6.02 s
         buffering rate 45 43.90 kbps
         playback rate 32 34.63 kbps

@@ -1,4 +1,4 @@
-"""Published beside simulated: a row for each quantity, and what they come to."""
+"""Results of a reproduction: published and simulated values, a row for each quantity."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True, kw_only=True)
 class FindingResult(NotebookView):
-    """One published quantity and what the runs gave.
+    """One published quantity and its value in each run.
 
     Attributes:
         finding: The quantity.
@@ -52,9 +52,7 @@ class FindingResult(NotebookView):
 
     @property
     def simulated(self) -> float:
-        """Mean over the runs in which it could be measured; NaN where it could be in half of them
-        or fewer.
-        """
+        """Mean over the runs that could measure it; NaN if half of them or fewer could."""
         if 2 * len(self.measured) <= len(self.values):
             return math.nan
         return float(np.mean(self.measured))
@@ -78,9 +76,7 @@ class FindingResult(NotebookView):
         return self.finding.accepts(self.simulated)
 
     def to_json(self) -> dict[str, object]:
-        """Return the row as `trafficgen reproduce --json` prints it; a miss says why, where that is
-        known.
-        """
+        """Return the row of `trafficgen reproduce --json`; a miss has its known reason."""
         finding = self.finding
         low, high = self.interval
         row: dict[str, object] = {
@@ -103,7 +99,7 @@ class FindingResult(NotebookView):
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction(NotebookView):
-    """What `trafficgen reproduce` found.
+    """Result of `trafficgen reproduce`.
 
     Attributes:
         rows: A row for each quantity.
@@ -149,9 +145,7 @@ class Reproduction(NotebookView):
         return not self.missed
 
     def summary(self) -> dict[str, int]:
-        """Return how many quantities and findings there are and how many of them are within
-        range.
-        """
+        """Count quantities and findings, and those within range."""
         missed = {row.finding.id for row in self.missed}
         findings = {row.finding.id for row in self.rows}
         return {

@@ -8,8 +8,7 @@ from trafficgen.simulation.path import LARGEST_PACKET_BYTES, Path, PathLink, Que
 from trafficgen.simulation.traces import Trace, load_trace
 from trafficgen.units import bytes_from_bps
 
-#: A queue that nobody has sized: that of a small router, or twice what is in flight on the empty
-#: path.
+#: Default queue: that of a small router, or twice the bandwidth-delay product.
 SMALLEST_DEFAULT_QUEUE_PACKETS = 50
 DEFAULT_QUEUE_BANDWIDTH_DELAYS = 2
 #: An end's own link queues as much as a Linux interface does by default (txqueuelen).
@@ -19,9 +18,7 @@ DEFAULT_REORDER_DELAY_S = 0.01
 
 @dataclass(frozen=True)
 class _Capacity:
-    """Capacity as the engine reads it, its mean rate, and what each packet takes beside its IP
-    bytes.
-    """
+    """Capacity as the engine reads it, its mean rate, and link-layer bytes of each packet."""
 
     config: dict[str, object] | None
     mean_bps: float | None
@@ -30,7 +27,7 @@ class _Capacity:
 
 @dataclass
 class Links:
-    """The links of a scenario, to which those of each end are added.
+    """The links of a scenario; those of each end are added agent by agent.
 
     Attributes:
         access_bps: Rate of each end's own link, bit/s; None: none.
@@ -65,9 +62,7 @@ class Links:
         return links
 
     def route(self, agent: str) -> tuple[list[int], list[int]]:
-        """Return the links that an agent's packets pass towards the client and towards the
-        server.
-        """
+        """Return the links of an agent towards the client and towards the server."""
         if self.access_bps is None:
             return self.forward, self.reverse
         ends = ("server-out", "client-in", "client-out", "server-in")

@@ -1,6 +1,4 @@
-"""Rates, loss and delays of flows in a simulation: sums over intervals and series of half a
-second.
-"""
+"""Rates, loss and delays of flows: sums over intervals and series of half a second."""
 
 from __future__ import annotations
 
@@ -16,9 +14,7 @@ from trafficgen.units import FloatArray, kbps_from_bytes, ns_from_s, s_from_ns
 
 #: Interval of all series (CCZ: rates over 0.5 s).
 INTERVAL_S = 0.5
-
-
-#: From a packet to the end of the interval that it ends: 1 ns, with what rounding adds.
+#: From a packet to the end of the interval that it ends: 1 ns, and rounding.
 _ONE_PACKET_S = 1.5e-9
 
 
@@ -49,18 +45,24 @@ class Delay:
     p95: float
     max: float
 
+    @classmethod
+    def of(cls, delay_s: FloatArray) -> Delay:
+        """Return mean, 95th percentile and maximum; NaN of an empty array."""
+        if not delay_s.size:
+            return cls(math.nan, math.nan, math.nan)
+        return cls(float(delay_s.mean()), float(np.quantile(delay_s, 0.95)), float(delay_s.max()))
+
 
 def interval_measure(
     run: Run, flows: list[int], *, received_s: tuple[float, float], sent_s: tuple[float, float]
 ) -> IntervalMeasure:
-    """Return what some flows did in an interval.
+    """Measure flows in an interval.
 
     Args:
         run: The simulation.
         flows: Numbers of the flows.
-        received_s: Interval of arrivals, s after time zero; its end is outside.
-        sent_s: Interval of sendings; the two differ by the path's delay where an interval ends with
-            its last packet.
+        received_s: Interval of arrivals, s after time zero, without its end.
+        sent_s: Interval of sendings; it ends earlier if the interval ends with its last packet.
     """
     arrived = run.outcome.totals(flows, **_limits_ns(run, received_s))
     sent = run.outcome.totals(flows, **_limits_ns(run, sent_s))
@@ -75,9 +77,7 @@ def interval_measure(
 
 
 def _rate_kbps(size_bytes: int, interval_s: float) -> float:
-    """Return a rate; NaN where the interval is that of one packet, which ends right after it
-    begins.
-    """
+    """Return a rate; NaN in the interval of one packet, which ends right after it begins."""
     return kbps_from_bytes(size_bytes, interval_s) if interval_s > _ONE_PACKET_S else math.nan
 
 
@@ -95,19 +95,15 @@ def _limits_ns(run: Run, interval_s: tuple[float, float]) -> _Limits:
 
 
 def delays(run: Run, flows: list[int], *, sent_s: tuple[float, float]) -> Delay:
-    """Return the delays of packets to the client that were sent in an interval; NaN where none
-    arrived.
-    """
+    """Return the delays of packets to the client sent in an interval; NaN if none arrived."""
     columns = run.columns
     sent_ns = np.asarray(columns["time_ns"])
     limits = _limits_ns(run, sent_s)
     rows = slice(*np.searchsorted(sent_ns, [limits["start_ns"], limits["end_ns"]]).tolist())
     counted = np.isin(np.asarray(columns["flow"])[rows], flows)
     counted &= np.asarray(columns["to_client"])[rows] & np.asarray(columns["arrived"])[rows]
-    if not counted.any():
-        return Delay(math.nan, math.nan, math.nan)
-    delay_s = s_from_ns((np.asarray(columns["arrival_ns"])[rows] - sent_ns[rows])[counted])
-    return Delay(float(delay_s.mean()), float(np.quantile(delay_s, 0.95)), float(delay_s.max()))
+    delay_ns = (np.asarray(columns["arrival_ns"])[rows] - sent_ns[rows])[counted]
+    return Delay.of(np.asarray(s_from_ns(delay_ns), dtype=np.float64))
 
 
 @dataclass(frozen=True)
@@ -124,9 +120,7 @@ class Bins:
 
     @classmethod
     def over(cls, start_s: float, end_s: float) -> Bins:
-        """Return the bins from the one that holds ``start_s`` to the last that is over at
-        ``end_s``.
-        """
+        """Return the bins from that of ``start_s`` to the last that is over at ``end_s``."""
         first = math.floor(start_s / INTERVAL_S)
         return cls(first, max(0, math.floor(end_s / INTERVAL_S) - first))
 
@@ -144,17 +138,16 @@ class Bins:
         return self._kbps(self._binned(run, flows, "sent")[0])
 
     def loss(self, run: Run, flows: list[int]) -> FloatArray:
-        """Return dropped / sent packets of each bin, shape (count,); NaN where none was sent."""
+        """Return dropped / sent packets of each bin, shape (count,); NaN if none was sent."""
         sent, dropped = self._binned(run, flows, "sent")[1], self._binned(run, flows, "dropped")[1]
         shares = np.full(self.count, np.nan)
         np.divide(dropped, sent, out=shares, where=sent > 0)
         return shares
 
     def sampled(self, values: FloatArray) -> FloatArray:
-        """Return samples that were taken every half second from the first media packet on, shape
-        (count,).
+        """Return the sample at the begin of each bin, shape (count,); NaN if there is none.
 
-        A bin has the sample at its begin; NaN where there is none.
+        Samples were taken every half second from the first media packet on.
         """
         series = np.full(self.count, np.nan)
         taken = values[: max(0, self.first + self.count)]

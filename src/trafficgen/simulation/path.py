@@ -48,19 +48,19 @@ class PathLink(ModelPart):
     name: str = Field(default="bottleneck", min_length=1)
     """Name in results."""
     rate_bps: _Rate = None
-    """Capacity, bit/s; null: no limit."""
+    """Capacity to the client, IP bytes and overhead, bit/s; null: no limit."""
     trace: _File = None
-    """File with the capacity instead."""
+    """File with the capacity instead: mahimahi, CSV with time_s and rate, or JSON."""
     trace_period_s: float | None = Field(default=None, ge=1e-3, le=1e6)
-    """A CSV repeats after this, s."""
+    """A CSV repeats after this, s; null: its last rate stays."""
     delay_s: float = Field(default=0.0, ge=0, le=1e6)
     """Propagation, one way, s."""
     queue: Queue | None = None
-    """Null: 50 packets or twice the bandwidth-delay product."""
+    """Drop-tail queue; null: 50 packets or twice the bandwidth-delay product."""
     burst_bytes: int | None = Field(default=None, ge=1)
     """Size of the token bucket, bytes; null: a line."""
     loss: _Share = 0.0
-    """Share of packets to the client lost at random."""
+    """Share of packets to the client lost at random before the queue."""
     loss_start_s: float | None = None
     """From here on, s after the first media packet."""
     loss_stop_s: float | None = None
@@ -70,11 +70,11 @@ class PathLink(ModelPart):
     hold_in_flight: bool = False
     """Packets in propagation fill the queue too."""
     overhead_bytes: int | None = Field(default=None, ge=0, le=65535)
-    """Link layer of each packet, bytes."""
+    """Link-layer bytes that rate and queue count with each packet."""
     reorder: _Share = 0.0
     """Share of packets to the client that are overtaken."""
     reorder_delay_s: float | None = Field(default=None, ge=0, le=1e6)
-    """How much later those arrive, s."""
+    """How much later those arrive, s; null: 0.01."""
     reverse_rate_bps: _Rate = None
     """Capacity to the server, bit/s."""
     reverse_trace: _File = None
@@ -137,7 +137,8 @@ class Path(NotebookView, ModelPart):
         Path.parse('rate=725000bps,delay=0.045s,queue=80p,loss=0.01')
         >>> print(f"{path.links[0].rate_bps:,.0f} bit/s, {path.round_trip_s} s there and back")
         725,000 bit/s, 0.09 s there and back
-        >>> path == trafficgen.Path.from_settings({"rate": "725kbps", "delay": "45ms", "queue": "80p", "loss": 0.01})
+        >>> keys = {"rate": "725kbps", "delay": "45ms", "queue": "80p", "loss": 0.01}
+        >>> path == trafficgen.Path.from_settings(keys)
         True
     """
 
@@ -324,7 +325,7 @@ def _write_keys(part: ModelPart, keys: Mapping[str, PathKey]) -> Iterable[str]:
     for name, key in keys.items():
         value = getattr(part, key.field)
         if value != type(part).model_fields[key.field].default:
-            yield f"{name}={key.write(value)}"
+            yield f"{name}={key.kind.write(value)}"
 
 
 def _in_folder(link: PathLink, folder: FilePath) -> PathLink:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trafficgen.errors import SimulationError
 from trafficgen.units import (
@@ -14,30 +14,22 @@ from trafficgen.units import (
     share_from_text,
 )
 
-_RATE = "write a number with its unit, such as 725kbps or 10Mbps"
-_TIME = "write a number with its unit, such as 45ms or 1.5s"
-_SIZE = "write a number with its unit, such as 500B or 10kB"
-_SHARE = "write a share from 0 to 1 or a percentage, such as 0.03 or 3%"
-_QUEUE = "write packets or bytes, such as 80p or 10kB"
+
+@dataclass(frozen=True)
+class _Kind:
+    """How values of a kind are read (None: invalid) and written, and what to write instead."""
+
+    read: Callable[[str], object | None]
+    write: Callable[[object], str]
+    remedy: str
 
 
 @dataclass(frozen=True)
 class PathKey:
-    """One key.
-
-    Attributes:
-        field: Field of the path or link that it sets.
-        read: Value of a text; None if it is invalid.
-        write: Text of a value, which reads back equal.
-        remedy: What to write instead of an invalid text.
-        help: What it is, for people.
-    """
+    """A key: the field of the path or link that it sets, and the kind of its value."""
 
     field: str
-    read: Callable[[str], object | None]
-    write: Callable[[object], str]
-    remedy: str
-    help: str
+    kind: _Kind
 
     def value(self, name: str, text: str) -> object:
         """Return the value of a text.
@@ -45,9 +37,9 @@ class PathKey:
         Raises:
             SimulationError: If it is invalid; the message has key, value and remedy.
         """
-        value = self.read(text)
+        value = self.kind.read(text)
         if value is None:
-            raise SimulationError(f"path: {name}={text}: not understood; {self.remedy}")
+            raise SimulationError(f"path: {name}={text}: not understood; {self.kind.remedy}")
         return value
 
 
@@ -90,104 +82,60 @@ def _packets(text: str) -> float | None:
     return parts[0] if parts is not None and parts[1] in ("", "p", "packets") else None
 
 
-def _rate_key(field: str, explained: str) -> PathKey:
-    return PathKey(field, rate_from_text, lambda value: f"{_number(value)}bps", _RATE, explained)
+_RATE = _Kind(
+    rate_from_text,
+    lambda value: f"{_number(value)}bps",
+    "write a number with its unit, such as 725kbps or 10Mbps",
+)
+_TIME = _Kind(
+    _zero_or(s_from_text),
+    lambda value: f"{_number(value)}s",
+    "write a number with its unit, such as 45ms or 1.5s",
+)
+_TIME_AFTER_MEDIA = replace(_TIME, read=_time_after_media)
+_SIZE = _Kind(
+    _zero_or(_whole_bytes),
+    lambda value: f"{value}B",
+    "write a number with its unit, such as 500B or 10kB",
+)
+_SHARE = _Kind(
+    share_from_text, _number, "write a share from 0 to 1 or a percentage, such as 0.03 or 3%"
+)
+_FILE = _Kind(lambda text: text or None, str, "name a file")
+_QUEUE = _Kind(_queue, _queue_text, "write packets or bytes, such as 80p or 10kB")
+_PACKETS = _Kind(_packets, _number, "write a number of packets from 1 on")
+_IN_FLIGHT = _Kind(
+    lambda text: True if text == "in_flight" else None,
+    lambda _: "in_flight",
+    "the one value is in_flight",
+)
 
-
-def _time_key(field: str, explained: str, *, bare: bool = False) -> PathKey:
-    read = _time_after_media if bare else _zero_or(s_from_text)
-    return PathKey(field, read, lambda value: f"{_number(value)}s", _TIME, explained)
-
-
-def _size_key(field: str, explained: str) -> PathKey:
-    return PathKey(field, _zero_or(_whole_bytes), lambda value: f"{value}B", _SIZE, explained)
-
-
-def _share_key(field: str, explained: str) -> PathKey:
-    return PathKey(field, share_from_text, _number, _SHARE, explained)
-
-
-def _file_key(field: str, explained: str) -> PathKey:
-    return PathKey(field, lambda text: text or None, str, "name a file", explained)
-
-
-def _queue_key(field: str, explained: str) -> PathKey:
-    return PathKey(field, _queue, _queue_text, _QUEUE, explained)
-
-
-#: Keys of one link, in the order in which a path is written.
-LINK_KEYS: dict[str, PathKey] = {
-    "rate": _rate_key(
-        "rate_bps", "capacity towards the client, IP bytes (and `overhead`); default: no limit"
-    ),
-    "trace": _file_key(
-        "trace",
-        "capacity from a file instead: mahimahi (a millisecond a line, repeated), CSV with time_s"
-        " and rate, or JSON",
-    ),
-    "trace_period": _time_key(
-        "trace_period_s", "repeat a CSV trace after this time; default: its last rate stays"
-    ),
-    "delay": _time_key("delay_s", "propagation, one way; default 0"),
-    "queue": _queue_key(
-        "queue",
-        "drop-tail queue in packets or bytes; default: 50 packets or twice the bandwidth-delay"
-        " product",
-    ),
-    "burst": _size_key("burst_bytes", "makes a token bucket of the rate: tokens for so many bytes"),
-    "loss": _share_key(
-        "loss", "share of the packets to the client that is lost at random before the queue"
-    ),
-    "loss_start": _time_key(
-        "loss_start_s", "when loss begins, s after the first media packet", bare=True
-    ),
-    "loss_stop": _time_key(
-        "loss_stop_s", "when loss ends, s after the first media packet", bare=True
-    ),
-    "loss_burst": PathKey(
-        "loss_burst_packets",
-        _packets,
-        _number,
-        "write a number of packets from 1 on",
-        "mean run of lost packets",
-    ),
-    "hold": PathKey(
-        "hold_in_flight",
-        lambda text: True if text == "in_flight" else None,
-        lambda _: "in_flight",
-        "the one value is in_flight",
-        "in_flight: packets in propagation fill the queue too",
-    ),
-    "overhead": _size_key(
-        "overhead_bytes", "bytes of the link layer that rate and queue count with each packet"
-    ),
-    "reorder": _share_key("reorder", "share of packets to the client that the next ones overtake"),
-    "reorder_delay": _time_key("reorder_delay_s", "how much later those come; default 10ms"),
-    "reverse_rate": _rate_key(
-        "reverse_rate_bps", "capacity towards the server; default: as forward"
-    ),
-    "reverse_trace": _file_key("reverse_trace", "trace towards the server; default: as forward"),
-    "reverse_delay": _time_key(
-        "reverse_delay_s", "propagation towards the server; default: as forward"
-    ),
-    "reverse_queue": _queue_key("reverse_queue", "queue towards the server; default: as forward"),
-    "reverse_loss": _share_key(
-        "reverse_loss", "share of the packets to the server that is lost at random"
-    ),
+#: Keys of one link, in the order in which a path is written; the fields say what they are.
+LINK_KEYS = {
+    "rate": PathKey("rate_bps", _RATE),
+    "trace": PathKey("trace", _FILE),
+    "trace_period": PathKey("trace_period_s", _TIME),
+    "delay": PathKey("delay_s", _TIME),
+    "queue": PathKey("queue", _QUEUE),
+    "burst": PathKey("burst_bytes", _SIZE),
+    "loss": PathKey("loss", _SHARE),
+    "loss_start": PathKey("loss_start_s", _TIME_AFTER_MEDIA),
+    "loss_stop": PathKey("loss_stop_s", _TIME_AFTER_MEDIA),
+    "loss_burst": PathKey("loss_burst_packets", _PACKETS),
+    "hold": PathKey("hold_in_flight", _IN_FLIGHT),
+    "overhead": PathKey("overhead_bytes", _SIZE),
+    "reorder": PathKey("reorder", _SHARE),
+    "reorder_delay": PathKey("reorder_delay_s", _TIME),
+    "reverse_rate": PathKey("reverse_rate_bps", _RATE),
+    "reverse_trace": PathKey("reverse_trace", _FILE),
+    "reverse_delay": PathKey("reverse_delay_s", _TIME),
+    "reverse_queue": PathKey("reverse_queue", _QUEUE),
+    "reverse_loss": PathKey("reverse_loss", _SHARE),
 }
 #: Keys of the path as a whole.
-PATH_KEYS: dict[str, PathKey] = {
-    "access": _rate_key(
-        "access_bps", "rate of each end's own link, before and after the shared ones; default: none"
-    )
-}
+PATH_KEYS = {"access": PathKey("access_bps", _RATE)}
 
 
 def known_keys() -> str:
-    """Return all keys as a list for people."""
+    """List all keys for people."""
     return ", ".join([*LINK_KEYS, *PATH_KEYS])
-
-
-def explained_keys() -> str:
-    """Return a line for each key with what it is."""
-    return "\n".join(f"{name}: {key.help}." for name, key in {**LINK_KEYS, **PATH_KEYS}.items())

@@ -26,7 +26,6 @@ _LEAST_RATE = 0.01
 #: Levels closer than this are one.
 _SAME_LEVEL = 0.05
 _TIMESTAMP_OPTION_BYTES = 12
-_TCP_HEADER_BYTES = 20
 
 _Points = list[tuple[float, float]]
 
@@ -39,7 +38,7 @@ def response_parameters(model: Model) -> dict[str, object] | None:
     arrives while there is loss or queueing.
 
     Warns:
-        SimulationWarning: If the response is unknown or has neither curve nor effect; it is ignored.
+        SimulationWarning: If the response is unknown or has neither curve nor effect.
     """
     if all(stream.transport.protocol == "tcp" for stream in model.streams):
         return None  # TCP responds by itself

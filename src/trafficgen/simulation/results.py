@@ -1,6 +1,4 @@
-"""What a simulation tells: its session, its flows and their series, as `trafficgen simulate --json`
-prints them.
-"""
+"""Results of a simulation: session, flows and series, as `trafficgen simulate --json` has them."""
 
 from __future__ import annotations
 
@@ -37,12 +35,12 @@ class FlowResult:
     """One flow, or the sum of a session's media.
 
     Attributes:
-        name: ``media``, the medium of a stream, or the name of a competitor.
-        agent: Number of the participant that it belongs to.
+        name: ``media``, the medium of a stream, or the name of a competing flow.
+        agent: Number of its participant.
         flows: Numbers of the flows that it sums.
-        measure: Over the interval from the first to the last media packet.
+        measure: From the first to the last media packet.
         delay_s: One-way delay of its packets in this interval, s.
-        round_trip_s: Round-trip times that a ping measured, s; None of other flows.
+        round_trip_s: Round-trip times of a ping, s; None of other flows.
         unanswered: Share of pings without an answer; None of other flows.
     """
 
@@ -55,7 +53,7 @@ class FlowResult:
     unanswered: float | None = None
 
     def to_dict(self) -> dict[str, object]:
-        """Return the flow as the JSON of `simulate` has it."""
+        """Return the flow as in the JSON of `simulate`."""
         found: dict[str, object] = {
             "name": self.name,
             "mean_kbps": self.measure.rate_kbps,
@@ -71,22 +69,23 @@ class FlowResult:
 
 @dataclass(frozen=True)
 class SimulationResult(NotebookView):
-    """Result of one session beside its competitors.
+    """Result of one session and its competing flows.
 
     Attributes:
-        run: What ran.
-        notes: How it was made: model, digest, settings, path, competitors, seed.
+        run: The simulation.
+        notes: How it was made: model, digest, settings, path, competing flows, seed.
 
     Example:
         >>> import trafficgen
-        >>> result = trafficgen.simulate("wmedia9_nichols2004", path="rate=725kbps,delay=45ms", duration_s=30)
+        >>> path = "rate=725kbps,delay=45ms"
+        >>> result = trafficgen.simulate("wmedia9_nichols2004", path=path, duration_s=30)
         >>> result
         <SimulationResult of wmedia9_nichols2004: 24.74 s, 471.3 kbit/s, 0% lost, 0 stalls, seed 0>
-        >>> print(f"{result.buffering.duration_s:.1f} s of buffering at {result.buffering.rate_kbps:.0f} kbps")
-        8.8 s of buffering at 668 kbps
-        >>> busiest = result.series["media_kbps"].argmax()
-        >>> print(f"{result.series['media_kbps'][busiest]:.0f} kbps from {result.series_time_s[busiest]:.1f} s on")
-        699 kbps from 4.0 s on
+        >>> phase = result.buffering
+        >>> print(f"{phase.duration_s:.1f} s of buffering at {phase.rate_kbps:.0f} kbit/s")
+        8.8 s of buffering at 668 kbit/s
+        >>> result.series_time_s[result.series["media_kbps"].argmax()]
+        4.0
     """
 
     run: Run
@@ -120,9 +119,7 @@ class SimulationResult(NotebookView):
         return self.run.seed
 
     def packets(self, *, origin_ns: int = DEFAULT_ORIGIN_NS) -> PacketTable:
-        """Return the packets of all flows, each participant with addresses of its own; times count
-        from the first.
-        """
+        """Return the packets of all flows; times count from the first of them."""
         return packet_table(self.run, origin_ns=origin_ns, notes=dict(self.notes))
 
     @cached_property
@@ -137,7 +134,7 @@ class SimulationResult(NotebookView):
 
     @cached_property
     def events(self) -> SessionEvents:
-        """What the session's log says."""
+        """Moments of the session's log."""
         return SessionEvents.of(
             self.run.agents[_SESSION], zero_ns=self.run.time_zero_ns, end_s=self.end_s
         )
@@ -149,16 +146,12 @@ class SimulationResult(NotebookView):
 
     @cached_property
     def arrivals_s(self) -> tuple[float, float]:
-        """First to last arrival of a media packet, s after the first was sent; both 0 where none
-        arrived.
-        """
+        """First to last arrival of media, s after the first sending; both 0 if none arrived."""
         return self._span("first_arrived_ns", "last_arrived_ns")
 
     @cached_property
     def sendings_s(self) -> tuple[float, float]:
-        """First to last sending of a media packet, s after the first; both 0 where none was
-        sent.
-        """
+        """First to last sending of media, s after the first; both 0 if none was sent."""
         return self._span("first_sent_ns", "last_sent_ns")
 
     def _span(
@@ -174,7 +167,7 @@ class SimulationResult(NotebookView):
 
     @property
     def end_s(self) -> float:
-        """Last arrival of a media packet, s after the first was sent."""
+        """Last arrival of media, s after the first sending."""
         return self.arrivals_s[1]
 
     @cached_property
@@ -189,35 +182,31 @@ class SimulationResult(NotebookView):
 
     @cached_property
     def buffering(self) -> IntervalMeasure | None:
-        """The source's buffering phase; None where it has none."""
+        """The source's buffering phase; None if it has none."""
         phase = self.events.buffering()
         if phase is None:
             return None
         start_s, end_s = phase
-        return (
-            self._to_the_end(start_s)
-            if end_s is None
-            else self._measure((start_s, end_s), (start_s, end_s))
-        )
+        if end_s is None:
+            return self._to_the_end(start_s)
+        sent_s = received_s = (start_s, end_s)
+        return interval_measure(self.run, self.media_flows, received_s=received_s, sent_s=sent_s)
 
     @cached_property
     def playout(self) -> IntervalMeasure | None:
-        """From the end of the buffering to the last media packet; None where the source never
-        leaves the buffering.
-        """
+        """From the end of the buffering to the last media packet; None if buffering never ends."""
         start_s = self.events.playout_start_s()
         return None if start_s is None or start_s >= self.end_s else self._to_the_end(start_s)
 
     @cached_property
     def flows(self) -> list[FlowResult]:
-        """The session's media, its streams where it has several, then the competitors."""
+        """The session's media, its streams if it has several, then the competing flows."""
         found = [self._flow("media", _SESSION, self.media_flows)]
-        if len(self.media_flows) > 1:
-            by_name: dict[str, list[int]] = {}
-            for number in self.media_flows:
-                by_name.setdefault(MEDIA[self.run.flows[number]["media"]], []).append(number)
-            if len(by_name) > 1:
-                found += [self._flow(name, _SESSION, numbers) for name, numbers in by_name.items()]
+        by_name: dict[str, list[int]] = {}
+        for flow in self.media_flows:
+            by_name.setdefault(MEDIA[self.run.flows[flow]["media"]], []).append(flow)
+        if len(by_name) > 1:
+            found += [self._flow(name, _SESSION, flows) for name, flows in by_name.items()]
         for agent, one in enumerate(self.run.scenario.participants):
             if not one.is_session:
                 found.append(self._flow(one.name, agent, self.run.flows_of(agent)))
@@ -225,9 +214,7 @@ class SimulationResult(NotebookView):
 
     @cached_property
     def series(self) -> dict[str, Any]:
-        """Series of 0.5 s, aligned to the first media packet, from the earliest flow on; arrays of
-        equal shape.
-        """
+        """Series of 0.5 s aligned to the first media packet, from the earliest flow on."""
         run, bins = self.run, self._bins
         samples = run.agents[_SESSION]["samples"]
         streams = {f"{one.name}_kbps": list(one.flows) for one in self.flows[1:]}
@@ -245,18 +232,12 @@ class SimulationResult(NotebookView):
 
     @property
     def series_time_s(self) -> FloatArray:
-        """Start of each interval of :attr:`series`, s after the first media packet was sent, shape
-        (n,).
-        """
-        series = self.series
-        return np.asarray(
-            series["start_s"] + series["interval_s"] * np.arange(len(series["media_kbps"]))
-        )
+        """Start of each interval of :attr:`series`, s after the first sending of media, (n,)."""
+        bins = np.arange(len(self.series["media_kbps"]))
+        return np.asarray(self.series["start_s"] + self.series["interval_s"] * bins)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the object that `trafficgen simulate --json` prints; NaN is what could not be
-        measured.
-        """
+        """Return the object that `trafficgen simulate --json` prints; NaN: not measurable."""
         return {
             "session": self._session(),
             "flows": [flow.to_dict() for flow in self.flows],
@@ -282,21 +263,15 @@ class SimulationResult(NotebookView):
                 "sent": agent["frames_sent"],
                 "dropped_at_sender": agent["frames_dropped_at_sender"],
             },
-            "retransmissions": self._retransmissions(),
+            "retransmissions": self.run.outcome.totals(self.media_flows)["retransmissions"],
             "facts": {
                 name: [list(moment) for moment in moments] for name, moments in events.facts.items()
             },
         }
 
-    def _retransmissions(self) -> int:
-        return self.run.outcome.totals(self.media_flows)["retransmissions"]
-
     def _to_the_end(self, start_s: float) -> IntervalMeasure:
-        return self._measure((start_s, self.end_s), (start_s, max(start_s, self.sendings_s[1])))
-
-    def _measure(
-        self, received_s: tuple[float, float], sent_s: tuple[float, float]
-    ) -> IntervalMeasure:
+        received_s = start_s, self.end_s
+        sent_s = start_s, max(start_s, self.sendings_s[1])
         return interval_measure(self.run, self.media_flows, received_s=received_s, sent_s=sent_s)
 
     def _flow(self, name: str, agent: int, flows: list[int]) -> FlowResult:
@@ -304,48 +279,32 @@ class SimulationResult(NotebookView):
             self.run, flows, received_s=self.arrivals_s, sent_s=self.sendings_s
         )
         delay_s = delays(self.run, flows, sent_s=self.sendings_s)
-        pings = (
-            _pings(self.run, agent)
-            if self.run.scenario.participants[agent].source.kind == "ping"
-            else (None, None)
-        )
+        is_ping = self.run.scenario.participants[agent].source.kind == "ping"
+        pings = _ping_delays(self.run, agent) if is_ping else (None, None)
         return FlowResult(name, agent, tuple(flows), measure, delay_s, *pings)
 
     @cached_property
     def _bins(self) -> Bins:
         sent_ns = np.asarray(self.run.columns["time_ns"])
         first_ns = int(sent_ns[0]) if sent_ns.size else self.run.time_zero_ns
-        # What is still to come when the simulation is cut off may take years on a slow link.
+        # Packets on a slow link may arrive years after the simulation is cut off.
         return Bins.over(
             s_from_ns(first_ns - self.run.time_zero_ns), min(self.end_s, self.run.scenario.end_s)
         )
 
 
 def _phase(measure: IntervalMeasure | None) -> dict[str, object] | None:
-    if measure is None:
-        return None
-    return {
-        "duration_s": measure.duration_s,
-        "rate_kbps": measure.rate_kbps,
-        "loss": measure.loss,
-        "offered_kbps": measure.offered_kbps,
-    }
+    names = ("duration_s", "rate_kbps", "loss", "offered_kbps")
+    return None if measure is None else {name: getattr(measure, name) for name in names}
 
 
-def _pings(run: Run, agent: int) -> tuple[Delay, float]:
-    """Return the round-trip times that a ping measured, and the share of its requests without an
-    answer.
-    """
+def _ping_delays(run: Run, agent: int) -> tuple[Delay, float]:
+    """Return the round-trip times of a ping, and the share of its requests without an answer."""
     events = SessionEvents.of(run.agents[agent], zero_ns=run.time_zero_ns, end_s=0.0)
     times_s = np.array([value for _, value in events.facts.get("rtt_s", [])])
     sent = run.outcome.totals(run.flows_of(agent), to_client=False)["sent_packets"]
     unanswered = 1 - times_s.size / sent if sent else math.nan
-    if times_s.size == 0:
-        return Delay(math.nan, math.nan, math.nan), unanswered
-    return (
-        Delay(float(times_s.mean()), float(np.quantile(times_s, 0.95)), float(times_s.max())),
-        unanswered,
-    )
+    return Delay.of(times_s), unanswered
 
 
 def _listed(values: object) -> object:

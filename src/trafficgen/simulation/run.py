@@ -21,7 +21,7 @@ from trafficgen.simulation.sources import Participant, Schedule
 from trafficgen.tables import MEDIA
 from trafficgen.units import s_from_ns
 
-#: Competing flows go on for this long after the last session, so that its last packets meet them, s.
+#: Competing flows go on for this long after the last session: its last packets meet them, s.
 RUN_ON_S = 1.0
 #: A session that does not end by itself is cut off after this time, s.
 LONGEST_SESSION_S = 6 * 3600.0

@@ -1,4 +1,4 @@
-"""What a session says about itself, on the clock of its first media packet."""
+"""Moments in the log of a session, on the clock of its first media packet."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class LevelChange:
 
 @dataclass(frozen=True)
 class Stall:
-    """A halt of the playback because the player's buffer was empty."""
+    """A stall: playback halts because the player's buffer is empty."""
 
     start_s: float
     duration_s: float
@@ -50,13 +50,13 @@ class SessionEvents:
     """Moments of a session, s after its first media packet.
 
     Attributes:
-        times_s: First occurrence of each named moment; None where it did not come.
-        phases: When each phase began, and its name.
-        encodings: When each encoding rate was chosen, and the rate, bit/s of media payload.
-        stalls: Halts of the playback; one that did not end lasts to the session's end.
+        times_s: First occurrence of each named moment; None: never.
+        phases: Begin and name of each phase.
+        encodings: Time and value of each encoding rate, bit/s of media payload.
+        stalls: Stalls; one without an end lasts to the session's end.
         thinned_s: First time video was thinned.
         audio_only_s: First time no video was sent any more.
-        facts: Other numbers that the source tells: name -> times and values.
+        facts: Other logged numbers: name -> times and values.
     """
 
     times_s: dict[str, float | None]
@@ -69,13 +69,7 @@ class SessionEvents:
 
     @classmethod
     def of(cls, agent: SimulatedAgentDict, *, zero_ns: int, end_s: float) -> SessionEvents:
-        """Return the moments in an agent's log.
-
-        Args:
-            agent: The agent.
-            zero_ns: Time zero of the result on the engine's clock, ns.
-            end_s: End of the session, s after time zero.
-        """
+        """Read an agent's log; ``zero_ns`` is time zero on the engine's clock."""
         events = [(s_from_ns(time_ns - zero_ns), *event) for time_ns, event in agent["events"]]
 
         def first(kind: str) -> float | None:
@@ -103,9 +97,7 @@ class SessionEvents:
         )
 
     def buffering(self) -> tuple[float, float | None] | None:
-        """Return when the buffering begins and ends (None: it does not); None where the source has
-        none.
-        """
+        """Return begin and end (None: no end) of the buffering; None if the source has none."""
         begins = next(
             (place for place, (_, name) in enumerate(self.phases) if name == "buffering"), None
         )
@@ -129,9 +121,7 @@ class SessionEvents:
         ]
 
     def adapted_s(self, path_rate_bps: float | None) -> float | None:
-        """Return when the encoding rate first was at or below the path's rate: 0 when always, None
-        when never.
-        """
+        """Return when the encoding rate first fitted the path's rate; 0: always, None: never."""
         if not self.encodings:
             return None
         if path_rate_bps is None or all(

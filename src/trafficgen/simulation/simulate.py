@@ -82,7 +82,10 @@ def simulate(
     Example:
         >>> import trafficgen
         >>> result = trafficgen.simulate(
-        ...     "wmedia9_nichols2004", path="rate=725kbps,delay=45ms,queue=80p", compete="tcp@-10s", duration_s=30
+        ...     "wmedia9_nichols2004",
+        ...     path="rate=725kbps,delay=45ms,queue=80p",
+        ...     compete="tcp@-10s",
+        ...     duration_s=30,
         ... )
         >>> for flow in result.flows:
         ...     print(flow.name, f"{flow.measure.rate_kbps:.0f} kbps, {flow.measure.loss:.1%} lost")

@@ -96,52 +96,59 @@ def load_trace(file: str, *, period_s: float | None = None, way: Way = "to_clien
             lines = stream.read(_LARGEST_BYTES).splitlines()
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise _trace_error(file, f"cannot be read ({why})") from error
+        problem = f"cannot be read ({why})"
+        raise InputFileError(file=file, problem=problem, remedy=_REMEDY) from error
+    try:
+        return _parse(lines, file=file, period_s=period_s, way=way)
+    except _TraceError as error:
+        raise InputFileError(file=file, problem=str(error), remedy=error.remedy) from error
+
+
+def _parse(lines: Sequence[str], *, file: str, period_s: float | None, way: Way) -> Trace:
     first = next((line.strip() for line in lines if line.strip()), "")
-    if first.isascii() and first.isdigit():
-        if period_s is not None:
-            raise _trace_error(
-                file, "a mahimahi trace repeats by itself", remedy="leave trace_period out"
-            )
-        return _deliveries(file, lines)
     if first[:1] in ("[", "{"):
-        return _json_trace(file, "\n".join(lines), period_s=period_s, way=way)
-    return _rates(file, lines, period_s=period_s)
+        return _parse_json("\n".join(lines), file=file, period_s=period_s, way=way)
+    if not (first.isascii() and first.isdigit()):
+        return _parse_csv(lines, period_s=period_s)
+    if period_s is not None:
+        raise _TraceError("a mahimahi trace repeats by itself", "leave trace_period out")
+    return _parse_mahimahi(lines)
 
 
-def _trace_error(file: str, problem: str, *, remedy: str = _REMEDY) -> InputFileError:
-    return InputFileError(file=file, problem=problem, remedy=remedy)
+class _TraceError(ValueError):
+    """A problem of a trace, before the name of its file is known."""
+
+    def __init__(self, problem: str, remedy: str = _REMEDY) -> None:
+        super().__init__(problem)
+        self.remedy = remedy
 
 
 @dataclass
 class _Steps:
     """Rates, bit/s, with the time at which each begins, s."""
 
-    file: str
     times_s: list[float] = field(default_factory=list)
     rates_bps: list[float] = field(default_factory=list)
 
     def add(self, place: str, time_s: float, rate_bps: float) -> None:
         """Add a rate, which must begin after the one before."""
         if time_s > _LONGEST_S:
-            raise _trace_error(self.file, f"{place}: {time_s:g} s is later than {_LONGEST_S:g} s")
+            raise _TraceError(f"{place}: {time_s:g} s is later than {_LONGEST_S:g} s")
         if self.times_s and time_s <= self.times_s[-1]:
-            raise _trace_error(
-                self.file, f"{place}: {time_s:g} s does not come after {self.times_s[-1]:g} s"
-            )
+            raise _TraceError(f"{place}: {time_s:g} s does not come after {self.times_s[-1]:g} s")
         self.times_s.append(time_s)
         self.rates_bps.append(rate_bps)
 
     def trace(self, *, period_s: float | None) -> Trace:
         """Return the capacity, repeated after ``period_s`` or with a last rate that stays."""
         if not any(self.rates_bps):
-            raise _trace_error(self.file, "no rate is above 0")
+            raise _TraceError("no rate is above 0")
         if period_s is None and self.rates_bps[-1] == 0:
             remedy = "end with a rate above 0 or give trace_period"
-            raise _trace_error(self.file, "the last rate is 0 and stays", remedy=remedy)
+            raise _TraceError("the last rate is 0 and stays", remedy)
         if period_s is not None and period_s < self.times_s[-1]:
             remedy = "make trace_period at least so long"
-            raise _trace_error(self.file, f"goes on to {self.times_s[-1]:g} s", remedy=remedy)
+            raise _TraceError(f"goes on to {self.times_s[-1]:g} s", remedy)
         capacity = {"times_s": self.times_s, "rates_bps": self.rates_bps, "period_s": period_s}
         return Trace({"steps": capacity}, self._mean_bps(period_s))
 
@@ -161,25 +168,21 @@ class _Steps:
         )
 
 
-def _deliveries(file: str, lines: Sequence[str]) -> Trace:
+def _parse_mahimahi(lines: Sequence[str]) -> Trace:
     times_ms: list[int] = []
     for number, line in enumerate(lines, start=1):
         text = line.strip()
         if not text:
             continue
         if not (text.isascii() and text.isdigit()):
-            raise _trace_error(
-                file, f"line {number}: {text[:30]!r} is no whole number of milliseconds"
-            )
+            raise _TraceError(f"line {number}: {text[:30]!r} is no whole number of milliseconds")
         if len(text) > _LONGEST_DIGITS or s_from_ms(int(text)) > _LONGEST_S:
-            raise _trace_error(
-                file, f"line {number}: {text[:30]} ms is later than {_LONGEST_S:g} s"
-            )
+            raise _TraceError(f"line {number}: {text[:30]} ms is later than {_LONGEST_S:g} s")
         times_ms.append(int(text))
         if len(times_ms) > 1 and times_ms[-1] < times_ms[-2]:
-            raise _trace_error(file, f"line {number}: {text} ms comes after {times_ms[-2]} ms")
+            raise _TraceError(f"line {number}: {text} ms comes after {times_ms[-2]} ms")
     if times_ms[-1] == 0:
-        raise _trace_error(file, "all opportunities are at 0 ms")
+        raise _TraceError("all opportunities are at 0 ms")
     period_s = s_from_ms(times_ms[-1])
     capacity = {
         "times_s": [s_from_ms(time) for time in times_ms],
@@ -190,32 +193,30 @@ def _deliveries(file: str, lines: Sequence[str]) -> Trace:
     return Trace({"opportunities": capacity}, mean_bps, TUNNEL_HEADER_BYTES)
 
 
-def _rates(file: str, lines: Sequence[str], *, period_s: float | None) -> Trace:
+def _parse_csv(lines: Sequence[str], *, period_s: float | None) -> Trace:
     try:
         numbered = list(enumerate(csv.reader(lines), start=1))
     except csv.Error as error:
-        raise _trace_error(file, f"is no CSV ({error})") from error
+        raise _TraceError(f"is no CSV ({error})") from error
     rows = [(number, row) for number, row in numbered if any(cell.strip() for cell in row)]
     if not rows:
-        raise _trace_error(file, "is empty")
+        raise _TraceError("is empty")
     header = [cell.strip() for cell in rows[0][1]]
     rate_columns = [
         name for name in header if name == "rate" or name.removeprefix("rate_") in RATE_UNITS_BPS
     ]
     if "time_s" not in header or len(rate_columns) != 1:
-        raise _trace_error(file, f"line 1: columns are {', '.join(header)[:60]}")
+        raise _TraceError(f"line 1: columns are {', '.join(header)[:60]}")
     at_time, at_rate = header.index("time_s"), header.index(rate_columns[0])
     unit = rate_columns[0].removeprefix("rate").removeprefix("_")
-    steps = _Steps(file)
+    steps = _Steps()
     for number, row in rows[1:]:
         if len(row) != len(header):
-            raise _trace_error(
-                file, f"line {number}: {len(row)} fields under {len(header)} columns"
-            )
+            raise _TraceError(f"line {number}: {len(row)} fields under {len(header)} columns")
         time = number_and_unit(row[at_time])
         rate_bps = _rate(row[at_rate], unit)
         if time is None or time[1] or time[0] < 0 or rate_bps is None or rate_bps < 0:
-            raise _trace_error(file, f"line {number}: {','.join(row)[:40]!r} is no time and rate")
+            raise _TraceError(f"line {number}: {','.join(row)[:40]!r} is no time and rate")
         steps.add(f"line {number}", time[0], rate_bps)
     return steps.trace(period_s=period_s)
 
@@ -227,7 +228,7 @@ def _rate(text: str, unit: str) -> float | None:
     return parts[0] * RATE_UNITS_BPS[unit] if parts is not None and not parts[1] else None
 
 
-def _json_trace(file: str, text: str, *, period_s: float | None, way: Way) -> Trace:
+def _parse_json(text: str, *, file: str, period_s: float | None, way: Way) -> Trace:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: also numbers of many digits
@@ -236,16 +237,16 @@ def _json_trace(file: str, text: str, *, period_s: float | None, way: Way) -> Tr
             if isinstance(error, json.JSONDecodeError)
             else "nesting or numbers too large"
         )
-        raise _trace_error(file, f"is no valid JSON ({where})") from None
+        raise _TraceError(f"is no valid JSON ({where})") from None
     if isinstance(found, list):
-        return _of_periods(file, found, period_s=period_s)
+        return _trace_of_periods(found, file=file, period_s=period_s)
     if isinstance(found, dict) and "times_s" in found:
-        return _of_lists(file, found, period_s=period_s)
+        return _trace_of_lists(found, period_s=period_s)
     pattern = _pattern(found, way) if isinstance(found, dict) else None
     if pattern is None:
         keys = ", ".join(map(str, found))[:60] if isinstance(found, dict) else type(found).__name__
-        raise _trace_error(file, f"is JSON without a known form of traces ({keys or 'empty'})")
-    return _of_periods(file, pattern, period_s=period_s)
+        raise _TraceError(f"is JSON without a known form of traces ({keys or 'empty'})")
+    return _trace_of_periods(pattern, file=file, period_s=period_s)
 
 
 def _pattern(found: Mapping[str, Any], way: Way) -> list[Any] | None:
@@ -257,31 +258,29 @@ def _pattern(found: Mapping[str, Any], way: Way) -> list[Any] | None:
     return None
 
 
-def _of_periods(file: str, periods: Sequence[Any], *, period_s: float | None) -> Trace:
+def _trace_of_periods(periods: Sequence[Any], *, file: str, period_s: float | None) -> Trace:
     if period_s is not None:
-        raise _trace_error(
-            file, "a trace of periods repeats by itself", remedy="leave trace_period out"
-        )
-    steps, time_s = _Steps(file), 0.0
+        raise _TraceError("a trace of periods repeats by itself", "leave trace_period out")
+    steps, time_s = _Steps(), 0.0
     for number, period in enumerate(periods, start=1):
         place = f"entry {number}"
         if not isinstance(period, dict):
-            raise _trace_error(file, f"{place} is no object with a duration and a bandwidth")
-        duration_s = s_from_ms(_number(file, place, period, _DURATIONS))
-        rate_bps = bps_from_kbps(_number(file, place, period, _CAPACITIES_KBPS))
+            raise _TraceError(f"{place} is no object with a duration and a bandwidth")
+        duration_s = s_from_ms(_number(place, period, _DURATIONS))
+        rate_bps = bps_from_kbps(_number(place, period, _CAPACITIES_KBPS))
         if duration_s == 0:
             continue
         steps.add(place, time_s, rate_bps)
         time_s += duration_s
     if not steps.times_s:
-        raise _trace_error(file, "has no period that lasts")
+        raise _TraceError("has no period that lasts")
     if time_s > _LONGEST_S:
-        raise _trace_error(file, f"goes on for {time_s:g} s, longer than {_LONGEST_S:g} s")
+        raise _TraceError(f"goes on for {time_s:g} s, longer than {_LONGEST_S:g} s")
     _warn_of_properties(file, periods)
     return steps.trace(period_s=time_s)
 
 
-def _of_lists(file: str, found: Mapping[str, Any], *, period_s: float | None) -> Trace:
+def _trace_of_lists(found: Mapping[str, Any], *, period_s: float | None) -> Trace:
     name = next((name for name in ("rates_kbps", "rates_bps") if name in found), None)
     times_s, rates = found["times_s"], found.get(name or "")
     if (
@@ -290,27 +289,27 @@ def _of_lists(file: str, found: Mapping[str, Any], *, period_s: float | None) ->
         or len(times_s) != len(rates)
         or not rates
     ):
-        raise _trace_error(
-            file, "times_s and rates_kbps (or rates_bps) are no lists of the same length above 0"
+        raise _TraceError(
+            "times_s and rates_kbps (or rates_bps) are no lists of the same length above 0"
         )
-    steps = _Steps(file)
+    steps = _Steps()
     for number, pair in enumerate(zip(times_s, rates, strict=True), start=1):
         values = dict(zip(("times_s", "rates"), pair, strict=True))
         place = f"entry {number}"
-        rate = _number(file, place, values, ("rates",))
+        rate = _number(place, values, ("rates",))
         steps.add(
             place,
-            _number(file, place, values, ("times_s",)),
+            _number(place, values, ("times_s",)),
             bps_from_kbps(rate) if name == "rates_kbps" else rate,
         )
     return steps.trace(period_s=period_s)
 
 
-def _number(file: str, place: str, entry: Mapping[str, Any], names: tuple[str, ...]) -> float:
+def _number(place: str, entry: Mapping[str, Any], names: tuple[str, ...]) -> float:
     """Return a number from 0 on under the first of several names."""
     name = next((name for name in names if name in entry), None)
     if name is None:
-        raise _trace_error(file, f"{place} has no {' or '.join(names[:2])}")
+        raise _TraceError(f"{place} has no {' or '.join(names[:2])}")
     value = entry[name]
     usable = isinstance(value, int | float) and not isinstance(value, bool)
     try:
@@ -318,7 +317,7 @@ def _number(file: str, place: str, entry: Mapping[str, Any], names: tuple[str, .
     except OverflowError:
         number = math.inf
     if not 0 <= number < math.inf:
-        raise _trace_error(file, f"{place}: {name} is {str(value)[:30]}, no number from 0 on")
+        raise _TraceError(f"{place}: {name} is {str(value)[:30]}, no number from 0 on")
     return number
 
 

@@ -36,7 +36,7 @@ class EachSetup(Experiment):
     Attributes:
         name: Name of the experiment.
         setups: Set-ups, each with what is measured of its session.
-        derive: Adds what follows from the measures of all set-ups, which are named ``measure/clip``.
+        derive: Adds what follows from the measures of all set-ups, named ``measure/clip``.
     """
 
     name: str

@@ -1,6 +1,4 @@
-"""A simulated session as the authors looked at theirs: rates in bins of 0.5 s, losses, playback
-(BMW-S1).
-"""
+"""Measures of a simulated session: rates in bins of 0.5 s, losses, playback (BMW-S1)."""
 
 from __future__ import annotations
 
@@ -17,9 +15,7 @@ _PLAYED, _START = "played_s", "playback_start"
 
 
 class Session:
-    """What came of one run; times in s from the player's first request, rates of IP bytes at the
-    player.
-    """
+    """One run; times in s from the player's first request, rates of IP bytes at the player."""
 
     def __init__(self, outcome: SimulationOutcome) -> None:
         """Take the engine's outcome."""
@@ -73,34 +69,16 @@ class Session:
         width_s: float = BIN_S,
         flow: str = "media",
     ) -> FloatArray:
-        """Return rates of an agent's flows in bins of ``width_s``, shape (n,); the last, partial
-        bin is left out.
-        """
+        """Return rates of an agent's flows in whole bins of ``width_s``, shape (n,)."""
         stop_s = self.end_s if end_s is None else end_s
         bins = max(int((stop_s - start_s) / width_s + 1e-9), 0)
         size_bytes = self._bytes(start_s, width_s, bins, flow)
         return np.asarray(kbps_from_bytes(1.0, width_s) * size_bytes, dtype=np.float64)
 
     def lost_packets(self, start_s: float = 0.0, end_s: float | None = None) -> int:
-        """Return media packets that the path dropped, first sendings and resendings, by the time of
-        the drop.
-        """
+        """Count the media packets, retransmissions included, dropped in an interval."""
         stop_s = self.end_s if end_s is None else end_s
         return int(self._dropped(start_s, stop_s - start_s, 1)[0])
-
-    def losses(self, *, width_s: float = BIN_S) -> FloatArray:
-        """Return the media packets that the path dropped in bins from the first request to the end,
-        shape (n,).
-        """
-        return self._dropped(0.0, width_s, math.ceil(self.end_s / width_s))
-
-    def frame_rates(self) -> tuple[FloatArray, FloatArray]:
-        """Return when the player's statistics of its frame rate were taken, s, and what they say,
-        1/s, shapes (n,).
-        """
-        times_s, rates = self._sampled(1)
-        known = np.isfinite(rates)
-        return times_s[known], rates[known]
 
     def frames_per_s(self, start_s: float, end_s: float) -> float:
         """Return the mean of the player's frame rates, a sample each 0.5 s."""

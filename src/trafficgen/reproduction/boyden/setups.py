@@ -1,6 +1,4 @@
-"""The test bed of BMW05 as scenarios of the engine: servers, the emulated bottleneck, the player, a
-bulk TCP flow.
-"""
+"""The test bed of BMW05 as scenarios: servers, the bottleneck, the player, a bulk TCP flow."""
 
 from __future__ import annotations
 

@@ -57,8 +57,7 @@ class Population(Experiment):
 
 @dataclass(frozen=True)
 class HeadToHead(Experiment):
-    """CCZ-S1: a UDP and a TCP player side by side behind the token bucket; a part is one run at one
-    rate.
+    """CCZ-S1: pairs of a UDP and a TCP player behind a token bucket; a part is a run at one rate.
 
     Attributes:
         clips: Numbers of the clips that are played; empty: all.
@@ -135,8 +134,7 @@ _ACCESSES = {
 
 @dataclass(frozen=True)
 class Unconstrained(Experiment):
-    """CCZ-S3: pairs on the LAN (part 0) and on DSL without a filter (part 1); one run of the
-    playlist each.
+    """CCZ-S3: pairs on the LAN (part 0) and on DSL without a filter (part 1), one run each.
 
     Attributes:
         clips: Numbers of the clips that are played; empty: all.
@@ -169,9 +167,7 @@ class Unconstrained(Experiment):
 
 @dataclass(frozen=True)
 class Clearing(Experiment):
-    """CCZ-M5 made measurable: streams alone on 600 kbit/s that are 75 for two minutes, longer than
-    buffers last.
-    """
+    """CCZ-M5: streams alone on 600 kbit/s that drop to 75 for two minutes, longer than buffers."""
 
     from_s: float = 60.0
     until_s: float = 180.0
@@ -256,9 +252,7 @@ def _share(clips: Sequence[PlaylistClip], holds: Callable[[PlaylistClip], bool])
 
 
 def _above(clips: Sequence[PlaylistClip], level: int, limit_kbps: float) -> float:
-    """Return the share of clips whose lowest (0) or highest (-1) level is above a limit that is no
-    level's rate.
-    """
+    """Return the share of clips whose lowest (0) or highest (-1) level is above a limit."""
     return _share(clips, lambda clip: clip.ladder_kbps[level] > limit_kbps)
 
 

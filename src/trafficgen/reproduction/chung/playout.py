@@ -1,6 +1,4 @@
-"""What is kept of a simulated playout: rates, phases, stalls, encodings, and the pings beside
-it.
-"""
+"""Measures of a simulated playout: rates, phases, stalls, encodings, and its pings."""
 
 from __future__ import annotations
 
@@ -106,9 +104,7 @@ class Playout:
         return self._steps(-1)
 
     def adapted_s(self, limit_kbps: float) -> float:
-        """Return when the encoded rate first is at or below a limit; 0 at once, infinity never
-        (CCZ-M2).
-        """
+        """Return when the encoded rate first fits a limit; infinity: never (CCZ-M2)."""
         rates_bps = np.array([bps_from_kbps(rate) for rate in self.encoding_kbps])
         return adaptation_time_s(
             np.array(self.encoding_time_s), rates_bps, limit_bps=bps_from_kbps(limit_kbps)
@@ -134,8 +130,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Pings:
-    """Pings of a run, from its start to the last media packet (CCZ-S4); NaN where the server
-    answers none.
+    """Pings of a run up to the last media packet (CCZ-S4); NaN if the server answers none.
 
     Attributes:
         rtt_s: Mean round-trip time.
@@ -194,9 +189,7 @@ class Outcome:
         return playout, Series(successive_ratios(size_bytes[:-1]), self._sizes(flows))
 
     def pings(self, agent: str) -> Pings:
-        """Return round-trip time and loss of the pings that were sent until the last media packet
-        came.
-        """
+        """Return round-trip time and loss of the pings sent until the last media packet came."""
         number = self._number.get(agent)
         if number is None:
             return Pings()
@@ -239,9 +232,7 @@ class Outcome:
         )
 
     def _playout_end_ns(self, clip: PlaylistClip, agent: str, last_ns: int) -> int:
-        """Return when the clip had been played to its end, or the player had left for want of
-        media.
-        """
+        """Return when the clip had been played to its end, or the player had left."""
         left_ns = self._left_ns(agent, last_ns)
         if left_ns is not None:
             return left_ns
@@ -251,7 +242,7 @@ class Outcome:
         return max(last_ns, starts_ns[0] + ns_from_s(clip.length_s + sum(self._stalls_s(agent))))
 
     def _left_ns(self, agent: str, last_ns: int) -> int | None:
-        """Return when the player left for want of media, None where it did not."""
+        """Return when the player left for want of media; None: it did not."""
         ends_ns = self._times_ns(agent, "end")
         return (
             ends_ns[-1] if ends_ns and ends_ns[-1] - last_ns > ns_from_s(_LEAVES_AFTER_S) else None

@@ -57,17 +57,14 @@ class Bottleneck:
 
 
 def token_bucket(rate_kbps: float, *, queue_bytes: int = 10_000) -> Bottleneck:
-    """Return the filter of CCZ-S1: bucket of 1600 bytes, queue of 10 kB unless said otherwise
-    (CCZ-S2).
-    """
+    """Return the filter of CCZ-S1 (queue of 10 kB) or CCZ-S2: a bucket of 1600 bytes."""
     return Bottleneck(rate_kbps, queue_bytes, burst_bytes=1600)
 
 
 def scenario(
     clip: PlaylistClip, transports: Sequence[Transport], bottleneck: dict[str, object], *, seed: int
 ) -> dict[str, object]:
-    """Return a run of one clip: its players by their transports, and pings of 64 bytes at 1 s
-    (CCZ-S4).
+    """Return a run of one clip: its players, and pings of 64 bytes every second (CCZ-S4).
 
     The path before the bottleneck has half of the clip's round-trip time each way and its random
     loss towards the player. Servers that answer no ping get none.

@@ -1,6 +1,4 @@
-"""What one run of the two streams shows: delays, losses, rates and pauses, as Latecki, Jin and
-Mulik measured them.
-"""
+"""Measures of one run of the two streams: delays, losses, rates and pauses (LJM)."""
 
 from __future__ import annotations
 
@@ -47,7 +45,7 @@ class AudioPackets:
 
 @dataclass(frozen=True)
 class RunLog:
-    """What the source wrote down: moments as (time in s, kind, value)."""
+    """Log of the source: moments as (time in s, kind, value)."""
 
     events: tuple[tuple[float, str, float], ...]
     frames_sent: int
@@ -86,9 +84,7 @@ def run_log(outcome: SimulationOutcome) -> RunLog:
 
 
 def audio_measures(audio: AudioPackets) -> dict[str, float]:
-    """Return delay before and with video (ms), loss with video (share), loss later, and how audio
-    was sent (LJM-C3).
-    """
+    """Measure delay (ms) and loss of the audio before and with video, and how it was sent."""
     alone, beside = audio.between(0.0, VIDEO_START_S), audio.between(VIDEO_START_S, VIDEO_END_S)
     found = audio.between(VIDEO_START_S + FOUND_AFTER_S, VIDEO_END_S)
     base_s = float(np.nanmean(alone))
@@ -159,9 +155,7 @@ def search_measures(log: RunLog) -> dict[str, float]:
 
 
 def _share_of_halvings(log: RunLog) -> float:
-    """Return the share of upward and downward steps of the first search that go to the middle of
-    its bounds.
-    """
+    """Return the share of steps of the first search that go to the middle of its bounds."""
     first = log.of("encoding")[0][2] / 1e3
     low, high, rate = 0.0, 2.0 * first, first
     right: list[bool] = []
@@ -180,9 +174,7 @@ def _share_of_halvings(log: RunLog) -> float:
 
 
 def pause_measures(log: RunLog, audio: AudioPackets) -> dict[str, float]:
-    """Return pauses, what was dropped outside them, and how full the queue is when they end
-    (LJM-C2, LJM-E5).
-    """
+    """Count pauses, and measure the queue when they end (LJM-C2, LJM-E5)."""
     paused_s = [time_s for time_s, _, _ in log.of("paused_at_kbps")]
     resumed_s = [time_s for time_s, _, _ in log.of("resumed_at_kbps")]
     held_s = [time_s for time_s, _, _ in log.of("held_at_kbps")]
@@ -199,9 +191,7 @@ def pause_measures(log: RunLog, audio: AudioPackets) -> dict[str, float]:
 
 
 def congestion_measures(audio: AudioPackets) -> dict[str, float]:
-    """Return how audio delays climb and then stay when the video overfills the link (LJM-E7, figure
-    1).
-    """
+    """Measure how audio delay climbs and stays while video overfills the link (LJM-E7)."""
     start_s = VIDEO_START_S
     base_s = float(np.nanmean(audio.between(0.0, start_s)))
     climb = audio.between(start_s, start_s + _TRANSITION_S)
@@ -213,9 +203,7 @@ def congestion_measures(audio: AudioPackets) -> dict[str, float]:
 
 
 def trend_measures(audio: AudioPackets) -> dict[str, float]:
-    """Return what the trend tests say about a run without control (LJM-D2 to LJM-D4, figures 2 and
-    4).
-    """
+    """Apply the trend tests to a run without control (LJM-D2 to LJM-D4)."""
     came = ~np.isnan(audio.delay_s)
     sent_s = audio.sent_s[came]
     trends = delay_trends(audio.delay_s[came])
@@ -237,9 +225,7 @@ def _share_of_trends(said: FloatArray) -> float:
 
 
 def _first(times_s: FloatArray, start_s: float) -> float:
-    """Return the first of some times after a moment, counted from it, s; NaN where there is
-    none.
-    """
+    """Return the time from a moment to the first of some times after it, s; NaN: none."""
     later = times_s[times_s >= start_s]
     return float(later[0] - start_s) if later.size else float("nan")
 

@@ -16,9 +16,7 @@ _RESTARTS = ("paused_at_kbps", "resumed_at_kbps", "raised_to_kbps", "lowered_to_
 
 
 def share_of_verdicts_confirmed(outcome: SimulationOutcome) -> float:
-    """Return the share of the verdicts that reached the sender which the definitions give too; NaN
-    without any.
-    """
+    """Return the share of the sender's verdicts that the definitions give too; NaN: none."""
     audio, log = audio_packets(outcome), run_log(outcome)
     heard = np.array([value for _, _, value in log.of("verdict")])
     if not heard.size:
@@ -40,9 +38,7 @@ def _verdicts(audio: AudioPackets, log: RunLog) -> FloatArray:
 
 
 def _verdicts_of_one_rate(delay_s: FloatArray, *, epsilon_s: float) -> FloatArray:
-    """Return the verdicts on delays at one rate, one each step of packets from the shortest window
-    on, shape (k,).
-    """
+    """Return the verdicts on delays at one rate, one each step of packets, shape (k,)."""
     parameters = parameters_for_engine(load_entry(ENTRY))
     step, scales = parameters["verdict_every_packets"], parameters["scales_packets"]
     assert isinstance(step, int)

@@ -101,9 +101,7 @@ def _audio(sessions: _Sessions) -> dict[str, float]:
 
 
 def _after(sessions: _Sessions) -> dict[str, float]:
-    """Share of clips of growing highest rate that end at the last level that was not thinned alone
-    (NIC-M5).
-    """
+    """Share of clips that end at the last level that was not thinned alone (NIC-M5)."""
     unthinned = {250: 148, 725: 548, 1500: 1128}
     ends = [
         _present_rate(sessions[capacity, ladder], ladder, -1)

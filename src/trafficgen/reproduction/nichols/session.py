@@ -1,6 +1,4 @@
-"""What the thesis measured of one run: rates, losses and packet gaps, before and after the buffer
-is full.
-"""
+"""Measures of one run: rates, losses and packet gaps, before and after the buffer is full."""
 
 from __future__ import annotations
 
@@ -119,9 +117,7 @@ class Session:
         return _rate_kbps(self.arrival_s, self.ip_bytes, start_s, end_s)
 
     def offered_kbps(self, start_s: float, end_s: float, *, first_sendings: bool = False) -> float:
-        """Return the rate before the router in an interval, resendings included unless only first
-        ones are wanted.
-        """
+        """Return the rate before the router in an interval, by default with retransmissions."""
         wanted = ~self.again if first_sendings else np.ones_like(self.again)
         return _rate_kbps(self.sent_s[wanted], self.ip_bytes[wanted], start_s, end_s)
 
@@ -130,9 +126,7 @@ class Session:
         return _rate_kbps(self.tcp_arrival_s, self.tcp_bytes, start_s, end_s)
 
     def loss(self, start_s: float, end_s: float) -> float:
-        """Return lost / sent of the media packets that were sent in an interval; NaN where there
-        were none.
-        """
+        """Return lost / sent media packets of those sent in an interval; NaN: none sent."""
         return _loss(self.sent_s, self.arrival_s, start_s, end_s)
 
     def peak_loss(self, start_s: float, end_s: float) -> float:
@@ -140,9 +134,7 @@ class Session:
         return max(self.loss(second, second + 1) for second in np.arange(start_s, end_s - 1 + 1e-9))
 
     def tcp_peak_loss(self, start_s: float, end_s: float) -> float:
-        """Return the largest loss of the competing flow in whole seconds of an interval in which it
-        sent 5 packets.
-        """
+        """Return the competing flow's largest loss in whole seconds with at least 5 packets."""
         seconds = np.arange(start_s, end_s - 1 + 1e-9)
         counts = [
             np.count_nonzero((self.tcp_sent_s >= one) & (self.tcp_sent_s < one + 1))
@@ -209,18 +201,14 @@ class Session:
 
     @property
     def burst_bytes(self) -> float:
-        """Mean bytes of first sendings in a burst while it buffers (figures 36 and 37 show sequence
-        numbers).
-        """
+        """Mean bytes of first sendings in a burst while it buffers (figures 36 and 37)."""
         first = self.buffering & ~self.again
         bursts = 1 + np.count_nonzero(self.buffering_gaps_s > _BURST_GAP_S)
         return float(self.ip_bytes[first].sum() / bursts)
 
     @property
     def mean_queueing_s(self) -> float:
-        """Mean wait in the router's queue of media packets that were sent while it buffered and
-        arrived.
-        """
+        """Mean queueing delay of media packets that were sent while it buffered and arrived."""
         return float(np.mean(self.queueing_s[self.buffering & np.isfinite(self.arrival_s)]))
 
 

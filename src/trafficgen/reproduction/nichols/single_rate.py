@@ -1,6 +1,4 @@
-"""Ten clips with one bit rate each, over three capacities beside one TCP flow (section 4.1 of the
-thesis).
-"""
+"""Ten clips with one bit rate each, at three capacities with one TCP flow (section 4.1)."""
 
 from __future__ import annotations
 
@@ -55,9 +53,7 @@ class SingleRate(Experiment):
         }
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
-        """Means over the runs of a point first, as the thesis plots them, then what the findings
-        ask for.
-        """
+        """Average over the runs of a point, as the thesis does, then derive the quantities."""
         mean: dict[str, dict[tuple[int, int], float]] = {}
         for name in parts[0]:
             values = [part[name] for part in parts]
@@ -71,9 +67,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _friendly_kbps(session: Session) -> float:
-    """Return the TCP-friendly rate of CCZ-F1 at the loss and round-trip time that the clip met
-    while it buffered.
-    """
+    """Return the TCP-friendly rate (CCZ-F1) for the clip's loss and delay while it buffered."""
     loss = session.buffering_loss
     if loss <= 0:
         return math.inf
@@ -187,9 +181,7 @@ def _playout(mean: _Means) -> dict[str, float]:
 
 
 def _order_share(mean: _Means) -> float:
-    """Share of pairs of thinned clips of one capacity in which the higher rate keeps no more of its
-    frames.
-    """
+    """Share of pairs of thinned clips in which the higher rate keeps no more of its frames."""
     pairs = [
         mean["frames_kept"][capacity, high] <= mean["frames_kept"][capacity, low] + 1e-9
         for capacity in CAPACITIES_KBPS

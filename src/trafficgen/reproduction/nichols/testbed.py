@@ -1,6 +1,4 @@
-"""The testbed of the thesis (NIC-S1): a drop-tail router, a clip, and a bulk TCP flow that starts
-10 s before.
-"""
+"""The testbed of the thesis (NIC-S1): a drop-tail router, a clip, and an earlier TCP flow."""
 
 from __future__ import annotations
 
@@ -70,9 +68,7 @@ class Setting:
     tcp: Mapping[str, JsonValue] | None = field(default_factory=_tcp)
 
     def links(self) -> list[dict[str, Any]]:
-        """Return the links as the engine takes them: towards the client, and back without a
-        limit.
-        """
+        """Return the links for the engine: towards the client, and back without a limit."""
         loss = None
         if self.loss > 0:
             loss = {
