@@ -133,12 +133,6 @@ def gaps_s(times_ns: Sequence[IntArray]) -> FloatArray:
     return s_from_ns(ticks * _GAP_TICK_NS)
 
 
-DIRECTION = Setting(
-    "direction",
-    "to_client",
-    "Whose packets are sent: those to the client or to the server.",
-    ("to_client", "to_server"),
-)
 EPOCH_S = Setting(
     "epoch_s",
     1.0,

@@ -7,17 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trafficgen.errors import ExportError
-from trafficgen.export.epochs import (
-    DIRECTION,
-    EPOCH_S,
-    EPOCHS,
-    Limits,
-    Plan,
-    plans_of,
-    plans_report,
-)
+from trafficgen.export.epochs import EPOCH_S, EPOCHS, Limits, Plan, plans_of, plans_report
 from trafficgen.export.scripts import write_executable
-from trafficgen.export.sending_ends import destination_of
+from trafficgen.export.sending_ends import DESTINATION, DIRECTION, destination_of
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Written
 from trafficgen.tables import PacketTable
@@ -56,7 +48,7 @@ class Iperf:
 def settings_of_runs(*, first_port: int, guard_s: float) -> tuple[Setting, ...]:
     """Return the settings of both targets, with the defaults of one of them."""
     return (
-        Setting("destination", "127.0.0.1", "Address or name of the sink."),
+        DESTINATION,
         Setting(
             "first_port",
             first_port,

@@ -117,17 +117,30 @@ def direction_of(settings: Settings) -> Direction:
     return "to_server" if settings.text("direction") == "to_server" else "to_client"
 
 
-_LAST_PORT = 65_535
 #: UDP payload of the largest IPv4 packet.
 _LARGEST_UDP_BYTES = 65_507
 
+DESTINATION = Setting("destination", "127.0.0.1", "Address or name of the receiver.")
+DIRECTION = Setting(
+    "direction", "to_client", "Whose packets are sent.", choices=("to_client", "to_server")
+)
+
+
+def first_port_setting(default: int) -> Setting:
+    """Return the setting of the port that the first flow is sent to."""
+    meaning = "Port that the first flow is sent to; the others follow."
+    return Setting("first_port", default, meaning, low=1, high=_LAST_PORT)
+
+
+def oversize_setting(largest_bytes: int) -> Setting:
+    """Return the setting of what is done with larger payloads."""
+    meaning = f"What is done with payloads above {largest_bytes} bytes."
+    return Setting("oversize", "refuse", meaning, choices=("refuse", "split"))
+
+
 NETWORK_SETTINGS = (
-    Setting(
-        "direction", "to_client", "Whose packets are sent.", choices=("to_client", "to_server")
-    ),
-    Setting(
-        "first_port", 5000, "Port of the first flow; the others follow.", low=1, high=_LAST_PORT
-    ),
+    DIRECTION,
+    first_port_setting(5000),
     Setting("link_rate_kbps", 100_000, "Rate of the link, kbit/s.", low=1, high=1_000_000_000),
     Setting("link_delay_ms", 10.0, "One-way delay of the link, ms.", low=0, high=1e6),
 )

@@ -72,10 +72,10 @@ class ProjectionReport(NotebookView):
 
     target: str
     files: tuple[str, ...]
-    packets: int | None
-    packets_changed: int | None
-    bytes_before: int | None
-    bytes_after: int | None
+    packets: int | None = None
+    packets_changed: int | None = None
+    bytes_before: int | None = None
+    bytes_after: int | None = None
     timing_error_s: TimingError | None = TimingError()
     cannot_express: tuple[str, ...] = ()
     kind: Literal["schedule", "model"] = "schedule"

@@ -10,15 +10,8 @@ import pytest
 from tests.unit.export.schedules import steady, table_of
 
 from trafficgen.errors import ExportError
-from trafficgen.export.epochs import (
-    DIRECTION,
-    EPOCH_S,
-    EPOCHS,
-    Limits,
-    gaps_s,
-    plans_of,
-    plans_report,
-)
+from trafficgen.export.epochs import EPOCH_S, EPOCHS, Limits, gaps_s, plans_of, plans_report
+from trafficgen.export.sending_ends import DIRECTION
 from trafficgen.export.settings import Settings
 
 _ANY = {"udp": Limits(low_bytes=1, high_bytes=65_507)}

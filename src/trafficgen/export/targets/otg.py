@@ -12,18 +12,10 @@ from typing import Any
 import numpy as np
 
 from trafficgen.errors import ExportError
-from trafficgen.export.epochs import (
-    DIRECTION,
-    EPOCH_S,
-    EPOCHS,
-    Limits,
-    Plan,
-    Plans,
-    plans_of,
-    plans_report,
-)
+from trafficgen.export.epochs import EPOCH_S, EPOCHS, Limits, Plan, Plans, plans_of, plans_report
 from trafficgen.export.flow_schedule import FlowSchedule
 from trafficgen.export.frames import mac_of
+from trafficgen.export.sending_ends import DIRECTION
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Target, Written
 from trafficgen.tables import PacketTable

@@ -121,10 +121,6 @@ def write_ditg_model(model: Model, folder: Path, settings: Settings) -> Written:
     report = ProjectionReport(
         target="ditg",
         files=(*files, "run.sh"),
-        packets=None,
-        packets_changed=None,
-        bytes_before=None,
-        bytes_after=None,
         timing_error_s=None,
         cannot_express=tuple(notes),
         kind="model",

@@ -19,9 +19,13 @@ from trafficgen.export.flow_schedule import (
     split_large,
 )
 from trafficgen.export.sending_ends import (
+    DESTINATION,
+    DIRECTION,
     check_signal_port,
     destination_of,
     direction_of,
+    first_port_setting,
+    oversize_setting,
     ports_from,
 )
 from trafficgen.export.settings import Setting, Settings
@@ -29,20 +33,14 @@ from trafficgen.export.target import Written
 from trafficgen.tables import PacketTable
 from trafficgen.units import US_PER_MS, IntArray, ns_from_us, us_from_ms
 
+_LARGEST_BYTES = 64_000
 SCHEDULE_SETTINGS = (
-    Setting("destination", "127.0.0.1", "Address or name that is sent to."),
-    Setting(
-        "first_port",
-        10001,
-        "Port that the first flow is sent to; each further flow has the next.",
-        low=1,
-    ),
+    DESTINATION,
+    first_port_setting(10001),
     Setting(
         "signal_port", 9000, "TCP port on which ITGRecv listens for ITGSend.", low=1, high=65_535
     ),
-    Setting(
-        "direction", "to_client", "Whose sending is exported.", choices=("to_client", "to_server")
-    ),
+    DIRECTION,
     Setting(
         "start_ms",
         1000,
@@ -65,17 +63,11 @@ SCHEDULE_SETTINGS = (
         " standard.",
         choices=("standard", "short", "none"),
     ),
-    Setting(
-        "oversize",
-        "refuse",
-        "What becomes of payloads above 64000 bytes.",
-        choices=("refuse", "split"),
-    ),
+    oversize_setting(_LARGEST_BYTES),
 )
 #: Value of ``-p`` and smallest payload of UDP; TCP needs twice four bytes more.
 _METADATA = {"standard": (0, 16), "short": (1, 8), "none": (2, 4)}
 _MORE_OF_TCP_BYTES = 8
-_LARGEST_BYTES = 64_000
 _USUAL_SIGNAL_PORT = 9000
 #: Size of ITGSend's table of flows, and of its buffer for a line.
 _MOST_FLOWS = 400

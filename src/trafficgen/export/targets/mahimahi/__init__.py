@@ -116,10 +116,6 @@ def write_mahimahi(table: PacketTable, folder: FilePath, settings: Settings) -> 
     report = ProjectionReport(
         target="mahimahi",
         files=(_SCRIPT, *dict.fromkeys(name for names in files for name in names if name)),
-        packets=None,
-        packets_changed=None,
-        bytes_before=None,
-        bytes_after=None,
         timing_error_s=errors,
         cannot_express=tuple(lacks),
         distances=_distances(links),

@@ -22,8 +22,12 @@ from trafficgen.export.flow_schedule import (
     split_large,
 )
 from trafficgen.export.sending_ends import (
+    DESTINATION,
+    DIRECTION,
     destination_of,
     direction_of,
+    first_port_setting,
+    oversize_setting,
     ports_from,
     source_ports_from,
 )
@@ -41,23 +45,17 @@ from trafficgen.export.targets.mgen.model import MODEL_SETTINGS, write_mgen_mode
 from trafficgen.tables import PacketTable
 from trafficgen.units import ns_from_us, us_from_ms, us_from_ns
 
+_LARGEST_BYTES = 8192
 SETTINGS = (
-    Setting("destination", "127.0.0.1", "Address or name that is sent to."),
-    Setting(
-        "first_port",
-        5100,
-        "Port that the first flow is sent to; each further flow has the next.",
-        low=1,
-    ),
+    DESTINATION,
+    first_port_setting(5100),
     Setting(
         "first_source_port",
         15100,
         "Port that the first flow is sent from; further flows have the next.",
         low=1,
     ),
-    Setting(
-        "direction", "to_client", "Whose sending is exported.", choices=("to_client", "to_server")
-    ),
+    DIRECTION,
     Setting(
         "mode",
         "auto",
@@ -76,15 +74,9 @@ SETTINGS = (
         low=1,
         high=1000,
     ),
-    Setting(
-        "oversize",
-        "refuse",
-        "What becomes of datagrams above 8192 bytes.",
-        choices=("refuse", "split"),
-    ),
+    oversize_setting(_LARGEST_BYTES),
 )
 _SMALLEST_BYTES = {"udp": 28, "tcp": 76}
-_LARGEST_BYTES = 8192
 #: Lines of a script. MGEN 5.02b takes time in proportion to the square of their number to start
 #: (1.7 s here), and each event comes 0.09 us later than the one before.
 _MOST_LINES = 20_000

@@ -98,10 +98,6 @@ def write_mgen_model(model: Model, folder: Path, settings: Settings) -> Written:
     report = ProjectionReport(
         target="mgen",
         files=("model.mgn", "sink.mgn"),
-        packets=None,
-        packets_changed=None,
-        bytes_before=None,
-        bytes_after=None,
         timing_error_s=None,
         cannot_express=tuple(notes),
         kind="model",

@@ -152,10 +152,6 @@ def write_ns3_model(model: Model, folder: Path, settings: Settings) -> Written:
     report = ProjectionReport(
         target="ns3",
         files=tuple(names),
-        packets=None,
-        packets_changed=None,
-        bytes_before=None,
-        bytes_after=None,
         timing_error_s=None,
         cannot_express=tuple(_lacks(model, applications)),
         kind="model",
