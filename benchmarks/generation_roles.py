@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from trafficgen import generate_workload
+from trafficgen.generation.columns import superpose
 from trafficgen.generation.open_loop import OpenLoopSessions
-from trafficgen.generation.superposition import superpose
 from trafficgen.models import Model, read_model
 from trafficgen.packet_files.parquet import write_parquet_stream
 from trafficgen.packet_files.pcap import write_capture_stream

@@ -1,10 +1,10 @@
-"""When sessions start: arrival processes, from all together to the hours of a day and flash crowds.
+"""Arrival processes: when sessions start, from all together to a daily profile or flash crowd.
 
 Every process but a list is Poisson with an intensity that may change with time. It is drawn by
 inversion: unit exponential gaps, summed, are times of a Poisson process of rate 1, and the inverse
 of the cumulated intensity carries them over exactly (Cinlar, "Introduction to Stochastic
 Processes", 1975, section 4.7). All starts come from one random stream in order, so that the start
-of session *k* is the same however many sessions follow it and whoever plays it.
+of session *k* is the same however many sessions follow it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from trafficgen.models import LONGEST_S
 from trafficgen.randomness import random_stream
 from trafficgen.units import HOURS_PER_DAY, S_PER_HOUR, FloatArray, IntArray, ns_array_from_s
 
-#: Starts of all sessions are held in memory: eight bytes each.
+#: Starts of all sessions are in memory: eight bytes each.
 MOST_SESSIONS = 100_000_000
 _DAY_S = HOURS_PER_DAY * S_PER_HOUR
 
@@ -35,9 +35,7 @@ class Intensity(ABC):
 
     @abstractmethod
     def times_s(self, expected: FloatArray) -> FloatArray:
-        """Return when the mean number of sessions reaches a value, s, the inverse of
-        :meth:`expected`.
-        """
+        """Return when the mean number of sessions reaches a value, s: inverse of ``expected``."""
 
     def arrivals_s(self, gaps: FloatArray) -> FloatArray:
         """Return times from unit exponential gaps, s, shape (n,)."""
@@ -67,9 +65,8 @@ class ConstantIntensity(Intensity):
 
     def arrivals_s(self, gaps: FloatArray) -> FloatArray:
         """Return times from unit exponential gaps, s, shape (n,)."""
-        return np.cumsum(
-            gaps * (1 / self.rate_per_s)
-        )  # gap by gap, as numpy scales its exponential draws
+        # Gap by gap, as numpy scales its exponential draws.
+        return np.cumsum(gaps * (1 / self.rate_per_s))
 
 
 @dataclass(frozen=True)
@@ -92,9 +89,7 @@ class HourlyIntensity(Intensity):
             raise ValueError("the rates of the hours must be finite and not negative")
         _require_positive("the rate of at least one hour", max(self.rates_per_s))
         if not 0 <= self.begins_s < _DAY_S:
-            raise ValueError(
-                f"a workload begins within a day, got {self.begins_s:g} s after midnight"
-            )
+            raise ValueError(f"begins must be within a day, got {self.begins_s:g} s")
 
     def expected(self, time_s: FloatArray) -> FloatArray:
         """Return the mean number of sessions that start before a time, any shape."""
@@ -103,15 +98,13 @@ class HourlyIntensity(Intensity):
     def times_s(self, expected: FloatArray) -> FloatArray:
         """Return when the mean number of sessions reaches a value, s."""
         days, rest = np.divmod(expected + self._before, self._cumulated[-1])
-        return np.asarray(
-            days * _DAY_S + np.interp(rest, self._cumulated, self._edges_s) - self.begins_s
-        )
+        rest_s = np.interp(rest, self._cumulated, self._edges_s)
+        return np.asarray(days * _DAY_S + rest_s - self.begins_s)
 
     def _since_midnight(self, time_s: FloatArray) -> FloatArray:
         days, rest_s = np.divmod(time_s, _DAY_S)
-        return np.asarray(
-            days * self._cumulated[-1] + np.interp(rest_s, self._edges_s, self._cumulated)
-        )
+        rest = np.interp(rest_s, self._edges_s, self._cumulated)
+        return np.asarray(days * self._cumulated[-1] + rest)
 
     @property
     def _edges_s(self) -> FloatArray:
@@ -128,8 +121,7 @@ class HourlyIntensity(Intensity):
 
 @dataclass(frozen=True)
 class FlashCrowd(Intensity):
-    """A constant rate with one surge: it rises in a straight line to its peak and decays
-    exponentially.
+    """A constant rate with one surge, which rises linearly and decays exponentially.
 
     Attributes:
         base_per_s: Rate before the surge, and long after it, sessions/s.
@@ -149,15 +141,14 @@ class FlashCrowd(Intensity):
         _require_positive("the rate before a flash crowd", self.base_per_s)
         _require_positive("the decay of a flash crowd", self.decay_s)
         for name in ("start_s", "rise_s"):
-            if not (getattr(self, name) >= 0 and math.isfinite(getattr(self, name))):
+            value = getattr(self, name)
+            if not (value >= 0 and math.isfinite(value)):
                 raise ValueError(
-                    f"{name} of a flash crowd must be finite and not negative, got"
-                    f" {getattr(self, name)}"
+                    f"{name} of a flash crowd must be finite and not negative, got {value}"
                 )
         if not (self.peak_factor >= 1 and math.isfinite(self.peak_factor)):
             raise ValueError(
-                f"the peak of a flash crowd must be at least its base, got {self.peak_factor} times"
-                " that"
+                f"the peak of a flash crowd must be at least its base, got a ratio of {self.peak_factor}"
             )
 
     def expected(self, time_s: FloatArray) -> FloatArray:
@@ -194,9 +185,7 @@ class FlashCrowd(Intensity):
         return np.asarray(2 * more_s / (1 + np.sqrt(1 + bend * more_s)))
 
     def _falling_s(self, more_s: FloatArray) -> FloatArray:
-        """Return u with u + (peak - 1) decay (1 - exp(-u / decay)) = more, by the Wright omega
-        function.
-        """
+        """Return u with u + (peak - 1) decay (1 - exp(-u / decay)) = more, by Wright's omega."""
         excess = self.peak_factor - 1
         if excess == 0:
             return more_s
@@ -220,7 +209,7 @@ class Arrivals(ABC):
             generator: Random stream of the arrivals alone.
 
         Raises:
-            GenerationError: If that cannot be had.
+            GenerationError: If the process does not give such starts.
         """
 
 
@@ -235,7 +224,7 @@ class TogetherArrivals(Arrivals):
         del window_s, generator
         if sessions is None:
             raise GenerationError(
-                "sessions that all start together need a number; say how many sessions there are"
+                "sessions that all start together need a number; give the number of sessions"
             )
         return np.zeros(sessions)
 
@@ -246,8 +235,8 @@ class PoissonArrivals(Arrivals):
 
     Attributes:
         intensity: Its rate as a function of time.
-        is_known: Whether the height of the rate is known; else only its shape is, and a number of
-            sessions and a window together say the rest.
+        is_known: Whether the height of the rate is known; else only its shape is, and both a
+            number of sessions and a window are needed.
     """
 
     intensity: Intensity
@@ -258,28 +247,25 @@ class PoissonArrivals(Arrivals):
     ) -> FloatArray:
         """Return when each session starts, s."""
         if sessions is not None and window_s is not None:
-            # Given their number, the times of a Poisson process are independent with the density of
-            # its intensity.
+            # Given their number, the times of a Poisson process are independent, with its
+            # intensity as density.
             mass = self._mass(window_s)
             if mass <= 0:
                 raise GenerationError(
                     f"no session ever starts in the first {window_s:g} s; ask for a longer time"
                 )
-            return np.minimum(
-                self.intensity.times_s(np.sort(generator.random(sessions)) * mass), window_s
-            )
+            times_s = self.intensity.times_s(np.sort(generator.random(sessions)) * mass)
+            return np.minimum(times_s, window_s)
         if not self.is_known:
             raise GenerationError(
-                "the arrivals say how sessions spread over time and not how many there are;"
-                " give a rate, or both a number of sessions and a time in which they start"
+                "'arrivals' has no rate; give one, or both a number of sessions and a time in which"
+                " they start"
             )
         if sessions is not None:
             self._check_span(sessions)
             return self.intensity.arrivals_s(generator.standard_exponential(sessions))
         if window_s is None:
-            raise GenerationError(
-                "sessions would start for ever; give a number of sessions or a time"
-            )
+            raise GenerationError("sessions would never end; give a number of sessions or a time")
         return self._within(window_s, generator)
 
     def _within(self, window_s: float, generator: np.random.Generator) -> FloatArray:
@@ -298,7 +284,7 @@ class PoissonArrivals(Arrivals):
         return float(self.intensity.expected(np.array(window_s)))
 
     def _check_span(self, sessions: int) -> None:
-        with np.errstate(over="ignore"):  # longer than any number is too long
+        with np.errstate(over="ignore"):  # infinity is too long
             span_s = float(self.intensity.times_s(np.array([float(sessions)]))[0])
         if span_s > LONGEST_S:
             raise GenerationError(
@@ -320,7 +306,7 @@ class ListedArrivals(Arrivals):
     def starts_s(
         self, *, sessions: int | None, window_s: float | None, generator: np.random.Generator
     ) -> FloatArray:
-        """Return when each session starts, s: the first so many of those within the window."""
+        """Return when each session starts, s: the first ones within the window."""
         del generator
         times_s = np.asarray(self.times_s, dtype=np.float64)
         if window_s is not None:
@@ -328,8 +314,8 @@ class ListedArrivals(Arrivals):
         if sessions is not None and sessions > times_s.size:
             within = "" if window_s is None else f" within {window_s:g} s"
             raise GenerationError(
-                f"{sessions} sessions are wanted and {times_s.size} starts are listed{within}; ask"
-                " for fewer"
+                f"{sessions} sessions are asked for, {times_s.size} starts are listed{within};"
+                " ask for fewer"
             )
         return times_s[:sessions]
 
@@ -367,7 +353,7 @@ def arrival_times_ns(
         )
     if not (times_s[0] >= 0 and times_s[-1] <= LONGEST_S):
         raise GenerationError(
-            f"sessions start from {times_s[0]:g} to {times_s[-1]:g} s, and must from 0 to"
+            f"sessions start from {times_s[0]:g} to {times_s[-1]:g} s, outside 0 to"
             f" {LONGEST_S:g} s; count times from the start of the workload"
         )
     return ns_array_from_s(times_s)
@@ -392,7 +378,7 @@ def session_starts(sessions: int, *, arrival_rate_per_s: float | None, seed: int
 
 
 def _enough(mass: float) -> int:
-    """Return a number of gaps that spans a mean number of arrivals nearly always."""
+    """Return a number of gaps that nearly always spans a mean number of arrivals."""
     return int(mass + 6 * math.sqrt(mass)) + 16
 
 

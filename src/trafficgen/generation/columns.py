@@ -1,4 +1,4 @@
-"""Columns of one flow on their way into the packet table."""
+"""Columns of packets on their way into the packet table, and sessions merged in order of time."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from trafficgen._core import time_order
 from trafficgen.tables import PACKET_SCHEMA, PHASES
+from trafficgen.tables.buffers import rows_taken
 from trafficgen.units import ETHERNET_HEADER_BYTES, BoolArray, IntArray
 
-#: From this many packets on, a part is worth a table of its own.
+#: Packets from which on a part gets a table of its own.
 _LARGE = 1 << 16
 
 T = TypeVar("T", bound=np.generic)
@@ -31,8 +33,7 @@ class FlowColumns:
         ip_bytes: IP total length, bytes, shape (n,).
         payload_bytes: Transport payload, bytes, shape (n,).
         phase: Index into :data:`~trafficgen.tables.PHASES`, shape (n,).
-        headers: Optional columns of the packet table that are known for these packets, each shape
-            (n,).
+        headers: Optional columns of the packet table, each shape (n,).
     """
 
     time_ns: IntArray
@@ -67,10 +68,8 @@ class PlacedColumns:
     start_ns: int
 
 
-def tables_of(parts: list[PlacedColumns]) -> list[pa.Table]:
-    """Return parts as packet tables: large ones alone and without copying, small ones with the same
-    headers in one.
-    """
+def to_tables(parts: list[PlacedColumns]) -> list[pa.Table]:
+    """Convert parts to packet tables: a large one alone, small ones with equal headers in one."""
     tables = []
     small: dict[tuple[str, ...], list[PlacedColumns]] = {}
     for part in parts:
@@ -82,24 +81,24 @@ def tables_of(parts: list[PlacedColumns]) -> list[pa.Table]:
 
 
 def _table(parts: list[PlacedColumns]) -> pa.Table:
-    """Return parts that have the same headers as one table, one after the other."""
+    """Return parts with equal headers as one table, one after the other."""
     columns = [part.columns for part in parts]
     counts = np.array([len(part) for part in columns])
-    ip_bytes = _concatenated([part.ip_bytes for part in columns])
+    ip_bytes = _concatenate([part.ip_bytes for part in columns])
     values = {
-        "time_ns": _concatenated([part.columns.time_ns + part.start_ns for part in parts]),
+        "time_ns": _concatenate([part.columns.time_ns + part.start_ns for part in parts]),
         "flow": np.repeat(np.array([part.flow for part in parts], dtype=np.uint32), counts),
-        "to_client": _concatenated([part.directions() for part in columns]),
+        "to_client": _concatenate([part.directions() for part in columns]),
         "frame_bytes": ip_bytes + np.uint32(ETHERNET_HEADER_BYTES),
         "ip_bytes": ip_bytes,
-        "payload_bytes": _concatenated([part.payload_bytes for part in columns]),
+        "payload_bytes": _concatenate([part.payload_bytes for part in columns]),
         **{
-            name: _concatenated([part.headers[name] for part in columns])
+            name: _concatenate([part.headers[name] for part in columns])
             for name in columns[0].headers
         },
     }
     arrays = {name: pa.array(array) for name, array in values.items()}
-    phase = pa.array(_concatenated([part.phase for part in columns]))
+    phase = pa.array(_concatenate([part.phase for part in columns]))
     arrays["phase"] = pa.DictionaryArray.from_arrays(phase, _PHASE_NAMES)
     schema = pa.schema(
         [PACKET_SCHEMA.field(name) for name in PACKET_SCHEMA.names if name in arrays]
@@ -107,14 +106,12 @@ def _table(parts: list[PlacedColumns]) -> pa.Table:
     return pa.table([arrays[name] for name in schema.names], schema=schema)
 
 
-def _concatenated(arrays: list[npt.NDArray[T]]) -> npt.NDArray[T]:
+def _concatenate(arrays: list[npt.NDArray[T]]) -> npt.NDArray[T]:
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
-def joined(parts: list[FlowColumns]) -> FlowColumns:
-    """Return parts that all have the same headers as one, in order of time; equal times keep their
-    order.
-    """
+def join_parts(parts: list[FlowColumns]) -> FlowColumns:
+    """Join parts with equal headers in order of time; equal times keep their order."""
     time_ns = np.concatenate([part.time_ns for part in parts])
     order = np.argsort(time_ns, kind="stable")
     names = parts[0].headers
@@ -128,3 +125,26 @@ def joined(parts: list[FlowColumns]) -> FlowColumns:
             name: np.concatenate([part.headers[name] for part in parts])[order] for name in names
         },
     )
+
+
+def superpose(parts: list[pa.Table]) -> pa.Table:
+    """Return the packets of all parts in order of time, at equal times in order of their flows.
+
+    Within a flow packets keep their order. The result does not depend on how sessions were cut into
+    parts, nor on the order of the parts, as long as a flow's packets are in one of them or in
+    several in order.
+    """
+    # Parts that follow one another in time are often in order as they are.
+    parts = sorted((part for part in parts if part.num_rows), key=_first_ns) or parts[:1]
+    table = pa.concat_tables(parts, promote_options="default")
+    order = time_order(table.column("time_ns").to_numpy(), table.column("flow").to_numpy())
+    return table if order is None else rows_taken(table, order)
+
+
+def order_columns(packets: pa.Table) -> pa.Table:
+    """Return packets with their columns in the order of the packet table."""
+    return packets.select([name for name in PACKET_SCHEMA.names if name in packets.column_names])
+
+
+def _first_ns(part: pa.Table) -> int:
+    return int(part.column("time_ns")[0].as_py())

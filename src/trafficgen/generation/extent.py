@@ -1,6 +1,4 @@
-"""How much a run would give, told before anything is drawn: too much is refused rather than left to
-fill the memory.
-"""
+"""Extent of a run, estimated before anything is drawn: packets that do not fit are refused."""
 
 from __future__ import annotations
 
@@ -13,24 +11,20 @@ from trafficgen.generation.timeline import PlayedPhase, PlayedStream, Timeline
 from trafficgen.models import LONGEST_S, Transport
 from trafficgen.processes import LARGEST_IP_BYTES
 
-#: Peak of a run with 6 million UDP packets was 90 bytes a packet; a row of the flow table is taken
-#: generously.
+#: The peak of a run with 6 million UDP packets was 90 bytes a packet.
 _BYTES_PER_PACKET = 100
 _BYTES_PER_FLOW = 4000
-#: Sessions differ: so many of them say how long they are on average.
+#: Sessions differ: so many of them are sampled for the mean length.
 _SAMPLED = 1000
 _REMEDY = "ask for fewer sessions or a shorter duration, or correct the laws of the model"
 
 
 def check_extent(timeline: Timeline) -> None:
-    """Refuse a session that cannot be.
-
-    Args:
-        timeline: Its times and laws.
+    """Refuse a session that cannot be played.
 
     Raises:
-        GenerationError: If it is longer than times can hold, packets are larger than IP has them,
-            or its packets alone do not fit in this machine's memory.
+        GenerationError: If it is longer than times can hold, packets are larger than IP allows, or
+            its packets alone do not fit in this machine's memory.
     """
     end_s = timeline.first_media_s + max(played.phases[-1].end_s for played in timeline.streams)
     if not end_s <= LONGEST_S:
@@ -45,9 +39,7 @@ def check_extent(timeline: Timeline) -> None:
 
 
 def expected_packets(timeline: Timeline) -> float:
-    """Return about how many packets a session has, with the acknowledgements of every second TCP
-    segment.
-    """
+    """Return about how many packets a session has, TCP acknowledgements included."""
     return sum(
         packets_per_media_packet(played.stream.transport)
         * phase.process.expected_packets(phase.end_s - phase.start_s, place=_place(phase, played))
@@ -57,15 +49,12 @@ def expected_packets(timeline: Timeline) -> float:
 
 
 def packets_per_media_packet(transport: Transport) -> float:
-    """Return how many packets a flow has for each that carries media: every second TCP segment is
-    acknowledged.
-    """
+    """Return the packets of a flow per media packet: every second TCP segment is acknowledged."""
     return 1.5 if transport.protocol == "tcp" else 1.0
 
 
-def expected_of(sessions: range, expected: Callable[[int], float]) -> float:
-    """Return about how many packets some sessions have, from a thousand of them spread evenly where
-    they are more.
+def sum_expected(sessions: range, expected: Callable[[int], float]) -> float:
+    """Return about how many packets sessions have, from an even sample of many.
 
     Args:
         sessions: Numbers of the sessions.
@@ -80,11 +69,7 @@ def _place(phase: PlayedPhase, played: PlayedStream) -> str:
 
 
 def check_memory(packets: float, *, flows: int, sessions: int) -> None:
-    """Refuse more packets and flows than fit in this machine's memory.
-
-    Raises:
-        GenerationError: If they do not.
-    """
+    """Raise GenerationError if packets and flows do not fit in this machine's memory."""
     needed_bytes = packets * _BYTES_PER_PACKET + flows * _BYTES_PER_FLOW
     if needed_bytes > (memory := machine_memory_bytes()):
         raise GenerationError(
@@ -94,9 +79,7 @@ def check_memory(packets: float, *, flows: int, sessions: int) -> None:
 
 
 def _check_sizes(law: MixedLaw, *, place: str) -> None:
-    """Refuse sizes that no IP packet has; those of a family that runs over the edge are cut to it
-    when drawn.
-    """
+    """Refuse sizes that no IP packet has; draws of a family beyond the limit are cut to it."""
     low, _ = law.support
     outside = [value for value in law.values if not 0 <= value <= LARGEST_IP_BYTES]
     if outside or low > LARGEST_IP_BYTES:

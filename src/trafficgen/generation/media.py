@@ -26,10 +26,9 @@ class MediaPackets:
         time_ns: Time from the start of the session, ns, shape (n,).
         ip_bytes: IP total length, bytes, shape (n,).
         phase: Index into :data:`~trafficgen.tables.PHASES`, shape (n,).
-        burst_starts: Index of the first packet of each burst, shape (m,); None where every packet
-            stands alone.
-        frame_clock_ns: Time of each burst (a frame) by the sampling clock, ns, shape (m,); None
-            where it is not known.
+        burst_starts: Index of the first packet of each burst, shape (m,); None: no bursts.
+        frame_clock_ns: Time of each burst (a frame) by the sampling clock, ns, shape (m,); None: not
+            known.
     """
 
     time_ns: IntArray
@@ -73,7 +72,7 @@ def media_packets(played: PlayedStream, *, zero_s: float, seed: int, session: in
         part = _phase_packets(phase, zero_s=zero_s, first=number == 0, generator_of=generator_of)
         np.clip(part.ip_bytes, smallest, LARGEST_IP_BYTES, out=part.ip_bytes)
         parts.append(part)
-    return _joined(parts)
+    return _join(parts)
 
 
 def _phase_packets(
@@ -90,7 +89,7 @@ def _phase_packets(
     )
 
 
-def _joined(parts: list[MediaPackets]) -> MediaPackets:
+def _join(parts: list[MediaPackets]) -> MediaPackets:
     if len(parts) == 1:
         return parts[0]
     first_rows = np.cumsum([0, *(len(part) for part in parts[:-1])])
@@ -106,14 +105,12 @@ def _joined(parts: list[MediaPackets]) -> MediaPackets:
         ip_bytes=np.concatenate([part.ip_bytes for part in parts]),
         phase=np.concatenate([part.phase for part in parts]),
         burst_starts=starts,
-        frame_clock_ns=_joined_clocks(parts),
+        frame_clock_ns=_join_clocks(parts),
     )
 
 
-def _joined_clocks(parts: list[MediaPackets]) -> IntArray | None:
-    """Return the instants of all bursts where a part has a sampling clock; elsewhere they are the
-    times of sending.
-    """
+def _join_clocks(parts: list[MediaPackets]) -> IntArray | None:
+    """Return the instants of all bursts by the sampling clock, or the times of sending."""
     if all(part.frame_clock_ns is None for part in parts):
         return None
     clocks = []

@@ -1,25 +1,53 @@
-"""A fitted model that plays sessions open loop: each as it was asked for, in any order, in any
-process.
-"""
+"""A fitted model that plays sessions open loop, in any order, in any process."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from trafficgen.generation.address_plan import AddressPlan
+from trafficgen.generation.addresses import AddressPlan
 from trafficgen.generation.extent import check_extent, expected_packets
 from trafficgen.generation.population import SessionSampler
-from trafficgen.generation.scaling import scaled_process
+from trafficgen.generation.scaling import scale_process
 from trafficgen.generation.session import SessionPackets, session_packets
 from trafficgen.generation.timeline import Timeline, session_timeline
-from trafficgen.generation.viewing import Viewing
 from trafficgen.models import Model, Phase
 
-#: Timelines that are kept: popular clips come again and again.
+#: Timelines that are cached: popular clips come repeatedly.
 _KEPT = 256
-#: A viewer who leaves before the first media packet has seen so much of the media, s.
+#: Media that a viewer sees who leaves before the first media packet, s.
 _SHORTEST_MEDIA_S = 1e-3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Viewing:
+    """What one session plays: a clip, its length, and when the viewer leaves.
+
+    Attributes:
+        session: Number of the session, from which its packets are drawn.
+        clip: Number of the clip, drawn once for all its sessions; None: the session has its own.
+        rate_factor: Rate of the clip / rate of the model.
+        length_s: Length if the viewer stays, s; None: that of the model or the clip.
+        leaves_at: Share of that length after which the viewer leaves; None: no such share.
+        leaves_after_s: Time after which the viewer leaves, s; None: no such time.
+    """
+
+    session: int
+    clip: int | None = None
+    rate_factor: float = 1.0
+    length_s: float | None = None
+    leaves_at: float | None = None
+    leaves_after_s: float | None = None
+
+    @property
+    def leaves(self) -> bool:
+        """Whether the viewer may leave before the end."""
+        return self.leaves_at is not None or self.leaves_after_s is not None
+
+    def end_s(self, whole_s: float) -> float:
+        """Return the end of the session after its start, s, if it lasts ``whole_s`` when watched."""
+        end_s = whole_s if self.leaves_at is None else self.leaves_at * whole_s
+        return end_s if self.leaves_after_s is None else min(end_s, self.leaves_after_s)
 
 
 class ModelPlayer:
@@ -27,14 +55,14 @@ class ModelPlayer:
 
     Where the model has a population, sessions differ: each, or each clip, draws its length, rate,
     buffering and silence first. Packets are drawn by the number of the session, so that two
-    sessions of a clip are alike and not the same.
+    sessions of a clip are alike but not equal.
     """
 
     def __init__(self, model: Model, *, seed: int) -> None:
         self.model, self.seed = model, seed
         population = model.population
         self._sampler = None if population is None else SessionSampler(model, population, seed=seed)
-        self._whole = lru_cache(_KEPT)(self._made)
+        self._whole = lru_cache(_KEPT)(self._make_timeline)
 
     def timeline(self, viewing: Viewing) -> Timeline:
         """Return the times and laws of a session.
@@ -48,18 +76,16 @@ class ModelPlayer:
         whole = self._whole(number, viewing.rate_factor, viewing.length_s)
         if not viewing.leaves or (end_s := viewing.end_s(whole.length_s)) >= whole.length_s:
             return whole
-        return whole.lasting(max(end_s, whole.first_media_s + _SHORTEST_MEDIA_S))
+        return whole.with_length(max(end_s, whole.first_media_s + _SHORTEST_MEDIA_S))
 
     def expected_packets(self, viewing: Viewing) -> float:
-        """Return about how many media packets a session has, without making what it would be played
-        from.
-        """
+        """Return about how many media packets a session has, without making its timeline."""
         if self._sampler is None:
             return viewing.rate_factor * expected_packets(
                 self.timeline(replace(viewing, rate_factor=1.0))
             )
         number = viewing.session if viewing.clip is None else viewing.clip
-        drawn = self._sampler.drawn(
+        drawn = self._sampler.draw(
             number, duration_s=viewing.length_s, rate_factor=viewing.rate_factor
         )
         whole_s = drawn.silence_s + drawn.media_duration_s
@@ -90,8 +116,7 @@ class ModelPlayer:
             viewing: What it plays.
             start_ns: Its start, ns from the table's origin.
             first_flow: Number of its first flow.
-            addresses: Where its addresses come from; None: those that are reserved for
-                documentation.
+            addresses: Where its addresses come from; None: those reserved for documentation.
 
         Raises:
             GenerationError: If it cannot be played.
@@ -105,7 +130,9 @@ class ModelPlayer:
             addresses=addresses,
         )
 
-    def _made(self, number: int | None, rate_factor: float, length_s: float | None) -> Timeline:
+    def _make_timeline(
+        self, number: int | None, rate_factor: float, length_s: float | None
+    ) -> Timeline:
         if self._sampler is not None and number is not None:
             timeline = self._sampler.timeline(number, duration_s=length_s, rate_factor=rate_factor)
         else:
@@ -115,7 +142,7 @@ class ModelPlayer:
 
 
 def _at_rate(model: Model, factor: float) -> Model:
-    """Return a model all of whose streams send ``factor`` times their rate."""
+    """Return a model whose streams all send ``factor`` times their rate."""
     if factor == 1:
         return model
     streams = tuple(
@@ -130,5 +157,5 @@ def _at_rate(model: Model, factor: float) -> Model:
 def _phase_at_rate(phase: Phase, factor: float) -> Phase:
     rate_bps = phase.rate_bps * factor
     return phase.model_copy(
-        update={"rate_bps": rate_bps, "process": scaled_process(phase.process, factor)}
+        update={"rate_bps": rate_bps, "process": scale_process(phase.process, factor)}
     )

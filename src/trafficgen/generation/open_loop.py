@@ -1,4 +1,4 @@
-"""Open-loop generation: a model plays as it was fitted, whatever a path would do to it."""
+"""Open-loop generation: a model plays as it was fitted, without a path."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ import pyarrow as pa
 
 from trafficgen.errors import GenerationError
 from trafficgen.generation.arrivals import session_starts
-from trafficgen.generation.columns import PlacedColumns, tables_of
-from trafficgen.generation.extent import check_memory, expected_of
-from trafficgen.generation.model_player import ModelPlayer
+from trafficgen.generation.columns import PlacedColumns, order_columns, superpose, to_tables
+from trafficgen.generation.extent import check_memory, sum_expected
+from trafficgen.generation.model_player import ModelPlayer, Viewing
 from trafficgen.generation.session import FlowRow
-from trafficgen.generation.superposition import order_columns, superpose
-from trafficgen.generation.viewing import Viewing
 from trafficgen.models import Model
 from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA, PacketTable
 from trafficgen.units import IntArray
@@ -34,40 +32,39 @@ def generate_sessions(
     """Return the packets of a model that plays open loop.
 
     Where the model has a population, sessions differ: each draws its length, rate, buffering and
-    silence first. Each session draws every quantity from a random stream of its own, derived from
-    the seed, the session and the quantity, so the table depends on the seed alone, and so does any
-    part of it. Times are those at which each end sends.
+    silence first. Each quantity of a session has a random stream of its own, derived from the seed,
+    the session and the quantity, so that any part of the table depends on the seed alone. Times are
+    those at which each end sends.
 
     Args:
         model: The model.
         sessions: Number of sessions, at least 1; each has its own addresses.
         duration_s: Length of each session from its first packet, s; None for that of the model. A
-            longer one stretches the last playout of each stream, a shorter one cuts; sessions of a
-            population are made that long.
+            longer one stretches the last playout of each stream, a shorter one cuts.
         seed: Seed, >= 0.
         arrival_rate_per_s: Mean number of sessions starting in a second, as a Poisson process;
             None: all together.
         origin_ns: Time of the table's origin since 1970-01-01 UTC, ns.
 
     Raises:
-        GenerationError: If there is nothing to play, or the model cannot be played for so short or
-            so long a time, or the packets do not fit in this machine's memory.
+        GenerationError: If the model cannot be played for this time, or the packets do not fit in
+            this machine's memory.
         ValueError: If the seed is negative, or a rate is not positive.
     """
-    played = OpenLoopSessions(
+    drawn = OpenLoopSessions(
         model=model,
         count=sessions,
         duration_s=duration_s,
         seed=seed,
         arrival_rate_per_s=arrival_rate_per_s,
     )
-    played.check_memory()
-    packets, flows = played.block(0, sessions)
+    drawn.check_memory()
+    packets, flows = drawn.block(0, sessions)
     return PacketTable(
         packets=order_columns(superpose(packets)),
         flows=pa.Table.from_pylist(flows, schema=FLOW_SCHEMA),
         origin_ns=origin_ns,
-        notes=played.notes,
+        notes=drawn.notes,
     )
 
 
@@ -104,7 +101,7 @@ class OpenLoopSessions:
             raise ValueError(f"arrival_rate_per_s must be positive and finite, got {rate}")
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what another process needs: what follows from it is made there again."""
+        """Return what another process needs: the rest is computed there again."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @property
@@ -116,12 +113,7 @@ class OpenLoopSessions:
     def request(self) -> dict[str, object]:
         """All that their packets depend on, JSON-compatible."""
         model = hashlib.sha256(self.model.model_dump_json().encode()).hexdigest()
-        return {
-            "model": model,
-            **{
-                part.name: getattr(self, part.name) for part in fields(self) if part.name != "model"
-            },
-        }
+        return {part.name: getattr(self, part.name) for part in fields(self)} | {"model": model}
 
     @cached_property
     def starts_ns(self) -> IntArray:
@@ -131,39 +123,33 @@ class OpenLoopSessions:
         )
 
     @cached_property
-    def played(self) -> ModelPlayer:
-        """What plays them."""
+    def player(self) -> ModelPlayer:
+        """The model, ready to play."""
         return ModelPlayer(self.model, seed=self.seed)
 
     def viewing(self, session: int) -> Viewing:
-        """Return what a session plays: all of the model, for the length that is asked for."""
+        """Return what a session plays: the whole model, for the length of all sessions."""
         return Viewing(session=session, length_s=self.duration_s)
 
     def check_memory(self) -> None:
-        """Refuse sessions whose packets would not fit in this machine's memory all at once.
-
-        Raises:
-            GenerationError: If they do not.
-        """
+        """Raise GenerationError if all packets do not fit in this machine's memory at once."""
         flows = self.count * len(self.model.streams)
         check_memory(self.expected_packets(range(self.count)), flows=flows, sessions=self.count)
 
     def expected_packets(self, sessions: range) -> float:
         """Return about how many packets some of the sessions have."""
-        return expected_of(
-            sessions, lambda session: self.played.expected_packets(self.viewing(session))
+        return sum_expected(
+            sessions, lambda session: self.player.expected_packets(self.viewing(session))
         )
 
     def block(self, first: int, count: int) -> tuple[list[pa.Table], list[FlowRow]]:
-        """Return packets and flow rows of ``count`` sessions from the session ``first`` on, flows
-        numbered from 0.
-        """
+        """Return packets and flow rows of ``count`` sessions from ``first`` on, flows from 0."""
         packets: list[PlacedColumns] = []
         flows: list[FlowRow] = []
         for session in range(first, first + count):
-            made = self.played.session(
+            session_packets = self.player.session(
                 self.viewing(session), start_ns=int(self.starts_ns[session]), first_flow=len(flows)
             )
-            packets += made.packets
-            flows += made.flows
-        return tables_of(packets), flows
+            packets += session_packets.packets
+            flows += session_packets.flows
+        return to_tables(packets), flows

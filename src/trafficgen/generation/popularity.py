@@ -1,4 +1,4 @@
-"""How often each clip is asked for: clips by rank, the most popular first.
+"""How often each clip is played: clips by rank, the most popular first.
 
 Requests for an object fall with its rank as a power of it, ``p(r) ~ r**-s``, with s from 0.6 to 0.9
 (Breslau, Cao, Fan, Phillips and Shenker, "Web caching and Zipf-like distributions: evidence and
@@ -39,9 +39,7 @@ class Popularity(ABC):
         return np.diff(self._cumulated, prepend=0.0)
 
     def choose(self, uniform: FloatArray) -> IntArray:
-        """Return the clip of each session from a draw in [0, 1), by inversion; ranks from 0, the
-        same shape.
-        """
+        """Return the rank of each session's clip, from 0, by inversion of draws in [0, 1)."""
         return np.searchsorted(self._cumulated, uniform, side="right").astype(np.int64)
 
 
@@ -66,7 +64,7 @@ class Zipf(Popularity):
             raise ValueError(f"there must be from 1 to {MOST_CLIPS:,} clips, got {self.clips:,}")
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what another process needs: what follows from it is made there again."""
+        """Return what another process needs: the rest is computed there again."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @property
@@ -80,23 +78,18 @@ class ListedPopularity(Popularity):
     """Shares that were counted.
 
     Attributes:
-        counts: A weight for each clip, not negative, such as how often it was asked for.
+        counts: A weight for each clip, not negative, such as how often it was played.
     """
 
     counts: tuple[float, ...]
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.counts) <= MOST_CLIPS:
-            raise ValueError(
-                f"there must be from 1 to {MOST_CLIPS:,} clips, got {len(self.counts):,}"
-            )
-        if (
-            not all(weight >= 0 and math.isfinite(weight) for weight in self.counts)
-            or sum(self.counts) <= 0
-        ):
-            raise ValueError(
-                "weights of clips must be finite and not negative, and one must be positive"
-            )
+            count = len(self.counts)
+            raise ValueError(f"there must be from 1 to {MOST_CLIPS:,} clips, got {count:,}")
+        are_weights = all(weight >= 0 and math.isfinite(weight) for weight in self.counts)
+        if not are_weights or sum(self.counts) <= 0:
+            raise ValueError("weights of clips must be finite, not negative, and not all 0")
 
     @property
     def weights(self) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Sessions that differ: each is drawn from the laws across sessions and made from a prototype."""
+"""Sessions of a population: drawn from the laws across sessions and made from a prototype."""
 
 from __future__ import annotations
 
@@ -9,39 +9,37 @@ from scipy import special
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.generation.extent import packets_per_media_packet
-from trafficgen.generation.scaling import expected_bytes, quantiles_of, scaled_process
+from trafficgen.generation.scaling import expected_bytes, quantiles_of, scale_process
 from trafficgen.generation.timeline import Timeline, session_timeline
 from trafficgen.models import Model, Phase, Population, PopulationQuantity, Prototype, Stream
 from trafficgen.processes import playable
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, bps_from_bytes, bytes_from_bps
 
-#: Quantities drawn together, in this order whatever a population has, so that a draw keeps its
-#: place.
+#: Quantities drawn together, always in this order, so that a draw keeps its place.
 _DRAWN: tuple[PopulationQuantity, ...] = (
     "playout_rate_bps",
     "media_duration_s",
     "buffering_ratio",
     "buffering_duration_s",
 )
-#: Buffering ends before this share of the session, as it does for a fit: what follows is the
-#: playout.
+#: Buffering ends before this share of the session, as it does in a fit; the rest is playout.
 _LARGEST_BUFFERING_SHARE = 0.8
-#: With a length that is asked for, silence takes this share of it at most.
+#: Largest share of silence in a session whose length is given.
 _LARGEST_SILENCE_SHARE = 0.5
 _SHORTEST_S = 1e-6
 
 
 @dataclass(frozen=True)
 class DrawnSession:
-    """What is drawn for one session.
+    """Quantities drawn for one session.
 
     Attributes:
-        prototype: Which prototype it is made from.
+        prototype: Number of the prototype that it is made from.
         media_duration_s: First media packet to the end, s.
         playout_rate_bps: Rate of the playout, bit/s.
         silence_s: Before the first media packet, s.
-        buffering_duration_s: Length of the buffering, s; 0 where the session has none.
+        buffering_duration_s: Length of the buffering, s; 0: none.
         buffering_ratio: Buffering rate / playout rate.
     """
 
@@ -54,12 +52,11 @@ class DrawnSession:
 
 
 class SessionSampler:
-    """Draws sessions of a population; session k is the same whoever draws it, and in whatever
-    order.
+    """Draws sessions of a population; session k does not depend on the others.
 
     The rate, the length and the buffering are drawn together by a Gaussian copula from their laws.
-    The prototype is drawn given the rate, each in proportion to its weight and to the density of
-    its group's rates there, so that a session is scaled no further than it must be.
+    The prototype is drawn given the rate, in proportion to its weight and to the density of its
+    group's rates there, so that sessions are scaled as little as possible.
     """
 
     def __init__(self, model: Model, population: Population, *, seed: int) -> None:
@@ -68,17 +65,17 @@ class SessionSampler:
             quantity: pooled.law.distribution() for quantity, pooled in population.laws.items()
         }
         self._root = np.linalg.cholesky(_correlation(population))
-        self._prototypes = [_Played.of(prototype, model) for prototype in population.prototypes]
+        self._prototypes = [_Original.of(prototype, model) for prototype in population.prototypes]
 
-    def drawn(
+    def draw(
         self, session: int, *, duration_s: float | None = None, rate_factor: float = 1.0
     ) -> DrawnSession:
-        """Return what is drawn for a session.
+        """Draw the quantities of a session.
 
         Args:
             session: Number of the session.
-            duration_s: Its length from its first packet, s; None: as long as is drawn.
-            rate_factor: Times the drawn rate at which it plays.
+            duration_s: Its length from its first packet, s; None: drawn.
+            rate_factor: Rate that it plays at / rate that is drawn.
         """
         generator = random_stream(self._seed, session=session, purpose="population/session")
         scores = self._root @ generator.standard_normal(len(_DRAWN))
@@ -88,12 +85,10 @@ class SessionSampler:
             for quantity, score in zip(_DRAWN, scores, strict=True)
             if quantity in self._laws
         }
-        chosen = self._chosen(values["playout_rate_bps"], at_prototype)
+        chosen = self._choose_prototype(values["playout_rate_bps"], at_prototype)
         silence_s = 0.0
-        if (
-            "silence_s" in self._laws
-            and at_silence < self._population.laws["silence_s"].positive_share
-        ):
+        silence = self._population.laws.get("silence_s")
+        if silence is not None and at_silence < silence.positive_share:
             silence_s = self._value(self._laws["silence_s"], how_silent)
         media_s = values["media_duration_s"]
         if duration_s is not None:
@@ -116,8 +111,8 @@ class SessionSampler:
     def timeline(
         self, session: int, *, duration_s: float | None = None, rate_factor: float = 1.0
     ) -> Timeline:
-        """Return times and laws of a session; arguments as for :meth:`drawn`."""
-        drawn = self.drawn(session, duration_s=duration_s, rate_factor=rate_factor)
+        """Return times and laws of a session; arguments as for :meth:`draw`."""
+        drawn = self.draw(session, duration_s=duration_s, rate_factor=rate_factor)
         streams = self._prototypes[drawn.prototype].streams_of(drawn)
         silence_s = self._model.startup.silence_s.model_copy(update={"value": drawn.silence_s})
         startup = self._model.startup.model_copy(update={"silence_s": silence_s})
@@ -130,19 +125,16 @@ class SessionSampler:
         size_bytes = bytes_from_bps(drawn.playout_rate_bps, drawn.media_duration_s + longer_s)
         return size_bytes / self._prototypes[drawn.prototype].packet_bytes
 
-    def _chosen(self, rate_bps: float, uniform: float) -> int:
+    def _choose_prototype(self, rate_bps: float, uniform: float) -> int:
         prototypes = self._population.prototypes
         deviation = np.array([each.group_log_deviation for each in prototypes])
-        distance = (
-            np.log(rate_bps / np.array([each.group_rate_bps for each in prototypes])) / deviation
-        )
-        log_weight = (
-            np.log([each.weight for each in prototypes]) - np.log(deviation) - distance**2 / 2
-        )
+        rates = np.array([each.group_rate_bps for each in prototypes])
+        distance = np.log(rate_bps / rates) / deviation
+        weights = np.log([each.weight for each in prototypes])
+        log_weight = weights - np.log(deviation) - distance**2 / 2
         weight = np.cumsum(np.exp(log_weight - log_weight.max()))
-        return min(
-            int(np.searchsorted(weight, uniform * weight[-1], side="right")), len(prototypes) - 1
-        )
+        place = int(np.searchsorted(weight, uniform * weight[-1], side="right"))
+        return min(place, len(prototypes) - 1)
 
     @staticmethod
     def _value(law: MixedLaw, probability: float) -> float:
@@ -150,9 +142,7 @@ class SessionSampler:
 
 
 def _correlation(population: Population) -> FloatArray:
-    """Return the correlation matrix of the copula; quantities without a known dependence are
-    independent.
-    """
+    """Return the correlation matrix of the copula; unknown correlations are 0."""
     matrix = np.eye(len(_DRAWN))
     for pair in population.dependence:
         if pair.first in _DRAWN and pair.second in _DRAWN:
@@ -162,15 +152,15 @@ def _correlation(population: Population) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class _Played:
+class _Original:
     """A prototype ready to be scaled.
 
     Attributes:
         streams: Its streams.
         duration_s: Its length, s.
-        buffering_s: Its buffering, s; 0 where it has none.
+        buffering_s: Its buffering, s; 0: none.
         playout_bps: Rate of all its streams in the playout, bit/s.
-        buffering_bps: Rate of all its streams while buffering, bit/s; 0 where it has none.
+        buffering_bps: Rate of all its streams while buffering, bit/s; 0: none.
         packet_bytes: Bytes of media for each of its packets, acknowledgements included.
     """
 
@@ -182,20 +172,20 @@ class _Played:
     packet_bytes: float
 
     @classmethod
-    def of(cls, prototype: Prototype, model: Model) -> _Played:
+    def of(cls, prototype: Prototype, model: Model) -> _Original:
         streams = prototype.streams or model.streams
         buffering_s = prototype.buffering_duration_s
         end_s = max(stream.phases[-1].end_s for stream in streams)
         sent = {True: 0.0, False: 0.0}
         sizes, weights = [], []
-        for transport, phase in (
-            (stream.transport, phase) for stream in streams for phase in stream.phases
-        ):
+        for stream, phase in [(one, phase) for one in streams for phase in one.phases]:
             sent[phase.name == "buffering"] += phase.rate_bps * phase.duration_s
             laws = playable(phase.process).size_laws()
-            sizes.append(next(iter(laws.values())).mean / packets_per_media_packet(transport))
+            sizes.append(
+                next(iter(laws.values())).mean / packets_per_media_packet(stream.transport)
+            )
             weights.append(phase.rate_bps * phase.duration_s + _SHORTEST_S)
-        if 0.0 in (buffering_s, sent[True], sent[False]):  # one phase alone, whatever it is called
+        if 0.0 in (buffering_s, sent[True], sent[False]):  # a single phase
             buffering_s, sent = 0.0, {True: 0.0, False: sent[True] + sent[False]}
         return cls(
             streams=streams,
@@ -207,28 +197,21 @@ class _Played:
         )
 
     def streams_of(self, drawn: DrawnSession) -> tuple[Stream, ...]:
-        """Return the streams of a drawn session: phases moved to its times, processes scaled to its
-        rates.
-        """
+        """Return the streams of a session: phases at its times, processes at its rates."""
         streams = []
         for stream in self.streams:
             phases: list[Phase] = []
             for phase in stream.phases:
-                for placed, rate_bps in self._placed(phase, drawn):
-                    phases.append(_played(placed, rate_bps, first=not phases))
+                for placed, rate_bps in self._place(phase, drawn):
+                    phases.append(_at_rate(placed, rate_bps, first=not phases))
             if phases:
                 streams.append(stream.model_copy(update={"phases": tuple(phases)}))
         return tuple(streams)
 
-    def _placed(self, phase: Phase, drawn: DrawnSession) -> list[tuple[Phase, float]]:
-        """Return what becomes of a phase, each with its rate: two where only the session buffers,
-        or nothing.
-        """
-        start_s, end_s, change_s = (
-            self._moved(phase.start_s, drawn),
-            self._moved(phase.end_s, drawn),
-            0.0,
-        )
+    def _place(self, phase: Phase, drawn: DrawnSession) -> list[tuple[Phase, float]]:
+        """Return the phases that a phase becomes, with their rates: none, one, or two."""
+        start_s, end_s = self._move(phase.start_s, drawn), self._move(phase.end_s, drawn)
+        change_s = 0.0
         slow_bps = phase.rate_bps * drawn.playout_rate_bps / self.playout_bps
         fast_bps = slow_bps * drawn.buffering_ratio
         if self.buffering_s > 0 and phase.name == "buffering":
@@ -237,30 +220,19 @@ class _Played:
             end_s = min(end_s, change_s)
         elif self.buffering_s == 0:
             change_s = drawn.buffering_duration_s
-        parts = [
+        later = "playout" if phase.name == "buffering" else phase.name
+        placed = []
+        for name, begin_s, stop_s, rate_bps in (
             ("buffering", start_s, min(end_s, change_s), fast_bps),
-            (
-                "playout" if phase.name == "buffering" else phase.name,
-                max(start_s, change_s),
-                end_s,
-                slow_bps,
-            ),
-        ]
-        return [
-            (
-                phase.model_copy(
-                    update={"name": name, "start_s": begin_s, "duration_s": stop_s - begin_s}
-                ),
-                rate_bps,
-            )
-            for name, begin_s, stop_s, rate_bps in parts
-            if stop_s - begin_s >= _SHORTEST_S
-        ]
+            (later, max(start_s, change_s), end_s, slow_bps),
+        ):
+            if stop_s - begin_s >= _SHORTEST_S:
+                times = {"name": name, "start_s": begin_s, "duration_s": stop_s - begin_s}
+                placed.append((phase.model_copy(update=times), rate_bps))
+        return placed
 
-    def _moved(self, time_s: float, drawn: DrawnSession) -> float:
-        """Return when a moment of the prototype comes in a session: at the same share of its
-        phase.
-        """
+    def _move(self, time_s: float, drawn: DrawnSession) -> float:
+        """Return the time of a prototype's moment in a session: at the same share of its phase."""
         if time_s < self.buffering_s:
             return time_s * drawn.buffering_duration_s / self.buffering_s
         share = (time_s - self.buffering_s) / (self.duration_s - self.buffering_s)
@@ -268,13 +240,12 @@ class _Played:
         return start_s + share * (drawn.media_duration_s - start_s)
 
 
-def _played(phase: Phase, rate_bps: float, *, first: bool) -> Phase:
-    """Return a phase whose process brings a rate on average over the phase."""
-    known_bytes = expected_bytes(phase.process, phase.duration_s, first_at_start=first)
-    before_bps = (
-        phase.rate_bps if known_bytes is None else bps_from_bytes(known_bytes, phase.duration_s)
-    )
-    process = (
-        scaled_process(phase.process, rate_bps / before_bps) if before_bps > 0 else phase.process
-    )
+def _at_rate(phase: Phase, rate_bps: float, *, first: bool) -> Phase:
+    """Return a phase whose process has a mean rate over the phase."""
+    before_bps, process = phase.rate_bps, phase.process
+    known_bytes = expected_bytes(process, phase.duration_s, first_at_start=first)
+    if known_bytes is not None:
+        before_bps = bps_from_bytes(known_bytes, phase.duration_s)
+    if before_bps > 0:
+        process = scale_process(process, rate_bps / before_bps)
     return phase.model_copy(update={"rate_bps": rate_bps, "process": process})

@@ -10,7 +10,7 @@ from trafficgen.models import RtpFormat
 from trafficgen.processes.base import BLOCK
 from trafficgen.units import IntArray, s_from_ns
 
-#: Sampling instants are kept apart as long as there are hardly more frames than instants.
+#: Sampling instants are separated unless there are this many times more frames than instants.
 _CROWDED = 1.1
 #: Timestamps count modulo 2**32; a larger step cannot be told from one backwards.
 _LARGEST_STEP = (1 << 31) - 1
@@ -23,9 +23,9 @@ def rtp_headers(
 
     SSRC, first sequence number and first timestamp are random (RFC 3550 section 5.1). Sequence
     numbers are consecutive modulo 2**16. The timestamp follows the time of the packet, or that of
-    its burst where a burst is a frame (by the frame's sampling clock where it has one, so that
-    lateness is none of the timestamp); with a ``timestamp_step`` it moves by whole steps, as a
-    sampling clock does, while the packets jitter around it.
+    its burst if a burst is a frame (by the frame's sampling clock if it has one, so that lateness
+    does not show); with a ``timestamp_step`` it moves by whole steps, as a sampling clock does,
+    while the packets jitter around it.
 
     Args:
         media: Packets of the stream, at least one.
@@ -33,23 +33,18 @@ def rtp_headers(
         generator: Source of the random starts.
     """
     ssrc = int(generator.integers(1, 1 << 32))
-    first_sequence, first_timestamp = (
-        int(generator.integers(1 << 16)),
-        int(generator.integers(1 << 32)),
-    )
+    count, first = len(media), int(generator.integers(1 << 16))
+    first_timestamp = int(generator.integers(1 << 32))
     # Sequence numbers count modulo 2**16, timestamps modulo 2**32.
-    sequence = np.arange(first_sequence, first_sequence + len(media), dtype=np.uint32).astype(
-        np.uint16
-    )
+    sequence = np.arange(first, first + count, dtype=np.uint32).astype(np.uint16)
     timestamp = _clock_ticks(media, rtp)
     timestamp += np.uint32(first_timestamp)
+    marker = media.ends_burst() if rtp.frame_per_burst else np.zeros(count, dtype=np.bool_)
     return ssrc, {
-        "rtp_ssrc": np.full(len(media), ssrc, dtype=np.uint32),
+        "rtp_ssrc": np.full(count, ssrc, dtype=np.uint32),
         "rtp_sequence": sequence,
         "rtp_timestamp": timestamp,
-        "rtp_marker": (
-            media.ends_burst() if rtp.frame_per_burst else np.zeros(len(media), dtype=np.bool_)
-        ),
+        "rtp_marker": marker,
     }
 
 
@@ -60,22 +55,19 @@ def _clock_ticks(media: MediaPackets, rtp: RtpFormat) -> npt.NDArray[np.uint32]:
     time_ns = media.time_ns if frames is None else media.time_ns[frames]
     if media.frame_clock_ns is not None:
         time_ns = media.frame_clock_ns
-    step = (
-        1
-        if rtp.timestamp_step is None
-        else max(1, round(min(rtp.timestamp_step.value, _LARGEST_STEP)))
-    )
+    step = 1
+    if rtp.timestamp_step is not None:
+        step = max(1, round(min(rtp.timestamp_step.value, _LARGEST_STEP)))
     steps_per_s = rtp.clock_hz / step
     last = round(s_from_ns(int(time_ns[-1] - time_ns[0])) * steps_per_s)
     apart = (rtp.frame_per_burst or step > 1) and time_ns.size <= _CROWDED * (last + 1) + 1
     ticks = np.empty(time_ns.size, dtype=np.uint32)
     before = np.int64(-1)
     for row in range(0, time_ns.size, BLOCK):
-        instants = np.rint(s_from_ns(time_ns[row : row + BLOCK] - time_ns[0]) * steps_per_s).astype(
-            np.int64
-        )
+        since_s = s_from_ns(time_ns[row : row + BLOCK] - time_ns[0])
+        instants = np.rint(since_s * steps_per_s).astype(np.int64)
         if apart:
-            instants = _kept_apart(instants, after=before)
+            instants = _separate(instants, after=before)
             before = instants[-1]
         ticks[row : row + BLOCK] = instants * step  # modulo 2**32
     if frames is None:
@@ -83,10 +75,8 @@ def _clock_ticks(media: MediaPackets, rtp: RtpFormat) -> npt.NDArray[np.uint32]:
     return np.repeat(ticks, np.diff(np.append(frames, len(media))))
 
 
-def _kept_apart(instants: IntArray, *, after: np.int64) -> IntArray:
-    """Return instants of which each is later than the one before, moved no further than that
-    needs.
-    """
+def _separate(instants: IntArray, *, after: np.int64) -> IntArray:
+    """Return instants moved just far enough that each is later than the one before."""
     order = np.arange(instants.size)
     instants -= order
     instants[0] = max(instants[0], after + 1)

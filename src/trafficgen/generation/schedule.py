@@ -1,4 +1,4 @@
-"""What a session of a fitted model wants to send, for a simulation that lets it answer the path."""
+"""Schedules of a fitted model: what sessions send open loop, for a simulation over a path."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ from trafficgen.units import BoolArray, IntArray, ns_from_s
 
 @dataclass(frozen=True)
 class StreamSchedule:
-    """What one stream of a session wants to send.
+    """What one stream of a session sends open loop.
 
     Attributes:
         stream: The stream of the model.
-        opening_ns: When the client opens it, ns from the start of the session; None: nothing comes
-            before the media.
+        opening_ns: When the client opens it, ns from the start of the session; None: no opening.
         time_ns: Time of each packet from the start of the session, ns, shape (n,).
         ip_bytes: IP total length, bytes, shape (n,).
         phase: Index into :data:`~trafficgen.tables.PHASES`, shape (n,).
@@ -48,8 +47,7 @@ class StreamSchedule:
 def session_schedules(
     model: Model, *, sessions: int, duration_s: float | None, seed: int
 ) -> Callable[[int], tuple[StreamSchedule, ...]]:
-    """Return what gives the schedules of each session: the packets that it would send open loop,
-    drawn alike.
+    """Return a function that draws the schedules of a session by its number.
 
     Args:
         model: The model.
@@ -61,12 +59,12 @@ def session_schedules(
         GenerationError: If the sessions cannot be played, or their packets do not fit in this
             machine's memory.
     """
-    played = OpenLoopSessions(
+    drawn = OpenLoopSessions(
         model=model, count=sessions, duration_s=duration_s, seed=seed, arrival_rate_per_s=None
     )
-    played.check_memory()
+    drawn.check_memory()
     return lambda session: _schedules(
-        played.played.timeline(played.viewing(session)), session=session, seed=seed
+        drawn.player.timeline(drawn.viewing(session)), session=session, seed=seed
     )
 
 

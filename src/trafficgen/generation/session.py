@@ -7,19 +7,20 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trafficgen.generation.address_plan import AddressPlan
+from trafficgen.generation.addresses import AddressPlan, Endpoints, session_endpoints
 from trafficgen.generation.columns import FlowColumns, PlacedColumns
-from trafficgen.generation.endpoints import Endpoints, session_endpoints
 from trafficgen.generation.media import MediaPackets, media_packets
 from trafficgen.generation.rtp import rtp_headers
 from trafficgen.generation.tcp import TcpConnection, tcp_flow
 from trafficgen.generation.timeline import Timeline
-from trafficgen.generation.udp import udp_media, udp_opening
-from trafficgen.models import Stream
+from trafficgen.models import Stream, Transport
 from trafficgen.randomness import random_stream
+from trafficgen.tables import PHASES
 from trafficgen.units import ETHERNET_HEADER_BYTES, ns_from_s
 
 FlowRow = dict[str, object]
+#: Payload of the first packet of a player over UDP, bytes.
+_OPENING_PAYLOAD_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def session_packets(
         seed: Seed of the run.
         start_ns: Start of the session, ns from the table's origin.
         first_flow: Number of its first flow.
-        addresses: Where its addresses come from; None: those that are reserved for documentation.
+        addresses: Where its addresses come from; None: those reserved for documentation.
     """
     played = timeline.streams
     endpoints = session_endpoints(
@@ -85,14 +86,39 @@ def _flow_parts(
     """Return the SSRC, if any, and the packets of a flow."""
     transport = stream.transport
     if transport.protocol == "tcp":
-        connection = TcpConnection.opened(transport, rtt_s=timeline.rtt_s, generator=generator)
+        connection = TcpConnection.open(transport, rtt_s=timeline.rtt_s, generator=generator)
         return None, [tcp_flow(connection, media, opening_ns=opening_ns or 0)]
     ssrc: int | None = None
     headers: dict[str, npt.NDArray[np.generic]] = {}
     if transport.rtp is not None:
         ssrc, headers = rtp_headers(media, transport.rtp, generator=generator)
-    parts = [] if opening_ns is None else [udp_opening(transport, time_ns=opening_ns)]
-    return ssrc, [*parts, udp_media(transport, media, headers=headers)]
+    parts = [] if opening_ns is None else [_udp_opening(transport, time_ns=opening_ns)]
+    return ssrc, [*parts, _udp_media(transport, media, headers=headers)]
+
+
+def _udp_opening(transport: Transport, *, time_ns: int) -> FlowColumns:
+    """Return the small packet of the client that opens address translators for the media."""
+    return FlowColumns(
+        time_ns=np.array([time_ns], dtype=np.int64),
+        to_client=False,
+        ip_bytes=np.array([transport.header_bytes + _OPENING_PAYLOAD_BYTES], dtype=np.uint32),
+        payload_bytes=np.array([_OPENING_PAYLOAD_BYTES], dtype=np.uint32),
+        phase=np.array([PHASES.index("signalling")], dtype=np.int8),
+    )
+
+
+def _udp_media(
+    transport: Transport, media: MediaPackets, *, headers: dict[str, npt.NDArray[np.generic]]
+) -> FlowColumns:
+    """Return the media packets with the RTP columns in ``headers``, if any."""
+    return FlowColumns(
+        time_ns=media.time_ns,
+        to_client=True,
+        ip_bytes=media.ip_bytes,
+        payload_bytes=media.ip_bytes - np.uint32(transport.header_bytes),
+        phase=media.phase,
+        headers=headers,
+    )
 
 
 def _flow_row(

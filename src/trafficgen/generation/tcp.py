@@ -1,6 +1,4 @@
-"""Segments of a TCP flow around its media: handshake, request, acknowledgements and the closing
-exchange (RFC 9293).
-"""
+"""Segments of a TCP flow: handshake, request, media, acknowledgements, closing (RFC 9293)."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trafficgen.generation.columns import FlowColumns, joined
+from trafficgen.generation.columns import FlowColumns, join_parts
 from trafficgen.generation.media import MediaPackets
 from trafficgen.models import Transport
 from trafficgen.tables import PHASES
@@ -19,8 +17,7 @@ FIN, SYN, PSH, ACK = 0x01, 0x02, 0x08, 0x10
 
 _REQUEST_BYTES = 200
 _WINDOW = 65_535
-#: A lone segment is acknowledged after this time; RFC 1122 section 4.2.3.2 allows up to 0.5 s, most
-#: use 0.2 s or less.
+#: A lone segment is acknowledged after this time; RFC 1122 section 4.2.3.2 allows up to 0.5 s.
 _DELAYED_ACK_S = 0.2
 #: From the last data to the server's FIN.
 _CLOSING_S = 0.001
@@ -28,7 +25,7 @@ _CLOSING_S = 0.001
 
 @dataclass(frozen=True)
 class TcpConnection:
-    """What the two ends of a connection agree on.
+    """State that the two ends of a connection share.
 
     Attributes:
         server_sequence: Initial sequence number of the server.
@@ -43,7 +40,7 @@ class TcpConnection:
     header_bytes: int
 
     @classmethod
-    def opened(
+    def open(
         cls, transport: Transport, *, rtt_s: float, generator: np.random.Generator
     ) -> TcpConnection:
         """Return a connection with random initial sequence numbers (RFC 9293 section 3.4.1)."""
@@ -70,13 +67,12 @@ def tcp_flow(connection: TcpConnection, media: MediaPackets, *, opening_ns: int)
     Args:
         connection: The connection.
         media: Data segments, at least one.
-        opening_ns: Time of the client's SYN, ns; one and a half round-trip times before the first
-            data.
+        opening_ns: Time of the client's SYN, ns: 1.5 round-trip times before the first data.
     """
     payload = media.ip_bytes - np.uint32(connection.header_bytes)
     ends = np.cumsum(payload, dtype=np.int64)
     ends += connection.server_sequence + 1
-    return joined(
+    return join_parts(
         [
             _handshake(connection, opening_ns),
             _data(connection, media, payload, ends),
@@ -105,11 +101,8 @@ def _handshake(connection: TcpConnection, time_ns: int) -> FlowColumns:
 def _data(
     connection: TcpConnection, media: MediaPackets, payload: npt.NDArray[np.uint32], ends: IntArray
 ) -> FlowColumns:
-    pushed = (
-        media.ends_burst()
-        if media.burst_starts is not None
-        else media.ip_bytes < media.ip_bytes.max()
-    )
+    has_bursts = media.burst_starts is not None
+    pushed = media.ends_burst() if has_bursts else media.ip_bytes < media.ip_bytes.max()
     return _segments(
         connection,
         time_ns=media.time_ns,
@@ -126,18 +119,18 @@ def _acknowledgements(
     connection: TcpConnection, media: MediaPackets, ends: IntArray
 ) -> FlowColumns:
     delay_ns, data_ns = ns_from_s(_DELAYED_ACK_S), media.time_ns
-    # The timeout ends a run of segments; within a run every second one is acknowledged at once, a
-    # last lone one late.
+    # The timeout ends a run of segments; in a run every second one is acknowledged at once, a last
+    # lone one late.
     begins = np.append(True, np.diff(data_ns) > delay_ns)
     rows = np.arange(data_ns.size)
     second = (rows - np.maximum.accumulate(np.where(begins, rows, 0))) % 2 == 1
     lone = ~second & np.append(begins[1:], False)  # the very last is acknowledged with the FIN
     acknowledged = np.flatnonzero(second | lone)
+    late_ns = np.where(lone[acknowledged], delay_ns, 0)
+    sent_ns = data_ns[acknowledged] + connection.one_way_ns + late_ns
     return _segments(
         connection,
-        time_ns=data_ns[acknowledged]
-        + connection.one_way_ns
-        + np.where(lone[acknowledged], delay_ns, 0),
+        time_ns=sent_ns,
         to_client=np.zeros(acknowledged.size, dtype=np.bool_),
         payload=np.zeros(acknowledged.size, dtype=np.int64),
         sequence=np.full(acknowledged.size, connection.client_next),

@@ -1,6 +1,4 @@
-"""When the parts of a session come: silence or handshake, then the phases of each stream, stretched
-as asked.
-"""
+"""Timeline of a session: silence or handshake, then the phases of each stream."""
 
 from __future__ import annotations
 
@@ -10,11 +8,10 @@ from trafficgen.errors import GenerationError
 from trafficgen.models import FittedProvenance, Model, Stream
 from trafficgen.processes import PlayableProcess, playable
 
-#: Round-trip time where the model knows none, s.
+#: Round-trip time of a model without one, s.
 _DEFAULT_RTT_S = 0.02
 _SHORTEST_RTT_S = 1e-4
-#: A TCP server's first data follows the client's SYN by SYN, SYN/ACK and request: three one-way
-#: delays (RFC 9293).
+#: From the client's SYN to the first data: SYN, SYN/ACK and request (RFC 9293).
 _HANDSHAKE_RTTS = 1.5
 
 
@@ -47,10 +44,8 @@ class PlayedStream:
     stream: Stream
     phases: tuple[PlayedPhase, ...]
 
-    def lasting(self, media_s: float, *, longer_s: float) -> PlayedStream:
-        """Return it with what begins before ``media_s``, cut there, after ``longer_s`` more of its
-        last playout, s.
-        """
+    def with_length(self, media_s: float, *, longer_s: float) -> PlayedStream:
+        """Return the stream with its last playout ``longer_s`` longer, cut at ``media_s``, s."""
         phases = []
         stretched = self._stretched()
         for number, phase in enumerate(self.phases):
@@ -61,9 +56,7 @@ class PlayedStream:
         return replace(self, phases=tuple(phases))
 
     def _stretched(self) -> int:
-        """Return the place of the phase that grows with the session: the last playout, else the
-        last phase.
-        """
+        """Return the place of the phase that grows with the session: the last playout or phase."""
         playouts = [number for number, phase in enumerate(self.phases) if phase.name == "playout"]
         return playouts[-1] if playouts else len(self.phases) - 1
 
@@ -96,13 +89,11 @@ class Timeline:
         first packet.
         """
         start_s = played.phases[0].start_s
-        return (
-            0.0
-            if start_s == 0
-            else max(0.0, self.first_media_s + start_s - _HANDSHAKE_RTTS * self.rtt_s)
-        )
+        if start_s == 0:
+            return 0.0
+        return max(0.0, self.first_media_s + start_s - _HANDSHAKE_RTTS * self.rtt_s)
 
-    def lasting(self, duration_s: float) -> Timeline:
+    def with_length(self, duration_s: float) -> Timeline:
         """Return a session of another length: its last playout stretched, or its phases cut.
 
         Args:
@@ -118,7 +109,7 @@ class Timeline:
             )
         media_s = duration_s - self.first_media_s
         longer_s = max(0.0, media_s - max(played.phases[-1].end_s for played in self.streams))
-        streams = [played.lasting(media_s, longer_s=longer_s) for played in self.streams]
+        streams = [played.with_length(media_s, longer_s=longer_s) for played in self.streams]
         return replace(self, streams=tuple(played for played in streams if played.phases))
 
 
@@ -127,9 +118,8 @@ def session_timeline(model: Model, *, duration_s: float | None) -> Timeline:
 
     Args:
         model: The model.
-        duration_s: Length of the session from its first packet to its end, s; None for the model's
-            own. Longer than the model, the last playout of each stream is stretched; shorter, the
-            phases are cut.
+        duration_s: Length from the first packet to the end, s; None for that of the model. The
+            last playout of each stream is stretched to a longer one, phases are cut to a shorter.
 
     Raises:
         GenerationError: If the session would end before its first media packet.
@@ -146,15 +136,12 @@ def session_timeline(model: Model, *, duration_s: float | None) -> Timeline:
         rtt_s=rtt_s,
         streams=tuple(_played(stream, zero_s=zero_s) for stream in model.streams),
     )
-    return timeline if duration_s is None else timeline.lasting(duration_s)
+    return timeline if duration_s is None else timeline.with_length(duration_s)
 
 
 def _round_trip_time(model: Model) -> float:
-    estimate = (
-        model.provenance.conditions.rtt_s
-        if isinstance(model.provenance, FittedProvenance)
-        else None
-    )
+    source = model.provenance
+    estimate = source.conditions.rtt_s if isinstance(source, FittedProvenance) else None
     return max(_SHORTEST_RTT_S, _DEFAULT_RTT_S if estimate is None else estimate.value)
 
 

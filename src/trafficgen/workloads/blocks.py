@@ -16,8 +16,8 @@ from typing import Protocol
 import pyarrow as pa
 
 from trafficgen.errors import OutputFileError
+from trafficgen.generation.columns import superpose
 from trafficgen.generation.session import FlowRow
-from trafficgen.generation.superposition import superpose
 from trafficgen.packet_files.view import select_view
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import IntArray

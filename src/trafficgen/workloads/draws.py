@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from trafficgen.generation.viewing import Viewing
+from trafficgen.generation.model_player import Viewing
 from trafficgen.models import PublishedModel
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, IntArray

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trafficgen.generation.address_plan import AddressPlan
+from trafficgen.generation.addresses import AddressPlan
+from trafficgen.generation.model_player import Viewing
 from trafficgen.generation.session import FlowRow
-from trafficgen.generation.viewing import Viewing
 from trafficgen.models import PublishedModel
 from trafficgen.randomness import random_stream
 from trafficgen.simulation import UNLIMITED_PATH, Participant, Source, packet_table, run_path

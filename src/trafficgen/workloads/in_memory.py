@@ -9,7 +9,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from trafficgen.generation.superposition import order_columns, superpose
+from trafficgen.generation.columns import order_columns, superpose
 from trafficgen.progress import report_step
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import s_from_ns

@@ -13,12 +13,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from trafficgen.errors import GenerationError
-from trafficgen.generation.address_plan import AddressPlan
+from trafficgen.generation.addresses import AddressPlan
 from trafficgen.generation.arrivals import MOST_SESSIONS, arrival_times_ns
-from trafficgen.generation.columns import PlacedColumns, tables_of
-from trafficgen.generation.model_player import ModelPlayer
+from trafficgen.generation.columns import PlacedColumns, to_tables
+from trafficgen.generation.model_player import ModelPlayer, Viewing
 from trafficgen.generation.session import FlowRow
-from trafficgen.generation.viewing import Viewing
 from trafficgen.models import Model
 from trafficgen.units import IntArray
 from trafficgen.workloads.draws import GroupDraws, uniform_draws
@@ -155,7 +154,7 @@ class MixedSessions:
                 packets = packets.drop_columns(["arrival_ns"])
             tables.append(packets)
             flows += rows
-        return [*tables_of(columns), *tables], flows
+        return [*to_tables(columns), *tables], flows
 
     @cached_property
     def _has_fitted(self) -> bool:

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.formatting import format_count, number, one_line
-from trafficgen.generation.address_plan import AddressRange
+from trafficgen.generation.addresses import AddressRange
 from trafficgen.generation.arrivals import Arrivals
 from trafficgen.generation.popularity import Popularity
 from trafficgen.models import Model, PublishedModel

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import SettingError, SimulationError, WorkloadFileError
-from trafficgen.generation.address_plan import AddressRange
+from trafficgen.generation.addresses import AddressRange
 from trafficgen.generation.arrivals import Arrivals, TogetherArrivals
 from trafficgen.generation.popularity import Popularity, Zipf
 from trafficgen.models import Model, PublishedModel

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
-from trafficgen.generation.address_plan import Network
+from trafficgen.generation.addresses import Network
 from trafficgen.units import number_and_unit, per_s_from_text, s_from_text, share_from_text
 
 Unit = Literal["s", "1"]

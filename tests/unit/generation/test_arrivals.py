@@ -166,7 +166,7 @@ def test_listed_starts_are_taken_as_they_are() -> None:
         (TogetherArrivals(), {"window_s": 5.0}, "need a number"),
         (TogetherArrivals(), {"sessions": 0}, "ask for at least 1"),
         (TogetherArrivals(), {"sessions": 10**9}, "at most 100,000,000"),
-        (PoissonArrivals(CROWD), {}, "for ever"),
+        (PoissonArrivals(CROWD), {}, "never end"),
         (
             PoissonArrivals(CROWD, is_known=False),
             {"sessions": 4},

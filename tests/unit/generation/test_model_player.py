@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from trafficgen.errors import GenerationError
-from trafficgen.generation.columns import tables_of
-from trafficgen.generation.model_player import ModelPlayer
-from trafficgen.generation.viewing import Viewing
+from trafficgen.generation.columns import to_tables
+from trafficgen.generation.model_player import ModelPlayer, Viewing
 from trafficgen.models import Model
 from trafficgen.units import IntArray
 
@@ -25,7 +24,7 @@ def any_model(request: pytest.FixtureRequest) -> Model:
 
 def packets_of(played: ModelPlayer, viewing: Viewing) -> tuple[IntArray, IntArray]:
     """Return times, ns, and IP bytes of the packets to the client, in order."""
-    tables = tables_of(played.session(viewing, start_ns=0, first_flow=0).packets)
+    tables = to_tables(played.session(viewing, start_ns=0, first_flow=0).packets)
     time_ns = np.concatenate([table.column("time_ns").to_numpy() for table in tables])
     ip_bytes = np.concatenate([table.column("ip_bytes").to_numpy() for table in tables]).astype(
         np.int64
@@ -102,5 +101,5 @@ def test_expected_packets_are_about_those_that_come(any_model: Model) -> None:
     played = ModelPlayer(any_model, seed=1)
     viewings = [Viewing(session=k, leaves_at=0.1 * (k % 10) + 0.05) for k in range(40)]
     made = (played.session(viewing, start_ns=0, first_flow=0).packets for viewing in viewings)
-    found = sum(table.num_rows for packets in made for table in tables_of(packets))
+    found = sum(table.num_rows for packets in made for table in to_tables(packets))
     assert sum(map(played.expected_packets, viewings)) == pytest.approx(found, rel=0.05)

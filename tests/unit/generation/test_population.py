@@ -10,9 +10,8 @@ import pytest
 
 import trafficgen
 from trafficgen.generation import generate_sessions
-from trafficgen.generation.model_player import ModelPlayer
+from trafficgen.generation.model_player import ModelPlayer, Viewing
 from trafficgen.generation.population import SessionSampler
-from trafficgen.generation.viewing import Viewing
 from trafficgen.models import (
     Estimate,
     Law,
@@ -162,7 +161,7 @@ def test_sessions_are_drawn_from_the_laws(udp_model: Model) -> None:
     model = with_population(udp_model, correlation=-0.7)
     assert model.population is not None
     sampler = SessionSampler(model, model.population, seed=1)
-    drawn = [sampler.drawn(session) for session in range(2000)]
+    drawn = [sampler.draw(session) for session in range(2000)]
     rate = np.log([each.playout_rate_bps for each in drawn])
     length = np.log([each.media_duration_s for each in drawn])
     # 3.3 standard errors of 2000 draws.
@@ -194,7 +193,7 @@ def test_a_clip_of_another_rate_is_drawn_at_so_much_more(udp_model: Model) -> No
     model = with_population(udp_model)
     assert model.population is not None
     sampler = SessionSampler(model, model.population, seed=1)
-    usual, faster = sampler.drawn(4), sampler.drawn(4, rate_factor=2.0)
+    usual, faster = sampler.draw(4), sampler.draw(4, rate_factor=2.0)
     assert faster.playout_rate_bps == 2 * usual.playout_rate_bps
     assert faster.media_duration_s == usual.media_duration_s
     played = ModelPlayer(model, seed=1)
@@ -220,17 +219,17 @@ def test_a_session_is_the_same_whoever_draws_it(udp_model: Model) -> None:
     model = with_population(udp_model)
     assert model.population is not None
     first, second = (SessionSampler(model, model.population, seed=9) for _ in range(2))
-    assert [first.drawn(session) for session in range(5)] == [
-        second.drawn(session) for session in (0, 1, 2, 3, 4)
+    assert [first.draw(session) for session in range(5)] == [
+        second.draw(session) for session in (0, 1, 2, 3, 4)
     ]
-    assert first.drawn(7) == second.drawn(7)
+    assert first.draw(7) == second.draw(7)
 
 
 def test_rates_come_from_the_prototype_that_is_near(udp_model: Model, rtp_model: Model) -> None:
     model = with_population(udp_model, rtp_model)
     assert model.population is not None
     sampler = SessionSampler(model, model.population, seed=1)
-    drawn = [sampler.drawn(session) for session in range(500)]
+    drawn = [sampler.draw(session) for session in range(500)]
     rates = [
         np.median([each.playout_rate_bps for each in drawn if each.prototype == number])
         for number in (0, 1)

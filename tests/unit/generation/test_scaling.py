@@ -8,10 +8,10 @@ import pytest
 from trafficgen.distributions import MixedLaw
 from trafficgen.generation.scaling import (
     expected_bytes,
-    on_faster_clock,
     quantiles_of,
-    scaled_law,
-    scaled_process,
+    scale_law,
+    scale_process,
+    speed_up_clock,
 )
 from trafficgen.models import (
     Atom,
@@ -71,7 +71,7 @@ BURSTS = {
 @pytest.mark.parametrize("law", BURSTS)
 def test_bursts_send_at_the_new_rate(law: str, factor: float) -> None:
     before = bursts(BURSTS[law])
-    after = scaled_process(before, factor)
+    after = scale_process(before, factor)
     # Draws are spread over their laws; 600 s have 1200 bursts.
     assert played_bytes(after, span_s=600.0) == pytest.approx(
         factor * played_bytes(before, span_s=600.0), rel=0.03
@@ -80,7 +80,7 @@ def test_bursts_send_at_the_new_rate(law: str, factor: float) -> None:
 
 def test_larger_bursts_keep_their_spacing_and_sizes() -> None:
     before = bursts(BURSTS["gamma"])
-    after = scaled_process(before, 3.0)
+    after = scale_process(before, 3.0)
     assert isinstance(after, BurstProcess)
     assert after.spacing_s.distribution().mean == pytest.approx(
         before.spacing_s.distribution().mean, rel=0.02
@@ -90,7 +90,7 @@ def test_larger_bursts_keep_their_spacing_and_sizes() -> None:
 
 
 def test_single_packets_come_faster(renewal_process: PacketProcess) -> None:
-    after = scaled_process(renewal_process, 2.5)
+    after = scale_process(renewal_process, 2.5)
     before = played_bytes(renewal_process, span_s=200.0)
     # 20,000 gamma gaps: three standard errors of either side are about 3%.
     assert played_bytes(after, span_s=200.0) == pytest.approx(2.5 * before, rel=0.06)
@@ -116,7 +116,7 @@ def test_slow_ups_and_downs_keep_their_times() -> None:
     before = ModulatedProcess(
         bin_s=0.5, bin_bytes=volume, autocorrelation=(0.5, 0.25), classes=(part,)
     )
-    after = scaled_process(before, 2.0)
+    after = scale_process(before, 2.0)
     assert isinstance(after, ModulatedProcess)
     assert after.bin_s == 0.5
     assert after.bin_bytes.atoms == (Atom(value=0, p=0.2),)
@@ -128,7 +128,7 @@ def test_slow_ups_and_downs_keep_their_times() -> None:
 def test_any_other_process_runs_on_another_clock() -> None:
     """A process that is not known here is scaled by the names of its fields."""
     process = bursts(BURSTS["gamma"])
-    after = on_faster_clock(process, 4.0)
+    after = speed_up_clock(process, 4.0)
     assert isinstance(after, BurstProcess)
     assert after.threshold_s == process.threshold_s / 4
     assert after.burst_packets == process.burst_packets
@@ -159,7 +159,7 @@ def test_a_family_that_is_not_scaled_by_its_parameters_becomes_quantiles(
 ) -> None:
     monkeypatch.setattr("trafficgen.generation.scaling._SCALED_PARAMS", ())
     law = Law(unit="s", family="gamma", params={"a": 2.0, "loc": 0.0, "scale": 1.0}, observations=1)
-    scaled = scaled_law(law, 3.0)
+    scaled = scale_law(law, 3.0)
     assert scaled.family == "quantiles"
     # 65 points leave out the outermost ten-thousandth.
     assert scaled.distribution().mean == pytest.approx(6.0, rel=0.02)
@@ -204,7 +204,7 @@ def test_the_tail_of_a_smoothed_empirical_law_is_scaled_with_it(factor: float) -
         "observations": 500,
     }
     before = Law.model_validate(fields)
-    after = scaled_law(before, factor)
+    after = scale_law(before, factor)
     assert after.tail is not None
     probability = np.array([0.3, 0.9, 0.995, 0.9999])
     assert quantiles_of(after.distribution(), probability) == pytest.approx(

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trafficgen.generation.superposition import superpose
+from trafficgen.generation.columns import superpose
 from trafficgen.workloads import parts
 from trafficgen.workloads.merge import merge_at_once, merge_parts
 from trafficgen.workloads.parts import MemoryPart, StoredPart, write_batches

@@ -17,8 +17,8 @@ from scipy import stats
 from tests.unit.workloads.conftest import Load
 
 from trafficgen.errors import GenerationError
+from trafficgen.generation.columns import superpose
 from trafficgen.generation.open_loop import OpenLoopSessions
-from trafficgen.generation.superposition import superpose
 from trafficgen.models import load_model
 from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA
 from trafficgen.workloads.blocks import Block, cut

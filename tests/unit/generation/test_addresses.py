@@ -9,7 +9,7 @@ import ipaddress
 import pytest
 
 from trafficgen.errors import GenerationError
-from trafficgen.generation.address_plan import AddressPlan, AddressRange
+from trafficgen.generation.addresses import AddressPlan, AddressRange
 from trafficgen.tables.addresses import PAIRS, documentation_pair
 
 

@@ -1,4 +1,4 @@
-"""Addresses of the sessions of a workload: computed from the number of the session, never kept."""
+"""Addresses and ports of sessions, computed from the number of the session."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from trafficgen.errors import GenerationError
+from trafficgen.models import Stream
 from trafficgen.tables.addresses import PAIRS, documentation_pair
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-#: Client ports below this one are for sessions whose pair of addresses was taken before; the first
-#: of a pair has its model's ports, or such as are above.
+#: Client ports below this one are for sessions whose pair of addresses is in use already; the first
+#: session of a pair has its model's ports, or higher ones.
 _FIRST_OWN_PORT = 32_768
 _FIRST_PORT = 1024
 _LAST_PORT = 65_535
+_PORTS = 65_536 - _FIRST_PORT
+_DEFAULT_SERVER_PORT = 5004
+_DEFAULT_CLIENT_PORT = 40_000
 
 
 @dataclass(frozen=True)
@@ -30,18 +34,14 @@ class AddressRange:
 
     @cached_property
     def hosts(self) -> int:
-        """Number of hosts: an IPv4 network keeps its first and last address, an IPv6 one its first
-        (RFC 4291).
-        """
+        """Number of hosts: IPv4 reserves first and last address, IPv6 the first (RFC 4291)."""
         return sum(_hosts(network) for network in self.networks)
 
     def address(self, number: int) -> str:
         """Return the address of a host, 0 <= number < hosts."""
         for network in self.networks:
             if number < _hosts(network):
-                return str(
-                    network[number + (0 if network.prefixlen >= network.max_prefixlen - 1 else 1)]
-                )
+                return str(network[number + (network.prefixlen < network.max_prefixlen - 1)])
             number -= _hosts(network)
         raise ValueError(f"there are only {self.hosts} hosts")
 
@@ -54,8 +54,7 @@ class AddressRange:
         )
 
 
-#: Clients and servers that :func:`~trafficgen.tables.addresses.documentation_pair` takes in turn,
-#: by IP version.
+#: Clients and servers that :func:`documentation_pair` uses in turn, by IP version.
 DOCUMENTATION = {
     4: (("198.51.100.0/24", "203.0.113.0/24"), ("192.0.2.0/24",)),
     6: (("2001:db8:1::/119",), ("2001:db8::/120",)),
@@ -64,14 +63,13 @@ DOCUMENTATION = {
 
 @dataclass(frozen=True)
 class AddressPlan:
-    """Pairs of a client and a server, taken in turn by sessions; no two sessions share a pair and a
-    client port.
+    """Pairs of a client and a server, used in turn; sessions that share one have other ports.
 
     Attributes:
         clients: Ranges of the clients by IP version; versions without one have addresses reserved
             for documentation.
         servers: Ranges of the servers likewise.
-        flows_each: Flows that a session has at most.
+        flows_each: Most flows of a session.
         sessions: Number of sessions of the workload.
     """
 
@@ -111,8 +109,7 @@ class AddressPlan:
             version: IP version.
 
         Raises:
-            GenerationError: If the session has more flows than were planned for and its pair was
-                taken before.
+            GenerationError: If the session has more flows than planned and its pair is in use.
         """
         if self.sessions <= self._pairs(version):
             return ports
@@ -128,7 +125,7 @@ class AddressPlan:
         return list(range(first, first + len(ports)))
 
     def overlaps(self, other: AddressPlan) -> bool:
-        """Return whether sessions of two plans could share a pair although they share no number."""
+        """Return whether sessions of two plans could share a pair."""
         for version in DOCUMENTATION:
             own, others = self._known_ranges[version], other._known_ranges[version]
             if own != others and all(
@@ -168,9 +165,7 @@ def _hosts(network: Network) -> int:
 
 
 def _own_ports(ports: list[int]) -> list[int]:
-    """Return ports above those that later sessions of a pair take; what is below moves up to the
-    next free one.
-    """
+    """Return ports above those of later sessions of a pair; lower ones move to the next free."""
     taken = {port for port in ports if port >= _FIRST_OWN_PORT}
     own = []
     for port in ports:
@@ -180,3 +175,67 @@ def _own_ports(ports: list[int]) -> list[int]:
         taken.add(free)
         own.append(free)
     return own
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """The 5-tuple of a flow without its protocol."""
+
+    server: str
+    server_port: int
+    client: str
+    client_port: int
+
+
+def session_endpoints(
+    streams: tuple[Stream, ...], *, session: int, addresses: AddressPlan | None = None
+) -> tuple[Endpoints, ...]:
+    """Return the endpoints of a session's streams; no two flows of a run share a 5-tuple.
+
+    Without a plan sessions differ by the pair of client and server address, so that tools which
+    group flows by hosts keep them apart. After 129,032 sessions, when all pairs are in use, the
+    client ports change.
+    """
+    ports = _client_ports(streams)
+    if addresses is not None:
+        return _planned_endpoints(streams, ports, session=session, addresses=addresses)
+    stride = max(ports) - min(ports) + 1
+    shift = session // PAIRS * stride
+    endpoints = []
+    for stream, port in zip(streams, ports, strict=True):
+        server, client = documentation_pair(session, ipv6=stream.transport.ip_version == 6)
+        endpoints.append(
+            Endpoints(
+                server=server,
+                server_port=stream.transport.server_port or _DEFAULT_SERVER_PORT,
+                client=client,
+                client_port=port if shift == 0 else _FIRST_PORT + (port + shift) % _PORTS,
+            )
+        )
+    return tuple(endpoints)
+
+
+def _planned_endpoints(
+    streams: tuple[Stream, ...], ports: list[int], *, session: int, addresses: AddressPlan
+) -> tuple[Endpoints, ...]:
+    versions = [stream.transport.ip_version for stream in streams]
+    planned: dict[int, Endpoints] = {}
+    for version in sorted(set(versions)):
+        places = [place for place, found in enumerate(versions) if found == version]
+        server, client = addresses.pair(session, version=version)
+        own = addresses.client_ports(session, [ports[place] for place in places], version=version)
+        for place, port in zip(places, own, strict=True):
+            server_port = streams[place].transport.server_port or _DEFAULT_SERVER_PORT
+            planned[place] = Endpoints(server, server_port, client, port)
+    return tuple(planned[place] for place in range(len(streams)))
+
+
+def _client_ports(streams: tuple[Stream, ...]) -> list[int]:
+    """Return the model's client ports, or the next free one if two streams share a 5-tuple."""
+    taken: list[int] = []
+    for stream in streams:
+        port = stream.transport.client_port or _DEFAULT_CLIENT_PORT
+        while port in taken:
+            port = port + 1 if port < 65_535 else _FIRST_PORT
+        taken.append(port)
+    return taken
