@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import csv
 
 from trafficgen.outputs import whole_files
-from trafficgen.packet_files.report import ProjectionReport, View
+from trafficgen.packet_files.report import ProjectionReport, View, bytes_of, unchanged_report
 from trafficgen.packet_files.view import select_view
 from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
@@ -27,19 +26,14 @@ def write_csv(table: PacketTable, path: str | Path, *, view: View = "sender") ->
         OutputFileError: If a file cannot be written.
         ValueError: If ``view`` is unknown.
     """
-    path = Path(path)
-    table = select_view(table, view)
+    path, table = Path(path), select_view(table, view)
     write_csv_stream(stream_of(table), path)
-    size_bytes = pc.sum(table.column("ip_bytes")).as_py() or 0
-    return ProjectionReport(
-        target="csv",
-        files=(path.name, flows_file(path).name),
-        packets=len(table),
-        packets_changed=0,
-        bytes_before=size_bytes,
-        bytes_after=size_bytes,
-        cannot_express=tuple(csv_losses(table)),
-    )
+    return unchanged_report("csv", csv_files(path), len(table), bytes_of(table), csv_losses(table))
+
+
+def csv_files(path: Path) -> tuple[str, str]:
+    """Return the names of both files of a CSV."""
+    return path.name, flows_file(path).name
 
 
 def write_csv_stream(stream: PacketStream, path: Path) -> int:

@@ -8,12 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from trafficgen.outputs import whole_folder
 from trafficgen.packet_files.parquet import PARQUET_OPTIONS, all_columns
-from trafficgen.packet_files.report import ProjectionReport
+from trafficgen.packet_files.report import ProjectionReport, bytes_of, unchanged_report
 from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.dataset import FLOWS_FILE, METADATA_FILE, PART_ROWS, is_dataset, part_name
@@ -33,15 +32,7 @@ def write_dataset(table: PacketTable, path: str | Path) -> ProjectionReport:
     """
     folder = Path(path)
     write_dataset_stream(stream_of(table), folder)
-    size_bytes = pc.sum(table.column("ip_bytes")).as_py() or 0
-    return ProjectionReport(
-        target="dataset",
-        files=(folder.name,),
-        packets=len(table),
-        packets_changed=0,
-        bytes_before=size_bytes,
-        bytes_after=size_bytes,
-    )
+    return unchanged_report("dataset", (folder.name,), len(table), bytes_of(table))
 
 
 def write_dataset_stream(stream: PacketStream, folder: Path, *, part_rows: int = PART_ROWS) -> int:

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from trafficgen.outputs import whole_files
-from trafficgen.packet_files.report import ProjectionReport
+from trafficgen.packet_files.report import ProjectionReport, bytes_of, unchanged_report
 from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.metadata import METADATA_KEY, table_metadata
@@ -54,15 +53,7 @@ def write_parquet(table: PacketTable, path: str | Path) -> ProjectionReport:
     """
     path = Path(path)
     write_parquet_stream(stream_of(table), path)
-    size_bytes = pc.sum(table.column("ip_bytes")).as_py() or 0
-    return ProjectionReport(
-        target="parquet",
-        files=(path.name,),
-        packets=len(table),
-        packets_changed=0,
-        bytes_before=size_bytes,
-        bytes_after=size_bytes,
-    )
+    return unchanged_report("parquet", (path.name,), len(table), bytes_of(table))
 
 
 def write_parquet_stream(stream: PacketStream, path: Path) -> int:

@@ -6,16 +6,16 @@ headers is zero bytes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from trafficgen._core import CaptureWriter
 from trafficgen.outputs import whole_files
 from trafficgen.packet_files.capture_losses import CaptureLosses
-from trafficgen.packet_files.report import ProjectionReport, View
+from trafficgen.packet_files.report import ProjectionReport, View, bytes_of
 from trafficgen.packet_files.view import select_view
 from trafficgen.progress import report_step
 from trafficgen.tables import PacketTable
@@ -149,14 +149,22 @@ def _write_capture(
         snaplen_bytes=snaplen_bytes,
         raise_small=raise_small,
     )
+    lost = tuple(losses.texts(written, snaplen_bytes=snaplen_bytes))
+    return capture_report(target, path, written, bytes_of(table), lost)
+
+
+def capture_report(
+    target: str, path: Path, written: Mapping[str, int], bytes_before: int, lost: tuple[str, ...]
+) -> ProjectionReport:
+    """Report a capture from what :func:`write_capture_stream` has counted."""
     return ProjectionReport(
         target=target,
         files=(path.name,),
         packets=written["packets"],
         packets_changed=written["packets_raised"],
-        bytes_before=pc.sum(table.column("ip_bytes")).as_py() or 0,
+        bytes_before=bytes_before,
         bytes_after=written["ip_bytes"],
-        cannot_express=tuple(losses.texts(written, snaplen_bytes=snaplen_bytes)),
+        cannot_express=lost,
     )
 
 

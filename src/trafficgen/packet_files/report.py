@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from trafficgen.formatting import format_count, number
 from trafficgen.notebook import NotebookView
+
+if TYPE_CHECKING:
+    from trafficgen.tables import PacketTable
 
 #: Whose capture an output shows; see :func:`trafficgen.packet_files.view.select_view`.
 View = Literal["sender", "receiver"]
@@ -100,3 +103,17 @@ class ProjectionReport(NotebookView):
         return {
             key: list(value) if isinstance(value, tuple) else value for key, value in report.items()
         }
+
+
+def unchanged_report(
+    target: str, files: tuple[str, ...], packets: int, ip_bytes: int, lost: Iterable[str] = ()
+) -> ProjectionReport:
+    """Report an output that keeps the size and time of each packet."""
+    return ProjectionReport(
+        target, files, packets, 0, ip_bytes, ip_bytes, cannot_express=tuple(lost)
+    )
+
+
+def bytes_of(table: PacketTable) -> int:
+    """Return the IP bytes of all packets."""
+    return int(table.ip_bytes.sum(dtype="int64"))

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from trafficgen.packet_files.capture_losses import CaptureLosses
-from trafficgen.packet_files.csv import csv_losses, flows_file, write_csv_stream
+from trafficgen.packet_files.csv import csv_files, csv_losses, write_csv_stream
 from trafficgen.packet_files.dataset import write_dataset_stream
 from trafficgen.packet_files.parquet import write_parquet_stream
-from trafficgen.packet_files.pcap import write_capture_stream
-from trafficgen.packet_files.report import ProjectionReport
+from trafficgen.packet_files.pcap import capture_report, write_capture_stream
+from trafficgen.packet_files.report import ProjectionReport, unchanged_report
 from trafficgen.tables import PacketTable
 from trafficgen.tables.stream import PacketStream
 from trafficgen.units import WHOLE_FRAME_BYTES
@@ -76,35 +76,16 @@ def write_stream(
         for _ in passing.pieces:
             pass
         return counts, None
-    if format_name in ("parquet", "dataset"):
-        (write_parquet_stream if format_name == "parquet" else write_dataset_stream)(passing, path)
-        return counts, _unchanged(format_name, (path.name,), counts)
+    if format_name in ("pcap", "pcapng"):
+        written = write_capture_stream(passing, path, container=format_name, raise_small=True)
+        lost = tuple(losses.texts(written, snaplen_bytes=WHOLE_FRAME_BYTES))
+        return counts, capture_report(format_name, path, written, counts.ip_bytes, lost)
     if format_name == "csv":
         write_csv_stream(passing, path)
-        files = (path.name, flows_file(path).name)
-        return counts, _unchanged("csv", files, counts, lost=tuple(csv_losses(stream.head)))
-    written = write_capture_stream(passing, path, container=format_name, raise_small=True)
-    report = ProjectionReport(
-        target=format_name,
-        files=(path.name,),
-        packets=written["packets"],
-        packets_changed=written["packets_raised"],
-        bytes_before=counts.ip_bytes,
-        bytes_after=written["ip_bytes"],
-        cannot_express=tuple(losses.texts(written, snaplen_bytes=WHOLE_FRAME_BYTES)),
-    )
+        files, losses_of_csv = csv_files(path), csv_losses(stream.head)
+        return counts, unchanged_report(
+            "csv", files, counts.packets, counts.ip_bytes, losses_of_csv
+        )
+    (write_parquet_stream if format_name == "parquet" else write_dataset_stream)(passing, path)
+    report = unchanged_report(format_name, (path.name,), counts.packets, counts.ip_bytes)
     return counts, report
-
-
-def _unchanged(
-    target: str, files: tuple[str, ...], counts: StreamCounts, *, lost: tuple[str, ...] = ()
-) -> ProjectionReport:
-    return ProjectionReport(
-        target=target,
-        files=files,
-        packets=counts.packets,
-        packets_changed=0,
-        bytes_before=counts.ip_bytes,
-        bytes_after=counts.ip_bytes,
-        cannot_express=lost,
-    )
