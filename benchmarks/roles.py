@@ -23,7 +23,7 @@ from benchmarks import generation_roles as generation
 from trafficgen import export, fit, inspect, read_packets
 from trafficgen.export.targets import TARGETS
 from trafficgen.packet_files.pcap import write_pcap, write_pcapng
-from trafficgen.simulation import run_scenario
+from trafficgen.simulation.run import run_scenario
 from trafficgen.tables import PacketTable
 
 _MEAN_RECORD_BYTES = 816

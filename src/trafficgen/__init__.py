@@ -57,7 +57,8 @@ if TYPE_CHECKING:
     from trafficgen.reports.writing import save_plots, save_report
     from trafficgen.reproduction import Finding, FindingResult, Reproduction
     from trafficgen.reproduction.reproduce import reproduce
-    from trafficgen.simulation import Path, SimulationResult
+    from trafficgen.simulation.path import Path
+    from trafficgen.simulation.results import SimulationResult
     from trafficgen.simulation.simulate import simulate
     from trafficgen.tables import PacketTable
     from trafficgen.validation.compare import compare
@@ -82,14 +83,14 @@ _HOMES = {
     "LocalPage": "trafficgen.explore",
     "Model": "trafficgen.models",
     "PacketTable": "trafficgen.tables",
-    "Path": "trafficgen.simulation",
+    "Path": "trafficgen.simulation.path",
     "PlannedWorkload": "trafficgen.workloads.plan",
     "PopulationFit": "trafficgen.calibration.population.fit_population",
     "ProjectionReport": "trafficgen.packet_files.report",
     "PublishedModel": "trafficgen.models",
     "Reproduction": "trafficgen.reproduction",
     "SameSourceFit": "trafficgen.calibration.population.fit_same_source",
-    "SimulationResult": "trafficgen.simulation",
+    "SimulationResult": "trafficgen.simulation.results",
     "Step": "trafficgen.progress",
     "WrittenWorkload": "trafficgen.workloads.write",
     "compare": "trafficgen.validation.compare",

@@ -58,7 +58,15 @@ def option(
 ) -> Any:
     """Declare a field of an options class; the arguments are those of :class:`Option`."""
     declared = Option(flags, help, metavar, parse, text, low)
-    return field(default=default, metadata={_METADATA: declared})
+    return field(default=default, metadata=offer(declared))
+
+
+def offer(declared: Option) -> dict[str, Option]:
+    """Return the metadata of a field without a default, so that type checkers see it as required.
+
+    Use it as ``path: str = field(metadata=offer(Option(("--path",), "The path.")))``.
+    """
+    return {_METADATA: declared}
 
 
 def declared_options(options: type) -> list[tuple[Field[Any], Option]]:

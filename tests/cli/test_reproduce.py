@@ -139,3 +139,16 @@ def test_a_report_is_written_also_when_something_misses(command: Command, tmp_pa
     assert (
         "AAA-M1: quantity of AAA-M1: 5 kbps, accepted 1 to 4. Why: nobody knows the queue." in page
     )
+
+
+def test_statements_are_listed_without_a_run(command: Command) -> None:
+    result = command("reproduce", "--list", "CCZ-H1", "NIC-S1")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith("CCZ-H1    At 600 kbit/s about 40% of the pairs get equal rates")
+    assert "NIC-S1    A drop-tail router" in result.out
+
+
+def test_a_statement_of_an_unknown_finding_is_refused(command: Command) -> None:
+    result = command("reproduce", "--list", "XYZ")
+    assert (result.code, result.out) == (2, "")
+    assert "ids begin with BMW, CCZ, CTX, LJM, NIC" in result.err

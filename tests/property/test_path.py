@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trafficgen.simulation import Path, PathLink, Queue
+from trafficgen.simulation.path import Path, PathLink, Queue
 
 _RATES_BPS = st.floats(1, 1e12)
 _TIMES_S = st.floats(0, 1e5)

@@ -11,15 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trafficgen.simulation import (
-    Competitor,
-    Participant,
-    Path,
-    SimulationResult,
-    Source,
-    participants,
-    run_path,
-)
+from trafficgen.simulation.competitors import Competitor, participants
+from trafficgen.simulation.path import Path
+from trafficgen.simulation.results import SimulationResult
+from trafficgen.simulation.run import run_path
+from trafficgen.simulation.sources import Participant, Source
 
 _KEYS = st.fixed_dictionaries(
     {"rate": st.sampled_from(["5kbps", "200kbps", "2Mbps"])},

@@ -31,8 +31,8 @@ from trafficgen.models.published.registry import load_entry
 from trafficgen.models.published.settings import with_settings
 from trafficgen.packet_files.csv import write_csv
 from trafficgen.packet_files.parquet import write_parquet
-from trafficgen.simulation import Path as NetworkPath
 from trafficgen.simulation.competitors import Competitor
+from trafficgen.simulation.path import Path as NetworkPath
 from trafficgen.simulation.sources import Source
 from trafficgen.tables import PacketTable
 from trafficgen.units import (

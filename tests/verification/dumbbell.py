@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from tests.verification.records import RecordCheck
 
-from trafficgen.simulation import run_scenario
+from trafficgen.simulation.run import run_scenario
 from trafficgen.units import kbps_from_bps
 
 #: IP and TCP headers with timestamps (RFC 7323), IP and UDP headers.

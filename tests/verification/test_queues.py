@@ -12,7 +12,7 @@ import pytest
 from tests.verification.records import RecordCheck
 
 from trafficgen._core import SimulationOutcome
-from trafficgen.simulation import run_scenario
+from trafficgen.simulation.run import run_scenario
 from trafficgen.units import FloatArray, ms_from_s
 
 RATE_BPS = 8e6

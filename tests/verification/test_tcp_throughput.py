@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from tests.verification.records import RecordCheck
 
-from trafficgen.simulation import run_scenario
+from trafficgen.simulation.run import run_scenario
 from trafficgen.units import kbps_from_bps
 
 MSS_BYTES = 1448

@@ -1,4 +1,4 @@
-"""What the commands share that play over a path: their options."""
+"""Options of the commands that play over a path."""
 
 from __future__ import annotations
 
@@ -6,15 +6,8 @@ from typing import Annotated
 
 import typer
 
-PATH_HELP = (
-    "The path: keys such as rate=725kbps,delay=45ms,queue=80p,loss=0.03,loss_start=15s, or a YAML"
-    " or JSON file with them. Keys: rate (default: no limit) or trace=FILE (mahimahi, CSV or JSON),"
-    " delay (one way; 0), queue (80p or 10kB; default: the larger of 50 packets and twice the"
-    " bandwidth-delay product), burst (token bucket), loss, loss_start, loss_stop, loss_burst,"
-    " access (rate of each end's own link), reverse_rate, reverse_delay, reverse_queue,"
-    " reverse_loss (default: as forward, without loss), hold=in_flight, overhead, reorder,"
-    " reorder_delay."
-)
+from trafficgen.simulation.options import PATH_HELP
+
 PathOption = Annotated[str | None, typer.Option("--path", metavar="PATH", help=PATH_HELP)]
 Compete = Annotated[
     list[str] | None,
@@ -22,10 +15,9 @@ Compete = Annotated[
         "--compete",
         metavar="FLOW",
         help=(
-            "A flow beside the session, once for each: tcp@-10s (starts 10 s before the session's"
-            " first packet), tcp:reno@-10s..60s (also stops), cbr:200kbps, ping, or a model with"
-            " options, NAME(key=value). tcp is CUBIC with SACK, as Linux; tcp:reno and tcp:cubic"
-            " name one."
+            "A competing flow, repeatable: tcp@-10s (starts 10 s before the session's first"
+            " packet), tcp:reno@-10s..60s (also stops), cbr:200kbps, ping, or a model with options,"
+            " NAME(key=value). tcp is CUBIC with SACK, as in Linux."
         ),
     ),
 ]
@@ -38,16 +30,12 @@ Settings = Annotated[
 
 
 def settings_of(given: list[str] | None) -> dict[str, str]:
-    """Return the settings of ``--set``.
-
-    Raises:
-        typer.BadParameter: If one is no ``KEY=VALUE``, or a key comes twice.
-    """
+    """Parse the settings of ``--set``; a wrong one is a usage error."""
     settings = {}
     for text in given or []:
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not key:
-            raise typer.BadParameter(f"{text!r} is no KEY=VALUE", param_hint="--set")
+            raise typer.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="--set")
         if key in settings:
             raise typer.BadParameter(f"{key} is set twice", param_hint="--set")
         settings[key] = value

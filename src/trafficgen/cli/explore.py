@@ -6,9 +6,8 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
-from typing import Annotated, NoReturn
+from contextlib import contextmanager, suppress
+from typing import Annotated
 
 import typer
 
@@ -21,11 +20,7 @@ def explore(
         str | None,
         typer.Argument(
             metavar="[MODEL|CAPTURE]",
-            help=(
-                "Chosen first: a catalogue name, a model file, or a capture, to which a model is"
-                " fitted; default:"
-                " chunked, a player of today."
-            ),
+            help="Catalogue name, model file, or capture to fit a model to; default: chunked.",
         ),
     ] = None,
     port: Annotated[
@@ -33,14 +28,14 @@ def explore(
         typer.Option(
             min=0,
             max=65535,
-            help="Port; 0: any free one; default: 8765, or a free one where it is taken.",
+            help="Port; 0: any free one; default: 8765, or a free one if it is taken.",
         ),
     ] = None,
     browser: Annotated[
         bool | None,
         typer.Option(
             "--browser/--no-browser",
-            help="Open the page in a browser; default: where there is a display.",
+            help="Open the page in a browser; default: if there is a display.",
         ),
     ] = None,
     flow: FlowChoice = None,
@@ -49,8 +44,7 @@ def explore(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Serve a page on this machine on which models are played over paths: move sliders, see what
-    reacts.
+    """Play models over paths on a local page with sliders.
 
     The page is bound to 127.0.0.1 and fetches nothing from anywhere. Ctrl-C ends it.
 
@@ -59,9 +53,7 @@ def explore(
     Example: trafficgen explore capture.pcapng --no-browser --port 0
     """
     if flow is not None and session is not None:
-        raise typer.BadParameter(
-            "give a flow or a session, not both", param_hint="--flow, --session"
-        )
+        raise typer.BadParameter("use one, not both", param_hint="--flow, --session")
     messages = messages_of(quiet=quiet, verbose=verbose)
     open_page = trafficgen.explore  # loaded before the clock runs
     with messages.progress("reading"):
@@ -73,37 +65,27 @@ def explore(
             session=session,
             open_browser=_has_display() if browser is None else browser,
         )
-    with page, _until_ended():
+    with page, _until_signal():
         print(page.url, flush=True)
         messages.say("Ctrl-C ends it")
         page.wait()
     messages.say("stopped")
 
 
-class _EndedError(Exception):
-    """Somebody ended the program, as a page is ended."""
-
-
 @contextmanager
-def _until_ended() -> Iterator[None]:
-    """Leave the block when Ctrl-C or SIGTERM comes: for a page that is the ordinary end, with exit
-    code 0.
-    """
-
-    def end(number: int, frame: FrameType | None) -> NoReturn:
-        raise _EndedError
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+def _until_signal() -> Iterator[None]:
+    """Leave the block at Ctrl-C or SIGTERM: for a page the ordinary end, with exit code 0."""
+    handlers = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+    for one in handlers:
+        signal.signal(one, signal.default_int_handler)
     try:
-        yield
-    except _EndedError:
-        pass
+        with suppress(KeyboardInterrupt):
+            yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for one, handler in handlers.items():
+            signal.signal(one, handler)
 
 
 def _has_display() -> bool:
-    if sys.platform == "darwin":
-        return True
-    return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+    displays = (os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+    return sys.platform == "darwin" or any(displays)

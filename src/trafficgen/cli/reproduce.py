@@ -8,43 +8,42 @@ import typer
 
 import trafficgen
 from trafficgen.cli._options import AsJson, Quiet, Seed, Verbose, messages_of
-from trafficgen.cli._output import Messages, number, print_json
+from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._reports import ReportFile, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
+
+_NUMBERS = ("published", "accepted", "simulated", "95% interval")
+_HEADER = ("id", "quantity", *_NUMBERS, "", "role", "entry")
 
 
 def reproduce(
     ids: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="ID...",
-            help="Findings, or beginnings of their ids such as BMW-T1; default: all.",
+            metavar="ID...", help="Findings, or beginnings of ids such as BMW-T1; default: all."
         ),
     ] = None,
-    runs: Annotated[
-        int, typer.Option(min=1, help="Runs of each set-up, with seeds of their own.")
-    ] = 5,
+    runs: Annotated[int, typer.Option(min=1, help="Runs of each set-up, with other seeds.")] = 5,
     seed: Seed = 0,
     workers: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help=(
-                "Processes that share the work, which the result does not depend on; default:"
-                " cores."
-            ),
+            help="Processes that share the work; default: one a core. The result is the same.",
         ),
     ] = None,
+    list_findings: Annotated[
+        bool, typer.Option("--list", help="Print what the findings say, and run nothing.")
+    ] = False,
     report: ReportFile = None,
     force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Run the set-ups of the papers again and print what they published beside what the simulation
-    gives.
+    """Simulate the set-ups of the papers and compare the results with the published values.
 
     The exit code is 1 when a quantity is not within the range that is accepted.
 
@@ -52,6 +51,9 @@ def reproduce(
 
     Example: trafficgen reproduce BMW-T1.1 --runs 2 --json > published-and-simulated.json
     """
+    if list_findings:
+        _print_statements(ids or [])
+        return
     messages = messages_of(quiet=quiet, verbose=verbose)
     claim(Outputs(report=report), force=force)
     reproduce_findings = trafficgen.reproduce  # loaded before the clock of the progress runs
@@ -61,42 +63,49 @@ def reproduce(
     if as_json:
         print_json(found.to_json())
     else:
-        _render(found)
-    _say_misses(found, messages)
+        _print_rows(found)
+    for row in found.missed:
+        finding = row.finding
+        reason = f": {finding.gap}" if finding.gap else ""
+        text = f"{finding.id} {finding.quantity}: {number(row.simulated)}, accepted"
+        messages.fail(f"missed: {text} {_accepted(row)}{reason}")
     if not found.ok:
         raise typer.Exit(1)
 
 
-def _render(found: trafficgen.Reproduction) -> None:
-    header = (
-        "id",
-        "quantity",
-        "published",
-        "accepted",
-        "simulated",
-        "95% interval",
-        "",
-        "role",
-        "entry",
-    )
+def _print_statements(ids: list[str]) -> None:
+    from trafficgen.reproduction.reproduce import select_statements  # noqa: PLC0415 - of --list
+
+    for name, finding in select_statements(ids):
+        say_line(f"{name:9} {finding.statement} ({finding.source})", indent=10)
+
+
+def _print_rows(found: trafficgen.Reproduction) -> None:
+    rows = [_cells(row) for row in found.rows]
     marks = {"ok": "green", "MISS": "bold red"}
-    print_table(header, [_cells(row) for row in found.rows], right=(2, 3, 4, 5), marks=marks)
+    print_table(_HEADER, rows, right=(2, 3, 4, 5), marks=marks)
     print()
     for entry, digest in {row.finding.entry: row.entry_digest for row in found.rows}.items():
         say_line(f"{entry}  {digest}")
-    say_line(_summary(found))
+    counts = found.summary()
+    predicted = counts["predicted"]
+    share = f" ({counts['predicted_ok'] / predicted:.0%})" if predicted else ""
+    say_line(
+        f"{counts['predicted_ok']} of {predicted} predicted quantities within range{share},"
+        f" {counts['inputs_ok']} of {counts['inputs']} inputs;"
+        f" {counts['findings_ok']} of {counts['findings']} findings in all they say;"
+        f" mean of {found.runs} run{'' if found.runs == 1 else 's'}, seed {found.seed}"
+    )
 
 
 def _cells(row: trafficgen.FindingResult) -> tuple[str, ...]:
     finding = row.finding
-    published = (
-        finding.published if isinstance(finding.published, str) else number(finding.published)
-    )
+    published = finding.published
     return (
         finding.id,
         f"{finding.quantity}, {finding.unit}" if finding.unit else finding.quantity,
-        published,
-        f"{number(finding.low)} .. {number(finding.high)}",
+        published if isinstance(published, str) else number(published),
+        _accepted(row),
         number(row.simulated),
         " .. ".join(number(end) for end in row.interval),
         "ok" if row.ok else "MISS",
@@ -105,24 +114,5 @@ def _cells(row: trafficgen.FindingResult) -> tuple[str, ...]:
     )
 
 
-def _summary(found: trafficgen.Reproduction) -> str:
-    counts = found.summary()
-    predicted = counts["predicted"]
-    share = f" ({counts['predicted_ok'] / predicted:.0%})" if predicted else ""
-    return (
-        f"{counts['predicted_ok']} of {predicted} predicted quantities within range{share}, "
-        f"{counts['inputs_ok']} of {counts['inputs']} inputs; "
-        f"{counts['findings_ok']} of {counts['findings']} findings in all they say; "
-        f"mean of {found.runs} run{'' if found.runs == 1 else 's'}, seed {found.seed}"
-    )
-
-
-def _say_misses(found: trafficgen.Reproduction, messages: Messages) -> None:
-    for row in found.missed:
-        finding = row.finding
-        accepted = f"{number(finding.low)} .. {number(finding.high)}"
-        reason = f": {finding.gap}" if finding.gap else ""
-        messages.fail(
-            f"missed: {finding.id} {finding.quantity}: {number(row.simulated)}, accepted"
-            f" {accepted}{reason}"
-        )
+def _accepted(row: trafficgen.FindingResult) -> str:
+    return f"{number(row.finding.low)} .. {number(row.finding.high)}"

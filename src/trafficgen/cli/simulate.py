@@ -3,46 +3,37 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import trafficgen
-from trafficgen.cli._closed_loop import PATH_HELP, Compete, Settings, settings_of
+from trafficgen.cli._closed_loop import Compete, Settings, settings_of
 from trafficgen.cli._curves import Curve, Marks, curve_bins, letters_of, print_curves
-from trafficgen.cli._options import AsJson, Quiet, Seed, Verbose, messages_of, positive
+from trafficgen.cli._options import AsJson, Quiet, Verbose, expand_options, messages_of
 from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim, files_among
 from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
+from trafficgen.simulation.options import SimulateOptions
+
+#: Series drawn under a name of their own.
+_NAMED = {"received": "media_kbps", "offered": "media_offered_kbps", "encoding": "encoding_kbps"}
+_PHASE_LETTERS = {"b": "buffering", "p": "playout", "s": "stall"}
 
 
+@expand_options
 def simulate(
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="Name of a catalogue entry, or a model file.")
     ],
-    path: Annotated[str, typer.Option("--path", metavar="PATH", help=PATH_HELP)],
+    options: SimulateOptions,
     settings: Settings = None,
     compete: Compete = None,
-    duration: Annotated[
-        float | None,
-        typer.Option(
-            metavar="S", help="Stop the session after this time, s; default: it ends by itself."
-        ),
-    ] = None,
-    seed: Seed = 0,
     as_json: AsJson = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="OUT",
-            help="Write the packets too: .parquet, .csv, .pcap or .pcapng.",
-        ),
-    ] = None,
     report: ReportFile = None,
     plots: PlotsFolder = None,
     plot_formats: PlotFormats = None,
@@ -50,8 +41,7 @@ def simulate(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Play a model over a path, beside other flows, and say how it went; the same seed gives the
-    same result.
+    """Play a model over a path with competing flows; the same seed gives the same result.
 
     Example: trafficgen simulate wmedia9_nichols2004 --path rate=725kbps,delay=45ms,queue=80p
     --compete tcp@-10s
@@ -63,19 +53,13 @@ def simulate(
     --json
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
+    out = None if options.out is None else Path(options.out)
     written = Outputs(packets=out, report=report, plots=plots, plot_formats=plot_formats)
-    claim(written, force=force, inputs=files_among(model, path))
+    claim(written, force=force, inputs=files_among(model, str(options.path)))
+    options = replace(options, settings=dict(settings_of(settings)), compete=compete or ())
     play = trafficgen.simulate  # loaded here, so that only the work itself counts as progress
     with messages.progress("simulating"):
-        result = play(
-            model,
-            path=path,
-            settings=dict(settings_of(settings)),
-            compete=compete or [],
-            seed=seed,
-            duration_s=positive(duration, option="--duration"),
-            out=out,
-        )
+        result = play(model, **vars(options))
     write_reports(result, report=report, plots=plots, plot_formats=plot_formats, messages=messages)
     if as_json:
         print_json(result.to_dict())
@@ -83,88 +67,33 @@ def simulate(
     _print_session(result)
     _print_flows(result)
     _print_series(result)
-    messages.detail(f"{result.run.outcome.packet_events:,} packet events, seed {seed}")
+    messages.detail(f"{result.run.outcome.packet_events:,} packet events, seed {options.seed}")
     if out is not None:
         messages.say(f"{result.run.outcome.packets:,} packets written to {out}")
 
 
 def _print_session(result: trafficgen.SimulationResult) -> None:
-    say_line(f"silence    {number(result.silence_s)} s")
+    events = result.events
+    lines = [("silence", f"{number(result.silence_s)} s")]
     for name, phase in (("buffering", result.buffering), ("playout", result.playout)):
         if phase is not None:
-            say_line(
-                f"{name:10} {number(phase.duration_s)} s at {number(phase.rate_kbps)} kbps"
-                f" ({number(phase.offered_kbps)} kbps offered,"
-                f" {number(100 * phase.loss, digits=3)}% lost)"
-            )
-    for change in result.events.level_changes():
-        say_line(
-            f"level      {number(change.from_kbps)} to {number(change.to_kbps)} kbps at"
-            f" {number(change.time_s)} s"
-        )
-    for stall in result.events.stalls:
-        say_line(f"stall      {number(stall.duration_s)} s at {number(stall.start_s)} s")
-    if result.events.thinned_s is not None:
-        say_line(f"thinned    from {number(result.events.thinned_s)} s on")
-    times = {
-        name.removesuffix("_s"): time_s
-        for name, time_s in result.events.times_s.items()
+            text = f"{number(phase.duration_s)} s at {number(phase.rate_kbps)} kbit/s"
+            text += f" ({number(phase.offered_kbps)} kbit/s offered,"
+            lines.append((name, f"{text} {number(100 * phase.loss, digits=3)}% lost)"))
+    for change in events.level_changes():
+        text = f"{number(change.from_kbps)} to {number(change.to_kbps)} kbit/s"
+        lines.append(("level", f"{text} at {number(change.time_s)} s"))
+    for stall in events.stalls:
+        lines.append(("stall", f"{number(stall.duration_s)} s at {number(stall.start_s)} s"))
+    if events.thinned_s is not None:
+        lines.append(("thinned", f"from {number(events.thinned_s)} s on"))
+    times = [
+        f"{name.removesuffix('_s').replace('_', ' ')} {number(time_s)} s"
+        for name, time_s in events.times_s.items()
         if time_s is not None
-    }
-    said = ", ".join(
-        f"{name.replace('_', ' ')} {number(time_s)} s" for name, time_s in times.items()
-    )
-    say_line(f"times      {said}")
-
-
-def _print_series(result: trafficgen.SimulationResult) -> None:
-    """Print what went over the path and what the player had, over time."""
-    from trafficgen.tables import average_parts  # noqa: PLC0415 - --help needs no tables
-
-    series = result.series
-    count = len(series["media_kbps"])
-    if not count:
-        return
-    rates = {"received": "media_kbps", "offered": "media_offered_kbps", "encoding": "encoding_kbps"}
-    rates |= {
-        name.removesuffix("_kbps"): name
-        for name in series
-        if name.endswith("_kbps") and name not in _NAMED
-    }
-    start_s, end_s = series["start_s"], series["start_s"] + count * series["interval_s"]
-    bins = min(count, curve_bins([*rates, "buffer"]))
-    curves: list[Curve | Marks] = [
-        Curve(name, average_parts(series[key], bins), "kbps") for name, key in rates.items()
     ]
-    curves.append(Curve("buffer", average_parts(series["buffer_s"], bins), "s"))
-    curves = [
-        curve
-        for curve in curves
-        if not isinstance(curve, Curve) or any(map(math.isfinite, curve.values))
-    ]
-    letters = letters_of(_phase_intervals(result), bins=bins, start_s=start_s, end_s=end_s)
-    meaning = ", ".join(
-        f"{letter} {_PHASE_LETTERS[letter]}" for letter in _PHASE_LETTERS if letter in letters
-    )
-    curves.append(Marks("phases", letters, meaning))
-    print()
-    print_curves("over time (IP bytes)", curves, start_s=start_s, end_s=end_s)
-
-
-_NAMED = ("media_kbps", "media_offered_kbps", "encoding_kbps")
-_PHASE_LETTERS = {"b": "buffering", "p": "playout", "s": "stall"}
-
-
-def _phase_intervals(result: trafficgen.SimulationResult) -> list[tuple[float, float, str]]:
-    """Return the phases of the source, and the stalls of the player behind them."""
-    playout_s, buffering = result.events.playout_start_s(), result.events.buffering()
-    intervals = [] if playout_s is None else [(playout_s, result.end_s, "p")]
-    if buffering is not None:
-        start_s, end_s = buffering
-        intervals.append((start_s, result.end_s if end_s is None else end_s, "b"))
-    return intervals + [
-        (stall.start_s, stall.start_s + stall.duration_s, "s") for stall in result.events.stalls
-    ]
+    for name, text in [*lines, ("times", ", ".join(times))]:
+        say_line(f"{name:10} {text}")
 
 
 def _print_flows(result: trafficgen.SimulationResult) -> None:
@@ -179,9 +108,42 @@ def _print_flows(result: trafficgen.SimulationResult) -> None:
         ]
         for flow in result.flows
     ]
+    header = ["flow", "kbit/s", "lost", "mean delay s", "p95 delay s", "retransmitted"]
     print()
-    print_table(
-        ["flow", "kbps", "lost", "mean delay s", "p95 delay s", "sent again"],
-        rows,
-        right=(1, 2, 3, 4, 5),
-    )
+    print_table(header, rows, right=(1, 2, 3, 4, 5))
+
+
+def _print_series(result: trafficgen.SimulationResult) -> None:
+    """Print what went over the path and what the player had, over time."""
+    from trafficgen.tables import average_parts  # noqa: PLC0415 - --help needs no tables
+
+    series = result.series
+    count = len(series["media_kbps"])
+    if not count:
+        return
+    others = [name for name in series if name.endswith("_kbps") and name not in _NAMED.values()]
+    names = _NAMED | {name.removesuffix("_kbps"): name for name in others}
+    start_s, end_s = series["start_s"], series["start_s"] + count * series["interval_s"]
+    bins = min(count, curve_bins([*names, "buffer"]))
+    curves = [
+        Curve(name, average_parts(series[key], bins), "kbit/s") for name, key in names.items()
+    ]
+    curves.append(Curve("buffer", average_parts(series["buffer_s"], bins), "s"))
+    known = [curve for curve in curves if any(map(math.isfinite, curve.values))]
+    letters = letters_of(_phase_intervals(result), bins=bins, start_s=start_s, end_s=end_s)
+    meaning = [f"{letter} {name}" for letter, name in _PHASE_LETTERS.items() if letter in letters]
+    marks = Marks("phases", letters, ", ".join(meaning))
+    print()
+    print_curves("over time (IP bytes)", [*known, marks], start_s=start_s, end_s=end_s)
+
+
+def _phase_intervals(result: trafficgen.SimulationResult) -> list[tuple[float, float, str]]:
+    """Return the phases of the source, and the stalls of the player after them."""
+    playout_s, buffering = result.events.playout_start_s(), result.events.buffering()
+    intervals = [] if playout_s is None else [(playout_s, result.end_s, "p")]
+    if buffering is not None:
+        start_s, end_s = buffering
+        intervals.append((start_s, result.end_s if end_s is None else end_s, "b"))
+    return intervals + [
+        (stall.start_s, stall.start_s + stall.duration_s, "s") for stall in result.events.stalls
+    ]

@@ -17,8 +17,9 @@ from trafficgen.formatting import number
 from trafficgen.reports.charts import Axis, Chart, Curve, Layer, Role, Span
 from trafficgen.reports.page import Report, Section, Table, Text, keep, tabulate
 from trafficgen.reports.samples import thin
-from trafficgen.simulation import Path, SimulationResult
 from trafficgen.simulation.measures import IntervalMeasure
+from trafficgen.simulation.path import Path
+from trafficgen.simulation.results import SimulationResult
 from trafficgen.units import FloatArray
 
 _COMPETITORS: tuple[Role, ...] = ("other", "law", "more", "extra")

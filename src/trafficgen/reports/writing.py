@@ -27,7 +27,7 @@ from trafficgen.reports.reproduction import report_reproduction
 from trafficgen.reports.same_source import report_same_source
 from trafficgen.reports.simulation import report_simulation
 from trafficgen.reproduction import Reproduction
-from trafficgen.simulation import SimulationResult
+from trafficgen.simulation.results import SimulationResult
 from trafficgen.validation.comparison import Comparison
 
 #: Results that have a report; a report is its own.

@@ -17,7 +17,7 @@ from trafficgen.models.published import entry_digest, load_entry
 from trafficgen.progress import report_each
 from trafficgen.randomness import random_stream
 from trafficgen.reproduction.experiment import Experiment
-from trafficgen.reproduction.finding import Finding
+from trafficgen.reproduction.finding import Finding, PublishedFinding, papers
 from trafficgen.reproduction.registry import experiments as all_experiments
 from trafficgen.reproduction.results import FindingResult, Reproduction
 from trafficgen.worker_processes import interrupts_defer_signals, worker_pool
@@ -125,20 +125,34 @@ def select_findings(
         SelectionError: If one of them names nothing.
     """
     known = [(one, one.findings) for one in experiments]
-    for text in wanted:
-        if not any(_begins(finding.id, text) for _, findings in known for finding in findings):
-            papers = sorted(
-                {finding.id.partition("-")[0] for _, findings in known for finding in findings}
-            )
-            raise SelectionError(
-                what=f"finding {text!r}",
-                available=f"ids begin with {', '.join(papers) or 'nothing yet'}",
-            )
+    ids = _select_ids([finding.id for _, findings in known for finding in findings], wanted)
     chosen = [
-        (one, tuple(finding for finding in findings if _is_wanted(finding, wanted)))
+        (one, tuple(finding for finding in findings if finding.id in ids))
         for one, findings in known
     ]
     return [(one, findings) for one, findings in chosen if findings]
+
+
+def select_statements(wanted: Sequence[str]) -> list[tuple[str, PublishedFinding]]:
+    """Select findings by ids or beginnings of them, set-ups and definitions included.
+
+    Raises:
+        SelectionError: If one of them names nothing.
+    """
+    known = {name: finding for paper in papers() for name, finding in paper.findings.items()}
+    ids = _select_ids(known, wanted)
+    return [(name, finding) for name, finding in known.items() if name in ids]
+
+
+def _select_ids(known: Iterable[str], wanted: Sequence[str]) -> set[str]:
+    ids = set(known)
+    for text in wanted:
+        if not any(_begins(name, text) for name in ids):
+            papers = ", ".join(sorted({name.partition("-")[0] for name in ids}))
+            raise SelectionError(
+                what=f"finding {text!r}", available=f"ids begin with {papers or 'nothing yet'}"
+            )
+    return {name for name in ids if not wanted or any(_begins(name, text) for text in wanted)}
 
 
 def _pieces(experiment: Experiment, *, run: int, seed: int) -> Iterator[_Piece]:
@@ -189,10 +203,6 @@ def _measure_all(pieces: Sequence[_Piece], workers: int) -> Iterator[tuple[_Key,
 
 def _measure(piece: _Piece) -> tuple[_Key, dict[str, Any]]:
     return piece.key, piece.experiment.measure(piece.part, seed=piece.seed)
-
-
-def _is_wanted(finding: Finding, wanted: Sequence[str]) -> bool:
-    return not wanted or any(_begins(finding.id, text) for text in wanted)
 
 
 def _begins(name: str, text: str) -> bool:

@@ -261,11 +261,14 @@ class Path(NotebookView, ModelPart):
         return sum(link.delay_s for link in self.links) + sum(back)
 
 
+#: Whatever names a path: keys with values, a file, a dictionary, or the path itself.
+PathLike = Path | str | os.PathLike[str] | Mapping[str, object]
+
 #: Path of a published source that is played without one: faster and shorter than any needs.
 UNLIMITED_PATH = Path(links=(PathLink(rate_bps=1e9, delay_s=0.01, queue=Queue(packets=100_000)),))
 
 
-def read_path(path: Path | str | os.PathLike[str] | Mapping[str, object]) -> Path:
+def read_path(path: PathLike) -> Path:
     """Read a path from a file, a list of keys or a dictionary of them.
 
     Raises:

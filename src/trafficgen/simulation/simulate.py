@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path as FilePath
-
-from pydantic import JsonValue
 
 from trafficgen.errors import GenerationError, SimulationWarning
 from trafficgen.generation import session_starts
@@ -17,45 +13,17 @@ from trafficgen.models import Model, PublishedModel
 from trafficgen.options import takes
 from trafficgen.packet_files.destinations import format_of
 from trafficgen.packet_files.formats import write_as
-from trafficgen.packet_files.report import View
 from trafficgen.provenance import software_version
 from trafficgen.simulation.competitors import Competitor, participants
 from trafficgen.simulation.model_sources import sources_of
+from trafficgen.simulation.options import SimulateOptions
 from trafficgen.simulation.packets import packet_table
-from trafficgen.simulation.path import UNLIMITED_PATH, Path, read_path
+from trafficgen.simulation.path import UNLIMITED_PATH, read_path
 from trafficgen.simulation.results import SimulationResult
 from trafficgen.simulation.run import Run, run_path
 from trafficgen.simulation.sources import Participant, Source
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
-
-#: Whatever names a path: keys with values, a file, a dictionary, or the path itself.
-PathLike = Path | str | os.PathLike[str] | Mapping[str, object]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SimulateOptions:
-    """Path, competing flows and settings of a simulation.
-
-    Attributes:
-        path: The path: a list such as ``rate=725kbps,delay=45ms,queue=80p``, a YAML or JSON file, a
-            dictionary with the same keys, or a :class:`~trafficgen.simulation.Path`.
-        compete: Competing flows, such as ``tcp@-10s``, ``cbr:200kbps``, ``ping`` or a model's name.
-        settings: Options and parameters of a published model.
-        seed: Seed, >= 0.
-        duration_s: Stop the session after this time, s; None: it ends by itself.
-        out: File for the packets of all flows, by its ending as for :func:`~trafficgen.generate`;
-            None writes nothing.
-        at: Whose view a pcap or CSV shows.
-    """
-
-    path: PathLike
-    compete: str | Iterable[str | Competitor] = ()
-    settings: Mapping[str, JsonValue] | None = None
-    seed: int = 0
-    duration_s: float | None = None
-    out: str | FilePath | None = None
-    at: View = "sender"
 
 
 @takes(SimulateOptions)

@@ -12,8 +12,9 @@ from trafficgen.options import takes
 from trafficgen.packet_files.destinations import format_of, local_path
 from trafficgen.packet_files.formats import FileFormat, check_options, write_as
 from trafficgen.packet_files.view import select_view
-from trafficgen.simulation import UNLIMITED_PATH
-from trafficgen.simulation.simulate import SimulateOptions, generate_over_path
+from trafficgen.simulation.options import SimulateOptions
+from trafficgen.simulation.path import UNLIMITED_PATH
+from trafficgen.simulation.simulate import generate_over_path
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 from trafficgen.workloads.blocks import ReceivedSessions

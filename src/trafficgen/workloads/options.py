@@ -10,26 +10,16 @@ from typing import TYPE_CHECKING, Any
 from trafficgen.capture.options import DEFAULT_MEMORY_BYTES, parse_memory
 from trafficgen.options import option
 from trafficgen.packet_files.report import View, parse_view
+from trafficgen.simulation.options import parse_positive
 from trafficgen.units import DEFAULT_ORIGIN_NS, WHOLE_FRAME_BYTES, number_and_unit, s_from_text
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from trafficgen.simulation import Competitor
-    from trafficgen.simulation.simulate import PathLike
+    from trafficgen.simulation.competitors import Competitor
+    from trafficgen.simulation.path import PathLike
 else:  # the command line, which offers none of these fields, loads nothing for them
     JsonValue = Competitor = PathLike = Any
-
-
-def parse_positive(text: str) -> float:
-    """Return a finite number above 0; raise ValueError for any other text."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise ValueError(f"Invalid number {text!r}. Use a number above 0.")
-    return value
 
 
 def parse_seconds(text: str) -> float:

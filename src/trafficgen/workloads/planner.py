@@ -18,7 +18,7 @@ from trafficgen.generation.arrivals import Arrivals, TogetherArrivals
 from trafficgen.generation.popularity import Popularity, Zipf
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import entry_digest, entry_names, load_model, with_settings
-from trafficgen.simulation import options_from_text
+from trafficgen.simulation.competitors import options_from_text
 from trafficgen.workloads.arrivals import ArrivalsPart
 from trafficgen.workloads.clips import ClipsPart
 from trafficgen.workloads.column_files import ColumnFiles

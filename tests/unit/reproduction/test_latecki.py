@@ -12,7 +12,7 @@ import pytest
 from trafficgen.reproduction import run_experiments
 from trafficgen.reproduction.latecki.experiments import EXPERIMENTS, scenario
 from trafficgen.reproduction.latecki.measures import audio_measures, audio_packets, run_log
-from trafficgen.simulation import run_scenario
+from trafficgen.simulation.run import run_scenario
 
 #: Headers with each audio packet and, each 20 ms, with each frame over UDP: both 42 bytes.
 AUDIO_KBPS = (104 + 42) * 8 / 40

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from trafficgen._core import SimulationOutcome
 from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
-from trafficgen.simulation import run_scenario
+from trafficgen.simulation.run import run_scenario
 from trafficgen.units import FloatArray
 
 LADDER_KBPS: list[JsonValue] = [300, 750, 1200, 1850, 2850, 4300]

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import pytest
 
 from trafficgen.errors import SimulationError
-from trafficgen.simulation import Competitor, Source, participants
+from trafficgen.simulation.competitors import Competitor, participants
+from trafficgen.simulation.sources import Source
 
 
 def _model(name: str, options: Mapping[str, str]) -> Source:

@@ -11,7 +11,7 @@ import pytest
 
 from trafficgen._core import SimulationOutcome
 from trafficgen.errors import SimulationError
-from trafficgen.simulation import run_scenario
+from trafficgen.simulation.run import run_scenario
 from trafficgen.units import FloatArray
 
 PACKET_BYTES = 1_000

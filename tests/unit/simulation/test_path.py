@@ -10,8 +10,8 @@ from pathlib import Path as FilePath
 import pytest
 
 from trafficgen.errors import InputFileError, SimulationError
-from trafficgen.simulation import Path, PathLink, Queue, read_path
 from trafficgen.simulation.links import Links
+from trafficgen.simulation.path import Path, PathLink, Queue, read_path
 
 
 def test_the_list_of_the_interface_is_understood() -> None:

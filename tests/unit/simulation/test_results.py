@@ -12,15 +12,11 @@ import numpy as np
 import pytest
 
 from trafficgen.errors import SimulationError, SimulationWarning
-from trafficgen.simulation import (
-    Competitor,
-    Participant,
-    Path,
-    SimulationResult,
-    Source,
-    participants,
-    run_path,
-)
+from trafficgen.simulation.competitors import Competitor, participants
+from trafficgen.simulation.path import Path
+from trafficgen.simulation.results import SimulationResult
+from trafficgen.simulation.run import run_path
+from trafficgen.simulation.sources import Participant, Source
 
 
 def _cbr(rate_bps: float, *, duration_s: float = 10.0, packet_bytes: int = 1000) -> Source:

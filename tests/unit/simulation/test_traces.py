@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from trafficgen.errors import InputFileError, SimulationWarning
-from trafficgen.simulation import Path as NetworkPath
 from trafficgen.simulation.links import Links
+from trafficgen.simulation.path import Path as NetworkPath
 from trafficgen.simulation.traces import load_trace
 
 

@@ -13,7 +13,7 @@ from trafficgen.models.published import (
     with_settings,
 )
 from trafficgen.reproduction.boyden.session import Session
-from trafficgen.simulation import run_scenario
+from trafficgen.simulation.run import run_scenario
 from trafficgen.units import bps_from_kbps
 
 UNASSISTED_ENTRY, TURBOPLAY_ENTRY = "realvideo10_boyden2005", "realvideo10_turboplay_boyden2005"

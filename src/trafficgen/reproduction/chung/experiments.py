@@ -15,7 +15,7 @@ from trafficgen.reproduction.chung.pairs import RATES_KBPS, Pair, Pool, tcp_kbps
 from trafficgen.reproduction.chung.playout import Outcome, Playout, Series
 from trafficgen.reproduction.chung.setups import PING, Bottleneck, Transport, scenario, token_bucket
 from trafficgen.reproduction.experiment import Experiment
-from trafficgen.simulation import run_scenario
+from trafficgen.simulation.run import run_scenario
 from trafficgen.units import bps_from_kbps
 
 _FAIR_KBPS = (37.5, 75.0, 150.0)

@@ -19,7 +19,7 @@ from trafficgen.models.published import load_entry, parameters_for_engine, with_
 from trafficgen.reproduction.experiment import Experiment
 from trafficgen.reproduction.latecki.measures import measure_run
 from trafficgen.reproduction.latecki.verdicts import ENTRY, share_of_verdicts_confirmed
-from trafficgen.simulation import run_scenario
+from trafficgen.simulation.run import run_scenario
 
 #: The tight link; nothing else is on it.
 _LINK: dict[str, Any] = {

@@ -17,7 +17,7 @@ from trafficgen.models.published import (
 )
 from trafficgen.randomness import random_stream
 from trafficgen.reproduction.nichols.session import Session
-from trafficgen.simulation import run_scenario
+from trafficgen.simulation.run import run_scenario
 from trafficgen.units import bps_from_kbps, kbps_from_bytes, ns_from_s
 
 ENTRY = "wmedia9_nichols2004"

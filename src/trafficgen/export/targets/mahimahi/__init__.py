@@ -27,8 +27,8 @@ from trafficgen.export.targets.mahimahi.delivery import (
 )
 from trafficgen.export.targets.mahimahi.shells import Shells, link_shells
 from trafficgen.packet_files.report import ProjectionReport, TimingError
-from trafficgen.simulation import Path, read_path
 from trafficgen.simulation.links import ACCESS_QUEUE_PACKETS, Links
+from trafficgen.simulation.path import Path, read_path
 from trafficgen.simulation.traces import OPPORTUNITY_BYTES, TUNNEL_HEADER_BYTES
 from trafficgen.tables import PacketTable
 from trafficgen.units import kbps_from_bps, ms_from_s

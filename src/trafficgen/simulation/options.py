@@ -1,0 +1,81 @@
+"""Options of `trafficgen simulate`, declared once for the function and the command."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trafficgen.options import Option, offer, option
+from trafficgen.packet_files.report import View
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from trafficgen.simulation.competitors import Competitor
+    from trafficgen.simulation.path import PathLike
+else:  # the command line, which offers none of these fields, loads nothing for them
+    JsonValue = Competitor = PathLike = Any
+
+
+PATH_HELP = (
+    "The path: keys such as rate=725kbps,delay=45ms,queue=80p,loss=0.03,loss_start=15s, or a YAML"
+    " or JSON file with them. Keys: rate (default: no limit) or trace=FILE (mahimahi, CSV or JSON),"
+    " delay (one way; 0), queue (80p or 10kB; default: the larger of 50 packets and twice the"
+    " bandwidth-delay product), burst (token bucket), loss, loss_start, loss_stop, loss_burst,"
+    " access (rate of each end's own link), reverse_rate, reverse_delay, reverse_queue,"
+    " reverse_loss (default: as forward, without loss), hold=in_flight, overhead, reorder,"
+    " reorder_delay."
+)
+
+
+def parse_positive(text: str) -> float:
+    """Return a finite number above 0; raise ValueError for any other text."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise ValueError(f"Invalid number {text!r}. Use a number above 0.")
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulateOptions:
+    """Path, competing flows and settings of a simulation.
+
+    Attributes:
+        path: The path: a list such as ``rate=725kbps,delay=45ms,queue=80p``, a YAML or JSON file, a
+            dictionary with the same keys, or a :class:`~trafficgen.Path`.
+        compete: Competing flows, such as ``tcp@-10s``, ``cbr:200kbps``, ``ping`` or a model's name.
+        settings: Options and parameters of a published model.
+        duration_s: Stop the session after this time, s; None: it ends by itself.
+        seed: Seed, >= 0.
+        out: File for the packets of all flows, by its ending as for :func:`~trafficgen.generate`;
+            None writes nothing.
+        at: Whose view a pcap or CSV shows.
+    """
+
+    path: PathLike = field(metadata=offer(Option(("--path",), PATH_HELP, "PATH", str)))
+    compete: str | Iterable[str | Competitor] = ()
+    settings: Mapping[str, JsonValue] | None = None
+    duration_s: float | None = option(
+        None,
+        "--duration",
+        help="Stop the session after this time, s; default: it ends by itself.",
+        metavar="S",
+        parse=parse_positive,
+    )
+    seed: int = option(
+        0, "--seed", help="Seed of everything random; the same seed gives the same result.", low=0
+    )
+    out: str | Path | None = option(
+        None,
+        *("-o", "--out"),
+        help="Write the packets too: .parquet, .csv, .pcap or .pcapng.",
+        metavar="OUT",
+        parse=Path,
+    )
+    at: View = "sender"
