@@ -1,6 +1,4 @@
-"""The packets that a fit's estimates are of: what was captured, what was sent, and which of them
-are in which phase.
-"""
+"""Which packets of a fitted session are in which phase."""
 
 from __future__ import annotations
 
@@ -16,10 +14,8 @@ class FittedViews:
     """A session as it was measured, and as its source sent it.
 
     Attributes:
-        captured: The session at the sender, or at the only end there is, offload undone: measures
-            of the session are of it.
-        sent: What the streams of the model are fitted to: the same, with lost packets put back
-            where that was done.
+        captured: The measured session: at the sender or the only end, offload undone.
+        sent: What the streams are fitted to: the same, with lost packets put back.
         sent_phases: Phases of ``sent``.
         tick_s: Granularity of the clock, s.
     """
@@ -60,9 +56,7 @@ def phase_rows(view: SessionView, phases: Phases) -> PhaseRows:
 
 
 def playout_gaps_s(view: SessionView, rows: PhaseRows) -> FloatArray:
-    """Return the gaps within flows that end in the playout, s; of all media packets where there are
-    none.
-    """
+    """Return the gaps within flows that end in the playout, s; of all media if there are none."""
     gap_s, ends = gaps_within_flows_s(view.table, view.media)
     in_playout = gap_s[rows.playout[ends]]
     return in_playout if in_playout.size else gaps_s(view.media_time_ns)

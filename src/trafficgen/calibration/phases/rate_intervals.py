@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from trafficgen.calibration.laws.block_bootstrap import mean_with_interval
@@ -18,9 +20,20 @@ from trafficgen.units import (
     s_from_ns,
 )
 
-_MOST_BINS = 1000
-_FEWEST_BINS = 20
-_PACKETS_PER_BIN = 5
+
+@dataclass(frozen=True)
+class RateLimits:
+    """Bins whose bytes are resampled for the interval of a mean rate."""
+
+    #: More bins cost time and change nothing.
+    most_bins: int = 1000
+    #: Fewer bins leave too few blocks for an interval.
+    fewest_bins: int = 20
+    #: Packets of a bin on average, so that few bins are empty.
+    packets_per_bin: int = 5
+
+
+_LIMITS = RateLimits()
 RATE_METHOD = (
     "IP bytes / duration; interval by moving-block bootstrap of the bytes in successive bins"
 )
@@ -29,8 +42,7 @@ RATE_METHOD = (
 def phase_rates(
     view: SessionView, phases: Phases, *, seed: int
 ) -> tuple[Estimate | None, Estimate]:
-    """Return the mean rates of buffering (None where there is none) and playout with 95% intervals,
-    bit/s.
+    """Return the mean rates of buffering, if any, and playout with 95% intervals, bit/s.
 
     Args:
         view: The session.
@@ -80,16 +92,12 @@ def _interval_bps(
     stop_ns: int,
     generator: np.random.Generator,
 ) -> tuple[float | None, float | None]:
-    """Return the ends of the interval of a mean rate from the bytes in bins; None where there are
-    too few packets.
-    """
-    bins = min(_MOST_BINS, time_ns.size // _PACKETS_PER_BIN)
-    if bins < _FEWEST_BINS or stop_ns <= start_ns:
+    """Return the interval of a mean rate from the bytes in bins; None for too few packets."""
+    bins = min(_LIMITS.most_bins, time_ns.size // _LIMITS.packets_per_bin)
+    if bins < _LIMITS.fewest_bins or stop_ns <= start_ns:
         return None, None
-    place = np.clip((time_ns - start_ns) * (bins / (stop_ns - start_ns)), 0, bins - 1).astype(
-        np.int64
-    )
-    per_bin: FloatArray = np.bincount(place, weights=size_bytes, minlength=bins).astype(np.float64)
+    place = np.clip((time_ns - start_ns) * (bins / (stop_ns - start_ns)), 0, bins - 1)
+    per_bin: FloatArray = np.bincount(place.astype(np.int64), size_bytes, bins).astype(np.float64)
     bin_s = s_from_ns(stop_ns - start_ns) / bins
     found = mean_with_interval(per_bin, generator)
     if found.low is None or found.high is None:

@@ -1,6 +1,4 @@
-"""Silence, buffering and playout, parted by change points of the rate, with an interval for the
-change.
-"""
+"""Divide a session into silence, buffering, playout, stalls and end by its rate."""
 
 from __future__ import annotations
 
@@ -11,20 +9,20 @@ import numpy as np
 
 from trafficgen.calibration.levels.cycles import Cycles, cut_into_cycles
 from trafficgen.calibration.phases.buffering_end import (
-    SMALLEST_RATIO,
+    FALL_LIMITS,
     buffering_cycles,
     tail_cycles,
     two_rate_log_likelihood,
 )
 from trafficgen.calibration.phases.rebuffering import Stall, find_stalls
-from trafficgen.calibration.phases.stray_packets import regular_packets
+from trafficgen.calibration.phases.stray_packets import count_regular_packets
 from trafficgen.calibration.player_log.events import Pause
 from trafficgen.flows import SessionView
 from trafficgen.units import IntArray, kbps_from_bytes, s_from_ns
 
+#: Resamples behind the interval of the end of buffering.
 _REPLICATES = 400
-#: Blocks of cycles that are resampled hold this power of the number of cycles, against dependence
-#: between them.
+#: Resampled blocks have this power of the number of cycles, so that neighbours stay together.
 _BLOCK_POWER = 1 / 3
 
 
@@ -34,19 +32,17 @@ class Phases:
 
     Attributes:
         silence_s: From the session's first packet to its first media packet.
-        buffering_end_s: End of buffering, or None where the start is not faster than the rest.
+        buffering_end_s: End of buffering; None if the start is not faster than the rest.
         low_s: Lower end of the 95% interval of that end.
         high_s: Upper end.
         end_s: Last media packet.
         buffering_kbps: Mean IP rate while buffering.
         playout_kbps: Mean IP rate from then to ``playout_end_s`` (of all, without buffering).
-        side: Whether the packet at the very end of buffering starts playout (``"left"``, as for
-            `numpy.searchsorted`), or still belongs to buffering because a pause follows it
-            (``"right"``).
+        side: Whether the packet at the end of buffering starts playout (``"left"``, as for
+            `numpy.searchsorted`) or still belongs to buffering as a pause follows (``"right"``).
         stalls: Pauses out of the source's rhythm with the refill after them, in order of time.
-        playout_end_s: Last packet before the stream runs out or only strays come; None where it
-            goes on to ``end_s``.
-        anchor: What in a player log placed the end of buffering; None where the packets did.
+        playout_end_s: Last packet before the stream runs out or strays; None for ``end_s``.
+        anchor: Event of a player log that placed the end of buffering; None for the packets.
         player_stalls: Stalls that a player log reports; None without a log.
     """
 
@@ -88,7 +84,7 @@ PHASES_METHOD = (
 
 
 def find_phases(view: SessionView, *, tick_s: float, generator: np.random.Generator) -> Phases:
-    """Part a session into silence, buffering, playout with its stalls, and end.
+    """Divide a session into silence, buffering, playout with its stalls, and end.
 
     Late strays and a last part that runs out are set apart first; then the start is tested for
     being faster than the rest (:func:`~trafficgen.calibration.phases.buffering_end.buffering_cycles`) on whole
@@ -104,7 +100,7 @@ def find_phases(view: SessionView, *, tick_s: float, generator: np.random.Genera
     zero_ns = view.first_media_ns
     silence_s = s_from_ns(zero_ns - int(view.table.time_ns[0]))
     end_s = s_from_ns(int(time_ns[-1]) - zero_ns)
-    kept = regular_packets(time_ns)
+    kept = count_regular_packets(time_ns)
     cycles = cut_into_cycles(time_ns[:kept], size_bytes[:kept], tick_s=tick_s)
     left = int(np.searchsorted(time_ns[:kept], cycles.edge_ns[-1]))
     left_s = s_from_ns(int(time_ns[kept - 1] - cycles.edge_ns[-1]))
@@ -137,9 +133,7 @@ def find_phases(view: SessionView, *, tick_s: float, generator: np.random.Genera
 
 @dataclass(frozen=True)
 class _Buffering:
-    """Buffering: its end with interval, s from the first media packet; its packets; its mean
-    rate.
-    """
+    """The end of buffering with its interval, s from the first media packet; packets; rate."""
 
     end_s: float
     low_s: float
@@ -160,16 +154,16 @@ def _buffering(
     if duration_s <= 0 or rest_s <= 0:
         return None
     rate_kbps = kbps_from_bytes(float(size_bytes[:packets].sum()), duration_s)
-    if rate_kbps < SMALLEST_RATIO * kbps_from_bytes(float(size_bytes[packets:].sum()), rest_s):
+    if rate_kbps < FALL_LIMITS.smallest_ratio * kbps_from_bytes(
+        float(size_bytes[packets:].sum()), rest_s
+    ):
         return None
     low_s, high_s = _interval(cycles, change, duration_s, generator=generator)
     return _Buffering(duration_s, low_s, high_s, packets, rate_kbps)
 
 
 def _refined_end(time_ns: IntArray, size_bytes: IntArray, cycles: Cycles, change: int) -> int:
-    """Return the time of the change, ns: the burst where two rates are likeliest, or the last
-    packet before a pause.
-    """
+    """Return the burst, ns, where two rates are likeliest, or the last packet before a pause."""
     last = min(len(cycles), 2 * change + 20)
     total = np.cumsum(
         size_bytes[: int(np.searchsorted(time_ns, cycles.edge_ns[last]))], dtype=np.float64
@@ -188,21 +182,16 @@ def _refined_end(time_ns: IntArray, size_bytes: IntArray, cycles: Cycles, change
 def _interval(
     cycles: Cycles, change: int, end_s: float, *, generator: np.random.Generator
 ) -> tuple[float, float]:
-    """Return the 95% interval of the end of buffering by resampling blocks of cycles within each
-    phase.
+    """Return the 95% interval of the end of buffering by resampling blocks of cycles by phase.
 
-    The change can't be known better than to a cycle, or to the middle of a pause: so much is added
-    on either side.
+    The change is not known better than to a cycle, or to half a pause: that is added on either
+    side.
     """
     n = min(len(cycles), 2 * change + 20)
     duration_s, size_bytes = cycles.duration_s[:n], cycles.size_bytes[:n]
-    rows = np.concatenate(
-        (
-            _resampled(change, generator=generator),
-            change + _resampled(n - change, generator=generator),
-        ),
-        axis=1,
-    )
+    first = _resample_rows(change, generator=generator)
+    rest = change + _resample_rows(n - change, generator=generator)
+    rows = np.concatenate((first, rest), axis=1)
     ends_s = np.cumsum(duration_s[rows], axis=1)
     total = np.cumsum(size_bytes[rows], axis=1)
     likelihood = two_rate_log_likelihood(
@@ -220,10 +209,8 @@ def _interval(
     return max(0.0, end_s + min(below, 0.0) - margin_s), end_s + max(above, 0.0) + margin_s
 
 
-def _resampled(count: int, *, generator: np.random.Generator) -> IntArray:
-    """Return rows of a circular block bootstrap (Politis and Romano 1992), shape (replicates,
-    count).
-    """
+def _resample_rows(count: int, *, generator: np.random.Generator) -> IntArray:
+    """Return rows of a circular block bootstrap (Politis and Romano 1992), shape (r, count)."""
     block = max(1, round(count**_BLOCK_POWER))
     starts = generator.integers(0, count, (_REPLICATES, -(-count // block)))
     rows = (starts[:, :, None] + np.arange(block)) % count

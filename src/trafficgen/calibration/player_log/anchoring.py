@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from trafficgen.calibration.phases.buffering_end import SMALLEST_RATIO
+from trafficgen.calibration.phases.buffering_end import FALL_LIMITS
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.calibration.player_log.events import Pause, PlayerLog
 from trafficgen.errors import PlayerLogError
@@ -118,7 +118,7 @@ def _end_buffering(
         return None
     fast = kbps_from_bytes(float(size_bytes[:packets].sum()), end_s)
     slow = kbps_from_bytes(float(size_bytes[packets:kept].sum()), phases.playout_stop_s - end_s)
-    if fast < SMALLEST_RATIO * slow:
+    if fast < FALL_LIMITS.smallest_ratio * slow:
         return None
     return replace(
         phases,

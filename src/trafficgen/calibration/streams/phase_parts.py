@@ -1,6 +1,4 @@
-"""The phases of one stream of a session: which of its packets belong to which, and from when to
-when.
-"""
+"""The phases of one stream of a session: its packets and the time of each."""
 
 from __future__ import annotations
 
@@ -38,9 +36,9 @@ class StreamPart:
 def stream_parts(time_ns: IntArray, phases: Phases, *, zero_ns: int) -> list[StreamPart]:
     """Return the phases in which a stream sends, in order of time.
 
-    A stall is the gap between two phases; its refill is a phase of its own (``rebuffering``). The
-    last phase, ``end``, begins with the packet before it, so that a single stray has a gap. Phases
-    reach from boundary to boundary of the session, but not beyond the stream's own packets.
+    A stall is the gap between two phases; its refill is the phase ``rebuffering``. The last phase,
+    ``end``, begins with the packet before it, so that a single stray has a gap. Phases reach from
+    boundary to boundary of the session, but not beyond the stream's own packets.
 
     Args:
         time_ns: Times of the stream's media packets, ns, ascending, shape (n,), n > 0.
@@ -73,9 +71,7 @@ def stream_parts(time_ns: IntArray, phases: Phases, *, zero_ns: int) -> list[Str
 
 
 def _spans(phases: Phases) -> list[_Span]:
-    """Return name, start, end and the side on which a packet at the very start falls, of each phase
-    of a session.
-    """
+    """Return name, start, end and the side of a packet at the start, of each phase of a session."""
     spans: list[_Span] = []
     at_s = phases.playout_start_s
     side: Literal["left", "right"] = phases.side

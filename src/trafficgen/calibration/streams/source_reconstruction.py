@@ -1,10 +1,8 @@
-"""What the source sent, restored from what arrived: lost RTP packets put back, queueing undone,
-repeats left out.
+"""Reconstruct what the source sent: lost RTP packets, queueing undone, no retransmissions.
 
-A model describes the source, so it must not hold what the path did to its packets. RTP says enough
-to tell the two
-apart: sequence numbers count what was sent, timestamps say when. TCP says which bytes are sent
-again. Plain UDP says nothing, and stays as it was captured.
+A model describes the source, so it must not contain what the path did to its packets. RTP's
+sequence numbers count what was sent, its timestamps say when; TCP shows which bytes were
+retransmitted. Plain UDP shows neither, and stays as it was captured.
 """
 
 from __future__ import annotations
@@ -22,10 +20,9 @@ from trafficgen.flows import SessionView, extend_sequence, rtp_loss
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, IntArray
 
-#: From this loss of one of its RTP flows on a session counts as congested: its queueing is undone,
-#: not only its loss.
+#: From this loss of one of its RTP flows on, a session is congested: its queueing is undone too.
 CONGESTED_LOSS = 0.01
-#: RTP sources with fewer packets say nothing about congestion.
+#: The loss of RTP sources with fewer packets is too uncertain to show congestion.
 _FEWEST_PACKETS = 100
 _SEQUENCE_SPACE_BITS = 32
 _RTP_SEQUENCES, _RTP_TIMESTAMPS = 1 << 16, 1 << 32
@@ -33,14 +30,14 @@ _RTP_SEQUENCES, _RTP_TIMESTAMPS = 1 << 16, 1 << 32
 
 @dataclass(frozen=True)
 class Restoration:
-    """A session as it was sent, and what was done to get there.
+    """A session as it was sent, and how it was reconstructed.
 
     Attributes:
-        view: The session; the one that was given where nothing was done.
+        view: The session; the given one if nothing was done.
         inserted: Lost RTP packets put back.
         retimed: RTP packets moved from their arrival to the time at which they were sent.
         repeats: TCP packets left out because they only repeat data.
-        method: What was done, in words; None where nothing was.
+        method: What was done, in words; None if nothing was.
     """
 
     view: SessionView
@@ -51,20 +48,17 @@ class Restoration:
 
 
 def restore_source(view: SessionView, *, congested_loss: float = CONGESTED_LOSS) -> Restoration:
-    """Return a session as its source sent it, as far as RTP and TCP tell.
+    """Reconstruct a session as its source sent it, as far as RTP and TCP show it.
 
     - RTP: each number missing between the first and the highest is put back, with a timestamp and a
-      size as its frame and its neighbours have. Where a flow lost at least ``congested_loss`` of
-      its packets the path is taken to have
-      queued those of the whole session: frames go back to the schedule of their timestamps (see
-      :func:`trafficgen.calibration.processes.rtp_schedule.restore_rtp`).
-    - TCP: packets all of whose data had come before are left out.
+      size like its frame and its neighbours. If a flow lost ``congested_loss`` of its packets or
+      more, the path queued those of the whole session: frames return to the schedule of their
+      timestamps (see :func:`trafficgen.calibration.processes.rtp_schedule.restore_rtp`).
+    - TCP: packets whose data had all arrived before are left out.
 
     Args:
-        view: The session as captured at the receiver (a capture of the sender comes out as it went
-            in).
-        congested_loss: Share of lost packets of a flow from which on its queueing is undone, 0 to
-            1.
+        view: The session as captured; one of the sender stays the same.
+        congested_loss: Share of lost packets of a flow that counts as congestion, 0 to 1.
     """
     table = view.table
     again = repeats_of(view)
@@ -82,16 +76,15 @@ def restore_source(view: SessionView, *, congested_loss: float = CONGESTED_LOSS)
         ssrc = table.values("rtp_ssrc")[of_flow]
         for source in np.unique(ssrc):
             rows = of_flow[ssrc == source]
-            sent = restore_rtp(
-                table, rows, clock_hz=view.clock_hz(flow), undo_queueing=is_congested
-            )
+            clock_hz = view.clock_hz(flow)
+            sent = restore_rtp(table, rows, clock_hz=clock_hz, undo_queueing=is_congested)
             if sent is not None:
                 keep[rows] = False
                 parts.append((rows, sent))
     repeats = int(np.count_nonzero(again))
     if not parts and not repeats:
         return Restoration(view)
-    restored = _rebuilt(table, keep, parts)
+    restored = _rebuild(table, keep, parts)
     inserted = sum(int(np.count_nonzero(sent.is_lost)) for _, sent in parts)
     retimed = sum(rows.size for rows, sent in parts if sent.is_retimed)
     said = [
@@ -109,9 +102,7 @@ def restore_source(view: SessionView, *, congested_loss: float = CONGESTED_LOSS)
 
 
 def repeats_of(view: SessionView) -> BoolArray:
-    """Return which packets of a session's table are TCP media packets all of whose data had come
-    before, shape (n,).
-    """
+    """Return which packets of a session are TCP media whose data had all arrived before, (n,)."""
     again = np.zeros(len(view.table), dtype=np.bool_)
     for rows, start, end in _byte_ranges(view):
         again[rows] = repeated_ranges(start, end)
@@ -119,10 +110,9 @@ def repeats_of(view: SessionView) -> BoolArray:
 
 
 def repeated_packets(view: SessionView) -> list[BoolArray]:
-    """Return, for each TCP media flow, which of its packets end at or below the highest number seen
-    before them.
+    """Return which packets of each TCP media flow end at or below the highest number before them.
 
-    At the sender these are what it sends again; at the receiver what filled a hole, or came twice.
+    At the sender these are retransmissions; at the receiver they fill a hole or arrived twice.
     """
     found = []
     for _, _, end in _byte_ranges(view):
@@ -144,7 +134,7 @@ def _byte_ranges(view: SessionView) -> Iterator[tuple[IntArray, IntArray, IntArr
 
 
 def repeated_ranges(start: IntArray, end: IntArray) -> BoolArray:
-    """Return which ranges of bytes lie wholly within earlier ones, shape (n,).
+    """Return which ranges of bytes lie within earlier ones, shape (n,).
 
     Args:
         start: First byte of each packet, in order of time, shape (n,).
@@ -152,10 +142,9 @@ def repeated_ranges(start: IntArray, end: IntArray) -> BoolArray:
     """
     highest_before = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(end)[:-1]))
     again = np.zeros(start.size, dtype=np.bool_)
-    hole_starts: list[int] = []  # bytes below the highest one that never came: disjoint, ascending
+    hole_starts: list[int] = []  # missing bytes below the highest one: disjoint, ascending
     hole_ends: list[int] = []
-    # Only packets that do not begin where the highest one ended have to be looked at one by one:
-    # they are few.
+    # Few packets do not begin where the highest one ended: those are examined one by one.
     for index in np.flatnonzero(start != highest_before).tolist():
         first, after = int(start[index]), int(end[index])
         if first > highest_before[index]:
@@ -173,10 +162,10 @@ def repeated_ranges(start: IntArray, end: IntArray) -> BoolArray:
     return again
 
 
-def _rebuilt(
+def _rebuild(
     table: PacketTable, keep: BoolArray, parts: list[tuple[IntArray, SentPackets]]
 ) -> PacketTable:
-    """Return the table with the rows that are kept and the restored ones, in order of time."""
+    """Return the table with kept and reconstructed rows, in order of time."""
     kept = np.flatnonzero(keep)
     source = np.concatenate([kept, *(sent.like for _, sent in parts)])
     packets = table.packets.take(pa.array(source))

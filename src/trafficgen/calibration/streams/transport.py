@@ -1,6 +1,4 @@
-"""Headers in which a flow travels: transport, ports, header length; of RTP also its clock and
-timestamps.
-"""
+"""Describe the headers of a flow: transport, ports, header length, RTP clock and timestamps."""
 
 from __future__ import annotations
 
@@ -17,14 +15,14 @@ from trafficgen.units import BoolArray, IntArray, s_from_ns
 #: Clocks of RTP payload formats in use, Hz: those that the core measures with.
 _CLOCKS_HZ = np.array(CLOCK_CANDIDATES_HZ)
 _TIMESTAMPS = 1 << 32
-#: Share of frames whose last packet is marked, and packets per frame, from which on a stream is
-#: framed.
+#: Packets of a stream share timestamps in frames if this share of the frames ends with a marker,
 _MARKED_SHARE = 0.8
+#: and a frame has this many packets on average; with fewer, frames are packets.
 _PACKETS_PER_FRAME = 1.05
 
 
 def describe_transport(table: PacketTable, media: BoolArray, *, flow: int) -> Transport:
-    """Return the transport of one flow.
+    """Describe the transport of one flow.
 
     Args:
         table: Packets in order of time.
@@ -54,7 +52,7 @@ def describe_transport(table: PacketTable, media: BoolArray, *, flow: int) -> Tr
 def _rtp_format(
     table: PacketTable, media: BoolArray, *, payload_type: int | None, clock_hz: int | None
 ) -> RtpFormat | None:
-    """Return the RTP format of the flow's main source, or None where it is not RTP."""
+    """Return the RTP format of the flow's main source; None if it is not RTP."""
     rows = np.flatnonzero(media & table.is_known("rtp_timestamp"))
     if rows.size < 2 or payload_type is None:
         return None
@@ -85,9 +83,7 @@ def _rtp_format(
 
 
 def _clock_hz(steps: IntArray, time_ns: IntArray) -> int | None:
-    """Return the usual clock nearest to what the timestamps show, or None where they stand
-    still.
-    """
+    """Return the usual clock nearest to that of the timestamps; None if they do not advance."""
     elapsed_s = s_from_ns(int(time_ns[-1] - time_ns[0]))
     ticks = int(steps.sum())
     if elapsed_s <= 0 or ticks <= 0:
