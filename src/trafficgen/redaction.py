@@ -6,7 +6,7 @@ import ipaddress
 import re
 from collections.abc import Callable
 
-#: Stands for an address.
+#: Replaces an address.
 MASK = "address"
 _LONGEST_TEXT = 4096
 _OCTETS = 256
@@ -21,7 +21,7 @@ _CARD = re.compile(
 _DOTTED = re.compile(r"(?<!\d)(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?!\d)")
 _DASHED = re.compile(r"(?<!\d)(?<!\d-)(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})(?!-?\d)")
 _UNDERLINED = re.compile(r"(?<!\d)(?<!\d_)(\d{1,3})_(\d{1,3})_(\d{1,3})_(\d{1,3})(?!_?\d)")
-#: What may be an IPv6 address (RFC 4291 section 2.2), with colons or with what stands for them in
+#: What may be an IPv6 address (RFC 4291 section 2.2), with colons or with their replacement in
 #: file names.
 _COLONS = re.compile(r"(?<![0-9A-Za-z:])[0-9A-Fa-f:]{2,39}(?![0-9A-Za-z:])")
 _DASHES = re.compile(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{1,4}-[0-9A-Fa-f-]{1,35}(?![0-9A-Za-z])")
@@ -31,7 +31,7 @@ def redact_addresses(text: str) -> str:
     """Return a text in which IP addresses, those of network cards and of mail are masked.
 
     Numbers with dots that look like an address (``1.2.3.4``) are masked as well. Names of machines
-    stay: they cannot be told from other names.
+    stay: they look like any other name.
     """
     shown = text[:_LONGEST_TEXT]
     for pattern, replacement in _MASKS:

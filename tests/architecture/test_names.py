@@ -33,11 +33,9 @@ ALLOWED = {
 #: Packages whose names are being changed.
 _NOT_YET = (
     "calibration",
-    "capture",
     "cli",
     "distributions",
     "errors.py",
-    "flows",
     "generation",
     "models",
     "options.py",
@@ -46,7 +44,6 @@ _NOT_YET = (
     "reports",
     "reproduction",
     "simulation",
-    "tables",
     "units.py",
     "validation",
     "workloads",

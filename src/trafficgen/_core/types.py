@@ -97,7 +97,7 @@ class CountsDict(TypedDict):
 
 
 class SimulatedFlowDict(TypedDict):
-    """A simulated flow; ``media`` is an index into ``MEDIA``, TCP counts are None over UDP."""
+    """A simulated flow; ``media`` is an index into ``MEDIA``, TCP counts exist over TCP alone."""
 
     agent: int
     name: str

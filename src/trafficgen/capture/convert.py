@@ -40,7 +40,7 @@ class Conversion(NotebookView):
         table: Its packets; without packets if they did not fit into memory.
         records: Number of lines or rows that were understood.
         unread: Number of lines or rows that were not.
-        first_unread: Number of the first of these, from 1; None if there is none.
+        first_unread: Number of the first of these, from 1; None if all were understood.
         doubts: What a reader of results should know, a sentence each.
         assumptions: What was assumed where the trace says nothing, a sentence each.
         written: Number of packets that the output has: all, or those that the receiver saw.
@@ -144,7 +144,7 @@ def convert(
             it is readable.
         CaptureError: If it is a capture that cannot be read.
         SettingError: If an option does not suit the format, or is out of range.
-        ExportError: If the ending of ``out`` is none that is written, or a receiver's view is
+        ExportError: If the ending of ``out`` names no format, or a receiver's view is
             wanted of more packets than the memory holds.
         OutputFileError: If ``out`` cannot be written.
 

@@ -23,8 +23,8 @@ _MOST_FLOWS_OF_FEW_PACKETS = 1 << 17
 def infer_flows(packets: pa.Table, *, of_packets: int | None = None) -> pa.Table:
     """Return a flow table with a row for every id up to the highest in the column ``flow``.
 
-    Every flow is UDP of unknown media in session 0, between documentation addresses (RFC 5737) that
-    tell the flows apart.
+    Every flow is UDP of unknown media in session 0, between documentation addresses (RFC 5737) of
+    its own.
 
     Args:
         packets: The packets, or one with the highest id.

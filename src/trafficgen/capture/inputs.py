@@ -113,7 +113,7 @@ def _may_be_text(name: str) -> bool:
 
 
 def find_long_table(names: list[str], budget: Budget) -> TableFile | None:
-    """Open the packet table among the inputs if it exceeds the memory; None if there is none."""
+    """Open the packet table among the inputs if it exceeds the memory; else return None."""
     if len(names) != 1 or not is_table_file(names[0]) or is_stream(names[0]):
         return None
     is_ours = Path(names[0]).is_dir() or holds_packet_table(names[0])

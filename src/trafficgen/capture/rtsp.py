@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-# What strangers write is read in bounded lengths: text that is one number or one name from end to
-# end costs no more.
+# Untrusted text is read in bounded lengths: one number or name from end to end costs no more.
 _REQUEST = re.compile(r"^([A-Z_]{1,32}) (\S{1,4096})")
 _RESPONSE = re.compile(r"^RTSP/\S{1,16} (\d{3})")
 _RTPMAP = re.compile(r"^a=rtpmap:(\d{1,3}) [^/\s]{1,64}/(\d{1,10})(?!\d)")
@@ -17,30 +16,10 @@ _MOST_CLOCKS = 256
 
 #: Clocks of the static payload types (RFC 3551, tables 4 and 5), Hz.
 STATIC_CLOCK_HZ = {
-    0: 8000,
-    3: 8000,
-    4: 8000,
-    5: 8000,
-    6: 16000,
-    7: 8000,
-    8: 8000,
-    9: 8000,
-    10: 44100,
-    11: 44100,
-    12: 8000,
-    13: 8000,
-    14: 90000,
-    15: 8000,
-    16: 11025,
-    17: 22050,
-    18: 8000,
-    25: 90000,
-    26: 90000,
-    28: 90000,
-    31: 90000,
-    32: 90000,
-    33: 90000,
-    34: 90000,
+    **dict.fromkeys((0, 3, 4, 5, 7, 8, 9, 12, 13, 15, 18), 8000),
+    **dict.fromkeys((14, 25, 26, 28, 31, 32, 33, 34), 90_000),
+    **dict.fromkeys((10, 11), 44_100),
+    **{6: 16_000, 16: 11_025, 17: 22_050},
 }
 
 
@@ -103,7 +82,7 @@ def parse_rtsp(text: bytes) -> RtspMessage | None:
 
 
 def _whole_number(text: str, *, maximum: int) -> int | None:
-    """Return a number that a header holds, or None where it is none or out of range."""
+    """Return a number that a header holds, or None if it is invalid or out of range."""
     if not text.isascii() or not text.isdigit() or len(text) > 20 or int(text) > maximum:
         return None
     return int(text)

@@ -95,8 +95,8 @@ class CaptureScan:
         frame_bytes: Bytes on the wire in all, link headers included.
         start_time_ns: Time of the first packet, ns since 1970.
         duration_s: From the first packet to the last, s.
-        flows: Flow table, most frame bytes first; each flow is a session of its own, its media not
-            yet told.
+        flows: Flow table, most frame bytes first; each flow is a session of its own, its media
+            unknown.
         rtp_streams: Counts of the RTP streams.
         signalling: RTSP messages.
         rtcp: RTCP reports.

@@ -1,4 +1,4 @@
-"""What was odd about a capture, in words."""
+"""Describe what is odd about a capture."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def describe_oddities(counts: CountsDict, *, name: str, flows: int) -> list[str]
     Args:
         counts: Counts over all files.
         name: What the sentences begin with: the file, or the number of files.
-        flows: Flows that were told apart.
+        flows: Number of flows that were distinguished.
     """
     texts = [text for check in (_time, _lengths, _undecoded) for text in check(counts)]
     if counts["beyond_most_flows"]:

@@ -31,7 +31,7 @@ class Curve:
 
     Attributes:
         name: What it is of.
-        values: Its values, one a character, NaN where there is none; shape (n,).
+        values: Its values, one a character, NaN where unknown; shape (n,).
         unit: Their unit.
         top: Value of a full block; None for the largest value.
     """
@@ -47,9 +47,9 @@ class Marks:
     """A line of letters under curves.
 
     Attributes:
-        name: What they tell.
+        name: What they show.
         letters: One a character of the curves.
-        meaning: What each letter stands for.
+        meaning: What each letter means.
     """
 
     name: str

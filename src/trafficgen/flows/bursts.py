@@ -8,30 +8,50 @@ import numpy as np
 
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
-#: Fewer gaps than this say nothing about two kinds of gaps.
-_MINIMUM_GAPS = 20
-#: Widths, in powers of ten, of the windows in which gaps are counted: narrow for sharp clocks, wide
-#: for scattered pauses.
-_WINDOW_DECADES = (0.125, 0.25, 0.5, 1.0)
-_BIN_DECADES = 0.025
-#: With a smaller share of gaps within bursts, bursts would be single packets but for a few.
-_SMALLEST_SHARE_WITHIN = 0.2
-#: The two kinds of gaps differ at least by this factor.
-_SMALLEST_RATIO = 3.0
-#: A valley holds at most this share of the lower of its two peaks, and is below it by this many
-#: standard deviations.
-_VALLEY_SHARE = 0.5
-_VALLEY_DEVIATIONS = 3.0
-#: Pauses of at least this length part bursts, where they are this many at least, this share of the
-#: gaps at most and this share of the time at least, and come more regularly than chance by the 5%
-#: point of the likelihood ratio.
-_PAUSE_S = 1.0
-_FEWEST_PAUSES = 5
-_LARGEST_PAUSE_SHARE = 0.02
-_SMALLEST_PAUSED_TIME = 0.2
-_CHI_SQUARED_95 = 3.841
-#: How far below half a tick gaps that the clock shows as 0 are spread, in powers of ten.
-_DECADES_BELOW_TICK = 2.0
+
+@dataclass(frozen=True)
+class BurstLimits:
+    """When gaps are of two kinds, so that the longer ones separate bursts.
+
+    Chosen on the captures of the verification data: stricter limits leave chunked streams in one
+    burst, laxer ones find bursts in renewal streams.
+
+    Attributes:
+        fewest_gaps: Fewer gaps say nothing about two kinds of gaps.
+        window_decades: Widths of the windows in which gaps are counted, powers of ten: narrow for
+            sharp clocks, wide for scattered pauses.
+        bin_decades: Width of the bins that windows are made of, powers of ten.
+        least_share_within: With a smaller share of gaps within bursts, most bursts would be single
+            packets.
+        least_ratio: Factor by which the two kinds of gaps differ at least.
+        valley_share: A valley holds at most this share of the lower of its two peaks,
+        valley_deviations: and is below it by this many standard deviations of Poisson counts.
+        pause_s: Pauses of at least this length separate bursts even without a valley, s, if there
+            are
+        fewest_pauses: at least so many, which make up
+        largest_pause_share: at most this share of the gaps and
+        least_paused_time: at least this share of the time, and are regular: the likelihood ratio of
+            a gamma to an exponential law of the packets between them exceeds
+        regular_ratio: the 95% quantile of chi-squared with one degree.
+        decades_below_tick: Gaps that the clock shows as 0 are spread so far below half a tick.
+    """
+
+    fewest_gaps: int = 20
+    window_decades: tuple[float, ...] = (0.125, 0.25, 0.5, 1.0)
+    bin_decades: float = 0.025
+    least_share_within: float = 0.2
+    least_ratio: float = 3.0
+    valley_share: float = 0.5
+    valley_deviations: float = 3.0
+    pause_s: float = 1.0
+    fewest_pauses: int = 5
+    largest_pause_share: float = 0.02
+    least_paused_time: float = 0.2
+    regular_ratio: float = 3.841
+    decades_below_tick: float = 2.0
+
+
+_LIMITS = BurstLimits()
 
 
 @dataclass(frozen=True)
@@ -120,7 +140,7 @@ def find_burst_threshold_s(gap_s: FloatArray, *, tick_s: float = 1e-9) -> float 
         tick_s: Granularity of the clock, s; equal gaps are spread over one tick so that rounding
             makes no valleys.
     """
-    if gap_s.size < _MINIMUM_GAPS:
+    if gap_s.size < _LIMITS.fewest_gaps:
         return None
     gaps = spread_over_tick(np.sort(gap_s), tick_s=tick_s)
     log_gap = np.log10(gaps)
@@ -133,22 +153,20 @@ def find_burst_threshold_s(gap_s: FloatArray, *, tick_s: float = 1e-9) -> float 
 
 
 def _pause_threshold_s(gap_s: FloatArray) -> float | None:
-    """Return a threshold that parts few but regular pauses from the other gaps, or None.
+    """Return a threshold between few but regular pauses from the other gaps, or None.
 
     A player that fetches chunks may pause too seldom for a valley in the counts. Its pauses then
-    show by their share of
-    the time and by their order: between the rare gaps of a renewal stream lies a geometric number
-    of packets, between pauses a more regular one. The likelihood ratio of a gamma to an exponential
-    law of that number decides.
+    show by their share of the time and by their order: between the rare gaps of a renewal stream
+    lies a geometric number of packets, between pauses a more regular one.
     """
-    pause = np.flatnonzero(gap_s >= _PAUSE_S)
-    rare = _FEWEST_PAUSES <= pause.size <= _LARGEST_PAUSE_SHARE * gap_s.size
-    if not rare or gap_s[pause].sum() < _SMALLEST_PAUSED_TIME * gap_s.sum():
+    pause = np.flatnonzero(gap_s >= _LIMITS.pause_s)
+    rare = _LIMITS.fewest_pauses <= pause.size <= _LIMITS.largest_pause_share * gap_s.size
+    if not rare or gap_s[pause].sum() < _LIMITS.least_paused_time * gap_s.sum():
         return None
     between = np.diff(pause).astype(np.float64)
-    if gamma_to_exponential(between, regular=True) < _CHI_SQUARED_95:
+    if gamma_to_exponential(between, regular=True) < _LIMITS.regular_ratio:
         return None
-    return float(np.sqrt(gap_s[pause].min() * gap_s[gap_s < _PAUSE_S].max()))
+    return float(np.sqrt(gap_s[pause].min() * gap_s[gap_s < _LIMITS.pause_s].max()))
 
 
 def gamma_to_exponential(values: FloatArray, *, regular: bool = False) -> float:
@@ -175,10 +193,9 @@ def gamma_to_exponential(values: FloatArray, *, regular: bool = False) -> float:
 def spread_over_tick(sorted_values: FloatArray, *, tick_s: float) -> FloatArray:
     """Spread equal values evenly over one clock tick around them; ascending, all positive.
 
-    A gap of 0 stands for anything below half a tick. It is spread evenly in the logarithm over the
-    two powers of ten
-    below that: the tail of a law there thins out slowly, and must not look like a kind of gaps of
-    its own.
+    A gap of 0 is anything below half a tick. It is spread evenly in the logarithm over the two
+    powers of ten below that: a law's tail thins out slowly there, and must not look like a kind of
+    gaps.
 
     Args:
         sorted_values: Values, s, ascending, shape (n,).
@@ -189,7 +206,7 @@ def spread_over_tick(sorted_values: FloatArray, *, tick_s: float) -> FloatArray:
     count = np.diff(np.concatenate((starts, [n])))
     place = (np.arange(n) - np.repeat(starts, count) + 0.5) / np.repeat(count, count)
     below_half_tick = sorted_values < 0.5 * tick_s
-    below = 0.5 * tick_s * 10 ** (_DECADES_BELOW_TICK * (place - 1))
+    below = 0.5 * tick_s * 10 ** (_LIMITS.decades_below_tick * (place - 1))
     spread: FloatArray = np.where(below_half_tick, below, sorted_values + tick_s * (place - 0.5))
     return spread
 
@@ -197,16 +214,16 @@ def spread_over_tick(sorted_values: FloatArray, *, tick_s: float) -> FloatArray:
 def _valleys(log_gap: FloatArray) -> FloatArray:
     """Return the logarithms (base 10) of thresholds between two kinds of gaps, over all windows."""
     low, high = log_gap[0], log_gap[-1]
-    bins = int(np.ceil((high - low) / _BIN_DECADES)) + 1
-    count = np.bincount(((log_gap - low) / _BIN_DECADES).astype(np.int64), minlength=bins)
+    bins = int(np.ceil((high - low) / _LIMITS.bin_decades)) + 1
+    count = np.bincount(((log_gap - low) / _LIMITS.bin_decades).astype(np.int64), minlength=bins)
     found: list[FloatArray] = []
-    for width in _WINDOW_DECADES:
-        span = round(width / _BIN_DECADES)
+    for width in _LIMITS.window_decades:
+        span = round(width / _LIMITS.bin_decades)
         windows = np.convolve(np.pad(count, span), np.ones(span), mode="valid")
         index = _significant_valleys(
-            windows, apart=max(span, int(np.log10(_SMALLEST_RATIO) / _BIN_DECADES))
+            windows, apart=max(span, int(np.log10(_LIMITS.least_ratio) / _LIMITS.bin_decades))
         )
-        found.append(low + (index - span / 2) * _BIN_DECADES)
+        found.append(low + (index - span / 2) * _LIMITS.bin_decades)
     return np.concatenate(found)
 
 
@@ -217,8 +234,9 @@ def _significant_valleys(windows: FloatArray, *, apart: int) -> IntArray:
     left = np.concatenate((np.zeros(half), np.maximum.accumulate(windows)))[:n]
     right = np.concatenate((np.maximum.accumulate(windows[::-1])[::-1], np.zeros(half)))[half:]
     lower_peak = np.minimum(left, right)
-    deep = (windows <= _VALLEY_SHARE * lower_peak) & (
-        lower_peak - windows >= _VALLEY_DEVIATIONS * np.sqrt(np.maximum(lower_peak + windows, 1.0))
+    deep = (windows <= _LIMITS.valley_share * lower_peak) & (
+        lower_peak - windows
+        >= _LIMITS.valley_deviations * np.sqrt(np.maximum(lower_peak + windows, 1.0))
     )
     edges = np.flatnonzero(np.diff(np.concatenate(([False], deep, [False])).astype(np.int8)))
     middles = []
@@ -231,7 +249,7 @@ def _significant_valleys(windows: FloatArray, *, apart: int) -> IntArray:
 def _between_class_variance(log_gap: FloatArray, weight: FloatArray, log_threshold: float) -> float:
     """Return the variance between the sides of a threshold; log-gaps are weighted by length."""
     parted = int(np.searchsorted(log_gap, log_threshold, side="right"))
-    if parted < _SMALLEST_SHARE_WITHIN * log_gap.size or parted == log_gap.size:
+    if parted < _LIMITS.least_share_within * log_gap.size or parted == log_gap.size:
         return 0.0
     below, above = weight[:parted].sum(), weight[parted:].sum()
     mean_below = float(np.dot(weight[:parted], log_gap[:parted])) / below

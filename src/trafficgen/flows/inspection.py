@@ -168,7 +168,7 @@ class Inspection(NotebookView):
         )
 
     def play_s(self, session: Session) -> float | None:
-        """Return when a session's first RTSP PLAY was, s after the first packet; None without it."""
+        """Return when a session's first RTSP PLAY was, s after the first packet, or None."""
         if session.play_time_ns is None:
             return None
         return s_from_ns(session.play_time_ns + self.origin_ns - self.start_time_ns)
@@ -255,17 +255,8 @@ def _describe_rtp(main: RtpStreamCount, streams: list[RtpStreamCount]) -> dict[s
 
 
 def _describe_stream(stream: RtpStreamCount) -> dict[str, object]:
-    names = (
-        "ssrc",
-        "payload_type",
-        "clock_hz",
-        "expected",
-        "lost",
-        "reordered",
-        "duplicates",
-        "jitter_s",
-    )
-    return {name: getattr(stream, name) for name in names}
+    counts = ("expected", "lost", "reordered", "duplicates", "jitter_s")
+    return {name: getattr(stream, name) for name in ("ssrc", "payload_type", "clock_hz", *counts)}
 
 
 def _streams_by_flow(streams: tuple[RtpStreamCount, ...]) -> dict[int, list[RtpStreamCount]]:
@@ -292,59 +283,65 @@ def inspect_table(
     meter = _meter(idle_timeout_s)
     numbers = _run(meter, table)
     counts = meter.flows()
-    table, order = _with_measured_flows(table, counts, numbers, renumber=idle_timeout_s is not None)
-    first_ns = int(table.time_ns[0]) if len(table) else 0
-    last_ns = int(table.time_ns[-1]) if len(table) else 0
-    inspection = Inspection(
-        files=files,
-        packets=len(table),
-        ip_packets=len(table),
-        frame_bytes=int(table.frame_bytes.sum()),
-        start_time_ns=table.origin_ns + first_ns,
-        origin_ns=table.origin_ns,
-        duration_s=s_from_ns(last_ns - first_ns),
-        flows=table.flows,
-        rtp_streams=_rtp_streams(counts, order, table.flows),
-        signalling=table.signalling,
-        warnings=(),
-        rates=_rates(counts, order, zero_ns=first_ns),
-    )
-    return inspection, table
+    measured, order = _measure_flows(table, counts, numbers, renumber=idle_timeout_s is not None)
+    span = _Span()
+    span.add(table)
+    return span.inspection(files, measured, counts, order), measured
+
+
+@dataclass
+class _Span:
+    """Counts of packets in order of time, as they pass by."""
+
+    packets: int = 0
+    frame_bytes: int = 0
+    first_ns: int = 0
+    last_ns: int = 0
+
+    def add(self, piece: PacketTable) -> None:
+        if len(piece):
+            self.first_ns = self.first_ns if self.packets else int(piece.time_ns[0])
+            self.last_ns = int(piece.time_ns[-1])
+        self.packets += len(piece)
+        self.frame_bytes += int(piece.frame_bytes.sum())
+
+    def inspection(
+        self, files: tuple[str, ...], head: PacketTable, counts: FlowCountsDict, order: list[int]
+    ) -> Inspection:
+        """Return what was measured of the flows of a table."""
+        return Inspection(
+            files=files,
+            packets=self.packets,
+            ip_packets=self.packets,
+            frame_bytes=self.frame_bytes,
+            start_time_ns=head.origin_ns + self.first_ns,
+            origin_ns=head.origin_ns,
+            duration_s=s_from_ns(self.last_ns - self.first_ns),
+            flows=head.flows,
+            rtp_streams=_rtp_streams(counts, order, head.flows),
+            signalling=head.signalling,
+            warnings=(),
+            rates=_rates(counts, order, zero_ns=self.first_ns),
+        )
 
 
 def inspect_stream(
     stream: PacketStream, *, files: tuple[str, ...], idle_timeout_s: float | None = None
 ) -> Inspection:
     """Measure the flows of a packet stream, as :func:`inspect_table` does of a whole table."""
-    meter, original = _meter(idle_timeout_s), list[int]()
-    packets = frame_bytes = 0
-    first_ns, last_ns = 0, 0
+    meter, original, span = _meter(idle_timeout_s), list[int](), _Span()
     for piece in stream.iterate_pieces(_ROWS_PER_PIECE):
         numbers = _run(meter, piece)
         # Measured flows are numbered as they begin: those that begin here have the next numbers.
         begun, first_row = np.unique(numbers, return_index=True)
         original += piece.flow[first_row[begun >= len(original)]].tolist()
-        first_ns = first_ns if packets else int(piece.time_ns[0])
-        last_ns = int(piece.time_ns[-1])
-        packets += len(piece)
-        frame_bytes += int(piece.frame_bytes.sum())
+        span.add(piece)
     counts, renumber = meter.flows(), idle_timeout_s is not None
     order = list(range(len(original))) if renumber else original
     flows = _measured_flows(stream.head.flows, counts, original, order, renumber=renumber)
-    return Inspection(
-        files=files,
-        packets=packets,
-        ip_packets=packets,
-        frame_bytes=frame_bytes,
-        start_time_ns=stream.head.origin_ns + first_ns,
-        origin_ns=stream.head.origin_ns,
-        duration_s=s_from_ns(last_ns - first_ns),
-        flows=flows,
-        rtp_streams=_rtp_streams(counts, order, flows),
-        signalling=stream.head.signalling.slice(0, 0) if renumber else stream.head.signalling,
-        warnings=(),
-        rates=_rates(counts, order, zero_ns=first_ns),
-    )
+    signalling = stream.head.signalling.slice(0, 0) if renumber else stream.head.signalling
+    head = replace(stream.head, flows=flows, signalling=signalling)
+    return span.inspection(files, head, counts, order)
 
 
 def _meter(idle_timeout_s: float | None) -> FlowMeter:
@@ -376,7 +373,7 @@ def _run(meter: FlowMeter, table: PacketTable) -> npt.NDArray[np.uint32]:
     return numbers
 
 
-def _with_measured_flows(
+def _measure_flows(
     table: PacketTable, counts: FlowCountsDict, numbers: npt.NDArray[np.uint32], *, renumber: bool
 ) -> tuple[PacketTable, list[int]]:
     """Return the table with measured times and counts of its flows, and each flow's number."""

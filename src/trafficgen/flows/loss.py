@@ -10,13 +10,24 @@ import numpy.typing as npt
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, IntArray
 
-#: Steps that RFC 3550 A.1 still takes for loss (MAX_DROPOUT) or reordering (MAX_MISORDER); beyond,
-#: the source restarted.
-_MAX_DROPOUT = 3000
-_MAX_MISORDER = 100
-#: Resendings end at least this part of the way below the highest number, a restarted source climbs
-#: on.
-_LEAST_WAY = 10
+
+@dataclass(frozen=True)
+class SequenceLimits:
+    """When a step of sequence numbers is loss or reordering, and when the source restarted.
+
+    Attributes:
+        most_lost: Largest step up that is loss (MAX_DROPOUT of RFC 3550 A.1).
+        most_reordered: Largest step down that is reordering (MAX_MISORDER).
+        least_way: Retransmissions end at least this part of the way below the highest number (a
+            tenth); a restarted source climbs on.
+    """
+
+    most_lost: int = 3000
+    most_reordered: int = 100
+    least_way: int = 10
+
+
+_LIMITS = SequenceLimits()
 
 
 @dataclass(frozen=True)
@@ -117,12 +128,12 @@ def _stretches(extended: IntArray) -> list[IntArray]:
     A jump that is not confirmed is a stray packet and left out, as in A.1.
     """
     steps = np.diff(extended)
-    jumps = (steps > _MAX_DROPOUT) | (steps < -_MAX_MISORDER)
+    jumps = (steps > _LIMITS.most_lost) | (steps < -_LIMITS.most_reordered)
     if not jumps.any():
         return [extended]
     follows = np.concatenate((steps[1:] == 1, [False]))
     stray = np.flatnonzero(jumps & ~follows) + 1
-    confirmed = _without_resendings(extended, np.flatnonzero(jumps & follows) + 1)
+    confirmed = _drop_retransmissions(extended, np.flatnonzero(jumps & follows) + 1)
     labels = np.zeros(extended.size, dtype=np.int64)
     labels[confirmed] = 1
     labels = np.cumsum(labels)
@@ -134,12 +145,12 @@ def _stretches(extended: IntArray) -> list[IntArray]:
     return [extended[kept & (labels == label)] for label in range(int(labels[-1]) + 1)]
 
 
-def _without_resendings(extended: IntArray, restarts: IntArray) -> IntArray:
-    """Drop restarts that are resendings: several old numbers in a row, then the new ones go on.
+def _drop_retransmissions(extended: IntArray, restarts: IntArray) -> IntArray:
+    """Drop restarts that are retransmissions: old numbers in a row, then the new ones go on.
 
     A.1 takes them for a restart. A source that has restarted counts up to the numbers that it had;
-    after resendings the numbers go back up by a jump over more than a tenth of the way that they
-    fell, at least ten of them.
+    after retransmissions the numbers go back up by a jump over more than a tenth of the way that
+    they fell, at least ten of them.
     """
     kept: list[int] = []
     start, highest = 0, np.maximum.accumulate(extended)
@@ -147,8 +158,8 @@ def _without_resendings(extended: IntArray, restarts: IntArray) -> IntArray:
         top = int(highest[place - 1 - start])
         back = start + int(np.searchsorted(highest, top, side="right"))
         fell = top - int(extended[place])
-        goes_on = fell > 0 and back < extended.size and extended[back] - top <= _MAX_DROPOUT
-        if goes_on and _LEAST_WAY * (top - int(extended[back - 1])) > fell:
+        goes_on = fell > 0 and back < extended.size and extended[back] - top <= _LIMITS.most_lost
+        if goes_on and _LIMITS.least_way * (top - int(extended[back - 1])) > fell:
             continue
         kept.append(place)
         start, highest = place, np.maximum.accumulate(extended[place:])

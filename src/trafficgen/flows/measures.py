@@ -114,7 +114,7 @@ def rate_differences(
 
     Args:
         tcp_kbps: Mean rate of each TCP stream, shape (n,).
-        udp_kbps: Mean rate of the UDP stream beside it, shape (n,).
+        udp_kbps: Mean rate of the UDP stream that competes with it, shape (n,).
         bottleneck_kbps: Rate of the bottleneck, > 0.
     """
     return np.asarray((tcp_kbps - udp_kbps) / bottleneck_kbps, dtype=np.float64)

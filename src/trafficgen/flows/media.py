@@ -52,6 +52,6 @@ def _without_rtp_in_an_rtp_flow(table: PacketTable, rtp_flows: Collection[int] |
 
 
 def _of_phases(table: PacketTable, phases: tuple[str, ...]) -> BoolArray:
-    """Return where a packet's phase is one of ``phases``; an unknown phase is none of them."""
+    """Return where a packet's phase is one of ``phases``; an unknown phase is not."""
     found = pc.is_in(table.column("phase").cast(pa.string()), value_set=pa.array(phases))
     return np.asarray(found.to_numpy(), dtype=np.bool_)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,13 +11,30 @@ import pyarrow as pa
 from trafficgen.tables import PacketTable
 from trafficgen.units import BITS_PER_BYTE, NS_PER_S, BoolArray, IntArray
 
-#: Ethernet's MTU, bytes: what is above it was not on the wire, unless jumbo frames are in use.
-ETHERNET_MTU_BYTES = 1500
-_LARGEST_JUMBO_BYTES = 9216
-_FEWEST_JUMBO_PACKETS = 3
-_SMALLEST_FULL_PACKET_BYTES = 1200
-#: Rate at which the pieces are laid out where there is room, bit/s: a host's link.
-_BACK_TO_BACK_BPS = 1_000_000_000
+
+@dataclass(frozen=True)
+class OffloadLimits:
+    """Which packets were cut by a network card, and how their pieces are laid out.
+
+    Attributes:
+        mtu_bytes: Ethernet's MTU: longer packets were not on the wire, unless jumbo frames are in
+            use.
+        largest_jumbo_bytes: Longest packet of links with jumbo frames.
+        fewest_jumbo: Number of packets of the largest size from which jumbo frames are believed.
+        jumbo_to_full: So many of them are there for each full packet of up to 1500 bytes.
+        least_full_bytes: Packets of at least this size may be full ones, which show the MTU.
+        piece_rate_bps: Pieces follow one another at this rate where there is room: a host's link.
+    """
+
+    mtu_bytes: int = 1500
+    largest_jumbo_bytes: int = 9216
+    fewest_jumbo: int = 3
+    jumbo_to_full: int = 10
+    least_full_bytes: int = 1200
+    piece_rate_bps: int = 1_000_000_000
+
+
+_LIMITS = OffloadLimits()
 _TCP_FIN_AND_PUSH = 0x01 | 0x08
 
 
@@ -36,7 +53,7 @@ def resegment(table: PacketTable) -> tuple[PacketTable, int]:
     """
     mtu_bytes = infer_mtu_bytes(table)
     header_bytes = table.ip_bytes - table.payload_bytes
-    largest_bytes = max(mtu_bytes, ETHERNET_MTU_BYTES)  # what lies between was on the wire as it is
+    largest_bytes = max(mtu_bytes, _LIMITS.mtu_bytes)  # what lies between was on the wire as it is
     oversize = (
         (table.ip_bytes > largest_bytes) & (table.payload_bytes > 0) & (header_bytes < mtu_bytes)
     )
@@ -66,7 +83,7 @@ def resegment(table: PacketTable) -> tuple[PacketTable, int]:
     for name, values in columns.items():
         place = cut.schema.get_field_index(name)
         field = cut.schema.field(place)
-        cut = cut.set_column(place, field, _with_nulls_of(cut.column(name), values, field.type))
+        cut = cut.set_column(place, field, _copy_nulls(cut.column(name), values, field.type))
     return replace(table, packets=cut).sort_by_time(), int(np.count_nonzero(oversize))
 
 
@@ -77,17 +94,19 @@ def infer_mtu_bytes(table: PacketTable) -> int:
     above 1500 bytes have it, and there are ten of it for each full packet of up to 1500 bytes.
     """
     sizes = table.ip_bytes[table.payload_bytes > 0]
-    above = sizes[sizes > ETHERNET_MTU_BYTES]
-    full = sizes[(sizes >= _SMALLEST_FULL_PACKET_BYTES) & (sizes <= ETHERNET_MTU_BYTES)]
+    above = sizes[sizes > _LIMITS.mtu_bytes]
+    full = sizes[(sizes >= _LIMITS.least_full_bytes) & (sizes <= _LIMITS.mtu_bytes)]
     if above.size:
         largest = int(above.max())
         count = int(np.count_nonzero(above == largest))
         enough = (
-            count >= _FEWEST_JUMBO_PACKETS and 2 * count > above.size and count > 10 * full.size
+            count >= _LIMITS.fewest_jumbo
+            and 2 * count > above.size
+            and count > _LIMITS.jumbo_to_full * full.size
         )
-        if largest <= _LARGEST_JUMBO_BYTES and enough:
+        if largest <= _LIMITS.largest_jumbo_bytes and enough:
             return largest
-    return int(np.bincount(full).argmax()) if full.size else ETHERNET_MTU_BYTES
+    return int(np.bincount(full).argmax()) if full.size else _LIMITS.mtu_bytes
 
 
 def _piece_spacing_ns(table: PacketTable, pieces: IntArray, mtu_bytes: int) -> IntArray:
@@ -97,7 +116,7 @@ def _piece_spacing_ns(table: PacketTable, pieces: IntArray, mtu_bytes: int) -> I
     gap = np.full(len(table), np.iinfo(np.int64).max, dtype=np.int64)
     followed = direction[order][1:] == direction[order][:-1]
     gap[order[:-1][followed]] = np.diff(table.time_ns[order])[followed]
-    back_to_back_ns = mtu_bytes * BITS_PER_BYTE * NS_PER_S // _BACK_TO_BACK_BPS
+    back_to_back_ns = mtu_bytes * BITS_PER_BYTE * NS_PER_S // _LIMITS.piece_rate_bps
     spacing_ns: IntArray = np.minimum(back_to_back_ns, gap // pieces)
     return spacing_ns
 
@@ -119,7 +138,7 @@ def _tcp_columns(
     return columns
 
 
-def _with_nulls_of(
+def _copy_nulls(
     column: pa.ChunkedArray, values: npt.NDArray[np.generic], kind: pa.DataType
 ) -> pa.Array:
     """Return values as an Arrow array of a type, null where ``column`` is null."""

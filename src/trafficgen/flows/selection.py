@@ -31,7 +31,7 @@ class SessionView:
         media_flows: Those of them that carry media packets, heaviest (most IP bytes of media)
             first.
         table: The packets of ``flows``; the flow table is whole.
-        alone: Whether one flow was asked for by its number.
+        alone: Whether one flow was chosen by its number.
     """
 
     session: int

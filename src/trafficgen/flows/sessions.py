@@ -23,14 +23,29 @@ import pyarrow.compute as pc
 from trafficgen.tables import RtpStreamCount
 from trafficgen.units import ns_from_s
 
-#: Ports of web services, over which players fetch chunks.
-WEB_PORTS = frozenset({80, 443, 8000, 8080, 8443})
-#: A player's next connection within this pause belongs to the same playout, s.
-WEB_PAUSE_S = 10.0
-#: Media of an RTSP session may begin and end this long outside its control connection, s.
-RTSP_MARGIN_S = 5.0
-_IPV4_NETWORK_BITS = 24
-_IPV6_NETWORK_BITS = 48
+
+@dataclass(frozen=True)
+class SessionLimits:
+    """When flows count as one session; tuned on the example and verification captures.
+
+    Attributes:
+        web_ports: Ports of web services, over which players fetch chunks.
+        web_pause_s: A player's next connection within this pause belongs to the same playout, s; a
+            longer one joins playouts of one viewer, a shorter one splits them at quality changes.
+        rtsp_margin_s: Media of an RTSP session may begin and end this long outside its control
+            connection, s: what is in flight when it closes.
+        ipv4_network_bits: Servers that share so many bits are of one content network,
+        ipv6_network_bits: and so many of IPv6: the usual sizes of announced networks.
+    """
+
+    web_ports: frozenset[int] = frozenset({80, 443, 8000, 8080, 8443})
+    web_pause_s: float = 10.0
+    rtsp_margin_s: float = 5.0
+    ipv4_network_bits: int = 24
+    ipv6_network_bits: int = 48
+
+
+_LIMITS = SessionLimits()
 _VIDEO_CLOCK_HZ = 90_000
 _MPEG_AUDIO = 14
 _MPEG_TRANSPORT_STREAM = 33
@@ -95,12 +110,12 @@ def group_sessions(
     Args:
         flows: Flow table, numbered by weight.
         signalling: RTSP messages.
-        rtp_streams: RTP streams, of which those within RTSP connections tell what these carry.
+        rtp_streams: RTP streams; those within RTSP connections show what these carry.
         rtcp_flows: Numbers of the flows that are RTCP.
     """
     union = _Union(flows.num_rows)
     control = set(signalling.column("flow").to_pylist())
-    rows = _some_flows(flows, rtcp_flows=rtcp_flows, control=control)
+    rows = _select_flows(flows, rtcp_flows=rtcp_flows, control=control)
     by_hosts: dict[frozenset[str], list[_Flow]] = defaultdict(list)
     for row in rows.values():
         if row.flow not in control:
@@ -119,7 +134,7 @@ def group_sessions(
     )
 
 
-def _some_flows(
+def _select_flows(
     flows: pa.Table, *, rtcp_flows: Collection[int], control: set[int]
 ) -> dict[int, _Flow]:
     """Return RTP and RTCP over UDP and the RTSP connections, by number: few flows of a network."""
@@ -141,7 +156,7 @@ def list_sessions(flows: pa.Table, signalling: pa.Table) -> tuple[Session, ...]:
     plays: dict[int, int] = {}
     for message in signalling.filter(pc.equal(signalling.column("method"), "PLAY")).to_pylist():
         if message["flow"] not in place:
-            continue  # of a session that was not asked for
+            continue  # of a session that was not chosen
         session = columns["session"][place[message["flow"]]]
         plays[session] = min(message["time_ns"], plays.get(session, message["time_ns"]))
 
@@ -152,7 +167,7 @@ def list_sessions(flows: pa.Table, signalling: pa.Table) -> tuple[Session, ...]:
             return "rtp"
         main = place[numbers[0]]
         protocol, port = str(columns["protocol"][main]), columns["server_port"][main]
-        return _WEB_KINDS.get(protocol, protocol) if port in WEB_PORTS else protocol
+        return _WEB_KINDS.get(protocol, protocol) if port in _LIMITS.web_ports else protocol
 
     return tuple(
         Session(number, kind(flows), tuple(sorted(flows)), plays.get(number))
@@ -194,9 +209,8 @@ def _join_rtsp(
     ports: dict[int, set[int]] = defaultdict(set)
     for message in signalling.select(["flow", "client_ports", "server_ports"]).to_pylist():
         ports[message["flow"]].update(message["client_ports"], message["server_ports"])
-    # All media that have a port which was named belong together: the first of them then stands for
-    # the others, so that a stranger's thousands of connections and streams are not compared each
-    # with each.
+    # All media that have a port which was named belong together: the first of them represents the
+    # others, so that thousands of connections and streams are not compared each with each.
     named = {(rows[flow].hosts, port) for flow, numbers in ports.items() for port in numbers}
     first: dict[tuple[frozenset[str], int], int] = {}
     for hosts in {hosts for hosts, _ in named}:
@@ -216,12 +230,11 @@ def _join_rtsp(
 
 def _join_overlapping(controls: Iterable[_Flow], media: Iterable[_Flow], union: _Union) -> None:
     """Join connections that named no ports with media of the same time, in one pass."""
-    margin_ns = ns_from_s(RTSP_MARGIN_S)
+    margin_ns = ns_from_s(_LIMITS.rtsp_margin_s)
     by_start = [(flow.first_time_ns, True, flow) for flow in media]
     by_start += [(flow.first_time_ns - margin_ns, False, flow) for flow in controls]
-    # Those that go on, media and connections. What was joined to one of the other side is
-    # represented by whichever of it goes on longest: a later one that overlaps any of them overlaps
-    # that.
+    # Those that go on, media and connections. Of what was joined to one of the other side, the one
+    # that goes on longest represents all: a later one that overlaps any of them overlaps that.
     going_on: dict[bool, list[_Flow]] = {True: [], False: []}
     for start_ns, is_media, flow in sorted(by_start, key=lambda one: one[0]):
         away_ns = margin_ns if is_media else 0
@@ -246,7 +259,7 @@ def _join_rtp(together: list[_Flow], rtcp_flows: set[int], union: _Union) -> Non
 
 
 def _join_web(flows: pa.Table, union: _Union) -> None:
-    ports = pa.array(sorted(WEB_PORTS), flows.schema.field("server_port").type)
+    ports = pa.array(sorted(_LIMITS.web_ports), flows.schema.field("server_port").type)
     kinds = pa.array(sorted(_WEB_KINDS))
     wanted = pc.and_(
         pc.is_in(flows.column("server_port"), ports), pc.is_in(flows.column("protocol"), kinds)
@@ -263,7 +276,7 @@ def _join_web(flows: pa.Table, union: _Union) -> None:
     order = np.lexsort((first_ns, *groups))
     # Where the next connection in order is of another client, network of servers or port.
     breaks = np.any([np.diff(group[order]) != 0 for group in groups], axis=0).tolist()
-    pause_ns = ns_from_s(WEB_PAUSE_S)
+    pause_ns = ns_from_s(_LIMITS.web_pause_s)
     numbers, firsts, lasts = (
         column[order].tolist() for column in (web.column("flow").to_numpy(), first_ns, last_ns)
     )
@@ -296,8 +309,8 @@ def _network_codes(servers: pa.ChunkedArray) -> npt.NDArray[np.int64]:
 def _network(address: str) -> bytes:
     """Return the network of a server, as the first bytes of its address."""
     if ":" in address:
-        return socket.inet_pton(socket.AF_INET6, address)[: _IPV6_NETWORK_BITS // 8]
-    return socket.inet_pton(socket.AF_INET, address)[: _IPV4_NETWORK_BITS // 8]
+        return socket.inet_pton(socket.AF_INET6, address)[: _LIMITS.ipv6_network_bits // 8]
+    return socket.inet_pton(socket.AF_INET, address)[: _LIMITS.ipv4_network_bits // 8]
 
 
 def _media(
@@ -306,7 +319,7 @@ def _media(
     rtp_streams: Iterable[RtpStreamCount],
     rtcp_flows: Collection[int],
 ) -> list[str]:
-    said = {
+    declared = {
         clock["payload_type"]: clock["media"]
         for message in signalling.column("media_clocks").to_pylist()
         for clock in message
@@ -314,10 +327,10 @@ def _media(
     inside: dict[int, set[str]] = defaultdict(set)
     for stream in rtp_streams:
         if stream.channel is not None:
-            inside[stream.flow].add(_medium(stream.payload_type, stream.clock_hz, said))
+            inside[stream.flow].add(_medium(stream.payload_type, stream.clock_hz, declared))
     control = set(signalling.column("flow").to_pylist()) | set(rtcp_flows)
-    told: dict[int, str] = dict.fromkeys(control, "control")
-    told |= {
+    known: dict[int, str] = dict.fromkeys(control, "control")
+    known |= {
         number: kinds.pop() if len(kinds) == 1 else "mixed" for number, kinds in inside.items()
     }
     columns = (
@@ -326,20 +339,21 @@ def _media(
         .to_pydict()
     )
     for number, payload_type, clock_hz in zip(*columns.values(), strict=True):
-        told.setdefault(number, _medium(payload_type, clock_hz, said))
+        known.setdefault(number, _medium(payload_type, clock_hz, declared))
     media: list[str] = flows.column("media").to_pylist()
     places = pc.index_in(
-        pa.array(list(told), flows.schema.field("flow").type), flows.column("flow").combine_chunks()
+        pa.array(list(known), flows.schema.field("flow").type),
+        flows.column("flow").combine_chunks(),
     ).to_pylist()
-    for place, medium in zip(places, told.values(), strict=True):
+    for place, medium in zip(places, known.values(), strict=True):
         media[place] = medium
     return media
 
 
-def _medium(payload_type: int | None, clock_hz: int | None, said: dict[int, str]) -> str:
+def _medium(payload_type: int | None, clock_hz: int | None, declared: dict[int, str]) -> str:
     """Return what an RTP stream carries, by session description, static payload type or clock."""
-    if payload_type is not None and said.get(payload_type) in {"audio", "video"}:
-        return said[payload_type]
+    if payload_type is not None and declared.get(payload_type) in {"audio", "video"}:
+        return declared[payload_type]
     if payload_type == _MPEG_AUDIO:
         return "audio"
     if payload_type == _MPEG_TRANSPORT_STREAM:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 #: Hosts that a /24 has without its network and broadcast address.
 HOSTS_IN_RANGE = 254
-#: RFC 5737 has two more networks beside that of the servers.
+#: RFC 5737 has two more networks than that of the servers.
 _CLIENT_NETWORKS = ("198.51.100", "203.0.113")
 #: Pairs of a server and a client.
 PAIRS = HOSTS_IN_RANGE * len(_CLIENT_NETWORKS) * HOSTS_IN_RANGE

@@ -45,7 +45,10 @@ RTCP_COLUMNS = (
     nullable(
         "ntp",
         pa.uint64(),
-        "Sender's wall clock, 1/2^32 s since 1900; null, with the next three, in a receiver report.",
+        (
+            "Sender's wall clock, 1/2^32 s since 1900; null, with the next three, in a receiver"
+            " report."
+        ),
     ),
     nullable("rtp_timestamp", pa.uint32(), "The same instant in units of the RTP clock."),
     nullable("sender_packets", pa.uint32(), "RTP packets that it has sent."),
@@ -53,7 +56,10 @@ RTCP_COLUMNS = (
     nullable(
         "ssrc",
         pa.uint32(),
-        "RTP source that the block is about; null, with all that follow, where a report has no block.",
+        (
+            "RTP source that the block is about; null, with all that follow, where a report has no"
+            " block."
+        ),
     ),
     nullable("fraction_lost", pa.uint8(), "Packets lost since the last report, in 1/256."),
     nullable("cumulative_lost", pa.int32(), "Packets lost in all; duplicates make it negative."),

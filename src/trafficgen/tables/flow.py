@@ -68,8 +68,7 @@ class RtpStreamCount:
         to_client: Direction.
         ssrc: Synchronisation source.
         payload_type: RTP payload type of its first packet; None where the table does not say.
-        clock_hz: Timestamp clock, Hz; None where neither the signalling, the payload type nor the
-            timestamps tell.
+        clock_hz: Timestamp clock, Hz; None if unknown by signalling, payload type and timestamps.
         packets: Packets seen.
         expected: Packets that the sequence numbers span (RFC 3550 A.3).
         lost: Expected packets that never came; duplicates do not make up for them.

@@ -1,7 +1,7 @@
 """The packet table: one columnar schema that captures, simulations and generators all end in.
 
 A :class:`PacketTable` is an Arrow table of packets, the flow table its ``flow`` column points into,
-and the signalling messages that were read beside them. Times are nanoseconds from an origin; the
+and the signalling messages of the same sessions. Times are nanoseconds from an origin; the
 origin's own time since 1970 is kept too.
 """
 
@@ -71,7 +71,10 @@ _OPTIONAL = (
     nullable(
         "arrival_ns",
         pa.int64(),
-        "When it reached the receiver, ns from the origin; null: lost, or unknown where all are null.",
+        (
+            "When it reached the receiver, ns from the origin; null: lost, or unknown where all are"
+            " null."
+        ),
     ),
     nullable(
         "phase",

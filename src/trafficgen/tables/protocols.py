@@ -35,7 +35,7 @@ def protocol_name(number: int) -> str:
     return _NAMES.get(number, f"ip-{number}")
 
 
-#: Reserved for experiments by RFC 3692: stands for protocols whose number is not known.
+#: Reserved for experiments by RFC 3692: represents protocols whose number is not known.
 EXPERIMENTAL_PROTOCOL = 253
 NOT_IP = "non-ip"
 

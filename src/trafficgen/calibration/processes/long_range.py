@@ -226,9 +226,12 @@ def level_shifts(series: FloatArray) -> FloatArray:
 
 def _best_split(series: FloatArray, shortest: int) -> tuple[float, int]:
     """Return the largest share of the variance that one split explains, and where it is."""
-    count, centred = series.size, series - series.mean()
+    count = series.size
+    if count < 2 * shortest:
+        return 0.0, 0
+    centred = series - series.mean()
     total = float(np.sum(centred**2))
-    if count < 2 * shortest or total == 0:
+    if total == 0:
         return 0.0, 0
     left = np.arange(shortest, count - shortest + 1)
     gain = np.cumsum(centred)[left - 1] ** 2 * (1 / left + 1 / (count - left))

@@ -10,7 +10,7 @@ from trafficgen.capture.traces.options import SizeKind
 
 #: Powers of ten that make nanoseconds of a unit.
 _S, _MS, _US, _NS = 9, 6, 3, 0
-#: Names of times, and the power of ten that makes ns of their unit; None: the values must tell.
+#: Names of times, and the power of ten that makes ns of their unit; None: the values decide.
 #: Like all names here they are separated by spaces, and those that come first count first.
 _TIMES: tuple[tuple[int | None, str], ...] = (
     (_S, "time_s timestamp_s t_s ts_s seconds time_sec time_seconds unix_time_s"),
@@ -87,7 +87,7 @@ NEAR_MISSES: dict[str, str] = {
         "let tshark write a size too: -e ip.len, -e frame.len or -e udp.length",
     ),
 }
-#: What a name is cut to: a header of a stranger may be one name of megabytes.
+#: Longest part of a name that is looked at: an untrusted header may be one name of megabytes.
 _LONGEST_NAME = 200
 _UNITS = {"s": _S, "ms": _MS, "us": _US, "ns": _NS}
 
@@ -98,7 +98,7 @@ class ListColumns:
 
     Attributes:
         time: The time.
-        time_digits: Power of ten that makes ns of it; None where the values must tell.
+        time_digits: Power of ten that makes ns of it; None: the values decide.
         sizes: Size columns by what they are of.
         unclear_size: A size that does not say what it is of.
         udp_length: Lengths of UDP datagrams with their headers, where nothing better says the sizes

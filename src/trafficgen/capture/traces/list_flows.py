@@ -187,7 +187,7 @@ def has_ends(texts: Texts, count: int) -> BoolArray:
 
 
 def _ports(texts: Texts, role: str, count: int) -> IntArray:
-    """Return the ports of an end, shape (n,): 0 if there is none, too high if invalid."""
+    """Return the ports of an end, shape (n,): 0 without one, too high if invalid."""
     result = np.zeros(count, dtype=np.int64)
     for name in (f"{role}_tcp", f"{role}_udp", role):
         if name not in texts:

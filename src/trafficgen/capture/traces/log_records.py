@@ -54,8 +54,8 @@ class LogRecords:
 def merge_records(records: LogRecords, notes: Notes) -> LogRecords:
     """Return a line for each packet: that of the sender, with its first arrival.
 
-    Packets are told apart by the tool's flow and their number there. What no line of the sender
-    tells, because only the receiver's log is there, is counted by the gaps in the numbers.
+    The tool's flow and the number in it identify a packet. With only the receiver's log, losses are
+    counted by the gaps in the numbers.
     """
     if (flows := len(number_rows(records.flow, records.number)[1])) > len(np.unique(records.flow)):
         notes.assumptions.append(
@@ -161,7 +161,7 @@ def has_usable_ends(ends: Ends) -> bool:
 
 
 def header_note() -> str:
-    """Return what is assumed about the headers of packets whose payload alone a log tells."""
+    """Return what is assumed about the headers of packets whose payload alone a log has."""
     return (
         f"sizes are transport payloads; IP headers of {ip_header_bytes('')} bytes (IPv6:"
         f" {ip_header_bytes(':')})"

@@ -25,7 +25,7 @@ class ReadTrace:
         format: Name of its format.
         records: Number of lines or rows that were understood.
         unread: Number of lines or rows that were not.
-        first_unread: Number of the first of these, from 1; None if there is none.
+        first_unread: Number of the first of these, from 1; None if all were understood.
         doubts: What a reader of results should know, a sentence each.
         assumptions: What was assumed where the trace says nothing, a sentence each.
     """

@@ -14,7 +14,7 @@ from trafficgen.capture.traces.trace_format import Notes, ReadTrace
 from trafficgen.errors import PacketTableError, SettingError
 from trafficgen.units import BITS_PER_BYTE, NS_PER_S, IntArray
 
-#: Options that readers of frames take, and those of frames without times beside them.
+#: Options that readers of frames take, then those of frames without times as well.
 PACKETISING = ("payload_bytes", "line_rate_bps", "rtp")
 VIDEO_OPTIONS = ("frame_rate_fps", "size_unit", *PACKETISING)
 _FRAME_RATE = re.compile(
