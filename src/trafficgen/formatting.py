@@ -1,4 +1,4 @@
-"""Words and numbers for people, on one line: what reports, views and messages share."""
+"""Format numbers, counts and texts for people, on one line."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ _PLAIN_FROM, _PLAIN_BELOW = 1e4, 1e9
 
 
 def number(value: object, *, digits: int = 4) -> str:
-    """Return a number with a few significant digits and commas between thousands; ``-`` where there
-    is none.
-    """
+    """Return a number with a few significant digits and commas; ``-`` for None and NaN."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
         return "-"
     if isinstance(value, int):
@@ -36,9 +34,7 @@ def size_text(size_bytes: float) -> str:
 
 
 def format_count(count: int, noun: str, nouns: str | None = None) -> str:
-    """Return a count with its noun: ``1 flow``, ``2,000 flows``; ``nouns`` is a plural that is not
-    made by an s.
-    """
+    """Return a count with its noun, ``1 flow``, ``2,000 flows``; ``nouns``: irregular plural."""
     return f"{count:,d} {noun if count == 1 else nouns or f'{noun}s'}"
 
 
@@ -61,7 +57,7 @@ def one_line(text: object, *, longest: int = 100) -> str:
 def printable(line: str) -> str:
     """Return a line as a terminal may have it.
 
-    Names of files and texts of captures come from strangers: what would move the cursor, turn the
+    Names of files and texts of captures come from captures: what would move the cursor, turn the
     direction of writing or break an encoding is shown as a question mark in a diamond.
     """
     return "".join(character if character.isprintable() else _NOT_PRINTABLE for character in line)
@@ -74,9 +70,7 @@ def endpoint(address: object, port: object) -> str:
 
 
 def day_and_time(time_ns: int) -> str:
-    """Return a time since 1970 as day and time of day, UTC; a text in words where no calendar has
-    it.
-    """
+    """Return a time since 1970 as day and time of day, UTC; in ns where no calendar has it."""
     try:
         return f"{datetime.fromtimestamp(time_ns // NS_PER_S, UTC):%Y-%m-%d %H:%M:%S} UTC"
     except (OverflowError, OSError, ValueError):

@@ -1,9 +1,9 @@
-"""Conversions between units: the only place where 8, 1000 and powers of ten stand as factors."""
+"""Conversions between units: the only place with 8, 1000 and powers of ten as factors."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 if TYPE_CHECKING:
     import numpy as np
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     FloatArray = npt.NDArray[np.float64]
     IntArray = npt.NDArray[np.int64]
     BoolArray = npt.NDArray[np.bool_]
+    Real = TypeVar("Real", float, FloatArray)
+    Whole = TypeVar("Whole", int, IntArray)
 else:
 
     def __getattr__(name: str) -> Any:
-        """Return a type of arrays: a help text, which takes lengths and rates from here, does
-        without numpy.
-        """
+        """Return a type of arrays, so that help texts, which need units, do without numpy."""
         if name not in ("FloatArray", "IntArray", "BoolArray"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         import numpy as np  # noqa: PLC0415
@@ -43,8 +43,7 @@ _CACHED = 1 << 15
 ETHERNET_HEADER_BYTES = 14
 #: Snapshot length that tcpdump and wireshark take as "the whole frame".
 WHOLE_FRAME_BYTES = 262_144
-#: 2020-01-01 00:00 UTC: the origin of generated traffic is a fixed time, so that the same seed gives
-#: the same bytes on any day.
+#: Origin of generated traffic, 2020-01-01 00:00 UTC: the same seed gives the same bytes any day.
 DEFAULT_ORIGIN_NS = 1_577_836_800_000_000_000
 
 
@@ -69,7 +68,7 @@ def ns_array_from_s(time_s: FloatArray) -> IntArray:
     time_s = np.ascontiguousarray(time_s, dtype=np.float64)
     time_ns = np.empty(time_s.shape, dtype=np.int64)
     source, target = time_s.reshape(-1), time_ns.reshape(-1)
-    for row in range(0, source.size, _CACHED):  # a long array would be written and read three times
+    for row in range(0, source.size, _CACHED):  # long arrays would be read three times
         part = source[row : row + _CACHED] * NS_PER_S
         target[row : row + _CACHED] = np.rint(part, out=part)
     return time_ns
@@ -86,9 +85,7 @@ def bps_from_bytes(size_bytes: float, duration_s: float) -> float:
 
 
 def kbps_from_bytes(size_bytes: float, duration_s: float) -> float:
-    """Return the mean rate in kbit/s (1000 bit/s) of ``size_bytes`` spread over ``duration_s`` (>
-    0).
-    """
+    """Return the mean rate, kbit/s (1000 bit/s), of bytes spread over a duration (> 0)."""
     return kbps_from_bps(bps_from_bytes(size_bytes, duration_s))
 
 
@@ -102,13 +99,7 @@ def bps_from_kbps(rate_kbps: float) -> float:
     return rate_kbps * BITS_PER_KILOBIT
 
 
-@overload
-def bytes_from_bps(rate_bps: float, duration_s: float) -> float: ...
-@overload
-def bytes_from_bps(rate_bps: FloatArray, duration_s: FloatArray) -> FloatArray: ...
-def bytes_from_bps(
-    rate_bps: float | FloatArray, duration_s: float | FloatArray
-) -> float | FloatArray:
+def bytes_from_bps(rate_bps: Real, duration_s: Real) -> Real:
     """Return the bytes that a rate in bit/s carries in ``duration_s``."""
     return rate_bps * duration_s / BITS_PER_BYTE
 
@@ -138,31 +129,23 @@ _NUMBER_WITH_UNIT = re.compile(
 
 
 def number_and_unit(text: str) -> tuple[float, str] | None:
-    """Return a number and what stands behind it (an empty text where nothing does); None where it
-    is no number.
-    """
+    """Split a text into a number and its unit (empty without one); None if it has no number."""
     found = _NUMBER_WITH_UNIT.fullmatch(text)
     return None if found is None else (float(found[1]), found[2] or "")
 
 
 def rate_from_text(text: str) -> float | None:
-    """Return bit/s from a text such as ``725kbps``; None where it is no number with a unit of a
-    rate.
-    """
+    """Return bit/s from a text such as ``725kbps``; None if it is not a rate with a unit."""
     return _scaled(text, RATE_UNITS_BPS)
 
 
 def bytes_from_text(text: str) -> float | None:
-    """Return bytes from a text such as ``10kB``; None where it is no number with a unit of a
-    size.
-    """
+    """Return bytes from a text such as ``10kB``; None if it is not a size with a unit."""
     return _scaled(text, SIZE_UNITS_BYTES)
 
 
 def s_from_text(text: str) -> float | None:
-    """Return seconds from a text such as ``45ms``; None where it is no number with a unit of
-    time.
-    """
+    """Return seconds from a text such as ``45ms``; None if it is not a time with a unit."""
     parts = number_and_unit(text)
     if parts is None:
         return None
@@ -173,9 +156,7 @@ def s_from_text(text: str) -> float | None:
 
 
 def per_s_from_text(text: str) -> float | None:
-    """Return events per second from a text such as ``0.5/s`` or ``30/min``; None where it is no
-    such rate.
-    """
+    """Return events per second from a text such as ``0.5/s`` or ``30/min``; None if it is not."""
     parts = number_and_unit(text)
     unit = "" if parts is None else parts[1].removeprefix("/")
     if parts is None or not parts[1].startswith("/") or unit not in _TIME_UNITS_S:
@@ -184,7 +165,7 @@ def per_s_from_text(text: str) -> float | None:
 
 
 def share_from_text(text: str) -> float | None:
-    """Return a share from a text such as ``0.03`` or ``3%``; None where it is neither."""
+    """Return a share from a text such as ``0.03`` or ``3%``; None if it is neither."""
     parts = number_and_unit(text)
     if parts is None or parts[1] not in ("", "%"):
         return None
@@ -196,29 +177,17 @@ def _scaled(text: str, units: dict[str, int]) -> float | None:
     return parts[0] * units[parts[1]] if parts is not None and parts[1] in units else None
 
 
-@overload
-def s_from_ms(time_ms: float) -> float: ...
-@overload
-def s_from_ms(time_ms: FloatArray) -> FloatArray: ...
-def s_from_ms(time_ms: float | FloatArray) -> float | FloatArray:
+def s_from_ms(time_ms: Real) -> Real:
     """Return seconds from milliseconds."""
     return time_ms / 1000
 
 
-@overload
-def ms_from_s(time_s: float) -> float: ...
-@overload
-def ms_from_s(time_s: FloatArray) -> FloatArray: ...
-def ms_from_s(time_s: float | FloatArray) -> float | FloatArray:
+def ms_from_s(time_s: Real) -> Real:
     """Return seconds as milliseconds, in which papers print delays."""
     return time_s * 1000
 
 
-@overload
-def us_from_ns(time_ns: int) -> int: ...
-@overload
-def us_from_ns(time_ns: IntArray) -> IntArray: ...
-def us_from_ns(time_ns: int | IntArray) -> int | IntArray:
+def us_from_ns(time_ns: Whole) -> Whole:
     """Return whole microseconds, rounded to nearest, from nanoseconds."""
     return (time_ns + NS_PER_US // 2) // NS_PER_US
 

@@ -37,11 +37,11 @@ Numbers = Sequence[float] | npt.NDArray[np.float64] | npt.NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """One axis.
+    """An axis.
 
     Attributes:
-        label: What is drawn along it.
-        unit: Its unit; empty for what has none (a share, a ratio, a correlation).
+        label: Quantity along it.
+        unit: Its unit; empty for shares, ratios and correlations.
         log: Whether it is logarithmic.
         low: Where it begins; None leaves that to the data.
         high: Where it ends; None leaves that to the data.
@@ -57,117 +57,93 @@ class Axis:
 
     @property
     def text(self) -> str:
-        """Label and unit, as they stand at the axis."""
+        """Label and unit."""
         return f"{self.label}, {self.unit}" if self.unit else self.label
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curve:
-    """Points in order: a line, steps (each value holds until the next), points or bars.
+class Layer:
+    """Something on a chart.
 
     Attributes:
-        name: What it is, for the legend.
+        name: Its name in the legend; layers of one name are one entry.
+        role: What it stands for.
+    """
+
+    name: str
+    role: Role = "measured"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve(Layer):
+    """Points in order: a line, steps (each value holds until the next) or points.
+
+    Attributes:
         x: Places, shape (n,).
         y: Values, shape (n,); NaN interrupts a line.
-        role: What it stands for.
         shape: How it is drawn.
-        dashed: Whether a line is dashed.
+        dashed: Whether a line is dashed, or points are hollow.
         low: Lower ends of intervals around ``y``, shape (n,); None: there are none.
         high: Upper ends of intervals around ``y``, shape (n,).
     """
 
-    name: str
     x: Numbers
     y: Numbers
-    role: Role
-    shape: Literal["line", "steps", "points", "bars"] = "line"
+    shape: Literal["line", "steps", "points"] = "line"
     dashed: bool = False
     low: Numbers | None = None
     high: Numbers | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Band:
-    """The area between two curves.
+class Band(Layer):
+    """The area between two curves: places and both edges, each of shape (n,)."""
 
-    Attributes:
-        name: What it is, for the legend.
-        x: Places, shape (n,).
-        low: Lower edge, shape (n,).
-        high: Upper edge, shape (n,).
-        role: What it stands for.
-    """
-
-    name: str
     x: Numbers
     low: Numbers
     high: Numbers
-    role: Role
 
 
 @dataclass(frozen=True, kw_only=True)
-class Span:
-    """A part of the x axis, shaded over the whole height.
+class Span(Layer):
+    """A part of the x axis, shaded over the whole height."""
 
-    Attributes:
-        name: What it is, for the legend; spans of one name are one entry.
-        start: Where it begins.
-        end: Where it ends.
-        role: What it stands for.
-    """
-
-    name: str
     start: float
     end: float
-    role: Role = "extra"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rule:
-    """A straight line across the chart.
+class Rule(Layer):
+    """A straight line across the chart at a place of an axis."""
 
-    Attributes:
-        name: What it is, for the legend.
-        at: Where it is.
-        axis: The axis on which that is.
-        role: What it stands for.
-    """
-
-    name: str
     at: float
     axis: Literal["x", "y"] = "y"
     role: Role = "baseline"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cells:
-    """A table of shaded cells, each with its number; the categories of the axes name rows and
-    columns.
+class Cells(Layer):
+    """Shaded cells with their numbers; the categories of the axes name rows and columns.
 
     Attributes:
-        name: What the numbers are.
         values: Numbers from 0 to 1, rows from the bottom, shape (rows, columns); NaN where there is
             none.
     """
 
-    name: str
     values: npt.NDArray[np.float64]
-
-
-Layer = Curve | Band | Span | Rule | Cells
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """One chart.
+    """A chart.
 
     Attributes:
-        name: Short name in lower case, unique in a report: the name of its files.
+        name: Name of its files, unique in a report.
         title: Title.
         x: Horizontal axis.
         y: Vertical axis.
         layers: What is drawn, from back to front.
-        caption: How to read it and what was done to the data, in a sentence or two.
+        caption: How to read it, and what was done to the data.
     """
 
     name: str

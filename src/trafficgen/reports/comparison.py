@@ -51,6 +51,21 @@ _SUBJECTS = {
     "phases.buffering_ratio": "buffering ratio, difference",
 }
 _RATE = re.compile(r"rate\.(?P<bin>[\d.]+?)\.(?P<kind>[a-z]+)$")
+_GAP = Axis(label="gap between packets of a flow", unit="s", log=True)
+_BIN = Axis(label="IP rate in bins of 0.5 s", unit="kbit/s")
+_RATIO = Axis(label="rate in 0.5 s / rate in the 0.5 s before", log=True)
+_SIZE = Axis(label="IP packet", unit="bytes")
+_BURST = Axis(label="burst", unit="packets", log=True)
+_SPACING = Axis(label="start of a burst to the start of the next", unit="s", log=True)
+#: Sample -> name, title, axis and caption of the chart of its distribution.
+_SAMPLES: dict[str, tuple[str, str, Axis, str]] = {
+    "rate.0.5": ("rate-distribution", "Distribution of the rate", _BIN, ""),
+    "smoothness": ("smoothness", "Smoothness: ratio of successive rates", _RATIO, ""),
+    "packet_bytes": ("packet-sizes", "Packet sizes", _SIZE, ""),
+    "gap_s": ("gaps", "Gaps between packets", _GAP, "Gaps of 0 s are left out."),
+    "burst_packets": ("burst-packets", "Packets in a burst", _BURST, ""),
+    "burst_spacing_s": ("burst-spacing", "Spacing of the bursts", _SPACING, ""),
+}
 
 
 @dataclass(frozen=True)
@@ -224,23 +239,15 @@ def _chart_sides(comparison: Comparison, sides: list[_Side]) -> Iterator[Section
         *_chart_rates(sides[1], sides[0]),
         _chart_autocorrelation(sides),
         _chart_variance_time(sides),
-        chart_distribution(
-            "rate-distribution",
-            "Distribution of the rate",
-            [side.sample("rate.0.5") for side in sides],
-            axis=Axis(label="IP rate in bins of 0.5 s", unit="kbit/s"),
-        ),
-        chart_distribution(
-            "smoothness",
-            "Smoothness: ratio of successive rates",
-            [side.sample("smoothness") for side in sides],
-            axis=Axis(label="rate in 0.5 s / rate in the 0.5 s before", log=True),
-        ),
+        *(_chart_samples(sides, key) for key in ("rate.0.5", "smoothness")),
     ]
+    packets = [_chart_samples(sides, key) for key in ("packet_bytes", "gap_s")]
+    bursts = [_chart_samples(sides, key) for key in ("burst_packets", "burst_spacing_s")]
     yield Section(title="Rate", blocks=tuple(keep(*rates)))
-    yield Section(title="Packets", blocks=tuple(keep(*_chart_packets(comparison, sides))))
-    if bursts := tuple(keep(*_chart_bursts(sides))):
-        yield Section(title="Bursts", blocks=bursts)
+    gaps = _chart_gaps(comparison, sides)
+    yield Section(title="Packets", blocks=tuple(keep(*packets, *gaps)))
+    if any(bursts):
+        yield Section(title="Bursts", blocks=tuple(keep(*bursts)))
 
 
 def _chart_rates(reference: _Side, candidate: _Side) -> Iterator[Chart]:
@@ -308,19 +315,15 @@ def _curve(side: _Side, x: np.ndarray | list[float], y: np.ndarray) -> Curve:
     return Curve(name=side.name, x=x, y=y, role=side.role, dashed=side.is_baseline)
 
 
-def _chart_packets(comparison: Comparison, sides: list[_Side]) -> Iterator[Chart | None]:
+def _chart_samples(sides: list[_Side], key: str) -> Chart | None:
+    name, title, axis, caption = _SAMPLES[key]
+    samples = [side.sample(key) for side in sides]
+    return chart_distribution(name, title, samples, axis=axis, caption=caption)
+
+
+def _chart_gaps(comparison: Comparison, sides: list[_Side]) -> Iterator[Chart | None]:
     gaps = [side.sample("gap_s") for side in sides]
-    gap = Axis(label="gap between packets of a flow", unit="s", log=True)
-    yield chart_distribution(
-        "packet-sizes",
-        "Packet sizes",
-        [side.sample("packet_bytes") for side in sides],
-        axis=Axis(label="IP packet", unit="bytes"),
-    )
-    yield chart_distribution(
-        "gaps", "Gaps between packets", gaps, axis=gap, caption="Gaps of 0 s are left out."
-    )
-    yield chart_survival("gap-tail", "Tail of the gaps", gaps, axis=gap)
+    yield chart_survival("gap-tail", "Tail of the gaps", gaps, axis=_GAP)
     yield chart_quantiles(
         "gap-quantiles",
         "Quantiles of the gaps",
@@ -328,19 +331,4 @@ def _chart_packets(comparison: Comparison, sides: list[_Side]) -> Iterator[Chart
         [gaps[0], *gaps[2:]],
         axis=Axis(label=f"gap in {comparison.names[0]}", unit="s", log=True),
         other=Axis(label="gap on the other side", unit="s", log=True),
-    )
-
-
-def _chart_bursts(sides: list[_Side]) -> Iterator[Chart | None]:
-    yield chart_distribution(
-        "burst-packets",
-        "Packets in a burst",
-        [side.sample("burst_packets") for side in sides],
-        axis=Axis(label="burst", unit="packets", log=True),
-    )
-    yield chart_distribution(
-        "burst-spacing",
-        "Spacing of the bursts",
-        [side.sample("burst_spacing_s") for side in sides],
-        axis=Axis(label="start of a burst to the start of the next", unit="s", log=True),
     )

@@ -206,10 +206,7 @@ def _draw_curve(axes: Any, curve: Curve) -> None:
         low, high = np.asarray(curve.low, dtype=float), np.asarray(curve.high, dtype=float)
         ends = np.abs(np.stack([y - low, high - y]))
         axes.errorbar(x, y, yerr=ends, fmt="none", ecolor=colour, elinewidth=0.9, capsize=2)
-    if curve.shape == "bars":
-        width = 0.8 * float(np.min(np.diff(x))) if x.size > 1 else 0.8
-        axes.bar(x, y, width=width, color=colour, alpha=0.75, label=name)
-    elif curve.shape == "points":
+    if curve.shape == "points":
         style = {"markerfacecolor": "none"} if curve.dashed else {}
         many = x.size > _MOST_VECTOR_POINTS
         axes.plot(x, y, "o", ms=3.5, color=colour, label=name, rasterized=many, **style)

@@ -51,6 +51,10 @@ class PlottedLaw:
     role: Role = "law"
     dashed: bool = False
 
+    def curve(self, x: FloatArray, y: FloatArray) -> Curve:
+        """Return a line in the name and colour of the law."""
+        return Curve(name=self.name, x=x, y=y, role=self.role, dashed=self.dashed)
+
 
 def chart_law(
     name: str,
@@ -79,15 +83,9 @@ def chart_law(
     x = law_places([one.law for one in laws], np.concatenate(shown), log=axis.log)
     curves = [curve for one in samples for curve in _empirical(one, x)]
     bands = [band for one in laws for band in _band(one, x, upper=False)]
-    lines = [
-        Curve(name=one.name, x=x, y=one.law.distribution().cdf(x), role=one.role, dashed=one.dashed)
-        for one in reversed(laws)
-    ]
-    said = [
-        caption,
-        *(_describe_atoms(one) for one in laws[:1] if one.law.atoms),
-        BAND_CAPTION if bands else "",
-    ]
+    lines = [one.curve(x, one.law.distribution().cdf(x)) for one in reversed(laws)]
+    atoms = [_describe_atoms(one) for one in laws[:1] if one.law.atoms]
+    said = [caption, *atoms, BAND_CAPTION if bands else ""]
     return Chart(
         name=name,
         title=title,
@@ -122,18 +120,8 @@ def chart_law_tail(
     layers: list[Layer] = [band for one in laws for band in _band(one, x, upper=True, least=least)]
     for one in reversed(laws):
         share = reaching(one.law.distribution(), x)
-        layers.append(
-            Curve(
-                name=one.name,
-                x=x,
-                y=np.where(share >= least, share, np.nan),
-                role=one.role,
-                dashed=one.dashed,
-            )
-        )
-    said = " ".join(
-        part for part in (caption, BAND_CAPTION if isinstance(layers[0], Band) else "") if part
-    )
+        layers.append(one.curve(x, np.where(share >= least, share, np.nan)))
+    said = f"{caption} {BAND_CAPTION if isinstance(layers[0], Band) else ''}".strip()
     return chart_survival(name, title, samples, axis=axis, caption=said, behind=layers)
 
 
@@ -157,32 +145,28 @@ def chart_law_quantiles(
     n = ordered.size
     if n < 2:
         return None
-    rank = _ranks(n)
+    # Closer together at both ends.
+    even = np.linspace(1, n, min(n, _EVEN_QUANTILES))
+    ends = np.geomspace(1, n, min(n, _TAIL_QUANTILES))
+    rank = np.unique(np.concatenate([even, ends, n + 1 - ends]).astype(np.int64))
     mixed = law.distribution()
     x, y = mixed.ppf((rank - 0.5) / n), ordered[rank - 1]
-    tail = (1 - _LEVEL) / 2
-    low, high = (
-        mixed.ppf(special.betaincinv(rank, n + 1 - rank, share)) for share in (tail, 1 - tail)
-    )
+    shares = (1 - _LEVEL) / 2, (1 + _LEVEL) / 2
+    low, high = (mixed.ppf(special.betaincinv(rank, n + 1 - rank, share)) for share in shares)
     keep = np.isfinite(x)
     keep &= ((x > 0) & (y > 0) & (low > 0)) if axis.log else True
     if np.count_nonzero(keep) < 2:
         return None
     x, y, low, high = x[keep], y[keep], low[keep], high[keep]
     ends = np.array([x.min(), x.max()])
+    high = np.where(np.isfinite(high), high, np.nan)
     return Chart(
         name=name,
         title=title,
         x=axis,
         y=of,
         layers=(
-            Band(
-                name="95% of independent draws",
-                x=x,
-                low=low,
-                high=np.where(np.isfinite(high), high, np.nan),
-                role="law",
-            ),
+            Band(name="95% of independent draws", x=x, low=low, high=high, role="law"),
             Curve(name="equal", x=ends, y=ends, role="baseline", dashed=True),
             Curve(name="measured", x=x, y=y, role="measured", shape="points"),
         ),
@@ -205,9 +189,8 @@ def law_places(laws: Sequence[Law], values: FloatArray, *, log: bool) -> FloatAr
         wider = max(_MARGIN * (high - low), _MARGIN * abs(high), 1e-9)
         low, high = low - wider, high + wider
     even = np.geomspace(low, high, _POINTS) if log else np.linspace(low, high, _POINTS)
-    atoms = np.array(
-        [atom.value for law in laws for atom in law.atoms if low <= atom.value <= high]
-    )
+    values_of_atoms = [atom.value for law in laws for atom in law.atoms]
+    atoms = np.array([value for value in values_of_atoms if low <= value <= high])
     middle = np.sort(shown)[choose_quantiles(shown.size)[::4]]
     return np.unique(np.concatenate([even, middle, atoms, np.nextafter(atoms, -np.inf)]))
 
@@ -222,9 +205,8 @@ def laws_at_interval_ends(law: Law) -> Iterator[MixedLaw]:
     names = [name for name in law.params if name in law.low and name in law.high]
     if not names or len(names) > _MOST_PARAMETERS:
         return
-    weights = [
-        name for name, kind in free_parameters(law.family, law.params).items() if kind == "weight"
-    ]
+    kinds = free_parameters(law.family, law.params).items()
+    weights = [name for name, kind in kinds if kind == "weight"]
     for ends in itertools.product(*((law.low[name], law.high[name]) for name in names)):
         params = law.params | dict(zip(names, ends, strict=True))
         total = sum(params[name] for name in weights)
@@ -243,13 +225,8 @@ def _band(drawn: PlottedLaw, x: FloatArray, *, upper: bool, least: float = 0.0) 
         low, high = np.min(curves, axis=0), np.max(curves, axis=0)
         shown = high > least if upper else np.ones(x.size, dtype=bool)
         low = np.maximum(low, least) if upper else low
-        yield Band(
-            name=f"95% band of {drawn.name}",
-            x=x[shown],
-            low=low[shown],
-            high=high[shown],
-            role=drawn.role,
-        )
+        edges = {"x": x[shown], "low": low[shown], "high": high[shown]}
+        yield Band(name=f"95% band of {drawn.name}", role=drawn.role, **edges)
 
 
 def _empirical(one: Sample, places: FloatArray) -> Iterator[Curve]:
@@ -258,18 +235,8 @@ def _empirical(one: Sample, places: FloatArray) -> Iterator[Curve]:
     shown = x >= places[0]
     if shown.any():
         before = float(np.mean(one.values < places[0]))
-        x, y = (
-            np.concatenate([places[:1], x[shown], places[-1:]]),
-            np.concatenate([[before], y[shown], [1.0]]),
-        )
-        yield one.steps(x, y)
-
-
-def _ranks(n: int) -> FloatArray:
-    """Return ranks from 1 to n, closer together at both ends."""
-    even = np.linspace(1, n, min(n, _EVEN_QUANTILES))
-    tail = np.geomspace(1, n, min(n, _TAIL_QUANTILES))
-    return np.unique(np.concatenate([even, tail, n + 1 - tail]).astype(np.int64))
+        x = np.concatenate([places[:1], x[shown], places[-1:]])
+        yield one.steps(x, np.concatenate([[before], y[shown], [1.0]]))
 
 
 def _describe_atoms(drawn: PlottedLaw) -> str:

@@ -218,8 +218,8 @@ def _chart_positions(paper: _Paper, rows: tuple[FindingResult, ...]) -> Chart:
         y=Axis(label="-1 lower end, 1 upper end", low=-_FARTHEST - 0.1, high=_FARTHEST + 0.1),
         layers=tuple(layers),
         caption=(
-            f"Each point is a quantity, in the order of the table. Farther out than {_FARTHEST:g} is"
-            " drawn there. Where a range has one end only, accepted is drawn at 0 and missed"
+            f"Each point is a quantity, in the order of the table. Beyond {_FARTHEST:g} it is drawn"
+            " there. Where a range has one end only, accepted is drawn at 0 and missed"
             " beyond that end."
         ),
     )

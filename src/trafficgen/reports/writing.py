@@ -49,8 +49,10 @@ def save_report(result: Reportable, path: str | Path) -> None:
 
     Example:
         >>> import pathlib, trafficgen
-        >>> _ = trafficgen.generate("cbr", "steady.parquet", duration_s=50, settings={"rate_kbps": 1000})
-        >>> comparison = trafficgen.compare("examples/captures/http_burst_then_paced.pcap.gz", "steady.parquet")
+        >>> settings = {"rate_kbps": 1000}
+        >>> _ = trafficgen.generate("cbr", "steady.parquet", duration_s=50, settings=settings)
+        >>> capture = "examples/captures/http_burst_then_paced.pcap.gz"
+        >>> comparison = trafficgen.compare(capture, "steady.parquet")
         >>> trafficgen.save_report(comparison, "report.html")
         >>> pathlib.Path("report.html").read_text(encoding="utf-8")[:15]
         '<!DOCTYPE html>'
@@ -79,8 +81,10 @@ def save_plots(
 
     Example:
         >>> import trafficgen
-        >>> _ = trafficgen.generate("cbr", "steady.parquet", duration_s=50, settings={"rate_kbps": 1000})
-        >>> comparison = trafficgen.compare("examples/captures/http_burst_then_paced.pcap.gz", "steady.parquet")
+        >>> settings = {"rate_kbps": 1000}
+        >>> _ = trafficgen.generate("cbr", "steady.parquet", duration_s=50, settings=settings)
+        >>> capture = "examples/captures/http_burst_then_paced.pcap.gz"
+        >>> comparison = trafficgen.compare(capture, "steady.parquet")
         >>> names = trafficgen.save_plots(comparison, "plots", formats=["svg"])
         >>> names[:2]
         ['distances.svg', 'rate-reference.svg']

@@ -66,7 +66,7 @@ COPIED_SAMPLES: Mapping[str, frozenset[str]] = {
 
 
 def generate_baseline(reference: SessionView, *, name: str, seed: int, run: int) -> SessionView:
-    """Generate a session as a baseline would send it: each media flow by itself, over the same time.
+    """Generate a session as a baseline sends it: each media flow by itself, over the same time.
 
     Args:
         reference: The session whose means and marginals are used.

@@ -41,9 +41,11 @@ class Comparison(NotebookView):
     Example:
         >>> import trafficgen
         >>> capture = "examples/captures/http_burst_then_paced.pcap.gz"
-        >>> _ = trafficgen.generate("cbr", "steady.parquet", duration_s=50, settings={"rate_kbps": 1000})
+        >>> settings = {"rate_kbps": 1000}
+        >>> _ = trafficgen.generate("cbr", "steady.parquet", duration_s=50, settings=settings)
         >>> comparison = trafficgen.compare(capture, "steady.parquet")
-        >>> print(f"{comparison.flat()['gap_s.ks']:.2f}, chance alone gives {comparison.noise['gap_s.ks']:.2f}")
+        >>> distance, noise = comparison.flat()["gap_s.ks"], comparison.noise["gap_s.ks"]
+        >>> print(f"{distance:.2f}, chance alone gives {noise:.2f}")
         0.99, chance alone gives 0.03
     """
 

@@ -46,9 +46,12 @@ def exceeded_limits(comparison: Comparison, limits: Iterable[str]) -> list[Excee
 
     Example:
         >>> import trafficgen
-        >>> _ = trafficgen.generate("cbr", "steady.parquet", duration_s=50, settings={"rate_kbps": 1000})
-        >>> comparison = trafficgen.compare("examples/captures/http_burst_then_paced.pcap.gz", "steady.parquet")
-        >>> for limit in trafficgen.exceeded_limits(comparison, ["gap_s.ks=0.1", "packet_bytes.ks=1"]):
+        >>> settings = {"rate_kbps": 1000}
+        >>> _ = trafficgen.generate("cbr", "steady.parquet", duration_s=50, settings=settings)
+        >>> capture = "examples/captures/http_burst_then_paced.pcap.gz"
+        >>> comparison = trafficgen.compare(capture, "steady.parquet")
+        >>> limits = ["gap_s.ks=0.1", "packet_bytes.ks=1"]
+        >>> for limit in trafficgen.exceeded_limits(comparison, limits):
         ...     print(limit.metric, "is above", limit.limit)
         gap_s.ks is above 0.1
     """

@@ -38,7 +38,7 @@ def autocorrelation_noise(n: int, m: int) -> float:
 
 
 def variance_time_bins_s(*, reference_s: float, candidate_s: float) -> list[float]:
-    """Choose the variance-time bins, s: 0.1 s times powers of 2, up to a tenth of the shorter side."""
+    """Choose the variance-time bins, s: 0.1 s times powers of 2, to a tenth of the shorter side."""
     longest_s = min(reference_s, candidate_s) / _FEWEST_BINS
     if longest_s < _SHORTEST_BIN_S:
         return []
@@ -47,7 +47,7 @@ def variance_time_bins_s(*, reference_s: float, candidate_s: float) -> list[floa
 
 
 def rate_variances(time_ns: IntArray, ip_bytes: IntArray, *, bins_s: list[float]) -> FloatArray:
-    """Compute the variance of the rate, (bit/s)**2, at each scale, shape (k,); NaN without a bin."""
+    """Compute the variance of the rate, (bit/s)**2, by scale, shape (k,); NaN without a bin."""
     if bins_s and span_s(time_ns) > MOST_BINS * bins_s[0]:
         return np.full(len(bins_s), math.nan)
     rates_bps = [rate_series(time_ns, ip_bytes, bin_s=bin_s).rate_bps for bin_s in bins_s]

@@ -22,7 +22,6 @@ RATE = Chart(
         Span(name="buffering", start=0, end=2),
         Band(name="95%", x=[0, 1, 2], low=[1, 1, 1], high=[3, 3, 3], role="law"),
         Curve(name="steps", x=[0, 1, 2], y=[1, 2, 3], role="measured", shape="steps"),
-        Curve(name="bars", x=[0, 1, 2], y=[1, 2, 3], role="synthetic", shape="bars"),
         Curve(
             name="points", x=[0, 1], y=[1, 2], low=[0, 1], high=[2, 4], role="other", shape="points"
         ),
@@ -63,7 +62,6 @@ def test_axes_carry_their_units_and_the_legend_names_each_layer_once() -> None:
         "buffering",
         "95%",
         "steps",
-        "bars",
         "points",
         "link",
     }

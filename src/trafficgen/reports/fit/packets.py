@@ -14,7 +14,7 @@ from trafficgen.flows import gaps_within_flows_s, segment_bursts
 from trafficgen.formatting import number
 from trafficgen.models import BurstProcess, FrameProcess, Law
 from trafficgen.reports.charts import Axis, Chart, Curve, Role
-from trafficgen.reports.fit.rate import note_as_sent
+from trafficgen.reports.fit.rate import PLAYED, note_as_sent
 from trafficgen.reports.fit.subject import FitSubject, StreamPart
 from trafficgen.reports.laws import PlottedLaw, chart_law, chart_law_quantiles, chart_law_tail
 from trafficgen.reports.samples import Sample, chart_distribution
@@ -47,7 +47,7 @@ def chart_packets(subject: FitSubject) -> Iterator[Chart | None]:
     gaps = [_measured(gap_s)]
     if not isinstance(subject.played, str):
         played_s = playout_gaps_s(subject.played.first, subject.played.rows)
-        gaps.append(_played("played by the model", played_s))
+        gaps.append(_played(PLAYED, played_s))
     caption = f"Gaps of the playout. {note_as_sent(subject)}".strip()
     yield chart_law("gaps", "Gaps between packets", gaps, laws, axis=_GAP, caption=caption)
     caption = "Both axes are logarithmic: a straight fall is a power law."
@@ -131,7 +131,7 @@ def chart_bursts(subject: FitSubject) -> Iterator[Chart | None]:
         table, playout = subject.played.first.table, subject.played.rows.playout
         time_ns, ip_bytes = table.time_ns[playout], table.ip_bytes[playout]
         bursts = segment_bursts(time_ns, ip_bytes, threshold_s=threshold_s)
-        found.append(("playout, played by the model", bursts, "synthetic"))
+        found.append((f"playout, {PLAYED}", bursts, "synthetic"))
         caption = f"{caption} {note_as_sent(subject)}".strip()
     for name, title, quantity, axis in (
         ("burst-packets", "Packets in a burst", "packets", _BURST),
@@ -220,7 +220,7 @@ def chart_frames(subject: FitSubject) -> Iterator[Chart | None]:
     played, place = list(subject.played_packets(part.stream)), part.stream.phases.index(part.phase)
     again = frames_of(played[place]) if place < len(played) else None
     if again is not None:
-        samples.append(_played("played by the model", np.diff(again.start_s)))
+        samples.append(_played(PLAYED, np.diff(again.start_s)))
     caption = f"{part.label}. A step where all frames are on time; a slope where they are late."
     yield chart_distribution(
         "frame-spacing", "Spacing of the frames", samples, axis=_FRAME_SPACING, caption=caption

@@ -166,8 +166,8 @@ def _chart_response(subject: FitSubject) -> Chart | None:
             points_with_intervals(rates, [float(place) for place in range(len(rates))]),
         ),
         caption=(
-            f"Rate in the {number(response.interval_s)} s after each state / median rate. Class: {response.kind.replace('_', ' ')}."
-            f" {'; '.join(response.evidence)}."
+            f"Rate in the {number(response.interval_s)} s after each state / median rate. Class:"
+            f" {response.kind.replace('_', ' ')}. {'; '.join(response.evidence)}."
         ),
     )
 

@@ -146,7 +146,8 @@ def _detail(subject: FitSubject) -> Iterator[str]:
         bursts = session.bursts_by_phase["playout"]
         if bursts.packets.size > 1:
             packets, spacing_s = float(bursts.packets.mean()), float(bursts.spacing_s.mean())
-            yield f"The playout sends bursts of {number(packets)} packets every {number(spacing_s)} s."
+            sent = f"{number(packets)} packets every {number(spacing_s)} s"
+            yield f"The playout sends bursts of {sent} on average."
     if session.long_range is not None:
         words, hurst = _LONG_RANGE[session.long_range.verdict], session.hurst
         value = f" (H = {hurst.value:.2f} [{hurst.low:.2f}, {hurst.high:.2f}])" if hurst else ""

@@ -138,6 +138,11 @@ class FitSubject:
         assert first is not None
         return PlayedSessions(first, phase_rows(first, self.views.sent_phases), tuple(facts))
 
+    @property
+    def played_facts(self) -> tuple[Facts, ...]:
+        """Facts of the playout of each played session."""
+        return () if isinstance(self.played, str) else self.played.facts
+
     def played_packets(self, stream: Stream) -> Iterator[PhasePackets]:
         """Yield the packets of a stream of the first played session, phase by phase."""
         if isinstance(self.played, str):
