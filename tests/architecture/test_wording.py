@@ -48,8 +48,6 @@ _NOT_YET = (
     "units.py",
     "validation",
     "workloads",
-    "CONTRIBUTING.md",
-    "SECURITY.md",
     "docs/README.md",
     "docs/explanation/calibration.md",
     "docs/explanation/exports.md",
