@@ -1,6 +1,4 @@
-"""JSON of strangers as plain values: every key once, numbers that are finite, nesting that is
-bounded.
-"""
+"""JSON of unknown origin as plain values: unique keys, finite numbers, bounded nesting."""
 
 from __future__ import annotations
 
@@ -8,7 +6,7 @@ import json
 import math
 from typing import Any
 
-#: Levels of objects and lists in each other; a model of a population has about fifteen.
+#: Levels of nested objects and lists; a model of a population has about fifteen.
 MOST_LEVELS = 64
 TOO_DEEP = f"it is nested too deeply: more than {MOST_LEVELS} levels"
 _LONGEST_KEY = 40
@@ -16,22 +14,20 @@ _STRAY_BYTE_ORDER_MARK = "\ufeff"
 
 
 class JsonTextError(ValueError):
-    """A text that is not JSON, or is JSON that no file of ours holds."""
+    """A text that is not JSON, or JSON that none of our files has."""
 
 
 def read_json(text: str) -> object:
-    """Return the value of a JSON text (RFC 8259).
+    """Parse a JSON text (RFC 8259).
 
-    Python's reader takes the last of two equal keys, and NaN and Infinity, which JSON does not have
-    (section 6); a deep text exhausts its stack, and whole numbers of thousands of digits are
-    refused without their place.
+    Python's own reader accepts repeated keys, NaN and Infinity, and fails on deep nesting.
 
     Raises:
-        JsonTextError: If it is none, or one of these; the message names the place.
+        JsonTextError: If the text is not JSON, or has one of these; the message names the place.
     """
     try:
         found = json.loads(
-            text.removeprefix(_STRAY_BYTE_ORDER_MARK), object_pairs_hook=_without_repetition
+            text.removeprefix(_STRAY_BYTE_ORDER_MARK), object_pairs_hook=_refuse_repetition
         )
     except json.JSONDecodeError as error:
         problem = f"line {error.lineno}, column {error.colno}: it is not valid JSON ({error.msg})"
@@ -47,12 +43,7 @@ def read_json(text: str) -> object:
 
 
 def refuse_odd_values(value: object) -> None:
-    """Refuse nesting beyond :data:`MOST_LEVELS` and numbers that are not finite, whichever reader
-    the value is of.
-
-    Raises:
-        JsonTextError: If there are any; the message names the first.
-    """
+    """Raise JsonTextError for infinite numbers and nesting beyond :data:`MOST_LEVELS`."""
     _refuse_infinite("", value)
     level: list[tuple[str, object]] = [("", value)]
     for _ in range(MOST_LEVELS):
@@ -63,15 +54,11 @@ def refuse_odd_values(value: object) -> None:
 
 
 def _inner(place: str, value: object) -> list[tuple[str, object]]:
-    """Return the objects and lists inside of one, after a look at its numbers."""
+    """Return the objects and lists inside of one, after a check of its numbers."""
     found: list[tuple[str, object]] = []
-    for key, one in (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    ):
+    if not isinstance(value, dict | list):
+        return found
+    for key, one in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(one, dict | list | float):
             inside = f"{place}.{key}" if place else str(key)
             _refuse_infinite(inside, one)
@@ -82,10 +69,10 @@ def _inner(place: str, value: object) -> list[tuple[str, object]]:
 
 def _refuse_infinite(place: str, value: object) -> None:
     if isinstance(value, float) and not math.isfinite(value):
-        raise JsonTextError(f"{place or 'the file as a whole'}: {value} is no number of JSON")
+        raise JsonTextError(f"{place or 'the file as a whole'}: {value} is not a number of JSON")
 
 
-def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()

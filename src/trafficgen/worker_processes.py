@@ -43,32 +43,25 @@ def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """Give processes to work in; after an error or an interrupt their work is ended.
 
     They are fresh, since a fork of a process that has threads (as Arrow starts them) may hang. Hand
-    the work over in :func:`interrupts_defer_signals`.
+    the work over in :func:`defer_interrupts`.
     """
     others = set(active_children())
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin)
     try:
         yield pool
     except BaseException:
-        # Nobody wants the rest: what runs is ended, or the program would wait for it. Futures are
-        # not cancelled, since the pool, which finds its processes gone, complains of those that
-        # are.
+        # The program would wait for running work. Futures are not cancelled: the pool, which finds
+        # its processes gone, complains of cancelled ones.
         for process in set(active_children()) - others:
             process.kill()
         pool.shutdown(wait=False)
         raise
-    pool.shutdown(
-        cancel_futures=True
-    )  # waits, so that nothing of it is left when a command ends without ceremony
+    pool.shutdown(cancel_futures=True)  # waits, so that no process outlives the command
 
 
 def _begin() -> None:
+    """Load Arrow; end this process as soon as its parent is gone, which may have been killed."""
     load_arrow_without_pandas()
-    _end_with_parent()
-
-
-def _end_with_parent() -> None:
-    """End this process as soon as its parent is gone; a killed parent cannot stop it."""
     parent = parent_process()
     if parent is not None:
         threading.Thread(target=_end_after, args=[parent.sentinel], daemon=True).start()
@@ -80,11 +73,10 @@ def _end_after(sentinel: int) -> None:
 
 
 @contextmanager
-def interrupts_defer_signals() -> Iterator[None]:
-    """Have an interrupt wait for the end of the block; processes started in it never see one.
+def defer_interrupts() -> Iterator[None]:
+    """Defer interrupts to the end of the block; processes started in it ignore them.
 
-    It is for this process to be interrupted and to end them; from their first moment on they would
-    print tracebacks.
+    This process ends them when it is interrupted; they would only print tracebacks.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -139,13 +139,13 @@ def test_the_family_is_chosen_and_no_richer_one(
     record_check(
         f"{family} is chosen: 40 fits of {n} gaps",
         expected=1.0,
-        measured=chosen.count(family) / len(chosen),  # type: ignore[arg-type]
+        measured=chosen.count(family) / len(chosen),
         unit="share",
         accepted=f"at least {34 if n == 1000 else 38} of 40",
     )
     # At 1000 gaps neighbouring families can be as likely as the true one; at 5000 one miss in 40 is
     # left.
-    assert chosen.count(family) >= (34 if n == 1000 else 38)  # type: ignore[arg-type]
+    assert chosen.count(family) >= (34 if n == 1000 else 38)
 
 
 def assert_covers(

@@ -31,7 +31,7 @@ app = typer.Typer(
 
 @app.command("list")
 def list_models(as_json: AsJson = False) -> None:
-    """List the models of the catalogue: what they are, their options, where they come from.
+    """List the models of the catalogue with their options and sources.
 
     Example: trafficgen models list
 
@@ -42,15 +42,12 @@ def list_models(as_json: AsJson = False) -> None:
         print_json({"models": [one.to_json() for one in found]})
         return
     for one in found:
-        print(
-            f"{one.name}  ({one.transport or 'transport not said'}; {one.model.provenance.review})"
-        )
+        review = one.model.provenance.review
+        print(f"{one.name}  ({one.transport or 'unknown transport'}; {review})")
         _print_indented(one.model.description)
-        if one.options:
-            _print_indented(
-                "options: "
-                + ", ".join(f"{name}={_value_text(value)}" for name, value in one.options.items())
-            )
+        given = ", ".join(f"{name}={_value_text(value)}" for name, value in one.options.items())
+        if given:
+            _print_indented(f"options: {given}")
         _print_indented(f"source: {one.citation}")
 
 
@@ -70,10 +67,10 @@ def show(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Show a model, checked against the schema: a published one with its citations, limits, options
-    and parameters.
+    """Check a model against the schema and show it.
 
-    A fitted model is printed as its file.
+    A published model is shown with citations, limits, options and parameters, a fitted one as its
+    file.
 
     Example: trafficgen models show wmedia9_nichols2004
 
@@ -125,15 +122,12 @@ def _render_mechanism(model: PublishedModel) -> None:
 
 
 def _reasons(name: str, parameter: Parameter) -> Iterator[str]:
-    """Yield why a parameter has its value, and of what other basis some of its values are."""
+    """Yield why a parameter has its value, and the other bases of some of its values."""
     if parameter.reason:
         yield f"{name}: {parameter.reason}"
     for key, part in parameter.parts.items():
-        yield (
-            f"{name}, {key} ({part.basis}; {part.source or 'no source'}): {part.reason or ''}".removesuffix(
-                ": "
-            )
-        )
+        reason = f": {part.reason}" if part.reason else ""
+        yield f"{name}, {key} ({part.basis}; {part.source or 'no source'}){reason}"
 
 
 def _width() -> int:
@@ -141,19 +135,13 @@ def _width() -> int:
 
 
 def _value_text(value: JsonValue) -> str:
-    text = (
-        ",".join(map(_value_text, value))
-        if isinstance(value, list)
-        else json.dumps(value, ensure_ascii=False)
-    )
-    text = value if isinstance(value, str) else text
+    if isinstance(value, list):
+        text = ",".join(map(_value_text, value))
+    else:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}... (--json has all)"
 
 
 def _print_indented(text: str, *, indent: int = 2) -> None:
-    space = " " * indent
-    print(
-        textwrap.fill(
-            " ".join(text.split()), _width(), initial_indent=space, subsequent_indent=space + "  "
-        )
-    )
+    space, line = " " * indent, " ".join(text.split())
+    print(textwrap.fill(line, _width(), initial_indent=space, subsequent_indent=f"{space}  "))

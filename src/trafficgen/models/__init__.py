@@ -3,7 +3,7 @@
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.io import (
     dump_model,
-    extended,
+    extend,
     load_model,
     model_json_schema,
     model_of,
@@ -179,7 +179,7 @@ __all__ = [
     "TriedProcess",
     "YamlTextError",
     "dump_model",
-    "extended",
+    "extend",
     "has_unit",
     "leaves",
     "load_model",

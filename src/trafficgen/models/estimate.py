@@ -1,4 +1,4 @@
-"""An estimated quantity with its interval, and the base of every part of a model."""
+"""An estimate with its interval, and the base of every part of a model."""
 
 from __future__ import annotations
 

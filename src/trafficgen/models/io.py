@@ -19,8 +19,7 @@ from trafficgen.outputs import whole_files
 #: Gives the content of a catalogue entry by its name.
 ParentOf = Callable[[str], Mapping[str, Any]]
 
-#: A model of one session has less than 64 kB; the checks of a list of many megabytes would fill the
-#: memory.
+#: A model of one session has less than 64 kB; to check many megabytes would fill the memory.
 LARGEST_MODEL_BYTES = 4_000_000
 _MOST_PROBLEMS = 10_000
 _LINE_LENGTH = 120
@@ -29,7 +28,7 @@ _VERSION_REMEDY = "fit the captures again, or use the trafficgen that wrote the 
 
 
 def load_model(path: str | Path) -> Model:
-    """Return the fitted model in a JSON or YAML file.
+    """Load the fitted model in a JSON or YAML file.
 
     Raises:
         ModelFileError: If the file cannot be read or breaks the schema, or holds a published model;
@@ -38,7 +37,7 @@ def load_model(path: str | Path) -> Model:
     found = read_model(path)
     if isinstance(found, Model):
         return found
-    problem = "it is a published model, which answers a path"
+    problem = "it is a published model, which responds to a path"
     raise ModelFileError(
         file=str(path), problem=problem, remedy="play it over one: `trafficgen simulate`"
     )
@@ -68,7 +67,7 @@ def read_model(path: str | Path, *, parent: ParentOf | None = None) -> Model | P
             file=name, problem=f"cannot be read ({reason})", remedy=remedy
         ) from error
     if len(beginning) > LARGEST_MODEL_BYTES:
-        problem = f"is larger than {LARGEST_MODEL_BYTES:,} bytes, and no model is"
+        problem = f"is larger than {LARGEST_MODEL_BYTES:,} bytes, the limit of a model file"
         raise ModelFileError(file=name, problem=problem, remedy=remedy)
     if Path(path).suffix.lower() in (".yaml", ".yml"):
         try:
@@ -120,15 +119,15 @@ def _resolved(content: dict[str, Any], *, file: str, parent: ParentOf | None) ->
     name = content["extends"]
     if parent is None or not isinstance(name, str):
         raise ModelFileError(
-            file=file, problem=f"extends: {name!r} cannot be had here", remedy=_REMEDY
+            file=file, problem=f"extends: {name!r} cannot be found here", remedy=_REMEDY
         )
     try:
-        return extended(content, parent=parent(name))
+        return extend(content, parent=parent(name))
     except ValueError as error:
         raise ModelFileError(file=file, problem=str(error), remedy=_REMEDY) from error
 
 
-def extended(content: Mapping[str, Any], *, parent: Mapping[str, Any]) -> dict[str, Any]:
+def extend(content: Mapping[str, Any], *, parent: Mapping[str, Any]) -> dict[str, Any]:
     """Return a published model's content with what it does not give taken from its parent.
 
     A parameter is taken or replaced as a whole, since another value has another source; of an
@@ -153,7 +152,7 @@ def extended(content: Mapping[str, Any], *, parent: Mapping[str, Any]) -> dict[s
 def _part(content: Mapping[str, Any], key: str) -> dict[str, Any]:
     part = content.get(key) or {}
     if not isinstance(part, dict):
-        raise ValueError(f"{key}: an object is wanted, not {json.dumps(part)}")
+        raise ValueError(f"{key}: must be an object, not {json.dumps(part)}")
     return dict(part)
 
 
@@ -167,9 +166,8 @@ def _is_published(content: object) -> bool:
 
 def _first_problem(error: ValidationError) -> str:
     if error.error_count() > _MOST_PROBLEMS:
-        return (  # to list them takes long
-            f"the file as a whole: {error.error_count():,} values of it are wrong"
-        )
+        # To list so many takes long.
+        return f"the file as a whole: {error.error_count():,} of its values are wrong"
     found = error.errors(include_url=False, include_context=False, include_input=False)
     # A list whose items are wrong is reported as too short as well.
     problems = [problem for problem in found if problem["type"] != "too_short"] or found
@@ -182,19 +180,16 @@ def _first_problem(error: ValidationError) -> str:
 def dump_model(model: Model | PublishedModel) -> str:
     """Return a model as the text of its JSON file, keys in the order of the schema.
 
-    What fits on a line stands on one, such as a point of a law; everything else is indented.
+    A part that fits on a line is on one, such as a point of a law; all others are indented.
     """
     return _text(model.model_dump(mode="json"), indent=0, before=0) + "\n"
 
 
 def _text(value: object, *, indent: int, before: int) -> str:
-    """Return a value as JSON; ``before`` characters stand before it on its line."""
+    """Return a value as JSON; ``before`` characters precede it on its line."""
     line = json.dumps(value, ensure_ascii=False)
-    if (
-        not isinstance(value, dict | list)
-        or not value
-        or before + indent + len(line) <= _LINE_LENGTH
-    ):
+    fits = before + indent + len(line) <= _LINE_LENGTH
+    if not isinstance(value, dict | list) or not value or fits:
         return line
     inside = indent + 1
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The law of one random quantity: atoms plus a continuous part, with what the fit said about it."""
+"""The law of one random quantity: atoms plus a continuous part, with its goodness of fit."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable
 from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from trafficgen.distributions import (
+    FAMILIES,
+    MIXTURES,
     BodyAndTail,
     Distribution,
     GeneralisedPareto,
@@ -21,33 +23,25 @@ from trafficgen.formatting import format_count, number
 from trafficgen.models.estimate import ModelPart
 
 #: Names of scipy.stats, and mixtures with the parameters p1, scale1, ... of their components;
-#: ``quantiles`` is a smoothed empirical law, ``atoms`` has no continuous part.
-Family = Literal[
-    "expon",
-    "lognorm",
-    "gamma",
-    "weibull_min",
-    "pareto",
-    "genpareto",
-    "truncpareto",
-    "fisk",
-    "norm",
-    "beta",
-    "hyperexpon",
-    "lognorm_mixture",
-    "geom",
-    "nbinom",
-    "zipf",
-    "poisson",
-    "quantiles",
-    "atoms",
+#: ``quantiles`` is an empirical distribution, ``atoms`` has no continuous part.
+FAMILY_NAMES = (*FAMILIES, *MIXTURES, "quantiles", "atoms")
+
+
+def _check_family(name: str) -> str:
+    if name not in FAMILY_NAMES:
+        raise ValueError(f"unknown family {name!r}; use one of {', '.join(FAMILY_NAMES)}")
+    return name
+
+
+Family = Annotated[
+    str,
+    AfterValidator(_check_family),
+    WithJsonSchema({"type": "string", "enum": list(FAMILY_NAMES)}),
 ]
 
 
 class Atom(ModelPart):
-    """A value that is taken with positive probability, such as the packet size that fills the
-    MTU.
-    """
+    """A value with positive probability, such as the packet size that fills the MTU."""
 
     value: float
     """The value, in the law's unit."""
@@ -106,8 +100,7 @@ class GoodnessOfFit(ModelPart):
 
 
 class Law(ModelPart):
-    """Distribution of one quantity: atoms with their probabilities, the rest from a continuous
-    family.
+    """Distribution of one quantity: atoms with their probabilities, and a continuous family.
 
     Example:
         >>> from trafficgen.models import Atom, Law
@@ -195,26 +188,19 @@ class Law(ModelPart):
     def _continuous(self) -> Distribution | None:
         if self.family == "atoms":
             return None
-        whole = (
-            self._empirical()
-            if self.family == "quantiles"
-            else distribution_of(self.family, self.params)
-        )
+        is_empirical = self.family == "quantiles"
+        whole = self._empirical() if is_empirical else distribution_of(self.family, self.params)
         minimum, maximum = self._bounds()
         return truncated(whole, minimum=minimum, maximum=maximum)
 
     def _bounds(self) -> tuple[float | None, float | None]:
-        """Return the bounds of the continuous part; a whole number there stands for all that is
-        rounded to it.
-        """
+        """Return the bounds of the continuous part; a whole number includes what rounds to it."""
         if not self.integer or self.family == "quantiles":
             return self.minimum, self.maximum
         minimum = None if self.minimum is None else math.ceil(self.minimum) - 0.5
         maximum = None if self.maximum is None else math.floor(self.maximum) + 0.5
-        if (
-            minimum is not None and maximum is not None and minimum > maximum
-        ):  # there is no whole number between them
-            return self.minimum, self.maximum
+        if minimum is not None and maximum is not None and minimum > maximum:
+            return self.minimum, self.maximum  # there is no whole number between them
         return minimum, maximum
 
     def _empirical(self) -> Distribution:
@@ -229,12 +215,12 @@ class Law(ModelPart):
 
 
 def _in(unit: str) -> Callable[[Law], Law]:
-    def checked(law: Law) -> Law:
+    def check(law: Law) -> Law:
         if law.unit != unit:
             raise ValueError(f"the unit must be {unit!r}, not {law.unit!r}")
         return law
 
-    return checked
+    return check
 
 
 LawOfTime = Annotated[Law, AfterValidator(_in("s"))]
@@ -246,29 +232,27 @@ Part = TypeVar("Part", bound=ModelPart)
 
 
 def with_laws(part: Part, change: Callable[[Law], Law]) -> Part:
-    """Return a part with each law in it, at any depth, replaced by what ``change`` returns for
-    it.
-    """
+    """Return a part with every law in it, at any depth, changed by ``change``."""
     updates: dict[str, object] = {}
     for name in type(part).model_fields:
         before = getattr(part, name)
-        after = _changed(before, change)
+        after = _change_within(before, change)
         if after is not before:
             updates[name] = after
     return part.model_copy(update=updates) if updates else part
 
 
-def _changed(value: object, change: Callable[[Law], Law]) -> object:
+def _change_within(value: object, change: Callable[[Law], Law]) -> object:
     if isinstance(value, Law):
         return change(value)
     if isinstance(value, ModelPart):
         return with_laws(value, change)
     if isinstance(value, tuple):
-        after = tuple(_changed(each, change) for each in value)
+        after = tuple(_change_within(each, change) for each in value)
         return (
             after if any(new is not old for new, old in zip(after, value, strict=True)) else value
         )
     if isinstance(value, dict):
-        changed = {key: _changed(each, change) for key, each in value.items()}
+        changed = {key: _change_within(each, change) for key, each in value.items()}
         return changed if any(changed[key] is not value[key] for key in value) else value
     return value

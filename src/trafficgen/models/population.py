@@ -1,6 +1,4 @@
-"""How the sessions of a corpus differ: laws across sessions, their dependence, and the prototypes
-that are played.
-"""
+"""The population of a corpus: laws across sessions, their dependence, and prototypes to play."""
 
 from __future__ import annotations
 
@@ -65,9 +63,7 @@ class LadderRung(ModelPart):
 
 
 class Prototype(ModelPart):
-    """A session whose packet processes stand for those of a group; it is played scaled to the drawn
-    rate.
-    """
+    """A session whose packet processes represent a group; it is played scaled to a drawn rate."""
 
     name: str = Field(min_length=1)
     """Capture and session it was fitted to."""
@@ -90,7 +86,7 @@ class Prototype(ModelPart):
 
 
 class Population(ModelPart):
-    """What a corpus of captures says about sessions beyond the typical one."""
+    """How the sessions of a corpus of captures differ."""
 
     captures: int = Field(ge=1)
     """Captures that were used."""

@@ -23,9 +23,9 @@ class RenewalProcess(ModelPart):
 
 
 class BurstDependence(ModelPart):
-    """How the bursts of a stream hang together: chunk after chunk, and within a chunk.
+    """How the bursts of a stream are correlated: chunk after chunk, and within a chunk.
 
-    Correlations are between ranks (Spearman), so they say nothing about the laws themselves.
+    Correlations are between ranks (Spearman), so that they do not depend on the laws.
     """
 
     packets_autocorrelation: tuple[float, ...] = Field(default=(), max_length=64)
@@ -41,8 +41,7 @@ class BurstDependence(ModelPart):
 
 
 class BurstProcess(ModelPart):
-    """Bursts of packets: the start-to-start spacing, the packets of a burst and the gaps within it
-    have their laws.
+    """Bursts of packets: laws of start-to-start spacing, packets of a burst, and gaps within it.
 
     The last packet of a burst has a size law of its own, since a frame or a chunk rarely fills its
     last packet.
@@ -62,7 +61,7 @@ class BurstProcess(ModelPart):
     last_packet_bytes: LawOfBytes
     """IP total length of the last packet of a burst, bytes."""
     dependence: BurstDependence | None = None
-    """How bursts hang together; null where they are independent."""
+    """How bursts are correlated; null where they are independent."""
 
 
 _MOST_BANDS = 64
@@ -78,9 +77,7 @@ class SpectralLine(ModelPart):
 
 
 class ScoreSpectrum(ModelPart):
-    """The power spectrum of a series of normal scores, by bands of frequency, strict periods
-    apart.
-    """
+    """The power spectrum of a series of normal scores: bands of frequency, and strict periods."""
 
     upper_frequency: tuple[float, ...] = Field(min_length=1, max_length=_MOST_BANDS)
     """Upper ends of the bands, ascending, cycles per value."""
@@ -261,9 +258,7 @@ class ModulatedProcess(ModelPart):
 
 
 class FractionalNoiseProcess(ModelPart):
-    """Bytes of bins that follow fractional Gaussian noise (Mandelbrot and Van Ness 1968), mapped to
-    their law.
-    """
+    """Bytes of bins: fractional Gaussian noise (Mandelbrot and Van Ness 1968), mapped to a law."""
 
     kind: Literal["fgn"] = "fgn"
     bin_s: float = Field(gt=0)
@@ -332,9 +327,7 @@ class MmppState(ModelPart):
 
 
 class MmppProcess(ModelPart):
-    """A Poisson process of packets whose rate is switched by a Markov chain; sizes are drawn
-    apart.
-    """
+    """A Poisson process of packets whose rate is switched by a Markov chain."""
 
     kind: Literal["mmpp"] = "mmpp"
     states: tuple[MmppState, ...] = Field(min_length=2, max_length=MOST_STATES)
@@ -365,9 +358,7 @@ StatePackets = Annotated[RenewalProcess | BurstProcess, Field(discriminator="kin
 
 
 class RateState(ModelPart):
-    """One rate with the time that the source stays at it and the packets that it sends
-    meanwhile.
-    """
+    """One rate, the time that the source stays at it, and the packets that it sends meanwhile."""
 
     rate_bps: float = Field(ge=0)
     """Mean IP rate of the capture in this state, bit/s."""

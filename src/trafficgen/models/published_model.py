@@ -22,18 +22,8 @@ UNITS = frozenset(
     (
         *("s", "ms", "us", "ns", "hz"),
         *("bytes", "bits", "bps", "kbps", "mbps"),
-        *(
-            "packets",
-            "frames",
-            "levels",
-            "groups",
-            "bins",
-            "windows",
-            "reports",
-            "requests",
-            "sessions",
-            "streams",
-        ),
+        *("packets", "frames", "levels", "groups", "bins", "windows", "reports", "requests"),
+        *("sessions", "streams"),
         *("connections", "clips", "segments", "runs", "steps", "tries", "count", "index", "seed"),
         *("loss", "ratio", "share", "fraction", "probability", "multiple", "factor"),
         *("sigma", "exponent", "percent", "weight", "correlation"),
@@ -86,8 +76,7 @@ class Option(ModelPart):
         return " ".join(parts)
 
     def check(self, value: JsonValue) -> None:
-        """Refuse a value that the option cannot have; null is the absence of a choice and can be
-        had by default only.
+        """Refuse a value that the option cannot have; null is a default only.
 
         Raises:
             ValueError: If it cannot; the message says what it may be.
@@ -95,14 +84,16 @@ class Option(ModelPart):
         if self.many != isinstance(value, list):
             raise ValueError(f"{shown(value)} is {'not a list' if self.many else 'a list'}")
         if self.many and not value:
-            raise ValueError("an empty list says nothing")
+            raise ValueError("the list is empty")
         for one in value if isinstance(value, list) else [value]:
             self._check_one(one)
 
     def _check_one(self, value: JsonValue) -> None:
         if self.choices:
             if not any(same_value(value, choice) for choice in self.choices):
-                raise ValueError(f"{shown(value)} is none of {', '.join(map(shown, self.choices))}")
+                raise ValueError(
+                    f"{shown(value)} is not one of {', '.join(map(shown, self.choices))}"
+                )
             return
         bounded = self.low is not None or self.high is not None
         if bounded and (isinstance(value, bool) or not isinstance(value, int | float)):
@@ -166,26 +157,21 @@ class Parameter(ModelPart):
         return self
 
     def basis_of(self, path: str) -> Basis:
-        """Return the basis of the value at a path inside the table, such as ``8.audio_kbps``;
-        empty: the whole.
-        """
+        """Return the basis of the value at a path such as ``8.audio_kbps``; empty: the whole."""
         found = [name for name in self.parts if _names(name, path)]
-        return (
-            self.parts[min(found, key=lambda name: name.count("*"))].basis if found else self.basis
-        )
+        if not found:
+            return self.basis
+        return self.parts[min(found, key=lambda name: name.count("*"))].basis
 
     @property
     def bases(self) -> tuple[Basis, ...]:
-        """The bases of its values, in the order in which they first occur; one where they do not
-        differ.
-        """
-        return tuple(dict.fromkeys(self.basis_of(path) for path, _ in leaves(self.value))) or (
-            self.basis,
-        )
+        """The different bases of its values, in the order in which they first occur."""
+        found = dict.fromkeys(self.basis_of(path) for path, _ in leaves(self.value))
+        return tuple(found) or (self.basis,)
 
 
 class Mechanism(ModelPart):
-    """The state machine that plays the source, and what it is told."""
+    """The state machine that plays the source, and its parameters."""
 
     kind: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     """State machine of the simulation."""
@@ -204,8 +190,7 @@ class Mechanism(ModelPart):
 
 
 class PublishedModel(NotebookView, ModelRoot):
-    """A source as papers describe it: a mechanism that answers the path, its parameters, and what
-    may be varied.
+    """A source as papers describe it: a mechanism that responds to the path, and its parameters.
 
     Example:
         >>> import trafficgen
@@ -229,18 +214,15 @@ class PublishedModel(NotebookView, ModelRoot):
     options: dict[str, Option] = Field(default_factory=dict)
     """What may be varied."""
     competing_tcp: Parameter | None = None
-    """TCP of the bulk flows beside which it was measured: what `--compete tcp` and `tcp:reno`
-    stand for beside this source; null for that of today."""
+    """TCP of the bulk flows that competed when it was measured: what `--compete tcp` and `tcp:reno`
+    mean with this source; null for that of today."""
     mechanism: Mechanism
     """How the source behaves."""
 
     def __repr__(self) -> str:
-        parts = [
-            self.mechanism.kind,
-            format_count(len(self.options), "option"),
-            self.provenance.review,
-        ]
-        return f"<PublishedModel {one_line(self.name)}: {', '.join(parts)}>"
+        options = format_count(len(self.options), "option")
+        what = f"{self.mechanism.kind}, {options}, {self.provenance.review}"
+        return f"<PublishedModel {one_line(self.name)}: {what}>"
 
     def _notebook_data(self) -> dict[str, object]:
         return {
@@ -290,20 +272,11 @@ def same_value(first: JsonValue, second: JsonValue) -> bool:
 
 
 def leaves(value: JsonValue, path: str = "") -> Iterator[tuple[str, JsonValue]]:
-    """Yield the path of each plain value inside a table, keys and positions parted by dots; empty
-    for a plain one.
-    """
-    rows = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else None
-    )
-    if rows is None:
+    """Yield path and value of each plain value in a table, keys and positions joined by dots."""
+    if not isinstance(value, dict | list):
         yield path, value
         return
-    for key, one in rows:
+    for key, one in value.items() if isinstance(value, dict) else enumerate(value):
         yield from leaves(one, f"{path}.{key}" if path else str(key))
 
 
@@ -316,11 +289,7 @@ def _names(part: str, path: str) -> bool:
 
 
 def _account(basis: Basis, *, source: str | None, reason: str | None) -> None:
-    """Refuse a basis that does not say what it must.
-
-    Raises:
-        ValueError: If source or reason is missing.
-    """
+    """Raise ValueError if the source or the reason that a basis needs is missing."""
     if basis in ("derived", "open") and not (reason or "").strip():
         wanted = "the arithmetic" if basis == "derived" else "why this value"
         raise ValueError(f"basis {basis} needs a reason: {wanted}")

@@ -10,9 +10,7 @@ from trafficgen.models.estimate import Estimate, ModelPart
 
 
 class LossModel(ModelPart):
-    """Law of the runs of lost packets: independent loss, or the two-state chain of Gilbert
-    (1960).
-    """
+    """Law of the runs of lost packets: independent, or the two-state chain of Gilbert (1960)."""
 
     kind: Literal["bernoulli", "gilbert"]
     """Which of the two BIC prefers."""
@@ -57,7 +55,7 @@ class ResponsePoint(ModelPart):
 
 
 class Friendliness(ModelPart):
-    """Rate of the source beside that of a TCP connection on the same path."""
+    """Rate of the source compared with that of a TCP connection on the same path."""
 
     interval_s: float = Field(gt=0)
     """Length of an interval, s."""
@@ -79,8 +77,7 @@ class CongestionResponse(ModelPart):
     """What the source does when the path is congested."""
 
     kind: Literal["unresponsive", "thinning", "level_switching", "rate_following", "unknown"]
-    """Class: goes on as before, leaves frames out, changes to another level, follows, or cannot
-    be told."""
+    """Class: no change, frames left out, another level, the rate follows, or not known."""
     evidence: tuple[str, ...]
     """What it rests on, a sentence each."""
     interval_s: float = Field(gt=0)
@@ -134,8 +131,7 @@ class PooledResponse(ModelPart):
     """One answer to congestion from several paths."""
 
     kind: ResponseKind
-    """Class: goes on as before, leaves frames out, changes to another level, follows, or cannot
-    be told."""
+    """Class: no change, frames left out, another level, the rate follows, or not known."""
     evidence: tuple[str, ...] = Field(min_length=1)
     """What the class rests on, a sentence each."""
     interval_s: float = Field(gt=0)

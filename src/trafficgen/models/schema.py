@@ -1,6 +1,4 @@
-"""The model file: what a source sends, in which phases, on which transport, and where each number
-comes from.
-"""
+"""The model file of a fitted source: phases, streams, response, and where numbers come from."""
 
 from __future__ import annotations
 
@@ -45,9 +43,7 @@ class DispersionOfIntervals(ModelPart):
 
 
 class Facts(ModelPart):
-    """Second-order facts of the media packets in the playout (Gusella, IEEE JSAC 9 (1991) 203;
-    Leland et al. 1994).
-    """
+    """Second-order facts of the playout (Gusella, IEEE JSAC 9 (1991) 203; Leland et al. 1994)."""
 
     scales: tuple[FactsAtScale, ...] = Field(default=(), max_length=24)
     """Variability by time scale."""

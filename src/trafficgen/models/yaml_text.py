@@ -1,4 +1,4 @@
-"""YAML of a model file as plain values: what JSON can say, every key once, no aliases."""
+"""YAML files as plain values: only what JSON can express, every key once, no aliases."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import yaml
 
 from trafficgen.json_text import TOO_DEEP, JsonTextError, refuse_odd_values
 
-#: A number of this many characters is none that a model or a workload has.
+#: No number of a model or a workload has more characters.
 _LONGEST_NUMBER = 100
 
 
 class YamlTextError(ValueError):
-    """YAML that is not what a model file may hold."""
+    """YAML with content that our files may not have."""
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe loader that refuses what would be lost or blown up in silence."""
+    """Safe loader that refuses content which would silently be lost or multiplied."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -41,7 +41,7 @@ def _mapping_without_repetition(loader: _Loader, node: yaml.MappingNode) -> dict
 
 
 def _short_number(loader: _Loader, node: yaml.ScalarNode) -> int:
-    """Return a whole number; digits of base 60 (YAML 1.1) would take the square of their length."""
+    """Return a whole number; base 60 (YAML 1.1) takes the square of the number of digits."""
     if len(node.value) > _LONGEST_NUMBER:
         raise YamlTextError(
             f"line {node.start_mark.line + 1}: a number has {len(node.value):,} characters"

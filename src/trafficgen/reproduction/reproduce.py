@@ -20,7 +20,7 @@ from trafficgen.reproduction.experiment import Experiment
 from trafficgen.reproduction.finding import Finding, PublishedFinding, papers
 from trafficgen.reproduction.registry import experiments as all_experiments
 from trafficgen.reproduction.results import FindingResult, Reproduction
-from trafficgen.worker_processes import interrupts_defer_signals, worker_pool
+from trafficgen.worker_processes import defer_interrupts, worker_pool
 
 #: Name of the experiment, run, part.
 _Key = tuple[str, int, int]
@@ -190,7 +190,7 @@ def _measure_all(pieces: Sequence[_Piece], workers: int) -> Iterator[tuple[_Key,
         return
     try:
         with worker_pool(workers) as pool:
-            with interrupts_defer_signals():
+            with defer_interrupts():
                 futures = [pool.submit(_measure, piece) for piece in pieces]
             for done in as_completed(futures):
                 yield done.result()

@@ -147,17 +147,10 @@ class WorkloadDescription(ModelPart):
         return self
 
     def shares(self) -> tuple[float, ...]:
-        """Return the share of each group of the sessions of the workload; 0 where it has arrivals
-        of its own.
-        """
-        given = sum(parse_share(group.share) for group in self.groups if group.share is not None)
+        """Return each group's share of the sessions; 0 for groups with arrivals of their own."""
+        given = [0.0 if one.share is None else parse_share(one.share) for one in self.groups]
+        rest = max(0.0, 1 - sum(given))
         return tuple(
-            (
-                0.0
-                if group.arrivals is not None
-                else max(0.0, 1 - given)
-                if group.share is None
-                else parse_share(group.share)
-            )
-            for group in self.groups
+            rest if group.share is None and group.arrivals is None else share
+            for group, share in zip(self.groups, given, strict=True)
         )

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from trafficgen.errors import GenerationError, OutputFileError
-from trafficgen.worker_processes import interrupts_defer_signals, worker_pool
+from trafficgen.worker_processes import defer_interrupts, worker_pool
 from trafficgen.workloads.blocks import Block, FinishedBlock, Sessions, make_block
 from trafficgen.workloads.storage import Storage
 
@@ -115,7 +115,7 @@ class ProcessPool:
         """Yield finished blocks; take from the end of ``waiting``, keep unfinished in ``given``."""
         while waiting or given:
             while waiting and len(given) < AHEAD * self.workers:
-                with interrupts_defer_signals():
+                with defer_interrupts():
                     future = pool.submit(make_pickled, pickled, waiting[-1])
                 given[future] = waiting.pop()
             done, _ = wait(given, return_when=FIRST_COMPLETED)

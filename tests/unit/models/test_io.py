@@ -37,7 +37,7 @@ def test_a_file_larger_than_any_model_is_refused_by_its_beginning(
         file.truncate(10**12)  # as long as a disk, and empty
     with pytest.raises(
         ModelFileError,
-        match=r"is larger than 4,000,000 bytes, and no model is; give a file made by",
+        match=r"is larger than 4,000,000 bytes, the limit of a model file; give a file made by",
     ):
         io.read_model(tmp_path / name)
 
@@ -47,7 +47,7 @@ def test_a_list_of_nothing_but_mistakes_is_counted(tmp_path: Path) -> None:
     file.write_text('{"schema_version": "1", "streams": [' + "1, " * 20_000 + "1]}")
     with pytest.raises(
         ModelFileError,
-        match=r"model\.json: the file as a whole: 20,006 values of it are wrong; see",
+        match=r"model\.json: the file as a whole: 20,006 of its values are wrong; see",
     ):
         io.read_model(file)
 

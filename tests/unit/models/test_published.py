@@ -15,7 +15,7 @@ from trafficgen.models import (
     Model,
     Parameter,
     PublishedModel,
-    extended,
+    extend,
     leaves,
     model_json_schema,
     model_of,
@@ -112,7 +112,7 @@ def test_a_published_file_is_told_from_a_fitted_one_by_its_mechanism() -> None:
             _content(
                 options={"a": {"default": 3, "choices": [1, 2], "description": "A.", "source": "X"}}
             ),
-            "options.a: 3 is none of 1, 2",
+            "options.a: 3 is not one of 1, 2",
             id="default-not-among-choices",
         ),
         pytest.param(
@@ -158,7 +158,7 @@ def test_a_child_takes_over_what_it_does_not_give_and_leaves_out_what_it_sets_to
             }
         },
     }
-    model = model_of(extended(child, parent=parent), file="b")
+    model = model_of(extend(child, parent=parent), file="b")
     assert isinstance(model, PublishedModel)
     assert model.extends is None
     assert model.provenance.citations[0].year == 2004
@@ -172,7 +172,7 @@ def test_a_child_takes_over_what_it_does_not_give_and_leaves_out_what_it_sets_to
 def test_a_file_that_extends_needs_a_parent(tmp_path: Path) -> None:
     file = tmp_path / "b.json"
     file.write_text(json.dumps({"extends": "a", "name": "b"}), encoding="utf-8")
-    with pytest.raises(ModelFileError, match="'a' cannot be had here"):
+    with pytest.raises(ModelFileError, match="'a' cannot be found here"):
         read_model(file)
     assert read_model(file, parent=lambda _: _content()).name == "b"
 
@@ -193,7 +193,7 @@ def test_a_published_model_written_then_read_is_equal(tmp_path: Path) -> None:
             lambda text: text + "b: &x 1\nc: *x\n", "aliases (*x) are not read", id="alias"
         ),
         pytest.param(lambda text: text + "b: 2004-01-01\n", "date", id="date"),
-        pytest.param(lambda text: text + "b: .nan\n", "b: nan is no number of JSON", id="nan"),
+        pytest.param(lambda text: text + "b: .nan\n", "b: nan is not a number of JSON", id="nan"),
         pytest.param(lambda text: text + "b: [1\n", "line 3", id="broken"),
         pytest.param(
             lambda text: text + "b: !!python/object:os.system 1\n",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 
@@ -67,7 +66,7 @@ class Candidate:
     @property
     def family(self) -> Family:
         """Name of the family."""
-        return cast(Family, self.maximum.law.family)
+        return self.maximum.law.family
 
     @property
     def distribution(self) -> Distribution:

@@ -23,7 +23,7 @@ from trafficgen.options import takes
 from trafficgen.progress import report_each
 from trafficgen.provenance import combined_digest
 from trafficgen.units import bps_from_kbps, s_from_ns
-from trafficgen.worker_processes import interrupts_defer_signals, worker_pool
+from trafficgen.worker_processes import defer_interrupts, worker_pool
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ def _fit_captures(
         return
     try:
         with worker_pool(workers) as pool:
-            with interrupts_defer_signals():
+            with defer_interrupts():
                 futures = [pool.submit(_fit_capture, name, options) for name in names]
             for done in futures:
                 yield done.result()

@@ -1,6 +1,4 @@
-"""The playlist of RealPlayer clips: what each one is, and the path to its server (CCZ-S4, CCZ-W1 to
-W7).
-"""
+"""The playlist of RealPlayer clips, and the path to the server of each (CCZ-S4, CCZ-W1 to W7)."""
 
 from __future__ import annotations
 

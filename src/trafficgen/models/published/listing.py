@@ -1,4 +1,4 @@
-"""Looking at models: `trafficgen models list`, `show` and `schema`."""
+"""Models as the command `trafficgen models` lists and shows them."""
 
 from __future__ import annotations
 
@@ -44,17 +44,15 @@ class CatalogueModel(NotebookView):
 
     @property
     def transport(self) -> str | None:
-        """Transport of the media when nothing is set; None where the entry does not say."""
+        """Transport of the media by default; None if the entry does not give it."""
         values = {name: part.value for name, part in self.model.mechanism.parameters.items()}
-        values |= {name: option.default for name, option in self.model.options.items()}
-        found = next(
-            (values[name] for name in _TRANSPORT_NAMES if values.get(name) is not None), None
-        )
-        return self.model.transport if found is None else str(found)
+        values |= self.options
+        found = [values[name] for name in _TRANSPORT_NAMES if values.get(name) is not None]
+        return str(found[0]) if found else self.model.transport
 
     @property
     def options(self) -> dict[str, JsonValue]:
-        """What the papers varied -> the value when nothing is set."""
+        """Options that the papers varied -> default."""
         return {name: option.default for name, option in self.model.options.items()}
 
     @property
@@ -64,7 +62,7 @@ class CatalogueModel(NotebookView):
 
     def __repr__(self) -> str:
         options = format_count(len(self.model.options), "option")
-        return f"<CatalogueModel {self.name}: {self.transport or 'transport not said'}, {options}>"
+        return f"<CatalogueModel {self.name}: {self.transport or 'unknown transport'}, {options}>"
 
     def _notebook_data(self) -> dict[str, object]:
         return self.model._notebook_data()
@@ -94,8 +92,7 @@ def models_list() -> tuple[CatalogueModel, ...]:
 
 
 def models_show(name: str | Path) -> Model | PublishedModel:
-    """Return a model of the catalogue by its name, or the model in a JSON or YAML file; checked
-    against the schema.
+    """Return a model of the catalogue by its name, or the checked model in a JSON or YAML file.
 
     Raises:
         ModelFileError: If there is neither, or the file breaks the schema; the message names the

@@ -1,4 +1,4 @@
-"""The entries of the catalogue by their names: one YAML file each, beside this module."""
+"""The entries of the catalogue by name: each YAML file in ``entries`` is one."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from trafficgen.models import (
     Model,
     PublishedModel,
     YamlTextError,
-    extended,
+    extend,
     model_of,
     read_model,
     read_yaml,
 )
 
-_ENTRIES = resources.files("trafficgen.models.published") / "entries"
+#: Folder of the entries: a YAML file in it is a published model, and nothing lists it.
+ENTRIES = resources.files("trafficgen.models.published") / "entries"
 _ENDING = ".yaml"
 
 
@@ -30,7 +31,7 @@ def entry_names() -> tuple[str, ...]:
     return tuple(
         sorted(
             path.name.removesuffix(_ENDING)
-            for path in _ENTRIES.iterdir()
+            for path in ENTRIES.iterdir()
             if path.name.endswith(_ENDING)
         )
     )
@@ -45,7 +46,7 @@ def load_entry(name: str) -> PublishedModel:
     """
     model = model_of(_merged(name, ()), file=f"{name}{_ENDING}")
     if not isinstance(model, PublishedModel) or model.name != name:
-        problem = f"it is no published model of the name {name}"
+        problem = f"it is not a published model of the name {name}"
         raise ModelFileError(
             file=f"{name}{_ENDING}", problem=problem, remedy="give it the name of its file"
         )
@@ -53,10 +54,10 @@ def load_entry(name: str) -> PublishedModel:
 
 
 def load_model(name: str | Path) -> Model | PublishedModel:
-    """Return a catalogue entry by its name, or the model in a JSON or YAML file.
+    """Load a catalogue entry by its name, or the model in a JSON or YAML file.
 
-    What has no folder and no ending is looked for in the catalogue first; ``./NAME`` is a file
-    always.
+    A name without folder and ending is looked for in the catalogue first; ``./NAME`` is always a
+    file.
 
     Raises:
         ModelFileError: If there is neither, or the file breaks the schema; the message names the
@@ -76,9 +77,7 @@ def load_model(name: str | Path) -> Model | PublishedModel:
 
 
 def entry_digest(model: Model | PublishedModel) -> str:
-    """Return ``sha256:`` and the digest of a model's canonical JSON (keys sorted, no spaces),
-    parents included.
-    """
+    """Return ``sha256:`` and the digest of a model's canonical JSON, parents included."""
     text = json.dumps(
         model.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), ensure_ascii=False
     )
@@ -90,21 +89,18 @@ def _merged(name: str, below: tuple[str, ...]) -> dict[str, Any]:
     if name not in entry_names():
         raise _no_such_entry(name)
     if name in below:
-        raise ModelFileError(
-            file=f"{name}{_ENDING}",
-            problem="it extends itself",
-            remedy=f"look at {', '.join(below)}",
-        )
+        remedy = f"look at {', '.join(below)}"
+        raise ModelFileError(file=f"{name}{_ENDING}", problem="it extends itself", remedy=remedy)
     try:
-        content = read_yaml((_ENTRIES / f"{name}{_ENDING}").read_text(encoding="utf-8"))
+        content = read_yaml((ENTRIES / f"{name}{_ENDING}").read_text(encoding="utf-8"))
         if not isinstance(content, dict):
             raise ValueError("it is not an object")
         if content.get("extends") is None:
             return content
-        return extended(content, parent=_merged(content["extends"], (*below, name)))
+        return extend(content, parent=_merged(content["extends"], (*below, name)))
     except (YamlTextError, ValueError) as error:
         raise ModelFileError(
-            file=f"{name}{_ENDING}", problem=str(error), remedy="mend the entry"
+            file=f"{name}{_ENDING}", problem=str(error), remedy="correct the entry"
         ) from error
 
 

@@ -37,9 +37,9 @@ def with_settings(model: PublishedModel, settings: Mapping[str, JsonValue]) -> P
     for key, value in settings.items():
         try:
             if key in options:
-                options[key] = _option_set(options[key], value)
+                options[key] = _set_option(options[key], value)
             elif key in parameters:
-                parameters[key] = _parameter_set(parameters[key], value)
+                parameters[key] = _set_parameter(parameters[key], value)
             else:
                 raise SettingError(f"{model.name} has no {key!r} to set; {_keys(model)}")
         except ValueError as error:
@@ -51,9 +51,7 @@ def with_settings(model: PublishedModel, settings: Mapping[str, JsonValue]) -> P
 
 
 def parameters_for_engine(model: PublishedModel) -> dict[str, JsonValue]:
-    """Return plain values by the names that the state machine knows: parameters, and options in
-    their place.
-    """
+    """Return values by the names of the state machine: parameters, and options in their place."""
     values = {name: parameter.value for name, parameter in model.mechanism.parameters.items()}
     for name, option in model.options.items():
         for target in option.sets or (name,):
@@ -62,11 +60,13 @@ def parameters_for_engine(model: PublishedModel) -> dict[str, JsonValue]:
 
 
 def competing_tcp(model: PublishedModel) -> dict[str, JsonValue] | None:
-    """Return the TCP settings of the bulk flows beside which a source was measured, None where it
-    names none.
+    """Return the TCP settings of the bulk flows that competed with a source when it was measured.
+
+    Returns:
+        The settings; None if the model does not name them.
 
     Raises:
-        SettingError: If they are no table.
+        SettingError: If they are not a table.
     """
     if model.competing_tcp is None:
         return None
@@ -92,22 +92,22 @@ def _keys(model: PublishedModel) -> str:
     return f"its options are {options}; its parameters are {parameters}"
 
 
-def _option_set(option: Option, value: JsonValue) -> Option:
-    wanted = _option_value(option, value) if isinstance(value, str) else value
+def _set_option(option: Option, value: JsonValue) -> Option:
+    wanted = _parse_option(option, value) if isinstance(value, str) else value
     if wanted is not None or option.default is not None:
         option.check(wanted)
     return option.model_copy(update={"default": wanted})
 
 
-def _option_value(option: Option, text: str) -> JsonValue:
+def _parse_option(option: Option, text: str) -> JsonValue:
     if option.default is None and text.lower() in _NOTHING:
         return None
     if option.many:
-        return [_one_value(option, part.strip()) for part in text.split(",") if part.strip()]
-    return _one_value(option, text)
+        return [_parse_one(option, part.strip()) for part in text.split(",") if part.strip()]
+    return _parse_one(option, text)
 
 
-def _one_value(option: Option, text: str) -> JsonValue:
+def _parse_one(option: Option, text: str) -> JsonValue:
     for choice in option.choices:
         if text == shown(choice) or same_value(_like(choice, text), choice):
             return choice
@@ -119,7 +119,7 @@ def _one_value(option: Option, text: str) -> JsonValue:
     return _like(example, text, strict=not option.choices)
 
 
-def _parameter_set(parameter: Parameter, value: JsonValue) -> Parameter:
+def _set_parameter(parameter: Parameter, value: JsonValue) -> Parameter:
     wanted = _like(parameter.value, value, strict=True) if isinstance(value, str) else value
     changes = {
         "value": wanted,
@@ -132,9 +132,7 @@ def _parameter_set(parameter: Parameter, value: JsonValue) -> Parameter:
 
 
 def _like(example: JsonValue, text: str, *, strict: bool = False) -> JsonValue:
-    """Return a text as a value of the kind of ``example``; where it is none: the text, or an error
-    if ``strict``.
-    """
+    """Return a text as a value of the kind of ``example``; else the text, or ``strict`` fails."""
     found: JsonValue = None
     if isinstance(example, str):
         return text

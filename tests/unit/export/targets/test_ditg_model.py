@@ -37,7 +37,7 @@ SIZE = Law(
 def test_laws_that_ditg_draws_are_handed_over_in_its_units(
     tmp_path: Path, family: str, params: dict[str, float], option: tuple[str, ...]
 ) -> None:
-    gap = Law(unit="s", family=family, params=params, observations=1)  # type: ignore[arg-type]
+    gap = Law(unit="s", family=family, params=params, observations=1)
     report = trafficgen.export(model_of(gap=gap, size=SIZE), to="ditg", directory=tmp_path)
     words = (tmp_path / "video-playout.script").read_text().split()
     at = words.index(option[0])

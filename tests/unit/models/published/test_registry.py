@@ -24,7 +24,7 @@ mechanism:
 @pytest.fixture
 def entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Put a folder in the place of the shipped entries."""
-    monkeypatch.setattr(registry, "_ENTRIES", tmp_path)
+    monkeypatch.setattr(registry, "ENTRIES", tmp_path)
     (tmp_path / "parent.yaml").write_text(PARENT, encoding="utf-8")
     _forget()
     yield tmp_path
@@ -61,10 +61,10 @@ def test_digest_of_a_child_changes_with_a_number_of_its_parent(entries: Path) ->
             id="nobody",
         ),
         pytest.param(
-            "extends: parent\nname: other\n", "no published model of the name child", id="name"
+            "extends: parent\nname: other\n", "not a published model of the name child", id="name"
         ),
         pytest.param(
-            "extends: parent\nname: child\noptions: 3\n", "options: an object is wanted", id="shape"
+            "extends: parent\nname: child\noptions: 3\n", "options: must be an object", id="shape"
         ),
         pytest.param("[]\n", "it is not an object", id="list"),
     ],

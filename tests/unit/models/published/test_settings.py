@@ -94,12 +94,12 @@ def test_a_text_becomes_what_the_key_holds(
 @pytest.mark.parametrize(
     ("key", "value", "problem"),
     [
-        ("encoding_rate_kbps", "29", "29 is none of 28, 340, surestream"),
-        ("ladder_kbps", "1128,341", "341 is none of 28, 340, 1128"),
-        ("ladder_kbps", "", "an empty list says nothing"),
+        ("encoding_rate_kbps", "29", "29 is not one of 28, 340, surestream"),
+        ("ladder_kbps", "1128,341", "341 is not one of 28, 340, 1128"),
+        ("ladder_kbps", "", "the list is empty"),
         ("ladder_kbps", 340, "340 is not a list"),
-        ("control", "maybe", "maybe is none of true, false"),
-        ("control", 1, "1 is none of true, false"),
+        ("control", "maybe", "maybe is not one of true, false"),
+        ("control", 1, "1 is not one of true, false"),
         ("clip", "80", "80 is above 79"),
         ("clip", "first", "'first' is not a number"),
         ("clip", True, "true is not a number"),
