@@ -8,8 +8,9 @@ import numpy as np
 
 from trafficgen.calibration.laws.block_bootstrap import variance_inflation
 from trafficgen.calibration.laws.cells import TINY, ClockEdges
-from trafficgen.calibration.laws.families import Params, Scale
+from trafficgen.calibration.laws.families import Params
 from trafficgen.calibration.laws.likelihood import FamilyLaw, from_unconstrained, to_unconstrained
+from trafficgen.critical_values import NORMAL_95
 from trafficgen.distributions import MIXTURES, Distribution
 from trafficgen.units import FloatArray, IntArray
 
@@ -20,6 +21,7 @@ _SMALLEST_TAIL = 1e-6
 #: Directions with less than this share of the largest information are left out: mixtures whose
 #: components lie on each other have them.
 _SINGULAR = 1e-9
+_STEP = 1e-5
 
 
 @dataclass(frozen=True)
@@ -51,13 +53,7 @@ class LawCells:
 
 
 def law_cells(law: FamilyLaw, *, tick: float, is_difference: bool) -> LawCells | None:
-    """Cut a fitted law into cells with their scores; None where its neighbours look the same.
-
-    Args:
-        law: The fitted law.
-        tick: Granularity of values.
-        is_difference: Whether values are differences of two clock readings.
-    """
+    """Cut a fitted law into cells with their scores; None where its neighbours look the same."""
     whole = law.distribution
     fine = np.geomspace(_SMALLEST_TAIL, 1 / _CELLS, _FINE_CELLS, endpoint=False)
     half = np.arange(1, _CELLS // 2) / _CELLS
@@ -99,8 +95,22 @@ class Intervals:
 
 
 def wald_intervals(law: FamilyLaw, cells: LawCells, *, observations: int) -> Intervals:
-    """Compute intervals from the Fisher information, on scales without bounds."""
-    return Intervals(*law.wald_ends(cells.covariance / observations))
+    """Compute intervals from the Fisher information by the delta method, each on its own scale."""
+    covariance, numbers = cells.covariance / observations, law.free
+    params = law.at(numbers).params
+    moved = [
+        [law.at(numbers + sign * _STEP * axis).params for sign in (1, -1)]
+        for axis in np.eye(numbers.size)
+    ]
+    low, high = {}, {}
+    for name, scale in law.interval_scales.items():
+        ends = [[to_unconstrained(at[name], scale) for at in pair] for pair in moved]
+        slope = np.array([(up - down) / (2 * _STEP) for up, down in ends])
+        half = NORMAL_95 * float(np.sqrt(max(0.0, slope @ covariance @ slope)))
+        centre = to_unconstrained(params[name], scale)
+        low[name] = from_unconstrained(centre - half, scale)
+        high[name] = from_unconstrained(centre + half, scale)
+    return Intervals(low, high)
 
 
 def widen_for_dependence(
@@ -112,13 +122,8 @@ def widen_for_dependence(
     The variance of that mean under dependence is what the moving-block bootstrap gives (Kuensch,
     Annals of Statistics 17, 1989); for a linear statistic it has a closed form, so that nothing is
     fitted again. Intervals widen where the bootstrap finds more variance than independent values
-    have, beyond what it finds by chance; they never shrink.
-
-    Args:
-        law: The fitted law.
-        cells: Its cells.
-        values: The sample in its order in time, shape (n,).
-        intervals: Intervals for independent values.
+    have, beyond what it finds by chance; they never shrink. The values, shape (n,), are in their
+    order in time.
 
     Returns:
         The intervals, and the largest factor by which one was widened.
@@ -132,10 +137,9 @@ def widen_for_dependence(
     largest = float(stretch.max())
     factors = [largest] * len(law.scales) if law.family in MIXTURES else stretch.tolist()
     low, high = dict(intervals.low), dict(intervals.high)
-    for (name, scale), factor in zip(law.scales.items(), factors, strict=True):
-        own: Scale = "logit" if scale == "weight" else "identity" if scale == "shift" else scale
-        centre = to_unconstrained(law.params[name], own)
+    for (name, scale), factor in zip(law.interval_scales.items(), factors, strict=True):
+        centre = to_unconstrained(law.params[name], scale)
         for ends in (low, high):
-            moved = centre + factor * (to_unconstrained(ends[name], own) - centre)
-            ends[name] = from_unconstrained(moved, own)
+            moved = centre + factor * (to_unconstrained(ends[name], scale) - centre)
+            ends[name] = from_unconstrained(moved, scale)
     return Intervals(low, high), largest

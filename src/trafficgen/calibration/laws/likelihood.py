@@ -9,7 +9,6 @@ import numpy as np
 
 from trafficgen.calibration.laws.cells import Cells
 from trafficgen.calibration.laws.families import Params, Scale, free_parameters
-from trafficgen.critical_values import NORMAL_95
 from trafficgen.distributions import Distribution, distribution_of, truncated
 from trafficgen.units import FloatArray
 
@@ -47,6 +46,12 @@ class FamilyLaw:
     def scales(self) -> dict[str, Scale]:
         """The estimated parameters with their scales, in the order of the family."""
         return free_parameters(self.family, self.params)
+
+    @property
+    def interval_scales(self) -> dict[str, Scale]:
+        """The estimated parameters with the scales on which each alone has its interval."""
+        alone: dict[Scale, Scale] = {"weight": "logit", "shift": "identity"}
+        return {name: alone.get(scale, scale) for name, scale in self.scales.items()}
 
     @property
     def free(self) -> FloatArray:
@@ -101,33 +106,6 @@ class FamilyLaw:
         scores = np.stack(columns, axis=1)
         return scores if np.all(np.isfinite(scores)) else None
 
-    def wald_ends(self, covariance: FloatArray) -> tuple[Params, Params]:
-        """Compute the ends of 95% intervals by the delta method, each on its own scale.
-
-        Args:
-            covariance: Covariance of the numbers without bounds, shape (p, p).
-        """
-        low, high, step, numbers = {}, {}, 1e-5, self.free
-        centre_params = self.at(numbers).params
-        moved = [
-            [self.at(numbers + sign * step * axis).params for sign in (1, -1)]
-            for axis in np.eye(numbers.size)
-        ]
-        for name, scale in self.scales.items():
-            own: Scale = "logit" if scale == "weight" else "identity" if scale == "shift" else scale
-            slope = np.array(
-                [
-                    (to_unconstrained(up[name], own) - to_unconstrained(down[name], own))
-                    / (2 * step)
-                    for up, down in moved
-                ]
-            )
-            half = NORMAL_95 * float(np.sqrt(max(0.0, slope @ covariance @ slope)))
-            centre = to_unconstrained(centre_params[name], own)
-            low[name] = from_unconstrained(centre - half, own)
-            high[name] = from_unconstrained(centre + half, own)
-        return low, high
-
     @property
     def _last_weight(self) -> str | None:
         weights = [name for name, scale in self.scales.items() if scale == "weight"]
@@ -180,13 +158,8 @@ def maximise(start: FamilyLaw, cells: Cells, *, rounds: int = MOST_ROUNDS) -> Ma
         there = start.log_probabilities(of, free + step)
         grown = float(np.dot(counts, there)) if there is not None else -np.inf
         if there is not None and grown >= value:
-            gain, free, here, value, damping = (
-                grown - value,
-                free + step,
-                there,
-                grown,
-                damping / 10,
-            )
+            gain, free, here, value = grown - value, free + step, there, grown
+            damping /= 10
             scores = start.scores(of, free)
             if gain < _SMALLEST_GAIN:
                 break

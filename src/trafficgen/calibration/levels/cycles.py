@@ -55,8 +55,8 @@ class Cycles:
         """Length of each cycle, s, shape (c,)."""
         return s_from_ns(np.diff(self.edge_ns))
 
-    def first(self, count: int) -> Cycles:
-        """Return the first ``count`` cycles."""
+    def keep_first(self, count: int) -> Cycles:
+        """Drop all cycles after the first ``count``."""
         return replace(
             self,
             edge_ns=self.edge_ns[: count + 1],

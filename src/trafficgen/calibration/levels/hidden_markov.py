@@ -6,8 +6,6 @@ Log-densities of elements have the shape (n, k), transition matrices (k, k).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from trafficgen.units import FloatArray, IntArray
@@ -30,39 +28,33 @@ def transition_matrix(path: IntArray, count: int) -> FloatArray:
 def log_likelihood(log_density: FloatArray, log_transition: FloatArray) -> float:
     """Compute the log-likelihood of a series."""
     largest = log_density.max(axis=1)
-    density, transition = np.exp(log_density - largest[:, None]), np.exp(log_transition)
-    state = np.full(density.shape[1], 1 / density.shape[1])
-    scales = np.empty(density.shape[0])
-    for row, here in enumerate(density):
-        state = (state @ transition if row else state) * here
-        scales[row] = state.sum()
-        state /= scales[row]
+    _, scales = _forward(np.exp(log_density - largest[:, None]), np.exp(log_transition))
     return float(np.log(scales).sum() + largest.sum())
 
 
-@dataclass(frozen=True)
-class Smoothed:
-    """States given the whole series.
-
-    Attributes:
-        state: Probability of each state at each element, shape (n, k).
-        moves: Expected number of steps from each state to each, shape (k, k).
-    """
-
-    state: FloatArray
-    moves: FloatArray
-
-
-def smooth_states(log_density: FloatArray, transition: FloatArray) -> Smoothed:
-    """Compute the probabilities of the states given the whole series (Baum and others 1970)."""
-    n, count = log_density.shape
-    density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
-    forward, backward = np.empty((n, count)), np.empty((n, count))
-    state = np.full(count, 1 / count)
+def _forward(density: FloatArray, transition: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the states given the elements up to each, and each element's density given those."""
+    forward, scales = np.empty(density.shape), np.empty(density.shape[0])
+    state = np.full(density.shape[1], 1 / density.shape[1])
     for row, here in enumerate(density):
         state = (state @ transition if row else state) * here
-        state = state / state.sum()
+        scales[row] = state.sum()
+        state = state / scales[row]
         forward[row] = state
+    return forward, scales
+
+
+def smooth_states(log_density: FloatArray, transition: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Compute the probabilities of the states given the whole series (Baum and others 1970).
+
+    Returns:
+        Probability of each state at each element, shape (n, k), and the expected number of steps
+        from each state to each, shape (k, k).
+    """
+    n, count = log_density.shape
+    density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
+    forward, _ = _forward(density, transition)
+    backward = np.empty((n, count))
     state = np.ones(count)
     for row in range(n - 1, -1, -1):
         backward[row] = state
@@ -73,7 +65,7 @@ def smooth_states(log_density: FloatArray, transition: FloatArray) -> Smoothed:
     into = density[1:] * backward[1:]
     scale = np.einsum("ni,ij,nj->n", forward[:-1], transition, into)
     moves = transition * np.einsum("ni,nj->ij", forward[:-1] / scale[:, None], into)
-    return Smoothed(probability, moves)
+    return probability, moves
 
 
 def most_likely_path(log_density: FloatArray, log_transition: FloatArray) -> IntArray:

@@ -161,9 +161,9 @@ def _refine_path(units: RateUnits, path: IntArray, count: int) -> IntArray:
     log_density = np.zeros(share.shape)
     for _ in range(_ROUNDS):
         log_density = _log_density(units, share)
-        smoothed = smooth_states(log_density, transition)
-        moves = smoothed.moves + 0.5 / count
-        share, transition = smoothed.state, moves / moves.sum(axis=1, keepdims=True)
+        share, moves = smooth_states(log_density, transition)
+        moves = moves + 0.5 / count
+        transition = moves / moves.sum(axis=1, keepdims=True)
     return _drop_passages(most_likely_path(log_density, np.log(transition)))
 
 
@@ -178,12 +178,8 @@ def _log_density(units: RateUnits, share: FloatArray) -> FloatArray:
     """Return the extended quasi-likelihood of each unit at each level, shape (n, k).
 
     It is that of a Poisson count over the level's dispersion (Nelder and Pregibon 1987), up to a
-    constant of each unit. Rates and dispersions are those of the units weighted by how likely they
-    belong to the level; units that fit none badly count least.
-
-    Args:
-        units: The stream, cut into units.
-        share: Probability of each level, shape (n, k).
+    constant of each unit. Units count for a level by their ``share``, the probability that they
+    belong to it, shape (n, k); those that fit no level do not count for its rate.
     """
     size, duration_s = units.size_bytes[:, None], units.duration_s[:, None]
     share = np.maximum(share, 1e-12)

@@ -107,7 +107,7 @@ def find_phases(view: SessionView, *, tick_s: float, generator: np.random.Genera
     tail = tail_cycles(cycles, left_bytes=float(size_bytes[left:kept].sum()), left_s=left_s)
     if tail is not None:
         kept = int(np.searchsorted(time_ns, cycles.active_end_ns[tail - 1], side="right"))
-        cycles = cycles.first(tail)
+        cycles = cycles.keep_first(tail)
     playout_end_s = s_from_ns(int(time_ns[kept - 1]) - zero_ns)
     found = _buffering(time_ns[:kept], size_bytes[:kept], cycles, generator=generator)
     start = found.packets if found else 0

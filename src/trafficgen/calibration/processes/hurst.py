@@ -70,14 +70,14 @@ class Hurst:
         low: Lower end of the 95% interval.
         high: Upper end.
         first_octave: Octave at which the fit starts (1 is twice the bin).
-        noise_share: Share of the variance of the bins that is white noise beside the memory.
+        p_value: Of the octaves' energies under the fitted noise.
     """
 
     value: float
     low: float
     high: float
     first_octave: int
-    noise_share: float = 0.0
+    p_value: float
 
 
 def estimate_hurst(series: FloatArray, *, noise_variance: float | None = None) -> Hurst | None:
@@ -116,29 +116,22 @@ def estimate_hurst(series: FloatArray, *, noise_variance: float | None = None) -
     evidence = 0.0 if known is None else _evidence_of_noise(energy, counts, known)
     fit = _find_start(energy, counts, known if evidence >= 0 else None)
     if known is not None and abs(evidence) < _LIMITS.contradicted:
-        fit = _merge_fits(fit, _find_start(energy, counts, None if evidence >= 0 else known))
+        other = _find_start(energy, counts, None if evidence >= 0 else known)
+        fit = replace(fit, low=min(fit.low, other.low), high=max(fit.high, other.high))
     if (fit.value <= 0 and fit.high < _LIMITS.no_memory) or fit.low >= 1:
         return None
     low, value, high = np.clip([fit.low, fit.value, fit.high], 0.0, 1.0).tolist()
-    return Hurst(
-        value=value, low=low, high=high, first_octave=fit.start + 1, noise_share=min(1.0, fit.noise)
-    )
+    return replace(fit, value=value, low=low, high=high)
 
 
-def _find_start(energy: FloatArray, counts: FloatArray, known: float | None) -> _OctaveFit:
+def _find_start(energy: FloatArray, counts: FloatArray, known: float | None) -> Hurst:
     """Return the fit from the first octave from which on it is not rejected, else the last."""
     last = energy.size - _LIMITS.fewest
-    fits = (
-        _fit_octaves(energy, counts, start, known) for start in range(_LIMITS.first - 1, last + 1)
-    )
-    return next((fit for fit in fits if fit.p_value > _LIMITS.level), None) or _fit_octaves(
-        energy, counts, last, known
-    )
-
-
-def _merge_fits(likelier: _OctaveFit, other: _OctaveFit) -> _OctaveFit:
-    """Return the likelier of two fits with an interval that covers those of both."""
-    return replace(likelier, low=min(likelier.low, other.low), high=max(likelier.high, other.high))
+    for start in range(_LIMITS.first - 1, last):
+        fit = _fit_octaves(energy, counts, start, known)
+        if fit.p_value > _LIMITS.level:
+            return fit
+    return _fit_octaves(energy, counts, last, known)
 
 
 def _evidence_of_noise(energy: FloatArray, counts: FloatArray, known: float) -> float:
@@ -152,15 +145,10 @@ def _evidence_of_noise(energy: FloatArray, counts: FloatArray, known: float) -> 
     without, given = -np.inf, -np.inf
     for offset in _BIN_OFFSETS:
         seen = shape * _offset_gain(energy.size, offset)
-        without = max(without, float(_profile(energy, counts, seen, None)[0].max()))
-        noisy, _ = _profile(energy, counts, seen, _add_noise(seen, known), _SCALE_RANGE)
+        without = max(without, float(_profile(energy, counts, seen).max()))
+        noisy = _profile(energy, counts, seen, _SCALE_RANGE, noise=known)
         given = max(given, float(noisy.max()))
     return 2 * (given - without)
-
-
-def _add_noise(shape: FloatArray, known: float) -> Callable[[FloatArray], FloatArray]:
-    """Return the energies of scaled fractional noise with white noise added, by the scale."""
-    return lambda scale: scale * shape + known
 
 
 def _offset_gain(octaves: int, offset: float) -> FloatArray:
@@ -174,48 +162,28 @@ def _offset_gain(octaves: int, offset: float) -> FloatArray:
     return np.asarray(1 - 2 * offset * (1 - offset) * (1 - mean_cosine))
 
 
-@dataclass(frozen=True)
-class _OctaveFit:
-    value: float
-    low: float
-    high: float
-    start: int
-    noise: float
-    p_value: float
-
-
-def _fit_octaves(
-    energy: FloatArray, counts: FloatArray, start: int, known: float | None
-) -> _OctaveFit:
+def _fit_octaves(energy: FloatArray, counts: FloatArray, start: int, known: float | None) -> Hurst:
     """Return the best fit from an octave on, with no noise, known noise, or significant noise."""
     shape = octave_energies(energy.size)[:, start:]
     energy, counts = energy[start:], counts[start:]
-    best, _ = _profile(energy, counts, shape, None)
-    noise, parameters, beyond = (
-        0.0,
-        2,
-        _LIMITS.significant if known is None else _LIMITS.contradicted,
-    )
+    best, parameters = _profile(energy, counts, shape), 2
     if known is not None and known > 0:
-        given, _ = _profile(energy, counts, shape, _add_noise(shape, known), _SCALE_RANGE)
+        given = _profile(energy, counts, shape, _SCALE_RANGE, noise=known)
         # Noise that was measured is there, unless the octaves clearly contradict it. Where white
         # noise is all that there is, though, nothing is left that could have a memory beside it.
         white = float(best[int(np.argmin(np.abs(_HURST_GRID - 0.5)))])
-        if (
-            2 * (best.max() - given.max()) < _LIMITS.contradicted
-            and 2 * (given.max() - white) > _LIMITS.significant
-        ):
-            best, noise, beyond = given, known, _LIMITS.contradicted
+        contradicted = 2 * (best.max() - given.max()) >= _LIMITS.contradicted
+        if not contradicted and 2 * (given.max() - white) > _LIMITS.significant:
+            best = given
     if energy.size > _LIMITS.fewest:
-        free, ratio = _profile(energy, counts, shape, None, _NOISE_RANGE)
+        free = _profile(energy, counts, shape, _NOISE_RANGE)
+        beyond = _LIMITS.significant if known is None else _LIMITS.contradicted
         if 2 * (free.max() - best.max()) > beyond:
             best, parameters = free, 3
-            top = int(free.argmax())
-            noise = float(ratio[top]) * _scale(energy, counts, shape[top] + ratio[top])
     deviance = -2 * float(best.max())
     p_value = float(special.chdtrc(max(1, energy.size - parameters), deviance))
     low, value, high = _profile_interval(best)
-    return _OctaveFit(value, low, high, start, noise, p_value)
+    return Hurst(value, low, high, start + 1, p_value)
 
 
 def _log_likelihood(energy: FloatArray, counts: FloatArray, expected: FloatArray) -> FloatArray:
@@ -224,40 +192,31 @@ def _log_likelihood(energy: FloatArray, counts: FloatArray, expected: FloatArray
     return np.asarray(-0.5 * np.sum(counts * (quotient - 1 - np.log(quotient)), axis=-1))
 
 
-def _scale(energy: FloatArray, counts: FloatArray, shape: FloatArray) -> float:
-    """Return the best scale of a shape."""
-    return float(np.sum(counts * energy / shape) / counts.sum())
-
-
 def _profile(
     energy: FloatArray,
     counts: FloatArray,
     shape: FloatArray,
-    expected: Callable[[FloatArray], FloatArray] | None,
     bounds: tuple[float, float] | None = None,
-) -> tuple[FloatArray, FloatArray]:
-    """Return the likelihood of each H with the parameter at its best, and that, both shape (h,).
+    *,
+    noise: float | None = None,
+) -> FloatArray:
+    """Return the likelihood of each H with a parameter within bounds at its best, shape (h,).
 
-    Args:
-        energy: Energies of the octaves, shape (o,).
-        counts: Their coefficients, shape (o,).
-        shape: Energies of noise of variance 1 by H, shape (h, o).
-        expected: Energies given a parameter of each H, shape (h, 1); without it, the parameter is
-            white noise over the variance of fractional noise, and the scale of both is the best
-            one.
-        bounds: Range of the parameter; None where it is 0.
+    With known white noise the parameter is the scale of fractional noise, whose energies have the
+    ``shape`` (h, o); else it is white noise over the variance of fractional noise, 0 without
+    bounds, and the scale of both is the best one.
     """
 
     def likelihood(parameter: FloatArray) -> FloatArray:
-        if expected is not None:
-            return _log_likelihood(energy, counts, expected(parameter[:, None]))
+        if noise is not None:
+            return _log_likelihood(energy, counts, parameter[:, None] * shape + noise)
         mixed = shape + parameter[:, None]
         scale = np.sum(counts * energy / mixed, axis=1, keepdims=True) / counts.sum()
         return _log_likelihood(energy, counts, scale * mixed)
 
     value = np.zeros(shape.shape[0])
     if bounds is None:
-        return likelihood(value), value
+        return likelihood(value)
     best = np.full(shape.shape[0], -np.inf)
     for number in np.geomspace(*bounds, _COARSE_POINTS):
         best, value = _keep_better(likelihood, best, value, np.full(value.size, number))
@@ -266,7 +225,7 @@ def _profile(
         centre, width = value, width**0.25
         for power in (-3, -2, -1, 1, 2, 3):
             best, value = _keep_better(likelihood, best, value, centre * width**power)
-    return best, value
+    return best
 
 
 def _keep_better(
@@ -294,13 +253,11 @@ def _profile_interval(likelihood: FloatArray) -> tuple[float, float, float]:
     first, last = int(inside.argmax()), int(likelihood.size - 1 - inside[::-1].argmax())
     low, high = float(_HURST_GRID[first]), float(_HURST_GRID[last])
     if first > 0:
-        low -= _HURST_STEP * float(
-            (likelihood[first] - level) / (likelihood[first] - likelihood[first - 1])
-        )
+        fall = likelihood[first] - likelihood[first - 1]
+        low -= _HURST_STEP * float((likelihood[first] - level) / fall)
     if last < likelihood.size - 1:
-        high += _HURST_STEP * float(
-            (likelihood[last] - level) / (likelihood[last] - likelihood[last + 1])
-        )
+        fall = likelihood[last] - likelihood[last + 1]
+        high += _HURST_STEP * float((likelihood[last] - level) / fall)
     return min(low, value), value, max(high, value)
 
 
@@ -311,9 +268,6 @@ def octave_energies(octaves: int) -> FloatArray:
     Within (0, 1) they are exact up to octave 7: the autocovariance, weighted with the
     autocorrelation of the wavelet's filter; beyond, an octave has 2**(2H - 1) times the energy of
     the one before. Outside of (0, 1) that is all.
-
-    Args:
-        octaves: Number of octaves.
     """
     exact = min(octaves, _EXACT_OCTAVES)
     energies = np.empty((_HURST_GRID.size, octaves))
@@ -326,13 +280,11 @@ def octave_energies(octaves: int) -> FloatArray:
         within = 0 < hurst < 1
         for octave in range(octaves):
             if within and octave < exact:
-                weight = np.correlate(filters[octave], filters[octave], mode="full")[
-                    filters[octave].size - 1 :
-                ]
+                taps = filters[octave]
+                weight = np.correlate(taps, taps, mode="full")[taps.size - 1 :]
                 covariance = noise_autocovariance(float(hurst), weight.size - 1)
-                energies[row, octave] = weight[0] * covariance[0] + 2 * float(
-                    np.dot(weight[1:], covariance[1:])
-                )
+                later = 2 * float(np.dot(weight[1:], covariance[1:]))
+                energies[row, octave] = weight[0] * covariance[0] + later
             else:
                 before = energies[row, octave - 1] if octave else 1.0
                 energies[row, octave] = before * 2 ** (2 * hurst - 1)
@@ -369,15 +321,14 @@ def _octaves(series: FloatArray) -> tuple[FloatArray, FloatArray]:
     energy: list[float] = []
     counts: list[int] = []
     approximation = series
-    while True:
+    while approximation.size >= _LOW_PASS.size:
         detail = np.convolve(approximation, _HIGH_PASS, mode="valid")[::2]
         approximation = np.convolve(approximation, _LOW_PASS, mode="valid")[::2]
         if detail.size < _LIMITS.fewest_coefficients:
-            return np.array(energy), np.array(counts, dtype=np.float64)
+            break
         energy.append(float(np.mean(detail**2)))
         counts.append(detail.size)
-        if approximation.size < _LOW_PASS.size:
-            return np.array(energy), np.array(counts, dtype=np.float64)
+    return np.array(energy), np.array(counts, dtype=np.float64)
 
 
 def autocorrelation(series: FloatArray, *, lags: int) -> list[float]:

@@ -57,14 +57,12 @@ class LocalWhittle:
         value: Hurst parameter; above 1 for series that are not stationary.
         low: Lower end of the 95% interval.
         high: Upper end.
-        frequencies: Number of Fourier frequencies used.
         qu_statistic: Qu's statistic; above 1.155, a shift or trend looks like long memory (5%).
     """
 
     value: float
     low: float
     high: float
-    frequencies: int
     qu_statistic: float
 
     @property
@@ -107,7 +105,7 @@ def local_whittle(series: FloatArray, *, frequencies: int | None = None) -> Loca
     hurst = float(optimize.minimize_scalar(objective, bounds=bounds, method="bounded").x)
     half = NORMAL_95 / (2 * np.sqrt(m))
     statistic = _qu_statistic(power, log_frequency, hurst)
-    return LocalWhittle(hurst, hurst - half, hurst + half, m, statistic)
+    return LocalWhittle(hurst, hurst - half, hurst + half, statistic)
 
 
 def _qu_statistic(power: FloatArray, log_frequency: FloatArray, hurst: float) -> float:
@@ -205,9 +203,6 @@ def level_shifts(series: FloatArray) -> FloatArray:
 
     Binary segmentation: the split that takes most off the variance within levels, again and again,
     as long as each of the splits takes the greater part of what a step of that size would.
-
-    Args:
-        series: Values, shape (n,).
     """
     count = series.size
     shortest = max(8, int(_LIMITS.shortest_level * count))

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trafficgen.calibration.laws.families import Unit
-from trafficgen.calibration.laws.fit_law import FittedLaw, fit_law
+from trafficgen.calibration.laws.fit_law import fit_law
 from trafficgen.flows import gaps_s
 from trafficgen.models import Law, PacketProcess, ProcessChoice
-from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
+from trafficgen.units import FloatArray, IntArray, s_from_ns
 
 #: A misfit of the continuous part is not mentioned when the whole law is this near to the sample.
 _NOTABLE_KS = 0.02
@@ -30,7 +30,6 @@ class PhasePackets:
         tick_s: Granularity of the clock, s.
         threshold_s: Largest gap within a burst of the whole stream, s; None without bursts.
         rtp_timestamp: Extended RTP timestamps, clock ticks, shape (n,); None without RTP.
-        rtp_marker: RTP markers, shape (n,); None without RTP.
         clock_hz: RTP clock, Hz; None where it is unknown.
         name: Name of stream and phase in messages.
     """
@@ -41,7 +40,6 @@ class PhasePackets:
     tick_s: float
     threshold_s: float | None = None
     rtp_timestamp: IntArray | None = None
-    rtp_marker: BoolArray | None = None
     clock_hz: int | None = None
     name: str = "the stream"
 
@@ -85,17 +83,12 @@ class LawFitter:
         self.problems: dict[str, str] = {}
 
     def law(self, quantity: str, sample: FloatArray, unit: Unit) -> Law:
-        """Return the law that generation is to use for a quantity.
+        """Fit the law that generation uses for a quantity, whose name is that of its random stream.
 
-        Args:
-            quantity: Its name, which also names its random stream.
-            sample: The sample, in order of time, shape (n,), n > 0.
-            unit: Its unit.
+        The sample is in order of time, shape (n,), n > 0.
         """
         tick = self._tick_s if unit == "s" else 1.0
-        fitted: FittedLaw = fit_law(
-            sample, unit=unit, tick=tick, generator=self.generator_of(quantity)
-        )
+        fitted = fit_law(sample, unit=unit, tick=tick, generator=self.generator_of(quantity))
         notable = fitted.parametric.fit is None or fitted.parametric.fit.ks > _NOTABLE_KS
         if fitted.problem and notable:
             self.problems[quantity] = fitted.problem

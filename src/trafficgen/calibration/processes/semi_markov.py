@@ -95,5 +95,4 @@ def _packets_at(packets: PhasePackets, levels: Levels, level: int) -> PhasePacke
         span_ns=(0, total),
         threshold_s=burst_threshold_s(s_from_ns(np.diff(time_ns)), tick_s=packets.tick_s),
         rtp_timestamp=None,
-        rtp_marker=None,
     )

@@ -17,7 +17,7 @@ from trafficgen.calibration.streams.transport import describe_transport
 from trafficgen.flows import SessionView, extend_sequence, find_burst_threshold_s, gaps_s
 from trafficgen.models import Phase, Stream
 from trafficgen.randomness import random_stream
-from trafficgen.units import BoolArray, IntArray, bps_from_bytes, ns_from_s
+from trafficgen.units import IntArray, bps_from_bytes, ns_from_s
 
 #: Flows with a smaller share of the media bytes are left out of the model.
 SMALLEST_SHARE = 0.01
@@ -155,17 +155,15 @@ def stream_packets(
 
 class _RtpColumns(TypedDict, total=False):
     rtp_timestamp: IntArray
-    rtp_marker: BoolArray
     clock_hz: int | None
 
 
 def _rtp_columns(view: SessionView, rows: IntArray, *, clock_hz: int | None) -> _RtpColumns:
-    """Return timestamps and markers of a stream if every packet has them."""
+    """Return the timestamps and the clock of a stream if every packet has them."""
     if clock_hz is None or not view.table.is_known("rtp_timestamp")[rows].all():
         return {}
     timestamp = view.table.values("rtp_timestamp").astype(np.int64)[rows]
     return {
         "rtp_timestamp": extend_sequence(timestamp, bits=_RTP_TIMESTAMP_BITS),
-        "rtp_marker": view.table.values("rtp_marker").astype(np.bool_)[rows],
         "clock_hz": clock_hz,
     }

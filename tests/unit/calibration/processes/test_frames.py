@@ -41,7 +41,6 @@ def packets_of(
         span_ns=(int(time_ns[0]), int(time_ns[-1])),
         tick_s=1e-6,
         rtp_timestamp=np.array(stamps),
-        rtp_marker=np.zeros(time_ns.size, dtype=np.bool_),
         clock_hz=90_000,
     )
 
@@ -109,7 +108,6 @@ def test_packets_within_a_frame_that_share_its_time_are_told_from_those_with_a_f
         span_ns=paced.span_ns,
         tick_s=1e-6,
         rtp_timestamp=paced.rtp_timestamp,
-        rtp_marker=paced.rtp_marker,
         clock_hz=90_000,
     )
     process = fitted(spread)
