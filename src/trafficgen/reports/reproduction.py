@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -137,16 +137,7 @@ def _describe_miss(row: FindingResult) -> str:
     if not math.isnan(row.simulated):
         unit = "" if row.finding.unit in {"", "share"} else f" {row.finding.unit}"
         simulated = f"{number(row.simulated)}{unit}"
-    return f"{row.finding.quantity}: {simulated}, accepted {_accepted(row)}"
-
-
-def _accepted(row: FindingResult) -> str:
-    low, high = (None if end is None else float(end) for end in (row.finding.low, row.finding.high))
-    if low == high:
-        return "any" if low is None else number(low)
-    if low is None:
-        return f"at most {number(high)}"
-    return f"at least {number(low)}" if high is None else f"{number(low)} to {number(high)}"
+    return f"{row.finding.quantity}: {simulated}, accepted {row.finding.accepted_text}"
 
 
 def _tabulate_papers(papers: Sequence[tuple[_Paper, tuple[FindingResult, ...]]]) -> Table | None:
@@ -170,7 +161,8 @@ def _describe_paper(paper: _Paper, rows: tuple[FindingResult, ...]) -> Iterator[
         row
         for row in rows
         if isinstance(published := row.finding.published, int | float)
-        and min(published, row.simulated) > 0
+        and published > 0
+        and row.simulated > 0
     ]
     if numbers:
         yield _chart_scatter(paper, numbers)
@@ -182,35 +174,28 @@ def _chart_positions(paper: _Paper, rows: tuple[FindingResult, ...]) -> Chart:
     ids = list(dict.fromkeys(row.finding.id for row in rows))
     places = _places(ids, rows)
     closed = [(place, row) for place, row in places if _half_width(row) is not None]
-    open_ = [(place, row) for place, row in places if _half_width(row) is None]
-    layers: list[Layer] = [
-        Rule(name="end of the accepted range", at=-1.0, role="law"),
-        Rule(name="end of the accepted range", at=1.0, role="law"),
-    ]
-    if open_:
-        layers.append(
-            Curve(
-                name="range with one end, or one value",
-                x=[place for place, _ in open_],
-                y=[_open_position(row) for _, row in open_],
-                role="extra",
-                shape="points",
-                dashed=True,
-            )
+    opened = [(place, row) for place, row in places if _half_width(row) is None]
+    name = "end of the accepted range"
+    layers: list[Layer] = [Rule(name=name, at=at, role="law") for at in (-1.0, 1.0)]
+    if opened:
+        curve = Curve(
+            name="range with one end, or one value",
+            x=[place for place, _ in opened],
+            y=[_open_position(row) for _, row in opened],
+            role="extra",
+            shape="points",
+            dashed=True,
         )
+        layers.append(curve)
     if closed:
-        ends = [tuple(_position(row, end) for end in row.interval) for _, row in closed]
-        layers.append(
-            Curve(
-                name="mean and 95% interval",
-                x=[place for place, _ in closed],
-                y=[_position(row, row.simulated) for _, row in closed],
-                low=[low for low, _ in ends],
-                high=[high for _, high in ends],
-                role="synthetic",
-                shape="points",
-            )
-        )
+        x, positions = [], []
+        for place, row in closed:
+            x.append(place)
+            values = (row.interval[0], row.simulated, row.interval[1])
+            positions.append([_position(row, value) for value in values])
+        low, mean, high = zip(*positions, strict=True)
+        name = "mean and 95% interval"
+        layers.append(_points(name, x, mean, low, high, role="synthetic"))
     return Chart(
         name=f"{paper.prefix.lower()}-ranges",
         title="Where the means lie in their accepted ranges",
@@ -223,6 +208,18 @@ def _chart_positions(paper: _Paper, rows: tuple[FindingResult, ...]) -> Chart:
             " beyond that end."
         ),
     )
+
+
+def _points(
+    name: str,
+    x: Sequence[float],
+    mean: Sequence[float],
+    low: Sequence[float],
+    high: Sequence[float],
+    *,
+    role: Role,
+) -> Curve:
+    return Curve(name=name, x=x, y=mean, low=low, high=high, role=role, shape="points")
 
 
 def _places(ids: Sequence[str], rows: Sequence[FindingResult]) -> list[tuple[float, FindingResult]]:
@@ -268,22 +265,15 @@ def _chart_scatter(paper: _Paper, rows: Sequence[FindingResult]) -> Chart:
     )
     for name, role, wanted in kinds:
         some = [
-            (x, row) for x, row in zip(published, rows, strict=True) if row.finding.role == wanted
+            pair for pair in zip(published, rows, strict=True) if pair[1].finding.role == wanted
         ]
         if some:
-            intervals = [row.interval for _, row in some]
-            layers.append(
-                Curve(
-                    name=name,
-                    x=[x for x, _ in some],
-                    y=[row.simulated for _, row in some],
-                    low=[low if low > 0 else math.nan for low, _ in intervals],
-                    high=[high if low > 0 else math.nan for low, high in intervals],
-                    role=role,
-                    shape="points",
-                    dashed=wanted == "input",
-                )
-            )
+            x, found = zip(*some, strict=True)
+            # An interval that reaches 0 has no place on a logarithmic axis.
+            low = [end if end > 0 else math.nan for end, _ in (row.interval for row in found)]
+            high = [end if one > 0 else math.nan for one, end in (row.interval for row in found)]
+            curve = _points(name, x, [row.simulated for row in found], low, high, role=role)
+            layers.append(replace(curve, dashed=wanted == "input"))
     return Chart(
         name=f"{paper.prefix.lower()}-published",
         title="Simulated against published numbers",
@@ -310,7 +300,7 @@ def _tabulate(title: str, rows: Sequence[FindingResult]) -> Table | None:
                     filter(None, (f"{finding.id}: {finding.quantity}", finding.unit))
                 ),
                 "published": float(published) if isinstance(published, int) else published,
-                "accepted": _accepted(row),
+                "accepted": row.finding.accepted_text,
                 "simulated": row.simulated,
                 "95% interval": "-" if math.isnan(low) else f"{number(low)} to {number(high)}",
                 "role": finding.role,

@@ -85,6 +85,8 @@ class Finding(NotebookView):
             return f"at least {number(self.low)}"
         if self.low is None:
             return f"at most {number(self.high)}"
+        if self.low == self.high:
+            return number(self.low)
         return f"{number(self.low)} to {number(self.high)}"
 
     def accepts(self, value: float) -> bool:

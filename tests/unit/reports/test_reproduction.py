@@ -137,3 +137,10 @@ def test_the_report_names_the_command_that_makes_it_again(report: Report) -> Non
     assert report.made_by.endswith(
         "trafficgen reproduce BMW-T1.1 BMW-B1 BMW-B2 NIC-B1 NIC-B2 --runs 3 --seed 4"
     )
+
+
+def test_a_quantity_that_was_not_measured_has_no_place_beside_its_published_number() -> None:
+    rows = (row("NIC-B2", math.nan, 1.0, math.nan), row("NIC-B3", 99.0, 100.0, 101.0))
+    report = report_of(Reproduction(rows=rows, seed=0, runs=3))
+    points = curve_of(chart_of(report, "nic-published"), "predicted, mean and 95% interval")
+    assert list(points.y) == [100]
