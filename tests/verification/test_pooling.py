@@ -7,7 +7,7 @@ import pytest
 from statsmodels.stats.meta_analysis import combine_effects
 from tests.verification.records import RecordCheck
 
-from trafficgen.calibration.population.pooling import pool_random_effects
+from trafficgen.calibration.population.across_sessions import pool_random_effects
 from trafficgen.units import FloatArray
 
 #: Trials of the BCG vaccine: cases and non-cases among the vaccinated, then among the controls

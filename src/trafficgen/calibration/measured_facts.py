@@ -1,6 +1,8 @@
-"""Facts beside a model: indices of dispersion, autocorrelations and the variance-time curve."""
+"""Second-order facts of packets: dispersion, autocorrelations and the variance-time curve."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,24 +11,36 @@ from trafficgen.flows import gaps_s, rate_series
 from trafficgen.models import DispersionOfIntervals, Facts, FactsAtScale
 from trafficgen.units import FloatArray, IntArray, ns_from_s
 
-#: Bins from 10 ms, each scale twice the one before.
-_SHORTEST_BIN_S = 0.01
-#: A variance needs this many bins, or sums of gaps.
-_FEWEST_BINS, _FEWEST_SUMS = 8, 16
-_MOST_SCALES, _MOST_GAPS = 16, 4096
-#: Beyond this many of the shortest bins, the scales begin higher.
-_MOST_BINS = 1 << 22
-_RATE_BIN_S = 0.5
-_LAGS = 20
+
+@dataclass(frozen=True)
+class FactLimits:
+    """Scales and lags of the facts."""
+
+    #: Shortest bins, s; each scale has twice the one before.
+    shortest_bin_s: float = 0.01
+    #: With more of the shortest bins, the scales begin higher: memory is bounded.
+    most_bins: int = 1 << 22
+    #: A variance of counts needs this many bins,
+    fewest_bins: int = 8
+    #: one of intervals this many sums of gaps.
+    fewest_sums: int = 16
+    #: More scales, and sums of more gaps, than these are not kept in a model.
+    most_scales: int = 16
+    most_gaps: int = 4096
+    #: Bins of the rate's autocorrelation, s, and lags of both autocorrelations.
+    rate_bin_s: float = 0.5
+    lags: int = 20
+
+
+_LIMITS = FactLimits()
 
 
 def measured_facts(time_ns: IntArray, ip_bytes: IntArray, *, start_ns: int) -> Facts | None:
-    """Return second-order facts of packets, or None where there are fewer than two times.
+    """Measure second-order facts of packets; None for fewer than two times.
 
     The index of dispersion for counts is the variance over the mean of the packets in a bin; that
     for intervals is the variance of the sum of k successive gaps over k times the squared mean gap.
-    Both are 1 for a Poisson process at all scales, and grow with the scale where there is
-    dependence.
+    Both are 1 for a Poisson process at all scales; dependence makes them grow with the scale.
 
     Args:
         time_ns: Times of the packets, ns, ascending, shape (n,).
@@ -40,18 +54,18 @@ def measured_facts(time_ns: IntArray, ip_bytes: IntArray, *, start_ns: int) -> F
     if time_ns.size < 2 or time_ns[0] == time_ns[-1]:
         return None
     gap_s = gaps_s(time_ns)
-    rate = rate_series(time_ns, ip_bytes, bin_s=_RATE_BIN_S, start_ns=start_ns).size_bytes
+    rate = rate_series(time_ns, ip_bytes, bin_s=_LIMITS.rate_bin_s, start_ns=start_ns).size_bytes
     return Facts(
         scales=_scales(time_ns, ip_bytes, start_ns),
         dispersion_of_intervals=_dispersion_of_intervals(gap_s),
-        gap_autocorrelation=_short(autocorrelation(gap_s, lags=min(_LAGS, gap_s.size // 4))),
-        rate_autocorrelation=_short(autocorrelation(rate, lags=min(_LAGS, rate.size // 4))),
+        gap_autocorrelation=_short(autocorrelation(gap_s, lags=min(_LIMITS.lags, gap_s.size // 4))),
+        rate_autocorrelation=_short(autocorrelation(rate, lags=min(_LIMITS.lags, rate.size // 4))),
     )
 
 
 def _scales(time_ns: IntArray, ip_bytes: IntArray, start_ns: int) -> tuple[FactsAtScale, ...]:
-    bin_ns, end_ns = ns_from_s(_SHORTEST_BIN_S), int(time_ns[-1])
-    while (end_ns - start_ns) // bin_ns > _MOST_BINS:
+    bin_ns, end_ns = ns_from_s(_LIMITS.shortest_bin_s), int(time_ns[-1])
+    while (end_ns - start_ns) // bin_ns > _LIMITS.most_bins:
         bin_ns *= 2
     row = (time_ns - start_ns) // bin_ns
     row -= min(0, int(row.min()))
@@ -59,7 +73,7 @@ def _scales(time_ns: IntArray, ip_bytes: IntArray, start_ns: int) -> tuple[Facts
     counts = np.asarray(np.bincount(row, minlength=whole)[:whole], dtype=np.float64)
     size = np.asarray(np.bincount(row, weights=ip_bytes, minlength=whole)[:whole], dtype=np.float64)
     facts: list[FactsAtScale] = []
-    while counts.size >= _FEWEST_BINS and len(facts) < _MOST_SCALES:
+    while counts.size >= _LIMITS.fewest_bins and len(facts) < _LIMITS.most_scales:
         mean, mean_bytes = float(counts.mean()), float(size.mean())
         if mean > 0 and mean_bytes > 0:
             facts.append(
@@ -80,7 +94,7 @@ def _paired(series: FloatArray) -> FloatArray:
 def _dispersion_of_intervals(gap_s: FloatArray) -> tuple[DispersionOfIntervals, ...]:
     facts: list[DispersionOfIntervals] = []
     mean_s, sums_s, gaps = float(gap_s.mean()), gap_s, 1
-    while sums_s.size >= _FEWEST_SUMS and gaps <= _MOST_GAPS:
+    while sums_s.size >= _LIMITS.fewest_sums and gaps <= _LIMITS.most_gaps:
         value = float(sums_s.var(ddof=1)) / (gaps * mean_s**2)
         facts.append(DispersionOfIntervals(gaps=gaps, value=_digits(value)))
         sums_s, gaps = _paired(sums_s), gaps * 2

@@ -1,21 +1,18 @@
-"""Operational measures of the papers: CCZ-B1, CCZ-F1 and CCZ-M1, NIC-S4 and NIC-P2, the buffering
-time of BMW.
-"""
+"""Measures that the papers define: CCZ-B1, CCZ-F1, CCZ-M1, NIC-S4, NIC-P2, NIC-P3, BMW."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from trafficgen.calibration.delivered import (
-    ScaleChanges,
-    SessionDelivery,
-    count_scale_changes,
-    session_delivery,
-)
+import numpy as np
+
 from trafficgen.calibration.levels.rate_levels import Levels
 from trafficgen.calibration.path.conditions import PathConditions
-from trafficgen.calibration.path.pairing import Pairing
+from trafficgen.calibration.path.loss_measures import Loss
+from trafficgen.calibration.path.pairing import Pairing, PairSource
+from trafficgen.calibration.path.path_records import PathRecords
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog
 from trafficgen.calibration.response.friendliness import tcp_friendly_kbps
@@ -25,16 +22,191 @@ from trafficgen.flows import (
     SHORTEST_PLAYOUT_S,
     STEADY_FROM_S,
     DataRates,
+    Delivery,
     SessionView,
+    arrival_rate_kbps,
     data_rates_of_parts,
+    delivery,
     rate_series,
+    scale_changes,
 )
-from trafficgen.units import ns_from_s, s_from_ns
+from trafficgen.units import BoolArray, IntArray, ns_array_from_s, ns_from_s, s_from_ns
+
+DeliverySource = PairSource | Literal["RTP sequence numbers"]
+ChangesSource = Literal["scale_level", "player_log", "rate"]
+
+_NO_NUMBERS = (
+    "neither arrival times, a second capture nor RTP sequence numbers tell what became of the"
+    " packets"
+)
+_BEFORE_THE_PATH = "the capture was taken before the path; give the one behind it by --receiver"
+_ONE_CAPTURE = (
+    "one capture behind the path does not tell what was sent and lost; give the other end by"
+    " --receiver"
+)
+_NOT_APART = "packets without numbers, of one size: which of them were lost is not known"
+
+
+@dataclass(frozen=True)
+class SessionDelivery:
+    """Delivery of a session's media packets; rates are of IP bytes towards the client.
+
+    Attributes:
+        source: Where it is known from. RTP sequence numbers of one capture show the loss, not the
+            offered rate.
+        buffering: In the buffering; None without one.
+        playout: From its end to the last packet of the playout.
+        session: From the first media packet to the last.
+    """
+
+    source: DeliverySource
+    buffering: Delivery | None
+    playout: Delivery
+    session: Delivery
+
+
+@dataclass(frozen=True)
+class ScaleChanges:
+    """How often the encoded rate changes (CCZ-M1).
+
+    Attributes:
+        count: Changes.
+        source: Levels that a generator wrote into the packet table, a player log, or the rate.
+    """
+
+    count: int
+    source: ChangesSource
+
+
+@dataclass(frozen=True)
+class _Fates:
+    """Media packets sent, shape (n,), and arrived, shape (m,); times in ns, IP bytes."""
+
+    sent_ns: IntArray
+    sent_bytes: IntArray
+    arrived: BoolArray
+    come_ns: IntArray
+    come_bytes: IntArray
+    source: DeliverySource
+
+
+def session_delivery(
+    view: SessionView,
+    phases: Phases,
+    *,
+    pairing: Pairing | None,
+    records: PathRecords | None,
+    loss: Loss | None,
+) -> tuple[SessionDelivery | None, dict[str, str]]:
+    """Measure offered and achieved rate and loss by phase; the second value says why parts miss.
+
+    Packets sent in a phase count for the offered rate and the loss, packets received in it for the
+    achieved rate. The last phase lasts until its last packet has arrived.
+
+    Args:
+        view: The session, at the sender if both ends are known.
+        phases: Its phases.
+        pairing: Its packets at both ends of the path, if known.
+        records: The fate of its packets, if one capture shows it.
+        loss: Its loss with its source.
+    """
+    fates = _fates(view, pairing, records, loss)
+    if isinstance(fates, str):
+        return None, {"delivery": fates}
+    # A packet belongs to the interval that it ends.
+    zero_ns, last_ns = view.first_media_ns, int(view.media_time_ns[-1]) + 1
+    change_ns = zero_ns + ns_from_s(phases.playout_start_s) + (phases.side == "right")
+    until_ns = (
+        last_ns if phases.playout_end_s is None else zero_ns + ns_from_s(phases.playout_end_s) + 1
+    )
+    has_buffering = phases.buffering_end_s is not None
+    absent = (
+        {} if has_buffering else {"delivery.buffering": "the start is not faster than the rest"}
+    )
+    if fates.source == "RTP sequence numbers":
+        absent["delivery.offered_kbps"] = _ONE_CAPTURE
+    found = SessionDelivery(
+        source=fates.source,
+        buffering=_in_interval(fates, zero_ns, change_ns) if has_buffering else None,
+        playout=_in_interval(
+            fates, min(change_ns, until_ns - 1), until_ns, is_last=until_ns == last_ns
+        ),
+        session=_in_interval(fates, zero_ns, last_ns, is_last=True),
+    )
+    return found, absent
+
+
+def count_scale_changes(
+    view: SessionView, *, levels: Levels | None, played: PlayedLevels | None
+) -> ScaleChanges:
+    """Count the scale changes of a session from the best source; a rate without levels has none.
+
+    Levels in the packet table are those of the first sendings of the heaviest flow that has any.
+    """
+    table = view.table
+    known = view.media & table.is_known("scale_level")
+    if table.is_known("retransmission").any():
+        known &= ~table.values("retransmission").astype(np.bool_)
+    for flow in view.media_flows:
+        mine = known & (table.flow == flow)
+        if mine.any():
+            return ScaleChanges(
+                scale_changes(table.values("scale_level")[mine].astype(np.float64)), "scale_level"
+            )
+    if played is not None:
+        return ScaleChanges(played.switches, "player_log")
+    return ScaleChanges(0 if levels is None else levels.switches, "rate")
+
+
+def _fates(
+    view: SessionView, pairing: Pairing | None, records: PathRecords | None, loss: Loss | None
+) -> _Fates | str:
+    """Return the fate of the media packets, or why it is not known."""
+    if pairing is not None:
+        if not pairing.are_told_apart:
+            return _NOT_APART
+        come = ~pairing.is_lost
+        # Two captures have a clock each: only what the path adds to its least delay is known.
+        same_clock = pairing.source == "arrival times"
+        queued_ns = pairing.sent_ns[come] + ns_array_from_s(pairing.delay_s[come])
+        come_ns = pairing.arrival_ns[come] if same_clock else queued_ns
+        return _Fates(
+            pairing.sent_ns, pairing.ip_bytes, come, come_ns, pairing.ip_bytes[come], pairing.source
+        )
+    time_ns, ip_bytes = view.media_time_ns, view.media_ip_bytes
+    if records is None or records.is_tcp:
+        return _NO_NUMBERS
+    if loss is not None and loss.source == "rtcp":
+        return _BEFORE_THE_PATH
+    # If queueing was undone, the first packets were sent before the first was seen.
+    sent_ns = np.maximum(records.sent_ns, view.first_media_ns)
+    return _Fates(
+        sent_ns, records.ip_bytes, ~records.is_lost, time_ns, ip_bytes, "RTP sequence numbers"
+    )
+
+
+def _in_interval(fates: _Fates, start_ns: int, end_ns: int, *, is_last: bool = False) -> Delivery:
+    """Return the delivery in an interval; the last one lasts until the last packet has arrived.
+
+    Nothing arrives before the first packet has crossed the path: the last interval begins there.
+    """
+    found = delivery(
+        fates.sent_ns, fates.sent_bytes, fates.arrived, start_ns=start_ns, end_ns=end_ns
+    )
+    since_ns, until_ns = start_ns, end_ns
+    if is_last and fates.come_ns.size:
+        until_ns = max(end_ns, int(fates.come_ns.max()) + 1)
+        since_ns = max(start_ns, int(fates.come_ns.min()))
+    achieved_kbps = arrival_rate_kbps(
+        fates.come_ns, fates.come_bytes, start_ns=since_ns, end_ns=until_ns
+    )
+    offered_kbps = math.nan if fates.source == "RTP sequence numbers" else found.offered_kbps
+    return replace(found, offered_kbps=offered_kbps, achieved_kbps=achieved_kbps)
 
 
 @dataclass(frozen=True)
 class Measures:
-    """What the papers define; None where a session does not have it, then ``absent`` says why.
+    """What the papers define; None if a session lacks it, then ``absent`` says why.
 
     Attributes:
         buffering_data_rate_kbps: CCZ-B1: largest mean rate of IP bytes over 10 s in the first 80 s.
@@ -43,8 +215,7 @@ class Measures:
         tcp_friendly_kbps: CCZ-F1: rate of a TCP-friendly flow on the path.
         play_s: First RTSP PLAY, s from the first media packet (negative before it).
         buffering_period_s: NIC-S4: from RTSP PLAY until the buffer is full, s.
-        buffering_period_until: What ended it: the player's report, or the end of the faster part of
-            the packets.
+        buffering_period_until: What ended it: the player's report, or the packets' slower rate.
         playback_delay_s: BMW: first media packet to the start of the playback, s.
         delivery: NIC-P2, NIC-P3: offered and achieved rate and loss in and after buffering.
         scale_changes: CCZ-M1: how often the encoded rate changes.
@@ -74,14 +245,13 @@ def measure_as_papers(
     log: PlayerLog | None = None,
     played: PlayedLevels | None = None,
 ) -> Measures:
-    """Return the papers' measures of a session; zero is its first media packet, rates are of IP
-    bytes of media.
+    """Measure a session as the papers do: times from its first media packet, rates of IP bytes.
 
     Args:
         view: The session.
         phases: Its phases.
-        path: What its path was like.
-        pairing: Its packets at both ends of the path, where two captures or arrival times tell.
+        path: Its path.
+        pairing: Its packets at both ends of the path, if known.
         levels: Levels of its rate.
         log: Its player log, aligned.
         played: Levels of that log.

@@ -1,6 +1,4 @@
-"""The summary of a fit: the JSON that `trafficgen fit --json` prints, without the flow that the
-command adds.
-"""
+"""The summary of a fit: the JSON of `trafficgen fit --json`, without the flow."""
 
 from __future__ import annotations
 
@@ -10,11 +8,12 @@ from typing import cast
 
 import numpy as np
 
-from trafficgen.calibration.delivered import SessionDelivery
 from trafficgen.calibration.levels.summary import describe_levels, describe_mmpp
+from trafficgen.calibration.paper_measures import Measures, SessionDelivery
+from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.calibration.session_measures import SessionMeasures
 from trafficgen.flows import Bursts, Delivery
-from trafficgen.models import Law, ModulatedProcess, PacketProcess
+from trafficgen.models import Friendliness, Law, ModulatedProcess
 from trafficgen.units import kbps_from_bps
 
 Json = dict[str, object]
@@ -25,62 +24,71 @@ def summarise(session: SessionMeasures, warnings: list[str]) -> Json:
 
     Rates are in kbit/s of IP bytes, times in s from the session's first media packet.
     """
+    response = session.response.response
     return {
         "packets": session.packets,
         "duration_s": session.duration_s,
-        "phases": _phases(session),
+        "phases": _phases(session.phases),
         "packet_bytes": _law(session.packet_bytes.parametric),
         "gap_s": _law(session.gap_s.parametric),
-        "bursts": _bursts(session),
+        "bursts": _bursts(session.bursts_by_phase),
         "levels": _levels(session),
         "loss": _loss(session),
         "dependence": _dependence(session),
-        "measures": _measures(session),
+        "measures": _measures(session.measures, response.friendliness),
         "player_log": _player_log(session),
-        "conditions": _conditions(session),
-        "response": _response(session),
+        "conditions": session.path.conditions.model_dump(mode="json"),
+        "response": response.model_dump(mode="json", exclude={"friendliness"}),
         "warnings": warnings,
     }
 
 
-def _measures(session: SessionMeasures) -> Json:
-    measures = session.measures
+def _measures(measures: Measures, friendliness: Friendliness | None) -> Json:
     return {
         "buffering_data_rate_kbps": measures.buffering_data_rate_kbps,
         "steady_playout_rate_kbps": measures.steady_playout_rate_kbps,
         "ratio": measures.ratio,
         "tcp_friendly_kbps": measures.tcp_friendly_kbps,
-        "friendliness": _friendliness(session),
+        "friendliness": None if friendliness is None else _friendliness(friendliness),
         "play_s": measures.play_s,
         "buffering_period_s": measures.buffering_period_s,
         "buffering_period_until": measures.buffering_period_until,
         "playback_delay_s": measures.playback_delay_s,
-        "delivery": _delivery(measures.delivery),
+        "delivery": None if measures.delivery is None else _delivery(measures.delivery),
         "scale_changes": asdict(measures.scale_changes),
         "absent": dict(measures.absent),
     }
 
 
-def _delivery(delivery: SessionDelivery | None) -> Json | None:
-    if delivery is None:
-        return None
-    parts = {
-        "buffering": delivery.buffering,
-        "playout": delivery.playout,
-        "session": delivery.session,
+def _friendliness(found: Friendliness) -> Json:
+    """Return the rate against TCP's: shares of the intervals, and the bounds overall, kbit/s."""
+    return {
+        "interval_s": found.interval_s,
+        "intervals": found.intervals,
+        "above_bound_share": found.above_bound.value,
+        "above_padhye_share": found.above_padhye.value,
+        "median_ratio_to_padhye": found.median_ratio,
+        "bound_kbps": kbps_from_bps(found.overall_bound_bps),
+        "padhye_kbps": kbps_from_bps(found.overall_padhye_bps),
     }
-    return {"source": delivery.source, **{name: _known(part) for name, part in parts.items()}}
 
 
-def _known(part: Delivery | None) -> Json | None:
-    """Return the quantities of a part, None for what is not known."""
-    if part is None:
-        return None
-    return {name: None if math.isnan(value) else value for name, value in asdict(part).items()}
+def _delivery(delivery: SessionDelivery) -> Json:
+    def known(part: Delivery | None) -> Json | None:
+        if part is None:
+            return None
+        return {name: None if math.isnan(value) else value for name, value in asdict(part).items()}
+
+    return {
+        "source": delivery.source,
+        "buffering": known(delivery.buffering),
+        "playout": known(delivery.playout),
+        "session": known(delivery.session),
+    }
 
 
-def _phases(session: SessionMeasures) -> Json:
-    phases = session.phases
+def _phases(phases: Phases) -> Json:
+    start_s, stop_s = phases.playout_start_s, phases.playout_stop_s
     buffering: Json | None = None
     if phases.buffering_end_s is not None:
         buffering = {
@@ -94,23 +102,17 @@ def _phases(session: SessionMeasures) -> Json:
     return {
         "silence_s": phases.silence_s,
         "buffering": buffering,
-        "playout": {
-            "start_s": phases.playout_start_s,
-            "end_s": phases.playout_stop_s,
-            "rate_kbps": phases.playout_kbps,
-        },
+        "playout": {"start_s": start_s, "end_s": stop_s, "rate_kbps": phases.playout_kbps},
         "buffering_ratio": phases.ratio,
-        "stalls": _stalls(session),
+        "stalls": _stalls(phases),
         "end": (
-            None
-            if phases.playout_end_s is None
-            else {"start_s": phases.playout_stop_s, "end_s": phases.end_s}
+            None if phases.playout_end_s is None else {"start_s": stop_s, "end_s": phases.end_s}
         ),
     }
 
 
-def _stalls(session: SessionMeasures) -> list[Json]:
-    """Return pauses of the packets, and those that a player log reports, in order of time."""
+def _stalls(phases: Phases) -> list[Json]:
+    """Return pauses of the packets, and those of a player log, in order of time."""
     stalls: list[Json] = [
         {
             "start_s": stall.start_s,
@@ -119,23 +121,15 @@ def _stalls(session: SessionMeasures) -> list[Json]:
             "refill_kbps": stall.refill_kbps,
             "source": "packets",
         }
-        for stall in session.phases.stalls
+        for stall in phases.stalls
     ]
-    stalls += [
-        {
-            "start_s": pause.start_s,
-            "duration_s": pause.duration_s,
-            "refill_end_s": None,
-            "refill_kbps": None,
-            "source": "player_log",
-        }
-        for pause in session.phases.player_stalls or ()
-    ]
+    without_refill: Json = {"refill_end_s": None, "refill_kbps": None, "source": "player_log"}
+    stalls += [{**asdict(pause), **without_refill} for pause in phases.player_stalls or ()]
     return sorted(stalls, key=lambda stall: cast(float, stall["start_s"]))
 
 
 def _levels(session: SessionMeasures) -> Json | None:
-    """Return the levels: those that a player log tells, else those of the rate."""
+    """Return the levels of a player log, else those of the rate."""
     levels = session.played_levels
     if levels is None:
         return describe_levels(session.levels, session.association)
@@ -150,18 +144,11 @@ def _levels(session: SessionMeasures) -> Json | None:
 
 
 def _player_log(session: SessionMeasures) -> Json | None:
-    """Return what a player log says beside stalls and levels, and how its clock was placed."""
     log = session.player_log
     if log is None:
         return None
-    return {
-        "file": log.file,
-        "form": log.form,
-        "clock": log.clock,
-        "zero_s": log.zero_s,
-        "playback_start_s": log.playback_start_s,
-        "buffer_full_s": log.buffer_full_s,
-    }
+    names = ("file", "form", "clock", "zero_s", "playback_start_s", "buffer_full_s")
+    return {name: getattr(log, name) for name in names}
 
 
 def _law(law: Law) -> Json:
@@ -179,10 +166,9 @@ def _law(law: Law) -> Json:
     }
 
 
-def _bursts(session: SessionMeasures) -> Json | None:
-    if session.bursts_by_phase is None:
+def _bursts(by_phase: dict[str, Bursts] | None) -> Json | None:
+    if by_phase is None:
         return None
-    by_phase = session.bursts_by_phase
     return {
         "threshold_s": by_phase["playout"].threshold_s,
         "buffering": _burst_means(by_phase["buffering"]) if "buffering" in by_phase else None,
@@ -213,45 +199,15 @@ def _loss(session: SessionMeasures) -> Json | None:
     }
 
 
-def _conditions(session: SessionMeasures) -> Json:
-    return session.path.conditions.model_dump(mode="json")
-
-
-def _response(session: SessionMeasures) -> Json:
-    return session.response.response.model_dump(mode="json", exclude={"friendliness"})
-
-
-def _friendliness(session: SessionMeasures) -> Json | None:
-    """Return the source's rate beside TCP's: shares of the intervals, and the bounds over the
-    whole, kbit/s.
-    """
-    found = session.response.response.friendliness
-    if found is None:
-        return None
-    return {
-        "interval_s": found.interval_s,
-        "intervals": found.intervals,
-        "above_bound_share": found.above_bound.value,
-        "above_padhye_share": found.above_padhye.value,
-        "median_ratio_to_padhye": found.median_ratio,
-        "bound_kbps": kbps_from_bps(found.overall_bound_bps),
-        "padhye_kbps": kbps_from_bps(found.overall_padhye_bps),
-    }
-
-
 def _dependence(session: SessionMeasures) -> Json:
-    hurst = session.hurst
+    hurst, process = session.hurst, session.process
+    gap_model = process.gap_model if isinstance(process, ModulatedProcess) else process.kind
     return {
         "hurst": hurst.value if hurst else None,
         "hurst_low": hurst.low if hurst else None,
         "hurst_high": hurst.high if hurst else None,
         "gap_acf": session.gap_acf,
-        "model": _gap_model(session.process),
+        "model": gap_model,
         "long_range": session.long_range.to_json() if session.long_range else None,
-        **describe_mmpp(session.process),
+        **describe_mmpp(process),
     }
-
-
-def _gap_model(process: PacketProcess) -> str:
-    """Return what generates the gaps, by the names of `fit --json`."""
-    return process.gap_model if isinstance(process, ModulatedProcess) else process.kind

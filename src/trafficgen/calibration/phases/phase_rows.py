@@ -1,12 +1,16 @@
-"""Which packets of a fitted session are in which phase."""
+"""Which packets of a session, or of one of its streams, are in which phase."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
 
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.flows import SessionView, gaps_s, gaps_within_flows_s
-from trafficgen.units import BoolArray, FloatArray, ns_from_s
+from trafficgen.models import PhaseName
+from trafficgen.units import BoolArray, FloatArray, IntArray, ns_from_s, s_from_ns
 
 
 @dataclass(frozen=True)
@@ -60,3 +64,81 @@ def playout_gaps_s(view: SessionView, rows: PhaseRows) -> FloatArray:
     gap_s, ends = gaps_within_flows_s(view.table, view.media)
     in_playout = gap_s[rows.playout[ends]]
     return in_playout if in_playout.size else gaps_s(view.media_time_ns)
+
+
+_Span = tuple[PhaseName, float, float, Literal["left", "right"]]
+
+
+@dataclass(frozen=True)
+class StreamPart:
+    """One phase of a stream.
+
+    Attributes:
+        name: Name of the phase.
+        start: Row of its first packet.
+        stop: Row after its last packet.
+        start_s: Start of the phase, s from the session's first media packet.
+        end_s: Its end.
+    """
+
+    name: PhaseName
+    start: int
+    stop: int
+    start_s: float
+    end_s: float
+
+
+def stream_parts(time_ns: IntArray, phases: Phases, *, zero_ns: int) -> list[StreamPart]:
+    """Return the phases in which a stream sends, in order of time.
+
+    A stall is the gap between two phases; its refill is the phase ``rebuffering``. The last phase,
+    ``end``, begins with the packet before it, so that a single stray has a gap. Phases reach from
+    boundary to boundary of the session, but not beyond the stream's own packets.
+
+    Args:
+        time_ns: Times of the stream's media packets, ns, ascending, shape (n,), n > 0.
+        phases: Phases of the session.
+        zero_ns: The session's first media packet.
+    """
+    first_s, last_s = (s_from_ns(int(time_ns[row]) - zero_ns) for row in (0, -1))
+    parts = []
+    for name, start_s, end_s, side in _spans(phases):
+        start, stop = 0, int(time_ns.size)
+        if start_s > 0:
+            start = int(np.searchsorted(time_ns, zero_ns + ns_from_s(start_s), side=side))
+        if end_s < phases.end_s:
+            stop_side = phases.side if name == "buffering" else "right"
+            stop = int(np.searchsorted(time_ns, zero_ns + ns_from_s(end_s), side=stop_side))
+        if stop <= start:
+            continue
+        if name == "end":
+            start = max(0, start - 1)
+        parts.append(
+            StreamPart(
+                name,
+                start,
+                stop,
+                max(first_s, start_s),
+                last_s if stop == time_ns.size else min(last_s, end_s),
+            )
+        )
+    return parts
+
+
+def _spans(phases: Phases) -> list[_Span]:
+    """Return name, start, end and the side of a packet at the start, of each phase of a session."""
+    spans: list[_Span] = []
+    at_s = phases.playout_start_s
+    side: Literal["left", "right"] = phases.side
+    if phases.buffering_end_s is not None:
+        spans.append(("buffering", 0.0, at_s, "left"))
+    for stall in phases.stalls:
+        spans.append(("playout", at_s, stall.start_s, side))
+        at_s, side = stall.end_s, "left"
+        if stall.refill_kbps is not None:
+            spans.append(("rebuffering", at_s, stall.refill_end_s, side))
+            at_s, side = stall.refill_end_s, "right"
+    spans.append(("playout", at_s, phases.playout_stop_s, side))
+    if phases.playout_end_s is not None:
+        spans.append(("end", phases.playout_stop_s, phases.end_s, "right"))
+    return spans

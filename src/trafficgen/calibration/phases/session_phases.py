@@ -15,7 +15,6 @@ from trafficgen.calibration.phases.buffering_end import (
     two_rate_log_likelihood,
 )
 from trafficgen.calibration.phases.rebuffering import Stall, find_stalls
-from trafficgen.calibration.phases.stray_packets import count_regular_packets
 from trafficgen.calibration.player_log.events import Pause
 from trafficgen.flows import SessionView
 from trafficgen.units import IntArray, kbps_from_bytes, s_from_ns
@@ -215,3 +214,42 @@ def _resample_rows(count: int, *, generator: np.random.Generator) -> IntArray:
     starts = generator.integers(0, count, (_REPLICATES, -(-count // block)))
     rows = (starts[:, :, None] + np.arange(block)) % count
     return np.asarray(rows.reshape(_REPLICATES, -1)[:, :count], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class StrayLimits:
+    """When packets after the last long pause are stray."""
+
+    #: The pause is this long, s: shorter ones occur in playouts,
+    shortest_pause_s: float = 10.0
+    #: and this many times the next longest.
+    pause_ratio: float = 3.0
+    #: At most this share of the packets follows it,
+    largest_share: float = 0.005
+    #: or this many: a connection closes with a few.
+    few_packets: int = 3
+
+
+_LIMITS = StrayLimits()
+
+
+def count_regular_packets(time_ns: IntArray) -> int:
+    """Return how many packets come before a few that follow a pause far longer than any other.
+
+    A connection kept alive or closed minutes after the media would otherwise stretch the playout.
+
+    Args:
+        time_ns: Times of the media packets, ns, ascending, shape (n,).
+    """
+    kept = int(time_ns.size)
+    while kept > _LIMITS.few_packets + 1:
+        gap_s = s_from_ns(np.diff(time_ns[:kept]))
+        longest = int(np.argmax(gap_s))
+        after = kept - longest - 1
+        others_s = np.delete(gap_s, longest)
+        least_s = max(_LIMITS.shortest_pause_s, _LIMITS.pause_ratio * float(others_s.max()))
+        most = max(_LIMITS.few_packets, _LIMITS.largest_share * kept)
+        if gap_s[longest] < least_s or after > most:
+            break
+        kept = longest + 1
+    return kept

@@ -9,10 +9,10 @@ from typing import TypedDict
 
 import numpy as np
 
+from trafficgen.calibration.phases.phase_rows import StreamPart, stream_parts
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.calibration.processes.choice import fit_process
 from trafficgen.calibration.processes.phase_packets import PhasePackets
-from trafficgen.calibration.streams.phase_parts import StreamPart, stream_parts
 from trafficgen.calibration.streams.transport import describe_transport
 from trafficgen.flows import SessionView, extend_sequence, find_burst_threshold_s, gaps_s
 from trafficgen.models import Phase, Stream

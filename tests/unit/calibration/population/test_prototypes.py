@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.calibration.population.prototypes import group_sessions_by_process
+from trafficgen.calibration.population.pooled_model import group_sessions_by_process
 
 
 def test_two_kinds_of_sessions_are_two_groups_with_their_middles_as_prototypes() -> None:

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from trafficgen.calibration.phases.phase_rows import stream_parts
 from trafficgen.calibration.phases.rebuffering import Stall
 from trafficgen.calibration.phases.session_phases import Phases
-from trafficgen.calibration.streams.phase_parts import stream_parts
 from trafficgen.units import IntArray, ns_array_from_s
 
 PHASES = Phases(0.0, 10.0, 9.0, 11.0, 100.0, 800.0, 400.0)

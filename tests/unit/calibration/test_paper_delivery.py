@@ -12,7 +12,11 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.calibration.delivered import SessionDelivery, count_scale_changes, session_delivery
+from trafficgen.calibration.paper_measures import (
+    SessionDelivery,
+    count_scale_changes,
+    session_delivery,
+)
 from trafficgen.calibration.path.conditions import find_loss
 from trafficgen.calibration.path.pairing import pair_arrivals, pair_sessions
 from trafficgen.calibration.path.path_records import path_records
