@@ -104,7 +104,7 @@ def bytes_from_bps(rate_bps: Real, duration_s: Real) -> Real:
     return rate_bps * duration_s / BITS_PER_BYTE
 
 
-#: What may stand behind a number, and how many bit/s, s or bytes it is. ``MBps`` (bytes) must not
+#: What may follow a number, and how many bit/s, s or bytes it is. ``MBps`` (bytes) must not
 #: pass for ``Mbps``.
 RATE_UNITS_BPS = {
     **dict.fromkeys(("bps", "bit/s"), 1),

@@ -87,7 +87,7 @@ def report_comparison(comparison: Comparison) -> Report:
     reference, candidate = comparison.names
     distances = (_chart_distances(comparison), *keep(_tabulate_metrics(comparison)))
     sections = [
-        Section(title="In words", blocks=_describe(comparison)),
+        Section(title="Summary", blocks=_describe(comparison)),
         Section(title="Distances", blocks=distances),
     ]
     if comparison.sides is not None:

@@ -105,7 +105,7 @@ class Section:
 
     Attributes:
         title: Heading.
-        blocks: What stands in it, in order; charts that follow each other stand side by side
+        blocks: Its contents, in order; charts that follow each other are side by side
             where there is room.
     """
 

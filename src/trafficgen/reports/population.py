@@ -39,7 +39,7 @@ def report_population(fitted: PopulationFit) -> Report:
     assert isinstance(provenance, FittedProvenance)
     differences = (*_chart_laws(fitted), *keep(_tabulate_laws(population)))
     sections = [
-        Section(title="In words", blocks=tuple(_describe(fitted))),
+        Section(title="Summary", blocks=tuple(_describe(fitted))),
         Section(
             title="How sessions differ",
             blocks=(*differences, *keep(_tabulate_correlations(population))),

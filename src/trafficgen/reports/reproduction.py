@@ -52,7 +52,7 @@ def report_reproduction(found: Reproduction) -> Report:
     known = {paper.prefix for paper in _PAPERS}
     others = tuple(row for row in found.rows if _prefix(row.finding.id) not in known)
     sections = [
-        Section(title="In words", blocks=tuple(_summarise(found, papers))),
+        Section(title="Summary", blocks=tuple(_summarise(found, papers))),
         *(
             Section(title=paper.title, blocks=tuple(_describe_paper(paper, rows)))
             for paper, rows in papers
@@ -111,10 +111,10 @@ def _summarise(
     ]
     if inputs:
         lines.append(
-            f"{counts['inputs_ok']} of {inputs} inputs, which stand in the catalogue entries"
-            " themselves, do so."
+            f"{counts['inputs_ok']} of {inputs} inputs, taken from the catalogue entries"
+            " themselves, lie within it."
         )
-    lines.append(f"{counts['findings_ok']} of {counts['findings']} findings hold in all they say.")
+    lines.append(f"{counts['findings_ok']} of {counts['findings']} findings hold as a whole.")
     yield Text(lines=(" ".join(lines),), kind="lead")
     if found.missed:
         yield Text(lines=("Outside their range:",))

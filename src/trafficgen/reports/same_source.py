@@ -25,7 +25,7 @@ def report_same_source(fitted: SameSourceFit) -> Report:
     """Make the report of captures of one source over several paths."""
     response, provenance = fitted.response, fitted.model.provenance
     assert isinstance(provenance, FittedProvenance)
-    sections = [Section(title="In words", blocks=tuple(_describe(fitted)))]
+    sections = [Section(title="Summary", blocks=tuple(_describe(fitted)))]
     if response.curves:
         charts = (_chart_response(curve) for curve in response.curves)
         tables = keep(*(_tabulate_response(curve) for curve in response.curves))

@@ -43,7 +43,7 @@ def report_simulation(result: SimulationResult) -> Report:
     """Make the report of a simulated session."""
     sections = [
         Section(
-            title="In words",
+            title="Summary",
             blocks=(
                 Text(lines=(" ".join(_describe(result)),), kind="lead"),
                 *keep(_tabulate_moments(result)),

@@ -38,7 +38,7 @@ def report_fit(fitted: Fit) -> Report:
     """Make the report of a fit."""
     subject = FitSubject(fitted)
     blocks: dict[str, tuple[Block | None, ...]] = {
-        "In words": tuple(_describe(subject)),
+        "Summary": tuple(_describe(subject)),
         "Rate": (*chart_rates(subject), *describe_levels(subject), *chart_player(subject)),
         "Packets": tuple(chart_packets(subject)),
         "Bursts": tuple(chart_bursts(subject)),
