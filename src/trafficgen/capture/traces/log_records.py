@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trafficgen.capture.traces.frames import number_rows
+from trafficgen.capture.traces.lines import Unread, read_result
 from trafficgen.capture.traces.tables import (
     FULL_IP_BYTES,
     Columns,
@@ -14,7 +16,13 @@ from trafficgen.capture.traces.tables import (
     ip_header_bytes,
     ip_version,
 )
-from trafficgen.capture.traces.trace_format import Notes, count_text
+from trafficgen.capture.traces.text import Matches, TextFile
+from trafficgen.capture.traces.trace_format import (
+    LARGEST_PACKET_BYTES,
+    Notes,
+    ReadTrace,
+    count_text,
+)
 from trafficgen.units import BoolArray, IntArray, s_from_ns
 
 
@@ -150,13 +158,45 @@ def cut_records(records: LogRecords, notes: Notes) -> Columns:
     )
 
 
-def has_usable_ends(ends: Ends) -> bool:
+def usable_lines(
+    found: Matches, flow: IntArray, ends: Sequence[Ends], known: BoolArray
+) -> BoolArray:
+    """Return which lines have known times, a possible size and valid ends, shape (n,)."""
+    valid = np.array([_are_valid(its) for its in ends], dtype=np.bool_)[flow]
+    return np.asarray(known & valid & (found.integers("size") <= LARGEST_PACKET_BYTES))
+
+
+def _are_valid(ends: Ends) -> bool:
     """Return whether addresses are of one IP version and ports in range."""
     versions = {ip_version(ends.server), ip_version(ends.client)}
     return (
         None not in versions
         and len(versions) == 1
         and max(ends.server_port, ends.client_port) < 1 << 16
+    )
+
+
+def read_log(
+    file: TextFile,
+    format_name: str,
+    records: LogRecords,
+    *,
+    unread: Unread,
+    notes: Notes,
+    of_day: bool,
+) -> ReadTrace:
+    """Return the packets of the usable lines of a log; ``of_day``: times of day without a date."""
+    if of_day:
+        notes.assumptions.append("the log has times of day without a date: 2020-01-01")
+    columns = cut_records(merge_records(records, notes), notes)
+    return read_result(
+        file,
+        columns,
+        format_name=format_name,
+        records=len(records),
+        unread=unread,
+        notes=notes,
+        of_day=of_day,
     )
 
 

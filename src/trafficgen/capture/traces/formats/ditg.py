@@ -7,24 +7,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.capture.traces.frames import number_rows
-from trafficgen.capture.traces.lines import any_line, match_lines, read_result
-from trafficgen.capture.traces.log_records import (
-    LogRecords,
-    cut_records,
-    has_usable_ends,
-    header_note,
-    merge_records,
-)
+from trafficgen.capture.traces.lines import any_line, match_lines
+from trafficgen.capture.traces.log_records import LogRecords, header_note, read_log, usable_lines
 from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.capture.traces.tables import Ends
 from trafficgen.capture.traces.text import TextFile, add_days, parse_clock
-from trafficgen.capture.traces.trace_format import (
-    LARGEST_PACKET_BYTES,
-    Notes,
-    ReadTrace,
-    TraceFormat,
-    nothing_readable,
-)
+from trafficgen.capture.traces.trace_format import Notes, ReadTrace, TraceFormat, nothing_readable
 from trafficgen.units import BoolArray, IntArray
 
 _PACKET = (
@@ -59,8 +47,7 @@ def read_ditg(file: TextFile, options: TraceOptions) -> ReadTrace:
     sent_ns, sent_known, of_day = parse_clock(found.groups["sent"])
     received_ns, known, _ = parse_clock(found.groups["received"])
     flow, ends = _flows(found.groups, protocol=options.protocol or "udp")
-    usable = sent_known & known & (found.integers("size") <= LARGEST_PACKET_BYTES)
-    usable &= np.array([has_usable_ends(its) for its in ends], dtype=np.bool_)[flow]
+    usable = usable_lines(found, flow, ends, sent_known & known)
     if not usable.any():
         raise nothing_readable(file, _WHAT, _REMEDY)
     arrived = _arrived(
@@ -69,7 +56,6 @@ def read_ditg(file: TextFile, options: TraceOptions) -> ReadTrace:
     if of_day:
         sent_ns[usable] = add_days(sent_ns[usable])
         received_ns = add_days(received_ns, near_ns=sent_ns)
-        notes.assumptions.append("the log has times of day without a date: 2020-01-01")
     records = LogRecords(
         flow=flow,
         number=found.integers("flow"),
@@ -81,17 +67,7 @@ def read_ditg(file: TextFile, options: TraceOptions) -> ReadTrace:
         ends=ends,
     ).take(usable)
     unread.bad[found.rows[~usable]] = True
-    packets = merge_records(records, notes)
-    columns = cut_records(packets, notes)
-    return read_result(
-        file,
-        columns,
-        format_name="ditg",
-        records=len(records),
-        unread=unread,
-        notes=notes,
-        of_day=of_day,
-    )
+    return read_log(file, FORMAT.name, records, unread=unread, notes=notes, of_day=of_day)
 
 
 def _arrived(delayed: BoolArray, flow: IntArray, number: IntArray, sequence: IntArray) -> BoolArray:

@@ -6,14 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trafficgen.capture.traces.lines import Unread, any_line, read_result
-from trafficgen.capture.traces.log_records import (
-    LogRecords,
-    cut_records,
-    has_usable_ends,
-    header_note,
-    merge_records,
-)
+from trafficgen.capture.traces.lines import Unread, any_line
+from trafficgen.capture.traces.log_records import LogRecords, header_note, read_log, usable_lines
 from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.capture.traces.tables import Ends
 from trafficgen.capture.traces.text import (
@@ -24,13 +18,7 @@ from trafficgen.capture.traces.text import (
     matches,
     parse_clock,
 )
-from trafficgen.capture.traces.trace_format import (
-    LARGEST_PACKET_BYTES,
-    Notes,
-    ReadTrace,
-    TraceFormat,
-    nothing_readable,
-)
+from trafficgen.capture.traces.trace_format import Notes, ReadTrace, TraceFormat, nothing_readable
 from trafficgen.tables.addresses import documentation_server
 from trafficgen.units import BoolArray, IntArray
 
@@ -73,15 +61,13 @@ def read_mgen(file: TextFile, options: TraceOptions) -> ReadTrace:
     sent_ns, sent_known, _ = parse_clock(
         pc.if_else(pa.array(received), found.groups["sent"], found.groups["time"])
     )
-    usable = known & sent_known & (found.integers("size") <= LARGEST_PACKET_BYTES)
     flow, ends = _flows(found.groups, received)
-    usable &= np.array([has_usable_ends(its) for its in ends], dtype=np.bool_)[flow]
+    usable = usable_lines(found, flow, ends, known & sent_known)
     if not usable.any():
         raise nothing_readable(file, _WHAT, _REMEDY)
     if of_day:
         logged_ns[usable] = add_days(logged_ns[usable])
         sent_ns = add_days(sent_ns, near_ns=logged_ns)
-        notes.assumptions.append("the log has times of day without a date: 2020-01-01")
     records = LogRecords(
         flow=flow,
         number=found.integers("flow"),
@@ -93,17 +79,7 @@ def read_mgen(file: TextFile, options: TraceOptions) -> ReadTrace:
         ends=ends,
     ).take(usable)
     unread.bad[found.rows[~usable]] = True
-    packets = merge_records(records, notes)
-    columns = cut_records(packets, notes)
-    return read_result(
-        file,
-        columns,
-        format_name="mgen",
-        records=len(records),
-        unread=unread,
-        notes=notes,
-        of_day=of_day,
-    )
+    return read_log(file, FORMAT.name, records, unread=unread, notes=notes, of_day=of_day)
 
 
 def _flows(groups: dict[str, pa.Array], received: BoolArray) -> tuple[IntArray, tuple[Ends, ...]]:
