@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import trafficgen
 from trafficgen.calibration.player_log.log_files import read_player_log
 from trafficgen.capture.rtsp import parse_media_clocks, parse_rtsp
-from trafficgen.capture.table_files import read_csv_table, read_parquet_table
+from trafficgen.capture.table_files import read_table
 from trafficgen.capture.traces.formats import FORMATS
 from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.capture.traces.reading import read_trace
@@ -349,7 +349,7 @@ def _table_files() -> tuple[bytes, bytes]:
 def test_a_damaged_csv_table_is_a_table_or_one_clear_error(
     edits: list[tuple[float, int, str]],
 ) -> None:
-    _of_file("t.csv", _edited(_table_files()[0].decode(), edits), read_csv_table)
+    _of_file("t.csv", _edited(_table_files()[0].decode(), edits), read_table)
 
 
 @given(flips=st.lists(st.tuples(st.floats(0, 0.999), st.integers(0, 255)), min_size=1, max_size=12))
@@ -364,7 +364,7 @@ def test_a_damaged_parquet_table_is_a_table_or_one_clear_error(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.parquet"
         path.write_bytes(data)
-        _unless_refused(lambda: read_parquet_table(path))
+        _unless_refused(lambda: read_table(path))
 
 
 @pytest.mark.parametrize(
@@ -384,4 +384,4 @@ def test_odd_metadata_of_a_parquet_table_are_refused(tmp_path: Path, metadata: s
     table = pa.table(columns).replace_schema_metadata({"trafficgen": metadata})
     pq.write_table(table, path)
     with pytest.raises(TrafficgenError, match="metadata"):
-        read_parquet_table(path)
+        read_table(path)

@@ -10,16 +10,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
-from trafficgen.capture.datasets import read_dataset
 from trafficgen.capture.memory import Budget
-from trafficgen.capture.table_files import holds_packet_table, read_csv_table, read_parquet_table
+from trafficgen.capture.table_files import holds_packet_table, read_table
 from trafficgen.capture.table_streams import TableFile, open_table_file, packets_in
 from trafficgen.errors import CaptureError, PacketTableError
 from trafficgen.redaction import redact_addresses
 from trafficgen.tables import PacketTable
 
 STANDARD_INPUT = "-"
-_TABLE_READERS = {".parquet": read_parquet_table, ".csv": read_csv_table}
+_TABLE_ENDINGS = (".parquet", ".csv")
 _SNIFFED_BYTES = 1 << 16
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -47,7 +46,7 @@ def is_stream(name: str) -> bool:
 
 def is_table_file(name: str) -> bool:
     """Return whether a name is that of a packet table: by its ending, or a folder."""
-    return Path(name).suffix.lower() in _TABLE_READERS or Path(name).is_dir()
+    return Path(name).suffix.lower() in _TABLE_ENDINGS or Path(name).is_dir()
 
 
 def is_trace(name: str) -> bool:
@@ -82,22 +81,22 @@ def read_table_file(names: list[str]) -> PacketTable | None:
 
 def _table_reader(name: str) -> Callable[[str], PacketTable] | None:
     """Return the reader of a packet table or a trace; None for a capture."""
-    if Path(name).is_dir():
-        return read_dataset
-    own = _TABLE_READERS.get(Path(name).suffix.lower())
-    if own is not None and holds_packet_table(name):
-        return own
-    if own is None and not _may_be_text(name):
+    ending = Path(name).suffix.lower()
+    has_ending = ending in _TABLE_ENDINGS
+    if Path(name).is_dir() or (has_ending and holds_packet_table(name)):
+        return read_table
+    if not has_ending and not _may_be_text(name):
         return None
     from trafficgen.capture.traces.reading import read_trace, refuse_json  # noqa: PLC0415 - captures need no readers of traces
 
     if is_trace(name):
         return lambda trace: read_trace(trace).table
-    if own is read_csv_table:  # the reader of packet lists says which columns are needed
+    if ending == ".csv":  # the reader of packet lists says which columns are needed
         return lambda trace: read_trace(trace, format_name="packet-list").table
-    if own is None:
-        refuse_json(name)
-    return own
+    if has_ending:
+        return read_table
+    refuse_json(name)
+    return None
 
 
 def _may_be_text(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Packet tables from Parquet and CSV files, ours and others' that have the required columns."""
+"""Read packet tables: Parquet and CSV files, and datasets, ours and others'."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +24,11 @@ from trafficgen.tables import (
     REQUIRED_FIELDS,
     PacketTable,
 )
+from trafficgen.tables.dataset import FLOWS_FILE, METADATA_FILE, is_dataset, part_paths
 from trafficgen.tables.metadata import METADATA_KEY, table_from_metadata
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 _REQUIRED_NAMES = tuple(field.name for field in REQUIRED_FIELDS)
 _LONGEST_HEADER = 1 << 16
@@ -30,90 +36,96 @@ _COLUMNS_REMEDY = (
     f"a packet table needs the columns {', '.join(_REQUIRED_NAMES)}; see the reference of the"
     " packet table"
 )
-#: What reading a file may end in; a damaged Parquet file may name a column in bytes that are no
-#: text.
-UNREADABLE = (OSError, pa.ArrowException, UnicodeDecodeError)
 _FILE_REMEDY = (
     "give a file that `trafficgen generate` or `trafficgen export` wrote, or one with the same"
     " columns"
 )
+_ANEW_REMEDY = "write the table anew with the trafficgen that reads it"
 
 
-def read_parquet_table(path: str | Path) -> PacketTable:
-    """Return the packet table in a Parquet file.
+def read_table(path: str | Path) -> PacketTable:
+    """Return the packet table in a Parquet file, a CSV with its ``NAME.flows.csv``, or a dataset.
 
-    A file without our metadata is accepted when it has the required columns: its flow table is
-    inferred from the column ``flow`` (UDP between documentation addresses). Columns that no packet
-    table has are left out; integers of another width are converted where they fit.
+    A file without our metadata or flow table is accepted if it has the required columns: its flow
+    table is inferred from the column ``flow`` (UDP between documentation addresses). Columns that
+    no packet table has are left out; integers of another width are converted if they fit.
 
     Raises:
-        PacketTableError: If the file cannot be read, is not Parquet, lacks columns, or holds
-            impossible values.
+        PacketTableError: If it cannot be read, lacks columns, or holds impossible values.
 
     Warns:
         CaptureWarning: If the packets were not in order of time and had to be sorted.
     """
-    import pyarrow.parquet as pq  # noqa: PLC0415 - captures, which most commands read, need none
-
-    name = str(path)
+    path, name = Path(path), str(path)
+    if path.is_dir():
+        head = read_head(path)
+        parts = [_read_parquet(part) for part in part_paths(path)] or [PACKET_SCHEMA.empty_table()]
+        packets = cast_packets(pa.concat_tables(parts), name)
+    else:
+        packets = _read_parquet(path) if is_parquet(path) else _read_csv(path, PACKET_SCHEMA)
+        packets = cast_packets(packets, name)
+        head = read_head(path)
     try:
-        with Path(path).open("rb") as stream, pq.ParquetFile(stream) as file:
-            refuse_expansion(file.metadata, name)
-            schema = file.schema_arrow
-            columns = [column for column in schema.names if column in PACKET_SCHEMA.names]
-            packets = file.read(columns=columns).replace_schema_metadata(None)
-    except UNREADABLE as error:
-        raise unreadable(error, name) from error
-    packets = cast_packets(packets, name)
-    table = attach_metadata(packets, schema.metadata, name)
-    return _with_inferred_flows(packets, name) if table is None else check_table(table, name)
+        table = (
+            PacketTable(packets=packets, flows=infer_flows(packets))
+            if head is None
+            else replace(head, packets=packets)
+        )
+    except ValueError as error:
+        remedy = "number the flows from 0"
+        raise PacketTableError(file=name, problem=str(error), remedy=remedy) from error
+    return check_table(table, name)
 
 
-def attach_metadata(
-    packets: pa.Table, metadata: dict[bytes, bytes] | None, name: str
-) -> PacketTable | None:
-    """Return packets with what a Parquet file's metadata says of them; None where it is not ours.
+def is_parquet(path: Path) -> bool:
+    """Return whether a file is Parquet by its ending."""
+    return path.suffix.lower() == ".parquet"
+
+
+def read_head(path: Path) -> PacketTable | None:
+    """Return all of a packet table but its packets; None if a file has packets alone.
 
     Raises:
-        PacketTableError: If it is ours and damaged.
+        PacketTableError: If it cannot be read, is damaged or no packet table.
     """
-    ours = (metadata or {}).get(METADATA_KEY)
+    empty = PACKET_SCHEMA.empty_table()
+    if path.is_dir():
+        return _dataset_head(path)
+    if not is_parquet(path):
+        return _csv_head(path)
+    with open_parquet(path) as file:
+        ours = (file.schema_arrow.metadata or {}).get(METADATA_KEY)
     if ours is None:
         return None
     try:
-        return table_from_metadata(packets, json.loads(ours))
+        return table_from_metadata(empty, json.loads(ours))
     except (ValueError, AttributeError, RecursionError) as error:
-        remedy = "write the table anew with the trafficgen that reads it"
+        problem = f"its trafficgen metadata: {error}"
+        raise PacketTableError(file=str(path), problem=problem, remedy=_ANEW_REMEDY) from error
+
+
+def _dataset_head(folder: Path) -> PacketTable:
+    if not is_dataset(folder):
         raise PacketTableError(
-            file=name, problem=f"its trafficgen metadata: {error}", remedy=remedy
+            file=str(folder),
+            problem=f"is a folder without {METADATA_FILE}: no packet table",
+            remedy="give a file, or a folder that `trafficgen generate` wrote",
+        )
+    with open_parquet(folder / FLOWS_FILE) as file:
+        flows = file.read()
+    metadata_path = folder / METADATA_FILE
+    with refuse_unreadable(metadata_path):
+        metadata = json.loads(metadata_path.read_text(encoding="utf-8"))
+    try:
+        return table_from_metadata(PACKET_SCHEMA.empty_table(), metadata, flows=flows)
+    except (ValueError, AttributeError) as error:
+        remedy = _ANEW_REMEDY.replace("table", "dataset")
+        raise PacketTableError(
+            file=str(metadata_path), problem=f"{error}", remedy=remedy
         ) from error
 
 
-def read_csv_table(path: str | Path) -> PacketTable:
-    """Return the packet table in ``NAME.csv`` with the flow table in ``NAME.flows.csv``.
-
-    Without the second file the flow table is inferred, as :func:`read_parquet_table` does it.
-
-    Raises:
-        PacketTableError: If a file cannot be read, lacks columns, or holds impossible values.
-
-    Warns:
-        CaptureWarning: If the packets were not in order of time and had to be sorted.
-    """
-    path = Path(path)
-    packets = cast_packets(_read_csv(path, PACKET_SCHEMA), str(path))
-    table = attach_csv_flows(packets, path)
-    return (
-        _with_inferred_flows(packets, str(path)) if table is None else check_table(table, str(path))
-    )
-
-
-def attach_csv_flows(packets: pa.Table, path: Path) -> PacketTable | None:
-    """Return packets with the flow table in ``NAME.flows.csv``; None if there is no such file.
-
-    Raises:
-        PacketTableError: If it cannot be read or does not fit.
-    """
+def _csv_head(path: Path) -> PacketTable | None:
     flows_path = path.with_suffix(".flows.csv")
     if not flows_path.exists():
         return None
@@ -130,7 +142,7 @@ def attach_csv_flows(packets: pa.Table, path: Path) -> PacketTable | None:
     origin_ns = origins[0] if origins else 0
     try:
         flows = flows.select(FLOW_SCHEMA.names).cast(FLOW_SCHEMA)
-        return PacketTable(packets=packets, flows=flows, origin_ns=origin_ns)
+        return PacketTable(packets=PACKET_SCHEMA.empty_table(), flows=flows, origin_ns=origin_ns)
     except (KeyError, ValueError, pa.ArrowException) as error:
         remedy = f"a flow table needs the columns {', '.join(FLOW_SCHEMA.names)}"
         raise PacketTableError(
@@ -162,21 +174,42 @@ def holds_packet_table(path: str | Path) -> bool:
     return marked or names.issuperset(_REQUIRED_NAMES)
 
 
-def _with_inferred_flows(packets: pa.Table, name: str) -> PacketTable:
-    try:
-        return check_table(PacketTable(packets=packets, flows=infer_flows(packets)), name)
-    except ValueError as error:
-        raise PacketTableError(
-            file=name, problem=str(error), remedy="number the flows from 0"
-        ) from error
-
-
 def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
+    with refuse_unreadable(path), path.open("rb") as stream:
+        return csv.read_csv(stream, convert_options=csv_options(schema))
+
+
+def _read_parquet(path: Path) -> pa.Table:
+    with open_parquet(path) as file:
+        columns = [column for column in file.schema_arrow.names if column in PACKET_SCHEMA.names]
+        return file.read(columns=columns).replace_schema_metadata(None)
+
+
+@contextmanager
+def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
+    """Open a Parquet file; refuse one that cannot be read or asks for too much memory.
+
+    Raises:
+        PacketTableError: If it is refused.
+    """
+    import pyarrow.parquet as pq  # noqa: PLC0415 - captures, which most commands read, need none
+
+    with refuse_unreadable(path), path.open("rb") as stream, pq.ParquetFile(stream) as file:
+        refuse_expansion(file.metadata, path)
+        yield file
+
+
+@contextmanager
+def refuse_unreadable(path: Path) -> Iterator[None]:
+    """Raise PacketTableError with the reason if a file cannot be read in the block."""
     try:
-        with path.open("rb") as stream:
-            return csv.read_csv(stream, convert_options=csv_options(schema))
-    except UNREADABLE as error:
-        raise unreadable(error, str(path)) from error
+        yield
+    except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
+        reason = (
+            error.strerror if isinstance(error, OSError) and error.strerror else _first_line(error)
+        )
+        problem = f"cannot be read ({reason})"
+        raise PacketTableError(file=str(path), problem=problem, remedy=_FILE_REMEDY) from error
 
 
 def csv_options(schema: pa.Schema) -> csv.ConvertOptions:
@@ -188,11 +221,6 @@ def csv_options(schema: pa.Schema) -> csv.ConvertOptions:
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
-
-
-def unreadable(error: Exception, name: str) -> PacketTableError:
-    """Return the error that says that a file cannot be read, and why."""
-    return PacketTableError(file=name, problem=_cannot_read(error), remedy=_FILE_REMEDY)
 
 
 def cast_packets(packets: pa.Table, name: str, *, keep_empty: bool = False) -> pa.Table:
@@ -257,29 +285,21 @@ def _kind(arrow_type: pa.DataType) -> str:
     )
 
 
-@contextmanager
-def reading_refused(path: Path) -> Iterator[None]:
-    """Say of a file that cannot be read which it is, and why.
-
-    Raises:
-        PacketTableError: If it cannot.
-    """
-    try:
-        yield
-    except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
+def check_ids(flows: pa.Table, name: str) -> None:
+    """Raise PacketTableError if the rows of a flow table are not numbered from 0."""
+    ids = np.asarray(flows.column("flow").to_numpy())
+    if not np.array_equal(ids, np.arange(len(ids))):
         raise PacketTableError(
-            file=str(path), problem=_cannot_read(error), remedy=_FILE_REMEDY
-        ) from error
+            file=name,
+            problem="the flow table's ids are not 0, 1, 2, ...",
+            remedy="number the rows of the flow table from 0",
+        )
 
 
 def check_table(table: PacketTable, name: str) -> PacketTable:
     """Return the table in order of time, with its times and flow ids checked."""
-    ids = np.asarray(table.flows.column("flow").to_numpy())
-    if not np.array_equal(ids, np.arange(len(ids))):
-        remedy = "number the rows of the flow table from 0"
-        raise PacketTableError(
-            file=name, problem="the flow table's ids are not 0, 1, 2, ...", remedy=remedy
-        )
+    check_ids(table.flows, name)
+    ids = table.flows.column("flow")
     highest = int(table.flow.max(initial=0))
     if len(table) and highest >= len(ids):
         row = int(np.argmax(table.flow >= len(ids)))
@@ -304,8 +324,3 @@ def check_table(table: PacketTable, name: str) -> PacketTable:
 def _first_line(error: Exception) -> str:
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
     return text.splitlines()[0] if text else type(error).__name__
-
-
-def _cannot_read(error: Exception) -> str:
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else _first_line(error)
-    return f"cannot be read ({reason})"

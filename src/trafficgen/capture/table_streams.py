@@ -8,24 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from trafficgen.capture.datasets import dataset_head
 from trafficgen.capture.infer_flows import infer_flows
 from trafficgen.capture.streams import sort_pieces
 from trafficgen.capture.table_files import (
-    UNREADABLE,
-    attach_csv_flows,
-    attach_metadata,
     cast_packets,
+    check_ids,
     csv_options,
-    reading_refused,
-    unreadable,
+    is_parquet,
+    open_parquet,
+    read_head,
+    refuse_unreadable,
 )
-from trafficgen.capture.table_limits import refuse_expansion, refuse_repeated, refuse_span
+from trafficgen.capture.table_limits import refuse_repeated, refuse_span
 from trafficgen.errors import PacketTableError
 from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, REQUIRED_FIELDS, PacketTable
@@ -97,7 +95,7 @@ class TableFile:
             yield packets
 
     def _rows(self) -> int | None:
-        return parquet_rows(self.path) if _parquet_files(self.path) else None
+        return _parquet_rows(self.path) if _parquet_files(self.path) else None
 
 
 def open_table_file(path: str | Path) -> TableFile:
@@ -107,23 +105,15 @@ def open_table_file(path: str | Path) -> TableFile:
         PacketTableError: If the file cannot be read, lacks columns, or its flow table does not fit.
     """
     path = Path(path)
-    empty = PACKET_SCHEMA.empty_table()
-    head: PacketTable | None
-    if path.is_dir():
-        head, columns = dataset_head(path), _columns_in(path)
-    elif _parquet_files(path):
-        schema, columns = _parquet_columns(path)
-        head = attach_metadata(empty, schema.metadata, str(path))
-    else:
-        head, columns = attach_csv_flows(empty, path), _csv_columns(path)
+    head = read_head(path)
+    columns = (
+        set().union(*map(_parquet_columns, files))
+        if (files := _parquet_files(path)) or path.is_dir()
+        else _csv_columns(path)
+    )
     if head is None:
-        head = PacketTable(packets=empty, flows=_inferred_flows(path))
-    ids = np.asarray(head.flows.column("flow").to_numpy())
-    if not np.array_equal(ids, np.arange(len(ids))):
-        remedy = "number the rows of the flow table from 0"
-        raise PacketTableError(
-            file=str(path), problem="the flow table's ids are not 0, 1, 2, ...", remedy=remedy
-        )
+        head = PacketTable(packets=PACKET_SCHEMA.empty_table(), flows=_inferred_flows(path))
+    check_ids(head.flows, str(path))
     return TableFile(path, head, tuple(name for name in PACKET_SCHEMA.names if name in columns))
 
 
@@ -135,32 +125,19 @@ def packets_in(path: str | Path) -> int:
     """
     path = Path(path)
     if _parquet_files(path):
-        return parquet_rows(path)
-    try:
+        return _parquet_rows(path)
+    with refuse_unreadable(path):
         with path.open("rb") as stream:
             sample = stream.read(_SAMPLE_BYTES)
         lines = sample.count(b"\n")
         return 0 if not lines else round(path.stat().st_size * lines / len(sample))
-    except OSError as error:
-        raise unreadable(error, str(path)) from error
 
 
-def parquet_rows(path: Path) -> int:
-    """Return how many rows a Parquet file, or a folder of them, has.
-
-    Raises:
-        PacketTableError: If a file cannot be read.
-    """
-    import pyarrow.parquet as pq  # noqa: PLC0415 - captures, which most commands read, need none
-
+def _parquet_rows(path: Path) -> int:
+    """Return how many rows a Parquet file, or a folder of them, has."""
     rows = 0
     for file_path in _parquet_files(path):
-        with (
-            reading_refused(file_path),
-            file_path.open("rb") as stream,
-            pq.ParquetFile(stream) as file,
-        ):
-            refuse_expansion(file.metadata, file_path)
+        with open_parquet(file_path) as file:
             rows += int(file.metadata.num_rows)
     return rows
 
@@ -171,34 +148,28 @@ def raw_pieces(path: Path, names: Collection[str] = PACKET_SCHEMA.names) -> Iter
     Raises:
         PacketTableError: If the file cannot be read.
     """
-    import pyarrow.parquet as pq  # noqa: PLC0415 - captures, which most commands read, need none
-
-    try:
-        files = _parquet_files(path)
-        for file_path in files:
-            with file_path.open("rb") as stream, pq.ParquetFile(stream) as file:
-                refuse_repeated(file.schema_arrow.names, str(file_path))
-                columns = [name for name in file.schema_arrow.names if name in names]
-                for batch in file.iter_batches(
-                    batch_size=_PIECE_ROWS, columns=columns, use_threads=False
-                ):
-                    yield pa.Table.from_batches([batch]).replace_schema_metadata(None)
-        if files:
-            return
-        read, convert = (
-            csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, use_threads=False),
-            csv_options(PACKET_SCHEMA),
-        )
-        with (
-            path.open("rb") as stream,
-            csv.open_csv(stream, read_options=read, convert_options=convert) as reader,
-        ):
-            for batch in reader:
-                piece = pa.Table.from_batches([batch])
-                refuse_repeated(piece.column_names, str(path))
-                yield piece.select([name for name in piece.column_names if name in names])
-    except UNREADABLE as error:
-        raise unreadable(error, str(path)) from error
+    files = _parquet_files(path)
+    for file_path in files:
+        with open_parquet(file_path) as file:
+            refuse_repeated(file.schema_arrow.names, str(file_path))
+            columns = [name for name in file.schema_arrow.names if name in names]
+            for batch in file.iter_batches(
+                batch_size=_PIECE_ROWS, columns=columns, use_threads=False
+            ):
+                yield pa.Table.from_batches([batch]).replace_schema_metadata(None)
+    if files:
+        return
+    read = csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, use_threads=False)
+    convert = csv_options(PACKET_SCHEMA)
+    with (
+        refuse_unreadable(path),
+        path.open("rb") as stream,
+        csv.open_csv(stream, read_options=read, convert_options=convert) as reader,
+    ):
+        for batch in reader:
+            piece = pa.Table.from_batches([batch])
+            refuse_repeated(piece.column_names, str(path))
+            yield piece.select([name for name in piece.column_names if name in names])
 
 
 def _inferred_flows(path: Path) -> pa.Table:
@@ -223,22 +194,15 @@ def _inferred_flows(path: Path) -> pa.Table:
         ) from error
 
 
-def _parquet_columns(path: Path) -> tuple[pa.Schema, set[str]]:
-    """Return the schema of a Parquet file and the columns that are not null throughout."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - captures, which most commands read, need none
-
-    try:
-        with path.open("rb") as stream, pq.ParquetFile(stream) as file:
-            schema, metadata = file.schema_arrow, file.metadata
-            columns = {name for name in schema.names if name in PACKET_SCHEMA.names}
-            groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
-            parts = [group.column(place) for group in groups for place in range(group.num_columns)]
-    except UNREADABLE as error:
-        raise unreadable(error, str(path)) from error
-    used = {part.path_in_schema for part in parts if not _is_null(part)}
-    return schema, {
-        name for name in columns if name in used or not PACKET_SCHEMA.field(name).nullable
-    }
+def _parquet_columns(path: Path) -> set[str]:
+    """Return the columns of a Parquet file that are not null throughout."""
+    with open_parquet(path) as file:
+        names, metadata = file.schema_arrow.names, file.metadata
+        groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+        parts = [group.column(place) for group in groups for place in range(group.num_columns)]
+        used = {part.path_in_schema for part in parts if not _is_null(part)}
+    known = {name for name in names if name in PACKET_SCHEMA.names}
+    return {name for name in known if name in used or not PACKET_SCHEMA.field(name).nullable}
 
 
 def _is_null(part: pq.ColumnChunkMetaData) -> bool:
@@ -264,13 +228,8 @@ def _csv_columns(path: Path) -> set[str]:
     return used
 
 
-def _columns_in(folder: Path) -> set[str]:
-    """Return the columns of the parts of a dataset that are not null throughout."""
-    return {name for path in part_paths(folder) for name in _parquet_columns(path)[1]}
-
-
 def _parquet_files(path: Path) -> list[Path]:
     """Return the Parquet files of a packet table; none where it is a CSV."""
     if path.is_dir():
         return part_paths(path)
-    return [path] if path.suffix.lower() == ".parquet" else []
+    return [path] if is_parquet(path) else []

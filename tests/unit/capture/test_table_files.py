@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from trafficgen.capture.table_files import read_csv_table, read_parquet_table
+from trafficgen.capture.table_files import read_table
 from trafficgen.errors import CaptureWarning, PacketTableError
 from trafficgen.tables import FLOW_SCHEMA, SIGNALLING_SCHEMA, PacketTable
 
@@ -53,7 +53,7 @@ def _csv_of_columns(folder: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("write", "read"),
-    [(_parquet, read_parquet_table), (_csv_of_columns, read_csv_table)],
+    [(_parquet, read_table), (_csv_of_columns, read_table)],
     ids=["parquet", "csv"],
 )
 def test_a_foreign_file_with_the_required_columns_gets_flows_from_its_flow_column(
@@ -78,14 +78,14 @@ def test_integers_of_other_widths_are_converted_and_unknown_columns_left_out(
         "ip_bytes": pa.array([100, 60, 100], type=pa.uint16()),
         "colour": ["red", "green", "blue"],
     }
-    table = read_parquet_table(_parquet(tmp_path, wide))
+    table = read_table(_parquet(tmp_path, wide))
     assert table.packets.column_names == list(_COLUMNS)
     assert table.ip_bytes.tolist() == [100, 60, 100]
 
 
 def test_packets_out_of_order_are_sorted_with_a_warning(tmp_path: Path) -> None:
     with pytest.warns(CaptureWarning, match="not in order of time"):
-        table = read_parquet_table(_parquet(tmp_path, _COLUMNS | {"time_ns": [9, 5, 0]}))
+        table = read_table(_parquet(tmp_path, _COLUMNS | {"time_ns": [9, 5, 0]}))
     assert table.time_ns.tolist() == [0, 5, 9]
 
 
@@ -104,14 +104,14 @@ def test_columns_of_wrong_types_or_values_are_named(
     tmp_path: Path, change: dict[str, object], problem: str
 ) -> None:
     with pytest.raises(PacketTableError, match=problem):
-        read_parquet_table(_parquet(tmp_path, _COLUMNS | change))
+        read_table(_parquet(tmp_path, _COLUMNS | change))
 
 
 @pytest.mark.parametrize("name", _COLUMNS)
 def test_every_required_column_is_asked_for_by_name(tmp_path: Path, name: str) -> None:
     columns = {column: values for column, values in _COLUMNS.items() if column != name}
     with pytest.raises(PacketTableError, match=f"column '{name}' is missing"):
-        read_parquet_table(_parquet(tmp_path, columns))
+        read_table(_parquet(tmp_path, columns))
 
 
 def test_a_file_that_is_not_parquet_or_not_there_is_one_clear_error(tmp_path: Path) -> None:
@@ -119,10 +119,10 @@ def test_a_file_that_is_not_parquet_or_not_there_is_one_clear_error(tmp_path: Pa
     with pytest.raises(
         PacketTableError, match=r"t\.parquet: cannot be read \(Parquet magic"
     ) as caught:
-        read_parquet_table(tmp_path / "t.parquet")
+        read_table(tmp_path / "t.parquet")
     assert "\n" not in str(caught.value)
     with pytest.raises(PacketTableError, match="No such file"):
-        read_parquet_table(tmp_path / "missing.parquet")
+        read_table(tmp_path / "missing.parquet")
 
 
 def test_a_packet_of_a_flow_that_the_flow_table_lacks_is_named(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_packet_of_a_flow_that_the_flow_table_lacks_is_named(tmp_path: Path) -
         "signalling": dict.fromkeys(SIGNALLING_SCHEMA.names, ()),
     }
     with pytest.raises(PacketTableError, match="packet 0 is of flow 0, the flow table has 0 rows"):
-        read_parquet_table(_parquet(tmp_path, metadata=metadata))
+        read_table(_parquet(tmp_path, metadata=metadata))
 
 
 @pytest.mark.parametrize(
@@ -149,20 +149,20 @@ def test_metadata_that_cannot_be_used_is_refused(
     tmp_path: Path, metadata: object, problem: str
 ) -> None:
     with pytest.raises(PacketTableError, match=problem):
-        read_parquet_table(_parquet(tmp_path, metadata=metadata))
+        read_table(_parquet(tmp_path, metadata=metadata))
 
 
 def test_a_csv_field_that_is_not_a_number_is_named_with_its_place(tmp_path: Path) -> None:
     path = _csv(tmp_path, ",".join(_COLUMNS) + "\n0,0,true,1,many,1\n")
     with pytest.raises(PacketTableError, match=r"t\.csv: cannot be read .*many"):
-        read_csv_table(path)
+        read_table(path)
 
 
 def test_a_flow_file_without_its_columns_is_refused(tmp_path: Path) -> None:
     path = _csv_of_columns(tmp_path)
     (tmp_path / "t.flows.csv").write_text("flow,session\n0,0\n")
     with pytest.raises(PacketTableError, match=r"t\.flows\.csv: .*protocol"):
-        read_csv_table(path)
+        read_table(path)
 
 
 def test_more_flows_than_client_ports_still_have_their_own_addresses(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_more_flows_than_client_ports_still_have_their_own_addresses(tmp_path: P
     columns = {name: np.full(count, 100) for name in _COLUMNS} | {
         "to_client": np.ones(count, dtype=np.bool_)
     }
-    flows = read_parquet_table(_parquet(tmp_path, columns | {"flow": np.arange(count)})).flows
+    flows = read_table(_parquet(tmp_path, columns | {"flow": np.arange(count)})).flows
     ends = set(
         zip(
             flows.column("client").to_pylist(), flows.column("client_port").to_pylist(), strict=True

@@ -15,7 +15,7 @@ import pytest
 
 import trafficgen
 from trafficgen.capture.infer_flows import infer_flows
-from trafficgen.capture.table_files import read_csv_table, read_parquet_table
+from trafficgen.capture.table_files import read_table
 from trafficgen.capture.table_streams import open_table_file
 from trafficgen.errors import PacketTableError
 
@@ -67,7 +67,7 @@ def test_values_that_no_table_has_are_refused(
 ) -> None:
     path = _file(tmp_path, changed)
     with pytest.raises(PacketTableError, match=problem):
-        read_parquet_table(path)
+        read_table(path)
     with pytest.raises(PacketTableError, match=problem):
         list(open_table_file(path).stream().pieces)
 
@@ -76,10 +76,7 @@ def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     table = pa.table(_columns())
     pq.write_table(table.append_column("flow", table.column("flow")), tmp_path / "t.parquet")
     (tmp_path / "t.csv").write_text(f"{_HEADER},flow\n0,0,true,1014,1000,972,1\n")
-    for path, read in (
-        (tmp_path / "t.parquet", read_parquet_table),
-        (tmp_path / "t.csv", read_csv_table),
-    ):
+    for path, read in ((tmp_path / "t.parquet", read_table), (tmp_path / "t.csv", read_table)):
         with pytest.raises(PacketTableError, match="column 'flow' is there 2 times"):
             read(path)
         with pytest.raises(PacketTableError, match="column 'flow' is there 2 times"):
