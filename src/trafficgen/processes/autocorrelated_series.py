@@ -28,13 +28,7 @@ _RIDGE = 1e-3
 def correlated_scores(
     autocorrelation: FloatArray, count: int, generator: np.random.Generator
 ) -> FloatArray:
-    """Draw normal scores with nearly a given sample autocorrelation, shape (count,).
-
-    Args:
-        autocorrelation: Autocorrelation at lags 1 to k, shape (k,).
-        count: Length of the series.
-        generator: Source of the phases.
-    """
+    """Draw normal scores with nearly a given autocorrelation at lags 1 to k, shape (count,)."""
     scores = special.ndtri((np.arange(count) + 0.5) / count)
     return correlated_order(scores, autocorrelation, generator)
 
@@ -90,9 +84,7 @@ def _order(
 def sample_autocorrelation(series: FloatArray, lags: int) -> FloatArray:
     """Compute the autocorrelation at lags 1 to ``lags``, 0 for a constant series, shape (lags,).
 
-    Args:
-        series: Values, shape (n,), n > ``lags``.
-        lags: Largest lag.
+    The series is longer than ``lags``.
     """
     # Ours: statsmodels' acf gives the same to rounding, but takes seconds to import.
     centred = series - series.mean()
@@ -105,9 +97,7 @@ def sample_autocorrelation(series: FloatArray, lags: int) -> FloatArray:
 def spectrum(autocorrelation: FloatArray, count: int) -> FloatArray:
     """Compute the power at the Fourier frequencies, none at frequency 0, shape (count // 2 + 1,).
 
-    Args:
-        autocorrelation: Autocorrelation at lags 1 to k, shape (k,).
-        count: Length of the series.
+    The autocorrelation is that at lags 1 to k, shape (k,), of a series of ``count`` values.
     """
     lags = min(autocorrelation.size, count - 1)
     first_row = np.concatenate(([1.0 + _RIDGE], autocorrelation[: lags - 1]))

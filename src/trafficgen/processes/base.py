@@ -58,10 +58,10 @@ class DrawnPart:
         Laws become distributions, and estimates their values.
         """
         names = [field.name for field in fields(cls) if field.name not in given]
-        return cls(**{name: _drawn(getattr(part, name)) for name in names}, **given)
+        return cls(**{name: _to_playable(getattr(part, name)) for name in names}, **given)
 
 
-def _drawn(value: object) -> object:
+def _to_playable(value: object) -> object:
     if isinstance(value, Law):
         return value.distribution()
     return value.value if isinstance(value, Estimate) else value
@@ -135,13 +135,8 @@ def playable(process: PacketProcess) -> PlayableProcess:
 def refuse_lost_steps(step_s: float, end_s: float, name: str) -> None:
     """Refuse steps so short that adding one to a time changes nothing: play would never end.
 
-    Args:
-        step_s: Mean length of a step, s.
-        end_s: Latest time, s.
-        name: What they are, for the message.
-
     Raises:
-        GenerationError: If they are.
+        GenerationError: If a step of the mean length is lost at the latest time.
     """
     if step_s < np.spacing(abs(end_s)):
         raise GenerationError(

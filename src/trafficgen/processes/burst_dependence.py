@@ -29,12 +29,8 @@ class DependenceOfBursts(DrawnPart):
         """Order packets and spacings so that they depend on one another.
 
         Ranks follow a Gaussian copula: normal scores with the autocorrelations and correlations of
-        the model (Iman and Conover 1982), so that every quantity keeps its own law.
-
-        Args:
-            packets: Packets of the bursts, any order, shape (b,).
-            spacing_s: Spacings, s, any order, shape (b,).
-            generator_of: Source of the draws.
+        the model (Iman and Conover 1982), so that every quantity keeps its own law. Both have the
+        shape (b,) and come in any order.
         """
         scores, own = (
             correlated_scores(np.array(correlation), packets.size, generator_of(f"order of {name}"))
@@ -51,10 +47,7 @@ class DependenceOfBursts(DrawnPart):
     ) -> FloatArray:
         """Order gaps so that those of one burst resemble one another.
 
-        Args:
-            gaps_s: Gaps, s, any order, as many as packets, shape (n,).
-            counts: Packets of the bursts, in order, shape (b,).
-            generator: Source of the draws.
+        There is a gap for each packet, in any order; ``counts`` are the packets of the bursts.
         """
         if self.gap_correlation == 0.0:
             return gaps_s

@@ -109,11 +109,6 @@ def burst_times(
     so spacings and packets are spread evenly over their laws where a phase has few bursts, and the
     rate hardly varies with the seed.
 
-    Args:
-        laws: Laws of the process.
-        span: The phase.
-        generator_of: Source of the draws of each quantity.
-
     Returns:
         Times, s, ascending, shape (n,), and the index of the first packet of each burst, shape
         (m,).

@@ -106,12 +106,7 @@ def fractional_noise(hurst: float, count: int, generator: np.random.Generator) -
     """Draw fractional Gaussian noise of mean 0 and variance 1, shape (count,).
 
     The autocovariance is put on a circle, whose Fourier transform is positive for all H in (0, 1),
-    so that the series has exactly the law asked for.
-
-    Args:
-        hurst: Hurst parameter, in (0, 1).
-        count: Length, at least 1.
-        generator: Source of the draws.
+    so that the series has exactly the wanted law.
 
     Source: Davies and Harte, Biometrika 74 (1987); Dietrich and Newsam, SIAM J. Sci. Comput. 18
     (1997).

@@ -305,9 +305,7 @@ def in_order(
 def sent_times(ready_s: FloatArray, busy_s: FloatArray) -> FloatArray:
     """Return when each frame is sent: when it is ready and the one before is out (Lindley 1952).
 
-    Args:
-        ready_s: When it is ready, s, shape (k,).
-        busy_s: How long it keeps the sender busy, s, shape (k,).
+    A frame keeps the sender busy for ``busy_s``; all have the shape (k,).
     """
     before_s = np.cumsum(busy_s) - busy_s
     return np.maximum.accumulate(ready_s - before_s) + before_s

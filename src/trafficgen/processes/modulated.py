@@ -48,14 +48,7 @@ class ClassLaws(DrawnPart):
     def fill(
         self, bins: FloatArray, mine: IntArray, generator_of: GeneratorOf, *, number: int
     ) -> Filling:
-        """Draw the packets of the bins of this class.
-
-        Args:
-            bins: Bytes of all bins, shape (m,).
-            mine: Bins of this class.
-            generator_of: Source of the draws.
-            number: Number of the class.
-        """
+        """Draw the packets of the bins ``mine`` of this class, from the bytes of all bins."""
         generator = generator_of(f"{number}/packet_bytes")
         counts, sizes = _fill_bins(self.packet_bytes, bins[mine], generator)
         rows = np.repeat(mine, counts)

@@ -65,15 +65,15 @@ class Spectrum:
 
     def amplitudes(self, count: int) -> FloatArray:
         """Return amplitudes at the Fourier frequencies, none at 0, shape (count // 2 + 1,)."""
-        kept = self._amplitudes.get(count)
-        if kept is not None:
-            return kept
-        made = self._computed_amplitudes(count)
+        known = self._amplitudes.get(count)
+        if known is not None:
+            return known
+        amplitudes = self._compute_amplitudes(count)
         if count <= _LONG_SERIES and len(self._amplitudes) < _KEPT:
-            self._amplitudes[count] = made
-        return made
+            self._amplitudes[count] = amplitudes
+        return amplitudes
 
-    def _computed_amplitudes(self, count: int) -> FloatArray:
+    def _compute_amplitudes(self, count: int) -> FloatArray:
         frequency = np.arange(count // 2 + 1) / count
         band = np.minimum(np.searchsorted(self.upper, frequency - 1e-12), self.upper.size - 1)
         width = np.diff(self.upper, prepend=0.0)

@@ -42,14 +42,11 @@ class MeanInterval:
 
 
 def block_length(values: FloatArray) -> int:
-    """Choose the length of blocks that suits the dependence of a series.
+    """Choose the length of blocks that suits the dependence of a series, shape (n,).
 
     The plug-in rule of Andrews (Econometrica 59, 1991) for Bartlett's kernel, to which moving
     blocks correspond, with a first-order autoregression; at least the cube root of the number of
     values and at most a tenth of it.
-
-    Args:
-        values: The series, shape (n,).
     """
     n = values.size
     centred = values - values.mean()
@@ -62,25 +59,18 @@ def block_length(values: FloatArray) -> int:
 
 
 def long_run_variance(values: FloatArray, *, length: int) -> float:
-    """Compute n times the variance of the mean of n dependent values, exact for moving blocks.
-
-    Args:
-        values: The series, shape (n,).
-        length: Length of the blocks, at least 1.
-    """
+    """Compute n times the variance of the mean of n dependent values, exact for moving blocks."""
     total = np.concatenate(([0.0], np.cumsum(values - values.mean())))
     blocks = total[length:] - total[:-length]
     return float(np.mean((blocks - blocks.mean()) ** 2)) / length
 
 
 def variance_inflation(series: FloatArray) -> FloatArray:
-    """Compute the factor by which dependence enlarges the variance of means, >= 1, shape (p,).
+    """Compute by what factor dependence enlarges the variance of each column's mean, shape (p,).
 
     It is 1 where independent values could show it: where it exceeds 1 by less than two standard
-    errors sqrt(4 length / (3 n)) of Bartlett's estimate (Priestley 1981, section 6.2).
-
-    Args:
-        series: One series in each column, shape (n, p).
+    errors sqrt(4 length / (3 n)) of Bartlett's estimate (Priestley 1981, section 6.2). It is never
+    below 1.
     """
     n = series.shape[0]
     ratios = np.ones(series.shape[1])

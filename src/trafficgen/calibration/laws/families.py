@@ -140,9 +140,7 @@ def count_parameters(family: str, params: Mapping[str, float]) -> int:
 def initial_estimates(family: str, sample: WeightedSample) -> list[Params]:
     """Return where the search for a family's maximum starts; empty where it cannot fit the sample.
 
-    Args:
-        family: Key of :data:`FITTED_FAMILIES`; mixtures have their components after a slash.
-        sample: The sample.
+    The family is a key of :data:`FITTED_FAMILIES`.
     """
     starts = FITTED_FAMILIES[family].starts(sample)
     return [start for start in starts if all(np.isfinite(list(start.values())))]
@@ -204,12 +202,7 @@ def _generalised_pareto(sample: WeightedSample) -> list[Params]:
 def _truncated_pareto(sample: WeightedSample) -> list[Params]:
     largest = float(sample.values[-1]) + 0.5 * sample.tick
     return [
-        {
-            "b": max(0.1, start["b"]),
-            "c": largest / (low := start["scale"]),
-            "loc": 0.0,
-            "scale": low,
-        }
+        start | {"b": max(0.1, start["b"]), "c": largest / start["scale"]}
         for start in _pareto(sample)
     ]
 
@@ -247,14 +240,10 @@ def _hyperexponential(count: int) -> Starts:
         found = []
         for share in ((0.5, 0.5), (0.9, 0.1)) if count == 2 else ((0.6, 0.3, 0.1),):
             ends = [0.0, *(sample.quantile(float(p)) for p in np.cumsum(share)[:-1]), np.inf]
-            parts = [
-                (sample.values > low) & (sample.values <= high) for low, high in pairwise(ends)
-            ]
+            x = sample.values
+            parts = [(x > low) & (x <= high) for low, high in pairwise(ends)]
             if all(np.any(part) for part in parts):
-                means = [
-                    float(np.average(sample.values[part], weights=sample.counts[part]))
-                    for part in parts
-                ]
+                means = [np.average(x[part], weights=sample.counts[part]) for part in parts]
                 found.append(_improve_exponentials(sample, np.array(share), np.array(means)))
         return found
 

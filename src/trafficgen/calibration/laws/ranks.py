@@ -48,11 +48,7 @@ def rank_correlations(columns: dict[PopulationQuantity, FloatArray]) -> tuple[Ra
 
     The shrinkage makes the expected squared error of the whole matrix least: the sum of the
     variances of the correlations over the sum of their squares. It leaves the matrix positive
-    definite.
-
-    Args:
-        columns: Each quantity of each session, NaN where the session does not have it, shape (k,)
-            each.
+    definite. Each column, shape (k,), is NaN in sessions that do not have the quantity.
     """
     pairs: list[_Pair] = []
     names = list(columns)

@@ -119,7 +119,7 @@ def fit_candidates(
 
 
 def choose(candidates: Sequence[Candidate]) -> Candidate:
-    """Choose the family that describes a sample.
+    """Choose the family that describes a sample, from one candidate or more.
 
     The family of the smallest BIC is taken, unless there is one with fewer parameters whose BIC is
     larger by less than 6, or than which it is not clearly better on held-out data: by a standard
@@ -128,9 +128,6 @@ def choose(candidates: Sequence[Candidate]) -> Candidate:
     parameters is taken, and of these the one with the smallest BIC. BIC finds the true family as
     samples grow (Schwarz 1978); the folds in time guard against what is peculiar to one part of a
     capture.
-
-    Args:
-        candidates: At least one, in any order.
     """
     best = min(candidates, key=lambda one: one.bic)
     simpler = [

@@ -75,10 +75,6 @@ class DwellFit:
 def fit_dwell_family(family: DwellFamily, dwells: Dwells) -> DwellFit | None:
     """Fit one family by maximum likelihood with censoring; None where there is no maximum.
 
-    Args:
-        family: scipy.stats name.
-        dwells: Times at a level, at least one of them whole.
-
     Source: Kalbfleisch and Prentice, "The statistical analysis of failure time data" (2002),
     chapter 3.
     """
@@ -138,9 +134,6 @@ def dwell_law(dwells: Dwells) -> Law | None:
 
     The family is chosen by BIC; with fewer than five whole dwells it is exponential. Intervals are
     Wald's on the logarithms, from the observed information.
-
-    Args:
-        dwells: Times at the level.
     """
     n = int(dwells.whole_s.size)
     tried = FAMILIES[: 1 if n < FEWEST_DWELLS else None]

@@ -150,9 +150,6 @@ def find_plateaus(units: RateUnits) -> list[Plateaus]:
 
     Noise that is correlated has a larger dispersion over longer stretches, and makes false plateaus
     with the smaller one; but so do plateaus that were missed. The levels decide which is right.
-
-    Args:
-        units: The stream, cut into units.
     """
     if len(units) < 2 * _LIMITS.shortest:
         return []
@@ -167,9 +164,7 @@ def find_plateaus(units: RateUnits) -> list[Plateaus]:
 def change_points(units: RateUnits, *, dispersion_bytes: float) -> IntArray:
     """Find the best cut by the penalised quasi-likelihood, with 0 and the end, shape (p + 1,).
 
-    Args:
-        units: The stream, cut into units.
-        dispersion_bytes: Variance of the bytes in a long time over their mean, bytes.
+    The dispersion is the variance of the bytes in a long time over their mean.
     """
     n = len(units)
     total = np.concatenate(([0.0], np.cumsum(units.size_bytes))) / dispersion_bytes
@@ -197,11 +192,8 @@ def _dispersion_within(units: RateUnits, edges: IntArray) -> float:
     """Return the dispersion about the plateaus' rates over the stretches where it is largest."""
     found = [_smallest_dispersion(units)]
     for count in _LIMITS.later_batches:
-        parts = [
-            _squared_excess(units, start, stop, count=count)
-            for start, stop in itertools.pairwise(edges)
-        ]
-        squares = np.concatenate(parts)
+        pairs = itertools.pairwise(edges)
+        squares = np.concatenate([_squared_excess(units, *pair, count=count) for pair in pairs])
         if squares.size >= _LIMITS.fewest_batches:
             found.append(_mean_without_largest(squares))
     return max(found)

@@ -53,11 +53,8 @@ def size_drop_p_value(size_bytes: FloatArray) -> float:
     """Compute the probability that the first of log-normal sizes is so much larger than the rest.
 
     One-sided; the prediction interval of a normal law (Student's with n - 2 degrees of freedom for
-    n sizes). It serves ON/OFF streams of few periods, whose first ON period fills the player's
-    buffer.
-
-    Args:
-        size_bytes: Bytes of each ON period, shape (n,).
+    n sizes). It serves the ON periods of ON/OFF streams with few of them, of which the first fills
+    the player's buffer.
     """
     rest = np.log(np.maximum(size_bytes[1:], 1.0))
     if rest.size < _FEWEST_DEGREES + 1:

@@ -75,10 +75,6 @@ def associate_switches(view: SessionView, levels: Levels) -> LevelAssociation | 
     Time is cut into intervals of 1 s. Covariates of each are the loss (RTP numbers missing, or TCP
     segments retransmitted, over packets) and the goodput (over the rate of the level at the time)
     in the 5 s before it.
-
-    Args:
-        view: The session.
-        levels: Its levels.
     """
     if levels.switches < FEWEST_SWITCHES:
         return f"{levels.switches} switches, {FEWEST_SWITCHES} are needed"

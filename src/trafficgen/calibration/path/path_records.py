@@ -167,14 +167,16 @@ def _records_of_source(
     sent = restore_rtp(view.table, rows, clock_hz=clock_hz, undo_queueing=True)
     if sent is None:
         return None
-    frame_starts = np.concatenate(([True], np.diff(sent.timestamp) != 0))
+    packets = sent.packets
+    frame_starts = np.concatenate(([True], np.diff(packets.timestamp) != 0))
     delay_s = np.full(sent.time_ns.size, np.nan)
     if sent.is_retimed:
-        arrived = ~sent.is_lost
-        delay_s[arrived] = s_from_ns(view.table.time_ns[sent.like[arrived]] - sent.time_ns[arrived])
+        arrived = ~packets.is_lost
+        arrival_ns = view.table.time_ns[packets.like[arrived]]
+        delay_s[arrived] = s_from_ns(arrival_ns - sent.time_ns[arrived])
         sent_s = s_from_ns(sent.time_ns - sent.time_ns[0])
         intercept_s, skew = least_line(sent_s[arrived], delay_s[arrived])
         delay_s = np.maximum(delay_s - intercept_s - skew * sent_s, 0.0)
         # The rest of a frame waits for its first packet, which is the source's doing.
         delay_s[~frame_starts] = np.nan
-    return PathRecords(sent.time_ns, sent.ip_bytes, sent.is_lost, delay_s, frame_starts, "")
+    return PathRecords(sent.time_ns, packets.ip_bytes, packets.is_lost, delay_s, frame_starts, "")

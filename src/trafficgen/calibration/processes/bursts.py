@@ -63,11 +63,8 @@ def propose_bursts(
 ) -> FittedProcess | None:
     """Fit bursts; None where the phase has fewer than five, or one packet in each on average.
 
-    Args:
-        packets: The stream's media packets in the phase.
-        fit: Fits the laws.
-        threshold_s: Largest gap within a burst, s, or None.
-        dependent: Whether dependence is fitted; None is returned where the bursts look independent.
+    The threshold is the largest gap within a burst. With ``dependent``, dependence is fitted too,
+    and None is returned where the bursts look independent.
     """
     if threshold_s is None:
         return None
@@ -135,10 +132,6 @@ def fit_dependence(bursts: Bursts, packets: PhasePackets) -> BurstDependence | N
     Autocorrelations and correlations are those of the ranks (normal scores), which is what playing
     restores; those of no more than two standard errors are 0. Gaps of one burst resemble one
     another where segments come at different rates, by the path and by the level that was fetched.
-
-    Args:
-        bursts: The bursts.
-        packets: The packets that they were cut from.
     """
     count = bursts.packets.size
     if count < _LIMITS.fewest_dependent:

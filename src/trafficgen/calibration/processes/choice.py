@@ -86,10 +86,6 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
     others are fitted in order of their complexity until one passes; where all fail, the one that
     comes closest is taken. Fractional noise is tried even after rate states passed: two states
     follow many a swinging rate, and the nearer of the two is taken.
-
-    Args:
-        packets: The stream's media packets in the phase.
-        generator_of: Gives the random stream of each quantity's bootstrap.
     """
     name, count = packets.name, packets.time_ns.size
     report_step(f"{name}: fitting independent gaps or bursts of {count} packets")

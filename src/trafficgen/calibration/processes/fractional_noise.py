@@ -62,10 +62,6 @@ def propose_fgn(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
     :func:`~trafficgen.calibration.processes.long_range.judge_long_range` decides in bins of 0.1 s:
     wavelet and local Whittle estimates agree on it, and neither level shifts nor a period explain
     it.
-
-    Args:
-        packets: The stream's media packets in the phase.
-        fit: Fits the laws.
     """
     start_ns, bin_s = packets.span_ns[0], _LIMITS.bin_s
     count = (int(packets.time_ns[-1]) - start_ns) // ns_from_s(bin_s)
@@ -82,13 +78,12 @@ def propose_fgn(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
     if hurst is None:
         return None
     even = _variation_within(packets, start_ns) < _LIMITS.even_variation
+    own = bins if even else _remove_noise(bins, noise)
     value, low = (min(end, _LIMITS.largest_hurst) for end in (hurst.value, hurst.low))
     process = FractionalNoiseProcess(
         bin_s=bin_s,
         hurst=Estimate(value=value, low=low, high=hurst.high, method=_METHOD),
-        bin_bytes=fit.law(
-            "bin_bytes", np.rint(bins if even else _remove_noise(bins, noise)), "bytes"
-        ),
+        bin_bytes=fit.law("bin_bytes", np.rint(own), "bytes"),
         packet_bytes=fit.law("packet_bytes", packets.sizes, "bytes"),
         placement="even" if even else "poisson",
     )

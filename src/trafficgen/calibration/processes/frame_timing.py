@@ -6,19 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.calibration.processes.phase_packets import LawFitter
+from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets
 from trafficgen.calibration.processes.spectra import normal_scores_of, score_spectrum
 from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.models import Estimate, Law, ScoreSpectrum
 from trafficgen.processes.frames import in_order, sent_times
 from trafficgen.processes.spectral_scores import spectral_ranks, spectrum_of
-from trafficgen.units import BoolArray, FloatArray
+from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 
 @dataclass(frozen=True)
 class TimingLimits:
     """When timestamps are the clock of frames, and how their times are described."""
 
+    #: Fewer frames do not show a clock.
+    fewest_frames: int = 16
     #: Frames among which slopes are taken.
     slope_points: int = 400
     #: A clock outside of these ratios to real time is no clock of this stream.
@@ -41,6 +43,48 @@ _LIMITS = TimingLimits()
 
 
 @dataclass(frozen=True)
+class Frames:
+    """Frames in order of sending.
+
+    Attributes:
+        first: First packet of each, shape (k,).
+        counts: Packets of each, shape (k,).
+        frame_bytes: IP bytes of each, shape (k,).
+        start_s: First packet after the phase's first one, s, shape (k,).
+        end_s: Last packet after the phase's first one, s, shape (k,).
+        clock_s: Instants by the media clock in ascending order, from 0, s, shape (k,).
+    """
+
+    first: IntArray
+    counts: IntArray
+    frame_bytes: IntArray
+    start_s: FloatArray
+    end_s: FloatArray
+    clock_s: FloatArray
+
+
+def frames_of(packets: PhasePackets) -> Frames | None:
+    """Find the frames of a phase; None where it has no RTP clock or fewer than 16 frames."""
+    timestamp, clock_hz = packets.rtp_timestamp, packets.clock_hz
+    if timestamp is None or clock_hz is None:
+        return None
+    first = np.flatnonzero(np.concatenate(([True], np.diff(timestamp) != 0)))
+    ticks = np.sort(timestamp[first])
+    if first.size < _LIMITS.fewest_frames or ticks[0] == ticks[-1]:
+        return None
+    counts = np.diff(np.append(first, timestamp.size))
+    time_s = s_from_ns(packets.time_ns - packets.time_ns[0])
+    return Frames(
+        first=first,
+        counts=counts,
+        frame_bytes=np.add.reduceat(packets.ip_bytes, first),
+        start_s=time_s[first],
+        end_s=time_s[first + counts - 1],
+        clock_s=(ticks - ticks[0]) / clock_hz,
+    )
+
+
+@dataclass(frozen=True)
 class FrameTiming:
     """The times of frames, as parts of a :class:`~trafficgen.models.FrameProcess`."""
 
@@ -54,14 +98,7 @@ class FrameTiming:
 
 
 def fit_timing(
-    clock_s: FloatArray,
-    start_s: FloatArray,
-    end_s: FloatArray,
-    *,
-    gap_s: FloatArray,
-    paced: bool,
-    grouped: bool,
-    fit: LawFitter,
+    frames: Frames, *, gap_s: FloatArray, paced: bool, grouped: bool, fit: LawFitter
 ) -> FrameTiming | None:
     """Fit the times of frames; None where the timestamps are no clock of them.
 
@@ -70,32 +107,27 @@ def fit_timing(
     from it are further from those measured.
 
     Args:
-        clock_s: Instants by the media clock, ascending, s, shape (k,).
-        start_s: First packet of each frame, s, shape (k,).
-        end_s: Last packet of each frame, s, shape (k,).
+        frames: The frames.
         gap_s: Gaps within frames, s.
-        paced: Whether the sender spreads each frame over time, so that none waits for the one
-            before.
+        paced: Whether the sender spreads each frame over time: none waits for the one before.
         grouped: Whether frames come in groups of pictures.
         fit: Fits the laws.
     """
-    ratio = _clock_ratio(clock_s, start_s)
+    start_s, end_s = frames.start_s, frames.end_s
+    ratio = _clock_ratio(frames.clock_s, start_s)
     if not _LIMITS.smallest_ratio < ratio.value < _LIMITS.largest_ratio:
         return None
-    steps_s = np.diff(clock_s)
-    sent_s = np.diff(start_s)
+    steps_s, sent_s = np.diff(frames.clock_s), np.diff(start_s)
     rate = _frame_rate(steps_s)
     as_sent = fit.law("spacing_s", sent_s, "s")
-    sent_spectrum = score_spectrum(sent_s)
-    direct = FrameTiming(rate, ratio, as_sent, sent_spectrum, None, None)
-    lateness_s = start_s - ratio.value * clock_s
-    known = (
-        np.ones(start_s.size, dtype=np.bool_) if paced else _is_not_delayed(start_s, end_s, gap_s)
-    )
+    direct = FrameTiming(rate, ratio, as_sent, score_spectrum(sent_s), None, None)
+    lateness_s = start_s - ratio.value * frames.clock_s
+    known = np.ones(start_s.size, dtype=np.bool_)
+    if not paced:
+        known = _is_not_delayed(start_s, end_s, gap_s)
     spread = float(np.ptp(np.quantile(lateness_s[known], [0.02, 0.98]))) if known.any() else np.inf
-    if float(known.mean()) < _LIMITS.known_share or spread > _LIMITS.most_spacings * float(
-        sent_s.mean()
-    ):
+    wide = spread > _LIMITS.most_spacings * float(sent_s.mean())
+    if float(known.mean()) < _LIMITS.known_share or wide:
         return direct
     lateness_s = _fill_unknown(lateness_s - float(lateness_s[known].min()), known)
     clocked = FrameTiming(
@@ -107,26 +139,22 @@ def fit_timing(
         score_spectrum(normal_scores_of(lateness_s)),
         first_lateness_s=float(lateness_s[0]),
     )
-    busy_s = (
-        np.zeros(start_s.size)
-        if paced
-        else end_s - start_s + (float(np.median(gap_s)) if gap_s.size else 0.0)
-    )
+    busy_s = np.zeros(start_s.size)
+    if not paced:
+        busy_s = end_s - start_s + (float(np.median(gap_s)) if gap_s.size else 0.0)
     generator = fit.generator_of("frame timing")
     off = ks_distance(_draw_spacings(clocked, busy_s, generator), sent_s)
     plain = ks_distance(_draw_spacings(direct, 0 * busy_s, generator), sent_s)
-    return (
-        clocked if off <= max(_LIMITS.grouped_ks if grouped else _LIMITS.good_ks, plain) else direct
-    )
+    tolerable = _LIMITS.grouped_ks if grouped else _LIMITS.good_ks
+    return clocked if off <= max(tolerable, plain) else direct
 
 
 def _clock_ratio(clock_s: FloatArray, start_s: FloatArray) -> Estimate:
     """Return real time over clock time: the median of slopes (Theil 1950, Sen 1968)."""
     from scipy import stats  # noqa: PLC0415 - takes half a second, and few captures need it
 
-    rows = np.unique(
-        np.linspace(0, clock_s.size - 1, min(clock_s.size, _LIMITS.slope_points)).astype(np.int64)
-    )
+    points = min(clock_s.size, _LIMITS.slope_points)
+    rows = np.unique(np.linspace(0, clock_s.size - 1, points).astype(np.int64))
     found = stats.theilslopes(start_s[rows], clock_s[rows])
     low, value, high = (float(part) for part in (found.low_slope, found.slope, found.high_slope))
     method = (
@@ -172,7 +200,6 @@ def _draw_spacings(
     ready_s = np.cumsum(in_order(spacing_s, spectrum_of(timing.spacing_spectrum), generator))
     if timing.lateness_s is not None:
         lateness_s = timing.lateness_s.distribution().ascending_sample(generator, count)
-        ready_s += lateness_s[
-            spectral_ranks(spectrum_of(timing.lateness_spectrum), count, generator)
-        ]
+        spectrum = spectrum_of(timing.lateness_spectrum)
+        ready_s += lateness_s[spectral_ranks(spectrum, count, generator)]
     return np.diff(sent_times(ready_s, busy_s))

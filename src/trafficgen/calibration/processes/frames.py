@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from trafficgen.calibration.processes.frame_timing import fit_timing
+from trafficgen.calibration.processes.frame_timing import Frames, fit_timing, frames_of
 from trafficgen.calibration.processes.group_of_pictures import FoundGroup, find_group
 from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
 from trafficgen.calibration.processes.spectra import score_spectrum, scores_within_types
@@ -21,10 +21,8 @@ GapScale = Literal["packet", "frame", "bytes"]
 
 @dataclass(frozen=True)
 class FrameLimits:
-    """When packets show frames, and how frames are cut into packets."""
+    """How frames are cut into packets."""
 
-    #: Fewer frames do not show a clock.
-    fewest: int = 16
     #: Packets that begin a frame with parameter sets are smaller than this share of the next one.
     lead_share: float = 0.3
     most_leads: int = 4
@@ -39,27 +37,6 @@ class FrameLimits:
 _LIMITS = FrameLimits()
 
 
-@dataclass(frozen=True)
-class Frames:
-    """Frames in order of sending.
-
-    Attributes:
-        first: First packet of each, shape (k,).
-        counts: Packets of each, shape (k,).
-        frame_bytes: IP bytes of each, shape (k,).
-        start_s: First packet after the phase's first one, s, shape (k,).
-        end_s: Last packet after the phase's first one, s, shape (k,).
-        clock_s: Instants by the media clock in ascending order, from 0, s, shape (k,).
-    """
-
-    first: IntArray
-    counts: IntArray
-    frame_bytes: IntArray
-    start_s: FloatArray
-    end_s: FloatArray
-    clock_s: FloatArray
-
-
 def propose_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
     """Fit the frame clock of a phase; None without RTP timestamps or with too few frames.
 
@@ -68,10 +45,6 @@ def propose_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | Non
     clock asks for. Time by that clock and time that passed give the clock ratio (Theil-Sen); what
     is left is lateness.
 
-    Args:
-        packets: The stream's media packets in the phase.
-        fit: Fits the laws.
-
     Source: Cario and Nelson, "Autoregressive to anything", Operations Research Letters 19 (1996),
     for the sizes.
     """
@@ -79,62 +52,25 @@ def propose_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | Non
     if frames is None:
         return None
     gap_scale, gap_sample = _gap_within(packets, frames)
-    found = find_group(frames.frame_bytes.astype(np.float64))
-    timing = fit_timing(
-        frames.clock_s,
-        frames.start_s,
-        frames.end_s,
-        gap_s=gap_sample,
-        paced=gap_scale == "frame",
-        grouped=found is not None,
-        fit=fit,
-    )
+    sizes = frames.frame_bytes.astype(np.float64)
+    found = find_group(sizes)
+    paced, grouped = gap_scale == "frame", found is not None
+    timing = fit_timing(frames, gap_s=gap_sample, paced=paced, grouped=grouped, fit=fit)
     if timing is None:
         return None
     types = found.types if found else np.zeros(frames.first.size, dtype=np.int64)
     leads = _lead_packets(packets, frames)
     process = FrameProcess(
-        frame_rate_hz=timing.frame_rate_hz,
-        clock_ratio=timing.clock_ratio,
-        spacing_s=timing.spacing_s,
-        spacing_spectrum=timing.spacing_spectrum,
-        lateness_s=timing.lateness_s,
-        first_lateness_s=timing.first_lateness_s,
-        lateness_spectrum=timing.lateness_spectrum,
+        **vars(timing),
         types=_types(packets, frames, types, found=found, leads=leads, fit=fit),
         group=found.group if found else None,
-        size_spectrum=score_spectrum(
-            scores_within_types(frames.frame_bytes.astype(np.float64), types)
-        ),
+        size_spectrum=score_spectrum(scores_within_types(sizes, types)),
         packetisation="equal" if _is_equal(packets, frames, leads) else "filled",
         packet_bytes=fit.law("packet_bytes", _filled_sizes(packets, frames, leads), "bytes"),
         gap_within_s=fit.law("gap_within_s", gap_sample, "s") if gap_sample.size else None,
         gap_scale=gap_scale,
     )
     return FittedProcess(process, fit.problems)
-
-
-def frames_of(packets: PhasePackets) -> Frames | None:
-    """Find the frames of a phase; None where it has no RTP clock or fewer than 16 frames."""
-    timestamp, clock_hz = packets.rtp_timestamp, packets.clock_hz
-    if timestamp is None or clock_hz is None:
-        return None
-    first = np.flatnonzero(np.concatenate(([True], np.diff(timestamp) != 0)))
-    if first.size < _LIMITS.fewest:
-        return None
-    counts = np.diff(np.append(first, timestamp.size))
-    ticks = np.sort(timestamp[first])
-    if ticks[0] == ticks[-1]:
-        return None
-    time_s = s_from_ns(packets.time_ns - packets.time_ns[0])
-    return Frames(
-        first=first,
-        counts=counts,
-        frame_bytes=np.add.reduceat(packets.ip_bytes, first),
-        start_s=time_s[first],
-        end_s=time_s[first + counts - 1],
-        clock_s=(ticks - ticks[0]) / clock_hz,
-    )
 
 
 def _gap_within(packets: PhasePackets, frames: Frames) -> tuple[GapScale, FloatArray]:
@@ -150,9 +86,8 @@ def _gap_within(packets: PhasePackets, frames: Frames) -> tuple[GapScale, FloatA
         return "packet", gap_s
     frame = np.repeat(np.arange(frames.first.size), frames.counts)[within]
     several = frames.counts > 1
-    whole_s = (frames.end_s - frames.start_s)[several] * (
-        frames.counts / np.maximum(frames.counts - 1, 1)
-    )[several]
+    gaps_of_whole = frames.counts / np.maximum(frames.counts - 1, 1)
+    whole_s = (frames.end_s - frames.start_s)[several] * gaps_of_whole[several]
     by_bytes_s = gap_s * float(packets.ip_bytes.max()) / np.maximum(packets.ip_bytes[within], 1)
     samples: dict[GapScale, FloatArray] = {"packet": gap_s, "frame": whole_s, "bytes": by_bytes_s}
     shared = gap_s * frames.counts[frame]
@@ -196,9 +131,8 @@ def _types(
     for kind in np.unique(types).tolist():
         mine = types == kind
         name: FrameName = _NAMES[kind] if found else "frame"
-        lead_bytes, share = _common_leads(
-            packets, frames, np.where(mine, leads, 0), int(mine.sum())
-        )
+        own_leads = np.where(mine, leads, 0)
+        lead_bytes, share = _common_leads(packets, frames, own_leads, int(mine.sum()))
         law = fit.law(f"{name} frame_bytes", frames.frame_bytes[mine].astype(np.float64), "bytes")
         parts.append(FrameType(name=name, frame_bytes=law, lead_bytes=lead_bytes, lead_share=share))
     return tuple(parts)

@@ -58,10 +58,7 @@ def find_group(frame_bytes: FloatArray) -> FoundGroup | None:
     Sizes are compared with the median of their neighbours. Key frames are those above the widest
     empty stretch of these ratios; where key frames and others overlap, the series is folded at each
     length and the place with the largest mean is tested (its standard score has to be far beyond
-    what the best of all lengths and places reaches by chance).
-
-    Args:
-        frame_bytes: Bytes of the frames in order of sending, shape (k,).
+    what the best of all lengths and places reaches by chance). Frames are in order of sending.
     """
     if frame_bytes.size < _LIMITS.fewest_frames:
         return None
@@ -70,8 +67,7 @@ def find_group(frame_bytes: FloatArray) -> FoundGroup | None:
     size = np.log(np.maximum(frame_bytes, 1.0))
     excess = size - ndimage.median_filter(size, _LIMITS.window, mode="mirror")
     keys = _find_outliers(excess)
-    if keys is None:
-        keys = _fold(excess)
+    keys = _fold(excess) if keys is None else keys
     return None if keys is None else _describe_group(keys, size)
 
 
@@ -101,9 +97,8 @@ def _find_outliers(excess: FloatArray) -> IntArray | None:
         if steps[row] < _LIMITS.empty:
             return None
         keys = _drop_neighbours(np.flatnonzero(excess >= ascending[first + row]))
-        if (
-            keys.size >= _LIMITS.fewest_keys
-        ):  # one or two large frames, or a large start, are no groups
+        # One or two large frames, or a large start, are no groups.
+        if keys.size >= _LIMITS.fewest_keys:
             return keys
     return None
 
@@ -126,19 +121,17 @@ def _fold(excess: FloatArray) -> IntArray | None:
 
 
 def _describe_group(keys: IntArray, size: FloatArray) -> FoundGroup:
-    distance, times = np.unique(np.diff(keys), return_counts=True)
-    if (
-        distance.size > _LIMITS.most_distances
-    ):  # an even choice of the irregular lengths stands for all
-        distance = np.unique(
-            np.quantile(np.diff(keys), np.linspace(0, 1, _LIMITS.most_distances), method="nearest")
-        )
+    lengths = np.diff(keys)
+    distance, times = np.unique(lengths, return_counts=True)
+    if distance.size > _LIMITS.most_distances:
+        # An even choice of the irregular lengths is as good as all.
+        even = np.linspace(0, 1, _LIMITS.most_distances)
+        distance = np.unique(np.quantile(lengths, even, method="nearest"))
         times = np.ones(distance.size, dtype=np.int64)
     frame = np.arange(size.size)
     row = np.searchsorted(keys, frame, side="right") - 1
-    since = np.where(
-        row >= 0, frame - keys[np.maximum(row, 0)], frame - keys[0] + int(distance[times.argmax()])
-    )
+    usual = int(distance[times.argmax()])
+    since = np.where(row >= 0, frame - keys[np.maximum(row, 0)], frame - keys[0] + usual)
     is_key = np.zeros(size.size, dtype=np.bool_)
     is_key[keys] = True
     types = np.where(is_key, 0, 1)
@@ -170,9 +163,8 @@ def _find_pattern(since: IntArray, size: FloatArray, is_key: BoolArray) -> tuple
             continue
         means = np.bincount(place % period, weights=others, minlength=period) / members
         share = float(np.dot(members, (means - others.mean()) ** 2)) / total
-        share = 1 - (1 - share) * (others.size - 1) / (
-            others.size - period
-        )  # adjusted for the number of places
+        # Adjusted for the number of places.
+        share = 1 - (1 - share) * (others.size - 1) / (others.size - period)
         if share > best_share + 0.02:
             best_share, best = share, (period, int(means.argmax()))
     return best

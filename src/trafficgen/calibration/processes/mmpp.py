@@ -72,10 +72,6 @@ def propose_mmpp(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
     slowest state was not entered five times; or where the stream has more levels than the process
     states, or levels whose dwells are clearly not exponential. Two states are tried first, three
     where the residuals of two are off.
-
-    Args:
-        packets: The stream's media packets in the phase.
-        fit: Fits the law of the sizes.
     """
     gap_s = packets.gap_s
     if gap_s.size < _LIMITS.fewest_gaps or not _is_dependent(gap_s):

@@ -3,6 +3,10 @@
 Source: Ryden, "An EM algorithm for estimation in Markov-modulated Poisson processes" (1996), with
 the exact integrals and the scaling of Roberts, Ephraim and Dieguez, "On Ryden's EM algorithm for
 estimating MMPPs" (2006).
+
+Throughout, ``gap_s`` has the shape (n,) and is in order of time, ``rate_per_s`` has the packets per
+second in each state, shape (k,), and ``generator_per_s`` the rates of the jumps, shape (k, k), whose
+rows sum to 0.
 """
 
 from __future__ import annotations
@@ -81,11 +85,6 @@ def densities(gap_s: FloatArray, rate_per_s: FloatArray, generator_per_s: FloatA
     """Compute the matrices exp((Q - diag(rates)) x) diag(rates) of the gaps, shape (n, k, k).
 
     Entry (i, j) is the density of a gap x that begins in state i and whose packet comes in state j.
-
-    Args:
-        gap_s: Gaps, s, shape (n,).
-        rate_per_s: Packets per second in each state, shape (k,).
-        generator_per_s: Rates of the jumps, rows sum to 0, shape (k, k).
     """
     found: FloatArray = _Exponentials.of(generator_per_s, rate_per_s).at(gap_s) * rate_per_s
     return np.asarray(np.maximum(found, _SMALLEST_DENSITY))
@@ -111,8 +110,7 @@ class _Recursion:
     """Scaled forward and backward vectors of a chain of matrices.
 
     Attributes:
-        forward: Distribution of the state at each packet, given the gaps until then, shape (n + 1,
-            k).
+        forward: Distribution of the state at each packet given the gaps so far, shape (n + 1, k).
         backward: Density of the gaps after each packet given its state, scaled, shape (n + 1, k).
         scale: Density of each gap given those before it, shape (n,).
     """
@@ -187,13 +185,7 @@ def _backward(padded: FloatArray, product: FloatArray, n: int) -> FloatArray:
 
 
 def log_likelihood(gap_s: FloatArray, rate_per_s: FloatArray, generator_per_s: FloatArray) -> float:
-    """Compute the log-likelihood of gaps after a packet of the long run.
-
-    Args:
-        gap_s: Gaps, s, shape (n,).
-        rate_per_s: Packets per second in each state, shape (k,).
-        generator_per_s: Rates of the jumps, rows sum to 0, shape (k, k).
-    """
+    """Compute the log-likelihood of gaps after a packet of the long run."""
     matrices = densities(gap_s, rate_per_s, generator_per_s)
     scale = recursion(matrices, at_packets(rate_per_s, generator_per_s), both=False).scale
     return float(np.log(np.maximum(scale, _SMALLEST_DENSITY)).sum())
@@ -204,16 +196,11 @@ def residuals(gap_s: FloatArray, fit: MmppFit) -> FloatArray:
 
     For the true process they are independent and uniform (Rosenblatt, "Remarks on a multivariate
     transformation", 1952).
-
-    Args:
-        gap_s: Gaps, s, in their order, shape (n,).
-        fit: The process.
     """
     exponentials = _Exponentials.of(fit.generator_per_s, fit.rate_per_s).at(gap_s)
     first = at_packets(fit.rate_per_s, fit.generator_per_s)
-    chain = recursion(
-        np.maximum(exponentials * fit.rate_per_s, _SMALLEST_DENSITY), first, both=False
-    )
+    matrices = np.maximum(exponentials * fit.rate_per_s, _SMALLEST_DENSITY)
+    chain = recursion(matrices, first, both=False)
     longer = np.einsum("ni,nij->n", chain.forward[:-1], exponentials)
     return np.asarray(np.clip(1.0 - longer, 0.0, 1.0))
 
@@ -224,11 +211,6 @@ def fit_mmpp(gap_s: FloatArray, *, states: int, iterations: int = 60) -> MmppFit
     The first guess is a hidden Markov model on local rates over 4, 20 and 100 gaps; of the three
     the likeliest after a few steps is taken. With more than 20,000 gaps, the first 20,000 are
     fitted.
-
-    Args:
-        gap_s: Gaps, s, in their order, shape (n,).
-        states: Number of states, >= 2.
-        iterations: Most steps of the algorithm.
     """
     gap_s = gap_s[:MOST_GAPS]
     best: MmppFit | None = None
@@ -262,10 +244,8 @@ def _first_guess(
         centre = np.array([local[label == state].mean() for state in range(states)])
     time_s = np.bincount(label, weights=length_s, minlength=states)
     rate = window * np.bincount(label, minlength=states) / time_s
-    moves = np.bincount(label[:-1] * states + label[1:], minlength=states * states).reshape(
-        states, states
-    )
-    generator = (moves + 0.5) / time_s[:, None]
+    moves = np.bincount(label[:-1] * states + label[1:], minlength=states * states)
+    generator = (moves.reshape(states, states) + 0.5) / time_s[:, None]
     return rate, _fill_diagonal(generator)
 
 
@@ -286,12 +266,8 @@ def _improve(
             rate, generator, likelihood = _em_step(gap_s, rate, generator)
         except (np.linalg.LinAlgError, FloatingPointError):
             return None
-        usable = (
-            np.all(np.isfinite(rate))
-            and np.all(np.isfinite(generator))
-            and np.all(np.diag(generator) < 0)
-        )
-        if not usable or np.any(rate < 0):
+        finite = np.all(np.isfinite(rate)) and np.all(np.isfinite(generator))
+        if not finite or np.any(np.diag(generator) >= 0) or np.any(rate < 0):
             return None
         if likelihood - before < _TOLERANCE * gap_s.size:
             break
@@ -316,6 +292,7 @@ def _em_step(
     scale = np.maximum(chain.scale, _SMALLEST_DENSITY)
     ahead = rate * chain.backward[1:]
     # The backward vectors carry a factor of their own: each gap's share is normalised by itself.
+    packets = chain.forward[1:] * chain.backward[1:]
     norm = np.einsum("ni,ni->n", chain.forward[1:], chain.backward[1:]) * scale
     u = ahead @ exponentials.right.T
     v = chain.forward[:-1] @ exponentials.left
@@ -331,7 +308,6 @@ def _em_step(
             inner[i, j] = np.dot(u[:, i] / norm, v[:, j] * integral)
     together = (exponentials.left @ inner @ exponentials.right).real
     time_s = np.maximum(np.diag(together), _SMALLEST_DENSITY)
-    packets = np.einsum("ni,ni->ni", chain.forward[1:], chain.backward[1:])
     packets_in = (packets / packets.sum(axis=1, keepdims=True)).sum(axis=0)
     jumps = np.maximum(generator * together.T, 0.0)
     return packets_in / time_s, _fill_diagonal(jumps / time_s[:, None]), float(np.log(scale).sum())

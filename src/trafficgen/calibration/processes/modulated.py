@@ -50,10 +50,6 @@ def propose_modulated(packets: PhasePackets, fit: LawFitter) -> FittedProcess | 
 
     Source: Cario and Nelson, "Autoregressive to anything" (1996), for the marginal law with an
     autocorrelation.
-
-    Args:
-        packets: The stream's media packets in the phase.
-        fit: Fits the laws.
     """
     width_s = _LIMITS.width_s * max(1, math.ceil(packets.span_s / (_LIMITS.most * _LIMITS.width_s)))
     start_ns = packets.span_ns[0]
@@ -63,11 +59,10 @@ def propose_modulated(packets: PhasePackets, fit: LawFitter) -> FittedProcess | 
     bin_of = (packets.time_ns - start_ns) // ns_from_s(width_s)
     inside = bin_of < bins
     weights = packets.ip_bytes[inside].astype(np.float64)
-    size_bytes: FloatArray = np.bincount(bin_of[inside], weights=weights, minlength=bins).astype(
-        np.float64
-    )
-    lags = min(
-        round(_LIMITS.lags_s / width_s), int(bins * _LIMITS.largest_lag_share), _LIMITS.most_lags
+    size_bytes = np.bincount(bin_of[inside], weights=weights, minlength=bins).astype(np.float64)
+    most_lags = min(_LIMITS.most_lags, int(bins * _LIMITS.largest_lag_share))
+    correlation = sample_autocorrelation(
+        size_bytes, min(most_lags, round(_LIMITS.lags_s / width_s))
     )
     bounds = _class_bounds(size_bytes, packets=packets.time_ns.size)
     class_of = np.searchsorted(bounds, size_bytes, side="left")[np.minimum(bin_of, bins - 1)]
@@ -80,9 +75,7 @@ def propose_modulated(packets: PhasePackets, fit: LawFitter) -> FittedProcess | 
     process = ModulatedProcess(
         bin_s=width_s,
         bin_bytes=_law_of_bins(size_bytes),
-        autocorrelation=tuple(
-            round(float(r), _DIGITS) for r in sample_autocorrelation(size_bytes, lags)
-        ),
+        autocorrelation=tuple(round(float(r), _DIGITS) for r in correlation),
         classes=tuple(classes),
     )
     return FittedProcess(process, fit.problems)
@@ -102,27 +95,26 @@ def _rate_class(
     within = mine[:-1] & (gap_s < width_s)
     threshold_s = packets.threshold_s
     idle, burst_packets = None, None
-    if threshold_s is not None and threshold_s < width_s:
-        long = within & (gap_s > threshold_s)
-        ends = np.flatnonzero(mine & np.append(gap_s > threshold_s, True))
-        if np.count_nonzero(long) >= _LIMITS.fewest_bursts:
-            within &= ~long
-            idle = fit.law(f"class {number} idle_s", gap_s[long], "s")
-            runs = np.diff(np.flatnonzero(np.concatenate(([True], gap_s > threshold_s, [True]))))
-            burst_of = np.concatenate(([0], np.cumsum(gap_s > threshold_s)))
-            burst_packets = fit.law(
-                f"class {number} burst_packets", runs[burst_of[ends]].astype(np.float64), "packets"
-            )
+    pause = gap_s > (math.inf if threshold_s is None else threshold_s)
+    long = within & pause
+    if np.count_nonzero(long) >= _LIMITS.fewest_bursts:
+        within &= ~long
+        idle = fit.law(f"class {number} idle_s", gap_s[long], "s")
+        ends = np.flatnonzero(mine & np.append(pause, True))
+        bursts = np.diff(np.flatnonzero(np.concatenate(([True], pause, [True]))))
+        counts = bursts[np.concatenate(([0], np.cumsum(pause)))[ends]]
+        burst_packets = fit.law(
+            f"class {number} burst_packets", counts.astype(np.float64), "packets"
+        )
     if not within.any():
         return None
+    sizes = packets.sizes[mine]
     return RateClass(
         up_to_bytes=bound,
         gap_s=fit.law(f"class {number} gap_s", gap_s[within], "s"),
         idle_s=idle,
         burst_packets=burst_packets,
-        packet_bytes=fit.law(
-            f"class {number} packet_bytes", packets.ip_bytes[mine].astype(np.float64), "bytes"
-        ),
+        packet_bytes=fit.law(f"class {number} packet_bytes", sizes, "bytes"),
     )
 
 
@@ -140,24 +132,18 @@ def _law_of_bins(size_bytes: FloatArray) -> Law:
     """Smooth the empirical law of the bytes of a bin, with the share of idle bins as an atom."""
     active = np.sort(size_bytes[size_bytes > 0])
     idle = 1 - active.size / size_bytes.size
-    atoms = (Atom(value=0.0, p=idle),) if idle > 0 else ()
+    atoms = [Atom(value=0.0, p=idle)] if idle > 0 else []
+    points: tuple[QuantilePoint, ...] = ()
     if active[0] == active[-1]:
-        value = Atom(value=float(active[0]), p=1 - idle)
-        return Law(
-            unit="bytes",
-            family="atoms",
-            atoms=(*atoms, value),
-            integer=True,
-            observations=size_bytes.size,
-        )
-    points: tuple[QuantilePoint, ...] = quantile_points(
-        active, most=int(np.clip(active.size // _LIMITS.bins_per_point, *_LIMITS.points))
-    )
+        atoms.append(Atom(value=float(active[0]), p=1 - idle))
+    else:
+        most = int(np.clip(active.size // _LIMITS.bins_per_point, *_LIMITS.points))
+        points = quantile_points(active, most=most)
     return Law(
         unit="bytes",
-        family="quantiles",
+        family="quantiles" if points else "atoms",
         quantiles=points,
-        atoms=atoms,
+        atoms=tuple(atoms),
         integer=True,
         observations=size_bytes.size,
     )

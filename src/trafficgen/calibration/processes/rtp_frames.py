@@ -88,9 +88,8 @@ def restore_packets(
     sizes = ip_bytes[like].copy()
     arrived_last = last[place]
     sizes[is_lost & ~last] = _most_common(ip_bytes[~arrived_last])
-    sizes[is_lost & last] = _draw_evenly(
-        ip_bytes[arrived_last], int(np.count_nonzero(is_lost & last))
-    )
+    lost_last = is_lost & last
+    sizes[lost_last] = _draw_evenly(ip_bytes[arrived_last], int(np.count_nonzero(lost_last)))
     return AllPackets(number, stamps, np.where(is_lost, last, marker[like]), sizes, is_lost, like)
 
 
@@ -142,9 +141,8 @@ def _place_frames(timestamp: IntArray, gaps: IntArray, room: IntArray) -> dict[i
         return {}
     step = float(_most_common(steps))
     multiple = np.rint(steps / step)
-    holes = np.flatnonzero(
-        (multiple > 1) & (np.abs(steps - multiple * step) <= _LIMITS.step_tolerance * step)
-    )
+    regular = np.abs(steps - multiple * step) <= _LIMITS.step_tolerance * step
+    holes = np.flatnonzero((multiple > 1) & regular)
     frames = timestamp[np.concatenate(([True], np.diff(timestamp) != 0))]
     frame_of = np.concatenate(([0], np.cumsum(np.diff(timestamp) != 0)))
     centres = np.array([_centre(frames, int(frame_of[gap])) for gap in gaps.tolist()])
@@ -153,9 +151,8 @@ def _place_frames(timestamp: IntArray, gaps: IntArray, room: IntArray) -> dict[i
     for hole in holes.tolist():
         for part in range(1, int(multiple[hole])):
             stamp = float(stamps[hole]) + part * steps[hole] / multiple[hole]
-            chosen = _nearest_gap(
-                stamp, centres[order], left[order], furthest=_LIMITS.furthest_steps * step
-            )
+            furthest = _LIMITS.furthest_steps * step
+            chosen = _nearest_gap(stamp, centres[order], left[order], furthest=furthest)
             if chosen is not None:
                 index = int(order[chosen])
                 left[index] -= 1
@@ -164,9 +161,8 @@ def _place_frames(timestamp: IntArray, gaps: IntArray, room: IntArray) -> dict[i
 
 
 def _centre(frames: IntArray, frame: int) -> float:
-    return float(
-        np.median(frames[max(0, frame + 1 - _LIMITS.near_frames) : frame + 1 + _LIMITS.near_frames])
-    )
+    near = _LIMITS.near_frames
+    return float(np.median(frames[max(0, frame + 1 - near) : frame + 1 + near]))
 
 
 def _nearest_gap(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,14 +11,7 @@ from trafficgen.calibration.path.link_rate import dispersion_rates_bps, stronges
 from trafficgen.calibration.processes.rtp_frames import AllPackets, restore_packets
 from trafficgen.flows import extend_sequence
 from trafficgen.tables import PacketTable
-from trafficgen.units import (
-    BITS_PER_BYTE,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    ns_array_from_s,
-    s_from_ns,
-)
+from trafficgen.units import BITS_PER_BYTE, FloatArray, IntArray, ns_array_from_s, s_from_ns
 
 _TIMESTAMP_BITS = 32
 
@@ -51,24 +44,13 @@ class SentPackets:
     """Packets of one RTP source as they were sent, in the order of their numbers.
 
     Attributes:
-        time_ns: When, ns from the table's origin, shape (n,).
-        like: Row of the table whose other columns the packet shares: its own, or a neighbour's,
-            shape (n,).
-        is_lost: Whether the packet never arrived, shape (n,).
-        sequence: Extended sequence number, shape (n,).
-        timestamp: Extended timestamp, clock ticks, shape (n,).
-        marker: Marker bit, shape (n,).
-        ip_bytes: IP total length, bytes, shape (n,).
+        packets: The packets; ``like`` counts rows of the table.
+        time_ns: When they were sent, ns from the table's origin, shape (n,).
         is_retimed: Whether times are those of the schedule, not of arrival.
     """
 
+    packets: AllPackets
     time_ns: IntArray
-    like: IntArray
-    is_lost: BoolArray
-    sequence: IntArray
-    timestamp: IntArray
-    marker: BoolArray
-    ip_bytes: IntArray
     is_retimed: bool
 
 
@@ -78,9 +60,8 @@ def restore_rtp(
     """Restore what one RTP source sent; None where nothing is missing or its numbers restart.
 
     Frames (runs of one timestamp) are sent in the order of their sequence numbers, on the schedule
-    of their timestamps
-    put in order: a video coder that reorders frames stamps them with the time of display, but sends
-    them at the rate of display. What lies between schedule and arrival is the source's own lead,
+    of their timestamps put in order: a video coder that reorders frames stamps them with the time
+    of display, but sends them at the rate of display. What lies between schedule and arrival is the source's own lead,
     the path's delay and queueing. Where the least of it stays on one line (Moon, Skelly, Towsley
     1999) through much of the session, the source keeps to its clock and frames are sent on that
     line; else the least within 2 s is taken for lead and delay, interpolated between the minima. No
@@ -101,9 +82,8 @@ def restore_rtp(
     undo_queueing = undo_queueing and clock_hz is not None
     if int(sequence[-1] - sequence[0]) + 1 == sequence.size and not undo_queueing:
         return None
-    timestamp = extend_sequence(
-        table.values("rtp_timestamp")[rows].astype(np.int64), bits=_TIMESTAMP_BITS
-    )
+    ticks = table.values("rtp_timestamp")[rows].astype(np.int64)
+    timestamp = extend_sequence(ticks, bits=_TIMESTAMP_BITS)
     marker = table.values("rtp_marker")[rows].astype(np.bool_)
     packets = restore_packets(sequence, timestamp, marker, table.ip_bytes[rows])
     arrival_s = np.full(packets.sequence.size, np.nan)
@@ -114,16 +94,8 @@ def restore_rtp(
     else:
         arrived = np.flatnonzero(~packets.is_lost)
         time_s = np.interp(np.arange(arrival_s.size), arrived, arrival_s[arrived])
-    return SentPackets(
-        time_ns=ns_array_from_s(time_s),
-        like=rows[packets.like],
-        is_lost=packets.is_lost,
-        sequence=packets.sequence,
-        timestamp=packets.timestamp,
-        marker=packets.marker,
-        ip_bytes=packets.ip_bytes,
-        is_retimed=undo_queueing,
-    )
+    packets = replace(packets, like=rows[packets.like])
+    return SentPackets(packets, ns_array_from_s(time_s), undo_queueing)
 
 
 def _send_times_s(
@@ -138,16 +110,12 @@ def _send_times_s(
     earliest_s = np.fmin.reduceat(arrival_s, first)
     sent_s = _fit_schedule(schedule_s, earliest_s)
     interval_s = np.append(np.diff(sent_s), 0.0)
-    spread = _paced_share(
-        packets, arrival_s, earliest_s - sent_s, np.diff(schedule_s, append=np.nan), link_bytes
-    )
-    step_s = np.where(
-        spread > 0,
-        spread * interval_s / count,
-        np.minimum(_LIMITS.at_once_s, interval_s / np.maximum(count, 1)),
-    )
-    time_s = sent_s[frame] + place * step_s[frame]
-    return np.maximum.accumulate(time_s)
+    due_s = np.diff(schedule_s, append=np.nan)
+    spread = _paced_share(packets, arrival_s, earliest_s - sent_s, due_s, link_bytes)
+    step_s = np.minimum(_LIMITS.at_once_s, interval_s / count)
+    if spread > 0:
+        step_s = spread * interval_s / count
+    return np.maximum.accumulate(sent_s[frame] + place * step_s[frame])
 
 
 def _fit_schedule(schedule_s: FloatArray, earliest_s: FloatArray) -> FloatArray:
@@ -189,15 +157,9 @@ def _paced_share(
         few = calm
     at = first[few]
     gap_s = arrival_s[at + 1] - arrival_s[at]
-    wire_bytes = packets.ip_bytes[at + 1] + link_bytes
-    paced = (
-        gap_s
-        > _LIMITS.paced_ratio
-        * wire_bytes
-        * BITS_PER_BYTE
-        / _link_bps(packets, arrival_s, link_bytes)
-        + _LIMITS.paced_s
-    )
+    wire_bits = (packets.ip_bytes[at + 1] + link_bytes) * BITS_PER_BYTE
+    needed_s = _LIMITS.paced_ratio * wire_bits / _link_bps(packets, arrival_s, link_bytes)
+    paced = gap_s > needed_s + _LIMITS.paced_s
     if np.count_nonzero(paced) <= paced.size / 2:
         return 0.0
     return float(np.clip(np.median((gap_s * count[few] / interval_s[few])[paced]), 0.0, 1.0))

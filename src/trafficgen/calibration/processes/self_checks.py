@@ -116,13 +116,8 @@ def check_process(
 
     Sessions are played over the span of the packets. Distances between two of them show what chance
     does; the process passes where the packets are no further from the sessions, in the median, than
-    all but the most different sessions are from one another.
-
-    Args:
-        process: The fitted process.
-        packets: The packets of the phase.
-        generator_of: Gives the random streams.
-        independent: Whether chance counts only as for rates that are independent from bin to bin.
+    all but the most different sessions are from one another. With ``independent``, chance counts
+    only as for rates that are independent from bin to bin.
     """
     measured = _measure(packets.time_ns, packets.ip_bytes, packets)
     played, start_ns = playable(process), packets.span_ns[0]

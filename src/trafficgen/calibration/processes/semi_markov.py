@@ -29,15 +29,12 @@ def propose_rate_states(packets: PhasePackets, fit: LawFitter) -> FittedProcess 
 
     A session starts at the level at which the capture did. The packets of a state are those of all
     its dwells, one after another.
-
-    Args:
-        packets: The stream's media packets in the phase.
-        fit: Gives the random streams.
     """
     levels = find_levels(packets.time_ns, packets.ip_bytes, tick_s=packets.tick_s)
     if levels is None or levels.switches < _FEWEST_SWITCHES:
         return None
-    states, problems = [], {}
+    states: list[RateState] = []
+    problems: dict[str, str] = {}
     for level, kbps in enumerate(levels.kbps.tolist()):
         mine = _packets_at(packets, levels, level)
         if mine is None:
@@ -47,15 +44,11 @@ def propose_rate_states(packets: PhasePackets, fit: LawFitter) -> FittedProcess 
             return fit.generator_of(f"{place} {quantity}")
 
         found = fit_simple(mine, generator_of)
-        problems.update(
-            {f"state {level} {name}": problem for name, problem in found.problems.items()}
-        )
+        problems |= {f"state {level} {name}": why for name, why in found.problems.items()}
         law = dwell_law(levels.dwells(level))
         states.append(_state(found, law, rate_bps=bps_from_kbps(kbps)))
-    rows = [
-        None if row is None else tuple((row / row.sum()).tolist())
-        for row in levels.transition_rows()
-    ]
+    jumps = levels.transition_rows()
+    rows = [None if row is None else tuple((row / row.sum()).tolist()) for row in jumps]
     process = SemiMarkovProcess(
         states=tuple(states),
         transition=tuple(rows),

@@ -45,13 +45,11 @@ def scores_within_types(series: FloatArray, types: IntArray) -> FloatArray:
 
 
 def score_spectrum(scores: FloatArray) -> ScoreSpectrum | None:
-    """Estimate the spectrum of a series of scores; None where it is too short or constant.
+    """Estimate the spectrum of scores in order of time; None where they are few or constant.
 
     The periodogram is averaged in bands, three to an octave and of one frequency at the low end, so
-    that slow changes keep their power. Frequencies that stand out are lines.
-
-    Args:
-        scores: Normal scores, or values where sums of them matter, in order of time, shape (n,).
+    that slow changes keep their power. Frequencies that stand out are lines. Scores are normal, or
+    the values themselves where sums of them matter.
     """
     count = scores.size
     if count < _LIMITS.fewest_values or float(np.ptp(scores)) == 0:

@@ -85,7 +85,7 @@ def restore_source(view: SessionView, *, congested_loss: float = CONGESTED_LOSS)
     if not parts and not repeats:
         return Restoration(view)
     restored = _rebuild(table, keep, parts)
-    inserted = sum(int(np.count_nonzero(sent.is_lost)) for _, sent in parts)
+    inserted = sum(int(np.count_nonzero(sent.packets.is_lost)) for _, sent in parts)
     retimed = sum(rows.size for rows, sent in parts if sent.is_retimed)
     said = [
         f"{inserted} lost RTP packets put back" if inserted else "",
@@ -167,11 +167,12 @@ def _rebuild(
 ) -> PacketTable:
     """Return the table with kept and reconstructed rows, in order of time."""
     kept = np.flatnonzero(keep)
-    source = np.concatenate([kept, *(sent.like for _, sent in parts)])
+    source = np.concatenate([kept, *(sent.packets.like for _, sent in parts)])
     packets = table.packets.take(pa.array(source))
     header_bytes = (table.ip_bytes - table.payload_bytes)[source]
     link_bytes = (table.frame_bytes - table.ip_bytes)[source]
-    ip_bytes = np.concatenate([table.ip_bytes[kept], *(sent.ip_bytes for _, sent in parts)])
+    sizes = [sent.packets.ip_bytes for _, sent in parts]
+    ip_bytes = np.concatenate([table.ip_bytes[kept], *sizes])
     columns: dict[str, npt.NDArray[np.generic]] = {
         "time_ns": np.concatenate([table.time_ns[kept], *(sent.time_ns for _, sent in parts)]),
         "ip_bytes": ip_bytes,
@@ -179,9 +180,9 @@ def _rebuild(
         "payload_bytes": ip_bytes - header_bytes,
     }
     of_rtp: dict[str, list[npt.NDArray[np.generic]]] = {
-        "rtp_sequence": [sent.sequence % _RTP_SEQUENCES for _, sent in parts],
-        "rtp_timestamp": [sent.timestamp % _RTP_TIMESTAMPS for _, sent in parts],
-        "rtp_marker": [sent.marker for _, sent in parts],
+        "rtp_sequence": [sent.packets.sequence % _RTP_SEQUENCES for _, sent in parts],
+        "rtp_timestamp": [sent.packets.timestamp % _RTP_TIMESTAMPS for _, sent in parts],
+        "rtp_marker": [sent.packets.marker for _, sent in parts],
     }
     for name, values in of_rtp.items() if parts else ():
         columns[name] = np.concatenate([table.values(name)[kept], *values])

@@ -8,7 +8,7 @@ import numpy as np
 
 from trafficgen.calibration.laws.fit_law import FittedLaw
 from trafficgen.calibration.phases.phase_rows import playout_gaps_s
-from trafficgen.calibration.processes.frames import Frames, frames_of
+from trafficgen.calibration.processes.frame_timing import Frames, frames_of
 from trafficgen.calibration.processes.group_of_pictures import find_group
 from trafficgen.flows import gaps_within_flows_s, segment_bursts
 from trafficgen.formatting import number

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from trafficgen.calibration.processes.frames import frames_of, propose_frames
+from trafficgen.calibration.processes.frame_timing import frames_of
+from trafficgen.calibration.processes.frames import propose_frames
 from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets
 from trafficgen.models import FrameProcess
 from trafficgen.processes import Span, playable
