@@ -30,7 +30,7 @@ def run_date() -> str:
     return datetime.datetime.fromtimestamp(epoch, datetime.UTC).date().isoformat()
 
 
-def combined_digest(digests: Iterable[str]) -> str:
+def combine_digests(digests: Iterable[str]) -> str:
     """Return one SHA-256 for many files: that of their sorted digests, one a line."""
     lines = "".join(digest + "\n" for digest in sorted(digests))
     return f"sha256:{hashlib.sha256(lines.encode()).hexdigest()}"

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from trafficgen.errors import ExploreError, SettingError
 from trafficgen.explore.controls import FASTEST_KBPS
-from trafficgen.models import Option, PublishedModel, shown
+from trafficgen.models import Option, PublishedModel, format_value
 from trafficgen.models.published import with_settings
 
 #: Largest value of an option by its unit, where the entry has no smaller one.
@@ -54,8 +54,8 @@ def option_fields(model: PublishedModel) -> tuple[OptionField, ...]:
         OptionField(
             name=name,
             kind=_kind(option),
-            default="" if option.default is None else shown(option.default),
-            choices=tuple(map(shown, option.choices)),
+            default="" if option.default is None else format_value(option.default),
+            choices=tuple(map(format_value, option.choices)),
             low=option.low,
             high=_high(option),
             unit=option.unit,

@@ -314,7 +314,7 @@ class ListedArrivals(Arrivals):
         if sessions is not None and sessions > times_s.size:
             within = "" if window_s is None else f" within {window_s:g} s"
             raise GenerationError(
-                f"{sessions} sessions are asked for, {times_s.size} starts are listed{within};"
+                f"{sessions} sessions are requested, {times_s.size} starts are listed{within};"
                 " ask for fewer"
             )
         return times_s[:sessions]

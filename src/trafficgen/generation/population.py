@@ -65,7 +65,9 @@ class SessionSampler:
             quantity: pooled.law.distribution() for quantity, pooled in population.laws.items()
         }
         self._root = np.linalg.cholesky(_correlation(population))
-        self._prototypes = [_Original.of(prototype, model) for prototype in population.prototypes]
+        self._prototypes = [
+            _Original.prepare(prototype, model) for prototype in population.prototypes
+        ]
 
     def draw(
         self, session: int, *, duration_s: float | None = None, rate_factor: float = 1.0
@@ -172,7 +174,7 @@ class _Original:
     packet_bytes: float
 
     @classmethod
-    def of(cls, prototype: Prototype, model: Model) -> _Original:
+    def prepare(cls, prototype: Prototype, model: Model) -> _Original:
         streams = prototype.streams or model.streams
         buffering_s = prototype.buffering_duration_s
         end_s = max(stream.phases[-1].end_s for stream in streams)

@@ -12,7 +12,7 @@ from trafficgen.units import IntArray, s_from_ns
 
 #: Sampling instants are separated unless there are this many times more frames than instants.
 _CROWDED = 1.1
-#: Timestamps count modulo 2**32; a larger step cannot be told from one backwards.
+#: Timestamps count modulo 2**32; a larger step looks like one backwards.
 _LARGEST_STEP = (1 << 31) - 1
 
 

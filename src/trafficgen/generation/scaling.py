@@ -63,7 +63,7 @@ def scale_process(process: PacketProcess, factor: float) -> PacketProcess:
                 "classes": tuple(_scale_class(part, factor) for part in process.classes),
             }
         )
-    return speed_up_clock(process, factor)
+    return accelerate_clock(process, factor)
 
 
 def _scale_class(part: RateClass, factor: float) -> RateClass:
@@ -140,7 +140,7 @@ def _mean_packets(law: MixedLaw) -> float:
     return float(np.maximum(np.rint(drawn), 1.0).mean())
 
 
-def speed_up_clock(process: ModelPart, factor: float) -> PacketProcess:
+def accelerate_clock(process: ModelPart, factor: float) -> PacketProcess:
     """Return a process with all times divided and all rates multiplied by ``factor``.
 
     The names of the fields show times (``_s``) and rates (``_bps``, ``_hz``, ``_per_s``).
@@ -153,9 +153,9 @@ def speed_up_clock(process: ModelPart, factor: float) -> PacketProcess:
         elif name.endswith("_s"):
             updates[name] = _multiply(value, 1 / factor)
         elif _is_timed_part(value):
-            updates[name] = speed_up_clock(value, factor)
+            updates[name] = accelerate_clock(value, factor)
         elif isinstance(value, tuple) and value and _is_timed_part(value[0]):
-            updates[name] = tuple(speed_up_clock(each, factor) for each in value)
+            updates[name] = tuple(accelerate_clock(each, factor) for each in value)
     return process.model_copy(update=updates)  # type: ignore[return-value]  # a part keeps its class
 
 

@@ -65,10 +65,10 @@ from trafficgen.models.published_model import (
     Parameter,
     PublishedModel,
     TablePart,
+    format_value,
     has_unit,
     leaves,
     same_value,
-    shown,
 )
 from trafficgen.models.response import (
     CongestionResponse,
@@ -180,6 +180,7 @@ __all__ = [
     "YamlTextError",
     "dump_model",
     "extend",
+    "format_value",
     "has_unit",
     "leaves",
     "load_model",
@@ -189,7 +190,6 @@ __all__ = [
     "read_yaml",
     "same_value",
     "save_model",
-    "shown",
     "smallest_header_bytes",
     "with_laws",
 ]

@@ -115,7 +115,7 @@ class Law(ModelPart):
     unit: Literal["s", "bytes", "packets", "bps", "1"]
     """Unit of the values."""
     family: Family
-    """scipy.stats name of the continuous part, or quantiles, or atoms where there is none."""
+    """scipy.stats name of the continuous part, or quantiles, or atoms: no continuous part."""
     params: dict[str, float] = Field(default_factory=dict)
     """scipy.stats parameters of the continuous part."""
     low: dict[str, float] = Field(default_factory=dict)

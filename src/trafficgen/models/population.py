@@ -68,9 +68,9 @@ class Prototype(ModelPart):
     name: str = Field(min_length=1)
     """Capture and session it was fitted to."""
     weight: float = Field(gt=0, le=1)
-    """Share of the sessions that it stands for."""
+    """Share of the sessions that it represents."""
     group_rate_bps: float = Field(gt=0)
-    """Median playout rate of the sessions it stands for, bit/s."""
+    """Median playout rate of the sessions it represents, bit/s."""
     group_log_deviation: float = Field(gt=0)
     """Standard deviation of the logarithm of that rate within the group."""
     buffering_share: float = Field(ge=0, le=1)

@@ -115,7 +115,7 @@ class FrameType(ModelPart):
 
     name: FrameName
     """key: coded alone; predicted: others, or the larger ones of them; bidirectional: the
-    smaller ones; frame: where types cannot be told apart."""
+    smaller ones; frame: where types are not known."""
     frame_bytes: LawOfBytes
     """IP bytes of all packets of a frame."""
     lead_bytes: tuple[Annotated[int, Field(ge=0, le=65_535)], ...] = Field(default=(), max_length=8)
@@ -208,9 +208,9 @@ class RateClass(ModelPart):
     gap_s: LawOfTime
     """Gap between successive packets of such a bin (within a burst of it), s."""
     idle_s: LawOfTime | None = None
-    """Gap between bursts, s; null where there are none."""
+    """Gap between bursts, s; null without bursts."""
     burst_packets: LawOfPackets | None = None
-    """Packets of a burst; null where there are none."""
+    """Packets of a burst; null without bursts."""
     packet_bytes: LawOfBytes
     """IP total length of a packet in such a bin, bytes."""
 
@@ -271,7 +271,7 @@ class FractionalNoiseProcess(ModelPart):
     """IP total length of a packet, bytes."""
     placement: Literal["even", "poisson"]
     """even: packets follow the rate evenly; poisson: they come at independent times, so that
-    their number varies beside the rate."""
+    their number varies besides the rate."""
 
 
 JumpRow = tuple[float, ...]
@@ -305,7 +305,7 @@ def check_jump_chain(rows: Sequence[JumpRow | None], *, states: int) -> None:
             )
 
 
-#: More states than this are not told apart in any capture.
+#: More states than this cannot be distinguished in any capture.
 MOST_STATES = 16
 
 
@@ -350,9 +350,6 @@ class MmppProcess(ModelPart):
             raise ValueError("at least one state needs a rate_per_s above 0")
         return self
 
-
-#: More states than this are not told apart in any capture.
-MOST_STATES = 16
 
 StatePackets = Annotated[RenewalProcess | BurstProcess, Field(discriminator="kind")]
 

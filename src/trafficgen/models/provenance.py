@@ -92,7 +92,7 @@ class PublishedSource(ModelPart):
     venue: str | None = None
     """Where it was published; null where that is not known."""
     doi: str | None = None
-    """DOI, null where there is none."""
+    """DOI; null without one."""
     supports: tuple[str, ...] = Field(min_length=1)
     """Parts of the model that rest on it."""
 

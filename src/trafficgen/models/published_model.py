@@ -67,7 +67,9 @@ class Option(ModelPart):
         """What it may be, in words; empty where that is anything."""
         parts = []
         if self.choices:
-            parts.append(f"{'of' if self.many else 'one of'} {', '.join(map(shown, self.choices))}")
+            parts.append(
+                f"{'of' if self.many else 'one of'} {', '.join(map(format_value, self.choices))}"
+            )
         elif self.low is not None or self.high is not None:
             ends = [("at least", self.low), ("at most", self.high)]
             parts.append(", ".join(f"{word} {end:g}" for word, end in ends if end is not None))
@@ -82,7 +84,7 @@ class Option(ModelPart):
             ValueError: If it cannot; the message says what it may be.
         """
         if self.many != isinstance(value, list):
-            raise ValueError(f"{shown(value)} is {'not a list' if self.many else 'a list'}")
+            raise ValueError(f"{format_value(value)} is {'not a list' if self.many else 'a list'}")
         if self.many and not value:
             raise ValueError("the list is empty")
         for one in value if isinstance(value, list) else [value]:
@@ -92,17 +94,17 @@ class Option(ModelPart):
         if self.choices:
             if not any(same_value(value, choice) for choice in self.choices):
                 raise ValueError(
-                    f"{shown(value)} is not one of {', '.join(map(shown, self.choices))}"
+                    f"{format_value(value)} is not one of {', '.join(map(format_value, self.choices))}"
                 )
             return
         bounded = self.low is not None or self.high is not None
         if bounded and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise ValueError(f"{shown(value)} is not a number")
+            raise ValueError(f"{format_value(value)} is not a number")
         if bounded and isinstance(value, int | float):
             if self.low is not None and not value >= self.low:
-                raise ValueError(f"{shown(value)} is below {self.low:g}")
+                raise ValueError(f"{format_value(value)} is below {self.low:g}")
             if self.high is not None and not value <= self.high:
-                raise ValueError(f"{shown(value)} is above {self.high:g}")
+                raise ValueError(f"{format_value(value)} is above {self.high:g}")
 
 
 Basis = Literal["figure", "derived", "open", "definition"]
@@ -197,7 +199,7 @@ class PublishedModel(NotebookView, ModelRoot):
         >>> model = trafficgen.load_model("cbr")
         >>> for name, option in model.options.items():
         ...     print(name, "=", option.default, option.unit)
-        rate_kbps = 340 kbps
+        rate_kbps = 340 kbit/s
         packet_bytes = 1000 bytes
         duration_s = 60 s
         >>> model.provenance.limitations[0]
@@ -259,10 +261,10 @@ def has_unit(name: str) -> bool:
     return name.rpartition("_")[2] in UNITS
 
 
-def shown(value: JsonValue) -> str:
+def format_value(value: JsonValue) -> str:
     """Return a value as one writes it after `--set key=`."""
     if isinstance(value, list):
-        return ",".join(map(shown, value))
+        return ",".join(map(format_value, value))
     return value if isinstance(value, str) else json.dumps(value)
 
 

@@ -46,7 +46,7 @@ class HourlyPart(KindPart):
 
     hours: tuple[str | float, ...] | str
     """24 rates such as 0.5/s, or 24 plain numbers that are in proportion to them, from midnight
-    on; or a file beside this one with such numbers, one a line or in the column `share`."""
+    on; or a file next to this one with such numbers, one a line or in the column `share`."""
     rate: RateText | None = None
     """Mean over a day, where the hours are plain numbers; null: as many as `sessions` and `for`
     say."""
@@ -132,7 +132,7 @@ class FilePart(KindPart):
     """Starts from a file."""
 
     name: str = Field(min_length=1)
-    """File beside this one: a time in s a line, or a CSV or Parquet file with a column of them."""
+    """File next to this one: a time in s a line, or a CSV or Parquet file with a column of them."""
     column: str | None = None
     """Column of that file; null: the only one, `start_s` or `time_s`."""
 

@@ -36,7 +36,7 @@ class CountedPart(KindPart):
     """Popularity as it was counted."""
 
     file: str
-    """File beside this one with a weight for each clip, most popular first."""
+    """File next to this one with a weight for each clip, most popular first."""
     column: str | None = None
     """Column of that file; null: the only one, or `weight`."""
 

@@ -95,7 +95,7 @@ class DaskCluster:
                 f"{self.scheduler} has no workers; start some with `dask worker {self.scheduler}`"
             ) from error
         except OSError as error:
-            raise self.lost() from error
+            raise self.connection_error() from error
         ours = versions_here()
         for address, worker in sorted(found.items()):
             theirs = {
@@ -133,7 +133,7 @@ class DaskCluster:
             except TimeoutError:
                 continue
             except (distributed.CancelledError, OSError) as error:
-                raise self.lost() from error
+                raise self.connection_error() from error
             for future in done:
                 yield self._result(distributed, future, given.pop(future))
 
@@ -148,7 +148,7 @@ class DaskCluster:
                 f" memory; start workers with fewer threads or more memory: {_KEPT}"
             ) from error
         except (distributed.CancelledError, OSError) as error:
-            raise self.lost() from error
+            raise self.connection_error() from error
         except Exception as error:
             lines = str(error).strip().splitlines()
             raise GenerationError(
@@ -157,7 +157,7 @@ class DaskCluster:
             ) from error
         return finished
 
-    def lost(self) -> GenerationError:
+    def connection_error(self) -> GenerationError:
         """Return the error of a lost scheduler."""
         return GenerationError(
             f"the connection to the scheduler {self.scheduler} is lost; start it again: {_KEPT}"
@@ -175,19 +175,19 @@ class _Monitor:
     alive_s: float = field(default_factory=time.monotonic)
 
     def threads(self) -> int:
-        """Return the threads of all workers, 1 while there are none.
+        """Return the threads of all workers, at least 1.
 
         Raises:
             GenerationError: If there have been none for long, or the scheduler is lost.
         """
         now_s = time.monotonic()
         if self.client.status != "running":
-            raise self.cluster.lost()  # a new scheduler does not know the blocks of the old one
+            raise self.cluster.connection_error()  # a new scheduler does not know the blocks of the old one
         if now_s - self.looked_s >= self.cluster.poll_s:
             try:
                 self.seen_threads = sum(self.client.nthreads().values())
             except Exception as error:
-                raise self.cluster.lost() from error
+                raise self.cluster.connection_error() from error
             self.looked_s = time.monotonic()
         if self.seen_threads:
             self.alive_s = now_s

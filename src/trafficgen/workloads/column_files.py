@@ -1,4 +1,4 @@
-"""Numbers in files beside a workload file: one a line, or a column of a CSV or Parquet file."""
+"""Numbers in files next to a workload file: one a line, or a column of a CSV or Parquet file."""
 
 from __future__ import annotations
 

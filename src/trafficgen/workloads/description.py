@@ -66,7 +66,7 @@ class GroupPart(ModelPart):
     name: str | None = Field(default=None, min_length=1, max_length=200)
     """Name; null: that of the model."""
     model: str = Field(min_length=1)
-    """Model file beside this one, or a catalogue entry with its options in brackets:
+    """Model file next to this one, or a catalogue entry with its options in brackets:
     `realplayer8_tcp_chung2002(clip=12)`."""
     share: ShareText | None = None
     """Share of the sessions of the workload; null: what the others leave, or it has `arrivals`

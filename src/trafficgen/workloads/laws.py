@@ -77,7 +77,7 @@ class TablePart(KindPart):
     weights: tuple[float, ...] = Field(default=(), max_length=MOST_VALUES)
     """A weight for each value; empty: all alike."""
     file: str | None = None
-    """File beside this one with a value a line, or a CSV or Parquet file with a column of them;
+    """File next to this one with a value a line, or a CSV or Parquet file with a column of them;
     times in s."""
     column: str | None = None
     """Column of that file; null: the only one, or `value`."""

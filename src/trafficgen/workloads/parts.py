@@ -92,7 +92,7 @@ class StoredPart:
         rows = 0
         try:
             with (
-                self.storage.fetched(self.name, self.scratch) as path,
+                self.storage.fetch(self.name, self.scratch) as path,
                 pa.OSFile(os.fsencode(path), "rb") as file,
                 pa.ipc.open_file(file) as reader,
             ):

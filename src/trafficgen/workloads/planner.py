@@ -56,7 +56,7 @@ def plan_workload(
         models: Models that are loaded already, by what a group calls them.
 
     Raises:
-        WorkloadFileError: If parts do not fit each other or a file beside it cannot be used.
+        WorkloadFileError: If parts do not fit each other or a file it names cannot be used.
         ModelFileError: If a model cannot be read.
         SettingError: If an option does not fit its model.
     """
@@ -214,7 +214,7 @@ class _Planner:
             remedy = "give count, or write zipf:0.8,clips=100"
             raise self._error(at, "the number of clips is missing", remedy)
         if variants is not None and counts and counts[0] > len(variants.values):
-            problem = f"{counts[0]} clips are asked for, the model has {len(variants.values)}"
+            problem = f"{counts[0]} clips are requested, the model has {len(variants.values)}"
             raise self._error(at, problem, "ask for fewer")
         return counts[0] if counts else len(variants.values if variants else ())
 

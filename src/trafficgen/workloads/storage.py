@@ -90,7 +90,7 @@ class Folder:
         shutil.rmtree(self.path, ignore_errors=True)
 
     @contextmanager
-    def fetched(self, name: str, scratch: Path) -> Iterator[Path]:
+    def fetch(self, name: str, scratch: Path) -> Iterator[Path]:
         """Give the path of a file; nothing is copied to ``scratch``."""
         yield self.path / name
 
@@ -175,7 +175,7 @@ class RemoteFolder:
             self._files.rm(self._opened[1], recursive=True)
 
     @contextmanager
-    def fetched(self, name: str, scratch: Path) -> Iterator[Path]:
+    def fetch(self, name: str, scratch: Path) -> Iterator[Path]:
         """Give the path of a copy in ``scratch``, which is removed afterwards."""
         path = scratch / f"{name}.{uuid.uuid4().hex}"
         try:

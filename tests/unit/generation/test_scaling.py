@@ -7,11 +7,11 @@ import pytest
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.generation.scaling import (
+    accelerate_clock,
     expected_bytes,
     quantiles_of,
     scale_law,
     scale_process,
-    speed_up_clock,
 )
 from trafficgen.models import (
     Atom,
@@ -128,7 +128,7 @@ def test_slow_ups_and_downs_keep_their_times() -> None:
 def test_any_other_process_runs_on_another_clock() -> None:
     """A process that is not known here is scaled by the names of its fields."""
     process = bursts(BURSTS["gamma"])
-    after = speed_up_clock(process, 4.0)
+    after = accelerate_clock(process, 4.0)
     assert isinstance(after, BurstProcess)
     assert after.threshold_s == process.threshold_s / 4
     assert after.burst_packets == process.burst_packets

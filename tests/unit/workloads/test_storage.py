@@ -119,7 +119,7 @@ def test_files_are_written_listed_read_and_removed(kind: str, tmp_path: Path) ->
     assert storage.sizes_bytes() == {"one": 3, "two": 3}
     assert storage.read("one") == b"one"
     assert storage.read_all(["two", "three"]) == {"two": b"two"}
-    with storage.fetched("two", tmp_path) as path:
+    with storage.fetch("two", tmp_path) as path:
         assert path.read_bytes() == b"two"
     storage.remove("two")
     storage.remove("two")

@@ -255,7 +255,7 @@ REFUSED = [
     ("groups: [{model: cbr, clips: {rate: 2, count: 3, length: 2s}}]", "vary one of its options"),
     (
         "groups: [{model: realplayer8_chung2002, clips: {count: 80}}]",
-        "80 clips are asked for, the model has 79",
+        "80 clips are requested, the model has 79",
     ),
     ("groups: [{model: realplayer8_chung2002(clip=3), clips: {}}]", "leave one of both out"),
     (

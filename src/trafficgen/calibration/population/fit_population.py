@@ -21,7 +21,7 @@ from trafficgen.models import FittedProvenance, Model, Population
 from trafficgen.notebook import NotebookView
 from trafficgen.options import takes
 from trafficgen.progress import report_each
-from trafficgen.provenance import combined_digest
+from trafficgen.provenance import combine_digests
 from trafficgen.units import bps_from_kbps, s_from_ns
 from trafficgen.worker_processes import defer_interrupts, worker_pool
 
@@ -335,7 +335,7 @@ def _name_captures(model: Model, captures: Sequence[_FittedCapture]) -> Model:
         absent["provenance.files"] = (
             f"only {most} of {len(files)} captures are named; one digest is of all"
         )
-        files, digests = files[:most], (combined_digest(digests),)
+        files, digests = files[:most], (combine_digests(digests),)
     assert model.population is not None
     return model.model_copy(
         update={

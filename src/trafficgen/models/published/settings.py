@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from trafficgen.errors import SettingError
-from trafficgen.models import Option, Parameter, PublishedModel, same_value, shown
+from trafficgen.models import Option, Parameter, PublishedModel, format_value, same_value
 from trafficgen.units import bps_from_kbps
 
 _WORDS: dict[str, bool] = {
@@ -44,7 +44,7 @@ def with_settings(model: PublishedModel, settings: Mapping[str, JsonValue]) -> P
                 raise SettingError(f"{model.name} has no {key!r} to set; {_keys(model)}")
         except ValueError as error:
             raise SettingError(
-                f"{model.name}: {key}={value if isinstance(value, str) else shown(value)}: {error}"
+                f"{model.name}: {key}={value if isinstance(value, str) else format_value(value)}: {error}"
             ) from error
     mechanism = model.mechanism.model_copy(update={"parameters": parameters})
     return model.model_copy(update={"options": options, "mechanism": mechanism})
@@ -72,7 +72,7 @@ def competing_tcp(model: PublishedModel) -> dict[str, JsonValue] | None:
         return None
     if not isinstance(model.competing_tcp.value, dict):
         raise SettingError(
-            f"{model.name}: competing_tcp must be a table, not {shown(model.competing_tcp.value)}"
+            f"{model.name}: competing_tcp must be a table, not {format_value(model.competing_tcp.value)}"
         )
     return dict(model.competing_tcp.value)
 
@@ -109,7 +109,7 @@ def _parse_option(option: Option, text: str) -> JsonValue:
 
 def _parse_one(option: Option, text: str) -> JsonValue:
     for choice in option.choices:
-        if text == shown(choice) or same_value(_like(choice, text), choice):
+        if text == format_value(choice) or same_value(_like(choice, text), choice):
             return choice
     example = option.default
     if isinstance(example, list):
