@@ -18,8 +18,9 @@ from trafficgen.generation.arrivals import (
 )
 from trafficgen.units import HOURS_PER_DAY, FloatArray
 from trafficgen.workloads.column_files import ColumnFiles
-from trafficgen.workloads.shorthand import ChoicePart, KindPart
-from trafficgen.workloads.values import (
+from trafficgen.workloads.shorthand import (
+    ChoicePart,
+    KindPart,
     RateText,
     TimeText,
     parse_quantity,

@@ -21,7 +21,7 @@ from trafficgen.generation.session import FlowRow
 from trafficgen.packet_files.view import select_view
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import IntArray
-from trafficgen.workloads.parts import DamagedPartError, StoredPart, write_batches
+from trafficgen.workloads.merge import DamagedPartError, StoredPart, write_batches
 from trafficgen.workloads.storage import Storage
 
 #: Packets of a block: enough that starting one costs nothing, few enough that several fit in a

@@ -12,7 +12,13 @@ from trafficgen.models.estimate import ModelPart
 from trafficgen.workloads.arrivals import ArrivalsPart
 from trafficgen.workloads.clips import ClipsPart
 from trafficgen.workloads.laws import LawOfLength, LawOfShare
-from trafficgen.workloads.values import NetworkText, ShareText, TimeText, parse_network, parse_share
+from trafficgen.workloads.shorthand import (
+    NetworkText,
+    ShareText,
+    TimeText,
+    parse_network,
+    parse_share,
+)
 
 WORKLOAD_SCHEMA_VERSION: Final = "1"
 #: A group more is a model more in the memory of every worker.

@@ -11,8 +11,7 @@ from pydantic import BaseModel, ValidationError
 from trafficgen.errors import WorkloadFileError
 from trafficgen.models import YamlTextError, read_yaml
 from trafficgen.workloads.description import WORKLOAD_SCHEMA_VERSION, WorkloadDescription
-from trafficgen.workloads.plan import PlannedWorkload
-from trafficgen.workloads.planner import plan_workload
+from trafficgen.workloads.plan import PlannedWorkload, plan_workload
 
 LARGEST_WORKLOAD_BYTES = 1_000_000
 _REMEDY = "see the keys of a workload file in docs/reference/workload-file.md"

@@ -18,12 +18,12 @@ from trafficgen.simulation.simulate import generate_over_path
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 from trafficgen.workloads.blocks import ReceivedSessions
-from trafficgen.workloads.delivery import check_deliverable, deliver
 from trafficgen.workloads.files import is_workload_file, load_workload
 from trafficgen.workloads.in_memory import make_in_memory
 from trafficgen.workloads.options import GenerateOptions, WorkloadOptions
 from trafficgen.workloads.plan import PlannedWorkload
 from trafficgen.workloads.sessions import choose_sessions
+from trafficgen.workloads.storage import check_deliverable, deliver
 from trafficgen.workloads.write import WrittenWorkload, place_of, write_sessions
 
 #: Formats that hold the times of sending and of arrival.

@@ -14,8 +14,7 @@ from trafficgen.progress import report_step
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import s_from_ns
 from trafficgen.workloads.blocks import Block, Sessions, cut, number_flows
-from trafficgen.workloads.merge import merge_at_once
-from trafficgen.workloads.parts import MemoryPart
+from trafficgen.workloads.merge import MemoryPart, merge_at_once
 
 #: Packets of a block: as many as are put in order within the processor's cache.
 _BLOCK_PACKETS = 1 << 16

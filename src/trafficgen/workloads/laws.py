@@ -9,8 +9,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from trafficgen.distributions import Distribution, MixedLaw, Quantiles, distribution_of, truncated
 from trafficgen.units import FloatArray
-from trafficgen.workloads.shorthand import ChoicePart, KindPart
-from trafficgen.workloads.values import QuantityText, Unit, parse_quantity
+from trafficgen.workloads.shorthand import ChoicePart, KindPart, QuantityText, Unit, parse_quantity
 
 #: Values of a law are sent to other processes.
 MOST_VALUES = 100_000

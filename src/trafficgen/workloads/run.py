@@ -33,8 +33,7 @@ from trafficgen.workloads.blocks import (
     find_finished,
 )
 from trafficgen.workloads.cluster import DaskCluster, versions_here
-from trafficgen.workloads.merge import merge_parts
-from trafficgen.workloads.parts import DamagedPartError
+from trafficgen.workloads.merge import DamagedPartError, merge_parts
 from trafficgen.workloads.storage import Folder, Storage, storage_at
 from trafficgen.workloads.workers import ProcessPool, Task, ThisProcess, Workers
 

@@ -19,8 +19,7 @@ from trafficgen.workloads.clips import ClipsPart, PopularityPart
 from trafficgen.workloads.description import GroupPart, WorkloadDescription
 from trafficgen.workloads.mix import MixedSessions
 from trafficgen.workloads.options import WorkloadOptions
-from trafficgen.workloads.plan import PlannedWorkload
-from trafficgen.workloads.planner import plan_workload
+from trafficgen.workloads.plan import PlannedWorkload, plan_workload
 from trafficgen.workloads.shorthand import ChoicePart
 
 Part = TypeVar("Part", bound=ChoicePart)

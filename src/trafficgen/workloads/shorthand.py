@@ -1,13 +1,92 @@
-"""Shorthand of a workload file: ``poisson:0.5/s`` for ``{poisson: {rate: 0.5/s}}``."""
+"""Notation of a workload file: values with units, and shorthand such as ``poisson:0.5/s``."""
 
 from __future__ import annotations
 
+import ipaddress
+import math
+from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import model_validator
+from pydantic import BeforeValidator, model_validator
 
+from trafficgen.generation.addresses import Network
 from trafficgen.models.estimate import ModelPart
+from trafficgen.units import number_and_unit, per_s_from_text, s_from_text, share_from_text
+
+Unit = Literal["s", "1"]
+
+
+def parse_time_s(text: str) -> float:
+    """Return the seconds of a text such as ``20min``; raise ValueError for any other."""
+    return _check(s_from_text(text), text, "write a time such as 45s, 20min or 24h")
+
+
+def parse_rate_per_s(text: str) -> float:
+    """Return the sessions per second of a text such as ``30/min``; raise ValueError for others."""
+    return _check(per_s_from_text(text), text, "write sessions in a time, such as 0.5/s or 30/min")
+
+
+def parse_share(text: str) -> float:
+    """Return the share of a text such as ``0.3`` or ``30%``; raise ValueError for any other."""
+    value = share_from_text(text)
+    if value is None or not 0 <= value <= 1:
+        raise ValueError(f"invalid share {text!r}; write 0 to 1 or a percentage, such as 30%")
+    return value
+
+
+def parse_quantity(text: str) -> tuple[float, Unit]:
+    """Return a number and its unit: ``s`` for a time, ``1`` for a plain number or percentage.
+
+    Raises:
+        ValueError: If the text is neither, or negative.
+    """
+    parts = number_and_unit(text)
+    if parts is not None and parts[1] in ("", "%"):
+        return _check(share_from_text(text), text, "write a number, such as 0.5"), "1"
+    return parse_time_s(text), "s"
+
+
+def parse_network(text: str) -> Network:
+    """Return the network of a text such as ``10.1.0.0/16``.
+
+    Raises:
+        ValueError: If it is invalid, or the address has bits beyond its prefix.
+    """
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError as error:
+        raise ValueError(
+            f"invalid range of addresses {text!r} ({error}); write for example 10.1.0.0/16"
+        ) from error
+
+
+def _check(value: float | None, text: str, remedy: str) -> float:
+    if value is None or not math.isfinite(value):
+        raise ValueError(f"{text!r} is not understood; {remedy}")
+    if value < 0:
+        raise ValueError(f"{text!r} is negative; {remedy}")
+    return value
+
+
+def _keep_text(parse: Callable[[str], object]) -> BeforeValidator:
+    """Check a value by parsing it, and keep it as it is written."""
+
+    def check(value: object) -> str:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise ValueError(f"{value!r} is neither a text nor a number")
+        text = value if isinstance(value, str) else repr(value)
+        parse(text)
+        return text
+
+    return BeforeValidator(check)
+
+
+TimeText = Annotated[str, _keep_text(parse_time_s)]
+RateText = Annotated[str, _keep_text(parse_rate_per_s)]
+ShareText = Annotated[str, _keep_text(parse_share)]
+QuantityText = Annotated[str, _keep_text(parse_quantity)]
+NetworkText = Annotated[str, _keep_text(parse_network)]
 
 
 class KindPart(ModelPart):

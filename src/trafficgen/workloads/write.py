@@ -23,10 +23,10 @@ from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream
 from trafficgen.units import WHOLE_FRAME_BYTES
 from trafficgen.workloads.blocks import BLOCK_PACKETS, Sessions, cut
-from trafficgen.workloads.delivery import deliver
 from trafficgen.workloads.in_memory import MemoryWorkload, make_in_memory
 from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.run import StoredWorkload, make_workload, work_folder
+from trafficgen.workloads.storage import deliver
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trafficgen.generation.columns import superpose
-from trafficgen.workloads import parts
-from trafficgen.workloads.merge import merge_at_once, merge_parts
-from trafficgen.workloads.parts import MemoryPart, StoredPart, write_batches
+from trafficgen.workloads import merge
+from trafficgen.workloads.merge import (
+    MemoryPart,
+    StoredPart,
+    merge_at_once,
+    merge_parts,
+    write_batches,
+)
 from trafficgen.workloads.storage import Folder
 
 FLOWS_EACH = 3
@@ -83,13 +88,13 @@ def test_a_merge_is_the_sort_of_everything_at_once(
     generator = np.random.default_rng(seed)
     tables = sessions_of(generator, count=count, rows=rows, span_ns=span_ns, spread_ns=spread_ns)
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts, "BATCH_ROWS", batch_rows)
+        patch.setattr(merge, "BATCH_ROWS", batch_rows)
         patch.setattr("trafficgen.workloads.merge.BATCH_ROWS", batch_rows)
         assert merged(tables, Path(folder)).equals(at_once(tables).combine_chunks())
 
 
 def test_parts_in_memory_are_merged_as_those_in_files() -> None:
-    rows = 2 * parts.BATCH_ROWS + 5
+    rows = 2 * merge.BATCH_ROWS + 5
     tables = sessions_of(
         np.random.default_rng(4), count=5, rows=rows, span_ns=40_000, spread_ns=7_000
     )
@@ -98,7 +103,7 @@ def test_parts_in_memory_are_merged_as_those_in_files() -> None:
 
 
 def test_many_packets_at_one_time_are_merged_and_not_waited_for(tmp_path: Path) -> None:
-    rows = 3 * parts.BATCH_ROWS
+    rows = 3 * merge.BATCH_ROWS
     tables = sessions_of(np.random.default_rng(0), count=3, rows=rows, span_ns=0, spread_ns=0)
     assert merged(tables, tmp_path).equals(at_once(tables).combine_chunks())
 

@@ -13,9 +13,15 @@ from tests.cluster.played import Deadly
 from trafficgen.errors import OutputFileError, SettingError, TrafficgenError
 from trafficgen.generation.session import FlowRow
 from trafficgen.workloads.blocks import RUN, Block, check_run, make_block
-from trafficgen.workloads.delivery import deliver
 from trafficgen.workloads.run import work_folder
-from trafficgen.workloads.storage import Folder, RemoteFolder, Storage, check_reachable, storage_at
+from trafficgen.workloads.storage import (
+    Folder,
+    RemoteFolder,
+    Storage,
+    check_reachable,
+    deliver,
+    storage_at,
+)
 
 
 def wrote(content: bytes, *, then: Exception | None = None) -> object:
