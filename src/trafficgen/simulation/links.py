@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from trafficgen.simulation.path import LARGEST_PACKET_BYTES, Path, PathLink, Queue
-from trafficgen.simulation.traces import Trace, load_trace
+from trafficgen.simulation.traces import Capacity, Way, load_trace
 from trafficgen.units import bytes_from_bps
 
 #: Default queue: that of a small router, or twice the bandwidth-delay product.
@@ -14,15 +14,6 @@ DEFAULT_QUEUE_BANDWIDTH_DELAYS = 2
 #: An end's own link queues as much as a Linux interface does by default (txqueuelen).
 ACCESS_QUEUE_PACKETS = 1000
 DEFAULT_REORDER_DELAY_S = 0.01
-
-
-@dataclass(frozen=True)
-class _Capacity:
-    """Capacity as the engine reads it, its mean rate, and link-layer bytes of each packet."""
-
-    config: dict[str, object] | None
-    mean_bps: float | None
-    overhead_bytes: int
 
 
 @dataclass
@@ -84,54 +75,49 @@ def _access(name: str, rate_bps: float) -> dict[str, object]:
     }
 
 
-def _forward_capacity(link: PathLink) -> _Capacity:
-    if link.trace is not None:
-        return _traced(load_trace(link.trace, period_s=link.trace_period_s), link)
-    return _of_rate(link.rate_bps, link)
+def _forward_capacity(link: PathLink) -> Capacity:
+    if link.trace is None:
+        return _of_rate(link.rate_bps, link)
+    return _of_trace(link.trace, link, "to_client")
 
 
-def _reverse_capacity(link: PathLink) -> _Capacity:
+def _reverse_capacity(link: PathLink) -> Capacity:
     if link.reverse_rate_bps is not None:
         return _of_rate(link.reverse_rate_bps, link)
-    if link.reverse_trace is not None:
-        return _traced(
-            load_trace(link.reverse_trace, period_s=link.trace_period_s, way="to_server"), link
-        )
-    if link.trace is not None:  # one file may have both directions
-        return _traced(load_trace(link.trace, period_s=link.trace_period_s, way="to_server"), link)
-    return _forward_capacity(link)
+    trace = link.reverse_trace or link.trace  # one file may have both directions
+    return _of_rate(link.rate_bps, link) if trace is None else _of_trace(trace, link, "to_server")
 
 
-def _traced(trace: Trace, link: PathLink) -> _Capacity:
-    overhead_bytes = trace.overhead_bytes if link.overhead_bytes is None else link.overhead_bytes
-    return _Capacity(trace.capacity, trace.mean_bps, overhead_bytes)
+def _of_trace(file: str, link: PathLink, way: Way) -> Capacity:
+    capacity = load_trace(file, period_s=link.trace_period_s, way=way)
+    if link.overhead_bytes is None:
+        return capacity
+    return replace(capacity, overhead_bytes=link.overhead_bytes)
 
 
-def _of_rate(rate_bps: float | None, link: PathLink) -> _Capacity:
+def _of_rate(rate_bps: float | None, link: PathLink) -> Capacity:
     overhead_bytes = link.overhead_bytes or 0
     if rate_bps is None:
-        return _Capacity(None, None, overhead_bytes)
+        return Capacity(None, None, overhead_bytes)
     config: dict[str, object] = {"constant": {"rate_bps": rate_bps}}
     if link.burst_bytes is not None:
         config = {"token_bucket": {"rate_bps": rate_bps, "burst_bytes": link.burst_bytes}}
-    return _Capacity(config, rate_bps, overhead_bytes)
+    return Capacity(config, rate_bps, overhead_bytes)
 
 
-def _queue(given: Queue | None, capacity: _Capacity, round_trip_s: float) -> dict[str, int] | None:
+def _queue(given: Queue | None, capacity: Capacity, round_trip_s: float) -> dict[str, int] | None:
     if capacity.mean_bps is None:
         return None
     if given is None:
         in_flight_bytes = bytes_from_bps(capacity.mean_bps, round_trip_s)
         packets = round(DEFAULT_QUEUE_BANDWIDTH_DELAYS * in_flight_bytes / LARGEST_PACKET_BYTES)
         return {"packets": max(SMALLEST_DEFAULT_QUEUE_PACKETS, packets)}
-    return (
-        {"packets": given.packets}
-        if given.packets is not None
-        else {"bytes": given.size_bytes or 0}
-    )
+    if given.packets is not None:
+        return {"packets": given.packets}
+    return {"bytes": given.size_bytes or 0}
 
 
-def _forward(link: PathLink, capacity: _Capacity, round_trip_s: float) -> dict[str, object]:
+def _forward(link: PathLink, capacity: Capacity, round_trip_s: float) -> dict[str, object]:
     loss = {
         "rate": link.loss,
         "mean_burst_packets": link.loss_burst_packets,

@@ -192,14 +192,12 @@ class Path(NotebookView, ModelPart):
         rest = {key: value for key, value in settings.items() if key not in PATH_KEYS}
         links = rest.pop("links", None)
         if links is None:
-            return _checked(
-                lambda: cls.model_validate({"links": (_link(rest),), **_fields(own, PATH_KEYS)})
-            )
-        if rest:
+            made = [_link(rest)]
+        elif rest:
             raise SimulationError(
                 f"path: {next(iter(rest))} is a key of a link; put it into one of the links"
             )
-        if (
+        elif (
             not isinstance(links, list)
             or not links
             or not all(isinstance(link, dict) for link in links)
@@ -207,9 +205,10 @@ class Path(NotebookView, ModelPart):
             raise SimulationError(
                 "path: links must be a list of links; give each its keys, such as rate and delay"
             )
-        made = tuple(
-            _link({"name": f"link-{number}", **link}) for number, link in enumerate(links, start=1)
-        )
+        else:
+            made = [
+                _link({"name": f"link-{number}", **link}) for number, link in enumerate(links, 1)
+            ]
         return _checked(lambda: cls.model_validate({"links": made, **_fields(own, PATH_KEYS)}))
 
     @classmethod
@@ -226,10 +225,10 @@ class Path(NotebookView, ModelPart):
                 text = stream.read(_LARGEST_FILE_BYTES)
             found = read_yaml(text)  # JSON is YAML
         except (OSError, ValueError) as error:
-            why = _reason(error)
-            raise InputFileError(
-                file=name, problem=f"cannot be read ({why})", remedy=remedy
-            ) from error
+            why = error.strerror if isinstance(error, OSError) else "not a text file"
+            why = str(error) if isinstance(error, YamlTextError) else why
+            problem = f"cannot be read ({why})"
+            raise InputFileError(file=name, problem=problem, remedy=remedy) from error
         if not isinstance(found, dict):
             raise InputFileError(file=name, problem="holds no path", remedy=remedy)
         try:
@@ -254,11 +253,11 @@ class Path(NotebookView, ModelPart):
     @property
     def round_trip_s(self) -> float:
         """Propagation there and back, s."""
-        back = (
-            link.delay_s if link.reverse_delay_s is None else link.reverse_delay_s
-            for link in self.links
+        back_s = (
+            one.delay_s if one.reverse_delay_s is None else one.reverse_delay_s
+            for one in self.links
         )
-        return sum(link.delay_s for link in self.links) + sum(back)
+        return sum(link.delay_s for link in self.links) + sum(back_s)
 
 
 #: Whatever names a path: keys with values, a file, a dictionary, or the path itself.
@@ -288,12 +287,6 @@ def read_path(path: PathLike) -> Path:
         f"path: {text!r} is neither a file nor a list such as rate=725kbps,delay=45ms; keys are"
         f" {known_keys()}"
     )
-
-
-def _reason(error: OSError | ValueError) -> str:
-    if isinstance(error, OSError):
-        return str(error.strerror)
-    return str(error) if isinstance(error, YamlTextError) else "not a text file"
 
 
 def _link(settings: Mapping[str, object]) -> PathLink:

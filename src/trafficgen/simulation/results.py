@@ -84,7 +84,7 @@ class SimulationResult(NotebookView):
         >>> phase = result.buffering
         >>> print(f"{phase.duration_s:.1f} s of buffering at {phase.rate_kbps:.0f} kbit/s")
         8.8 s of buffering at 668 kbit/s
-        >>> result.series_time_s[result.series["media_kbps"].argmax()]
+        >>> float(result.series_time_s[result.series["media_kbps"].argmax()])
         4.0
     """
 

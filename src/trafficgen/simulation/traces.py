@@ -53,21 +53,21 @@ _OTHER_PROPERTIES = {
 
 
 @dataclass(frozen=True)
-class Trace:
-    """A capacity over time.
+class Capacity:
+    """Capacity of a link.
 
     Attributes:
-        capacity: Capacity as the engine reads it.
-        mean_bps: Mean over the file, bit/s.
+        config: Capacity as the engine reads it; None: no limit.
+        mean_bps: Mean over the file, bit/s; None: no limit.
         overhead_bytes: Bytes of each packet on the link beside its IP bytes.
     """
 
-    capacity: dict[str, object]
-    mean_bps: float
+    config: dict[str, object] | None
+    mean_bps: float | None
     overhead_bytes: int = 0
 
 
-def load_trace(file: str, *, period_s: float | None = None, way: Way = "to_client") -> Trace:
+def load_trace(file: str, *, period_s: float | None = None, way: Way = "to_client") -> Capacity:
     """Return the capacity in a file.
 
     A file whose first line is one whole number is a delivery trace: at each of these milliseconds
@@ -104,7 +104,7 @@ def load_trace(file: str, *, period_s: float | None = None, way: Way = "to_clien
         raise InputFileError(file=file, problem=str(error), remedy=error.remedy) from error
 
 
-def _parse(lines: Sequence[str], *, file: str, period_s: float | None, way: Way) -> Trace:
+def _parse(lines: Sequence[str], *, file: str, period_s: float | None, way: Way) -> Capacity:
     first = next((line.strip() for line in lines if line.strip()), "")
     if first[:1] in ("[", "{"):
         return _parse_json("\n".join(lines), file=file, period_s=period_s, way=way)
@@ -139,7 +139,7 @@ class _Steps:
         self.times_s.append(time_s)
         self.rates_bps.append(rate_bps)
 
-    def trace(self, *, period_s: float | None) -> Trace:
+    def trace(self, *, period_s: float | None) -> Capacity:
         """Return the capacity, repeated after ``period_s`` or with a last rate that stays."""
         if not any(self.rates_bps):
             raise _TraceError("no rate is above 0")
@@ -150,7 +150,7 @@ class _Steps:
             remedy = "make trace_period at least so long"
             raise _TraceError(f"goes on to {self.times_s[-1]:g} s", remedy)
         capacity = {"times_s": self.times_s, "rates_bps": self.rates_bps, "period_s": period_s}
-        return Trace({"steps": capacity}, self._mean_bps(period_s))
+        return Capacity({"steps": capacity}, self._mean_bps(period_s))
 
     def _mean_bps(self, period_s: float | None) -> float:
         """Return the mean rate over the file or its period; the first rate holds from 0 on."""
@@ -168,7 +168,7 @@ class _Steps:
         )
 
 
-def _parse_mahimahi(lines: Sequence[str]) -> Trace:
+def _parse_mahimahi(lines: Sequence[str]) -> Capacity:
     times_ms: list[int] = []
     for number, line in enumerate(lines, start=1):
         text = line.strip()
@@ -190,10 +190,10 @@ def _parse_mahimahi(lines: Sequence[str]) -> Trace:
         "period_s": period_s,
     }
     mean_bps = bps_from_bytes(len(times_ms) * OPPORTUNITY_BYTES, period_s)
-    return Trace({"opportunities": capacity}, mean_bps, TUNNEL_HEADER_BYTES)
+    return Capacity({"opportunities": capacity}, mean_bps, TUNNEL_HEADER_BYTES)
 
 
-def _parse_csv(lines: Sequence[str], *, period_s: float | None) -> Trace:
+def _parse_csv(lines: Sequence[str], *, period_s: float | None) -> Capacity:
     try:
         numbered = list(enumerate(csv.reader(lines), start=1))
     except csv.Error as error:
@@ -228,7 +228,7 @@ def _rate(text: str, unit: str) -> float | None:
     return parts[0] * RATE_UNITS_BPS[unit] if parts is not None and not parts[1] else None
 
 
-def _parse_json(text: str, *, file: str, period_s: float | None, way: Way) -> Trace:
+def _parse_json(text: str, *, file: str, period_s: float | None, way: Way) -> Capacity:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: also numbers of many digits
@@ -258,7 +258,7 @@ def _pattern(found: Mapping[str, Any], way: Way) -> list[Any] | None:
     return None
 
 
-def _trace_of_periods(periods: Sequence[Any], *, file: str, period_s: float | None) -> Trace:
+def _trace_of_periods(periods: Sequence[Any], *, file: str, period_s: float | None) -> Capacity:
     if period_s is not None:
         raise _TraceError("a trace of periods repeats by itself", "leave trace_period out")
     steps, time_s = _Steps(), 0.0
@@ -280,7 +280,7 @@ def _trace_of_periods(periods: Sequence[Any], *, file: str, period_s: float | No
     return steps.trace(period_s=time_s)
 
 
-def _trace_of_lists(found: Mapping[str, Any], *, period_s: float | None) -> Trace:
+def _trace_of_lists(found: Mapping[str, Any], *, period_s: float | None) -> Capacity:
     name = next((name for name in ("rates_kbps", "rates_bps") if name in found), None)
     times_s, rates = found["times_s"], found.get(name or "")
     if (

@@ -34,9 +34,7 @@ def test_a_packet_a_millisecond_is_twelve_megabits(tmp_path: Path) -> None:
 )
 def test_rates_over_time_say_their_unit(tmp_path: Path, text: str, rates_bps: list[float]) -> None:
     trace = load_trace(_file(tmp_path, text), period_s=4)
-    assert trace.capacity == {
-        "steps": {"times_s": [0.0, 2.0], "rates_bps": rates_bps, "period_s": 4}
-    }
+    assert trace.config == {"steps": {"times_s": [0.0, 2.0], "rates_bps": rates_bps, "period_s": 4}}
     assert trace.mean_bps == pytest.approx(7.5e5)
 
 
@@ -72,7 +70,7 @@ def test_periods_of_json_repeat_after_the_last_one(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         trace = load_trace(_file(tmp_path, text))
-    assert trace.capacity == {
+    assert trace.config == {
         "steps": {"times_s": [0.0, 0.5], "rates_bps": [1e6, 2e5], "period_s": 2.0}
     }
     assert trace.mean_bps == pytest.approx(4e5)
@@ -105,7 +103,7 @@ def test_a_path_of_a_trace_with_both_directions_has_both(tmp_path: Path) -> None
 @pytest.mark.parametrize("rates", ['"rates_kbps": [1000, 500]', '"rates_bps": [1e6, 5e5]'])
 def test_lists_of_json_do_as_csv_does(tmp_path: Path, rates: str) -> None:
     file = _file(tmp_path, f'{{"times_s": [0, 2], {rates}}}')
-    assert load_trace(file).capacity == {
+    assert load_trace(file).config == {
         "steps": {"times_s": [0.0, 2.0], "rates_bps": [1e6, 5e5], "period_s": None}
     }
     assert load_trace(file, period_s=4).mean_bps == pytest.approx(7.5e5)
