@@ -113,12 +113,8 @@ class Discrete(Distribution):
         """Return E[X**order; low < X <= high], the whole moment less what is summed outside."""
         first, second = self._moments()
         whole = (1.0, first + self.loc, second + 2 * self.loc * first + self.loc**2)[order]
-        inside = (
-            whole - self._sum_below(order, low)
-            if math.isinf(high)
-            else self._sum_below(order, high)
-        )
-        return inside if math.isinf(high) else inside - self._sum_below(order, low)
+        below_high = whole if math.isinf(high) else self._sum_below(order, high)
+        return below_high - self._sum_below(order, low)
 
     def _sum_below(self, order: int, end: float) -> float:
         """Return E[X**order; X <= end] for a finite end."""

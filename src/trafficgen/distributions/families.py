@@ -58,10 +58,8 @@ DISCRETE_FAMILIES = frozenset(name for name, kind in FAMILIES.items() if issubcl
 def distribution_of(family: str, params: Mapping[str, float]) -> Distribution:
     """Build a distribution by its scipy.stats name and parameters.
 
-    ``loc`` is 0 and ``scale`` 1 where they are left out.
-
-    The mixtures ``hyperexpon`` and ``lognorm_mixture`` have parameters such as p1, scale1, p2,
-    scale2.
+    ``loc`` is 0 and ``scale`` 1 where they are left out. The mixtures ``hyperexpon`` and
+    ``lognorm_mixture`` have parameters such as p1, scale1, p2, scale2.
 
     Raises:
         ValueError: If the family is unknown, or a parameter is missing, unknown or out of range.

@@ -26,11 +26,7 @@ class AliasTable:
     """Draws from a law of few values in constant time each (Walker 1977; Vose 1991)."""
 
     def __init__(self, values: FloatArray, weights: FloatArray) -> None:
-        """Make the table.
-
-        Args:
-            values: The values, shape (n,); one may come more than once.
-            weights: Their probabilities, or numbers in proportion to them, shape (n,).
+        """Make the table of values and numbers in proportion to their probabilities, shape (n,).
 
         Raises:
             ValueError: If a weight is negative, or their sum not positive.
@@ -77,11 +73,12 @@ class MixedLaw:
             raise ValueError(
                 f"without a continuous part the atoms' probabilities must add up to 1, not {weight}"
             )
-        order = np.argsort(np.array(self.values, dtype=np.float64), kind="stable")
+        values = np.array(self.values, dtype=np.float64)
+        order = np.argsort(values, kind="stable")
         cumulative = np.cumsum(np.array(self.probabilities, dtype=np.float64)[order])
         if self.continuous is None:
             cumulative /= cumulative[-1]
-        object.__setattr__(self, "_sorted_values", np.array(self.values, dtype=np.float64)[order])
+        object.__setattr__(self, "_sorted_values", values[order])
         object.__setattr__(self, "_cumulative", cumulative)
 
     @property
@@ -111,10 +108,9 @@ class MixedLaw:
     def cdf(self, value: npt.ArrayLike) -> FloatArray:
         """Return P(X <= value), jumps at the atoms (and at whole numbers) included."""
         x = np.asarray(value, dtype=np.float64)
-        below = np.searchsorted(self._sorted_values, x, side="right")
-        steps = np.concatenate(([0.0], self._cumulative))[below]
+        steps = self._atoms_up_to(x)
         if self.continuous is None:
-            return np.asarray(steps)
+            return steps
         return np.asarray(steps + self.continuous_weight * self._continuous_cdf(x))
 
     def ppf(self, probability: npt.ArrayLike) -> FloatArray:
@@ -130,9 +126,8 @@ class MixedLaw:
         mass = np.concatenate(([0.0], np.cumsum(self._atom_mass(values))))[place]
         weight = self.continuous_weight
         within = np.clip((p - mass) / weight, 0.0, 1.0) if weight > 0 else np.zeros(p.shape)
-        quantile = self._whole(
-            np.array(self.continuous.ppf(within), dtype=np.float64, ndmin=1)
-        ).reshape(p.shape)
+        inside = np.array(self.continuous.ppf(within), dtype=np.float64, ndmin=1)
+        quantile = self._whole(inside).reshape(p.shape)
         if not values.size:
             return quantile
         atom = np.minimum(place, values.size - 1)
@@ -140,10 +135,11 @@ class MixedLaw:
 
     def _atom_mass(self, values: FloatArray) -> FloatArray:
         """Return the probability of each of the atoms' values, which ascend."""
-        steps = np.concatenate(([0.0], self._cumulative))[
-            np.searchsorted(self._sorted_values, values, side="right")
-        ]
-        return np.diff(steps, prepend=0.0)
+        return np.diff(self._atoms_up_to(values), prepend=0.0)
+
+    def _atoms_up_to(self, values: FloatArray) -> FloatArray:
+        below = np.searchsorted(self._sorted_values, values, side="right")
+        return np.asarray(np.concatenate(([0.0], self._cumulative))[below])
 
     def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
         """Return independent draws, shape (count,)."""
@@ -165,9 +161,8 @@ class MixedLaw:
         """Draw values that are spread evenly over the law, in random order, shape (count,).
 
         One draw comes from each of ``count`` slices of equal probability, so each follows the law
-        while their sum
-        hardly varies: Latin hypercube sampling in one dimension (McKay, Beckman and Conover,
-        Technometrics 21, 1979).
+        while their sum hardly varies: Latin hypercube sampling in one dimension (McKay, Beckman and
+        Conover, Technometrics 21, 1979).
         """
         return self._at((generator.permutation(count) + generator.random(count)) / count)
 
@@ -205,10 +200,8 @@ class MixedLaw:
         low, high = self._bounds
         numbers = np.arange(low, high + 1, dtype=np.float64)
         within = np.maximum(np.diff(self._continuous_cdf(numbers), prepend=0.0), 0.0)
-        values = np.concatenate([numbers, self.values])
-        return AliasTable(
-            values, np.concatenate([self.continuous_weight * within, self.probabilities])
-        )
+        weights = np.concatenate([self.continuous_weight * within, self.probabilities])
+        return AliasTable(np.concatenate([numbers, self.values]), weights)
 
     @cached_property
     def _bounds(self) -> tuple[float, float]:
@@ -230,9 +223,8 @@ class MixedLaw:
             return self.continuous.cdf(x)
         low, high = self._bounds
         whole = np.floor(x)
-        return np.where(
-            whole < low, 0.0, np.where(whole >= high, 1.0, self.continuous.cdf(whole + 0.5))
-        )
+        inside = self.continuous.cdf(whole + 0.5)
+        return np.where(whole < low, 0.0, np.where(whole >= high, 1.0, inside))
 
     def _continuous_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
         assert self.continuous is not None

@@ -33,10 +33,8 @@ class Mixture(Distribution):
     def __post_init__(self) -> None:
         if len(self.weights) != len(self.components) or not self.weights:
             raise ValueError(f"{len(self.components)} components have {len(self.weights)} weights")
-        if (
-            any(not weight > 0 for weight in self.weights)
-            or abs(math.fsum(self.weights) - 1) > 1e-4
-        ):
+        positive = all(weight > 0 for weight in self.weights)
+        if not positive or abs(math.fsum(self.weights) - 1) > 1e-4:
             raise ValueError(
                 f"the weights of a mixture must be positive and add up to 1, got {self.weights}"
             )
@@ -78,9 +76,8 @@ class Mixture(Distribution):
         knots = np.unique(np.quantile(p, np.linspace(0, 1, _TABLE)))
         values = self._bisect(knots, upper=upper)
         place = np.clip(np.searchsorted(knots, p), 1, knots.size - 1)
-        return self._bisect(
-            p, upper=upper, ends=np.sort([values[place - 1], values[place]], axis=0)
-        )
+        ends = np.sort([values[place - 1], values[place]], axis=0)
+        return self._bisect(p, upper=upper, ends=ends)
 
     def _bisect(self, p: FloatArray, *, upper: bool, ends: FloatArray | None = None) -> FloatArray:
         if ends is None:

@@ -89,9 +89,8 @@ class TruncatedPareto(LocationScale):
     def _standard_sf(self, z: FloatArray) -> FloatArray:
         # Counted from the upper end, so that it keeps its digits there.
         inside = np.clip(z, 1.0, self.c)
-        return np.asarray(
-            inside**-self.b * -np.expm1(-self.b * np.log(self.c / inside)) / self._mass
-        )
+        beyond = -np.expm1(-self.b * np.log(self.c / inside))
+        return np.asarray(inside**-self.b * beyond / self._mass)
 
     def _standard_ppf(self, probability: FloatArray) -> FloatArray:
         return np.asarray(np.exp(-np.log1p(-probability * self._mass) / self.b))

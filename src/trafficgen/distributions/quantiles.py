@@ -41,8 +41,7 @@ class Quantiles(Distribution):
             raise ValueError(
                 "quantiles must be finite, with ascending probabilities and values that do not fall"
             )
-        if np.max(np.abs(x)) > _LARGEST:
-            largest = np.max(np.abs(x))
+        if (largest := np.max(np.abs(x))) > _LARGEST:
             raise ValueError(f"quantiles must lie within {_LARGEST:g}, got up to {largest:g}")
         object.__setattr__(self, "_p", p)
         object.__setattr__(self, "_x", x)

@@ -130,13 +130,8 @@ class RateChain:
         The rate of a session is a fact of the capture, and a few long dwells decide it: paths are
         drawn until one has that mean within 2%, and of 200 at most the nearest is taken. Shorter
         spans than half of the capture's, and those with thousands of dwells, are left to chance.
-
-        Args:
-            rate: Rate in each state, shape (k,).
-            span: The span.
-            generator: Source of the draws.
-            mean: Mean rate of the capture.
-            observed_s: Length of the capture, s.
+        ``rate`` has the rate in each state, shape (k,); ``mean`` and ``observed_s`` are the mean
+        rate and the length of the capture.
 
         Raises:
             GenerationError: If the span has more dwells than a computer can hold.

@@ -44,13 +44,7 @@ def ks_distance(
 
     Both are compared half a tick below and half a tick above the values, as the clock shows the
     law, so that a law is not blamed for rounding. With ticks that are small against the values this
-    is the usual distance.
-
-    Args:
-        sample: The sample, shape (n,), n > 0, in any order.
-        law: The law.
-        tick: Granularity of the values.
-        is_difference: Whether values are differences of two clock readings.
+    is the usual distance. The sample, shape (n,), n > 0, may have any order.
     """
     number, counts = np.unique(np.rint(sample / tick), return_counts=True)
     after = np.cumsum(counts) / sample.size
@@ -72,11 +66,6 @@ def check_fit(values: FloatArray, cells: LawCells, *, generator: np.random.Gener
     by its derivatives; to first order that is the parametric bootstrap with refitting (Stute,
     Gonzalez-Manteiga and Presedo-Quindimil 1993; Kojadinovic and Yan 2012 for the linear form), at
     the cost of one matrix product. Without it, p-values would be far too large (Lilliefors 1967).
-
-    Args:
-        values: The sample, shape (n,), n > 0.
-        cells: Cells of the fitted law.
-        generator: Source of the subsample and of the bootstrap samples.
     """
     part = values
     if values.size > SUBSAMPLE:

@@ -22,11 +22,9 @@ def describe_levels(
         return None
     dwells = [mean_dwell(levels.dwells(level)) for level in range(len(levels))]
     intervals = levels.transition_intervals()
-    hazards: Json | str | None
+    hazards: Json | str | None = association if isinstance(association, str) else None
     if isinstance(association, LevelAssociation):
         hazards = {"down": _hazard(association.down), "up": _hazard(association.up)}
-    else:
-        hazards = association
     return {
         "kbps": levels.kbps.tolist(),
         "transition": [None if row is None else row.tolist() for row in levels.transition_rows()],
@@ -43,14 +41,13 @@ def describe_levels(
 def _hazard(hazard: SwitchHazard | str) -> Json | str:
     if isinstance(hazard, str):
         return hazard
-    effects = hazard.effects.items()
     return {
         "switches": hazard.switches,
         "intervals": hazard.intervals,
         "p_value": hazard.p_value,
         "odds_ratio_per_sd": {
             name: {"value": effect.odds_ratio, "low": effect.low, "high": effect.high}
-            for name, effect in effects
+            for name, effect in hazard.effects.items()
         },
     }
 

@@ -98,8 +98,7 @@ def estimate_hurst(series: FloatArray, *, noise_variance: float | None = None) -
 
     Args:
         series: Stationary increments, such as bytes in bins of equal width, shape (n,).
-        noise_variance: Variance that the placement of packets alone gives a bin, where it was
-            measured.
+        noise_variance: Variance that the placement of packets alone gives a bin, if it is known.
 
     Source: Abry and Veitch, IEEE Trans. Information Theory 44 (1998) 2; Veitch and Abry, "A
     wavelet-based joint estimator of the parameters of long-range dependence" (1999); the likelihood

@@ -165,8 +165,7 @@ def judge_long_range(series: FloatArray, *, noise_variance: float | None = None)
 
     Args:
         series: Bytes in bins of equal width, shape (n,).
-        noise_variance: Variance that the placement of packets alone gives a bin, where it was
-            measured.
+        noise_variance: Variance that the placement of packets alone gives a bin, if it is known.
     """
     while series.size > _LIMITS.most_bins:
         series = series[: series.size // 2 * 2].reshape(-1, 2).sum(axis=1)
