@@ -3,7 +3,9 @@
 - A file that exists is replaced, unless :func:`keep_existing` was called; the new one gets its
   permissions. A read-only file, and a folder in the place of a file, are refused.
 - A symbolic link stays, and what it points to is replaced or made.
-- A stream (FIFO, device, descriptor such as ``/dev/stdout``) is written as it is.
+- A stream (FIFO, device, descriptor such as ``/dev/stdout``) is written as it is. A descriptor that
+  leads to a file (``-o /dev/stdout >> log``) gets the whole output at its position: opening the
+  file again would empty it.
 - What a killed run left under temporary names is removed by the next run of the same output.
 """
 
@@ -16,6 +18,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -32,6 +35,10 @@ _FOLDER_REMEDY = "choose a folder that can be made and written and has room"
 _NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EROFS}
 #: Longer names are digests in temporary names, which file systems limit to 255 bytes.
 _LONGEST_NAME_BYTES = 230
+#: Symbolic links that are followed, as Linux does.
+_MOST_LINKS = 40
+#: Bytes copied at a time.
+_COPIED_BYTES = 1 << 20
 _DESCRIPTORS = re.compile(r"/proc/\d+/fd|/dev/fd")
 _kept: ContextVar[bool] = ContextVar("trafficgen_outputs_kept", default=False)
 
@@ -58,12 +65,29 @@ def is_stream(path: Path) -> bool:
     """Return whether a path is a FIFO, a device, or a descriptor such as ``/dev/stdout``."""
     try:
         mode = path.stat().st_mode
-        names = [path, path.parent / path.readlink()] if path.is_symlink() else [path]
+        return _descriptor(path) is not None if stat.S_ISREG(mode) else not stat.S_ISDIR(mode)
     except OSError:
         return False
-    if not stat.S_ISREG(mode):
-        return not stat.S_ISDIR(mode)
-    return any(_DESCRIPTORS.fullmatch(os.path.realpath(name.parent)) for name in names)
+
+
+def _descriptor(path: Path) -> Path | None:
+    """Return the descriptor that a path names or leads to, such as ``/proc/self/fd/1``."""
+    for _ in range(_MOST_LINKS):
+        if _DESCRIPTORS.fullmatch(os.path.realpath(path.parent)):
+            return path
+        if not path.is_symlink():
+            break
+        path = path.parent / path.readlink()
+    return None
+
+
+def _own_descriptor(path: Path) -> int | None:
+    """Return the number of the descriptor of this process by which a path leads to a file."""
+    found = _descriptor(path) if path.is_file() else None
+    if found is None or not found.name.isdecimal():
+        return None
+    own = ("/dev/fd", f"/proc/{os.getpid()}/fd")
+    return int(found.name) if os.path.realpath(found.parent) in own else None
 
 
 def check_files(paths: Sequence[Path]) -> None:
@@ -121,14 +145,19 @@ class _Target:
         path: Its name, links followed.
         part: The name under which it is written: the same for a stream.
         mode: Permissions of the file that is replaced; None for a new file.
+        descriptor: Open file that gets the bytes at its position; None for a file of that name.
     """
 
     path: Path
     part: Path
     mode: int | None = None
+    descriptor: int | None = None
 
     def put_in_place(self) -> None:
-        """Give the file its name."""
+        """Give the file its name, or its bytes to the descriptor."""
+        if self.descriptor is not None:
+            _copy_to_descriptor(self.part, self.descriptor)
+            return
         if self.mode is not None:
             self.part.chmod(self.mode)
         elif existing_kept() and os.path.lexists(self.path):  # it came meanwhile
@@ -138,6 +167,12 @@ class _Target:
 
 def _target(path: Path) -> _Target:
     """Find out what becomes of an output; raise OSError or OutputFileError if nothing can."""
+    number = _own_descriptor(path)
+    if number is not None:
+        file = Path(os.path.realpath(path))
+        if not os.access(file.parent, os.W_OK | os.X_OK):
+            file = Path(tempfile.gettempdir(), file.name)
+        return _Target(file, _temporary(file, "part"), descriptor=number)
     if is_stream(path):
         return _Target(path, path)
     followed = Path(os.path.realpath(path)) if path.is_symlink() else path
@@ -154,6 +189,16 @@ def _target(path: Path) -> _Target:
     if not mode & 0o222:
         raise _error(path, "is read-only", "make it writable (chmod u+w), or give another name")
     return _Target(followed, part, stat.S_IMODE(mode))
+
+
+def _copy_to_descriptor(part: Path, descriptor: int) -> None:
+    """Append a file to what this process has written to a descriptor, and remove it."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError):  # it is missing or closed
+            stream.flush()
+    with part.open("rb") as source, os.fdopen(os.dup(descriptor), "wb") as output:
+        shutil.copyfileobj(source, output, _COPIED_BYTES)
+    part.unlink()
 
 
 def check_folder(

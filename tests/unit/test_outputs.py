@@ -176,8 +176,24 @@ def test_devices_and_descriptors_are_written_as_they_are(tmp_path: Path) -> None
         given = [Path(f"/dev/fd/{file.fileno()}"), Path(f"/proc/self/fd/{file.fileno()}")]
         for path in (*given, link):
             put(path, text=f"{path}\n")
-            assert (tmp_path / "redirected").read_text() == f"{path}\n"
+    lines = (tmp_path / "redirected").read_text().splitlines()
+    assert lines == [str(path) for path in (*given, link)]
     assert names(tmp_path) == ["link", "redirected"]
+
+
+def test_a_descriptor_gets_the_output_at_its_position(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("kept\n")
+    with log.open("a") as file:
+        path, link = Path(f"/dev/fd/{file.fileno()}"), tmp_path / "link"
+        (tmp_path / "first").symlink_to(path)
+        link.symlink_to("first")
+        put(path, text="first\n")
+        with pytest.raises(KeyboardInterrupt):
+            put(path, text="half", then=interrupted)
+        put(link, text="second\n")
+    assert log.read_text() == "kept\nfirst\nsecond\n"
+    assert names(tmp_path) == ["first", "link", "log"]
 
 
 def test_a_reader_that_goes_away_is_told_in_the_error() -> None:
