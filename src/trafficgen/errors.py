@@ -43,7 +43,7 @@ class TrafficgenError(Exception):
         and the permissions
     """
 
-    def at(self, place: str) -> Self:
+    def prepend_place(self, place: str) -> Self:
         """Put a place, such as the name of an input, before the message; return the error."""
         self.args = (f"{place}: {self}",)
         return self
@@ -239,13 +239,12 @@ class SettingError(TrafficgenError):
         ...     trafficgen.generate("cbr", settings={"rate": 500})
         ... except trafficgen.SettingError as error:
         ...     print(error)
-        cbr has no 'rate' to set; its options are rate_kbps, packet_bytes, duration_s; its
-        parameters are none
+        cbr has no 'rate' to set; its options are rate_kbps, packet_bytes, duration_s
     """
 
 
 class GenerationError(TrafficgenError):
-    """The model cannot be played as asked.
+    """The model cannot be played with these options.
 
     Example:
         >>> import trafficgen

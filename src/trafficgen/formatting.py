@@ -44,7 +44,7 @@ def format_share(share: float) -> str:
 
 
 def count_warnings(warnings: Sequence[str]) -> str:
-    """Return the number of warnings to end a line with; an empty text where there are none."""
+    """Return the number of warnings to end a line with; an empty text without any."""
     return f", {format_count(len(warnings), 'warning')}" if warnings else ""
 
 

@@ -33,7 +33,7 @@ class Option:
     Attributes:
         flags: Names of the option, such as ``("-o", "--out")``; empty: Python alone has it.
         help: Help text, one sentence.
-        metavar: What stands for the value in the help text.
+        metavar: Placeholder of the value in the help text.
         parse: Turns the text of the command line into the value; raises ValueError with a message.
         text: Default as it is typed, where a parser reads it.
         low: Smallest number accepted.
@@ -69,7 +69,7 @@ def offer(declared: Option) -> dict[str, Option]:
     return {_METADATA: declared}
 
 
-def declared_options(options: type) -> list[tuple[Field[Any], Option]]:
+def list_options(options: type) -> list[tuple[Field[Any], Option]]:
     """Return the fields of an options class that the command line offers, in order."""
     found = [(one, one.metadata.get(_METADATA)) for one in fields(options)]
     return [(one, declared) for one, declared in found if declared is not None and declared.flags]

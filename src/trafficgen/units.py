@@ -104,8 +104,8 @@ def bytes_from_bps(rate_bps: Real, duration_s: Real) -> Real:
     return rate_bps * duration_s / BITS_PER_BYTE
 
 
-#: What may follow a number, and how many bit/s, s or bytes it is. ``MBps`` (bytes) must not
-#: pass for ``Mbps``.
+#: Units that may follow a number, and how many bit/s, s or bytes each is. Megabytes per second are
+#: refused: they must not pass for megabits.
 RATE_UNITS_BPS = {
     **dict.fromkeys(("bps", "bit/s"), 1),
     **dict.fromkeys(("kbps", "Kbps", "kbit", "kbit/s"), 1000),
@@ -192,7 +192,7 @@ def us_from_ns(time_ns: Whole) -> Whole:
     return (time_ns + NS_PER_US // 2) // NS_PER_US
 
 
-def rounded_to_us(time_ns: IntArray) -> IntArray:
+def round_to_us(time_ns: IntArray) -> IntArray:
     """Return nanoseconds rounded to the nearest whole microsecond; any shape."""
     return ns_from_us(us_from_ns(time_ns))
 

@@ -154,7 +154,7 @@ def fit_opened(
     except CalibrationError as error:
         if hints:
             raise CalibrationError(f"{', '.join(names)}: {error}; {hints[0]}") from None
-        raise error.at(", ".join(names)) from None
+        raise error.prepend_place(", ".join(names)) from None
     return Fit(
         calibration=calibration,
         flow=opened.inspection.describe_flow(opened.view.heaviest_flow),

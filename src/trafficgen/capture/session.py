@@ -90,7 +90,7 @@ def open_session(
         table = read_table_file(names)
         return opening.open_captures() if table is None else opening.open_table(table)
     except SelectionError as error:
-        raise error.at(", ".join(names)) from None
+        raise error.prepend_place(", ".join(names)) from None
 
 
 @dataclass(frozen=True)

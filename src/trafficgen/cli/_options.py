@@ -15,7 +15,7 @@ import typer
 
 from trafficgen.cli._output import Messages
 from trafficgen.errors import TrafficgenWarning
-from trafficgen.options import Option, declared_options
+from trafficgen.options import Option, list_options
 from trafficgen.units import WHOLE_FRAME_BYTES, bytes_from_text, number_and_unit, s_from_text
 
 Captures = Annotated[
@@ -121,7 +121,7 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
             default=_command_default(one, how),
             annotation=Annotated[types[one.name] if how.parse is None else Any, _typer_option(how)],
         )
-        for one, how in declared_options(options)
+        for one, how in list_options(options)
     ]
     names = [one.name for one in declared]
     own = [
@@ -221,7 +221,7 @@ def seconds_of(text: str | None, *, option: str, least: float | None = None) -> 
     return positive(found_s, option=option)
 
 
-def checked_view(at: str) -> str:
+def check_view(at: str) -> str:
     """Return the view that ``--at`` names.
 
     Raises:

@@ -7,7 +7,7 @@ from trafficgen.distributions.families import (
     FAMILIES,
     MIXTURES,
     distribution_of,
-    truncated,
+    truncate,
 )
 from trafficgen.distributions.gamma import Gamma
 from trafficgen.distributions.generalised_pareto import GeneralisedPareto
@@ -33,5 +33,5 @@ __all__ = [
     "Quantiles",
     "Truncated",
     "distribution_of",
-    "truncated",
+    "truncate",
 ]

@@ -100,7 +100,7 @@ def _mixture(family: str, params: Mapping[str, float]) -> Mixture:
     )
 
 
-def truncated(whole: Distribution, *, minimum: float | None, maximum: float | None) -> Distribution:
+def truncate(whole: Distribution, *, minimum: float | None, maximum: float | None) -> Distribution:
     """Restrict a distribution to [minimum, maximum], unless the bounds lie outside its support."""
     low, high = whole.support
     bottom = -math.inf if minimum is None else minimum

@@ -128,7 +128,7 @@ def _resolved(content: dict[str, Any], *, file: str, parent: ParentOf | None) ->
 
 
 def extend(content: Mapping[str, Any], *, parent: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a published model's content with what it does not give taken from its parent.
+    """Complete a published model's content from its parent.
 
     A parameter is taken or replaced as a whole, since another value has another source; of an
     option single keys can be replaced, such as its default. ``null`` leaves a parameter or an

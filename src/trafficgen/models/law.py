@@ -17,7 +17,7 @@ from trafficgen.distributions import (
     MixedLaw,
     Quantiles,
     distribution_of,
-    truncated,
+    truncate,
 )
 from trafficgen.formatting import format_count, number
 from trafficgen.models.estimate import ModelPart
@@ -105,17 +105,21 @@ class Law(ModelPart):
     Example:
         >>> from trafficgen.models import Atom, Law
         >>> full = Atom(value=1500, p=0.25)
-        >>> law = Law(unit="bytes", family="lognorm", params={"s": 0.5, "scale": 400}, atoms=(full,), observations=1000)
+        >>> params = {"s": 0.5, "scale": 400}
+        >>> law = Law(
+        ...     unit="bytes", family="lognorm", params=params, atoms=(full,), observations=1000
+        ... )
         >>> law
         <Law lognorm, bytes: s=0.5, scale=400; 1 atom; 1,000 observations>
-        >>> print(f"{law.distribution().mean:.0f} bytes on average; {law.continuous_weight:.0%} are not full")
+        >>> mean_bytes = law.distribution().mean
+        >>> print(f"{mean_bytes:.0f} bytes on average; {law.continuous_weight:.0%} are not full")
         715 bytes on average; 75% are not full
     """
 
     unit: Literal["s", "bytes", "packets", "bps", "1"]
     """Unit of the values."""
     family: Family
-    """scipy.stats name of the continuous part, or quantiles, or atoms: no continuous part."""
+    """scipy.stats name of the continuous part, or quantiles, or atoms without such a part."""
     params: dict[str, float] = Field(default_factory=dict)
     """scipy.stats parameters of the continuous part."""
     low: dict[str, float] = Field(default_factory=dict)
@@ -191,7 +195,7 @@ class Law(ModelPart):
         is_empirical = self.family == "quantiles"
         whole = self._empirical() if is_empirical else distribution_of(self.family, self.params)
         minimum, maximum = self._bounds()
-        return truncated(whole, minimum=minimum, maximum=maximum)
+        return truncate(whole, minimum=minimum, maximum=maximum)
 
     def _bounds(self) -> tuple[float | None, float | None]:
         """Return the bounds of the continuous part; a whole number includes what rounds to it."""

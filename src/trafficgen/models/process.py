@@ -115,7 +115,7 @@ class FrameType(ModelPart):
 
     name: FrameName
     """key: coded alone; predicted: others, or the larger ones of them; bidirectional: the
-    smaller ones; frame: where types are not known."""
+    smaller ones; frame: where types cannot be distinguished."""
     frame_bytes: LawOfBytes
     """IP bytes of all packets of a frame."""
     lead_bytes: tuple[Annotated[int, Field(ge=0, le=65_535)], ...] = Field(default=(), max_length=8)
@@ -271,7 +271,7 @@ class FractionalNoiseProcess(ModelPart):
     """IP total length of a packet, bytes."""
     placement: Literal["even", "poisson"]
     """even: packets follow the rate evenly; poisson: they come at independent times, so that
-    their number varies besides the rate."""
+    their number varies around the rate."""
 
 
 JumpRow = tuple[float, ...]
@@ -305,7 +305,7 @@ def check_jump_chain(rows: Sequence[JumpRow | None], *, states: int) -> None:
             )
 
 
-#: More states than this cannot be distinguished in any capture.
+#: No capture distinguishes more states than this.
 MOST_STATES = 16
 
 

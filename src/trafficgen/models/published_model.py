@@ -93,9 +93,8 @@ class Option(ModelPart):
     def _check_one(self, value: JsonValue) -> None:
         if self.choices:
             if not any(same_value(value, choice) for choice in self.choices):
-                raise ValueError(
-                    f"{format_value(value)} is not one of {', '.join(map(format_value, self.choices))}"
-                )
+                choices = ", ".join(map(format_value, self.choices))
+                raise ValueError(f"{format_value(value)} is not one of {choices}")
             return
         bounded = self.low is not None or self.high is not None
         if bounded and (isinstance(value, bool) or not isinstance(value, int | float)):
@@ -198,12 +197,12 @@ class PublishedModel(NotebookView, ModelRoot):
         >>> import trafficgen
         >>> model = trafficgen.load_model("cbr")
         >>> for name, option in model.options.items():
-        ...     print(name, "=", option.default, option.unit)
-        rate_kbps = 340 kbit/s
-        packet_bytes = 1000 bytes
-        duration_s = 60 s
-        >>> model.provenance.limitations[0]
-        'It stands for no application; it is the baseline that loads a path without asking it.'
+        ...     print(name, "=", option.default)
+        rate_kbps = 340
+        packet_bytes = 1000
+        duration_s = 60
+        >>> model.provenance.review
+        'reviewed'
     """
 
     extends: str | None = None
@@ -262,7 +261,7 @@ def has_unit(name: str) -> bool:
 
 
 def format_value(value: JsonValue) -> str:
-    """Return a value as one writes it after `--set key=`."""
+    """Format a value as a user writes it after `--set key=`."""
     if isinstance(value, list):
         return ",".join(map(format_value, value))
     return value if isinstance(value, str) else json.dumps(value)

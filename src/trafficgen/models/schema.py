@@ -100,7 +100,8 @@ class Model(NotebookView, ModelRoot):
         >>> import trafficgen
         >>> model = trafficgen.fit("examples/captures/http_burst_then_paced.pcap.gz").model
         >>> start = model.buffering
-        >>> print(f"{start.duration_s.value:.1f} s of buffering at {start.ratio.value:.1f} times the playout rate")
+        >>> duration_s, ratio = start.duration_s.value, start.ratio.value
+        >>> print(f"{duration_s:.1f} s of buffering at {ratio:.1f} times the playout rate")
         3.2 s of buffering at 2.5 times the playout rate
         >>> for phase in model.streams[0].phases:
         ...     print(phase.name, phase.process.kind)

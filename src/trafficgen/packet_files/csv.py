@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from trafficgen.outputs import whole_files
-from trafficgen.packet_files.report import ProjectionReport, View, bytes_of, unchanged_report
+from trafficgen.packet_files.report import ProjectionReport, View, bytes_of, report_unchanged
 from trafficgen.packet_files.view import select_view
 from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
@@ -28,7 +28,7 @@ def write_csv(table: PacketTable, path: str | Path, *, view: View = "sender") ->
     """
     path, table = Path(path), select_view(table, view)
     write_csv_stream(stream_of(table), path)
-    return unchanged_report("csv", csv_files(path), len(table), bytes_of(table), csv_losses(table))
+    return report_unchanged("csv", csv_files(path), len(table), bytes_of(table), csv_losses(table))
 
 
 def csv_files(path: Path) -> tuple[str, str]:

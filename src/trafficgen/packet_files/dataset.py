@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from trafficgen.outputs import whole_folder
 from trafficgen.packet_files.parquet import PARQUET_OPTIONS, all_columns
-from trafficgen.packet_files.report import ProjectionReport, bytes_of, unchanged_report
+from trafficgen.packet_files.report import ProjectionReport, bytes_of, report_unchanged
 from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.dataset import FLOWS_FILE, METADATA_FILE, PART_ROWS, is_dataset, part_name
@@ -32,7 +32,7 @@ def write_dataset(table: PacketTable, path: str | Path) -> ProjectionReport:
     """
     folder = Path(path)
     write_dataset_stream(stream_of(table), folder)
-    return unchanged_report("dataset", (folder.name,), len(table), bytes_of(table))
+    return report_unchanged("dataset", (folder.name,), len(table), bytes_of(table))
 
 
 def write_dataset_stream(stream: PacketStream, folder: Path, *, part_rows: int = PART_ROWS) -> int:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from trafficgen.outputs import whole_files
-from trafficgen.packet_files.report import ProjectionReport, bytes_of, unchanged_report
+from trafficgen.packet_files.report import ProjectionReport, bytes_of, report_unchanged
 from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.metadata import METADATA_KEY, table_metadata
@@ -53,7 +53,7 @@ def write_parquet(table: PacketTable, path: str | Path) -> ProjectionReport:
     """
     path = Path(path)
     write_parquet_stream(stream_of(table), path)
-    return unchanged_report("parquet", (path.name,), len(table), bytes_of(table))
+    return report_unchanged("parquet", (path.name,), len(table), bytes_of(table))
 
 
 def write_parquet_stream(stream: PacketStream, path: Path) -> int:

@@ -105,7 +105,7 @@ class ProjectionReport(NotebookView):
         }
 
 
-def unchanged_report(
+def report_unchanged(
     target: str, files: tuple[str, ...], packets: int, ip_bytes: int, lost: Iterable[str] = ()
 ) -> ProjectionReport:
     """Report an output that keeps the size and time of each packet."""

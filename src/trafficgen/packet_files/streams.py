@@ -14,7 +14,7 @@ from trafficgen.packet_files.csv import csv_files, csv_losses, write_csv_stream
 from trafficgen.packet_files.dataset import write_dataset_stream
 from trafficgen.packet_files.parquet import write_parquet_stream
 from trafficgen.packet_files.pcap import capture_report, write_capture_stream
-from trafficgen.packet_files.report import ProjectionReport, unchanged_report
+from trafficgen.packet_files.report import ProjectionReport, report_unchanged
 from trafficgen.tables import PacketTable
 from trafficgen.tables.stream import PacketStream
 from trafficgen.units import WHOLE_FRAME_BYTES
@@ -83,9 +83,9 @@ def write_stream(
     if format_name == "csv":
         write_csv_stream(passing, path)
         files, losses_of_csv = csv_files(path), csv_losses(stream.head)
-        return counts, unchanged_report(
+        return counts, report_unchanged(
             "csv", files, counts.packets, counts.ip_bytes, losses_of_csv
         )
     (write_parquet_stream if format_name == "parquet" else write_dataset_stream)(passing, path)
-    report = unchanged_report(format_name, (path.name,), counts.packets, counts.ip_bytes)
+    report = report_unchanged(format_name, (path.name,), counts.packets, counts.ip_bytes)
     return counts, report

@@ -234,7 +234,7 @@ class Path(NotebookView, ModelPart):
         try:
             path = cls.from_settings({str(key): value for key, value in found.items()})
         except SimulationError as error:
-            raise error.at(name) from error
+            raise error.prepend_place(name) from error
         folder = FilePath(name).parent
         links = tuple(_in_folder(link, folder) for link in path.links)
         return path.model_copy(update={"links": links})

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from trafficgen.distributions import Distribution, MixedLaw, Quantiles, distribution_of, truncated
+from trafficgen.distributions import Distribution, MixedLaw, Quantiles, distribution_of, truncate
 from trafficgen.units import FloatArray
 from trafficgen.workloads.shorthand import ChoicePart, KindPart, QuantityText, Unit, parse_quantity
 
@@ -166,7 +166,7 @@ class LawPart(ChoicePart):
             return _law_of_table(self.table, values, low=low, high=high)
         if low is not None and high is not None and low > high:
             raise ValueError(f"least {self.least} is above most {self.most}; exchange them")
-        return MixedLaw(continuous=truncated(self.part.distribution(), minimum=low, maximum=high))
+        return MixedLaw(continuous=truncate(self.part.distribution(), minimum=low, maximum=high))
 
 
 def _law_of_table(

@@ -294,7 +294,7 @@ class _Planner:
             try:
                 model = with_settings(model, options)
             except SettingError as error:
-                raise error.at(f"{self.file}: {at}") from error
+                raise error.prepend_place(f"{self.file}: {at}") from error
         self.digests.append(entry_digest(model))
         return model, options
 
@@ -377,7 +377,7 @@ class _Planner:
                 try:
                     with_settings(model, {option: value})
                 except SettingError as error:
-                    raise error.at(f"{self.file}: {at}.values") from error
+                    raise error.prepend_place(f"{self.file}: {at}.values") from error
             return Variants(option, part.values), False
         if option not in model.options:
             remedy = f"its options are {', '.join(model.options) or 'none'}"

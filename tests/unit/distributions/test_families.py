@@ -17,7 +17,7 @@ from trafficgen.distributions import (
     Quantiles,
     Truncated,
     distribution_of,
-    truncated,
+    truncate,
 )
 
 #: A Kolmogorov-Smirnov test at this level fails once in 10,000 seeds when the sampler is right; the
@@ -134,9 +134,9 @@ def test_moments_that_diverge_are_infinite() -> None:
 
 def test_bounds_outside_the_support_leave_the_law_alone() -> None:
     law: Distribution = distribution_of("expon", {"scale": 2.0})
-    assert truncated(law, minimum=None, maximum=None) is law
-    assert truncated(law, minimum=-1.0, maximum=None) is law
-    assert truncated(law, minimum=1.0, maximum=None).support == (1.0, math.inf)
+    assert truncate(law, minimum=None, maximum=None) is law
+    assert truncate(law, minimum=-1.0, maximum=None) is law
+    assert truncate(law, minimum=1.0, maximum=None).support == (1.0, math.inf)
 
 
 def test_truncation_to_one_value_is_that_value() -> None:

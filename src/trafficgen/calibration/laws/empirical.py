@@ -13,7 +13,7 @@ from trafficgen.calibration.laws.goodness_of_fit import ks_distance
 from trafficgen.calibration.laws.intervals import law_cells, wald_intervals
 from trafficgen.calibration.laws.likelihood import FamilyLaw, maximise
 from trafficgen.critical_values import KOLMOGOROV_95
-from trafficgen.distributions import GeneralisedPareto, truncated
+from trafficgen.distributions import GeneralisedPareto, truncate
 from trafficgen.models import QuantilePoint, Tail
 from trafficgen.units import FloatArray, IntArray
 
@@ -129,7 +129,7 @@ def _scale_for_mean(c: float, mean: float, reach: float) -> float | None:
     """Find the scale with which a generalised Pareto law up to a largest value has a mean."""
 
     def excess_mean(scale: float) -> float:
-        law = truncated(GeneralisedPareto(c=c, scale=scale), minimum=None, maximum=reach)
+        law = truncate(GeneralisedPareto(c=c, scale=scale), minimum=None, maximum=reach)
         return law.mean - mean
 
     low, high = 0.5 * mean * (1 - c), 20 * mean

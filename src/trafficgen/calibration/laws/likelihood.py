@@ -9,7 +9,7 @@ import numpy as np
 
 from trafficgen.calibration.laws.cells import Cells
 from trafficgen.calibration.laws.families import Params, Scale, free_parameters
-from trafficgen.distributions import Distribution, distribution_of, truncated
+from trafficgen.distributions import Distribution, distribution_of, truncate
 from trafficgen.units import FloatArray
 
 MOST_ROUNDS = 60
@@ -40,7 +40,7 @@ class FamilyLaw:
             ValueError: If a parameter is out of range, or nothing lies within the bounds.
         """
         whole = distribution_of(self.family, self.params)
-        return truncated(whole, minimum=self.bounds[0], maximum=self.bounds[1])
+        return truncate(whole, minimum=self.bounds[0], maximum=self.bounds[1])
 
     @property
     def scales(self) -> dict[str, Scale]:

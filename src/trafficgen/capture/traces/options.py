@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from trafficgen.options import declared_options, option
+from trafficgen.options import list_options, option
 from trafficgen.units import rate_from_text
 
 SizeKind = Literal["ip", "frame", "payload"]
@@ -101,6 +101,5 @@ class TraceOptions:
 
 #: Names on the command line of the fields of :class:`TraceOptions`.
 OPTION_FLAGS = {
-    one.name: declared.flags[0].partition("/")[0]
-    for one, declared in declared_options(TraceOptions)
+    one.name: declared.flags[0].partition("/")[0] for one, declared in list_options(TraceOptions)
 }

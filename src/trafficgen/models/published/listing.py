@@ -25,7 +25,8 @@ class CatalogueModel(NotebookView):
 
     Example:
         >>> import trafficgen
-        >>> entry = next(one for one in trafficgen.models_list() if one.name == "wmedia9_nichols2004")
+        >>> entries = {entry.name: entry for entry in trafficgen.models_list()}
+        >>> entry = entries["wmedia9_nichols2004"]
         >>> entry
         <CatalogueModel wmedia9_nichols2004: udp, 2 options>
         >>> entry.options

@@ -43,9 +43,7 @@ def with_settings(model: PublishedModel, settings: Mapping[str, JsonValue]) -> P
             else:
                 raise SettingError(f"{model.name} has no {key!r} to set; {_keys(model)}")
         except ValueError as error:
-            raise SettingError(
-                f"{model.name}: {key}={value if isinstance(value, str) else format_value(value)}: {error}"
-            ) from error
+            raise SettingError(f"{model.name}: {key}={format_value(value)}: {error}") from error
     mechanism = model.mechanism.model_copy(update={"parameters": parameters})
     return model.model_copy(update={"options": options, "mechanism": mechanism})
 
@@ -70,11 +68,12 @@ def competing_tcp(model: PublishedModel) -> dict[str, JsonValue] | None:
     """
     if model.competing_tcp is None:
         return None
-    if not isinstance(model.competing_tcp.value, dict):
+    value = model.competing_tcp.value
+    if not isinstance(value, dict):
         raise SettingError(
-            f"{model.name}: competing_tcp must be a table, not {format_value(model.competing_tcp.value)}"
+            f"{model.name}: competing_tcp must be a table, not {format_value(value)}"
         )
-    return dict(model.competing_tcp.value)
+    return dict(value)
 
 
 def _in_unit_of(target: str, name: str, value: JsonValue) -> JsonValue:
@@ -87,9 +86,9 @@ def _in_unit_of(target: str, name: str, value: JsonValue) -> JsonValue:
 
 
 def _keys(model: PublishedModel) -> str:
-    options = ", ".join(model.options) or "none"
-    parameters = ", ".join(model.mechanism.parameters) or "none"
-    return f"its options are {options}; its parameters are {parameters}"
+    known = (("options", model.options), ("parameters", model.mechanism.parameters))
+    lists = [f"its {kind} are {', '.join(names)}" for kind, names in known if names]
+    return "; ".join(lists) or "it has no options and no parameters"
 
 
 def _set_option(option: Option, value: JsonValue) -> Option:

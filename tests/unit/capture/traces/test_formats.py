@@ -11,7 +11,7 @@ from trafficgen.capture.traces import formats
 from trafficgen.capture.traces.formats import FORMATS
 from trafficgen.capture.traces.options import OPTION_FLAGS
 from trafficgen.capture.traces.reading import read_trace
-from trafficgen.options import declared_options
+from trafficgen.options import list_options
 
 _TOY = """
 from trafficgen.capture.traces.frames import Frames
@@ -48,9 +48,7 @@ def test_files_are_tried_in_one_order() -> None:
 
 
 def test_help_of_convert_names_every_format() -> None:
-    (text,) = (
-        how.help for one, how in declared_options(ConvertOptions) if one.name == "from_format"
-    )
+    (text,) = (how.help for one, how in list_options(ConvertOptions) if one.name == "from_format")
     assert all(name in text for name in FORMATS)
 
 

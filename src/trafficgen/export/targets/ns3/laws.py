@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
-from trafficgen.distributions import Distribution, distribution_of, truncated
+from trafficgen.distributions import Distribution, distribution_of, truncate
 from trafficgen.models import Law
 from trafficgen.units import FloatArray
 
@@ -81,7 +81,7 @@ def exact_law(law: Law) -> Ns3Law | None:
     if law.maximum is not None and law.family not in _BOUNDED:
         return None
     bound = f"|Bound={law.maximum or 0!r}" if law.family in _BOUNDED else ""
-    bounded = truncated(distribution, minimum=None, maximum=law.maximum)
+    bounded = truncate(distribution, minimum=None, maximum=law.maximum)
     return _drawn(f"ns3::{family(law.params)}{bound}]", bounded)
 
 
@@ -172,7 +172,7 @@ def _of_moments(mean: float, variance: float) -> list[tuple[str, Distribution]]:
         )
     deviation = math.sqrt(variance)
     if mean > 3 * deviation:  # cut on both sides, so that no time is negative and the mean stays
-        normal = truncated(
+        normal = truncate(
             distribution_of("norm", {"loc": mean, "scale": deviation}),
             minimum=0.0,
             maximum=2 * mean,

@@ -21,7 +21,7 @@ from trafficgen.export.targets.trex.astf import ASTF_SETTINGS, write_astf
 from trafficgen.packet_files.pcap import write_replay
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.tables import PacketTable
-from trafficgen.units import IntArray, rounded_to_us, s_from_ns, us_from_ns
+from trafficgen.units import IntArray, round_to_us, s_from_ns, us_from_ns
 
 #: Streams that one port takes without trouble (TRex stateless manual: about 10 thousand).
 _MOST_STREAMS = 10_000
@@ -147,7 +147,7 @@ def _write_side(frames: Frames, folder: Path, *, to_client: bool) -> _Side:
     # Neither TRex's server nor its client reads pcap files with nanoseconds.
     report = write_replay(table, folder / name, target="trex", macs=frames.macs, microseconds=True)
     before_ns = table.time_ns + table.origin_ns
-    return _Side(name, report, before_ns, rounded_to_us(before_ns))
+    return _Side(name, report, before_ns, round_to_us(before_ns))
 
 
 def _report(frames: Frames, sides: list[_Side], *, program: str, mode: str) -> ProjectionReport:
