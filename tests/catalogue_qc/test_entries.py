@@ -137,7 +137,7 @@ def test_second_derivations_are_of_entries_and_say_where_they_come_from() -> Non
             assert ("value" in one) != ({"low", "high"} <= set(one)), f"{file.name}: {one['path']}"
 
 
-def test_entries_are_told_apart_by_their_digests() -> None:
+def test_entries_are_distinguishable_by_their_digests() -> None:
     digests = [entry_digest(load_entry(name)) for name in entry_names()]
     assert len(set(digests)) == len(digests) > 0
 

@@ -141,6 +141,23 @@ def test_models_that_cannot_be_played_are_refused(
     assert {entry.name for entry in Path().iterdir()} == {"model.json"}
 
 
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--from", "5min", "--to", "60s"], "Invalid window 300 s to 60 s"),
+        (["--from", "5x"], "Invalid time '5x'. Use 90s, 20min or 1h."),
+        (["--to", "0"], "Invalid window 0 s to 0 s"),
+        (["--from", "1s", "--player-log", "log.csv"], "cannot be matched with"),
+        (["--from", "1s", "--receiver", "other.pcap"], "cannot be matched with"),
+        (["--from", "1s", "--population"], "a window is of one capture"),
+    ],
+)
+def test_windows_that_cannot_be_are_refused(
+    command: Command, table_file: Path, options: list[str], part: str
+) -> None:
+    _refused(command("fit", str(table_file), *options), part)
+
+
 @pytest.mark.parametrize("version", ["0", "1.0", "2", "1" * 30, "latest"])
 def test_a_model_of_another_schema_version_is_refused_with_what_to_do(
     command: Command, model_file: Path, version: str

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.calibration.path.delay_trends import DECREASING, INCREASING, delay_trends
+from trafficgen.calibration.path.delay_trends import DECREASING, INCREASING, find_delay_trends
 from trafficgen.units import FloatArray
 
 
@@ -22,7 +22,7 @@ def figure_1(*, seed: int) -> FloatArray:
 
 
 def test_the_climb_is_increasing_the_fall_decreasing_and_the_rest_neither() -> None:
-    found = delay_trends(figure_1(seed=1))
+    found = find_delay_trends(figure_1(seed=1))
     climb = (found.last_packet >= 1032) & (found.last_packet <= 1124)
     fall = (found.last_packet >= 4032) & (found.last_packet <= 4124)
     assert np.all(found.trend[climb] == INCREASING)
@@ -35,7 +35,7 @@ def test_the_climb_is_increasing_the_fall_decreasing_and_the_rest_neither() -> N
 
 
 def test_over_coarse_steps_the_stable_part_is_steady() -> None:
-    found = delay_trends(figure_1(seed=2), epsilon_s=0.01)
+    found = find_delay_trends(figure_1(seed=2), epsilon_s=0.01)
     stable = (found.last_packet > 1260) & (found.last_packet < 4000)
     # steps within epsilon leave PCT at 0: nothing there can be both beyond L and beyond U
     assert not np.any(np.abs(found.trend[stable]) == 1)

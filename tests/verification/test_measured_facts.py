@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.calibration.measured_facts import measured_facts
+from trafficgen.calibration.measured_facts import measure_facts
 from trafficgen.units import ns_array_from_s
 
 
 def test_a_poisson_process_has_dispersion_1_at_all_scales() -> None:
     rng = np.random.default_rng(0)
     time_ns = ns_array_from_s(np.cumsum(rng.exponential(0.01, 100_000)))
-    facts = measured_facts(time_ns, np.full(100_000, 500), start_ns=0)
+    facts = measure_facts(time_ns, np.full(100_000, 500), start_ns=0)
     assert facts is not None
     for fact in facts.scales:
         bins = 1000 / fact.bin_s
@@ -27,7 +27,7 @@ def test_a_poisson_process_has_dispersion_1_at_all_scales() -> None:
 def test_batches_raise_the_dispersion_to_their_size() -> None:
     rng = np.random.default_rng(1)
     time_ns = np.repeat(ns_array_from_s(np.cumsum(rng.exponential(0.05, 20_000))), 4)
-    facts = measured_facts(time_ns, np.full(80_000, 500), start_ns=0)
+    facts = measure_facts(time_ns, np.full(80_000, 500), start_ns=0)
     assert facts is not None
     # counts are four times those of a Poisson process: variance / mean is 4
     second = next(fact for fact in facts.scales if fact.bin_s > 1)
@@ -36,7 +36,7 @@ def test_batches_raise_the_dispersion_to_their_size() -> None:
 
 def test_a_constant_rate_has_no_dispersion_and_no_autocorrelation() -> None:
     time_ns = np.arange(2000, dtype=np.int64) * 20_000_000
-    facts = measured_facts(time_ns, np.full(2000, 200), start_ns=0)
+    facts = measure_facts(time_ns, np.full(2000, 200), start_ns=0)
     assert facts is not None
     assert all(sums.value < 1e-20 for sums in facts.dispersion_of_intervals)
     assert all(fact.dispersion_of_counts < 1e-3 for fact in facts.scales if fact.bin_s > 0.5)
@@ -46,7 +46,7 @@ def test_a_constant_rate_has_no_dispersion_and_no_autocorrelation() -> None:
 def test_facts_are_small_and_absent_without_time() -> None:
     rng = np.random.default_rng(2)
     time_ns = ns_array_from_s(np.cumsum(rng.exponential(0.001, 200_000)))
-    facts = measured_facts(time_ns, np.full(200_000, 500), start_ns=0)
+    facts = measure_facts(time_ns, np.full(200_000, 500), start_ns=0)
     assert facts is not None
     assert len(facts.model_dump_json()) < 3000
-    assert measured_facts(np.zeros(5, dtype=np.int64), np.full(5, 100), start_ns=0) is None
+    assert measure_facts(np.zeros(5, dtype=np.int64), np.full(5, 100), start_ns=0) is None

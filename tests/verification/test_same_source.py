@@ -12,7 +12,7 @@ import pytest
 from statsmodels.regression.mixed_linear_model import MixedLM
 
 import trafficgen
-from trafficgen.calibration.response.response_curve import Observations, response_curve
+from trafficgen.calibration.response.response_curve import Observations, fit_response_curve
 from trafficgen.models import PooledResponse
 from trafficgen.packet_files.parquet import write_parquet
 from trafficgen.tables import PacketTable
@@ -196,7 +196,7 @@ def simulated(
 
 def test_the_slope_is_that_of_the_mixed_model() -> None:
     observations = simulated(np.random.default_rng(3), slope=-2.0)
-    x, curve = observations.condition, response_curve(observations, "loss_rate")
+    x, curve = observations.condition, fit_response_curve(observations, "loss_rate")
     fitted = MixedLM(
         observations.log_rate, np.column_stack([np.ones(x.size), x]), groups=observations.capture
     ).fit()
@@ -211,7 +211,7 @@ def test_the_slope_is_that_of_the_mixed_model() -> None:
 def test_intervals_of_the_slope_cover() -> None:
     rng, replicates, held = np.random.default_rng(4), 200, 0
     for _ in range(replicates):
-        curve = response_curve(simulated(rng, slope=-2.0), "loss_rate")
+        curve = fit_response_curve(simulated(rng, slope=-2.0), "loss_rate")
         wanted = np.exp(-2.0 * (curve.points[-1].condition - curve.points[0].condition))
         held += curve.end_to_end.low < wanted < curve.end_to_end.high
     # 95% of 200, within 3.3 standard deviations of the binomial; wider intervals are no fault.

@@ -12,7 +12,7 @@ import pytest
 
 import trafficgen
 from trafficgen.calibration.path.pairing import pair_sessions
-from trafficgen.calibration.streams.source_reconstruction import restore_source
+from trafficgen.calibration.streams.source_reconstruction import reconstruct_source
 from trafficgen.capture.reading import read_packets
 from trafficgen.capture.session import open_session
 from trafficgen.flows import (
@@ -109,7 +109,7 @@ def test_what_is_restored_has_the_bursts_of_each_flow(
     shared_capture: CaptureFinder, name: str
 ) -> None:
     sender = open_session(shared_capture(f"lab/{name}-src.pcap")).view
-    restored = restore_source(open_session(shared_capture(f"lab/{name}-dst.pcap")).view).view
+    restored = reconstruct_source(open_session(shared_capture(f"lab/{name}-dst.pcap")).view).view
     assert_within_a_tenth(look(restored, None), look(sender, None))
     threshold_s = find_burst_threshold_s(gaps_within_flows_s(sender.table, sender.media)[0])
     if threshold_s is not None:

@@ -105,9 +105,9 @@ def fit(paths: Paths, options: SessionFitOptions) -> Fit:
         >>> fitted
         <Fit of http_burst_then_paced (unknown): buffering 3.166 s, playout at 931.9 kbit/s, 3
         warnings>
-        >>> buffering = fitted.model.buffering.duration_s
-        >>> print(f"buffering {buffering.value:.1f} s, 95% interval {buffering.low:.0f} to {buffering.high:.0f} s")
-        buffering 3.2 s, 95% interval 2 to 4 s
+        >>> end_s = fitted.model.buffering.duration_s
+        >>> print(f"buffering {end_s.value:.1f} s, 95%: {end_s.low:.0f} to {end_s.high:.0f} s")
+        buffering 3.2 s, 95%: 2 to 4 s
         >>> trafficgen.save_model(fitted.model, "model.json")
     """
     names = as_paths(paths)
@@ -120,10 +120,10 @@ def fit(paths: Paths, options: SessionFitOptions) -> Fit:
         receiver_files=tuple(name_in_model(name) for name in as_paths(options.receiver or ())),
         player_log=_align(log, opened, options),
     )
-    return fit_opened(opened, names, options, inputs=inputs, hints=hints)
+    return fit_open_session(opened, names, options, inputs=inputs, hints=hints)
 
 
-def fit_opened(
+def fit_open_session(
     opened: OpenedSession,
     names: list[str],
     options: FitOptions,

@@ -35,7 +35,7 @@ class FactLimits:
 _LIMITS = FactLimits()
 
 
-def measured_facts(time_ns: IntArray, ip_bytes: IntArray, *, start_ns: int) -> Facts | None:
+def measure_facts(time_ns: IntArray, ip_bytes: IntArray, *, start_ns: int) -> Facts | None:
     """Measure second-order facts of packets; None for fewer than two times.
 
     The index of dispersion for counts is the variance over the mean of the packets in a bin; that

@@ -1,6 +1,4 @@
-"""Keeping a model file small: what further prototypes need to be played, without what only
-describes their fit.
-"""
+"""Keep a model file small: thin the laws of prototypes and alternatives."""
 
 from __future__ import annotations
 
@@ -12,8 +10,9 @@ from trafficgen.models import Law, Model, Phase, QuantilePoint, Stream, dump_mod
 
 #: Model files stay below 64 kB; the names of a corpus's files need some of it.
 LARGEST_MODEL_BYTES = 56_000
-#: That of one session may fill it.
+#: A file of one session may be nearly as large as that.
 MOST_BYTES = 62_000
+#: Quantiles of a prototype's law: enough for its shape.
 _POINTS = 24
 #: Alternatives and points that the laws keep, step by step.
 _STEPS = ((5, 64), (3, 64), (1, 64), (1, 48), (1, 36), (1, 28), (1, 20), (1, 14), (0, 10))
@@ -26,10 +25,9 @@ def model_bytes(model: Model) -> int:
 
 
 def compact_streams(streams: tuple[Stream, ...]) -> tuple[Stream, ...]:
-    """Return streams that play alike: laws lose alternatives, intervals and all but two dozen of
-    their quantiles.
+    """Return streams that play alike in less space.
 
-    What else was tried for a phase goes as well.
+    Laws lose alternatives, intervals and all but two dozen quantiles, phases their other processes.
     """
     return tuple(
         stream.model_copy(
@@ -59,14 +57,14 @@ def _compact(law: Law) -> Law:
 
 
 def compact_model(model: Model, *, most_bytes: int = MOST_BYTES) -> Model:
-    """Return a model whose file has no more than so many bytes, the same where it already is.
+    """Return a model whose file has at most so many bytes.
 
     Alternatives that lost by most go first, then points of smoothed empirical laws.
 
     Args:
         model: The model.
-        most_bytes: Largest size of the file. A model that cannot be made so small comes back as
-            small as it gets.
+        most_bytes: Largest size of the file; a model that cannot shrink so far is as small as
+            possible.
     """
     for alternatives, points in _STEPS:
         if model_bytes(model) <= most_bytes:
@@ -87,9 +85,7 @@ def _smaller(law: Law, *, alternatives: int, points: int) -> Law:
 
 
 def _thinned(points: tuple[QuantilePoint, ...], most: int) -> tuple[QuantilePoint, ...]:
-    """Return the points that matter most, dropped one by one where that changes distribution and
-    mean least.
-    """
+    """Drop points one by one where that changes distribution and mean least."""
     p = np.array([point.p for point in points])
     value = np.array([point.value for point in points])
     kept = np.arange(p.size)

@@ -127,7 +127,7 @@ class SessionFitOptions(FitOptions):
         if self.flow is not None and self.session is not None:
             raise ValueError("give a flow or a session, not both")
         matched = self.receiver is not None or self.player_log is not None
-        if matched and not self.window.is_whole:
+        if not self.window.is_whole and matched:
             raise ValueError(
                 "a window cannot be matched with a second capture or a player log; leave the window"
                 " out, or cut the captures first"

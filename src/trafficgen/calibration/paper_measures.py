@@ -90,7 +90,7 @@ class _Fates:
     source: DeliverySource
 
 
-def session_delivery(
+def measure_delivery(
     view: SessionView,
     phases: Phases,
     *,
@@ -163,7 +163,7 @@ def _fates(
 ) -> _Fates | str:
     """Return the fate of the media packets, or why it is not known."""
     if pairing is not None:
-        if not pairing.are_told_apart:
+        if not pairing.are_distinguishable:
             return _NOT_APART
         come = ~pairing.is_lost
         # Two captures have a clock each: only what the path adds to its least delay is known.
@@ -275,7 +275,7 @@ def measure_as_papers(
         absent["playback_delay_s"] = (
             "the player log has no start of the playback" if log else "needs a player log"
         )
-    delivered, why_not = session_delivery(
+    delivered, why_not = measure_delivery(
         view, phases, pairing=pairing, records=path.records, loss=path.loss
     )
     return Measures(

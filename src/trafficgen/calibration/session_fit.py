@@ -11,7 +11,7 @@ from trafficgen.calibration.options import FitOptions
 from trafficgen.calibration.path.conditions import find_conditions
 from trafficgen.calibration.path.pairing import pair_arrivals, pair_sessions
 from trafficgen.calibration.phases.phase_rows import FittedViews
-from trafficgen.calibration.phases.rate_intervals import phase_rates
+from trafficgen.calibration.phases.rate_intervals import estimate_phase_rates
 from trafficgen.calibration.phases.session_phases import PHASES_METHOD, Phases, find_phases
 from trafficgen.calibration.player_log.anchoring import anchor_phases
 from trafficgen.calibration.player_log.events import PlayerLog
@@ -21,7 +21,7 @@ from trafficgen.calibration.session_measures import (
     measure_session,
 )
 from trafficgen.calibration.streams.fit_streams import FittedStreams, fit_streams
-from trafficgen.calibration.streams.source_reconstruction import restore_source
+from trafficgen.calibration.streams.source_reconstruction import reconstruct_source
 from trafficgen.calibration.summary import summarise
 from trafficgen.capture.options import TimeWindow
 from trafficgen.errors import CalibrationError, TooFewObservationsError
@@ -55,7 +55,7 @@ _ANCHORED_METHOD = {
 
 @dataclass(frozen=True)
 class SessionInputs:
-    """What a session is fitted from, beside its packets.
+    """What a session is fitted from, apart from its packets.
 
     Attributes:
         files: Names of the capture's files; the first one names the model.
@@ -141,7 +141,7 @@ def fit_session(
     tick_s = s_from_ns(clock_tick_ns(view.media_time_ns))
     report_step(f"looking for phases in {view.media_time_ns.size} media packets")
     phases = _find_phases(view, tick_s, inputs, options)
-    restored = restore_source(view)
+    restored = reconstruct_source(view)
     sent_phases = phases
     if restored.method is not None:
         sent_phases = _find_phases(restored.view, tick_s, inputs, options)
@@ -230,7 +230,7 @@ def _build_model(
     if phases.buffering_end_s is None:
         absent["buffering"] = "the start is not faster than the rest"
     absent |= {f"measures.{name}": why for name, why in session.measures.absent.items()}
-    buffering_bps, playout_bps = phase_rates(views.sent, phases, seed=origin.seed)
+    buffering_bps, playout_bps = estimate_phase_rates(views.sent, phases, seed=origin.seed)
     part = f", {window}" if window else ""
     return Model(
         name=names[0].split(".")[0] if names and names[0] not in ("", "-") else "stdin",

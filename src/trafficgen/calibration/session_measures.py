@@ -1,4 +1,4 @@
-"""Measures of a session beside its model: laws, bursts, memory, levels, path and player log."""
+"""Measures of a session apart from its model: laws, bursts, memory, levels, path and player log."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from trafficgen.calibration.laws.fit_law import FittedLaw, fit_law
 from trafficgen.calibration.levels.rate_levels import Levels, find_levels
 from trafficgen.calibration.levels.switch_hazards import LevelAssociation, associate_switches
-from trafficgen.calibration.measured_facts import measured_facts
+from trafficgen.calibration.measured_facts import measure_facts
 from trafficgen.calibration.paper_measures import Measures, measure_as_papers
 from trafficgen.calibration.path.conditions import PathConditions
 from trafficgen.calibration.path.pairing import Pairing
 from trafficgen.calibration.phases.phase_rows import PhaseRows, phase_rows, playout_gaps_s
 from trafficgen.calibration.phases.session_phases import Phases
-from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog, played_levels
+from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog, find_played_levels
 from trafficgen.calibration.processes.fractional_noise import rate_and_noise
 from trafficgen.calibration.processes.hurst import Hurst, autocorrelation, estimate_hurst
 from trafficgen.calibration.processes.long_range import LongRange, judge_long_range
@@ -44,7 +44,7 @@ _LIMITS = MemoryLimits()
 
 @dataclass(frozen=True)
 class SessionMeasures:
-    """What a fit measures of the session as a whole, beside the model.
+    """What a fit measures of the session as a whole, apart from the model.
 
     Attributes:
         packets: Media packets.
@@ -159,7 +159,7 @@ def measure_session(found: MeasuredSession, heaviest: Stream, *, seed: int) -> S
 def _levels_of_log(view: SessionView, log: PlayerLog) -> PlayedLevels | None:
     payload_bytes = view.table.payload_bytes[view.media].astype(np.float64)
     media_time_s = s_from_ns(view.media_time_ns - view.first_media_ns)
-    return played_levels(log, media_time_s=media_time_s, payload_bytes=payload_bytes)
+    return find_played_levels(log, media_time_s=media_time_s, payload_bytes=payload_bytes)
 
 
 def _playout_process(stream: Stream) -> PacketProcess:
@@ -194,7 +194,7 @@ def _measure_memory(
     noise_variance = noise if time_ns.size >= bins.size else None
     long_range = judge_long_range(bins, noise_variance=noise_variance)
     hurst = estimate_hurst(bins, noise_variance=noise_variance)
-    return hurst, long_range, measured_facts(time_ns, ip_bytes, start_ns=start_ns)
+    return hurst, long_range, measure_facts(time_ns, ip_bytes, start_ns=start_ns)
 
 
 def _bursts_by_phase(

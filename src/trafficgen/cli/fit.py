@@ -85,7 +85,10 @@ def fit(
 
     Example: trafficgen fit captures/*.pcap --population -o workload.json
     """
-    options = replace(options, receiver=receiver)
+    try:
+        options = replace(options, receiver=receiver)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--receiver") from None
     if workers is not None and not population:
         raise typer.BadParameter("only --population has workers", param_hint="--workers")
     if population and same_source:
@@ -124,23 +127,16 @@ def fit(
 
 
 def _refuse_options_of_one_session(options: SessionFitOptions, together: str) -> None:
-    """Refuse options that belong to one capture where several are fitted together."""
-    if options.flow is not None:
-        raise typer.BadParameter(
-            "a flow has another number in each capture", param_hint=f"{together}, --flow"
-        )
-    if options.player_log is not None:
-        raise typer.BadParameter(
-            "a player log belongs to one capture", param_hint=f"{together}, --player-log"
-        )
-    if options.receiver:
-        raise typer.BadParameter(
-            "it belongs to one session, not to many captures", param_hint="--receiver"
-        )
-    if not options.window.is_whole:
-        raise typer.BadParameter(
-            "a window is of one capture, not of many", param_hint=f"{together}, --from, --to"
-        )
+    """Refuse options that belong to one capture if several are fitted together."""
+    refused = {
+        "--flow": (options.flow is not None, "a flow has another number in each capture"),
+        "--player-log": (options.player_log is not None, "a player log belongs to one capture"),
+        "--receiver": (options.receiver, "it belongs to one session, not to many captures"),
+        "--from, --to": (not options.window.is_whole, "a window is of one capture, not of many"),
+    }
+    for flag, (is_given, why) in refused.items():
+        if is_given:
+            raise typer.BadParameter(why, param_hint=f"{together}, {flag}")
 
 
 def _fit_one_session(

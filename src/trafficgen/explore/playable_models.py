@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trafficgen.calibration.fit import fit_opened
+from trafficgen.calibration.fit import fit_open_session
 from trafficgen.calibration.options import FitOptions
 from trafficgen.capture.inputs import file_text, is_stream
 from trafficgen.capture.options import ReadOptions, SessionChoice
@@ -105,7 +105,7 @@ def open_model(
     opened = open_session(
         [name], SessionChoice(flow=flow, session=session), ReadOptions(memory_bytes=None)
     )
-    fitted = fit_opened(opened, [name], FitOptions(seed=seed))
+    fitted = fit_open_session(opened, [name], FitOptions(seed=seed))
     model_file = "model.json"
     chosen = [
         f"--{key} {number}"

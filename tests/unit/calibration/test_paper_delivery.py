@@ -15,11 +15,11 @@ import trafficgen
 from trafficgen.calibration.paper_measures import (
     SessionDelivery,
     count_scale_changes,
-    session_delivery,
+    measure_delivery,
 )
 from trafficgen.calibration.path.conditions import find_loss
 from trafficgen.calibration.path.pairing import pair_arrivals, pair_sessions
-from trafficgen.calibration.path.path_records import path_records
+from trafficgen.calibration.path.path_records import trace_packets
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.flows import SessionView, choose_session
 from trafficgen.tables import PacketTable
@@ -35,11 +35,11 @@ def delivered(
     view: SessionView, phases: Phases = PHASES
 ) -> tuple[SessionDelivery | None, dict[str, str]]:
     pairing = pair_arrivals(view)
-    return session_delivery(
+    return measure_delivery(
         view,
         phases,
         pairing=pairing,
-        records=path_records(view, pairing),
+        records=trace_packets(view, pairing),
         loss=find_loss(view, pairing=pairing),
     )
 
@@ -78,7 +78,7 @@ def test_two_captures_tell_what_one_with_arrival_times_does(
     pairing = pair_sessions(view, pair.receiver)
     end_s = float(view.media_time_ns[-1] - view.media_time_ns[0]) / 1e9
     phases = Phases(0.0, 10.0, None, None, end_s, 1.0, 1.0)
-    of_pair, _ = session_delivery(pairing.sender, phases, pairing=pairing, records=None, loss=None)
+    of_pair, _ = measure_delivery(pairing.sender, phases, pairing=pairing, records=None, loss=None)
     assert of_pair is not None
     assert of_pair.buffering is not None
     assert of_pair.source == "two captures"

@@ -29,8 +29,7 @@ _LIMITS = SkewLimits()
 
 
 def lower_hull(x: FloatArray, y: FloatArray) -> IntArray:
-    """Return the corners of the lower convex hull of some points, left to right, shape (h,), h <=
-    n.
+    """Return the corners of the lower convex hull of points, left to right, shape (h,), h <= n.
 
     Andrew's monotone chain (1979) on the least points of short stretches, so that a million points
     take no longer than sorting a few thousand.

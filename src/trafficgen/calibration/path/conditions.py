@@ -6,20 +6,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trafficgen.calibration.path.delay_trends import INCREASING, delay_trends
+from trafficgen.calibration.path.delay_trends import INCREASING, find_delay_trends
 from trafficgen.calibration.path.link_rate import estimate_link_rate
 from trafficgen.calibration.path.loss_measures import (
     Loss,
     LossSource,
+    estimate_loss,
     estimate_share,
-    loss_of_runs,
     runs_of,
 )
 from trafficgen.calibration.path.pairing import Pairing, PairSource
-from trafficgen.calibration.path.path_records import PathRecords, path_records
-from trafficgen.calibration.path.round_trips import is_beside_server, round_trip
-from trafficgen.calibration.path.rtcp_measures import RtcpMeasures, rtcp_measures
-from trafficgen.calibration.streams.source_reconstruction import repeated_packets
+from trafficgen.calibration.path.path_records import PathRecords, trace_packets
+from trafficgen.calibration.path.round_trips import is_beside_server, measure_round_trip
+from trafficgen.calibration.path.rtcp_measures import RtcpMeasures, measure_rtcp
+from trafficgen.calibration.streams.source_reconstruction import mark_retransmissions
 from trafficgen.flows import SessionView, rtp_loss
 from trafficgen.models import CaptureConditions, DelayRange, Estimate
 from trafficgen.tables import PacketTable
@@ -83,10 +83,10 @@ def find_conditions(
         tick_s: Granularity of the clock, s.
         seed: Seed of the resampling behind intervals.
     """
-    rtcp = rtcp_measures(view)
+    rtcp = measure_rtcp(view)
     loss = find_loss(view, pairing=pairing, rtcp=rtcp)
-    rtt = round_trip(view, rtcp)
-    records = path_records(view, pairing)
+    rtt = measure_round_trip(view, rtcp)
+    records = trace_packets(view, pairing)
     if receiver is None and is_beside_server(view.table):
         link_bps, why_no_link = None, "the capture was taken beside the server, before the path"
     else:
@@ -133,17 +133,17 @@ def find_loss(
         return reported if reported is not None and not of_rtp.rate and reported.rate else of_rtp
     if not _carries_half(view, "tcp_sequence"):
         return reported
-    parts = repeated_packets(view)
+    parts = mark_retransmissions(view)
     if not parts:
         return None
     runs = np.concatenate([runs_of(part) for part in parts])
-    return loss_of_runs(runs, packets=sum(part.size for part in parts), source="tcp")
+    return estimate_loss(runs, packets=sum(part.size for part in parts), source="tcp")
 
 
 def _loss_of_pair(pairing: Pairing) -> Loss:
     packets, source = pairing.is_lost.size, _LOSS_SOURCE[pairing.source]
-    if pairing.are_told_apart:
-        return loss_of_runs(runs_of(pairing.is_lost), packets=packets, source=source)
+    if pairing.are_distinguishable:
+        return estimate_loss(runs_of(pairing.is_lost), packets=packets, source=source)
     return Loss.of_share(pairing.lost, packets, source)
 
 
@@ -152,7 +152,7 @@ def _rtp_loss(view: SessionView) -> Loss | None:
     if not counted:
         return None
     runs = np.concatenate([found.lost_runs for found in counted])
-    return loss_of_runs(runs, packets=sum(found.expected for found in counted), source="rtp")
+    return estimate_loss(runs, packets=sum(found.expected for found in counted), source="rtp")
 
 
 def _carries_half(view: SessionView, column: str) -> bool:
@@ -167,7 +167,7 @@ def _summarise_delays(records: PathRecords | None) -> DelayRange | None:
     delay_s = records.delay_s[~np.isnan(records.delay_s)]
     if delay_s.size < _LIMITS.fewest_delays:
         return None
-    trends = delay_trends(delay_s, step_packets=_LIMITS.trend_step_packets)
+    trends = find_delay_trends(delay_s, step_packets=_LIMITS.trend_step_packets)
     median, p95, largest = np.quantile(delay_s, [0.5, 0.95, 1.0]).tolist()
     return DelayRange(
         median=median,
@@ -181,7 +181,7 @@ def _summarise_delays(records: PathRecords | None) -> DelayRange | None:
 def _conditions_of_pair(pairing: Pairing | None) -> dict[str, Estimate]:
     """Return the conditions that only both ends of the path show."""
     came = 0 if pairing is None else pairing.is_lost.size - pairing.lost
-    if pairing is None or not came or not pairing.are_told_apart:
+    if pairing is None or not came or not pairing.are_distinguishable:
         return {}
     line = "line below all delays (Moon, Skelly, Towsley 1999), offset of the clocks included"
     slope = "slope of that line; 0 where the least delays wander"

@@ -44,7 +44,7 @@ class DelayTrends:
         return float(np.mean(self.trend == trend)) if self.trend.size else 0.0
 
 
-def delay_trends(
+def find_delay_trends(
     delay_s: FloatArray,
     *,
     groups: int = GROUPS,
@@ -104,21 +104,21 @@ def classify(pct: FloatArray, pdt: FloatArray) -> FloatArray:
     )
 
 
-def combine_scales(said: FloatArray, *, leaning: FloatArray) -> FloatArray:
+def combine_scales(trends: FloatArray, *, leaning: FloatArray) -> FloatArray:
     """Combine the scales (LJM-D3).
 
     Increasing if any scale is and none decreases, decreasing likewise, steady if neither and at
     least two scales are steady, else ambiguous.
 
     Args:
-        said: Trend of each scale, as :func:`classify` returns it, shape (scales, k).
+        trends: Trend of each scale, as :func:`classify` returns it, shape (scales, k).
         leaning: Sign of ambiguous trends, shape (k,); 0 leans up.
 
     Returns:
         1, -1, 0 or +-0.5, shape (k,).
     """
-    rises, falls = (said == INCREASING).any(axis=0), (said == DECREASING).any(axis=0)
-    steady = ~rises & ~falls & (np.count_nonzero(said == STEADY, axis=0) >= 2)
+    rises, falls = (trends == INCREASING).any(axis=0), (trends == DECREASING).any(axis=0)
+    steady = ~rises & ~falls & (np.count_nonzero(trends == STEADY, axis=0) >= 2)
     ambiguous = np.where(leaning < 0, -LEANING, LEANING)
     return np.where(
         rises & ~falls,

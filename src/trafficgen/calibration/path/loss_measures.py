@@ -58,7 +58,7 @@ _TRANSITIONS = "share of transitions; Wilson interval"
 _METHOD = "Wilson interval, as many independent packets as the runs of losses leave"
 
 
-def loss_of_runs(lost_runs: IntArray, *, packets: int, source: LossSource) -> Loss:
+def estimate_loss(lost_runs: IntArray, *, packets: int, source: LossSource) -> Loss:
     """Estimate the loss of a sequence of packets from the lengths of its runs of lost ones.
 
     The two-state chain of Gilbert (1960) loses every packet of its bad state: with n_01 runs of

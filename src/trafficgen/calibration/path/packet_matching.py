@@ -23,7 +23,7 @@ _LIMITS = SizeMatchLimits()
 
 
 def match_numbers(one: IntArray, two: IntArray) -> IntArray:
-    """Return the place in ``two`` of each number of ``one``, -1 where there is none, shape (n,).
+    """Return the place in ``two`` of each number of ``one``, -1 if there is none, shape (n,).
 
     A number that was retransmitted and arrived fewer times is matched from its last sending on: an
     earlier one was lost, or it would not have been retransmitted.

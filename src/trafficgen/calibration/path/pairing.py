@@ -51,7 +51,7 @@ class Pairing:
             distinguishable from others of its size, shape (n,).
         is_lost: Whether a packet never arrived, shape (n,).
         lost: Packets that never arrived; known even if not which.
-        are_told_apart: Whether ``is_lost`` and ``delay_s`` are known packet by packet.
+        are_distinguishable: Whether ``is_lost`` and ``delay_s`` are known packet by packet.
         reordered: Packets that arrived after one sent later.
         least_delay_s: Least delay between the two clocks, s: offset plus propagation; NaN if
             nothing arrived.
@@ -69,7 +69,7 @@ class Pairing:
     delay_s: FloatArray
     is_lost: BoolArray
     lost: int
-    are_told_apart: bool
+    are_distinguishable: bool
     reordered: int
     least_delay_s: float
     skew: float
@@ -244,7 +244,7 @@ def _pair_matches(
         [np.where(places >= 0, at_ns[its_rows[places]], -1) for *_, its_rows, places in parts]
     )
     has_come = np.concatenate([places >= 0 for *_, places in parts])
-    apart = all(_tells_apart(sender.table, part[1]) for part in parts)
+    apart = all(_are_distinguishable(sender.table, part[1]) for part in parts)
     order = np.argsort(rows, kind="stable")
     return _measure_pair(
         sender, rows[order], arrival_ns[order], has_come[order], apart=apart, swapped=swapped
@@ -282,7 +282,7 @@ def _measure_pair(
         delay_s=delay_s if apart else np.full(rows.size, np.nan),
         is_lost=~has_come,
         lost=int(np.count_nonzero(~has_come)),
-        are_told_apart=apart,
+        are_distinguishable=apart,
         reordered=late,
         least_delay_s=least_s,
         skew=skew,
@@ -291,7 +291,7 @@ def _measure_pair(
     )
 
 
-def _tells_apart(table: PacketTable, rows: IntArray) -> bool:
+def _are_distinguishable(table: PacketTable, rows: IntArray) -> bool:
     """Return whether each packet can be found at the other end: by number or varying sizes."""
     if table.is_known("rtp_sequence")[rows].all() or table.is_known("tcp_sequence")[rows].all():
         return True

@@ -9,7 +9,7 @@ import numpy as np
 from trafficgen.calibration.path.clock_skew import least_line
 from trafficgen.calibration.path.pairing import Pairing
 from trafficgen.calibration.processes.rtp_schedule import restore_rtp
-from trafficgen.calibration.streams.source_reconstruction import repeated_packets
+from trafficgen.calibration.streams.source_reconstruction import mark_retransmissions
 from trafficgen.flows import SessionView
 from trafficgen.units import BoolArray, FloatArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
 
@@ -60,7 +60,7 @@ class PathSeries:
     frames: FloatArray
 
 
-def path_series(records: PathRecords, *, interval_s: float) -> PathSeries:
+def sum_intervals(records: PathRecords, *, interval_s: float) -> PathSeries:
     """Sum the records of a session over intervals of equal length, s."""
     index = (records.sent_ns - records.sent_ns.min()) // ns_from_s(interval_s)
     count = int(index.max()) + 1 if index.size else 0
@@ -84,7 +84,7 @@ def path_series(records: PathRecords, *, interval_s: float) -> PathSeries:
     )
 
 
-def path_records(view: SessionView, pairing: Pairing | None) -> PathRecords | None:
+def trace_packets(view: SessionView, pairing: Pairing | None) -> PathRecords | None:
     """Trace the media packets of a session; None if neither a pair, RTP nor TCP shows their fate.
 
     A pair shows everything. RTP shows losses, and delays as far as timestamps say when frames were
@@ -126,7 +126,7 @@ def _records_of_tcp(view: SessionView) -> PathRecords:
     is_lost = np.zeros(len(view.table), dtype=np.bool_)
     data = view.media & view.table.is_known("tcp_sequence")
     flows = [flow for flow in view.media_flows if np.any(data & (view.table.flow == flow))]
-    for flow, repeated in zip(flows, repeated_packets(view), strict=True):
+    for flow, repeated in zip(flows, mark_retransmissions(view), strict=True):
         is_lost[data & (view.table.flow == flow)] = repeated
     return PathRecords(
         sent_ns=view.media_time_ns,

@@ -28,7 +28,7 @@ class NearHostLimits:
 _LIMITS = NearHostLimits()
 
 
-def round_trip(view: SessionView, rtcp: RtcpMeasures) -> Estimate | None:
+def measure_round_trip(view: SessionView, rtcp: RtcpMeasures) -> Estimate | None:
     """Measure the round-trip time of a session, s; None if nothing shows it.
 
     TCP handshakes are valid wherever the capture was taken. RTCP (RFC 3550 A.8) and RTSP see the

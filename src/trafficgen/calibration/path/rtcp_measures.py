@@ -47,7 +47,7 @@ class RtcpMeasures:
     rtt_s: Estimate | None
 
 
-def rtcp_measures(view: SessionView) -> RtcpMeasures:
+def measure_rtcp(view: SessionView) -> RtcpMeasures:
     """Measure the path from the RTCP reports about a session's media flows.
 
     Reports about sources that sent no RTP here are left out: those of SRTP look like them.

@@ -17,7 +17,7 @@ class FallLimits:
 
     #: Fewer cycles show no change of rate.
     fewest_cycles: int = 4
-    #: Buffering is at least this much faster than playout: less is within a playout's own variation.
+    #: Buffering is at least this much faster than playout: less is a playout's own variation.
     smallest_ratio: float = 1.2
     #: A rate that only wanders falls so far with a smaller probability than this: fewer than 5% of
     #: stationary streams of two minutes then have buffering, also with level switches or long
@@ -50,7 +50,7 @@ FALL_LIMITS = FallLimits()
 _TINY, _TINY_S = 1e-300, 1e-12
 
 
-def buffering_cycles(cycles: Cycles) -> int | None:
+def count_buffering_cycles(cycles: Cycles) -> int | None:
     """Return how many cycles belong to buffering; None if the start is not faster than the rest.
 
     The likeliest change of the rate (Poisson likelihood of two rates, as in binary segmentation:
@@ -66,7 +66,7 @@ def buffering_cycles(cycles: Cycles) -> int | None:
     return found
 
 
-def tail_cycles(cycles: Cycles, *, left_bytes: float, left_s: float) -> int | None:
+def find_tail(cycles: Cycles, *, left_bytes: float, left_s: float) -> int | None:
     """Return the cycle from which on the stream runs out (a third as fast or slower), or None.
 
     The likeliest change of the whole stream has to be that late, else it ends a slow playout.

@@ -88,7 +88,7 @@ class StreamPart:
     end_s: float
 
 
-def stream_parts(time_ns: IntArray, phases: Phases, *, zero_ns: int) -> list[StreamPart]:
+def divide_stream(time_ns: IntArray, phases: Phases, *, zero_ns: int) -> list[StreamPart]:
     """Return the phases in which a stream sends, in order of time.
 
     A stall is the gap between two phases; its refill is the phase ``rebuffering``. The last phase,

@@ -39,7 +39,7 @@ RATE_METHOD = (
 )
 
 
-def phase_rates(
+def estimate_phase_rates(
     view: SessionView, phases: Phases, *, seed: int
 ) -> tuple[Estimate | None, Estimate]:
     """Return the mean rates of buffering, if any, and playout with 95% intervals, bit/s.

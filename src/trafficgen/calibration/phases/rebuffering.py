@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from trafficgen.calibration.levels.cycles import cut_into_cycles
-from trafficgen.calibration.phases.buffering_end import FALL_LIMITS, buffering_cycles
+from trafficgen.calibration.phases.buffering_end import FALL_LIMITS, count_buffering_cycles
 from trafficgen.flows import SessionView, find_burst_threshold_s, gaps_s
 from trafficgen.units import FloatArray, IntArray, kbps_from_bytes, s_from_ns
 
@@ -82,7 +82,7 @@ def find_stalls(
         tick_s: Granularity of the clock, s.
     """
     gap_s = gaps_s(time_ns)
-    unusual = unusual_pauses(gap_s, tick_s=tick_s)
+    unusual = find_unusual_pauses(gap_s, tick_s=tick_s)
     stalls: list[Stall] = []
     rows = [*(row for row, _ in unusual), time_ns.size - 1]
     for number, (row, expected) in enumerate(unusual):
@@ -99,7 +99,7 @@ def find_stalls(
     return tuple(stalls)
 
 
-def unusual_pauses(gap_s: FloatArray, *, tick_s: float) -> list[tuple[int, float]]:
+def find_unusual_pauses(gap_s: FloatArray, *, tick_s: float) -> list[tuple[int, float]]:
     """Return place and expected number of the gaps too long for the law of the other pauses.
 
     Outliers are tested from the largest set down, so that several stalls do not hide each other
@@ -145,7 +145,7 @@ def _refill(
     if time_ns.size < _LIMITS.fewest_pauses:
         return None
     cycles = cut_into_cycles(time_ns, size_bytes, tick_s=tick_s)
-    change = buffering_cycles(cycles)
+    change = count_buffering_cycles(cycles)
     if change is None:
         return None
     end_ns = int(cycles.active_end_ns[change - 1])

@@ -10,8 +10,8 @@ import numpy as np
 from trafficgen.calibration.levels.cycles import Cycles, cut_into_cycles
 from trafficgen.calibration.phases.buffering_end import (
     FALL_LIMITS,
-    buffering_cycles,
-    tail_cycles,
+    count_buffering_cycles,
+    find_tail,
     two_rate_log_likelihood,
 )
 from trafficgen.calibration.phases.rebuffering import Stall, find_stalls
@@ -85,10 +85,10 @@ PHASES_METHOD = (
 def find_phases(view: SessionView, *, tick_s: float, generator: np.random.Generator) -> Phases:
     """Divide a session into silence, buffering, playout with its stalls, and end.
 
-    Late strays and a last part that runs out are set apart first; then the start is tested for
-    being faster than the rest (:func:`~trafficgen.calibration.phases.buffering_end.buffering_cycles`) on whole
-    cycles, so that an ON period alone is no phase; stalls are sought in the playout. Nothing is
-    assumed of where in the file the media begin, and all media flows of the session count together.
+    Late strays and a last part that runs out are cut off first; then the start is tested for being
+    faster than the rest (:mod:`~trafficgen.calibration.phases.buffering_end`) on whole cycles, so
+    that an ON period alone is no phase; stalls are searched for in the playout. The media may begin
+    anywhere in the file, and all media flows of the session count together.
 
     Args:
         view: The session.
@@ -103,7 +103,7 @@ def find_phases(view: SessionView, *, tick_s: float, generator: np.random.Genera
     cycles = cut_into_cycles(time_ns[:kept], size_bytes[:kept], tick_s=tick_s)
     left = int(np.searchsorted(time_ns[:kept], cycles.edge_ns[-1]))
     left_s = s_from_ns(int(time_ns[kept - 1] - cycles.edge_ns[-1]))
-    tail = tail_cycles(cycles, left_bytes=float(size_bytes[left:kept].sum()), left_s=left_s)
+    tail = find_tail(cycles, left_bytes=float(size_bytes[left:kept].sum()), left_s=left_s)
     if tail is not None:
         kept = int(np.searchsorted(time_ns, cycles.active_end_ns[tail - 1], side="right"))
         cycles = cycles.keep_first(tail)
@@ -144,7 +144,7 @@ class _Buffering:
 def _buffering(
     time_ns: IntArray, size_bytes: IntArray, cycles: Cycles, *, generator: np.random.Generator
 ) -> _Buffering | None:
-    change = buffering_cycles(cycles)
+    change = count_buffering_cycles(cycles)
     if change is None:
         return None
     end_ns = _refined_end(time_ns, size_bytes, cycles, change)

@@ -148,7 +148,7 @@ class PlayedLevels:
     switches: int
 
 
-def played_levels(
+def find_played_levels(
     log: PlayerLog,
     *,
     media_time_s: FloatArray | None = None,

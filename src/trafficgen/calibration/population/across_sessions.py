@@ -165,7 +165,7 @@ class AcrossLimits:
     fewest_for_empirical: int = 8
     #: Shapiro and Wilk's test rejects it at this level.
     not_normal: float = 0.01
-    #: Draws stay between this quantile and its opposite: a corpus says little about the rest.
+    #: Draws stay between this quantile and its opposite: a corpus has little beyond.
     cut: float = 0.0005
     #: A smaller standard deviation of the logarithm is rounding.
     smallest_deviation: float = 1e-6
@@ -193,7 +193,7 @@ class Observed:
     log_error: float = 0.0
 
 
-def law_across_sessions(
+def fit_law_across_sessions(
     observed: list[Observed],
     *,
     unit: str,

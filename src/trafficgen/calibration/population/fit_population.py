@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 
-from trafficgen.calibration.fit import Fit, fit_opened
+from trafficgen.calibration.fit import Fit, fit_open_session
 from trafficgen.calibration.options import PopulationFitOptions
 from trafficgen.calibration.population.pooled_model import pool_sessions
 from trafficgen.calibration.population.session_estimates import SessionEstimates, describe_session
@@ -31,7 +31,7 @@ class CorpusLimits:
     """Which sessions of a capture are fitted, and how many files a model names."""
 
     #: A session is fitted if it carries this share of the heaviest of its capture: lighter ones
-    #: are what a player fetches beside the media.
+    #: are what a player fetches apart from the media.
     share_of_heaviest: float = 0.5
     #: A capture whose heaviest session carries less than this share of all bytes has many clients,
     share_of_many: float = 0.25
@@ -49,7 +49,7 @@ class PopulationFit(NotebookView):
     """The model of a corpus, with the fit of its most typical session.
 
     Attributes:
-        model: The typical session with the population beside it, ready to be saved or played.
+        model: The typical session with the population, ready to be saved or played.
         typical: Summary of the typical session's fit, as `trafficgen fit --json` prints it.
         left_out: What could not be fitted -> why.
         warnings: What is doubtful about the population, one sentence each.
@@ -58,12 +58,13 @@ class PopulationFit(NotebookView):
 
     Example:
         >>> import trafficgen
-        >>> for rate in (300, 400, 600):
-        ...     _ = trafficgen.generate("cbr", f"clip{rate}.parquet", duration_s=20, settings={"rate_kbps": rate})
-        >>> fitted = trafficgen.fit_population(["clip300.parquet", "clip400.parquet", "clip600.parquet"], workers=1)
+        >>> clips = {f"clip{rate}.parquet": rate for rate in (300, 400, 600)}
+        >>> for name, rate in clips.items():
+        ...     _ = trafficgen.generate("cbr", name, duration_s=20, settings={"rate_kbps": rate})
+        >>> fitted = trafficgen.fit_population(list(clips), workers=1)
         >>> rate_bps = fitted.population.laws["playout_rate_bps"]
-        >>> print(f"a typical session plays at {rate_bps.median.value:,.0f} bit/s, by {rate_bps.sessions} sessions")
-        a typical session plays at 416,433 bit/s, by 3 sessions
+        >>> print(f"{rate_bps.sessions} sessions, median {rate_bps.median.value:,.0f} bit/s")
+        3 sessions, median 416,433 bit/s
         >>> fitted.left_out
         {}
     """
@@ -111,7 +112,7 @@ class PopulationFit(NotebookView):
         return self.model.population
 
     def to_json(self) -> dict[str, object]:
-        """Return the typical session's summary and, under ``population``, what the corpus says."""
+        """Return the typical session's summary and, under ``population``, how sessions differ."""
         population = self.population.model_dump(mode="json")
         for prototype in population["prototypes"]:
             del prototype["streams"]
@@ -165,12 +166,13 @@ def fit_population(paths: Paths, options: PopulationFitOptions) -> PopulationFit
 
     Example:
         >>> import trafficgen
-        >>> for rate in (300, 400, 600):
-        ...     _ = trafficgen.generate("cbr", f"clip{rate}.parquet", duration_s=20, settings={"rate_kbps": rate})
-        >>> fitted = trafficgen.fit_population(["clip300.parquet", "clip400.parquet", "clip600.parquet"], workers=1)
+        >>> clips = {f"clip{rate}.parquet": rate for rate in (300, 400, 600)}
+        >>> for name, rate in clips.items():
+        ...     _ = trafficgen.generate("cbr", name, duration_s=20, settings={"rate_kbps": rate})
+        >>> fitted = trafficgen.fit_population(list(clips), workers=1)
         >>> fitted
         <PopulationFit of 3 sessions of 3 captures, typical: population (video): playout at 400.4
-        kbit/s, 0 warnings>
+        kbit/s>
         >>> trafficgen.generate(fitted.model, sessions=5, seed=1)
         <PacketTable: 4,757 packets, 5 flows, 19.97 s, 4,757,000 IP bytes>
     """
@@ -183,7 +185,7 @@ def fit_population(paths: Paths, options: PopulationFitOptions) -> PopulationFit
     left_out = dict(failure for capture in fitted for failure in capture.left_out)
     used = [capture for capture in fitted if capture.sessions]
     if not used:
-        raise nothing_fitted(names, left_out)
+        raise nothing_fitted_error(names, left_out)
     sessions = [each for capture in used for each in capture.sessions]
     summaries = [summary for capture in used for summary in capture.summaries]
     model = pool_sessions(sessions, captures=len(used), seed=options.seed)
@@ -203,7 +205,7 @@ def fit_population(paths: Paths, options: PopulationFitOptions) -> PopulationFit
     )
 
 
-def nothing_fitted(names: Sequence[str], left_out: dict[str, str]) -> CalibrationError:
+def nothing_fitted_error(names: Sequence[str], left_out: dict[str, str]) -> CalibrationError:
     """Return the error for captures of which none can be fitted."""
     first = next(iter(left_out.values()), "nothing was given")
     return CalibrationError(f"none of the {len(names)} captures can be fitted; the first: {first}")
@@ -240,7 +242,7 @@ def _fit_capture(name: str, options: PopulationFitOptions) -> _FittedCapture:
         return _FittedCapture(name, left_out=((name, str(error)),))
     for one in opened:
         try:
-            fits.append((one, fit_opened(one, [name], options)))
+            fits.append((one, fit_open_session(one, [name], options)))
         except CalibrationError as error:
             left_out.append((f"{name}, session {one.view.session}", str(error)))
     warnings = [
@@ -327,7 +329,7 @@ def _estimate_session(opened: OpenedSession, name: str, fitted: Fit) -> SessionE
 
 
 def _name_captures(model: Model, captures: Sequence[_FittedCapture]) -> Model:
-    """Put all captures into a model's provenance; if they are many, one digest stands for all."""
+    """Put all captures into a model's provenance; if they are many, one digest covers all."""
     files = tuple(name_in_model(capture.name) for capture in captures)
     digests = tuple(capture.digest for capture in captures if capture.digest)
     absent, most = dict(model.absent), _LIMITS.most_named_files

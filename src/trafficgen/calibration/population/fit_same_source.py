@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from trafficgen.calibration.fit import Fit, fit_opened
+from trafficgen.calibration.fit import Fit, fit_open_session
 from trafficgen.calibration.options import FitOptions
-from trafficgen.calibration.population.fit_population import nothing_fitted
+from trafficgen.calibration.population.fit_population import nothing_fitted_error
 from trafficgen.calibration.population.same_source import SourceCapture, combine_captures
 from trafficgen.capture.inputs import Paths, as_paths, name_in_model
 from trafficgen.capture.memory import share_memory
@@ -31,9 +31,11 @@ class SameSourceFit(NotebookView):
 
     Example:
         >>> import trafficgen
-        >>> for name, path in {"wide": "rate=2Mbps,delay=40ms", "narrow": "rate=300kbps,delay=40ms,queue=20p"}.items():
-        ...     _ = trafficgen.simulate("wmedia9_nichols2004", path=path, duration_s=60, out=f"{name}.parquet")
-        >>> fitted = trafficgen.fit_same_source(["wide.parquet", "narrow.parquet"])
+        >>> model, rates = "wmedia9_nichols2004", ("2Mbps", "300kbps")
+        >>> for rate in rates:
+        ...     path = f"rate={rate},delay=40ms,queue=20p"
+        ...     _ = trafficgen.simulate(model, path=path, duration_s=60, out=f"{rate}.parquet")
+        >>> fitted = trafficgen.fit_same_source([f"{rate}.parquet" for rate in rates])
         >>> fitted.response.kind
         'thinning'
         >>> fitted.response.evidence[-1]
@@ -94,9 +96,11 @@ def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
 
     Example:
         >>> import trafficgen
-        >>> for name, path in {"wide": "rate=2Mbps,delay=40ms", "narrow": "rate=300kbps,delay=40ms,queue=20p"}.items():
-        ...     _ = trafficgen.simulate("wmedia9_nichols2004", path=path, duration_s=60, out=f"{name}.parquet")
-        >>> fitted = trafficgen.fit_same_source(["wide.parquet", "narrow.parquet"])
+        >>> model, rates = "wmedia9_nichols2004", ("2Mbps", "300kbps")
+        >>> for rate in rates:
+        ...     path = f"rate={rate},delay=40ms,queue=20p"
+        ...     _ = trafficgen.simulate(model, path=path, duration_s=60, out=f"{rate}.parquet")
+        >>> fitted = trafficgen.fit_same_source([f"{rate}.parquet" for rate in rates])
         >>> fitted
         <SameSourceFit over 2 paths: thinning, 3 warnings>
     """
@@ -108,7 +112,7 @@ def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
     for name in report_each(names, "fitting", total=len(names), unit="captures"):
         try:
             opened = open_session(name, options.choice, options)
-            fitted = fit_opened(opened, [name], options)
+            fitted = fit_open_session(opened, [name], options)
         except TrafficgenError as error:
             left_out[name] = str(error)
             continue
@@ -116,7 +120,7 @@ def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
         captures.append(SourceCapture(name_in_model(name), fitted.model, opened.view, levels))
         fits.append(fitted)
     if not captures:
-        raise nothing_fitted(names, left_out)
+        raise nothing_fitted_error(names, left_out)
     model = combine_captures(captures)
     calmest = next(fitted for fitted in fits if fitted.model.provenance is model.provenance)
     warnings = [f"{reason}; it is left out" for reason in left_out.values()]

@@ -9,7 +9,7 @@ import numpy as np
 
 from trafficgen.calibration.laws.ranks import rank_correlations
 from trafficgen.calibration.model_size import LARGEST_MODEL_BYTES, compact_streams, model_bytes
-from trafficgen.calibration.population.across_sessions import law_across_sessions
+from trafficgen.calibration.population.across_sessions import fit_law_across_sessions
 from trafficgen.calibration.population.session_estimates import SessionEstimates
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.models import (
@@ -216,7 +216,7 @@ def _laws(
         if not observed:
             absent[quantity] = _NEVER.get(quantity, "no session has it")
             continue
-        laws[quantity] = law_across_sessions(
+        laws[quantity] = fit_law_across_sessions(
             observed,
             unit=unit,
             sessions=sum(quantity not in each.unknown for each in sessions),

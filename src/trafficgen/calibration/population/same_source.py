@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.calibration.response.path_intervals import PathIntervals, path_intervals
-from trafficgen.calibration.response.response_curve import Observations, response_curve
+from trafficgen.calibration.response.path_intervals import PathIntervals, measure_intervals
+from trafficgen.calibration.response.response_curve import Observations, fit_response_curve
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.flows import SessionView
 from trafficgen.models import (
@@ -123,7 +123,7 @@ def combine_captures(captures: Sequence[SourceCapture]) -> Model:
     most_s = min(lengths_s) / _LIMITS.fewest_intervals
     interval_s = max(_LIMITS.shortest_interval_s, min(interval_s, most_s))
     used = [
-        (each, path_intervals(each.view, start_s=each.playout_start_s, interval_s=interval_s))
+        (each, measure_intervals(each.view, start_s=each.playout_start_s, interval_s=interval_s))
         for each in captures
     ]
     calmest = min(range(len(used)), key=lambda row: _congestion(*used[row]))
@@ -175,7 +175,7 @@ def _curves(used: _Used, uncongested_bps: float) -> tuple[list[ResponseCurve], d
                 f"it hardly varies: 90% of {known} intervals lie between {low:.4g} and {high:.4g}"
             )
             continue
-        curves.append(response_curve(observations, condition))
+        curves.append(fit_response_curve(observations, condition))
     return curves, absent
 
 

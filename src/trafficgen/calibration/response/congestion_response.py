@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.calibration.path.path_records import PathRecords, PathSeries, path_series
-from trafficgen.calibration.response import friendliness as bounds
+from trafficgen.calibration.path.path_records import PathRecords, PathSeries, sum_intervals
+from trafficgen.calibration.response.friendliness import INTERVAL_S, compare_with_tcp
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.models import CongestionResponse, Estimate, ResponsePoint
 from trafficgen.units import BoolArray, FloatArray, s_from_ns
@@ -83,7 +83,7 @@ def find_response(records: PathRecords | None, *, rtt_s: float | None) -> FoundR
         return _unknown("not measurable: UDP without sequence numbers shows neither loss nor delay")
     if s_from_ns(int(np.ptp(records.sent_ns))) > _LIMITS.longest_s:
         return _unknown("the capture spans over ten days, which no session does")
-    series = path_series(records, interval_s=_LIMITS.interval_s)
+    series = sum_intervals(records, interval_s=_LIMITS.interval_s)
     congested = _is_congested(series)
     count, fewest = int(np.count_nonzero(congested)), _LIMITS.fewest_intervals
     if congested.size < 2 * fewest or count < fewest:
@@ -100,8 +100,8 @@ def find_response(records: PathRecords | None, *, rtt_s: float | None) -> FoundR
     curve = _curve(series)
     friendly = None
     if rtt_s:
-        slow = path_series(records, interval_s=bounds.INTERVAL_S)
-        friendly = bounds.friendliness(slow, rtt_s=rtt_s)
+        slow = sum_intervals(records, interval_s=INTERVAL_S)
+        friendly = compare_with_tcp(slow, rtt_s=rtt_s)
     absent = {} if curve else {"response.curve": "the path was in one state only"}
     if friendly is None:
         absent["response.friendliness"] = (

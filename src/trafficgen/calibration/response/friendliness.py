@@ -18,7 +18,7 @@ BOUND_PACKET_BYTES = 1500
 _LEAST_TIMEOUT_S, _TIMEOUT_ROUND_TRIPS = 1.0, 4.0
 
 
-def friendliness(series: PathSeries, *, rtt_s: float) -> Friendliness | None:
+def compare_with_tcp(series: PathSeries, *, rtt_s: float) -> Friendliness | None:
     """Compare the rate that arrived with the bounds; None if no interval has loss.
 
     In each interval with loss the round-trip time is that of the empty path plus the mean queueing
@@ -67,7 +67,7 @@ def tcp_friendly_bps(rtt_s: FloatArray, loss_rate: FloatArray) -> FloatArray:
 
 
 def tcp_friendly_kbps(*, rtt_s: float | None, loss_rate: float | None) -> float | None:
-    """Return the bound of :func:`tcp_friendly_bps`, kbit/s; None without loss or round-trip time."""
+    """Return the bound of :func:`tcp_friendly_bps`, kbit/s; None without loss or round trip."""
     if not rtt_s or not loss_rate:
         return None
     return kbps_from_bps(float(tcp_friendly_bps(np.array(rtt_s), np.array(loss_rate))))
@@ -85,9 +85,9 @@ def padhye_bps(
     """Return the rate of a long TCP Reno connection by the full model, bit/s.
 
     Padhye, Firoiu, Towsley, Kurose (1998), "Modeling TCP throughput: a simple model and its
-    empirical validation", equation 32: with probability of a loss indication p, expected unconstrained window
-    E[W] = (2+b)/(3b) + sqrt(8(1-p)/(3bp) + ((2+b)/(3b))^2), probability that a loss is a timeout
-    Q(w), and f(p) = 1 + p + 2p^2 + 4p^3 + 8p^4 + 16p^5 + 32p^6.
+    empirical validation", equation 32: with probability of a loss indication p, expected
+    unconstrained window E[W] = (2+b)/(3b) + sqrt(8(1-p)/(3bp) + ((2+b)/(3b))^2), probability that a
+    loss is a timeout Q(w), and f(p) = 1 + p + 2p^2 + 4p^3 + 8p^4 + 16p^5 + 32p^6.
 
     Args:
         rtt_s: Round-trip time, s, any shape.

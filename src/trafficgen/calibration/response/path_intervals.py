@@ -19,7 +19,7 @@ class ThroughputLimits:
     """How the throughput that a path gives TCP is measured."""
 
     #: The fastest window of this length in an interval is what the path gives, s: several round
-    #: trips, and short beside an interval.
+    #: trips, and short compared with an interval.
     window_s: float = 0.25
     #: This share of the bytes counts as all of them: windows cut some off at the edges.
     all_of_bytes: float = 0.95
@@ -71,7 +71,7 @@ class PathIntervals:
         return mean + kept * (self.loss_rate - mean)
 
 
-def path_intervals(view: SessionView, *, start_s: float, interval_s: float) -> PathIntervals:
+def measure_intervals(view: SessionView, *, start_s: float, interval_s: float) -> PathIntervals:
     """Measure the intervals of a session from ``start_s`` on, without the last, partial one.
 
     RTP: loss by extended sequence numbers (RFC 3550 A.3), delay by arrival less timestamp of a

@@ -63,7 +63,7 @@ class _Regression:
     within: float
 
 
-def response_curve(observations: Observations, condition: PathCondition) -> ResponseCurve:
+def fit_response_curve(observations: Observations, condition: PathCondition) -> ResponseCurve:
     """Fit the curve of the rate against a condition that varies.
 
     The slope uses differences between captures and within them; a condition that differs between

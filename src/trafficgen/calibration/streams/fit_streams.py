@@ -9,7 +9,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from trafficgen.calibration.phases.phase_rows import StreamPart, stream_parts
+from trafficgen.calibration.phases.phase_rows import StreamPart, divide_stream
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.calibration.processes.choice import fit_process
 from trafficgen.calibration.processes.phase_packets import PhasePackets
@@ -136,7 +136,7 @@ def stream_packets(
     time_ns, ip_bytes = view.table.time_ns[rows], view.table.ip_bytes[rows]
     threshold_s = find_burst_threshold_s(gaps_s(time_ns), tick_s=tick_s)
     zero_ns = view.first_media_ns
-    for number, part in enumerate(stream_parts(time_ns, phases, zero_ns=zero_ns)):
+    for number, part in enumerate(divide_stream(time_ns, phases, zero_ns=zero_ns)):
         inside = slice(part.start, part.stop)
         is_short = part.stop - part.start < _FEWEST_PACKETS
         if is_short or time_ns[part.stop - 1] == time_ns[part.start]:

@@ -47,7 +47,7 @@ class Restoration:
     method: str | None = None
 
 
-def restore_source(view: SessionView, *, congested_loss: float = CONGESTED_LOSS) -> Restoration:
+def reconstruct_source(view: SessionView, *, congested_loss: float = CONGESTED_LOSS) -> Restoration:
     """Reconstruct a session as its source sent it, as far as RTP and TCP show it.
 
     - RTP: each number missing between the first and the highest is put back, with a timestamp and a
@@ -61,7 +61,7 @@ def restore_source(view: SessionView, *, congested_loss: float = CONGESTED_LOSS)
         congested_loss: Share of lost packets of a flow that counts as congestion, 0 to 1.
     """
     table = view.table
-    again = repeats_of(view)
+    again = find_repeats(view)
     keep = ~again
     is_congested = any(
         found.lost >= congested_loss * found.expected
@@ -87,7 +87,7 @@ def restore_source(view: SessionView, *, congested_loss: float = CONGESTED_LOSS)
     restored = _rebuild(table, keep, parts)
     inserted = sum(int(np.count_nonzero(sent.packets.is_lost)) for _, sent in parts)
     retimed = sum(rows.size for rows, sent in parts if sent.is_retimed)
-    said = [
+    steps = [
         f"{inserted} lost RTP packets put back" if inserted else "",
         f"{retimed} RTP packets put back to the schedule of their timestamps" if retimed else "",
         f"{repeats} repeated TCP packets left out" if repeats else "",
@@ -97,19 +97,19 @@ def restore_source(view: SessionView, *, congested_loss: float = CONGESTED_LOSS)
         inserted=inserted,
         retimed=retimed,
         repeats=repeats,
-        method="; ".join(text for text in said if text),
+        method="; ".join(text for text in steps if text),
     )
 
 
-def repeats_of(view: SessionView) -> BoolArray:
+def find_repeats(view: SessionView) -> BoolArray:
     """Return which packets of a session are TCP media whose data had all arrived before, (n,)."""
     again = np.zeros(len(view.table), dtype=np.bool_)
     for rows, start, end in _byte_ranges(view):
-        again[rows] = repeated_ranges(start, end)
+        again[rows] = find_repeated_ranges(start, end)
     return again
 
 
-def repeated_packets(view: SessionView) -> list[BoolArray]:
+def mark_retransmissions(view: SessionView) -> list[BoolArray]:
     """Return which packets of each TCP media flow end at or below the highest number before them.
 
     At the sender these are retransmissions; at the receiver they fill a hole or arrived twice.
@@ -133,7 +133,7 @@ def _byte_ranges(view: SessionView) -> Iterator[tuple[IntArray, IntArray, IntArr
             yield rows, start, start + table.payload_bytes[rows]
 
 
-def repeated_ranges(start: IntArray, end: IntArray) -> BoolArray:
+def find_repeated_ranges(start: IntArray, end: IntArray) -> BoolArray:
     """Return which ranges of bytes lie within earlier ones, shape (n,).
 
     Args:

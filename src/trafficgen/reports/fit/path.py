@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trafficgen.calibration.path.loss_measures import LossSource
-from trafficgen.calibration.path.path_records import PathSeries, path_series
+from trafficgen.calibration.path.path_records import PathSeries, sum_intervals
 from trafficgen.calibration.response.friendliness import INTERVAL_S, padhye_bps, tcp_friendly_bps
 from trafficgen.formatting import number
 from trafficgen.models import LossModel, ResponsePoint
@@ -39,7 +39,7 @@ def chart_path(subject: FitSubject) -> Iterator[Chart | None]:
     if records is not None and records.sent_ns.size:
         span_s = s_from_ns(int(np.ptp(records.sent_ns)))
         width_s = choose_bin_s(span_s, most=_MOST_INTERVALS, finest_s=_FINEST_S)
-        series = path_series(records, interval_s=width_s)
+        series = sum_intervals(records, interval_s=width_s)
         yield _chart_loss(subject, series)
         yield _chart_delay(subject, series)
     yield _chart_loss_runs(subject)
@@ -180,7 +180,7 @@ def _chart_friendliness(subject: FitSubject) -> Chart | None:
     found, path = subject.session.response.response.friendliness, subject.session.path
     if found is None or path.records is None or path.rtt_s is None:
         return None
-    series = path_series(path.records, interval_s=INTERVAL_S)
+    series = sum_intervals(path.records, interval_s=INTERVAL_S)
     lossy = series.loss > 0
     rtt_s = path.rtt_s + np.nan_to_num(series.delay_s)[lossy]
     x = _starts_s(series, subject) + INTERVAL_S / 2

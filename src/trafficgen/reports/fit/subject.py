@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from trafficgen.calibration.fit import Fit
-from trafficgen.calibration.measured_facts import measured_facts
+from trafficgen.calibration.measured_facts import measure_facts
 from trafficgen.calibration.phases.phase_rows import FittedViews, PhaseRows, phase_rows
 from trafficgen.calibration.processes.phase_packets import PhasePackets
 from trafficgen.calibration.session_measures import SessionMeasures
@@ -155,7 +155,7 @@ class FitSubject:
         if self.views.sent_phases.end_s > _LONGEST_S or not rows.playout.any():
             return None
         start_ns = view.first_media_ns + ns_from_s(self.views.sent_phases.playout_start_s)
-        return measured_facts(
+        return measure_facts(
             view.table.time_ns[rows.playout], view.table.ip_bytes[rows.playout], start_ns=start_ns
         )
 

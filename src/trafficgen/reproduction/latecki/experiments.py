@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import JsonValue
 
 from trafficgen._core import SimulationOutcome
-from trafficgen.calibration.path.delay_trends import delay_trends
+from trafficgen.calibration.path.delay_trends import find_delay_trends
 from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
 from trafficgen.reproduction.experiment import Experiment
 from trafficgen.reproduction.latecki.measures import measure_run
@@ -85,7 +85,7 @@ class IndependentDelays(Experiment):
         """Average both tests over 200 windows of 64 independent delays that share no packet."""
         del part
         delay_s = np.random.default_rng(seed).uniform(0.05, 0.15, 200 * 64)
-        trends = delay_trends(delay_s, scales_packets=(64,), step_packets=64)
+        trends = find_delay_trends(delay_s, scales_packets=(64,), step_packets=64)
         return {"pct": float(trends.pct.mean()), "pdt": float(trends.pdt.mean())}
 
 

@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 
 from trafficgen._core import SimulationOutcome
-from trafficgen.calibration.path.delay_trends import DECREASING, INCREASING, classify, delay_trends
+from trafficgen.calibration.path.delay_trends import (
+    DECREASING,
+    INCREASING,
+    classify,
+    find_delay_trends,
+)
 from trafficgen.units import BoolArray, FloatArray, ms_from_s, s_from_ns
 
 #: Audio alone, then with video, then alone (LJM-E1), s from the first audio packet.
@@ -206,7 +211,7 @@ def trend_measures(audio: AudioPackets) -> dict[str, float]:
     """Apply the trend tests to a run without control (LJM-D2 to LJM-D4)."""
     came = ~np.isnan(audio.delay_s)
     sent_s = audio.sent_s[came]
-    trends = delay_trends(audio.delay_s[came])
+    trends = find_delay_trends(audio.delay_s[came])
     at_s = sent_s[trends.last_packet]
     short, _, long = classify(trends.pct, trends.pdt)
     beside = (at_s >= VIDEO_START_S) & (at_s < VIDEO_END_S)

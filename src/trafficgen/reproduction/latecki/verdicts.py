@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trafficgen._core import SimulationOutcome
-from trafficgen.calibration.path.delay_trends import classify, combine_scales, delay_trends
+from trafficgen.calibration.path.delay_trends import classify, combine_scales, find_delay_trends
 from trafficgen.models.published import load_entry, parameters_for_engine
 from trafficgen.reproduction.latecki.measures import AudioPackets, RunLog, audio_packets, run_log
 from trafficgen.units import FloatArray
@@ -48,7 +48,7 @@ def _verdicts_of_one_rate(delay_s: FloatArray, *, epsilon_s: float) -> FloatArra
     last = np.arange(first - 1, delay_s.size, step)
     said, leaning = np.full((len(windows), last.size), np.nan), np.zeros(last.size)
     for scale, window in enumerate(windows):
-        trends = delay_trends(
+        trends = find_delay_trends(
             delay_s, groups=round(window**0.5), epsilon_s=epsilon_s, scales_packets=(window,)
         )
         long_enough = last >= window - 1

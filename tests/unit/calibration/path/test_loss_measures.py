@@ -3,13 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trafficgen.calibration.path.loss_measures import loss_of_runs, runs_of, wilson
+from trafficgen.calibration.path.loss_measures import estimate_loss, runs_of, wilson
 
 
 def test_runs_are_counted_as_by_hand() -> None:
     flags = np.array([1, 0, 1, 1, 0, 0, 1, 1, 1], dtype=np.bool_)
     assert runs_of(flags).tolist() == [1, 2, 3]
-    found = loss_of_runs(runs_of(flags), packets=9, source="rtp")
+    found = estimate_loss(runs_of(flags), packets=9, source="rtp")
     assert (found.rate, found.mean_burst_packets) == (6 / 9, 2.0)
     assert found.model is not None
     assert (found.model.good_to_bad.value, found.model.bad_to_good.value) == (1.0, 0.5)
@@ -24,12 +24,12 @@ def test_wilson_is_what_statsmodels_gives() -> None:
 
 
 def test_no_loss_has_an_upper_end_only() -> None:
-    found = loss_of_runs(np.zeros(0, dtype=np.int64), packets=1000, source="tcp")
+    found = estimate_loss(np.zeros(0, dtype=np.int64), packets=1000, source="tcp")
     assert (found.rate, found.mean_burst_packets, found.low, found.model) == (0.0, None, 0.0, None)
     # the rule of three, nearly
     assert found.high == pytest.approx(0.0038, abs=0.0001)
 
 
 def test_everything_lost_is_no_error() -> None:
-    found = loss_of_runs(np.array([10]), packets=10, source="pair")
+    found = estimate_loss(np.array([10]), packets=10, source="pair")
     assert (found.rate, found.high, found.mean_burst_packets) == (1.0, 1.0, 10.0)

@@ -77,7 +77,7 @@ def test_arrival_times_tell_loss_and_queueing_of_one_table(
     table = replace(pair.sender, packets=pair.sender.packets.append_column("arrival_ns", column))
     found = pair_arrivals(choose_session(table))
     assert found is not None
-    assert (found.source, found.are_told_apart) == ("arrival times", True)
+    assert (found.source, found.are_distinguishable) == ("arrival times", True)
     np.testing.assert_array_equal(found.is_lost, both_ends.is_lost)
     np.testing.assert_allclose(found.delay_s, both_ends.delay_s)
     loss = find_loss(view, pairing=found)
@@ -131,7 +131,7 @@ def test_of_equal_packets_without_numbers_only_the_loss_is_known(make_table: Tab
     sender = make_table(np.arange(1000) * 0.01, flows=flows)
     receiver = make_table(np.delete(np.arange(1000), [10, 500, 501]) * 0.01 + 0.05, flows=flows)
     found = pair_sessions(choose_session(sender), receiver)
-    assert (found.lost, found.are_told_apart) == (3, False)
+    assert (found.lost, found.are_distinguishable) == (3, False)
     assert np.isnan(found.delay_s).all()
 
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from trafficgen.calibration.path.conditions import find_loss
-from trafficgen.calibration.path.round_trips import is_beside_server, round_trip
-from trafficgen.calibration.path.rtcp_measures import rtcp_measures
+from trafficgen.calibration.path.round_trips import is_beside_server, measure_round_trip
+from trafficgen.calibration.path.rtcp_measures import measure_rtcp
 from trafficgen.flows import SessionView, choose_session
 from trafficgen.tables import RTCP_SCHEMA, PacketTable
 
@@ -57,7 +57,7 @@ def test_loss_before_the_path_is_taken_from_the_last_report(make_table: TableMak
         receiver_report(20.0, cumulative_lost=30, highest_sequence=65_999),
     ]
     view = session_with(make_table, reports)
-    measured = rtcp_measures(view)
+    measured = measure_rtcp(view)
     assert measured.loss is not None
     assert (measured.loss.rate, measured.loss.source, measured.loss.packets) == (0.03, "rtcp", 1000)
     assert measured.loss.low < 0.03 < measured.loss.high
@@ -73,7 +73,7 @@ def test_jitter_is_in_seconds_of_the_sources_clock(make_table: TableMaker) -> No
         receiver_report(10.0, jitter=160),
         receiver_report(15.0, jitter=400),
     ]
-    jitter_s = rtcp_measures(session_with(make_table, reports)).jitter_s
+    jitter_s = measure_rtcp(session_with(make_table, reports)).jitter_s
     assert jitter_s is not None
     assert jitter_s.value == 0.02
 
@@ -86,11 +86,11 @@ def test_round_trip_is_what_is_left_of_the_answers_time_without_the_wait(
         report(4.0, to_client=True, ntp=NTP, rtp_timestamp=0, sender_packets=1, sender_bytes=1),
         receiver_report(6.08, last_sender_report=middle, delay_since_last=2 << 16),
     ]
-    measured = rtcp_measures(session_with(make_table, reports))
+    measured = measure_rtcp(session_with(make_table, reports))
     assert measured.rtt_s is not None
     # DLSR counts in 1/65536 s
     assert measured.rtt_s.value == pytest.approx(0.08, abs=2e-5)
-    assert round_trip(session_with(make_table, reports), measured) == measured.rtt_s
+    assert measure_round_trip(session_with(make_table, reports), measured) == measured.rtt_s
 
 
 def test_reports_about_sources_that_sent_nothing_here_are_left_out(make_table: TableMaker) -> None:
@@ -98,7 +98,7 @@ def test_reports_about_sources_that_sent_nothing_here_are_left_out(make_table: T
     hidden = [
         receiver_report(5.0, ssrc=99, cumulative_lost=-3_000_000, highest_sequence=3_874_976_960)
     ]
-    measured = rtcp_measures(session_with(make_table, hidden))
+    measured = measure_rtcp(session_with(make_table, hidden))
     assert (measured.loss, measured.jitter_s, measured.rtt_s) == (None, None, None)
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from trafficgen.calibration.phases.phase_rows import stream_parts
+from trafficgen.calibration.phases.phase_rows import divide_stream
 from trafficgen.calibration.phases.rebuffering import Stall
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.units import IntArray, ns_array_from_s
@@ -21,7 +21,7 @@ def every_second(*until: tuple[int, int]) -> IntArray:
 def named(time_ns: IntArray, phases: Phases) -> list[tuple[str, int, int, float, float]]:
     return [
         (part.name, part.start, part.stop, part.start_s, part.end_s)
-        for part in stream_parts(time_ns, phases, zero_ns=0)
+        for part in divide_stream(time_ns, phases, zero_ns=0)
     ]
 
 

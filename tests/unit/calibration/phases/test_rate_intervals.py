@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.calibration.phases.rate_intervals import phase_rates
+from trafficgen.calibration.phases.rate_intervals import estimate_phase_rates
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.flows import SessionView
 
@@ -28,7 +28,7 @@ def test_interval_of_a_poisson_rate_covers(make_table) -> None:  # type: ignore[
             None,
             8 * count / float(time_s[-1] - time_s[0]),
         )
-        buffering, playout = phase_rates(view_of(make_table, time_s), phases, seed=seed)
+        buffering, playout = estimate_phase_rates(view_of(make_table, time_s), phases, seed=seed)
         assert buffering is None
         assert playout.low is not None
         assert playout.high is not None
@@ -41,7 +41,7 @@ def test_interval_of_a_poisson_rate_covers(make_table) -> None:  # type: ignore[
 def test_few_packets_have_a_rate_without_interval(make_table) -> None:  # type: ignore[no-untyped-def]
     time_s = np.arange(40) * 0.1
     phases = Phases(0.0, 1.0, 0.9, 1.1, 3.9, 100.0, 80.0)
-    buffering, playout = phase_rates(view_of(make_table, time_s), phases, seed=0)
+    buffering, playout = estimate_phase_rates(view_of(make_table, time_s), phases, seed=0)
     assert buffering is not None
     assert (buffering.value, buffering.low) == (100_000.0, None)
     assert (playout.value, playout.low) == (80_000.0, None)

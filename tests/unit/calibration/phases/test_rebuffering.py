@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from trafficgen.calibration.phases.rebuffering import unusual_pauses
+from trafficgen.calibration.phases.rebuffering import find_unusual_pauses
 from trafficgen.calibration.phases.session_phases import Phases, find_phases
 from trafficgen.flows import choose_session
 from trafficgen.tables import PacketTable
@@ -66,16 +66,16 @@ def test_the_pauses_of_on_off_traffic_are_its_rhythm() -> None:
     rng = np.random.default_rng(0)
     gap_s = np.full(4000, 0.005)
     gap_s[::100] = rng.lognormal(np.log(5), 0.3, 40)
-    assert unusual_pauses(gap_s, tick_s=1e-9) == []
+    assert find_unusual_pauses(gap_s, tick_s=1e-9) == []
     gap_s[2000] = 40.0
     # ln(40 / 5) = 2.08 is seven standard deviations
-    assert [row for row, _ in unusual_pauses(gap_s, tick_s=1e-9)] == [2000]
+    assert [row for row, _ in find_unusual_pauses(gap_s, tick_s=1e-9)] == [2000]
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_heavy_tailed_gaps_have_no_unusual_pause(seed: int) -> None:
     gap_s = 0.01 * (np.random.default_rng(seed).pareto(1.2, 6000) + 1)
-    assert unusual_pauses(gap_s, tick_s=1e-9) == []
+    assert find_unusual_pauses(gap_s, tick_s=1e-9) == []
 
 
 @pytest.mark.parametrize(("clock_runs_on", "stalls"), [(False, 1), (True, 0)])

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trafficgen.calibration.player_log.events import played_levels
+from trafficgen.calibration.player_log.events import find_played_levels
 from trafficgen.calibration.player_log.log_files import read_player_log
 from trafficgen.errors import PlayerLogError
 
@@ -56,7 +56,7 @@ def test_json_and_unix_times_say_the_same(tmp_path: Path) -> None:
 
 
 def test_levels_worked_by_hand(tmp_path: Path) -> None:
-    levels = played_levels(read_player_log(written(tmp_path, CSV)))
+    levels = find_played_levels(read_player_log(written(tmp_path, CSV)))
     assert levels is not None
     # 300 from 0 to 3 s, 600 from 3 to 8 s, 300 from 8 to 12 s unfinished: (3 + 4) / 1 and 5 / 1
     assert levels.kbps == (300, 600)
@@ -66,7 +66,7 @@ def test_levels_worked_by_hand(tmp_path: Path) -> None:
 
 
 def test_a_level_that_was_never_left_has_neither_row_nor_dwell(tmp_path: Path) -> None:
-    levels = played_levels(
+    levels = find_played_levels(
         read_player_log(written(tmp_path, "time_s,level_kbps\n0,300\n4,600\n9,600\n"))
     )
     assert levels is not None
@@ -79,7 +79,7 @@ def test_rates_of_named_levels_come_from_the_media_that_arrived(tmp_path: Path) 
     text = "time_s,buffer_s,position_s,level\n0,0,0,small\n10,10,20,large\n30,30,60,large\n"
     time_s = np.arange(0, 30, 0.1)
     payload = np.where(time_s < 10, 5000.0, 20_000.0)
-    levels = played_levels(
+    levels = find_played_levels(
         read_player_log(written(tmp_path, text)), media_time_s=time_s, payload_bytes=payload
     )
     assert levels is not None

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trafficgen.calibration.population.across_sessions import Observed, law_across_sessions
+from trafficgen.calibration.population.across_sessions import Observed, fit_law_across_sessions
 from trafficgen.models import PopulationLaw
 
 
@@ -16,7 +16,7 @@ def law_of(
 ) -> PopulationLaw:
     observed = [Observed(value, error) for value in values]
     generator = np.random.default_rng(0)
-    return law_across_sessions(
+    return fit_law_across_sessions(
         observed, unit="s", sessions=sessions or len(values), generator=generator
     )
 

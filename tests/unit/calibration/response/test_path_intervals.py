@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from trafficgen.calibration.response.path_intervals import PathIntervals, path_intervals
+from trafficgen.calibration.response.path_intervals import PathIntervals, measure_intervals
 from trafficgen.flows import choose_session
 from trafficgen.tables import PacketTable
 
@@ -33,7 +33,7 @@ def rtp_intervals(make_table: TableMaker, *, lost: list[int], late_s: float = 0.
         rtp_timestamp=(number // 2 * 1800)[kept],
         rtp_marker=(number % 2 == 1)[kept],
     )
-    return path_intervals(choose_session(table), start_s=0.0, interval_s=1.0)
+    return measure_intervals(choose_session(table), start_s=0.0, interval_s=1.0)
 
 
 def test_lost_packets_count_for_the_rate_of_the_source(make_table: TableMaker) -> None:
@@ -93,7 +93,7 @@ def test_tcp_shows_resendings_delay_and_what_the_path_gives(make_table: TableMak
         ],
         tcp_flags=16,
     )
-    found = path_intervals(choose_session(table), start_s=0.0, interval_s=1.0)
+    found = measure_intervals(choose_session(table), start_s=0.0, interval_s=1.0)
     assert found.loss_rate[1:8] == pytest.approx(np.full(7, 1 / 11), abs=0.01)
     assert found.rate_bps[1:8] == pytest.approx(np.full(7, 832e3), rel=0.01)
     assert found.queueing_delay_s[[1, 7]] == pytest.approx([0.0, 0.05], abs=1e-6)

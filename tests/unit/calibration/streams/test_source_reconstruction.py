@@ -5,7 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from trafficgen.calibration.streams.source_reconstruction import repeated_ranges, restore_source
+from trafficgen.calibration.streams.source_reconstruction import (
+    find_repeated_ranges,
+    reconstruct_source,
+)
 from trafficgen.flows import choose_session, segment_bursts
 from trafficgen.tables import PacketTable
 from trafficgen.units import FloatArray
@@ -26,7 +29,7 @@ def test_what_a_congested_path_lost_and_queued_is_undone(
 ) -> None:
     pair = congested_pair()
     assert 0.02 < pair.is_lost.mean() < 0.5
-    restored = restore_source(choose_session(pair.receiver))
+    restored = reconstruct_source(choose_session(pair.receiver))
     table = restored.view.table
     assert restored.inserted == int(pair.is_lost.sum())
     assert len(table) == len(pair.sender)
@@ -48,7 +51,7 @@ def test_restored_numbers_and_timestamps_are_those_that_were_sent(
     congested_pair: Callable[..., Any],
 ) -> None:
     pair = congested_pair()
-    table = restore_source(choose_session(pair.receiver)).view.table
+    table = reconstruct_source(choose_session(pair.receiver)).view.table
     for flow in (0, 1):
         sent, again = (np.flatnonzero(side.flow == flow) for side in (pair.sender, table))
         np.testing.assert_array_equal(
@@ -61,7 +64,7 @@ def test_restored_numbers_and_timestamps_are_those_that_were_sent(
 
 def test_a_capture_of_the_sender_is_left_alone(congested_pair: Callable[..., Any]) -> None:
     view = choose_session(congested_pair().sender)
-    restored = restore_source(view)
+    restored = reconstruct_source(view)
     assert restored.view is view
     assert restored.method is None
 
@@ -78,7 +81,7 @@ def test_little_loss_is_put_back_but_times_stay(make_table: TableMaker) -> None:
     table = make_table(
         kept * 0.02 + jitter_s, flows=[{"flow": 0, "ssrc": 5, "clock_hz": 8000}], **numbers
     )
-    restored = restore_source(choose_session(table))
+    restored = reconstruct_source(choose_session(table))
     assert (restored.inserted, restored.retimed) == (1, 0)
     back = restored.view.table
     assert back.values("rtp_timestamp")[500] == 80_000
@@ -87,7 +90,7 @@ def test_little_loss_is_put_back_but_times_stay(make_table: TableMaker) -> None:
 
 def test_plain_udp_stays_as_it_was_captured(make_table: TableMaker) -> None:
     view = choose_session(make_table(np.arange(100) * 0.01))
-    assert restore_source(view).view is view
+    assert reconstruct_source(view).view is view
 
 
 def test_tcp_packets_that_fill_a_hole_are_kept_and_those_that_repeat_are_not(
@@ -99,7 +102,7 @@ def test_tcp_packets_that_fill_a_hole_are_kept_and_those_that_repeat_are_not(
     table = make_table(
         np.arange(6) * 0.1, ip_bytes=1040, header_bytes=40, tcp_sequence=sequence, flows=TCP
     )
-    restored = restore_source(choose_session(table))
+    restored = reconstruct_source(choose_session(table))
     assert restored.repeats == 1
     np.testing.assert_array_equal(np.delete(table.time_ns, 4), restored.view.table.time_ns)
 
@@ -109,7 +112,7 @@ def test_ranges_within_earlier_ones_are_found_as_by_hand() -> None:
     end = np.array([10, 20, 40, 20, 30, 50, 40, 70, 55, 60])
     # 10..20 again; 20..30 fills; 20..40 again in two parts; 45..55 half new; 50..60 fills the rest
     expected = [False, False, False, True, False, False, True, False, False, False]
-    np.testing.assert_array_equal(repeated_ranges(start, end), expected)
+    np.testing.assert_array_equal(find_repeated_ranges(start, end), expected)
 
 
 def test_ranges_agree_with_a_set_of_bytes() -> None:
@@ -123,4 +126,4 @@ def test_ranges_agree_with_a_set_of_bytes() -> None:
         # bytes below the first packet were never expected
         expected.append(all(byte in seen or byte < start[0] for byte in mine))
         seen |= mine
-    np.testing.assert_array_equal(repeated_ranges(start, end), expected)
+    np.testing.assert_array_equal(find_repeated_ranges(start, end), expected)
