@@ -15,9 +15,7 @@ _SMALLEST, _LARGEST = 1_000, 1_000_000
 
 
 def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | Sweep]:
-    """Give races for 100,000 and a million packets of three kinds, and a sweep; ``packets`` only
-    bounds them.
-    """
+    """Give races for 100,000 and a million packets of three kinds, and a sweep to ``packets``."""
     os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})  # one core
     with work_folder(2 * _LARGEST * _BYTES_PER_PACKET, folder) as work:
         for count in (size for size in _SIZES if size <= packets):

@@ -1,6 +1,4 @@
-"""Generation: packets of a model a second, and how time and memory of whole workloads grow with
-their size.
-"""
+"""Generation: packets a second, and how time and memory of workloads grow with their size."""
 
 from __future__ import annotations
 
@@ -21,9 +19,7 @@ _FEWEST_SESSIONS, _PACKETS_OF_A_SESSION = 100, 2_000
 
 
 def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | Sweep]:
-    """Give a race into packet tables, and sweeps over packets and over sessions up to
-    ``packets``.
-    """
+    """Give a race into packet tables, and sweeps over packets and sessions up to ``packets``."""
     with work_folder(2 * packets * _BYTES_PER_PACKET, folder) as work:
         models = models_in(work)
         yield _tables(models, packets=min(packets, _TABLE_PACKETS), runs=runs)
@@ -60,9 +56,7 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
 
 
 def _made_and_sent(model: Path, out: Path, *, packets: int, runs: int) -> Race:
-    """Return packets that we make into a capture, beside those that others send in the same
-    time.
-    """
+    """Return packets written to a capture, and those that other tools send in the same time."""
     sent = [
         Contestant(
             f"{name} sends",

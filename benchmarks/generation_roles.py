@@ -73,9 +73,7 @@ def numpy_samples(path: Path, packets: int) -> float:
 def workload(
     path: Path, packets: int, out: Path, *, workers: int, snaplen_bytes: int | None = None
 ) -> float:
-    """Generate a workload into a file; note processor time and the memory of all processes
-    together.
-    """
+    """Generate a workload into a file; note processor time and the memory of all processes."""
     played = _sessions(path, packets)
     peak = _Peak()
     started, before = time.perf_counter(), _cpu_s()
@@ -136,9 +134,7 @@ def copy(path: Path, packets: int, out: Path) -> float:
 
 
 def touch_memory(size_bytes: int, folder: Path) -> None:
-    """Write and remove as much: a virtual machine gets memory that it has not used for a while
-    slowly from its host.
-    """
+    """Write and remove as much first: a virtual machine gets unused memory slowly from its host."""
     zeros = folder / "zeros"
     with zeros.open("wb") as file:
         for _ in range(size_bytes >> 20):

@@ -1,6 +1,4 @@
-"""Reading a capture into packet and flow tables: ours, and what others take for less; how reading
-grows with size.
-"""
+"""Reading a capture into packet and flow tables: ours and other readers, and growth with size."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Instructions that the Rust loops take for a packet, counted by callgrind: a busy machine does not
-change them.
+"""Instructions per packet of the Rust loops, by callgrind: other load does not change them.
 
 ``python benchmarks/instructions.py`` compares them with those in ``instructions.json`` and fails
 where a loop has become slower; ``--store`` writes them there, which a commit that makes a loop

@@ -45,9 +45,7 @@ class Contestant:
 
 
 def role(name: str, *arguments: object) -> list[str]:
-    """Return the command that runs a function of ``benchmarks/roles.py`` in a process of its
-    own.
-    """
+    """Return the command that runs a function of ``benchmarks/roles.py`` in its own process."""
     return [
         sys.executable,
         "-m",
@@ -58,9 +56,7 @@ def role(name: str, *arguments: object) -> list[str]:
 
 
 def scapy_role(name: str, *arguments: object) -> list[str]:
-    """Return the command that runs a function of ``benchmarks/scapy_roles.py`` in a process of its
-    own.
-    """
+    """Return the command that runs a function of ``scapy_roles.py`` in its own process."""
     return [
         sys.executable,
         "-m",
@@ -99,8 +95,7 @@ def note_in(text: str) -> str:
 
 
 def race(contestants: Sequence[Contestant], *, runs: int, touched_bytes: int = 0) -> list[Outcome]:
-    """Time contestants in turn, round by round, so that a noisy minute hits all; each round begins
-    with another one.
+    """Time contestants in turn; each round begins with another one, so that load hits all.
 
     Args:
         contestants: The contestants.

@@ -1,6 +1,4 @@
-"""Results that are kept in ``docs/benchmarks``, with the machine and the commit that they were
-measured on.
-"""
+"""Results kept in ``docs/benchmarks``, with the machine and the commit they were measured on."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What was measured: contestants at one task, and how cost grows with size; printed, and kept as
-JSON.
-"""
+"""Results: contestants at one task, and how cost grows with size; printed, and kept as JSON."""
 
 from __future__ import annotations
 
@@ -15,9 +13,7 @@ _MILLION = 1e6
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one contestant did: packets and bytes handled (0: none), median time of the runs, peak
-    memory.
-    """
+    """Packets and bytes that one contestant handled (0: none), median time, peak memory."""
 
     name: str
     packets: int
@@ -70,9 +66,7 @@ class Race:
     remark: str = ""
 
     def times_as_fast(self, peer: Outcome) -> float:
-        """Return how many times as fast as a peer we are: by packets, or by the task where there
-        are none.
-        """
+        """Return how many times as fast as a peer we are: by packets, else by the task."""
         if self.ours.packets and peer.packets:
             return self.ours.packets_per_s / peer.packets_per_s
         return peer.time_s / self.ours.time_s
@@ -170,9 +164,7 @@ class Sweep:
 
 
 def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
-    """Return the slope of values over sizes on logarithmic scales, by least squares; nan for fewer
-    than two.
-    """
+    """Return the least-squares slope on logarithmic scales; nan for fewer than two values."""
     if len(sizes) < 2:
         return math.nan
     x, y = [math.log(size) for size in sizes], [math.log(value) for value in values]
@@ -182,9 +174,7 @@ def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
 
 
 def powers_of_ten(first: int, last: int) -> list[int]:
-    """Return powers of ten from ``first`` to the largest that is no more than ``last``, at least
-    the first.
-    """
+    """Return powers of ten from ``first`` to the largest up to ``last``, at least the first."""
     return [
         first * 10**power
         for power in range(max(0, math.floor(math.log10(last / first) + 1e-9)) + 1)

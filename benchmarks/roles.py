@@ -1,6 +1,4 @@
-"""What is timed inside a Python process of its own; each role prints ``elapsed_s=NUMBER`` as its
-last line.
-"""
+"""Work timed in a Python process of its own; the last line printed is ``elapsed_s=NUMBER``."""
 
 from __future__ import annotations
 
@@ -132,9 +130,7 @@ def read_dpkt(path: Path, packets: int) -> float:
 
 
 def make_flow(path: Path, packets: int, *, kind: str) -> None:
-    """Write a capture of one flow: log-normal gaps, bursts of about ten packets, or a rate that
-    swells and falls.
-    """
+    """Write a capture of one flow: log-normal gaps, bursts of ten packets, or a varying rate."""
     random = np.random.default_rng(0)
     if kind == "bursts":
         gap_s = np.where(
@@ -178,8 +174,7 @@ def fit_ours(path: Path, packets: int) -> float:
 
 
 def fit_scipy(path: Path, packets: int) -> float:
-    """Fit five families to the gaps with scipy, and test the log-normal one by its parametric
-    bootstrap.
+    """Fit five families to the gaps with scipy, and test the log-normal one by bootstrap.
 
     The bootstrap is the size of ours: 99 samples of at most 1000 values.
     """
@@ -197,9 +192,7 @@ def fit_scipy(path: Path, packets: int) -> float:
 
 
 def simulate_dumbbell(path: Path, packets: int) -> float:
-    """Simulate what ``tests/verification/ns3_dumbbell.py`` has ns-3 simulate; only the event loop
-    is timed.
-    """
+    """Simulate the dumbbell of ``tests/verification/ns3_dumbbell.py``; time the event loop only."""
     del packets
     setup = json.loads(path.read_text(encoding="utf-8"))
     link = {

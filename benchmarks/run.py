@@ -1,6 +1,4 @@
-"""Run all benchmarks or those named: ``python benchmarks/run.py [ingest] [fit] [simulate]
-[generate] [write] ...``.
-"""
+"""Run all benchmarks or some: ``python benchmarks/run.py [ingest] [fit] [simulate] ...``."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""How exactly the tools send what they are given: twelve seconds of a published source, captured on
-the loopback.
+"""How exactly tools send: twelve seconds of a published source, captured on the loopback.
 
 Needs root, tcpdump and the tools; those that are not installed are left out. The figures are worth
 something on an idle machine only.

@@ -1,6 +1,4 @@
-"""How many UDP packets of 1,000 bytes a load generator sends over the loopback in a second, as fast
-as it goes.
-"""
+"""How many UDP packets of 1,000 bytes load generators send over the loopback in a second."""
 
 from __future__ import annotations
 
@@ -90,9 +88,7 @@ SENDERS = {
 
 
 def sent_in(sender: Sender) -> tuple[int, float]:
-    """Run a tool, and return the packets that the loopback has carried and the time that the tool
-    sent, s.
-    """
+    """Run a tool; return the packets that the loopback carried and the sending time, s."""
     with tempfile.TemporaryDirectory() as folder:
         quiet: dict[str, Any] = {
             "cwd": folder,

@@ -1,6 +1,4 @@
-"""Closed loop: the engine beside ns-3 on one dumbbell, and growing numbers of sessions over one
-link.
-"""
+"""Closed loop: the engine and ns-3 on one dumbbell, and growing numbers of sessions on a link."""
 
 from __future__ import annotations
 

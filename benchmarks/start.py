@@ -1,6 +1,4 @@
-"""Starting: what ``trafficgen --help`` and a first look into a tiny capture cost, beside other
-tools.
-"""
+"""Starting: the cost of ``trafficgen --help`` and of inspecting a tiny capture, and of others."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The capture that all are measured on: ten frame sizes from 100 to 1514 bytes, 512 flows, 60 %
-RTP, 40 % TCP.
-"""
+"""The capture of all benchmarks: ten sizes, 512 flows, 60 % RTP, 40 % TCP."""
 
 from __future__ import annotations
 
@@ -24,9 +22,7 @@ _SPACING_NS = 2_000
 
 
 def make_table(packets: int, *, seed: int = 0) -> PacketTable:
-    """Return the packet table of the workload; six of ten flows are RTP over UDP, the rest TCP; all
-    IPv4.
-    """
+    """Return the packet table: six of ten flows are RTP over UDP, the rest TCP; all IPv4."""
     random = np.random.default_rng(seed)
     flow = random.integers(0, FLOWS, packets, dtype=np.uint32)
     is_rtp = flow % 10 < 6
@@ -77,9 +73,7 @@ def make_schedule(packets: int, *, seed: int = 0) -> PacketTable:
 
 
 def make_small_flows(packets: int) -> PacketTable:
-    """Return flows of five packets of 100 bytes, each between a pair of hosts of its own, begun in
-    turn.
-    """
+    """Return flows of five packets of 100 bytes, each between its own pair of hosts."""
     flows = max(1, packets // SMALL_FLOW_PACKETS)
     flow = np.minimum(np.arange(packets) // SMALL_FLOW_PACKETS, flows - 1).astype(np.uint32)
     sizes = np.full(packets, 100, dtype=np.uint32)

@@ -1,6 +1,4 @@
-"""Building and writing a pcap: ours, dpkt and scapy with the same frames, and ``dd`` with the same
-bytes.
-"""
+"""Building and writing a pcap: ours, dpkt and scapy the same frames, ``dd`` the same bytes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The page "How fast", and its drawing, from the records that `make bench-results` keeps in
-``docs/benchmarks``.
-"""
+"""The page "How fast" and its chart, from the records in ``docs/benchmarks``."""
 
 from __future__ import annotations
 
@@ -122,9 +120,7 @@ def _sweeps(sweeps: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _each(sweep: Mapping[str, Any]) -> str:
-    """Return what one more takes, from the last two sizes, where the sweep is over things that are
-    kept.
-    """
+    """Return the cost of one more item, from the last two sizes of a sweep over kept items."""
     if sweep["axis"] != "flows":
         return ""
     before, last = sweep["rows"][-2:]

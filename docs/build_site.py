@@ -51,9 +51,7 @@ def places() -> dict[str, str]:
 
 
 def links(text: str) -> Iterator[tuple[int, re.Match[str]]]:
-    """Yield the relative links of a page with the number of their line, from 0; those in code are
-    none.
-    """
+    """Yield the relative links of a page outside code, with the numbers of their lines, from 0."""
     fence = None
     for number, line in enumerate(text.splitlines()):
         mark = _FENCE.match(line.strip())
@@ -83,9 +81,7 @@ def moved(name: str, place_of: dict[str, str]) -> str:
 
 
 def navigation(place_of: dict[str, str]) -> str:
-    """Return the tables of contents of the first page: one for each section of the list of
-    pages.
-    """
+    """Return the tables of contents of the first page: one for each section of the page list."""
     text = (ROOT / LIST_OF_PAGES).read_text(encoding="utf-8")
     lines = text.splitlines()
     captions = [
@@ -107,9 +103,7 @@ def navigation(place_of: dict[str, str]) -> str:
 
 
 def below(name: str, place_of: dict[str, str]) -> str:
-    """Return the contents of the folder ``NAME`` of pages beside a page ``NAME.md``; empty if there
-    is none.
-    """
+    """Return the contents of the folder ``NAME`` next to ``NAME.md``; empty if there is none."""
     folder = name.removesuffix(".md")
     pages = [
         place
@@ -127,9 +121,7 @@ def _contents(pages: list[str], *, caption: str | None = None) -> str:
 
 
 def lay_out(folder: Path) -> None:
-    """Write the source tree of the site; what is there and unchanged keeps its time, so that Sphinx
-    skips it.
-    """
+    """Write the source tree of the site; unchanged files keep their time, so Sphinx skips them."""
     place_of = places()
     for name, place in place_of.items():
         if name.endswith(".md"):

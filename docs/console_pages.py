@@ -1,5 +1,4 @@
-"""Pages whose commands are run: ```` ```console ```` blocks get the real output, ```` ```python
-```` blocks must run.
+"""Run the commands of pages: ``console`` blocks get the real output, ``python`` blocks must run.
 
 A page is run from top to bottom in one temporary folder that holds the repository's ``examples``.
 Lines of a console block that begin with ``$ `` are commands; what follows is their output, stdout
@@ -104,8 +103,7 @@ _SPARKLINE = re.compile(r"[▁-█][▁-█ ]*|(?<=^phases )[ .bpse]+(?=  )")
 
 
 def same_words(before: str, after: str) -> bool:
-    """Return whether two pages differ in numbers and the width of columns at most, and only in what
-    commands print.
+    """Return whether two pages differ only in numbers and column widths of printed output.
 
     Numbers of a fit may differ in their last digits between processors and versions of libraries.
     """

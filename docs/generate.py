@@ -39,9 +39,7 @@ def is_current(name: str, text: str) -> bool:
 
 
 def all_pages() -> list[str]:
-    """Return the names of all pages that are made or hold commands, from the root of the
-    repository.
-    """
+    """Return the names of all pages that are made or hold commands, from the repository's root."""
     written = [
         "README.md",
         *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))),

@@ -1,6 +1,4 @@
-"""The page "How sure are we", from the results that `make verification-results` keeps in
-``docs/verification``.
-"""
+"""The page "How sure are we", from the results in ``docs/verification``."""
 
 from __future__ import annotations
 

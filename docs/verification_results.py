@@ -1,5 +1,4 @@
-"""Collect what the page "How sure are we" shows: `make verification-results`, or `PARTS="theory
-exports"` of it.
+"""Collect the results of "How sure are we": `make verification-results [PARTS="theory"]`.
 
 Each part is one file in ``docs/verification``. The checks are the project's own tests: those that
 compare figures note them (fixture ``record_check``), and the notes are read from pytest's report.
@@ -120,9 +119,7 @@ def reproduced() -> dict[str, object]:
 
 
 def exported() -> dict[str, object]:
-    """Return what the reports of all exports say of two tables; what is refused, with the
-    reason.
-    """
+    """Return the reports of all exports of two tables, and the reasons of refusals."""
     from trafficgen.export.targets import TARGETS  # noqa: PLC0415 (slow to import)
 
     rows: list[dict[str, object]] = []

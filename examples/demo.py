@@ -21,8 +21,7 @@ class StepFailedError(Exception):
 
 
 def step(title: str, *command: str, save_as: Path | None = None) -> None:
-    """Print a command, run it from the root of the repository, and keep its output in a file when
-    one is named.
+    """Print a command, run it from the root of the repository, and save its output if named.
 
     Raises:
         StepFailedError: If it exits with something else than 0.

@@ -24,8 +24,7 @@ _MEASURED_COLOUR, _SYNTHETIC_COLOUR = "#1b4f8a", "#c25b1a"
 
 
 def session_rate(path: str, *, bin_s: float) -> tuple[FloatArray, FloatArray]:
-    """Return the starts of the bins, s from the first media packet, and the IP rate to the client
-    in each, kbit/s.
+    """Return the start of each bin, s, and the IP rate to the client in it, kbit/s.
 
     Args:
         path: Capture or packet table; its heaviest session is taken, as `trafficgen fit` does.

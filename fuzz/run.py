@@ -1,6 +1,4 @@
-"""Builds the fuzz targets on the stable toolchain and runs each for its share of the time: `make
-fuzz SECONDS=120`.
-"""
+"""Build the fuzz targets with stable Rust and run each for its share: `make fuzz SECONDS=120`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Makes the seed corpora of the fuzz targets: small pieces of captures, and what those that are
-shipped do not have.
-"""
+"""Make the seeds of the fuzz targets: small pieces of captures, and rare cases."""
 
 from __future__ import annotations
 
@@ -55,9 +53,7 @@ def _write(folder: Path, seeds: Iterator[bytes]) -> None:
 
 
 def _beginning(path: Path) -> bytes | None:
-    """Return the first records of a capture, unpacked; None where it is none that is understood
-    here.
-    """
+    """Return the first records of a capture, unpacked; None if it is not understood."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
             head = stream.read(4 * _MOST_BYTES)

@@ -1,5 +1,4 @@
-"""Install what `make release` built, each in a new environment away from the sources, and take a
-capture the whole way.
+"""Install what `make release` built, each in a new environment, and run a capture through it.
 
 Wheels are those for this platform; maturin builds them from the source archive, which is tried by
 that. Pins are those of constraints.txt.
@@ -22,9 +21,7 @@ CAPTURE = ROOT / "examples" / "captures" / "http_burst_then_paced.pcap.gz"
 
 
 def installed(package: Path, folder: Path) -> Path:
-    """Return the folder of the commands of a new environment with a package installed from a
-    file.
-    """
+    """Install a package file in a new environment; return the folder of its commands."""
     environment = folder / "environment"
     venv.create(environment, with_pip=True)
     commands = environment / "bin"

@@ -1,5 +1,4 @@
-"""Write the bill of materials of a release (CycloneDX 1.6, JSON): every crate and every Python
-package it is built on.
+"""Write the bill of materials (CycloneDX 1.6, JSON): every crate and Python package.
 
 The same commit gives the same bytes: versions are those of Cargo.lock and constraints.txt, and
 there is no date in it.
@@ -61,9 +60,7 @@ def _packages() -> list[dict[str, object]]:
 
 
 def _stated_licence(name: str) -> str | None:
-    """Return what a package says in the terms of SPDX; None where it is not installed, or says it
-    in other words.
-    """
+    """Return the SPDX licence of a package; None if unknown."""
     try:
         return next(iter(distribution(name).metadata.get_all("License-Expression") or []), None)
     except PackageNotFoundError:

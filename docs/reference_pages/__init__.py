@@ -1,6 +1,4 @@
-"""Reference pages made from the code: command line, Python names, catalogue, files, tables,
-targets, errors.
-"""
+"""Reference pages made from the code: commands, names, catalogue, files, targets, errors."""
 
 from __future__ import annotations
 

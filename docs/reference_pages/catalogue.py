@@ -1,6 +1,4 @@
-"""The pages of the published models, from their entries and the findings that are measured on
-them.
-"""
+"""The pages of published models, from their entries and findings."""
 
 from __future__ import annotations
 

@@ -11,9 +11,7 @@ from trafficgen.models import SCHEMA_VERSION
 
 
 def model_file_page() -> str:
-    """Return the page of the model file, from the JSON Schema that the program checks files
-    against.
-    """
+    """Return the page of the model file, from the JSON Schema that files are checked against."""
     schema = cast("dict[str, Any]", trafficgen.model_json_schema())
     definitions = cast("dict[str, Any]", schema["$defs"])
     roots = [choice["$ref"].rpartition("/")[2] for choice in schema["anyOf"]]

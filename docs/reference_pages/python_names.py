@@ -72,9 +72,7 @@ def _class_parts(name: str, cls: type) -> Iterator[str]:
 
 
 def _members(cls: type) -> Rows:
-    """Return the methods and properties of a class and of its bases in this package, in the order
-    of their writing.
-    """
+    """Return the methods and properties of a class and its bases, in the order of the source."""
     found = {}
     for one in reversed([one for one in cls.__mro__ if one.__module__.startswith("trafficgen")]):
         found.update(

@@ -39,9 +39,7 @@ def workload_file_page() -> str:
 
 
 def _with_short_names(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema whose parts are called what their keys are, without the word that ends the
-    names of classes.
-    """
+    """Return a schema whose parts are named as their keys, without the word that ends classes."""
     text = json.dumps({name.removesuffix("Part"): part for name, part in schema.items()})
     found: dict[str, Any] = json.loads(text.replace('Part"', '"'))
     return found

@@ -1,4 +1,4 @@
-"""The recipes in docs/recipes work: each is followed in a copy of the sources, which is then used."""
+"""Each recipe in docs/recipes is followed in a copy of the sources, which is then used."""
 
 from __future__ import annotations
 

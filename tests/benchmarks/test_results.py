@@ -49,8 +49,10 @@ import sys
 from benchmarks.measure import Contestant, race
 hold = "import sys; data = b'1' * int(sys.argv[1]); print('note=held'); print('elapsed_s=0.25')"
 sizes = (1, 300_000_000)
-runs = race([Contestant(str(size), [sys.executable, "-c", hold, str(size)], 0, 0) for size in sizes], runs=1)
-print(*(run.note for run in runs), *(run.time_s for run in runs), runs[1].peak_bytes - runs[0].peak_bytes)
+commands = [[sys.executable, "-c", hold, str(size)] for size in sizes]
+runs = race([Contestant(command[-1], command, 0, 0) for command in commands], runs=1)
+more_bytes = runs[1].peak_bytes - runs[0].peak_bytes
+print(*(run.note for run in runs), *(run.time_s for run in runs), more_bytes)
 """
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True

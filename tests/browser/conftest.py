@@ -116,7 +116,9 @@ _OVERFLOWING = """() => {
     const box = node.getBoundingClientRect();
     if (box.width === 0 || box.height === 0 || scrolled(node)) continue;
     const name = `${node.tagName.toLowerCase()}#${node.id}.${node.className}`;
-    if (box.right > width + 1 || box.left < -1) found.push(`${name} from ${box.left} to ${box.right} of ${width}`);
+    if (box.right > width + 1 || box.left < -1) {
+      found.push(`${name} from ${box.left} to ${box.right} of ${width}`);
+    }
   }
   return found;
 }"""

@@ -1,4 +1,4 @@
-"""Reports in a browser: charts are shown, nothing is fetched or sticks out, in themes and widths."""
+"""Reports in a browser: charts are shown, nothing is fetched, nothing overflows."""
 
 from __future__ import annotations
 

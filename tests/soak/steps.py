@@ -136,7 +136,8 @@ def _fit(draw: random.Random, captures: list[Path], capture: str) -> Step:
 
 def _played(draw: random.Random, model: str, command: str, out: str) -> Step:
     options = ["--duration", str(draw.choice([3, 10, 25])), "--seed", str(draw.randrange(1000))]
-    path = f"rate={draw.choice([200, 700, 3000])}kbps,delay={draw.choice([5, 45, 200])}ms,loss={draw.choice([0, 0, 3])}%"
+    path = f"rate={draw.choice([200, 700, 3000])}kbps,delay={draw.choice([5, 45, 200])}ms"
+    path += f",loss={draw.choice([0, 0, 3])}%"
     if command == "simulate" or draw.random() < 0.5:
         options += ["--path", path]
         if draw.random() < 0.4:

@@ -23,7 +23,8 @@ from trafficgen.export.target import Target, Written
 def write_toy(table, folder, settings):
     schedules = schedules_of(table, target="toy", protocols=["udp"])
     name = f"schedule.{settings.text('ending')}"
-    lines = [f"{t} {n}" for flow in schedules.flows for t, n in zip(flow.time_ns, flow.payload_bytes)]
+    sent = [part for flow in schedules.flows for part in zip(flow.time_ns, flow.payload_bytes)]
+    lines = [f"{time_ns} {payload_bytes}" for time_ns, payload_bytes in sent]
     (folder / name).write_text("\\n".join(lines) + "\\n")
     report = schedule_report(schedules, schedules.flows, target="toy", files=[name])
     return Written(report, "Run `toy schedule.txt`.")

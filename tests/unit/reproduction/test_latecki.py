@@ -65,9 +65,7 @@ def test_a_link_with_room_for_all_of_the_video_is_used_without_a_pause() -> None
     assert log.last("held_at_kbps") > 99.0
 
 
-def test_less_capacity_while_holding_starts_a_search_that_ends_below_it_and_audio_is_heard_again() -> (
-    None
-):
+def test_less_capacity_while_holding_starts_a_search_below_it_and_audio_returns() -> None:
     steps = {"steps": {"times_s": [0.0, 90.0], "rates_bps": [100_000.0, 70_000.0]}}
     run = _on_link(steps)
     room_kbps = 70.0 - AUDIO_KBPS - FRAME_HEADERS_KBPS

@@ -35,7 +35,9 @@ arrivals: flash:base=0.5/s,start=5s,rise=2s,peak=10,decay=5s
 duration: {exponential: 4s, least: 1s, most: 9s}
 departures: {share: 50%}
 groups:
-  - {model: udp.json, share: 30%, clips: {popularity: "zipf:0.8,clips=4", rate: "lognormal:1,sigma=0.4"}}
+  - model: udp.json
+    share: 30%
+    clips: {popularity: "zipf:0.8,clips=4", rate: "lognormal:1,sigma=0.4"}
   - {model: tcp.json, share: 20%}
   - {model: rtp.json, clients: 10.0.0.0/29, servers: 192.0.2.0/28}
   - {model: cbr(rate_kbps=100), share: 20%, clients: 10.7.0.0/16}
@@ -165,7 +167,10 @@ def test_sessions_of_a_clip_have_its_length_and_rate(load: Load) -> None:
 sessions: 3000
 groups:
 - model: udp.json
-  clips: {popularity: "zipf:1,clips=20", length: "lognormal:20s,sigma=0.5", rate: "lognormal:1,sigma=0.3"}
+  clips:
+    popularity: "zipf:1,clips=20"
+    length: "lognormal:20s,sigma=0.5"
+    rate: "lognormal:1,sigma=0.3"
 """
     viewings = [viewing for _, viewing in viewings_of(sessions_of_workload(load(text), seed=1))]
     by_clip: dict[int, set[tuple[float, float]]] = {}

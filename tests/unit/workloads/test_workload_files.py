@@ -132,7 +132,10 @@ departures: {share: 20%}
 clips: {popularity: "zipf:0.8,clips=7"}
 groups:
 - {model: realplayer8_chung2002, share: 0.2}
-- {model: realplayer8_chung2002(clip=12), share: 0.2, duration: 20s, departures: {share: 0.5, watched: 0.5}}
+- model: realplayer8_chung2002(clip=12)
+  share: 0.2
+  duration: 20s
+  departures: {share: 0.5, watched: 0.5}
 - {model: realvideo10_boyden2005(encoding_rate_kbps=256), clips: {count: 3, length: 1min}}
 """
     first, second, third = load(text).groups

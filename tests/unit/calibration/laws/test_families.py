@@ -1,4 +1,4 @@
-"""Every family has what it needs: initial estimates, a recovery from its own draws, documentation."""
+"""Every family has initial estimates, a recovery from its own draws, documentation."""
 
 from __future__ import annotations
 

@@ -21,8 +21,10 @@ SENT = """17:18:56.680510 START Mgen Version 5.02b
 17:18:57.183212 STOP
 """
 RECEIVED = """17:18:56.380340 LISTEN proto>UDP port>5811
-17:18:56.780895 RECV proto>UDP flow>1 seq>0 src>127.0.0.1/5801 dst>127.0.0.1/5811 sent>17:18:56.780713 size>256
-17:18:56.880818 RECV proto>UDP flow>2 seq>0 src>127.0.0.1/5802 dst>127.0.0.1/5811 sent>17:18:56.880805 size>28
+17:18:56.780895 RECV proto>UDP flow>1 seq>0 src>127.0.0.1/5801 dst>127.0.0.1/5811 \
+sent>17:18:56.780713 size>256
+17:18:56.880818 RECV proto>UDP flow>2 seq>0 src>127.0.0.1/5802 dst>127.0.0.1/5811 \
+sent>17:18:56.880805 size>28
 """
 DITG = (
     "Flow>0001 Seq>      1 Src>                 127.0.0.1/46915 Dest>               "

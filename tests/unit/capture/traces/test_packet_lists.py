@@ -108,7 +108,10 @@ def test_all_sizes_of_a_list_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_row_may_have_some_of_the_sizes(tmp_path: Path) -> None:
-    text = "time_s,frame.len,tcp.len,udp.srcport,tcp.srcport\n0,1514,1448,,443\n1,142,,5004,\n2,,,5004,\n3,142,x,5004,\n"
+    text = (
+        "time_s,frame.len,tcp.len,udp.srcport,tcp.srcport\n"
+        "0,1514,1448,,443\n1,142,,5004,\n2,,,5004,\n3,142,x,5004,\n"
+    )
     with pytest.warns(CaptureWarning, match="2 lines were not understood"):
         table = _read(tmp_path, text).table
     assert table.payload_bytes.tolist() == [1448, 100]
@@ -207,7 +210,8 @@ def test_a_tshark_list_of_both_ip_versions_and_transports_is_read(tmp_path: Path
 
 
 def test_columns_of_wireshark_by_their_field_names_are_read(tmp_path: Path) -> None:
-    header = "_ws.col.Time\t_ws.col.Source\t_ws.col.Destination\t_ws.col.Protocol\t_ws.col.Length\t_ws.col.Info\n"
+    columns = ("Time", "Source", "Destination", "Protocol", "Length", "Info")
+    header = "\t".join(f"_ws.col.{name}" for name in columns) + "\n"
     table = _read(
         tmp_path,
         header + "0.5\t10.0.0.1\t10.0.0.2\tRTP\t1214\tPT=96\n0.7\t10.0.0.1\t10.0.0.2\tRTP\t214\t\n",
@@ -228,8 +232,14 @@ def test_columns_of_wireshark_by_their_field_names_are_read(tmp_path: Path) -> N
 
 
 def test_transports_are_those_whose_columns_of_tshark_are_filled(tmp_path: Path) -> None:
-    header = "frame.time_epoch,ip.src,ip.dst,udp.srcport,udp.dstport,tcp.srcport,tcp.dstport,ip.len,_ws.col.Protocol\n"
-    rows = "1,10.0.0.1,10.0.0.2,,,5004,6000,1500,SomeProtocol\n2,10.0.0.1,10.0.0.2,443,6000,,,1228,TLSv1.2\n"
+    header = (
+        "frame.time_epoch,ip.src,ip.dst,udp.srcport,udp.dstport,tcp.srcport,tcp.dstport,ip.len,"
+        "_ws.col.Protocol\n"
+    )
+    rows = (
+        "1,10.0.0.1,10.0.0.2,,,5004,6000,1500,SomeProtocol\n"
+        "2,10.0.0.1,10.0.0.2,443,6000,,,1228,TLSv1.2\n"
+    )
     trace = _read(tmp_path, header + rows + "3,10.0.0.1,10.0.0.2,,,,,84,ICMP\n")
     assert trace.table.flows.column("protocol").to_pylist() == ["tcp", "udp", "icmp"]
     assert trace.table.payload_bytes.tolist() == [1460, 1200, 56]

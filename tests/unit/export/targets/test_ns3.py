@@ -62,10 +62,11 @@ def test_the_table_of_flows_says_what_the_scenario_must_know(tmp_path: Path) -> 
     flows = [{"flow": number} for number in range(3)]
     packets = build_table([0.0, 0.25, 0.5], flow=[2, 1, 2], ip_bytes=[128, 528, 1028], flows=flows)
     trafficgen.export(packets, to="ns3", directory=tmp_path, settings={"first_port": 6000})
-    assert (
-        (tmp_path / "flows.csv").read_text()
-        == "flow,protocol,port,first_ns,last_ns,packets,largest_payload_bytes\n1,udp,6000,250000000,250000000,1,500\n2,udp,6001,0,500000000,2,1000\n"
-    )
+    assert (tmp_path / "flows.csv").read_text().splitlines() == [
+        "flow,protocol,port,first_ns,last_ns,packets,largest_payload_bytes",
+        "1,udp,6000,250000000,250000000,1,500",
+        "2,udp,6001,0,500000000,2,1000",
+    ]
 
 
 @pytest.mark.parametrize("name", ["scenario.py", "scenario.cc"])
@@ -94,10 +95,14 @@ def test_exact_schedules_change_nothing(packets: PacketTable, tmp_path: Path) ->
 
 def test_bursts_are_packets_and_the_time_to_the_next(packets: PacketTable, tmp_path: Path) -> None:
     report = trafficgen.export(packets, to="ns3", directory=tmp_path, settings={"mode": "bursts"})
-    assert (
-        (tmp_path / "flow0.bursts.csv").read_text()
-        == "# burst_size_bytes,time_to_next_burst_s\n100,0.0004000003\n24,0.0002000003\n24,0.0120000003\n1500,0.0000000003\n24,0.0000000003\n"
-    )
+    assert (tmp_path / "flow0.bursts.csv").read_text().splitlines() == [
+        "# burst_size_bytes,time_to_next_burst_s",
+        "100,0.0004000003",
+        "24,0.0002000003",
+        "24,0.0120000003",
+        "1500,0.0000000003",
+        "24,0.0000000003",
+    ]
     assert "sizes below 24 bytes were raised to 24 (3 packets)" in report.cannot_express
     assert "flow0.bursts.csv" in (tmp_path / "README.md").read_text()
 
