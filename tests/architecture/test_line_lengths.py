@@ -13,8 +13,10 @@ import generate
 
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = 100
+#: Marks for linters at the end of a line do not count, as in ruff.
+_MARKS = re.compile(r"\s+# (?:type: ignore|noqa).*")
 #: Folders whose code is being wrapped.
-_NOT_YET = ("src", "tests")
+_NOT_YET = ("src",)
 #: A line that is one link, item marks and punctuation aside, cannot be broken.
 _ONE_LINK = re.compile(
     r"[\s\-*|>]*!?\[?[^\s\]]*\]?[(<]?https?://\S+[.,]?|[\s\-*]*!?\[[^\]]*\]\(\S+\)"
@@ -47,7 +49,7 @@ def long_lines(path: Path, lines: Iterator[tuple[int, str]]) -> list[str]:
     return [
         f"{path.relative_to(ROOT)}:{number} has {len(line)} columns"
         for number, line in lines
-        if len(line) > COLUMNS and not _ONE_LINK.fullmatch(line)
+        if len(_MARKS.sub("", line)) > COLUMNS and not _ONE_LINK.fullmatch(line)
     ]
 
 

@@ -153,8 +153,9 @@ def test_preset_sets_the_path(opened: PageOpener) -> None:
 
 def test_link_brings_everything_back(opened: PageOpener) -> None:
     query = (
-        "?model=wmedia9_nichols2004&competitor=tcp%3Areno&rate_kbps=900&delay_ms=30&queue_packets=40&loss_percent=1.5"
-        "&loss_burst_packets=2&loss_start_s=5&compete_kbps=300&compete_start_s=10&compete_stop_s=40&duration_s=50&seed=9"
+        "?model=wmedia9_nichols2004&competitor=tcp%3Areno&rate_kbps=900&delay_ms=30"
+        "&queue_packets=40&loss_percent=1.5&loss_burst_packets=2&loss_start_s=5&compete_kbps=300"
+        "&compete_start_s=10&compete_stop_s=40&duration_s=50&seed=9"
         "&set.ladder_kbps=340%2C1128"
     )
     page = opened(query).page

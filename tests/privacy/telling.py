@@ -29,7 +29,8 @@ FILE_NAME = "21.0.0.12 erika@mustermann.example.pcapng"
 NAMES = ("21.0.0.12", "erika@mustermann.example")
 
 _TELLING_LINES = re.compile(
-    rb"(?im)^(?:host|user-agent|server|session|set-cookie|cookie|referer|content-base|cname|[oisuce]=|a=control)[:\s]*([^\r\n]{6,})"
+    rb"(?im)^(?:host|user-agent|server|session|set-cookie|cookie|referer|content-base|cname"
+    rb"|[oisuce]=|a=control)[:\s]*([^\r\n]{6,})"
 )
 _URIS = re.compile(rb"(?:rtsp|rtspu|http|https)://[^\s\"'<>;,]{3,}")
 #: Texts that stand for nobody.

@@ -183,7 +183,8 @@ def test_a_damaged_workload_file_is_a_workload_or_one_clear_error(
 
 _PLAYER_LOGS = {
     "own.csv": (
-        "time_s,buffer_s,position_s,level_kbps,stalled\n0,0.5,0,300,1\n1.5,2.5,1,600,0\n3,4,2.5,600,0\n"
+        "time_s,buffer_s,position_s,level_kbps,stalled\n"
+        "0,0.5,0,300,1\n1.5,2.5,1,600,0\n3,4,2.5,600,0\n"
     ),
     "own.json": (
         '[{"unix_time_s": 1700000000.5, "level": "720p"}, {"unix_time_s": 1700000002,'
@@ -290,7 +291,8 @@ def test_any_rtsp_message_is_read_or_passed_over(
 
 _TRACES = {
     "packet-list": (
-        "time_s,ip_bytes,source,destination,direction\n0.1,500,10.0.0.1,10.0.0.2,down\n0.25,60,::1,::2,up\n"
+        "time_s,ip_bytes,source,destination,direction\n"
+        "0.1,500,10.0.0.1,10.0.0.2,down\n0.25,60,::1,::2,up\n"
     ),
     "mgen": (
         "17:18:56.78 SEND proto>UDP flow>1 seq>0 srcPort>5000 dst>127.0.0.1/5811 size>256\n" * 3

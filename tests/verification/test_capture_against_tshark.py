@@ -270,7 +270,8 @@ def test_decapsulated_conversations_are_the_inner_ones_of_tshark(name: str) -> N
 
 
 _RTP_ROW = re.compile(
-    r"^\s*([\d.]+)\s+([\d.]+)\s+(\S+)\s+(\d+)\s+(\S+)\s+(\d+)\s+0x([0-9A-F]{8})\s+(.+?)\s+(\d+)\s+(-?\d+)"
+    r"^\s*([\d.]+)\s+([\d.]+)\s+(\S+)\s+(\d+)\s+(\S+)\s+(\d+)\s+0x([0-9A-F]{8})"
+    r"\s+(.+?)\s+(\d+)\s+(-?\d+)"
     r" \(-?[\d.]+%\)"
     r"\s+(-?[\d.]+)\s+(-?[\d.]+)\s+(-?[\d.]+)\s+(-?[\d.]+)\s+(-?[\d.]+)\s+(-?[\d.]+)"
 )

@@ -194,7 +194,8 @@ def test_directions_redact_addresses_are_understood(tmp_path: Path) -> None:
 
 def test_a_tshark_list_of_both_ip_versions_and_transports_is_read(tmp_path: Path) -> None:
     text = (
-        "frame.time_epoch\tip.src\tip.dst\tipv6.src\tipv6.dst\tudp.srcport\tudp.dstport\ttcp.srcport\ttcp.dstport"
+        "frame.time_epoch\tip.src\tip.dst\tipv6.src\tipv6.dst\tudp.srcport\tudp.dstport"
+        "\ttcp.srcport\ttcp.dstport"
         "\tframe.len\tip.proto\n"
         "1.5\t10.0.0.1\t10.0.0.2\t\t\t\t\t443\t50000\t1514\t6\n"
         "1.6\t\t\t2001:db8::1\t2001:db8::2\t5004\t6000\t\t\t1514\t\n"
