@@ -202,7 +202,7 @@ class PublishedModel(NotebookView, ModelRoot):
         packet_bytes = 1000
         duration_s = 60
         >>> model.provenance.review
-        'reviewed'
+        'provisional'
     """
 
     extends: str | None = None
