@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import math
 import warnings
 from collections.abc import Callable
 from dataclasses import MISSING, Field
 from functools import wraps
-from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -16,7 +14,7 @@ import typer
 from trafficgen.cli._output import Messages
 from trafficgen.errors import TrafficgenWarning
 from trafficgen.options import Option, list_options
-from trafficgen.units import WHOLE_FRAME_BYTES, bytes_from_text, number_and_unit, s_from_text
+from trafficgen.units import WHOLE_FRAME_BYTES
 
 Captures = Annotated[
     list[str],
@@ -45,54 +43,6 @@ SessionChoice = Annotated[
         help="Take this session; default: the one that carries most bytes to a client.",
     ),
 ]
-Upload = Annotated[
-    bool,
-    typer.Option(
-        "--upload", help="Take the packets to the servers of the capture: what was uploaded."
-    ),
-]
-Decapsulate = Annotated[
-    bool,
-    typer.Option("--decapsulate", help="Look into tunnels (IP in IP, GRE, VXLAN, Geneve, Teredo)."),
-]
-IdleTimeout = Annotated[
-    float | None,
-    typer.Option(
-        "--idle-timeout",
-        metavar="S",
-        help="Silence after which packets are a new flow, s; default: never.",
-    ),
-]
-Memory = Annotated[
-    str,
-    typer.Option(
-        "--memory", metavar="SIZE", help="Memory that the command may take, such as 500MB or 4GB."
-    ),
-]
-PlayerLogFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--player-log",
-        metavar="FILE",
-        help=(
-            "What the player logged (JSON or CSV): anchors the end of buffering, stalls and levels."
-        ),
-    ),
-]
-PlayerLogOffset = Annotated[
-    float | None,
-    typer.Option(
-        "--player-log-offset",
-        metavar="S",
-        help=(
-            "Zero of the player log after the capture's first packet, s; default: its Unix time, or"
-            " that packet."
-        ),
-    ),
-]
-At = Annotated[
-    str, typer.Option("--at", metavar="sender|receiver", help="Whose view a pcap or CSV shows.")
-]
 Snaplen = Annotated[
     int | None,
     typer.Option(
@@ -103,7 +53,6 @@ Snaplen = Annotated[
         help="Bytes kept of a frame in a pcap; default: all.",
     ),
 ]
-Out = Annotated[Path, typer.Option("-o", "--out", metavar="OUT", help="File to write.")]
 
 
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -177,48 +126,6 @@ def messages_of(*, quiet: bool, verbose: bool) -> Messages:
     if quiet:
         warnings.simplefilter("ignore", TrafficgenWarning)
     return Messages(quiet=quiet, verbose=verbose)
-
-
-def positive(value: float | None, *, option: str, endless: bool = False) -> float | None:
-    """Return an option's value, checked to be above 0, and finite unless it may be ``endless``.
-
-    Raises:
-        typer.BadParameter: If it is not.
-    """
-    if value is not None and not (0 < value < math.inf or (endless and value == math.inf)):
-        raise typer.BadParameter(f"{value} is not a number above 0", param_hint=option)
-    return value
-
-
-def memory_bytes_of(text: str) -> int:
-    """Return the bytes that ``--memory`` allows.
-
-    Raises:
-        typer.BadParameter: If it is no size above 0.
-    """
-    size_bytes = bytes_from_text(text)
-    if size_bytes is None or not 1 <= size_bytes < math.inf:
-        raise typer.BadParameter(f"{text!r} is no size such as 500MB or 4GB", param_hint="--memory")
-    return int(size_bytes)
-
-
-def seconds_of(text: str | None, *, option: str, least: float | None = None) -> float | None:
-    """Return the seconds that an option's value such as ``24h`` names; a bare number is seconds.
-
-    Raises:
-        typer.BadParameter: If it names none above 0, or none from ``least`` on.
-    """
-    if text is None:
-        return None
-    parts = number_and_unit(text)
-    found_s = parts[0] if parts is not None and not parts[1] else s_from_text(text)
-    if found_s is None:
-        raise typer.BadParameter(
-            f"{text!r} is no time; give a number with s, min or h", param_hint=option
-        )
-    if least is not None and least <= found_s < math.inf:
-        return found_s
-    return positive(found_s, option=option)
 
 
 def check_view(at: str) -> str:
