@@ -34,13 +34,11 @@ ALLOWED = {
 #: Packages whose names are being changed.
 _NOT_YET: tuple[str, ...] = (
     "calibration",
-    "generation",
     "processes",
     "reports",
     "reproduction",
     "simulation",
     "validation",
-    "workloads",
 )
 #: Names of modules that are words of the field.
 MODULES = {

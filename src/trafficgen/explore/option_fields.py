@@ -14,7 +14,7 @@ from trafficgen.models import Option, PublishedModel, format_value
 from trafficgen.models.published import with_settings
 
 #: Largest value of an option by its unit, where the entry has no smaller one.
-_LARGEST = {"kbps": FASTEST_KBPS, "s": 3600.0}
+_LARGEST = {"kbit/s": FASTEST_KBPS, "s": 3600.0}
 _LONGEST_TEXT = 200
 _LONGEST_LIST = 20
 

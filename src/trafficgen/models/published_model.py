@@ -197,12 +197,12 @@ class PublishedModel(NotebookView, ModelRoot):
         >>> import trafficgen
         >>> model = trafficgen.load_model("cbr")
         >>> for name, option in model.options.items():
-        ...     print(name, "=", option.default)
-        rate_kbps = 340
-        packet_bytes = 1000
-        duration_s = 60
-        >>> model.provenance.review
-        'provisional'
+        ...     print(name, "=", option.default, option.unit)
+        rate_kbps = 340 kbit/s
+        packet_bytes = 1000 bytes
+        duration_s = 60 s
+        >>> model.provenance.limitations[0]
+        'It represents no application; it is the baseline that loads a path whatever happens there.'
     """
 
     extends: str | None = None

@@ -161,7 +161,7 @@ class ArrivalsPart(ChoicePart):
     """Starts from a file."""
 
     def arrivals(self, files: ColumnFiles) -> Arrivals:
-        """Return the arrivals to draw from; files beside the workload's are read.
+        """Return the arrivals to draw from; files next to the workload's are read.
 
         Raises:
             ValueError: If the parameters do not fit each other.

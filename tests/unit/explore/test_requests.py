@@ -73,7 +73,7 @@ def test_whole_numbers_are_whole(simulate: Simulate, name: str) -> None:
         ({"settings": {"rate_kbps": 5}}, "set.rate_kbps", "write a text"),
         ({"settings": {"rate_kbps": "9" * 300}}, "set.rate_kbps", "at most 200 characters"),
         ({"settings": {"rate_kbps": "fast"}}, "set.rate_kbps", "not a number"),
-        ({"settings": {"rate_kbps": "1e6"}}, "set.rate_kbps", "above 100,000 kbps"),
+        ({"settings": {"rate_kbps": "1e6"}}, "set.rate_kbps", "above 100,000 kbit/s"),
         ({"settings": {"packet_bytes": "40"}}, "set.packet_bytes", "below 41"),
         (
             {"model": "chunked", "settings": {"ladder_kbps": ",".join(["300"] * 21)}},
