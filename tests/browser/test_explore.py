@@ -204,7 +204,7 @@ def test_error_stands_beside_its_control_and_goes_when_it_is_mended(opened: Page
 @pytest.mark.parametrize(
     ("query", "place", "part"),
     [
-        ("?model=nothing", "#model-error", "there is no model 'nothing'"),
+        ("?model=nothing", "#model-error", "unknown model 'nothing'"),
         ("?model=cbr&rate_kbps=1", "#rate_kbps-error", "below 20"),
         ("?model=cbr&colour=red", "#problem", "colour=red"),
     ],

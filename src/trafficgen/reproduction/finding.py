@@ -40,7 +40,7 @@ class Finding(NotebookView):
         published: The paper's figure, or its words; None where it gives neither.
         low: Least value that is accepted, inclusive; None: no limit.
         high: Largest value that is accepted, inclusive; None: no limit.
-        role: ``input`` where the figure stands in the catalogue entry itself, else ``predicted``.
+        role: ``input`` if the value is in the catalogue entry itself, else ``predicted``.
         entry: Catalogue entry whose digest is shown.
         key: Key of the value in what the experiment measures.
         gap: Why the simulation misses, shown only when it does.

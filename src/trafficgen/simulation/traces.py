@@ -59,7 +59,7 @@ class Capacity:
     Attributes:
         config: Capacity as the engine reads it; None: no limit.
         mean_bps: Mean over the file, bit/s; None: no limit.
-        overhead_bytes: Bytes of each packet on the link beside its IP bytes.
+        overhead_bytes: Bytes of each packet on the link on top of its IP bytes.
     """
 
     config: dict[str, object] | None
@@ -82,10 +82,10 @@ def load_trace(file: str, *, period_s: float | None = None, way: Way = "to_clien
     Args:
         file: Name of the file.
         period_s: A CSV or lists repeat after this time, s.
-        way: Direction, for a JSON file that has both; the other one stands in for a missing one.
+        way: Direction, for a JSON file that has both; the other one replaces a missing one.
 
     Raises:
-        InputFileError: If the file cannot be read or is none of these; the message names the line.
+        InputFileError: If the file cannot be read or is invalid; the message names the line.
 
     Warns:
         SimulationWarning: If a JSON file has latency, loss or jitter, which a path does not take

@@ -108,7 +108,7 @@ function textInput(option, text, changed) {
   return input;
 }
 
-/** Show what is wrong beside the control that it is about; return whether there is such a control on the page. */
+/** Show an error next to its control; return whether the page has such a control. */
 export function showError(name, message) {
   const input = document.getElementById(idOf(name));
   const place = document.getElementById(`${idOf(name)}-error`);
@@ -119,7 +119,7 @@ export function showError(name, message) {
   return true;
 }
 
-/** Take all errors beside controls away. */
+/** Remove all errors of controls. */
 export function clearErrors() {
   for (const input of document.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
   for (const place of document.querySelectorAll("p.error")) place.hidden = true;

@@ -40,12 +40,12 @@ function changed() {
 }
 
 async function run() {
-  const asked = structuredClone(state);
+  const request = structuredClone(state);
   at("status").textContent = "Simulating …";
   try {
-    const answer = await simulate({ model: asked.model, competitor: asked.competitor, settings: asked.settings, ...asked.values });
+    const answer = await simulate({ model: request.model, competitor: request.competitor, settings: request.settings, ...request.values });
     if (answer === null) return;
-    latest = { ...answer, asked };
+    latest = { ...answer, request };
     clearErrors();
     at("problem").hidden = true;
     show();
@@ -57,16 +57,16 @@ async function run() {
 
 function refused(error) {
   clearErrors();
-  const beside = error.control ? showError(error.control, error.message) : false;
+  const isShown = error.control ? showError(error.control, error.message) : false;
   at("problem").textContent = error.message;
-  at("problem").hidden = beside;
+  at("problem").hidden = isShown;
   at("status").textContent = latest ? "Not simulated; the curves are those of the run before." : "Not simulated.";
 }
 
 function show() {
-  const { run: result, tookMs, asked } = latest;
-  const model = modelOf(asked.model);
-  drawPanels(result, { pinned: pinned?.run, measured: model.measured, capacityKbps: asked.values.rate_kbps });
+  const { run: result, tookMs, request } = latest;
+  const model = modelOf(request.model);
+  drawPanels(result, { pinned: pinned?.run, measured: model.measured, capacityKbps: request.values.rate_kbps });
   showFlows(at("flows"), result);
   showSession(at("session"), result);
   at("command").textContent = result.commands.join("\n");
@@ -170,10 +170,10 @@ function makeButtons() {
 }
 
 function pictureName() {
-  return latest.asked.model.replace(/[^\w.-]/g, "");
+  return latest.request.model.replace(/[^\w.-]/g, "");
 }
 
-/** Take the settings of the link; what it says and the page does not know is told. */
+/** Take the settings of the link; parts that the page does not know are shown. */
 function readLink() {
   const read = stateOf(window.location.search, defaults(new URLSearchParams(window.location.search).get("model") ?? setup.defaults.model), setup.controls);
   state = read.state;

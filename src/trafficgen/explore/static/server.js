@@ -22,7 +22,7 @@ export async function choices() {
   return answerOf(await fetch("/api/models"));
 }
 
-/** Return the result of a simulation and how long the server took, ms; null when a newer one was asked for meanwhile. */
+/** Return the result of a simulation and how long the server took, ms; null when a newer one replaced it. */
 export async function simulate(request) {
   newest?.abort();
   const mine = new AbortController();

@@ -124,8 +124,8 @@ class MediaScaling(Experiment):
         return scaling.measure_scaling(parts[0]["playouts"], parts[1]["playouts"])
 
 
-#: Unconstrained accesses of CCZ-S3: the campus LAN, and DSL without a filter. Their queues, which
-#: nobody told, hold 100 packets of full size and half a second.
+#: Unconstrained accesses of CCZ-S3: the campus LAN, and DSL without a filter. The paper leaves their
+#: queues open: here they hold 100 packets of full size and half a second.
 _ACCESSES = {
     "lan": Bottleneck(15_000, queue_bytes=150_000),
     "dsl": Bottleneck(700, queue_bytes=43_750),

@@ -19,7 +19,7 @@ CONSTRAINED_KBPS = RATES_KBPS[1:]
 
 @dataclass(frozen=True)
 class Pair:
-    """One run of a clip: both playouts and the pings beside them."""
+    """One run of a clip: both playouts and the pings."""
 
     clip: PlaylistClip
     rate_kbps: int

@@ -61,8 +61,8 @@ class Playout:
         has_left: Whether the player left for want of media.
         encoding_time_s: Since when the player has got each encoding, the first one included.
         encoding_kbps: Their media payload rates.
-        server_time_s: Since when the server has written each encoding, likewise; empty where it
-            does not tell.
+        server_time_s: Since when the server has written each encoding, likewise; empty if it
+            is not logged.
         server_kbps: Their rates.
     """
 
@@ -84,7 +84,7 @@ class Playout:
 
     @property
     def ratio(self) -> float:
-        """Buffering over steady rate (CCZ-B1), NaN where there is none."""
+        """Buffering over steady rate (CCZ-B1), NaN: no steady rate."""
         found = self.rates.ratio if self.rates else None
         return math.nan if found is None else found
 

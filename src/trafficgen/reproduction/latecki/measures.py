@@ -61,7 +61,7 @@ class RunLog:
         return [event for event in self.events if event[1] in kinds]
 
     def last(self, kind: str) -> float:
-        """Return the last value of a kind; NaN where there is none."""
+        """Return the last value of a kind; NaN: none."""
         found = self.of(kind)
         return found[-1][2] if found else float("nan")
 
@@ -90,14 +90,15 @@ def run_log(outcome: SimulationOutcome) -> RunLog:
 
 def audio_measures(audio: AudioPackets) -> dict[str, float]:
     """Measure delay (ms) and loss of the audio before and with video, and how it was sent."""
-    alone, beside = audio.between(0.0, VIDEO_START_S), audio.between(VIDEO_START_S, VIDEO_END_S)
+    alone = audio.between(0.0, VIDEO_START_S)
+    with_video = audio.between(VIDEO_START_S, VIDEO_END_S)
     found = audio.between(VIDEO_START_S + FOUND_AFTER_S, VIDEO_END_S)
     base_s = float(np.nanmean(alone))
     return {
         "audio_packets_before_video": float(alone.size),
         "base_delay_ms": ms_from_s(base_s),
-        "delay_rise_ms": ms_from_s(float(np.nanmean(beside) - base_s)),
-        "audio_loss": float(np.mean(np.isnan(beside))),
+        "delay_rise_ms": ms_from_s(float(np.nanmean(with_video) - base_s)),
+        "audio_loss": float(np.mean(np.isnan(with_video))),
         "audio_lost_after_25_s": float(np.count_nonzero(np.isnan(found))),
         "audio_packets": float(audio.sent_s.size),
         "longest_audio_gap_ms": ms_from_s(float(np.diff(audio.sent_s).max())),
@@ -214,19 +215,19 @@ def trend_measures(audio: AudioPackets) -> dict[str, float]:
     trends = find_delay_trends(audio.delay_s[came])
     at_s = sent_s[trends.last_packet]
     short, _, long = classify(trends.pct, trends.pdt)
-    beside = (at_s >= VIDEO_START_S) & (at_s < VIDEO_END_S)
+    with_video = (at_s >= VIDEO_START_S) & (at_s < VIDEO_END_S)
     congested = (at_s >= VIDEO_START_S + _STABLE_FROM_S) & (at_s < VIDEO_END_S)
     return {
         "seen_rising_s": _first(at_s[short == INCREASING], VIDEO_START_S),
         "seen_falling_s": _first(at_s[short == DECREASING], VIDEO_END_S),
         "rising_while_congested": float(np.mean(short[congested] == INCREASING)),
-        "long_less_short": _share_of_trends(long[beside]) - _share_of_trends(short[beside]),
+        "long_less_short": _share_of_trends(long[with_video]) - _share_of_trends(short[with_video]),
     }
 
 
-def _share_of_trends(said: FloatArray) -> float:
-    """Return the share of positions at which a scale says increasing or decreasing; shape (k,)."""
-    return float(np.mean(np.abs(said) == INCREASING))
+def _share_of_trends(verdicts: FloatArray) -> float:
+    """Return the share of positions that a scale calls increasing or decreasing; shape (k,)."""
+    return float(np.mean(np.abs(verdicts) == INCREASING))
 
 
 def _first(times_s: FloatArray, start_s: float) -> float:

@@ -46,7 +46,7 @@ def _verdicts_of_one_rate(delay_s: FloatArray, *, epsilon_s: float) -> FloatArra
     windows = [int(str(scale)) for scale in scales]
     first = max(step, windows[0])
     last = np.arange(first - 1, delay_s.size, step)
-    said, leaning = np.full((len(windows), last.size), np.nan), np.zeros(last.size)
+    verdicts, leaning = np.full((len(windows), last.size), np.nan), np.zeros(last.size)
     for scale, window in enumerate(windows):
         trends = find_delay_trends(
             delay_s, groups=round(window**0.5), epsilon_s=epsilon_s, scales_packets=(window,)
@@ -54,6 +54,6 @@ def _verdicts_of_one_rate(delay_s: FloatArray, *, epsilon_s: float) -> FloatArra
         long_enough = last >= window - 1
         at = last[long_enough] - (window - 1)
         pct, pdt = trends.pct[0, at], trends.pdt[0, at]
-        said[scale, long_enough] = classify(pct, pdt)
+        verdicts[scale, long_enough] = classify(pct, pdt)
         leaning[long_enough] += pct + pdt
-    return combine_scales(said, leaning=leaning)
+    return combine_scales(verdicts, leaning=leaning)

@@ -21,7 +21,7 @@ class Session:
     """One run; times count from the first media packet at the server, in s.
 
     Attributes:
-        play_s: When the player asked to play (NIC-S4).
+        play_s: PLAY request of the player (NIC-S4).
         full_s: When it reported its buffer full; the last arrival where it never did.
         end_s: Last arrival of a media packet.
     """
@@ -213,13 +213,13 @@ class Session:
 
 
 def idle_s(gaps_s: FloatArray) -> float:
-    """Return the median gap between bursts; NaN where there is none."""
+    """Return the median gap between bursts; NaN: none."""
     between = gaps_s[gaps_s > _BURST_GAP_S]
     return float(np.median(between)) if between.size else math.nan
 
 
 def inside_s(gaps_s: FloatArray) -> float:
-    """Return the median gap inside of bursts; NaN where there is none."""
+    """Return the median gap inside of bursts; NaN: none."""
     inside = gaps_s[gaps_s <= _BURST_GAP_S]
     return float(np.median(inside)) if inside.size else math.nan
 

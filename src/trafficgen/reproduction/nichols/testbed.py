@@ -138,7 +138,7 @@ def tcp_rate_kbps(
 ) -> float:
     """Return the rate of a TCP flow without a clip in an interval after its start.
 
-    The emulator delays only what a rule matches, and figure 2 tells one latency: it is taken as the
+    The emulator delays only what a rule matches, and figure 2 has one latency: it is taken as the
     round trip here. With 1000 ms in each direction no TCP of two segments at first and delayed
     acknowledgements fills 140 kbit/s in 10 s.
 
