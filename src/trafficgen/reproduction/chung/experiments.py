@@ -124,7 +124,7 @@ class MediaScaling(Experiment):
         return scaling.measure_scaling(parts[0]["playouts"], parts[1]["playouts"])
 
 
-#: Unconstrained accesses of CCZ-S3: the campus LAN, and DSL without a filter. The paper leaves their
+#: Unconstrained accesses of CCZ-S3: campus LAN, and DSL without a filter. The paper leaves their
 #: queues open: here they hold 100 packets of full size and half a second.
 _ACCESSES = {
     "lan": Bottleneck(15_000, queue_bytes=150_000),
