@@ -103,7 +103,7 @@ def _cells(row: trafficgen.FindingResult) -> tuple[str, ...]:
     published = finding.published
     return (
         finding.id,
-        f"{finding.quantity}, {finding.unit}" if finding.unit else finding.quantity,
+        finding.quantity_text,
         published if isinstance(published, str) else number(published),
         _accepted(row),
         number(row.simulated),

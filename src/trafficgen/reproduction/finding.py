@@ -36,7 +36,7 @@ class Finding(NotebookView):
         id: Id of the finding, such as ``BMW-T1.1``; several quantities may share it.
         statement: What the paper found, in one sentence.
         quantity: What is measured, in a few words.
-        unit: Its unit: ``kbps``, ``s``, ``share``; empty where it has none.
+        unit: Its unit in JSON, such as ``s`` or ``share``; empty: none.
         published: The paper's figure, or its words; None where it gives neither.
         low: Least value that is accepted, inclusive; None: no limit.
         high: Largest value that is accepted, inclusive; None: no limit.
@@ -49,7 +49,7 @@ class Finding(NotebookView):
         >>> import trafficgen
         >>> finding = trafficgen.reproduce("BMW-T1.1", runs=1, workers=1).rows[1].finding
         >>> finding
-        <Finding BMW-T1.1: buffering rate, kbps, published 45, accepted 40.5 to 49.5>
+        <Finding BMW-T1.1: buffering rate, kbit/s, published 45, accepted 40.5 to 49.5>
         >>> finding.accepts(44.0), finding.accepts(60.0)
         (True, False)
     """
@@ -70,11 +70,16 @@ class Finding(NotebookView):
         return f"<Finding {self.id}: {self.published_text}, accepted {self.accepted_text}>"
 
     @property
+    def quantity_text(self) -> str:
+        """Quantity with its unit, for people."""
+        text = f"{self.quantity}, {self.unit}" if self.unit else self.quantity
+        return one_line(text.replace("kbps", "kbit/s"))
+
+    @property
     def published_text(self) -> str:
         """Quantity with its unit and published value, for people."""
-        quantity = f"{self.quantity}, {self.unit}" if self.unit else self.quantity
         value = self.published if isinstance(self.published, str) else number(self.published)
-        return f"{one_line(quantity)}, published {one_line(value)}"
+        return f"{self.quantity_text}, published {one_line(value)}"
 
     @property
     def accepted_text(self) -> str:

@@ -64,11 +64,11 @@ def reproduce(
         >>> found = trafficgen.reproduce("BMW-T1.1", runs=2, workers=1)
         >>> for row in found.rows:
         ...     finding = row.finding
-        ...     print(finding.quantity, finding.published, f"{row.simulated:.2f}", finding.unit)
-        buffering time 6.02 6.02 s
-        buffering rate 45 43.90 kbps
-        playback rate 32 34.63 kbps
-        largest rate in 0.5 s 141 149.20 kbps
+        ...     print(finding.quantity_text, finding.published, f"{row.simulated:.2f}")
+        buffering time, s 6.02 6.02
+        buffering rate, kbit/s 45 43.90
+        playback rate, kbit/s 32 34.63
+        largest rate in 0.5 s, kbit/s 141 149.20
     """
     wanted = [ids] if isinstance(ids, str) else list(ids)
     chosen = select_findings(all_experiments(), wanted)

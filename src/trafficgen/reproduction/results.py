@@ -29,7 +29,7 @@ class FindingResult(NotebookView):
         >>> import trafficgen
         >>> row = trafficgen.reproduce("BMW-T1.1", runs=2, workers=1).rows[1]
         >>> row
-        <FindingResult BMW-T1.1: buffering rate, kbps, published 45, simulated 43.9, within range>
+        <FindingResult BMW-T1.1: buffering rate, kbit/s, published 45, simulated 43.9, within range>
         >>> [round(value, 1) for value in row.values], row.ok
         ([44.6, 43.2], True)
     """

@@ -35,7 +35,7 @@ class Links:
     rate_bps: float | None = None
 
     @classmethod
-    def of(cls, path: Path) -> Links:
+    def from_path(cls, path: Path) -> Links:
         """Return the shared links of a path.
 
         Raises:

@@ -46,7 +46,7 @@ class Delay:
     max: float
 
     @classmethod
-    def of(cls, delay_s: FloatArray) -> Delay:
+    def from_samples(cls, delay_s: FloatArray) -> Delay:
         """Return mean, 95th percentile and maximum; NaN of an empty array."""
         if not delay_s.size:
             return cls(math.nan, math.nan, math.nan)
@@ -103,7 +103,7 @@ def delays(run: Run, flows: list[int], *, sent_s: tuple[float, float]) -> Delay:
     counted = np.isin(np.asarray(columns["flow"])[rows], flows)
     counted &= np.asarray(columns["to_client"])[rows] & np.asarray(columns["arrived"])[rows]
     delay_ns = (np.asarray(columns["arrival_ns"])[rows] - sent_ns[rows])[counted]
-    return Delay.of(np.asarray(s_from_ns(delay_ns), dtype=np.float64))
+    return Delay.from_samples(np.asarray(s_from_ns(delay_ns), dtype=np.float64))
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Bins:
     count: int
 
     @classmethod
-    def over(cls, start_s: float, end_s: float) -> Bins:
+    def from_times(cls, start_s: float, end_s: float) -> Bins:
         """Return the bins from that of ``start_s`` to the last that is over at ``end_s``."""
         first = math.floor(start_s / INTERVAL_S)
         return cls(first, max(0, math.floor(end_s / INTERVAL_S) - first))
@@ -133,7 +133,7 @@ class Bins:
         """Return the rate received in each bin, shape (count,)."""
         return self._kbps(self._binned(run, flows, "arrived")[0])
 
-    def offered_kbps(self, run: Run, flows: list[int]) -> FloatArray:
+    def sending_rate_kbps(self, run: Run, flows: list[int]) -> FloatArray:
         """Return the rate sent in each bin, shape (count,)."""
         return self._kbps(self._binned(run, flows, "sent")[0])
 
@@ -144,8 +144,8 @@ class Bins:
         np.divide(dropped, sent, out=shares, where=sent > 0)
         return shares
 
-    def sampled(self, values: FloatArray) -> FloatArray:
-        """Return the sample at the begin of each bin, shape (count,); NaN if there is none.
+    def align_samples(self, values: FloatArray) -> FloatArray:
+        """Return the sample at the begin of each bin, shape (count,); NaN if there is no sample.
 
         Samples were taken every half second from the first media packet on.
         """

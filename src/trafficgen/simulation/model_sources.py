@@ -55,7 +55,7 @@ def sources_of(
     """
     found = load_model(model) if isinstance(model, str | Path) else model
     if isinstance(found, PublishedModel):
-        return [published_source(found, settings)] * sessions
+        return [make_published_source(found, settings)] * sessions
     if settings:
         raise SettingError(f"{found.name} is a fitted model, which has no options; set nothing")
     schedules_of = session_schedules(found, sessions=sessions, duration_s=duration_s, seed=seed)
@@ -76,7 +76,7 @@ def sources_of(
     return sources
 
 
-def published_source(model: PublishedModel, settings: Mapping[str, JsonValue]) -> Source:
+def make_published_source(model: PublishedModel, settings: Mapping[str, JsonValue]) -> Source:
     """Return a published model as a source of the engine.
 
     Raises:

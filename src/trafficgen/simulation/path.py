@@ -13,7 +13,7 @@ from trafficgen.errors import InputFileError, SimulationError
 from trafficgen.formatting import one_line
 from trafficgen.models import ModelPart, YamlTextError, read_yaml
 from trafficgen.notebook import NotebookView
-from trafficgen.simulation.path_keys import LINK_KEYS, PATH_KEYS, PathKey, known_keys
+from trafficgen.simulation.path_keys import LINK_KEYS, PATH_KEYS, PathKey, list_keys
 
 #: A bucket must hold the tokens of a full Ethernet packet, or that packet could never leave.
 LARGEST_PACKET_BYTES = 1500
@@ -175,7 +175,7 @@ class Path(NotebookView, ModelPart):
         for item in filter(None, (part.strip() for part in text.split(","))):
             key, equals, value = (part.strip() for part in item.partition("="))
             if not equals:
-                raise SimulationError(f"path: {item!r} is not key=value; keys are {known_keys()}")
+                raise SimulationError(f"path: {item!r} is not key=value; keys are {list_keys()}")
             if key in settings:
                 raise SimulationError(f"path: {key} is given twice; leave one out")
             settings[key] = value
@@ -285,7 +285,7 @@ def read_path(path: PathLike) -> Path:
         return Path.parse(text)
     raise SimulationError(
         f"path: {text!r} is neither a file nor a list such as rate=725kbps,delay=45ms; keys are"
-        f" {known_keys()}"
+        f" {list_keys()}"
     )
 
 
@@ -299,7 +299,7 @@ def _fields(settings: Mapping[str, object], keys: Mapping[str, PathKey]) -> dict
     fields: dict[str, object] = {}
     for name, value in settings.items():
         if name not in keys:
-            raise SimulationError(f"path: unknown key {name!r}; keys are {known_keys()}")
+            raise SimulationError(f"path: unknown key {name!r}; keys are {list_keys()}")
         fields[keys[name].field] = keys[name].value(name, str(value))
     return fields
 

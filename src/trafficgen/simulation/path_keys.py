@@ -136,6 +136,6 @@ LINK_KEYS = {
 PATH_KEYS = {"access": PathKey("access_bps", _RATE)}
 
 
-def known_keys() -> str:
+def list_keys() -> str:
     """List all keys for people."""
     return ", ".join([*LINK_KEYS, *PATH_KEYS])

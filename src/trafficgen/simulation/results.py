@@ -135,7 +135,7 @@ class SimulationResult(NotebookView):
     @cached_property
     def events(self) -> SessionEvents:
         """Moments of the session's log."""
-        return SessionEvents.of(
+        return SessionEvents.read_log(
             self.run.agents[_SESSION], zero_ns=self.run.time_zero_ns, end_s=self.end_s
         )
 
@@ -222,12 +222,12 @@ class SimulationResult(NotebookView):
             "interval_s": INTERVAL_S,
             "start_s": bins.start_s,
             "media_kbps": bins.arrival_rate_kbps(run, self.media_flows),
-            "media_offered_kbps": bins.offered_kbps(run, self.media_flows),
+            "media_offered_kbps": bins.sending_rate_kbps(run, self.media_flows),
             "media_loss": bins.loss(run, self.media_flows),
             **{name: bins.arrival_rate_kbps(run, flows) for name, flows in streams.items()},
-            "encoding_kbps": bins.sampled(np.asarray(kbps_from_bps(1) * samples[:, 0])),
-            "frame_rate": bins.sampled(samples[:, 1]),
-            "buffer_s": bins.sampled(samples[:, 2]),
+            "encoding_kbps": bins.align_samples(np.asarray(kbps_from_bps(1) * samples[:, 0])),
+            "frame_rate": bins.align_samples(samples[:, 1]),
+            "buffer_s": bins.align_samples(samples[:, 2]),
         }
 
     @property
@@ -257,7 +257,7 @@ class SimulationResult(NotebookView):
             "stalls": [asdict(stall) for stall in events.stalls],
             "thinned_s": events.thinned_s,
             "audio_only_s": events.audio_only_s,
-            "adapted_s": events.adapted_s(self.run.scenario.path_rate_bps),
+            "adapted_s": events.find_adaptation_s(self.run.scenario.path_rate_bps),
             "times": dict(events.times_s),
             "frames": {
                 "sent": agent["frames_sent"],
@@ -288,7 +288,7 @@ class SimulationResult(NotebookView):
         sent_ns = np.asarray(self.run.columns["time_ns"])
         first_ns = int(sent_ns[0]) if sent_ns.size else self.run.time_zero_ns
         # Packets on a slow link may arrive years after the simulation is cut off.
-        return Bins.over(
+        return Bins.from_times(
             s_from_ns(first_ns - self.run.time_zero_ns), min(self.end_s, self.run.scenario.end_s)
         )
 
@@ -300,11 +300,11 @@ def _phase(measure: IntervalMeasure | None) -> dict[str, object] | None:
 
 def _ping_delays(run: Run, agent: int) -> tuple[Delay, float]:
     """Return the round-trip times of a ping, and the share of its requests without an answer."""
-    events = SessionEvents.of(run.agents[agent], zero_ns=run.time_zero_ns, end_s=0.0)
+    events = SessionEvents.read_log(run.agents[agent], zero_ns=run.time_zero_ns, end_s=0.0)
     times_s = np.array([value for _, value in events.facts.get("rtt_s", [])])
     sent = run.outcome.totals(run.flows_of(agent), to_client=False)["sent_packets"]
     unanswered = 1 - times_s.size / sent if sent else math.nan
-    return Delay.of(times_s), unanswered
+    return Delay.from_samples(times_s), unanswered
 
 
 def _listed(values: object) -> object:

@@ -178,7 +178,7 @@ def _build_scenario(
 ) -> Scenario:
     # Sessions come first, so that their random numbers do not depend on competing flows.
     taking_part = (*sessions, *competitors)
-    links = Links.of(path)
+    links = Links.from_path(path)
     _check(taking_part, links)
     agents = []
     schedules: list[Schedule] = []

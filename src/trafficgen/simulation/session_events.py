@@ -68,7 +68,7 @@ class SessionEvents:
     facts: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, agent: SimulatedAgentDict, *, zero_ns: int, end_s: float) -> SessionEvents:
+    def read_log(cls, agent: SimulatedAgentDict, *, zero_ns: int, end_s: float) -> SessionEvents:
         """Read an agent's log; ``zero_ns`` is time zero on the engine's clock."""
         events = [(s_from_ns(time_ns - zero_ns), *event) for time_ns, event in agent["events"]]
 
@@ -120,7 +120,7 @@ class SessionEvents:
             if after != before
         ]
 
-    def adapted_s(self, path_rate_bps: float | None) -> float | None:
+    def find_adaptation_s(self, path_rate_bps: float | None) -> float | None:
         """Return when the encoding rate first fitted the path's rate; 0: always, None: never."""
         if not self.encodings:
             return None

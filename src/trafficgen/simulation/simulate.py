@@ -56,11 +56,12 @@ def simulate(
         ...     duration_s=30,
         ... )
         >>> for flow in result.flows:
-        ...     print(flow.name, f"{flow.measure.rate_kbps:.0f} kbps, {flow.measure.loss:.1%} lost")
-        media 464 kbps, 13.9% lost
-        audio 56 kbps, 7.7% lost
-        video 409 kbps, 14.6% lost
-        tcp-1 257 kbps, 0.6% lost
+        ...     measure = flow.measure
+        ...     print(f"{flow.name} {measure.rate_kbps:.0f} kbit/s, {measure.loss:.1%} lost")
+        media 464 kbit/s, 13.9% lost
+        audio 56 kbit/s, 7.7% lost
+        video 409 kbit/s, 14.6% lost
+        tcp-1 257 kbit/s, 0.6% lost
     """
     file_format = None if options.out is None else format_of(options.out)
     settings, duration_s = options.settings or {}, options.duration_s

@@ -13,7 +13,7 @@ from trafficgen.generation.model_player import Viewing
 from trafficgen.generation.session import FlowRow
 from trafficgen.models import PublishedModel
 from trafficgen.randomness import random_stream
-from trafficgen.simulation.model_sources import published_source
+from trafficgen.simulation.model_sources import make_published_source
 from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.path import UNLIMITED_PATH
 from trafficgen.simulation.run import LARGEST_SEED, run_path
@@ -89,7 +89,7 @@ class EntryPlayer:
         settings = {}
         if self.variants is not None and clip is not None:
             settings = {self.variants.option: self.variants.values[clip]}
-        return published_source(self.model, settings)
+        return make_published_source(self.model, settings)
 
     def _play_pilot(self, clip: int) -> tuple[int, float]:
         table = self._run(

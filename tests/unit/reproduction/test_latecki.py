@@ -27,7 +27,7 @@ def _on_link(capacity: dict[str, Any], **options: Any) -> dict[str, Any]:
 
 def _rates_kbps(run: dict[str, Any], *, until_s: float = 160.0) -> list[float]:
     log = run_log(run_scenario(run))
-    return [value / 1000 for time_s, _, value in log.of("encoding") if time_s < until_s]
+    return [value / 1000 for time_s, _, value in log.select("encoding") if time_s < until_s]
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.name)
@@ -61,7 +61,7 @@ def test_the_rate_found_follows_the_link(link_kbps: float) -> None:
 
 def test_a_link_with_room_for_all_of_the_video_is_used_without_a_pause() -> None:
     log = run_log(run_scenario(_on_link({"constant": {"rate_bps": 1e6}})))
-    assert log.of("paused_at_kbps") == []
+    assert log.select("paused_at_kbps") == []
     assert log.last("held_at_kbps") > 99.0
 
 
@@ -73,7 +73,7 @@ def test_less_capacity_while_holding_starts_a_search_below_it_and_audio_returns(
     after_kbps = _rates_kbps(run)[-1]
     assert before_kbps > 45.0
     assert 0.5 * room_kbps <= after_kbps <= 1.02 * room_kbps
-    late_s = audio_packets(run_scenario(run)).between(140.0, 160.0)
+    late_s = audio_packets(run_scenario(run)).select_delays(140.0, 160.0)
     assert late_s.max() < 0.053 + 0.1
 
 

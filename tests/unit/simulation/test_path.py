@@ -76,7 +76,7 @@ def test_what_makes_no_sense_is_refused_with_key_value_and_remedy(
 
 
 def test_the_way_back_is_as_the_way_forward_without_loss() -> None:
-    links = Links.of(Path.parse("rate=1Mbps,delay=20ms,queue=30p,loss=10%,burst=3kB"))
+    links = Links.from_path(Path.parse("rate=1Mbps,delay=20ms,queue=30p,loss=10%,burst=3kB"))
     forward, reverse = links.configs
     for key in ("capacity", "delay_s", "queue"):
         assert reverse[key] == forward[key]
@@ -85,14 +85,15 @@ def test_the_way_back_is_as_the_way_forward_without_loss() -> None:
 
 def test_an_unsized_queue_holds_twice_the_bandwidth_delay_product_or_fifty_packets() -> None:
     slow, fast = (
-        Links.of(Path.parse(f"rate={rate},delay=50ms")).configs[0] for rate in ("1Mbps", "100Mbps")
+        Links.from_path(Path.parse(f"rate={rate},delay=50ms")).configs[0]
+        for rate in ("1Mbps", "100Mbps")
     )
     assert slow["queue"] == {"packets": 50}
     assert fast["queue"] == {"packets": round(2 * 100e6 * 0.1 / 8 / 1500)}
 
 
 def test_every_end_has_an_access_link_of_its_own() -> None:
-    links = Links.of(Path.parse("rate=1Mbps,access=10Mbps"))
+    links = Links.from_path(Path.parse("rate=1Mbps,access=10Mbps"))
     first, second = links.route("media"), links.route("tcp-1")
     assert not {*first[0], *first[1]} & {*second[0], *second[1]} - {0, 1}
     assert [len(way) for way in first] == [3, 3]
@@ -109,7 +110,7 @@ def test_a_chain_in_a_file_runs_back_in_the_other_order(tmp_path: FilePath) -> N
     )
     path = read_path(str(file))
     assert [link.name for link in path.links] == ["wan", "link-2"]
-    links = Links.of(path)
+    links = Links.from_path(path)
     assert [config["name"] for config in links.configs] == [
         "wan",
         "link-2",

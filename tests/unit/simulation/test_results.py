@@ -98,10 +98,10 @@ def test_rates_are_those_of_an_idle_path() -> None:
     np.testing.assert_allclose(
         np.asarray(series["media_offered_kbps"], dtype=np.float64), 400, atol=16.1
     )
-    assert (result.silence_s, result.events.adapted_s(result.run.scenario.path_rate_bps)) == (
-        0.0,
-        0.0,
-    )
+    assert (
+        result.silence_s,
+        result.events.find_adaptation_s(result.run.scenario.path_rate_bps),
+    ) == (0.0, 0.0)
 
 
 def test_a_session_without_an_end_is_cut_off_and_said_to_be() -> None:

@@ -93,7 +93,7 @@ def test_a_path_of_a_trace_with_both_directions_has_both(tmp_path: Path) -> None
     file = _file(
         tmp_path, f'{{"uplink": {pattern.format(300)}, "downlink": {pattern.format(900)}}}'
     )
-    links = Links.of(NetworkPath.parse(f"trace={file},delay=5ms"))
+    links = Links.from_path(NetworkPath.parse(f"trace={file},delay=5ms"))
     capacities = [links.configs[place]["capacity"] for place in (*links.forward, *links.reverse)]
     assert capacities == [
         {"steps": {"times_s": [0.0], "rates_bps": [rate], "period_s": 1.0}} for rate in (9e5, 3e5)

@@ -135,8 +135,8 @@ def _measure_near_capacity(session: Session) -> dict[str, float]:
     start_s, _ = session.playback_s
     return {
         "mean_kbps": session.mean_kbps(start_s, session.last_s),
-        "lost_first_half": float(session.lost_packets(session.first_s, middle_s)),
-        "lost_second_half": float(session.lost_packets(middle_s, session.last_s)),
+        "lost_first_half": float(session.count_losses(session.first_s, middle_s)),
+        "lost_second_half": float(session.count_losses(middle_s, session.last_s)),
     }
 
 
@@ -173,15 +173,15 @@ def _measure_room(session: Session) -> dict[str, float]:
     return {
         "fast_kbps": session.mean_kbps(rises_s, ends_s),
         "fast_s": ends_s - rises_s,
-        "lost": float(session.lost_packets()),
+        "lost": float(session.count_losses()),
     }
 
 
 def _measure_room_turboplay(session: Session) -> dict[str, float]:
     fast = np.flatnonzero(session.rates_kbps() >= _BURST_SHARE * _LINK_KBPS)
     begins_s, ends_s = BIN_S * float(fast[0]), BIN_S * float(fast[-1] + 1)
-    lost = session.lost_packets()
-    at_start = session.lost_packets(0.0, ends_s + 1)
+    lost = session.count_losses()
+    at_start = session.count_losses(0.0, ends_s + 1)
     return {
         "fast_kbps": session.mean_kbps(begins_s, ends_s),
         "fast_s": ends_s - begins_s,

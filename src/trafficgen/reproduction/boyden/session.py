@@ -75,7 +75,7 @@ class Session:
         size_bytes = self._bytes(start_s, width_s, bins, flow)
         return np.asarray(kbps_from_bytes(1.0, width_s) * size_bytes, dtype=np.float64)
 
-    def lost_packets(self, start_s: float = 0.0, end_s: float | None = None) -> int:
+    def count_losses(self, start_s: float = 0.0, end_s: float | None = None) -> int:
         """Count the media packets, retransmissions included, dropped in an interval."""
         stop_s = self.end_s if end_s is None else end_s
         return int(self._dropped(start_s, stop_s - start_s, 1)[0])

@@ -37,7 +37,7 @@ class Setup:
     """One run of the test bed.
 
     Attributes:
-        clip: Rate of the clip's audience, kbps, or ``surestream``.
+        clip: Rate of the clip's audience, kbit/s, or ``surestream``.
         link_kbps: Capacity of the bottleneck.
         turboplay: Whether the player has TurboPlay on.
         with_tcp: Whether a bulk TCP flow has started 10 s before.

@@ -103,7 +103,7 @@ class Playout:
         """Times of changes to a lower level, shape (n,)."""
         return self._steps(-1)
 
-    def adapted_s(self, limit_kbps: float) -> float:
+    def find_adaptation_s(self, limit_kbps: float) -> float:
         """Return when the encoded rate first fits a limit; infinity: never (CCZ-M2)."""
         rates_bps = np.array([bps_from_kbps(rate) for rate in self.encoding_kbps])
         return adaptation_time_s(

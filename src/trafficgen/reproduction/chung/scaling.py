@@ -23,7 +23,9 @@ _FOLLOWS_WITHIN_S = 45.0
 def measure_scaling(udp: Sequence[Playout], tcp: Sequence[Playout]) -> dict[str, float]:
     """Measure how streams find a level (CCZ-M1 to M4, B6); both in the order of the playlist."""
     still_udp, still_tcp = (np.array([each.changes == 0 for each in some]) for some in (udp, tcp))
-    udp_s, tcp_s = (np.array([each.adapted_s(LIMIT_KBPS) for each in some]) for some in (udp, tcp))
+    udp_s, tcp_s = (
+        np.array([each.find_adaptation_s(LIMIT_KBPS) for each in some]) for some in (udp, tcp)
+    )
     within_10 = float(np.mean(udp_s <= 10))
     return {
         "m1_udp": float(np.mean(still_udp)),
@@ -49,14 +51,14 @@ def _of(number: int, playouts: Sequence[Playout]) -> Playout:
 
 
 def _of_clip_65(udp: Playout, tcp: Playout) -> dict[str, float]:
-    udp_s = udp.adapted_s(LIMIT_KBPS)
+    udp_s = udp.find_adaptation_s(LIMIT_KBPS)
     return {
         "b6_udp": udp.span_s,
         "b6_tcp": tcp.span_s,
         "m3_udp_steps": _steps_until_below(udp),
         "m3_tcp_steps": _steps_until_below(tcp),
         "m3_udp_s": udp_s,
-        "m3_times": tcp.adapted_s(LIMIT_KBPS) / udp_s if udp_s > 0 else math.nan,
+        "m3_times": tcp.find_adaptation_s(LIMIT_KBPS) / udp_s if udp_s > 0 else math.nan,
     }
 
 
@@ -69,7 +71,7 @@ def _of_clip_78(udp: Playout, tcp: Playout) -> dict[str, float]:
     return {
         "m3_levels": float(len(set(early))),
         "m3_leaps": _steps_until_below(tcp),
-        "m3_leap_s": tcp.adapted_s(LIMIT_KBPS),
+        "m3_leap_s": tcp.find_adaptation_s(LIMIT_KBPS),
     }
 
 

@@ -43,7 +43,7 @@ class AudioPackets:
     sent_s: FloatArray
     delay_s: FloatArray
 
-    def between(self, start_s: float, end_s: float) -> FloatArray:
+    def select_delays(self, start_s: float, end_s: float) -> FloatArray:
         """Return the delays of packets that were sent in an interval, s, NaN where lost."""
         return self.delay_s[(self.sent_s >= start_s) & (self.sent_s < end_s)]
 
@@ -56,13 +56,13 @@ class RunLog:
     frames_sent: int
     frames_dropped: int
 
-    def of(self, *kinds: str) -> list[tuple[float, str, float]]:
+    def select(self, *kinds: str) -> list[tuple[float, str, float]]:
         """Return the moments of some kinds in order."""
         return [event for event in self.events if event[1] in kinds]
 
     def last(self, kind: str) -> float:
         """Return the last value of a kind; NaN: none."""
-        found = self.of(kind)
+        found = self.select(kind)
         return found[-1][2] if found else float("nan")
 
 
@@ -90,9 +90,9 @@ def run_log(outcome: SimulationOutcome) -> RunLog:
 
 def audio_measures(audio: AudioPackets) -> dict[str, float]:
     """Measure delay (ms) and loss of the audio before and with video, and how it was sent."""
-    alone = audio.between(0.0, VIDEO_START_S)
-    with_video = audio.between(VIDEO_START_S, VIDEO_END_S)
-    found = audio.between(VIDEO_START_S + FOUND_AFTER_S, VIDEO_END_S)
+    alone = audio.select_delays(0.0, VIDEO_START_S)
+    with_video = audio.select_delays(VIDEO_START_S, VIDEO_END_S)
+    found = audio.select_delays(VIDEO_START_S + FOUND_AFTER_S, VIDEO_END_S)
     base_s = float(np.nanmean(alone))
     return {
         "audio_packets_before_video": float(alone.size),
@@ -135,8 +135,8 @@ def frame_measures(log: RunLog) -> dict[str, float]:
 
 def search_measures(log: RunLog) -> dict[str, float]:
     """Return the rate that was found, when, and how it was searched (LJM-C1, LJM-E6)."""
-    rates = [(time_s - VIDEO_START_S, value / 1e3) for time_s, _, value in log.of("encoding")]
-    held = log.of("held_at_kbps")
+    rates = [(time_s - VIDEO_START_S, value / 1e3) for time_s, _, value in log.select("encoding")]
+    held = log.select("held_at_kbps")
     if not held:
         return dict.fromkeys(
             ("converged_s", "found_kbps", "halvings", "rates_tried", "held_share"), float("nan")
@@ -148,7 +148,7 @@ def search_measures(log: RunLog) -> dict[str, float]:
     converged_s = rates[away[-1] + 1 if away else 0][0]
     changes_s = [
         held[0][0],
-        *(time_s for time_s, _, _ in log.of("encoding") if time_s > held[0][0]),
+        *(time_s for time_s, _, _ in log.select("encoding") if time_s > held[0][0]),
         VIDEO_END_S,
     ]
     return {
@@ -162,10 +162,10 @@ def search_measures(log: RunLog) -> dict[str, float]:
 
 def _share_of_halvings(log: RunLog) -> float:
     """Return the share of steps of the first search that go to the middle of its bounds."""
-    first = log.of("encoding")[0][2] / 1e3
+    first = log.select("encoding")[0][2] / 1e3
     low, high, rate = 0.0, 2.0 * first, first
     right: list[bool] = []
-    for _, kind, value in log.of(
+    for _, kind, value in log.select(
         "paused_at_kbps", "resumed_at_kbps", "raised_to_kbps", "held_at_kbps"
     ):
         if kind == "held_at_kbps":
@@ -181,11 +181,11 @@ def _share_of_halvings(log: RunLog) -> float:
 
 def pause_measures(log: RunLog, audio: AudioPackets) -> dict[str, float]:
     """Count pauses, and measure the queue when they end (LJM-C2, LJM-E5)."""
-    paused_s = [time_s for time_s, _, _ in log.of("paused_at_kbps")]
-    resumed_s = [time_s for time_s, _, _ in log.of("resumed_at_kbps")]
-    held_s = [time_s for time_s, _, _ in log.of("held_at_kbps")]
-    base_s = float(np.nanmean(audio.between(0.0, VIDEO_START_S)))
-    at_end = [audio.between(time_s - 0.2, time_s) - base_s for time_s in resumed_s]
+    paused_s = [time_s for time_s, _, _ in log.select("paused_at_kbps")]
+    resumed_s = [time_s for time_s, _, _ in log.select("resumed_at_kbps")]
+    held_s = [time_s for time_s, _, _ in log.select("held_at_kbps")]
+    base_s = float(np.nanmean(audio.select_delays(0.0, VIDEO_START_S)))
+    at_end = [audio.select_delays(time_s - 0.2, time_s) - base_s for time_s in resumed_s]
     later = sum(time_s > held_s[0] for time_s in paused_s) if held_s else len(paused_s)
     return {
         "pauses": float(len(paused_s)),
@@ -199,9 +199,9 @@ def pause_measures(log: RunLog, audio: AudioPackets) -> dict[str, float]:
 def congestion_measures(audio: AudioPackets) -> dict[str, float]:
     """Measure how audio delay climbs and stays while video overfills the link (LJM-E7)."""
     start_s = VIDEO_START_S
-    base_s = float(np.nanmean(audio.between(0.0, start_s)))
-    climb = audio.between(start_s, start_s + _TRANSITION_S)
-    stable = audio.between(start_s + _STABLE_FROM_S, start_s + _STABLE_TO_S)
+    base_s = float(np.nanmean(audio.select_delays(0.0, start_s)))
+    climb = audio.select_delays(start_s, start_s + _TRANSITION_S)
+    stable = audio.select_delays(start_s + _STABLE_FROM_S, start_s + _STABLE_TO_S)
     return {
         "rise_in_5_s_ms": ms_from_s(float(np.nanmax(climb) - base_s)),
         "stable_spread": float(np.nanstd(stable) / np.nanmean(stable)),

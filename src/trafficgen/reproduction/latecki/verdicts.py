@@ -18,7 +18,7 @@ _RESTARTS = ("paused_at_kbps", "resumed_at_kbps", "raised_to_kbps", "lowered_to_
 def share_of_verdicts_confirmed(outcome: SimulationOutcome) -> float:
     """Return the share of the sender's verdicts that the definitions give too; NaN: none."""
     audio, log = audio_packets(outcome), run_log(outcome)
-    heard = np.array([value for _, _, value in log.of("verdict")])
+    heard = np.array([value for _, _, value in log.select("verdict")])
     if not heard.size:
         return float("nan")
     expected = _verdicts(audio, log)
@@ -29,8 +29,8 @@ def _verdicts(audio: AudioPackets, log: RunLog) -> FloatArray:
     """Return the verdicts on all delays, cut where the receiver hears of a new rate, shape (k,)."""
     came = ~np.isnan(audio.delay_s)
     sent_s, delay_s = audio.sent_s[came], audio.delay_s[came]
-    first_rate_s = [log.of("encoding")[0][0]]
-    restarts_s = sorted([*first_rate_s, *(time_s for time_s, _, _ in log.of(*_RESTARTS))])
+    first_rate_s = [log.select("encoding")[0][0]]
+    restarts_s = sorted([*first_rate_s, *(time_s for time_s, _, _ in log.select(*_RESTARTS))])
     parts = np.split(delay_s, np.searchsorted(sent_s, restarts_s, side="right"))
     return np.concatenate(
         [_verdicts_of_one_rate(part, epsilon_s=log.last("epsilon_s")) for part in parts]

@@ -16,9 +16,9 @@ from trafficgen.reproduction.nichols.testbed import CAPACITIES_KBPS, RATES_KBPS,
 _DOWNWARDS = tuple(RATES_KBPS[-count:] for count in range(1, 11))
 _UPWARDS = tuple(RATES_KBPS[:count] for count in range(1, 11))
 _TRIPLES = ((548, 764, 1128), (340, 548, 764), (282, 340, 548), (148, 282, 340))
-#: One level above 725 kbps and one below: the lower is taken always.
+#: One level above 725 kbit/s and one below: the lower is taken always.
 _PAIRS = ((340, 1128), (548, 1128), (340, 764), (282, 764))
-#: Capacity and levels of each clip, kbps, in the order of their numbers.
+#: Capacity and levels of each clip, kbit/s, in the order of their numbers.
 _POINTS = (
     *(
         (capacity, ladder)

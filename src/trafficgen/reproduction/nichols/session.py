@@ -116,7 +116,9 @@ class Session:
         """Return the rate at the client in an interval."""
         return _rate_kbps(self.arrival_s, self.ip_bytes, start_s, end_s)
 
-    def offered_kbps(self, start_s: float, end_s: float, *, first_sendings: bool = False) -> float:
+    def measure_offered_kbps(
+        self, start_s: float, end_s: float, *, first_sendings: bool = False
+    ) -> float:
         """Return the rate before the router in an interval, by default with retransmissions."""
         wanted = ~self.again if first_sendings else np.ones_like(self.again)
         return _rate_kbps(self.sent_s[wanted], self.ip_bytes[wanted], start_s, end_s)
@@ -150,7 +152,7 @@ class Session:
     def largest_offered_kbps(self, window_s: float, end_s: float) -> float:
         """Return the largest offered rate of windows that start every second until `end_s`."""
         return max(
-            self.offered_kbps(start, start + window_s)
+            self.measure_offered_kbps(start, start + window_s)
             for start in np.arange(0.0, end_s - window_s + 1e-9)
         )
 
@@ -212,13 +214,13 @@ class Session:
         return float(np.mean(self.queueing_s[self.buffering & np.isfinite(self.arrival_s)]))
 
 
-def idle_s(gaps_s: FloatArray) -> float:
+def median_gap_between_bursts_s(gaps_s: FloatArray) -> float:
     """Return the median gap between bursts; NaN: none."""
     between = gaps_s[gaps_s > _BURST_GAP_S]
     return float(np.median(between)) if between.size else math.nan
 
 
-def inside_s(gaps_s: FloatArray) -> float:
+def median_gap_in_bursts_s(gaps_s: FloatArray) -> float:
     """Return the median gap inside of bursts; NaN: none."""
     inside = gaps_s[gaps_s <= _BURST_GAP_S]
     return float(np.median(inside)) if inside.size else math.nan

@@ -12,7 +12,11 @@ import numpy as np
 from scipy import stats
 
 from trafficgen.reproduction.experiment import Experiment
-from trafficgen.reproduction.nichols.session import Session, idle_s, inside_s
+from trafficgen.reproduction.nichols.session import (
+    Session,
+    median_gap_between_bursts_s,
+    median_gap_in_bursts_s,
+)
 from trafficgen.reproduction.nichols.testbed import (
     CAPACITIES_KBPS,
     LATENCY_S,
@@ -29,7 +33,7 @@ _FRIENDLY_BYTES = 1500
 #: Windows in which the offered load is looked at, and how far "at first" goes, s.
 _WINDOW_S, _AT_FIRST_S = 5.0, 20.0
 
-#: Capacity and clip rate of each point, kbps, in the order of their numbers.
+#: Capacity and clip rate of each point, kbit/s, in the order of their numbers.
 _GRID = tuple(itertools.product(CAPACITIES_KBPS, RATES_KBPS))
 
 
@@ -79,8 +83,8 @@ _OF_SESSION: dict[str, Callable[[Session], float]] = {
     "silence_s": lambda one: -one.request_s,
     "buffering_s": lambda one: one.buffering_s,
     "buffering_kbps": lambda one: one.buffering_rate_kbps,
-    "offered_kbps": lambda one: one.offered_kbps(0.0, one.full_s),
-    "first_kbps": lambda one: one.offered_kbps(0.0, one.full_s, first_sendings=True),
+    "offered_kbps": lambda one: one.measure_offered_kbps(0.0, one.full_s),
+    "first_kbps": lambda one: one.measure_offered_kbps(0.0, one.full_s, first_sendings=True),
     "buffering_loss": lambda one: one.buffering_loss,
     "peak_loss": lambda one: one.peak_loss(0.0, one.full_s),
     "tcp_peak_loss": lambda one: one.tcp_peak_loss(0.0, one.full_s),
@@ -94,9 +98,9 @@ _OF_SESSION: dict[str, Callable[[Session], float]] = {
     "largest_offered_kbps": lambda one: one.largest_offered_kbps(_WINDOW_S, _AT_FIRST_S),
     "frames_kept": lambda one: one.frames_kept,
     "gaps_below_5ms": lambda one: float(np.mean(one.buffering_gaps_s < 0.005)),
-    "gap_ms": lambda one: 1000 * inside_s(one.buffering_gaps_s),
-    "idle_s": lambda one: idle_s(one.buffering_gaps_s),
-    "idle_after_s": lambda one: idle_s(one.playout_gaps_s),
+    "gap_ms": lambda one: 1000 * median_gap_in_bursts_s(one.buffering_gaps_s),
+    "idle_s": lambda one: median_gap_between_bursts_s(one.buffering_gaps_s),
+    "idle_after_s": lambda one: median_gap_between_bursts_s(one.playout_gaps_s),
     "burst_bytes": lambda one: one.burst_bytes,
     "friendly_kbps": _friendly_kbps,
 }

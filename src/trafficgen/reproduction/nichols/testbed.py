@@ -21,7 +21,7 @@ from trafficgen.simulation.run import run_scenario
 from trafficgen.units import bps_from_kbps, kbps_from_bytes, ns_from_s
 
 ENTRY = "wmedia9_nichols2004"
-#: Clip rates (NIC-S2), kbps.
+#: Clip rates (NIC-S2), kbit/s.
 RATES_KBPS = (28, 43, 58, 109, 148, 282, 340, 548, 764, 1128)
 CAPACITIES_KBPS = (250, 725, 1500)
 #: Runs a point (NIC-S1).

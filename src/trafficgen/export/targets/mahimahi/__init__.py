@@ -160,7 +160,7 @@ def _of_path(
     path: Path, settings: Settings, lacks: list[str]
 ) -> list[tuple[_Direction, _Direction]]:
     """Return the links from the server to the client, each in both directions."""
-    shared = Links.of(path)
+    shared = Links.from_path(path)
     about = [
         (shared.configs[forward], shared.configs[reverse])
         for forward, reverse in zip(shared.forward, reversed(shared.reverse), strict=True)
