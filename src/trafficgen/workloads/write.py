@@ -69,7 +69,9 @@ class WrittenWorkload(NotebookView):
 
     Example:
         >>> import trafficgen
-        >>> trafficgen.generate_workload("cbr", "two.parquet", sessions=2, duration_s=10, settings={"rate_kbps": 500})
+        >>> trafficgen.generate_workload(
+        ...     "cbr", "two.parquet", sessions=2, duration_s=10, settings={"rate_kbps": 500}
+        ... )
         <WrittenWorkload two.parquet: 1,250 packets, 2 flows, 9.984 s>
     """
 
