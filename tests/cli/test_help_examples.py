@@ -59,8 +59,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "time_s,bytes\n0.00,1200\n0.02,1200\n0.05,400\n", encoding="utf-8"
     )
     shutil.copy(ROOT / "examples" / "workloads" / "evening.yaml", folder)
-    long_session = {"rate_kbps": 50}
-    trafficgen.generate("cbr", folder / "day.pcapng", duration_s=180, settings=long_session)
+    long_session = {"rate_kbps": 50, "duration_s": 180}
+    trafficgen.generate("cbr", folder / "day.pcapng", settings=long_session)
     return folder
 
 
