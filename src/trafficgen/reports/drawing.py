@@ -51,6 +51,8 @@ _LEGEND: dict[str, Any] = {"fontsize": 8, "frameon": False, "columnspacing": 1.5
 #: A logarithmic axis whose ends differ by less than this factor has numbers written out, from this
 #: one to its inverse.
 _SHORT_LOG_AXIS, _LEAST_WRITTEN_OUT = 30.0, 1e-3
+#: Powers of ten on an axis; more would overlap on a narrow page.
+_MOST_LOG_TICKS = 5
 
 #: What a page does without: the XML head, comments, metadata, a style for the whole page, addresses
 #: of name spaces, ids of groups, which would repeat in each chart, and indentation.
@@ -170,9 +172,10 @@ def _set_axis(axes: Any, letter: str, axis: Axis) -> None:
 
 
 def _write_out_numbers(axes: Any, letter: str) -> None:
-    """Write the numbers of a short logarithmic axis as numbers, not as powers of ten."""
-    from matplotlib.ticker import LogFormatter  # noqa: PLC0415 - an extra
+    """Leave room between powers of ten, and write those of a short axis as numbers."""
+    from matplotlib.ticker import LogFormatter, LogLocator  # noqa: PLC0415 - an extra
 
+    getattr(axes, f"{letter}axis").set_major_locator(LogLocator(numticks=_MOST_LOG_TICKS))
     low, high = getattr(axes, f"get_{letter}lim")()
     written_out = low >= _LEAST_WRITTEN_OUT and high <= 1 / _LEAST_WRITTEN_OUT
     if written_out and high < _SHORT_LOG_AXIS * low:
