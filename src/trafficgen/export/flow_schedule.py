@@ -1,9 +1,7 @@
 """What a sending tool sends of a packet table: when each flow sends how many bytes, one way.
 
-A tool that sends through sockets makes its own headers, acknowledgements and retransmissions. What can
-be handed to it is
-the payload: datagrams of UDP, or of TCP the writes of the application, for which the data segments
-stand.
+A tool that sends through sockets makes its own headers, acknowledgements and retransmissions. It
+takes the payload alone: datagrams of UDP, or the application's writes for the data segments of TCP.
 """
 
 from __future__ import annotations
