@@ -69,6 +69,13 @@ def offer(declared: Option) -> dict[str, Option]:
     return {_METADATA: declared}
 
 
+def seed_option() -> Any:
+    """Declare the option ``--seed`` of a field ``seed``."""
+    return option(
+        0, "--seed", help="Seed of everything random; the same seed gives the same result.", low=0
+    )
+
+
 def list_options(options: type) -> list[tuple[Field[Any], Option]]:
     """Return the fields of an options class that the command line offers, in order."""
     found = [(one, one.metadata.get(_METADATA)) for one in fields(options)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -144,12 +145,17 @@ def bytes_from_text(text: str) -> float | None:
     return _scaled(text, SIZE_UNITS_BYTES)
 
 
-def s_from_text(text: str) -> float | None:
-    """Return seconds from a text such as ``45ms``; None if it is not a time with a unit."""
+def s_from_text(text: str, *, bare: str = "") -> float | None:
+    """Return seconds from a text such as ``45ms``; None if it is not a time with a unit.
+
+    Args:
+        text: The text.
+        bare: Unit of a number without one, such as ``s``; empty refuses such numbers.
+    """
     parts = number_and_unit(text)
     if parts is None:
         return None
-    number, unit = parts
+    number, unit = parts[0], parts[1] or bare
     if unit in _TIME_UNITS_PER_S:
         return number / _TIME_UNITS_PER_S[unit]
     return number * _TIME_UNITS_S[unit] if unit in _TIME_UNITS_S else None
@@ -170,6 +176,25 @@ def share_from_text(text: str) -> float | None:
     if parts is None or parts[1] not in ("", "%"):
         return None
     return parts[0] / 100 if parts[1] else parts[0]
+
+
+def parse_time_s(text: str) -> float:
+    """Return the seconds of ``90s``, ``20min`` or a plain number; raise ValueError for others."""
+    time_s = s_from_text(text, bare="s")
+    if time_s is None or not 0 <= time_s < math.inf:
+        raise ValueError(f"Invalid time {text!r}. Use 90s, 20min or 1h.")
+    return time_s
+
+
+def parse_positive(text: str, *, finite: bool = True) -> float:
+    """Return a number above 0, finite unless it may be ``inf``; raise ValueError for others."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not value > 0 or (finite and value == math.inf):
+        raise ValueError(f"Invalid number {text!r}. Use a number above 0.")
+    return value
 
 
 def _scaled(text: str, units: dict[str, int]) -> float | None:

@@ -95,7 +95,7 @@ _FIT = (
         ("--decapsulate",),
         ("--idle-timeout", "15"),
     ),
-    *(("--memory", "2MB"), ("--flow", "1"), ("--session", "1")),
+    *(("--memory", "4MB"), ("--flow", "1"), ("--session", "1")),
 )
 _COMPARE = (
     ("--all",),

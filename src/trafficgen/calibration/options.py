@@ -7,17 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trafficgen.capture.options import ReadOptions, SessionChoice, TimeWindow
-from trafficgen.options import option
-from trafficgen.units import number_and_unit, s_from_text
-
-
-def parse_time_s(text: str) -> float:
-    """Return the seconds of a text such as ``90s`` or ``20min``; a bare number is seconds."""
-    parts = number_and_unit(text)
-    time_s = parts[0] if parts is not None and not parts[1] else s_from_text(text)
-    if time_s is None or not 0 <= time_s < math.inf:
-        raise ValueError(f"Invalid time {text!r}. Use 90s, 20min or 1h.")
-    return time_s
+from trafficgen.options import option, seed_option
+from trafficgen.units import parse_time_s
 
 
 def parse_offset_s(text: str) -> float:
@@ -51,9 +42,7 @@ class FitOptions(ReadOptions):
     upload: bool = option(
         False, "--upload", help="Take the packets to the servers of the capture: what was uploaded."
     )
-    seed: int = option(
-        0, "--seed", help="Seed of everything random; the same seed gives the same result.", low=0
-    )
+    seed: int = seed_option()
     resegment: bool = option(
         True,
         "--resegment/--keep-offload",

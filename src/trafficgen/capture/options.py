@@ -5,35 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from trafficgen.capture.traces.formats import FORMATS
 from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.options import option
-from trafficgen.packet_files.report import View, parse_view
-from trafficgen.units import bytes_from_text
+from trafficgen.packet_files.report import View, view_option
+from trafficgen.units import bytes_from_text, parse_positive
 
 #: Memory that a command takes by default, bytes.
 DEFAULT_MEMORY_BYTES = 1_000_000_000
+#: Smallest limit of memory, bytes: room for the fewest packets that commands hold at once.
+LEAST_MEMORY_BYTES = 4_000_000
 
 
 def parse_memory(text: str) -> int:
-    """Return the bytes of a text such as ``500MB``; raise ValueError for any other."""
+    """Return the bytes of a text such as ``500MB``; raise ValueError for others and below 4 MB."""
     size_bytes = bytes_from_text(text)
-    if size_bytes is None or not 1 <= size_bytes < math.inf:
+    if size_bytes is None or not 0 <= size_bytes < math.inf:
         raise ValueError(f"Invalid size {text!r}. Use a size such as 500MB or 4GB.")
+    if size_bytes < LEAST_MEMORY_BYTES:
+        raise ValueError(f"{text} of memory is too little. Use 4MB or more, such as 500MB.")
     return int(size_bytes)
-
-
-def parse_idle_timeout(text: str) -> float:
-    """Return a time above 0, s, which may be ``inf``; raise ValueError for any other text."""
-    try:
-        timeout_s = float(text)
-    except ValueError:
-        timeout_s = math.nan
-    if not timeout_s > 0:
-        raise ValueError(f"Invalid time {text!r}. Use a number of seconds above 0.")
-    return timeout_s
 
 
 def memory_option() -> Any:
@@ -66,7 +60,7 @@ class ReadOptions:
         "--idle-timeout",
         help="Silence after which packets are a new flow, s; default: never.",
         metavar="S",
-        parse=parse_idle_timeout,
+        parse=partial(parse_positive, finite=False),
     )
     memory_bytes: int | None = memory_option()
 
@@ -152,11 +146,5 @@ class ConvertOptions(TraceOptions):
         help=f"Format; default: by the content. One of: {', '.join(FORMATS)}.",
         metavar="FORMAT",
     )
-    at: View = option(
-        "sender",
-        "--at",
-        help="Whose view a pcap or CSV shows.",
-        metavar="sender|receiver",
-        parse=parse_view,
-    )
+    at: View = view_option()
     memory_bytes: int | None = memory_option()

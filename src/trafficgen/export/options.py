@@ -10,7 +10,7 @@ from trafficgen.capture.options import memory_option
 from trafficgen.export.settings import SettingValue
 from trafficgen.export.targets import TARGETS
 from trafficgen.options import option
-from trafficgen.packet_files.report import View, parse_view
+from trafficgen.packet_files.report import View, view_option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,12 +37,6 @@ class ExportOptions:
         parse=Path,
     )
     flow: int | None = option(None, "--flow", help="Take this flow alone.", low=0)
-    at: View = option(
-        "sender",
-        "--at",
-        help="Whose view a pcap or CSV shows.",
-        metavar="sender|receiver",
-        parse=parse_view,
-    )
+    at: View = view_option()
     settings: Mapping[str, SettingValue] | None = None
     memory_bytes: int | None = memory_option()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from trafficgen.formatting import format_count, number
 from trafficgen.notebook import NotebookView
+from trafficgen.options import option
 
 if TYPE_CHECKING:
     from trafficgen.tables import PacketTable
@@ -21,6 +22,17 @@ def parse_view(text: str) -> View:
     if text not in ("sender", "receiver"):
         raise ValueError(f"Unknown view {text!r}. Use sender or receiver.")
     return cast(View, text)
+
+
+def view_option() -> Any:
+    """Declare the option ``--at`` of a field ``at``."""
+    return option(
+        "sender",
+        "--at",
+        help="Whose view a pcap or CSV shows.",
+        metavar="sender|receiver",
+        parse=parse_view,
+    )
 
 
 @dataclass(frozen=True)

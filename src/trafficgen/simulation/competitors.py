@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from trafficgen.errors import SimulationError
 from trafficgen.simulation.sources import Participant, Source
-from trafficgen.units import bytes_from_text, number_and_unit, rate_from_text, s_from_text
+from trafficgen.units import bytes_from_text, rate_from_text, s_from_text
 
 #: Programs do not start on the nanosecond; without this, runs with other seeds would be the same.
 TCP_START_SPREAD_S = 0.05
@@ -150,10 +150,7 @@ def _times(text: str, times: str | None) -> tuple[float, float | None]:
 
 
 def _seconds(text: str, time: str) -> float:
-    time_s = s_from_text(time)
-    parts = number_and_unit(time)
-    if time_s is None and parts is not None and not parts[1]:
-        time_s = parts[0]
+    time_s = s_from_text(time, bare="s")
     if time_s is None or abs(time_s) > 1e6:
         raise SimulationError(
             f"compete={text}: invalid time {time!r}; write for example @-10s or @-10s..60s"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trafficgen.options import Option, offer, option
+from trafficgen.options import Option, offer, option, seed_option
 from trafficgen.packet_files.report import View
+from trafficgen.units import parse_positive
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -29,17 +29,6 @@ PATH_HELP = (
     " reverse_loss (default: as forward, without loss), hold=in_flight, overhead, reorder,"
     " reorder_delay."
 )
-
-
-def parse_positive(text: str) -> float:
-    """Return a finite number above 0; raise ValueError for any other text."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise ValueError(f"Invalid number {text!r}. Use a number above 0.")
-    return value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,9 +57,7 @@ class SimulateOptions:
         metavar="S",
         parse=parse_positive,
     )
-    seed: int = option(
-        0, "--seed", help="Seed of everything random; the same seed gives the same result.", low=0
-    )
+    seed: int = seed_option()
     out: str | Path | None = option(
         None,
         *("-o", "--out"),

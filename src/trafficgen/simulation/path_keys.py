@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from trafficgen.errors import SimulationError
 from trafficgen.units import (
@@ -52,11 +53,6 @@ def _zero_or(read: Callable[[str], float | None]) -> Callable[[str], float | Non
     return lambda text: 0.0 if number_and_unit(text) == (0.0, "") else read(text)
 
 
-def _time_after_media(text: str) -> float | None:
-    parts = number_and_unit(text)
-    return parts[0] if parts is not None and not parts[1] else s_from_text(text)
-
-
 def _queue(text: str) -> dict[str, int] | None:
     parts = number_and_unit(text)
     size_bytes = bytes_from_text(text)
@@ -92,7 +88,7 @@ _TIME = _Kind(
     lambda value: f"{_number(value)}s",
     "write a number with its unit, such as 45ms or 1.5s",
 )
-_TIME_AFTER_MEDIA = replace(_TIME, read=_time_after_media)
+_TIME_AFTER_MEDIA = replace(_TIME, read=partial(s_from_text, bare="s"))
 _SIZE = _Kind(
     _zero_or(_whole_bytes),
     lambda value: f"{value}B",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trafficgen.capture.options import DEFAULT_MEMORY_BYTES, SessionChoice, parse_memory
+from trafficgen.capture.options import SessionChoice, memory_option
 from trafficgen.options import option
 
 
@@ -61,14 +61,7 @@ class CompareOptions:
         "--resegment/--keep-offload",
         help="Cut segmentation-offload packets back to MTU size first.",
     )
-    memory_bytes: int | None = option(
-        DEFAULT_MEMORY_BYTES,
-        "--memory",
-        help="Memory that the command may take, such as 500MB or 4GB.",
-        metavar="SIZE",
-        parse=parse_memory,
-        text="1GB",
-    )
+    memory_bytes: int | None = memory_option()
 
     def choose_reference(self) -> SessionChoice:
         """Return which packets of the reference are compared."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from trafficgen.capture.options import DEFAULT_MEMORY_BYTES, parse_memory
-from trafficgen.options import option
-from trafficgen.packet_files.report import View, parse_view
-from trafficgen.simulation.options import parse_positive
-from trafficgen.units import DEFAULT_ORIGIN_NS, WHOLE_FRAME_BYTES, number_and_unit, s_from_text
+from trafficgen.capture.options import memory_option
+from trafficgen.options import option, seed_option
+from trafficgen.packet_files.report import View, view_option
+from trafficgen.units import DEFAULT_ORIGIN_NS, WHOLE_FRAME_BYTES, parse_positive, parse_time_s
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -22,13 +20,12 @@ else:  # the command line, which offers none of these fields, loads nothing for 
     JsonValue = Competitor = PathLike = Any
 
 
-def parse_seconds(text: str) -> float:
-    """Return the seconds of ``24h`` or of a plain number; raise ValueError for any other text."""
-    parts = number_and_unit(text)
-    found_s = parts[0] if parts is not None and not parts[1] else s_from_text(text)
-    if found_s is None or not 0 < found_s < math.inf:
+def parse_window_s(text: str) -> float:
+    """Return a time above 0, s; raise ValueError for any other text."""
+    window_s = parse_time_s(text)
+    if not window_s:
         raise ValueError(f"Invalid time {text!r}. Use 90s, 20min or 1h.")
-    return found_s
+    return window_s
 
 
 def parse_snaplen(text: str) -> int:
@@ -84,19 +81,11 @@ class GenerateOptions:
         metavar="R",
         parse=parse_positive,
     )
-    seed: int = option(
-        0, "--seed", help="Seed of everything random; the same seed gives the same result.", low=0
-    )
+    seed: int = seed_option()
     workers: int = option(
         1, "--workers", help="Processes or threads; the result does not depend on them.", low=1
     )
-    at: View = option(
-        "sender",
-        "--at",
-        help="Whose view a pcap or CSV shows.",
-        metavar="sender|receiver",
-        parse=parse_view,
-    )
+    at: View = view_option()
     snaplen_bytes: int | None = option(
         None,
         "--snaplen",
@@ -132,7 +121,7 @@ class WorkloadOptions(GenerateOptions):
         "--for",
         help="Time in which sessions start, such as 24h.",
         metavar="TIME",
-        parse=parse_seconds,
+        parse=parse_window_s,
     )
     arrivals: str | None = option(
         None,
@@ -168,11 +157,4 @@ class WorkloadOptions(GenerateOptions):
         ),
         metavar="URL",
     )
-    memory_bytes: int = option(
-        DEFAULT_MEMORY_BYTES,
-        "--memory",
-        help="Memory that the command may take, such as 500MB or 4GB.",
-        metavar="SIZE",
-        parse=parse_memory,
-        text="1GB",
-    )
+    memory_bytes: int = memory_option()

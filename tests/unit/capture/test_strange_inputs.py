@@ -82,6 +82,17 @@ def test_endless_timeouts_never_split(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize("value", ["1KB", "3999kB", "0B"])
+def test_memory_in_which_nothing_works_is_refused_in_one_line(
+    capture: Path, capsys: pytest.CaptureFixture[str], value: str
+) -> None:
+    assert run(["inspect", str(capture), "--memory", value]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert f"{value} of memory is too little. Use 4MB or more, such as 500MB." in said
+    assert run(["inspect", str(capture), "--memory", "4MB"]) == 0
+
+
 def test_standard_input_cannot_be_read_twice() -> None:
     with pytest.raises(CaptureError, match="more than once"):
         inspect(["-", "-"])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from trafficgen.options import list_options, option
-from trafficgen.units import rate_from_text
+from trafficgen.units import parse_positive, rate_from_text
 
 SizeKind = Literal["ip", "frame", "payload"]
 SizeUnit = Literal["bytes", "bits"]
@@ -21,19 +20,8 @@ def parse_line_rate(text: str) -> float:
     """Return the bit/s of a rate such as ``10Mbps``; raise ValueError for any other text."""
     rate_bps = rate_from_text(text)
     if rate_bps is None:
-        raise ValueError(f"{text!r} is no rate such as 10Mbps")
+        raise ValueError(f"Invalid rate {text!r}. Use a rate such as 10Mbps.")
     return rate_bps
-
-
-def parse_frame_rate(text: str) -> float:
-    """Return a finite number above 0; raise ValueError for any other text."""
-    try:
-        rate_fps = float(text)
-    except ValueError:
-        rate_fps = math.nan
-    if not 0 < rate_fps < math.inf:
-        raise ValueError(f"{text!r} is not a number above 0")
-    return rate_fps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +44,7 @@ class TraceOptions:
         "--frame-rate",
         help="Frames per second, for traces without times.",
         metavar="FPS",
-        parse=parse_frame_rate,
+        parse=parse_positive,
     )
     payload_bytes: int | None = option(
         None,
