@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -40,4 +41,9 @@ def test_the_drawing_is_that_of_the_records(tmp_path: Path) -> None:
     drawn = tmp_path / "drawn.svg"
     benchmark_pages.draw_picture(drawn)
     kept = ROOT / benchmark_pages.PICTURE
-    assert drawn.read_bytes() == kept.read_bytes(), "run `make docs`"
+    assert _without_ids(drawn) == _without_ids(kept), "run `make docs`"
+
+
+def _without_ids(drawing: Path) -> str:
+    """Return a drawing without the ids of clips: they hash the last bits, which processors vary."""
+    return re.sub(r"\bp[0-9a-f]{10}\b", "clip", drawing.read_text())
