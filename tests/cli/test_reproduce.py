@@ -124,7 +124,10 @@ def test_an_empty_id_names_nothing(command: Command) -> None:
 def test_an_unknown_id_is_one_line(command: Command) -> None:
     result = command("reproduce", "XYZ-1", "--workers", "1")
     assert (result.code, result.out) == (2, "")
-    assert result.err == "trafficgen: there is no finding 'XYZ-1'; ids begin with AAA\n"
+    assert result.err == (
+        "trafficgen: there is no finding 'XYZ-1'; ids look like AAA-B1 and begin with AAA;"
+        " `trafficgen reproduce --list` lists them\n"
+    )
 
 
 def test_a_report_is_written_also_when_something_misses(command: Command, tmp_path: Path) -> None:
@@ -151,4 +154,4 @@ def test_statements_are_listed_without_a_run(command: Command) -> None:
 def test_a_statement_of_an_unknown_finding_is_refused(command: Command) -> None:
     result = command("reproduce", "--list", "XYZ")
     assert (result.code, result.out) == (2, "")
-    assert "ids begin with BMW, CCZ, CTX, LJM, NIC" in result.err
+    assert "begin with BMW, CCZ, CTX, LJM, NIC" in result.err

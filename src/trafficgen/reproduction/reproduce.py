@@ -150,7 +150,9 @@ def _select_ids(known: Iterable[str], wanted: Sequence[str]) -> set[str]:
         if not any(_begins(name, text) for name in ids):
             papers = ", ".join(sorted({name.partition("-")[0] for name in ids}))
             raise SelectionError(
-                what=f"finding {text!r}", available=f"ids begin with {papers or 'nothing yet'}"
+                what=f"finding {text!r}",
+                available=f"ids look like {min(ids)} and begin with {papers}; `trafficgen reproduce"
+                " --list` lists them",
             )
     return {name for name in ids if not wanted or any(_begins(name, text) for text in wanted)}
 
