@@ -37,6 +37,22 @@ def test_show_prints_citations_limits_options_and_parameters(command: Command, n
     assert all(f" {key} " in words for key in model.mechanism.parameters)
 
 
+def test_show_lists_parameters_that_options_set(command: Command) -> None:
+    words = " ".join(command("models", "show", "cbr").out.split())
+    assert "rate_bps 340000 option rate_kbps baseline" in words
+
+
+def test_a_file_that_cannot_be_simulated_is_one_line(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text("extends: cbr\nname: own\noptions: {rate_kbps: null}\n", encoding="utf-8")
+    result = command("models", "show", str(file))
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
+        f"trafficgen: {file}: mechanism.parameters.rate_bps: missing; add its value, basis and"
+        " source, or an option that sets it; for an example: `trafficgen models show cbr`\n"
+    )
+
+
 def test_show_as_json_is_a_file_that_can_be_loaded(command: Command, tmp_path: Path) -> None:
     result = command("models", "show", "cbr", "--json")
     (tmp_path / "copy.json").write_text(result.out, encoding="utf-8")

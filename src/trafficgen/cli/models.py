@@ -106,14 +106,28 @@ def _render_options(model: PublishedModel) -> None:
 
 
 def _render_mechanism(model: PublishedModel) -> None:
-    parameters = model.mechanism.parameters
-    print(f"\nMechanism {model.mechanism.kind}; its parameters can be set as well")
-    if parameters:
-        rows = [
-            (f"  {name}", _value_text(one.value), ", ".join(one.bases), one.source or "-")
-            for name, one in parameters.items()
+    from trafficgen.models.published import parameters_for_engine  # noqa: PLC0415 - not of --help
+    from trafficgen.models.published.mechanisms import parameter_names  # noqa: PLC0415 - same
+
+    kind, parameters = model.mechanism.kind, model.mechanism.parameters
+    rows = [
+        (name, _value_text(one.value), ", ".join(one.bases), one.source or "-")
+        for name, one in parameters.items()
+    ]
+    set_by_options = parameters_for_engine(model)
+    for name, option in model.options.items():
+        rows += [
+            (target, _value_text(set_by_options[target]), f"option {name}", option.source)
+            for target in option.sets or (name,)
         ]
-        print_table(["  name", "value", "basis", "source"], rows)
+    given = [name for name, *_ in rows]
+    rows += [(name, "-", "not set", "-") for name in parameter_names(kind) if name not in given]
+    print(
+        f"\nParameters of the mechanism {kind} (--set NAME=VALUE too, unless an option sets them)"
+    )
+    print_table(
+        ["  name", "value", "basis", "source"], [(f"  {name}", *row) for name, *row in rows]
+    )
     reasons = [line for name, one in parameters.items() for line in _reasons(name, one)]
     if reasons:
         print("\nReasons")

@@ -19,6 +19,7 @@ from trafficgen.models.published import (
     parameters_for_engine,
     with_settings,
 )
+from trafficgen.models.published.mechanisms import check_mechanism
 from trafficgen.simulation.response import response_parameters, tcp_parameters
 from trafficgen.simulation.sources import Schedule, Source
 
@@ -82,10 +83,15 @@ def make_published_source(model: PublishedModel, settings: Mapping[str, JsonValu
     Raises:
         SettingError: If a setting does not fit it.
     """
+    changed = with_settings(model, settings)
+    try:
+        check_mechanism(changed)
+    except ValueError as error:
+        raise SettingError(f"{model.name}: {error}") from error
     return Source(
         name=model.name,
         kind=model.mechanism.kind,
-        parameters=parameters_for_engine(with_settings(model, settings)),
+        parameters=parameters_for_engine(changed),
         settings=dict(settings),
         digest=entry_digest(model),
         competing_tcp=competing_tcp(model),

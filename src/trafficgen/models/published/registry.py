@@ -19,6 +19,7 @@ from trafficgen.models import (
     read_model,
     read_yaml,
 )
+from trafficgen.models.published.mechanisms import check_mechanism
 
 #: Folder of the entries: a YAML file in it is a published model, and nothing lists it.
 ENTRIES = resources.files("trafficgen.models.published") / "entries"
@@ -42,7 +43,7 @@ def load_entry(name: str) -> PublishedModel:
     """Return a catalogue entry, with what it extends taken over.
 
     Raises:
-        ModelFileError: If there is no such entry, or it breaks the schema.
+        ModelFileError: If there is no such entry, it breaks the schema, or it cannot be simulated.
     """
     model = model_of(_merged(name, ()), file=f"{name}{_ENDING}")
     if not isinstance(model, PublishedModel) or model.name != name:
@@ -50,6 +51,7 @@ def load_entry(name: str) -> PublishedModel:
         raise ModelFileError(
             file=f"{name}{_ENDING}", problem=problem, remedy="give it the name of its file"
         )
+    _check(model, file=f"{name}{_ENDING}")
     return model
 
 
@@ -60,8 +62,8 @@ def load_model(name: str | Path) -> Model | PublishedModel:
     file.
 
     Raises:
-        ModelFileError: If there is neither, or the file breaks the schema; the message names the
-            key.
+        ModelFileError: If there is neither, the file breaks the schema, or a published model cannot
+            be simulated; the message names the key.
 
     Example:
         >>> import trafficgen
@@ -73,7 +75,10 @@ def load_model(name: str | Path) -> Model | PublishedModel:
         return load_entry(text)
     if isinstance(name, str) and "/" not in text and "." not in text and not Path(text).exists():
         raise _no_such_entry(text)
-    return read_model(name, parent=lambda parent: _merged(parent, ()))
+    model = read_model(name, parent=lambda parent: _merged(parent, ()))
+    if isinstance(model, PublishedModel):
+        _check(model, file=text)
+    return model
 
 
 def entry_digest(model: Model | PublishedModel) -> str:
@@ -82,6 +87,19 @@ def entry_digest(model: Model | PublishedModel) -> str:
         model.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), ensure_ascii=False
     )
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def _check(model: PublishedModel, *, file: str) -> None:
+    """Refuse a published model that cannot be simulated as it is."""
+    try:
+        check_mechanism(model)
+    except ValueError as error:
+        users = {_merged(name, ())["mechanism"]["kind"]: name for name in reversed(entry_names())}
+        kind = model.mechanism.kind
+        remedy = f"entries use the mechanisms {', '.join(sorted(users))}"
+        if kind in users:
+            remedy = f"for an example: `trafficgen models show {users[kind]}`"
+        raise ModelFileError(file=file, problem=str(error), remedy=remedy) from error
 
 
 def _merged(name: str, below: tuple[str, ...]) -> dict[str, Any]:

@@ -60,20 +60,10 @@ def parameters_for_engine(model: PublishedModel) -> dict[str, JsonValue]:
 def competing_tcp(model: PublishedModel) -> dict[str, JsonValue] | None:
     """Return the TCP settings of the bulk flows that competed with a source when it was measured.
 
-    Returns:
-        The settings; None if the model does not name them.
-
-    Raises:
-        SettingError: If they are not a table.
+    None if the model does not name them.
     """
-    if model.competing_tcp is None:
-        return None
-    value = model.competing_tcp.value
-    if not isinstance(value, dict):
-        raise SettingError(
-            f"{model.name}: competing_tcp must be a table, not {format_value(value)}"
-        )
-    return dict(value)
+    value = model.competing_tcp and model.competing_tcp.value
+    return dict(value) if isinstance(value, dict) else None
 
 
 def _in_unit_of(target: str, name: str, value: JsonValue) -> JsonValue:

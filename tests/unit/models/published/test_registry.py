@@ -17,7 +17,9 @@ name: parent
 provenance: {kind: published, citations: [{authors: [A], year: 2004, title: T, supports: [all]}]}
 mechanism:
   kind: cbr
-  parameters: {packet_bytes: {value: 1000, basis: figure, source: NIC-I1}}
+  parameters:
+    packet_bytes: {value: 1000, basis: figure, source: NIC-I1}
+    rate_bps: {value: 340000, basis: figure, source: NIC-I1}
 """
 
 
