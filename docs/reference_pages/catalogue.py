@@ -10,7 +10,7 @@ import trafficgen
 from reference_pages.markdown import Rows, bullets, page, table
 from trafficgen.models import Parameter
 from trafficgen.models.published_model import UNITS
-from trafficgen.reproduction.registry import experiments
+from trafficgen.reproduction.reproduce import experiments
 
 _LONGEST_VALUE = 120
 _PATH = "rate=1500kbps,delay=45ms,queue=50p"

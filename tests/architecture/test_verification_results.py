@@ -15,7 +15,7 @@ import verification_pages
 import verification_results
 from trafficgen.export.targets import TARGETS
 from trafficgen.models.published import entry_digest, load_entry
-from trafficgen.reproduction.registry import experiments
+from trafficgen.reproduction.reproduce import experiments
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = [

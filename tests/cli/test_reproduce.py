@@ -67,7 +67,7 @@ class _Constant(Experiment):
 
 @pytest.fixture(autouse=True)
 def _experiments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reproducing, "all_experiments", lambda: (_Constant(),))
+    monkeypatch.setattr(reproducing, "experiments", lambda: (_Constant(),))
 
 
 def test_json_has_the_published_keys(command: Command) -> None:

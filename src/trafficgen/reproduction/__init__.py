@@ -2,8 +2,7 @@
 
 from trafficgen.reproduction.experiment import Experiment
 from trafficgen.reproduction.finding import Finding
-from trafficgen.reproduction.registry import experiments
-from trafficgen.reproduction.reproduce import run_experiments, select_findings
+from trafficgen.reproduction.reproduce import experiments, run_experiments, select_findings
 from trafficgen.reproduction.results import FindingResult, Reproduction
 
 __all__ = [

@@ -16,15 +16,23 @@ from trafficgen.errors import SelectionError, SimulationError
 from trafficgen.models.published import entry_digest, load_entry
 from trafficgen.progress import report_each
 from trafficgen.randomness import random_stream
+from trafficgen.reproduction.boyden.experiments import EXPERIMENTS as BOYDEN
+from trafficgen.reproduction.chung.experiments import EXPERIMENTS as CHUNG
 from trafficgen.reproduction.experiment import Experiment
 from trafficgen.reproduction.finding import Finding, PublishedFinding, papers
-from trafficgen.reproduction.registry import experiments as all_experiments
+from trafficgen.reproduction.latecki.experiments import EXPERIMENTS as LATECKI
+from trafficgen.reproduction.nichols.experiments import EXPERIMENTS as NICHOLS
 from trafficgen.reproduction.results import FindingResult, Reproduction
 from trafficgen.worker_processes import defer_interrupts, worker_pool
 
 #: Name of the experiment, run, part.
 _Key = tuple[str, int, int]
 _SEEDS = 1 << 53  # JSON carries whole numbers below this exactly
+
+
+def experiments() -> tuple[Experiment, ...]:
+    """List the experiments of all papers in the order in which their findings are printed."""
+    return (*CHUNG, *BOYDEN, *NICHOLS, *LATECKI)
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,7 @@ def reproduce(
         largest rate in 0.5 s, kbit/s 141 149.20
     """
     wanted = [ids] if isinstance(ids, str) else list(ids)
-    chosen = select_findings(all_experiments(), wanted)
+    chosen = select_findings(experiments(), wanted)
     return run_experiments(chosen, runs=runs, seed=seed, workers=workers)
 
 
@@ -112,19 +120,19 @@ def run_experiments(
 
 
 def select_findings(
-    experiments: Iterable[Experiment], wanted: Sequence[str]
+    candidates: Iterable[Experiment], wanted: Sequence[str]
 ) -> list[tuple[Experiment, tuple[Finding, ...]]]:
     """Select the experiments that measure a wanted finding, each with its wanted findings.
 
     Args:
-        experiments: The experiments.
+        candidates: The experiments.
         wanted: Ids or beginnings of them, in capitals or not; a number is taken whole, so that
             ``BMW-B1`` is not ``BMW-B10``. Empty: all.
 
     Raises:
         SelectionError: If one of them names nothing.
     """
-    known = [(one, one.findings) for one in experiments]
+    known = [(one, one.findings) for one in candidates]
     ids = _select_ids([finding.id for _, findings in known for finding in findings], wanted)
     chosen = [
         (one, tuple(finding for finding in findings if finding.id in ids))

@@ -10,7 +10,7 @@ import pytest
 from trafficgen.models.published import load_entry, parameters_for_engine
 from trafficgen.reproduction import Experiment, run_experiments
 from trafficgen.reproduction.boyden.experiments import EXPERIMENTS
-from trafficgen.reproduction.boyden.setups import (
+from trafficgen.reproduction.boyden.testbed import (
     SURESTREAM,
     TCP,
     TURBOPLAY_ENTRY,

@@ -10,9 +10,8 @@ import pytest
 
 from trafficgen.flows import DataRates
 from trafficgen.models.published import PlaylistClip
-from trafficgen.reproduction.chung import buffering, pair_measures, scaling
-from trafficgen.reproduction.chung.pairs import RATES_KBPS, Pair, Pool
-from trafficgen.reproduction.chung.playout import Pings, Playout, Series
+from trafficgen.reproduction.chung import pair_measures, scaling
+from trafficgen.reproduction.chung.playout import RATES_KBPS, Pair, Pings, Playout, Pool, Series
 from trafficgen.reproduction.chung.setups import Transport
 
 CLIP = PlaylistClip(
@@ -162,7 +161,7 @@ def test_buffering_is_judged_by_all_streams_of_all_rates() -> None:
             )
         ]
     pairs[300] = [replace(pairs[300][0], tcp=playout("tcp", rates=(90.0, 1.0), has_left=True))]
-    found = buffering.measure_competing(pairs)
+    found = pair_measures.measure_competing(pairs)
     assert (found["b2_largest"], found["b2_bound"]) == pytest.approx((6, 120 / 75))
     assert found["b2_rank"] == pytest.approx(
         -0.5
@@ -182,7 +181,7 @@ def test_ratios_on_the_lan_are_compared_clip_by_clip() -> None:
         )
         for udp, tcp in ratios
     ]
-    found = buffering.measure_unconstrained(pairs)
+    found = pair_measures.measure_unconstrained(pairs)
     assert (found["b3_tcp"], found["b3_equal"], found["b3_higher"]) == pytest.approx(
         (2.1, 1 / 3, 2 / 3)
     )

@@ -8,8 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from trafficgen.reproduction.boyden.session import BIN_S, Session
-from trafficgen.reproduction.boyden.setups import SURESTREAM, TCP, UNLIMITED_KBPS, Setup
+from trafficgen.reproduction.boyden.testbed import (
+    BIN_S,
+    SURESTREAM,
+    TCP,
+    UNLIMITED_KBPS,
+    Session,
+    Setup,
+)
 from trafficgen.reproduction.experiment import Experiment
 
 _Measure = Callable[[Session], dict[str, float]]

@@ -10,9 +10,17 @@ import numpy as np
 from scipy import stats
 
 from trafficgen.models.published import PlaylistClip, playlist_clips
-from trafficgen.reproduction.chung import buffering, pair_measures, scaling
-from trafficgen.reproduction.chung.pairs import RATES_KBPS, Pair, Pool, tcp_kbps, udp_kbps
-from trafficgen.reproduction.chung.playout import Outcome, Playout, Series
+from trafficgen.reproduction.chung import pair_measures, scaling
+from trafficgen.reproduction.chung.playout import (
+    RATES_KBPS,
+    Outcome,
+    Pair,
+    Playout,
+    Pool,
+    Series,
+    tcp_kbps,
+    udp_kbps,
+)
 from trafficgen.reproduction.chung.setups import PING, Bottleneck, Transport, scenario, token_bucket
 from trafficgen.reproduction.experiment import Experiment
 from trafficgen.simulation.run import run_scenario
@@ -91,7 +99,7 @@ class HeadToHead(Experiment):
         pools = {rate: _pooled([part["pool"] for part in some]) for rate, some in of_rate.items()}
         return {
             **pair_measures.measure_traffic(pairs, pools),
-            **buffering.measure_competing(pairs),
+            **pair_measures.measure_competing(pairs),
             **pair_measures.compare_bandwidth(pairs),
             **pair_measures.correlate_with_pings(pairs),
             **pair_measures.measure_friendliness(pairs),
@@ -158,7 +166,7 @@ class Unconstrained(Experiment):
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
         """Return the values of the findings without a bottleneck."""
-        values = buffering.measure_unconstrained(parts[0]["pairs"])
+        values = pair_measures.measure_unconstrained(parts[0]["pairs"])
         for name, part in zip(_ACCESSES, parts, strict=True):
             udp, tcp = udp_kbps(part["pairs"]), tcp_kbps(part["pairs"])
             values[f"s3_{name}"] = float(stats.ks_2samp(udp, tcp).statistic)

@@ -8,8 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from trafficgen.reproduction.chung.pairs import CONSTRAINED_KBPS, Pair, PairsByRate
-from trafficgen.reproduction.chung.playout import Playout
+from trafficgen.reproduction.chung.playout import CONSTRAINED_KBPS, Pair, PairsByRate, Playout
 from trafficgen.units import FloatArray
 
 LIMIT_KBPS = 35

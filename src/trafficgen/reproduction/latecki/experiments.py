@@ -17,8 +17,7 @@ from trafficgen._core import SimulationOutcome
 from trafficgen.calibration.path.delay_trends import find_delay_trends
 from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
 from trafficgen.reproduction.experiment import Experiment
-from trafficgen.reproduction.latecki.measures import measure_run
-from trafficgen.reproduction.latecki.verdicts import ENTRY, share_of_verdicts_confirmed
+from trafficgen.reproduction.latecki.measures import ENTRY, measure_run, share_of_verdicts_confirmed
 from trafficgen.simulation.run import run_scenario
 
 #: The tight link; nothing else is on it.
@@ -70,7 +69,6 @@ class TwoStreamRun(Experiment):
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Simulate the session and measure all of it."""
-        del part
         outcome = self.play(seed=seed)
         return {**measure_run(outcome), "verdicts_agree": share_of_verdicts_confirmed(outcome)}
 
@@ -83,7 +81,6 @@ class IndependentDelays(Experiment):
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Average both tests over 200 windows of 64 independent delays that share no packet."""
-        del part
         delay_s = np.random.default_rng(seed).uniform(0.05, 0.15, 200 * 64)
         trends = find_delay_trends(delay_s, scales_packets=(64,), step_packets=64)
         return {"pct": float(trends.pct.mean()), "pdt": float(trends.pdt.mean())}

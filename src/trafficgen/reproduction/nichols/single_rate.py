@@ -46,7 +46,6 @@ class SingleRate(Experiment):
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Simulate the grid once."""
-        del part
         sessions = {}
         for number, (capacity_kbps, rate_kbps) in enumerate(_GRID):
             setting = Setting(capacity_kbps=capacity_kbps, clip={"encoding_rate_kbps": rate_kbps})
