@@ -1,195 +1,86 @@
 """Models as data: the versioned, validated file that calibration writes and generation reads."""
 
-from trafficgen.models.estimate import Estimate, ModelPart
-from trafficgen.models.io import (
-    dump_model,
-    extend,
-    load_model,
-    model_json_schema,
-    model_of,
-    read_model,
-    save_model,
-)
-from trafficgen.models.law import (
-    Alternative,
-    Atom,
-    Family,
-    GoodnessOfFit,
-    Law,
-    QuantilePoint,
-    Tail,
-    with_laws,
-)
-from trafficgen.models.population import (
-    LadderRung,
-    Population,
-    PopulationLaw,
-    PopulationQuantity,
-    Prototype,
-    RankCorrelation,
-)
-from trafficgen.models.process import (
-    BurstDependence,
-    BurstProcess,
-    FractionalNoiseProcess,
-    FrameName,
-    FrameProcess,
-    FrameType,
-    GroupDistance,
-    GroupOfPictures,
-    MmppProcess,
-    MmppState,
-    ModulatedProcess,
-    PacketProcess,
-    ProcessChoice,
-    RateClass,
-    RateState,
-    RenewalProcess,
-    ScoreSpectrum,
-    SemiMarkovProcess,
-    SpectralLine,
-    StatePackets,
-    TriedProcess,
-)
-from trafficgen.models.provenance import (
-    CaptureConditions,
-    FittedProvenance,
-    Provenance,
-    PublishedProvenance,
-    PublishedSource,
-)
-from trafficgen.models.published_model import (
-    Basis,
-    Mechanism,
-    Option,
-    Parameter,
-    PublishedModel,
-    TablePart,
-    format_value,
-    has_unit,
-    leaves,
-    same_value,
-)
-from trafficgen.models.response import (
-    CongestionResponse,
-    DelayRange,
-    Friendliness,
-    LossModel,
-    PathCondition,
-    PooledPoint,
-    PooledResponse,
-    ResponseCurve,
-    ResponseKind,
-    ResponsePoint,
-)
-from trafficgen.models.schema import (
-    SCHEMA_VERSION,
-    Buffering,
-    DispersionOfIntervals,
-    Facts,
-    FactsAtScale,
-    Model,
-    ModelRoot,
-    Playout,
-    Startup,
-)
-from trafficgen.models.stream import (
-    LONGEST_S,
-    Phase,
-    PhaseName,
-    RtpFormat,
-    Stream,
-    Transport,
-    smallest_header_bytes,
-)
-from trafficgen.models.yaml_text import YamlTextError, read_yaml
-
-__all__ = [
-    "LONGEST_S",
-    "SCHEMA_VERSION",
-    "Alternative",
-    "Atom",
-    "Basis",
-    "Buffering",
-    "BurstDependence",
-    "BurstProcess",
-    "CaptureConditions",
-    "CongestionResponse",
-    "DelayRange",
-    "DispersionOfIntervals",
-    "Estimate",
-    "Facts",
-    "FactsAtScale",
-    "Family",
-    "FittedProvenance",
-    "FractionalNoiseProcess",
-    "FrameName",
-    "FrameProcess",
-    "FrameType",
-    "Friendliness",
-    "GoodnessOfFit",
-    "GroupDistance",
-    "GroupOfPictures",
-    "LadderRung",
-    "Law",
-    "LossModel",
-    "Mechanism",
-    "MmppProcess",
-    "MmppState",
-    "Model",
-    "ModelPart",
-    "ModelRoot",
-    "ModulatedProcess",
-    "Option",
-    "PacketProcess",
-    "Parameter",
-    "PathCondition",
-    "Phase",
-    "PhaseName",
-    "Playout",
-    "PooledPoint",
-    "PooledResponse",
-    "Population",
-    "PopulationLaw",
-    "PopulationQuantity",
-    "ProcessChoice",
-    "Prototype",
-    "Provenance",
-    "PublishedModel",
-    "PublishedProvenance",
-    "PublishedSource",
-    "QuantilePoint",
-    "RankCorrelation",
-    "RateClass",
-    "RateState",
-    "RenewalProcess",
-    "ResponseCurve",
-    "ResponseKind",
-    "ResponsePoint",
-    "RtpFormat",
-    "ScoreSpectrum",
-    "SemiMarkovProcess",
-    "SpectralLine",
-    "Startup",
-    "StatePackets",
-    "Stream",
-    "TablePart",
-    "Tail",
-    "Transport",
-    "TriedProcess",
-    "YamlTextError",
-    "dump_model",
-    "extend",
-    "format_value",
-    "has_unit",
-    "leaves",
-    "load_model",
-    "model_json_schema",
-    "model_of",
-    "read_model",
-    "read_yaml",
-    "same_value",
-    "save_model",
-    "smallest_header_bytes",
-    "with_laws",
-]
+# "X as X" tells type checkers and linters that a name is meant for others.
+from trafficgen.models.estimate import Estimate as Estimate
+from trafficgen.models.estimate import ModelPart as ModelPart
+from trafficgen.models.io import dump_model as dump_model
+from trafficgen.models.io import extend as extend
+from trafficgen.models.io import load_model as load_model
+from trafficgen.models.io import model_json_schema as model_json_schema
+from trafficgen.models.io import model_of as model_of
+from trafficgen.models.io import read_model as read_model
+from trafficgen.models.io import save_model as save_model
+from trafficgen.models.law import Alternative as Alternative
+from trafficgen.models.law import Atom as Atom
+from trafficgen.models.law import Family as Family
+from trafficgen.models.law import GoodnessOfFit as GoodnessOfFit
+from trafficgen.models.law import Law as Law
+from trafficgen.models.law import QuantilePoint as QuantilePoint
+from trafficgen.models.law import Tail as Tail
+from trafficgen.models.law import with_laws as with_laws
+from trafficgen.models.population import LadderRung as LadderRung
+from trafficgen.models.population import Population as Population
+from trafficgen.models.population import PopulationLaw as PopulationLaw
+from trafficgen.models.population import PopulationQuantity as PopulationQuantity
+from trafficgen.models.population import Prototype as Prototype
+from trafficgen.models.population import RankCorrelation as RankCorrelation
+from trafficgen.models.process import BurstDependence as BurstDependence
+from trafficgen.models.process import BurstProcess as BurstProcess
+from trafficgen.models.process import FractionalNoiseProcess as FractionalNoiseProcess
+from trafficgen.models.process import FrameName as FrameName
+from trafficgen.models.process import FrameProcess as FrameProcess
+from trafficgen.models.process import FrameType as FrameType
+from trafficgen.models.process import GroupDistance as GroupDistance
+from trafficgen.models.process import GroupOfPictures as GroupOfPictures
+from trafficgen.models.process import MmppProcess as MmppProcess
+from trafficgen.models.process import MmppState as MmppState
+from trafficgen.models.process import ModulatedProcess as ModulatedProcess
+from trafficgen.models.process import PacketProcess as PacketProcess
+from trafficgen.models.process import ProcessChoice as ProcessChoice
+from trafficgen.models.process import RateClass as RateClass
+from trafficgen.models.process import RateState as RateState
+from trafficgen.models.process import RenewalProcess as RenewalProcess
+from trafficgen.models.process import ScoreSpectrum as ScoreSpectrum
+from trafficgen.models.process import SemiMarkovProcess as SemiMarkovProcess
+from trafficgen.models.process import SpectralLine as SpectralLine
+from trafficgen.models.process import StatePackets as StatePackets
+from trafficgen.models.process import TriedProcess as TriedProcess
+from trafficgen.models.provenance import CaptureConditions as CaptureConditions
+from trafficgen.models.provenance import FittedProvenance as FittedProvenance
+from trafficgen.models.provenance import PublishedProvenance as PublishedProvenance
+from trafficgen.models.provenance import PublishedSource as PublishedSource
+from trafficgen.models.published_model import Option as Option
+from trafficgen.models.published_model import Parameter as Parameter
+from trafficgen.models.published_model import PublishedModel as PublishedModel
+from trafficgen.models.published_model import TablePart as TablePart
+from trafficgen.models.published_model import format_value as format_value
+from trafficgen.models.published_model import has_unit as has_unit
+from trafficgen.models.published_model import leaves as leaves
+from trafficgen.models.published_model import same_value as same_value
+from trafficgen.models.response import CongestionResponse as CongestionResponse
+from trafficgen.models.response import DelayRange as DelayRange
+from trafficgen.models.response import Friendliness as Friendliness
+from trafficgen.models.response import LossModel as LossModel
+from trafficgen.models.response import PathCondition as PathCondition
+from trafficgen.models.response import PooledPoint as PooledPoint
+from trafficgen.models.response import PooledResponse as PooledResponse
+from trafficgen.models.response import ResponseCurve as ResponseCurve
+from trafficgen.models.response import ResponseKind as ResponseKind
+from trafficgen.models.response import ResponsePoint as ResponsePoint
+from trafficgen.models.schema import SCHEMA_VERSION as SCHEMA_VERSION
+from trafficgen.models.schema import Buffering as Buffering
+from trafficgen.models.schema import DispersionOfIntervals as DispersionOfIntervals
+from trafficgen.models.schema import Facts as Facts
+from trafficgen.models.schema import FactsAtScale as FactsAtScale
+from trafficgen.models.schema import Model as Model
+from trafficgen.models.schema import Playout as Playout
+from trafficgen.models.schema import Startup as Startup
+from trafficgen.models.stream import LONGEST_S as LONGEST_S
+from trafficgen.models.stream import Phase as Phase
+from trafficgen.models.stream import PhaseName as PhaseName
+from trafficgen.models.stream import RtpFormat as RtpFormat
+from trafficgen.models.stream import Stream as Stream
+from trafficgen.models.stream import Transport as Transport
+from trafficgen.models.stream import smallest_header_bytes as smallest_header_bytes
+from trafficgen.models.yaml_text import YamlTextError as YamlTextError
+from trafficgen.models.yaml_text import read_yaml as read_yaml

@@ -69,18 +69,12 @@ def read_model(path: str | Path, *, parent: ParentOf | None = None) -> Model | P
     if len(beginning) > LARGEST_MODEL_BYTES:
         problem = f"is larger than {LARGEST_MODEL_BYTES:,} bytes, the limit of a model file"
         raise ModelFileError(file=name, problem=problem, remedy=remedy)
-    if Path(path).suffix.lower() in (".yaml", ".yml"):
-        try:
-            content = read_yaml(text)
-        except YamlTextError as error:
-            raise ModelFileError(file=name, problem=str(error), remedy=_REMEDY) from error
-        text = json.dumps(content)
-    else:
-        try:
-            content = read_json(text)
-        except JsonTextError as error:
-            raise ModelFileError(file=name, problem=str(error), remedy=_REMEDY) from error
-    return _read(content, text=text, file=name, parent=parent)
+    try:
+        is_yaml = Path(path).suffix.lower() in (".yaml", ".yml")
+        content = read_yaml(text) if is_yaml else read_json(text)
+    except (YamlTextError, JsonTextError) as error:
+        raise ModelFileError(file=name, problem=str(error), remedy=_REMEDY) from error
+    return model_of(content, file=name, parent=parent)
 
 
 def model_of(
@@ -91,25 +85,20 @@ def model_of(
     Raises:
         ModelFileError: If it breaks the schema, or has another schema version.
     """
-    return _read(content, text=None, file=file, parent=parent)
-
-
-def _read(
-    content: object, *, text: str | None, file: str, parent: ParentOf | None
-) -> Model | PublishedModel:
-    """Return the model of some content; ``text`` is its JSON where that is at hand."""
-    published = _is_published(content)
-    schema: type[Model] | type[PublishedModel] = PublishedModel if published else Model
-    version = content.get("schema_version") if isinstance(content, dict) else None
-    if isinstance(version, str) and version != SCHEMA_VERSION:
-        problem = f"schema_version is {version[:20]!r}, this trafficgen reads {SCHEMA_VERSION!r}"
-        raise ModelFileError(file=file, problem=problem, remedy=_VERSION_REMEDY)
-    if isinstance(content, dict) and content.get("extends") is not None:
-        content, text = _resolved(content, file=file, parent=parent), None
+    schema: type[Model] | type[PublishedModel] = Model
+    if isinstance(content, dict):
+        version = content.get("schema_version")
+        if isinstance(version, str) and version != SCHEMA_VERSION:
+            problem = (
+                f"schema_version is {version[:20]!r}, this trafficgen reads {SCHEMA_VERSION!r}"
+            )
+            raise ModelFileError(file=file, problem=problem, remedy=_VERSION_REMEDY)
+        if "mechanism" in content or "extends" in content:
+            schema = PublishedModel
+        if content.get("extends") is not None:
+            content = _resolved(content, file=file, parent=parent)
     try:
-        return schema.model_validate_json(
-            json.dumps(content) if text is None else text, strict=True
-        )
+        return schema.model_validate_json(json.dumps(content), strict=True)
     except ValidationError as error:
         raise ModelFileError(file=file, problem=_first_problem(error), remedy=_REMEDY) from error
 
@@ -158,10 +147,6 @@ def _part(content: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 def _without_nulls(parts: Mapping[str, Any]) -> dict[str, Any]:
     return {name: part for name, part in parts.items() if part is not None}
-
-
-def _is_published(content: object) -> bool:
-    return isinstance(content, dict) and ("mechanism" in content or "extends" in content)
 
 
 def _first_problem(error: ValidationError) -> str:

@@ -6,10 +6,15 @@ import math
 
 import pytest
 
-from trafficgen.models.published import playlist_clips
 from trafficgen.reproduction.chung.experiments import EXPERIMENTS, HeadToHead
 from trafficgen.reproduction.chung.playout import Outcome
-from trafficgen.reproduction.chung.setups import Bottleneck, agent_of_clip, scenario, token_bucket
+from trafficgen.reproduction.chung.setups import (
+    Bottleneck,
+    agent_of_clip,
+    playlist_clips,
+    scenario,
+    token_bucket,
+)
 from trafficgen.simulation.run import run_scenario
 
 #: Findings that are numbers or mechanisms; B1 and F1 are definitions, S1, S2, S4 and S5 set-ups.

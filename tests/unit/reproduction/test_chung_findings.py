@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from trafficgen.flows import DataRates
-from trafficgen.models.published import PlaylistClip
 from trafficgen.reproduction.chung import pair_measures, scaling
 from trafficgen.reproduction.chung.playout import RATES_KBPS, Pair, Pings, Playout, Pool, Series
-from trafficgen.reproduction.chung.setups import Transport
+from trafficgen.reproduction.chung.setups import PlaylistClip, Transport
 
 CLIP = PlaylistClip(
     number=1,

@@ -1,18 +1,14 @@
 """The catalogue: sources that papers measured, as data files, and how their options are set."""
 
-from trafficgen.models.published.clips import PlaylistClip, playlist_clip, playlist_clips
 from trafficgen.models.published.registry import entry_digest, entry_names, load_entry, load_model
 from trafficgen.models.published.settings import competing_tcp, parameters_for_engine, with_settings
 
 __all__ = [
-    "PlaylistClip",
     "competing_tcp",
     "entry_digest",
     "entry_names",
     "load_entry",
     "load_model",
     "parameters_for_engine",
-    "playlist_clip",
-    "playlist_clips",
     "with_settings",
 ]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from trafficgen.models.published import PlaylistClip, playlist_clips
 from trafficgen.reproduction.chung import pair_measures, scaling
 from trafficgen.reproduction.chung.playout import (
     RATES_KBPS,
@@ -21,7 +20,15 @@ from trafficgen.reproduction.chung.playout import (
     tcp_kbps,
     udp_kbps,
 )
-from trafficgen.reproduction.chung.setups import PING, Bottleneck, Transport, scenario, token_bucket
+from trafficgen.reproduction.chung.setups import (
+    PING,
+    Bottleneck,
+    PlaylistClip,
+    Transport,
+    playlist_clips,
+    scenario,
+    token_bucket,
+)
 from trafficgen.reproduction.experiment import Experiment
 from trafficgen.simulation.run import run_scenario
 from trafficgen.units import bps_from_kbps

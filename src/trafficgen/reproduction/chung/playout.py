@@ -20,8 +20,7 @@ from trafficgen.flows import (
     successive_ratios,
     time_to_share_of_peak_s,
 )
-from trafficgen.models.published import PlaylistClip
-from trafficgen.reproduction.chung.setups import Transport
+from trafficgen.reproduction.chung.setups import PlaylistClip, Transport
 from trafficgen.tables import MEDIA
 from trafficgen.units import (
     FloatArray,
@@ -168,8 +167,8 @@ class Outcome:
             media_only=True,
         )
         size_bytes, span_s = binned.astype(np.int64), s_from_ns(last_ns - first_ns)
-        encodings = list(self._events(transport, "encoding", first_ns))
-        written = list(self._events(transport, "server_level_bps", first_ns))
+        encoding_time_s, encoding_kbps = self._rates(transport, "encoding", first_ns)
+        server_time_s, server_kbps = self._rates(transport, "server_level_bps", first_ns)
         playout = Playout(
             clip=clip,
             transport=transport,
@@ -182,10 +181,10 @@ class Outcome:
             accelerated_s=self._accelerated_s(transport),
             stalls_s=self._stalls_s(transport),
             has_left=self._left_ns(transport, last_ns) is not None,
-            encoding_time_s=tuple(time_s for time_s, _ in encodings),
-            encoding_kbps=tuple(rate_bps / 1000 for _, rate_bps in encodings),
-            server_time_s=tuple(time_s for time_s, _ in written),
-            server_kbps=tuple(rate_bps / 1000 for _, rate_bps in written),
+            encoding_time_s=encoding_time_s,
+            encoding_kbps=encoding_kbps,
+            server_time_s=server_time_s,
+            server_kbps=server_kbps,
         )
         return playout, Series(successive_ratios(size_bytes[:-1]), self._sizes(flows))
 
@@ -197,12 +196,11 @@ class Outcome:
         last_ns = max(self._media_times_ns(1), default=self._outcome.end_ns)
         flows = [flow for flow, entry in enumerate(self._flows) if entry["agent"] == number]
         sent = self._outcome.totals(flows, end_ns=last_ns, to_client=False)["sent_packets"]
-        answers = [
-            (time_ns, value)
-            for time_ns, (kind, value, _) in self._agents[number]["events"]
-            if kind == "rtt_s" and value
+        rtts_s = [
+            rtt_s
+            for time_ns, rtt_s, _ in self._log(agent, "rtt_s")
+            if rtt_s and time_ns - ns_from_s(rtt_s) < last_ns
         ]
-        rtts_s = [rtt_s for time_ns, rtt_s in answers if time_ns - ns_from_s(rtt_s) < last_ns]
         if not sent or not rtts_s:
             return Pings()
         return Pings(rtt_s=float(np.mean(rtts_s)), loss=max(0.0, 1 - len(rtts_s) / sent))
@@ -249,12 +247,26 @@ class Outcome:
             ends_ns[-1] if ends_ns and ends_ns[-1] - last_ns > ns_from_s(_LEAVES_AFTER_S) else None
         )
 
-    def _times_ns(self, agent: str, wanted: str) -> list[int]:
+    def _log(self, agent: str, wanted: str) -> list[tuple[int, float | None, int | None]]:
+        """Return time, value and level of an agent's events of one kind."""
         return [
-            time_ns
-            for time_ns, (kind, _, _) in self._agents[self._number[agent]]["events"]
+            (time_ns, value, level)
+            for time_ns, (kind, value, level) in self._agents[self._number[agent]]["events"]
             if kind == wanted
         ]
+
+    def _times_ns(self, agent: str, wanted: str) -> list[int]:
+        return [time_ns for time_ns, _, _ in self._log(agent, wanted)]
+
+    def _rates(
+        self, agent: str, wanted: str, zero_ns: int
+    ) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Return since when each logged rate held, s, and the rates, kbit/s."""
+        found = [
+            (time_ns, rate) for time_ns, rate, _ in self._log(agent, wanted) if rate is not None
+        ]
+        times_s = tuple(s_from_ns(time_ns - zero_ns) for time_ns, _ in found)
+        return times_s, tuple(rate_bps / 1000 for _, rate_bps in found)
 
     def _sizes(self, flows: list[int]) -> IntArray:
         counts = self._outcome.arrived_sizes(flows, media_only=True)
@@ -262,31 +274,19 @@ class Outcome:
         sizes[: counts.size] = counts
         return sizes
 
-    def _events(self, agent: str, wanted: str, zero_ns: int) -> Iterator[tuple[float, float]]:
-        for time_ns, (kind, value, _) in self._agents[self._number[agent]]["events"]:
-            if kind == wanted and value is not None:
-                yield s_from_ns(time_ns - zero_ns), value
-
     def _accelerated_s(self, agent: str) -> float:
-        phases = [
-            (time_ns, code)
-            for time_ns, (kind, _, code) in self._agents[self._number[agent]]["events"]
-            if kind == "phase"
-        ]
-        for (start_ns, code), (end_ns, _) in pairwise(phases):
+        for (start_ns, _, code), (end_ns, _, _) in pairwise(self._log(agent, "phase")):
             if code == _BUFFERING:
                 return s_from_ns(end_ns - start_ns)
         return math.nan
 
     def _stalls_s(self, agent: str) -> tuple[float, ...]:
-        stalls, start_ns = [], None
-        for time_ns, (kind, _, _) in self._agents[self._number[agent]]["events"]:
-            if kind == "stall_start":
-                start_ns = time_ns
-            elif kind == "stall_end" and start_ns is not None:
-                stalls.append(s_from_ns(time_ns - start_ns))
-                start_ns = None
-        return tuple(stalls)
+        """Return the length of each stall that ended."""
+        starts_ns, ends_ns = (
+            self._times_ns(agent, wanted) for wanted in ("stall_start", "stall_end")
+        )
+        pairs = zip(starts_ns, ends_ns, strict=False)
+        return tuple(s_from_ns(end_ns - start_ns) for start_ns, end_ns in pairs)
 
 
 #: Token rates of CCZ-S1, kbit/s; below the first the two streams no longer fit side by side.

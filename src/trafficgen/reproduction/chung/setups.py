@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-from trafficgen.models.published import (
-    PlaylistClip,
-    load_entry,
-    parameters_for_engine,
-    with_settings,
-)
+from pydantic import JsonValue, TypeAdapter
+
+from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
 from trafficgen.randomness import random_stream
 from trafficgen.units import bps_from_kbps
 
@@ -31,6 +28,45 @@ _RUN_ON_S = 3.0
 #: A run is given up after so many times the clip's length, and this long beyond it, s.
 _LONGEST_LENGTHS, _LONGEST_EXTRA_S = 4.0, 300.0
 _SEEDS = 1 << 53
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlaylistClip:
+    """A clip of the playlist, and the path to its server (CCZ-S4, CCZ-W1 to W7).
+
+    Attributes:
+        number: Number in the playlist, from 1.
+        ladder_kbps: Media payload rates of its levels, ascending.
+        length_s: Length, s.
+        multiple: Times the level's rate at which the UDP server sends while buffering.
+        preselect: Whether the first level follows a measurement.
+        tcp_response: How the player steps down over TCP, ``steps`` or ``jump`` (CCZ-M3).
+        base_rtt_s: Round-trip time to its server without queues, s.
+        path_loss: Share of packets that the path before the bottleneck loses.
+        answers_ping: Whether its server answers pings (CCZ-S4).
+    """
+
+    number: int
+    ladder_kbps: tuple[float, ...]
+    length_s: float
+    multiple: float
+    preselect: bool
+    tcp_response: str
+    base_rtt_s: float
+    path_loss: float
+    answers_ping: bool
+
+
+@cache
+def playlist_clips() -> tuple[PlaylistClip, ...]:
+    """Return the clips of the playlist in its order."""
+    rows = TypeAdapter(list[dict[str, JsonValue]]).validate_python(
+        load_entry(_ENTRIES["udp"]).mechanism.parameters["playlist"].value
+    )
+    clip = TypeAdapter(PlaylistClip)
+    return tuple(
+        clip.validate_python({"number": row.pop("clip"), **row}) for row in map(dict, rows)
+    )
 
 
 @dataclass(frozen=True)

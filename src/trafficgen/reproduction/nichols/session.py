@@ -6,12 +6,10 @@ import math
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from trafficgen._core import SimulationOutcome
-from trafficgen.units import kbps_from_bps, kbps_from_bytes, s_from_ns
+from trafficgen.units import FloatArray, kbps_from_bps, kbps_from_bytes, s_from_ns
 
-FloatArray = npt.NDArray[np.float64]
 _MEDIA = (0, 1, 2)  # audio, video, mixed
 _PROBE, _BUFFERING = 1, 2
 _BURST_GAP_S = 0.05  # gaps inside of bursts are milliseconds, those between them hundreds
@@ -28,43 +26,34 @@ class Session:
 
     def __init__(self, outcome: SimulationOutcome) -> None:
         """Take what the engine brought."""
-        flows = outcome.flows()
-        of_media = np.array([flow["agent"] == 0 and flow["media"] in _MEDIA for flow in flows])
-        columns = outcome.columns()
+        flows, columns = outcome.flows(), outcome.columns()
         self._zero_ns = outcome.first_media_ns or 0
+        flow, phase = columns["flow"], columns["phase"]
         to_client = columns["to_client"].astype(bool)
-        phase = columns["phase"]
-        media = of_media[columns["flow"]] & to_client
-        chosen = media & (phase != _PROBE)
-        self.sent_s = s_from_ns(columns["time_ns"][chosen].astype(np.int64) - self._zero_ns)
-        arrived = columns["arrived"][chosen].astype(bool)
-        arrival_s = s_from_ns(columns["arrival_ns"][chosen].astype(np.int64) - self._zero_ns)
-        self.arrival_s: FloatArray = np.where(arrived, arrival_s, np.nan)
-        self.ip_bytes = columns["ip_bytes"][chosen].astype(np.float64)
+        of_media = np.array([one["agent"] == 0 and one["media"] in _MEDIA for one in flows])
+        media = of_media[flow] & to_client
+        chosen, probe = media & (phase != _PROBE), media & (phase == _PROBE)
+        bulk = np.array([one["agent"] == 1 for one in flows])[flow] & to_client
+        bulk &= columns["payload_bytes"].astype(np.int64) > 0
+        feedback = np.array([one["name"] == "feedback" for one in flows])[flow] & ~to_client
+        sent_s, arrival_s = (
+            s_from_ns(columns[name].astype(np.int64) - self._zero_ns)
+            for name in ("time_ns", "arrival_ns")
+        )
+        arrival_s = np.where(columns["arrived"].astype(bool), arrival_s, np.nan)
+        ip_bytes = columns["ip_bytes"].astype(np.float64)
+        self.sent_s, self.arrival_s, self.ip_bytes = (
+            column[chosen] for column in (sent_s, arrival_s, ip_bytes)
+        )
         self.again = columns["retransmission"][chosen].astype(bool)
         self.queueing_s = s_from_ns(columns["queueing_ns"][chosen].astype(np.int64))
         self.buffering = phase[chosen] == _BUFFERING
-        self._keep_others(outcome, media & (phase == _PROBE))
-        self._keep_log(outcome)
-
-    def _keep_others(self, outcome: SimulationOutcome, probe: npt.NDArray[np.bool_]) -> None:
-        columns, flows = outcome.columns(), outcome.flows()
-        bulk = np.array([flow["agent"] == 1 for flow in flows])[columns["flow"]] & columns[
-            "to_client"
-        ].astype(bool)
-        bulk &= columns["payload_bytes"].astype(np.int64) > 0
-        arrived = columns["arrived"].astype(bool)
-        time_s = s_from_ns(columns["time_ns"].astype(np.int64) - self._zero_ns)
-        arrival_s = s_from_ns(columns["arrival_ns"].astype(np.int64) - self._zero_ns)
-        self.tcp_sent_s = time_s[bulk]
-        self.tcp_arrival_s: FloatArray = np.where(arrived[bulk], arrival_s[bulk], np.nan)
-        self.tcp_bytes = columns["ip_bytes"][bulk].astype(np.float64)
-        feedback = np.array([flow["name"] == "feedback" for flow in flows])[columns["flow"]]
-        self.report_s = time_s[feedback & ~columns["to_client"].astype(bool)]
-        self.probe_s, self.probe_bytes = (
-            time_s[probe],
-            columns["ip_bytes"][probe].astype(np.float64),
+        self.tcp_sent_s, self.tcp_arrival_s, self.tcp_bytes = (
+            column[bulk] for column in (sent_s, arrival_s, ip_bytes)
         )
+        self.report_s = sent_s[feedback]
+        self.probe_s, self.probe_bytes = sent_s[probe], ip_bytes[probe]
+        self._keep_log(outcome)
 
     def _keep_log(self, outcome: SimulationOutcome) -> None:
         agent = outcome.agents()[0]
@@ -81,14 +70,8 @@ class Session:
         self.play_s = self._first("play")
         full_s = self._first("buffer_full")
         self.full_s = self.end_s if math.isnan(full_s) else full_s
-        encodings = [
-            (time, kbps_from_bps(value or 0.0), level)
-            for time, kind, value, level in self._events
-            if kind == "encoding"
-        ]
-        self.level_s, self.level_kbps, self.level = (
-            list(column) for column in zip(*encodings, strict=True)
-        )
+        encodings = [(time, level) for time, kind, _, level in self._events if kind == "encoding"]
+        self.level_s, self.level = (list(column) for column in zip(*encodings, strict=True))
         self.thinned = not math.isnan(self._first("thinned"))
         self.audio_only = not math.isnan(self._first("audio_only"))
         self.estimate_kbps = kbps_from_bps(self._first_value("estimate_bps"))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from trafficgen.models.published import PlaylistClip, playlist_clip, playlist_clips
+from trafficgen.reproduction.chung.setups import PlaylistClip, playlist_clips
 
 
 def _share(holds: list[bool]) -> float:
@@ -57,10 +56,6 @@ def test_rtt_and_loss_have_nothing_to_do_with_the_ladder() -> None:
 
 
 def test_sample_clips_are_those_of_the_media_scaling_figure() -> None:
-    assert (len(playlist_clip(65).ladder_kbps), playlist_clip(65).length_s) == (7, 180)
-    assert (len(playlist_clip(78).ladder_kbps), playlist_clip(78).tcp_response) == (7, "jump")
-
-
-def test_a_clip_that_is_not_there_is_refused() -> None:
-    with pytest.raises(ValueError, match="one of the 79"):
-        playlist_clip(80)
+    stepping, leaping = playlist_clips()[64], playlist_clips()[77]
+    assert (stepping.number, len(stepping.ladder_kbps), stepping.length_s) == (65, 7, 180)
+    assert (leaping.number, len(leaping.ladder_kbps), leaping.tcp_response) == (78, 7, "jump")
