@@ -13,7 +13,18 @@ from trafficgen.errors import InputFileError, SimulationError
 from trafficgen.formatting import one_line
 from trafficgen.models import ModelPart, YamlTextError, read_yaml
 from trafficgen.notebook import NotebookView
-from trafficgen.simulation.path_keys import LINK_KEYS, PATH_KEYS, PathKey, list_keys
+from trafficgen.simulation.path_keys import (
+    FILE,
+    IN_FLIGHT,
+    PACKETS,
+    QUEUE,
+    RATE,
+    SHARE,
+    SIZE,
+    TIME,
+    TIME_AFTER_MEDIA,
+    Kind,
+)
 
 #: A bucket must hold the tokens of a full Ethernet packet, or that packet could never leave.
 LARGEST_PACKET_BYTES = 1500
@@ -22,9 +33,9 @@ _LARGEST_FILE_BYTES = 1_000_000
 _LARGEST_BURST_BYTES = 2**32 - 1
 
 T = TypeVar("T")
-_Rate = Annotated[float | None, Field(gt=0)]
-_File = Annotated[str | None, Field(min_length=1)]
-_Share = Annotated[float, Field(ge=0, le=1)]
+_Rate = Annotated[float | None, Field(gt=0), RATE]
+_File = Annotated[str | None, Field(min_length=1), FILE]
+_Share = Annotated[float, Field(ge=0, le=1), SHARE]
 
 
 class Queue(ModelPart):
@@ -51,37 +62,37 @@ class PathLink(ModelPart):
     """Capacity to the client, IP bytes and overhead, bit/s; null: no limit."""
     trace: _File = None
     """File with the capacity instead: mahimahi, CSV with time_s and rate, or JSON."""
-    trace_period_s: float | None = Field(default=None, ge=1e-3, le=1e6)
+    trace_period_s: Annotated[float | None, TIME] = Field(default=None, ge=1e-3, le=1e6)
     """A CSV repeats after this, s; null: its last rate stays."""
-    delay_s: float = Field(default=0.0, ge=0, le=1e6)
+    delay_s: Annotated[float, TIME] = Field(default=0.0, ge=0, le=1e6)
     """Propagation, one way, s."""
-    queue: Queue | None = None
+    queue: Annotated[Queue | None, QUEUE] = None
     """Drop-tail queue; null: 50 packets or twice the bandwidth-delay product."""
-    burst_bytes: int | None = Field(default=None, ge=1)
+    burst_bytes: Annotated[int | None, SIZE] = Field(default=None, ge=1)
     """Size of the token bucket, bytes; null: a line."""
     loss: _Share = 0.0
     """Share of packets to the client lost at random before the queue."""
-    loss_start_s: float | None = None
+    loss_start_s: Annotated[float | None, TIME_AFTER_MEDIA] = None
     """From here on, s after the first media packet."""
-    loss_stop_s: float | None = None
+    loss_stop_s: Annotated[float | None, TIME_AFTER_MEDIA] = None
     """Until here, s after the first media packet."""
-    loss_burst_packets: float | None = Field(default=None, ge=1)
+    loss_burst_packets: Annotated[float | None, PACKETS] = Field(default=None, ge=1)
     """Mean run of lost packets."""
-    hold_in_flight: bool = False
+    hold_in_flight: Annotated[bool, IN_FLIGHT] = False
     """Packets in propagation fill the queue too."""
-    overhead_bytes: int | None = Field(default=None, ge=0, le=65535)
+    overhead_bytes: Annotated[int | None, SIZE] = Field(default=None, ge=0, le=65535)
     """Link-layer bytes that rate and queue count with each packet."""
     reorder: _Share = 0.0
     """Share of packets to the client that are overtaken."""
-    reorder_delay_s: float | None = Field(default=None, ge=0, le=1e6)
+    reorder_delay_s: Annotated[float | None, TIME] = Field(default=None, ge=0, le=1e6)
     """How much later those arrive, s; null: 0.01."""
     reverse_rate_bps: _Rate = None
     """Capacity to the server, bit/s."""
     reverse_trace: _File = None
     """File with that capacity instead."""
-    reverse_delay_s: float | None = Field(default=None, ge=0, le=1e6)
+    reverse_delay_s: Annotated[float | None, TIME] = Field(default=None, ge=0, le=1e6)
     """Propagation to the server, s."""
-    reverse_queue: Queue | None = None
+    reverse_queue: Annotated[Queue | None, QUEUE] = None
     """Queue towards the server."""
     reverse_loss: _Share = 0.0
     """Share of packets to the server lost at random."""
@@ -125,6 +136,22 @@ class PathLink(ModelPart):
             raise ValueError(
                 f"burst={burst_bytes}B lets no packet of {packet_bytes} bytes pass; make it larger"
             )
+
+
+def _keys(part: type[ModelPart]) -> dict[str, tuple[str, Kind]]:
+    """Return key -> field and kind of its value, in the order in which a path is written."""
+    kinds = {
+        field: kind
+        for field, info in part.model_fields.items()
+        for kind in info.metadata
+        if isinstance(kind, Kind)
+    }
+    return {field.removesuffix(kind.unit): (field, kind) for field, kind in kinds.items()}
+
+
+def list_keys() -> str:
+    """List all keys for people."""
+    return ", ".join([*_keys(PathLink), *_keys(Path)])
 
 
 class Path(NotebookView, ModelPart):
@@ -188,8 +215,9 @@ class Path(NotebookView, ModelPart):
         Raises:
             SimulationError: If a key or a value is invalid.
         """
-        own = {key: value for key, value in settings.items() if key in PATH_KEYS}
-        rest = {key: value for key, value in settings.items() if key not in PATH_KEYS}
+        keys = _keys(cls)
+        own = {key: value for key, value in settings.items() if key in keys}
+        rest = {key: value for key, value in settings.items() if key not in keys}
         links = rest.pop("links", None)
         if links is None:
             made = [_link(rest)]
@@ -209,7 +237,7 @@ class Path(NotebookView, ModelPart):
             made = [
                 _link({"name": f"link-{number}", **link}) for number, link in enumerate(links, 1)
             ]
-        return _checked(lambda: cls.model_validate({"links": made, **_fields(own, PATH_KEYS)}))
+        return _checked(lambda: cls.model_validate({"links": made, **_fields(own, cls)}))
 
     @classmethod
     def load(cls, file: str | os.PathLike[str]) -> Path:
@@ -247,8 +275,7 @@ class Path(NotebookView, ModelPart):
         """
         if len(self.links) > 1:
             raise SimulationError("path: a chain of links has no form on one line; use a file")
-        items = [*_write_keys(self.links[0], LINK_KEYS), *_write_keys(self, PATH_KEYS)]
-        return ",".join(items)
+        return ",".join([*_write_keys(self.links[0]), *_write_keys(self)])
 
     @property
     def round_trip_s(self) -> float:
@@ -292,15 +319,16 @@ def read_path(path: PathLike) -> Path:
 def _link(settings: Mapping[str, object]) -> PathLink:
     name = {"name": str(settings["name"])} if "name" in settings else {}
     rest = {key: value for key, value in settings.items() if key != "name"}
-    return _checked(lambda: PathLink.model_validate({**name, **_fields(rest, LINK_KEYS)}))
+    return _checked(lambda: PathLink.model_validate({**name, **_fields(rest, PathLink)}))
 
 
-def _fields(settings: Mapping[str, object], keys: Mapping[str, PathKey]) -> dict[str, object]:
-    fields: dict[str, object] = {}
+def _fields(settings: Mapping[str, object], part: type[ModelPart]) -> dict[str, object]:
+    keys, fields = _keys(part), {}
     for name, value in settings.items():
         if name not in keys:
             raise SimulationError(f"path: unknown key {name!r}; keys are {list_keys()}")
-        fields[keys[name].field] = keys[name].value(name, str(value))
+        field, kind = keys[name]
+        fields[field] = kind.value(name, str(value))
     return fields
 
 
@@ -311,17 +339,18 @@ def _checked(make: Callable[[], T]) -> T:
     except ValidationError as error:
         first = error.errors()[0]
         field = str(first["loc"][0]) if first["loc"] else ""
-        names = {key.field: name for name, key in {**LINK_KEYS, **PATH_KEYS}.items()}
+        keys = {**_keys(PathLink), **_keys(Path)}
+        names = {of_key: name for name, (of_key, _) in keys.items()}
         message = first["msg"].removeprefix("Value error, ")
         place = f"{names.get(field, field)}={first['input']}: " if field else ""
         raise SimulationError(f"path: {place}{message[0].lower()}{message[1:]}") from error
 
 
-def _write_keys(part: ModelPart, keys: Mapping[str, PathKey]) -> Iterable[str]:
-    for name, key in keys.items():
-        value = getattr(part, key.field)
-        if value != type(part).model_fields[key.field].default:
-            yield f"{name}={key.kind.write(value)}"
+def _write_keys(part: ModelPart) -> Iterable[str]:
+    for name, (field, kind) in _keys(type(part)).items():
+        value = getattr(part, field)
+        if value != type(part).model_fields[field].default:
+            yield f"{name}={kind.write(value)}"
 
 
 def _in_folder(link: PathLink, folder: FilePath) -> PathLink:
