@@ -126,14 +126,3 @@ def messages_of(*, quiet: bool, verbose: bool) -> Messages:
     if quiet:
         warnings.simplefilter("ignore", TrafficgenWarning)
     return Messages(quiet=quiet, verbose=verbose)
-
-
-def check_view(at: str) -> str:
-    """Return the view that ``--at`` names.
-
-    Raises:
-        typer.BadParameter: If it names none.
-    """
-    if at not in ("sender", "receiver"):
-        raise typer.BadParameter(f"{at!r} is neither sender nor receiver", param_hint="--at")
-    return at

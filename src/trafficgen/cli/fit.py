@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,7 @@ from trafficgen.calibration.options import FitOptions, SessionFitOptions
 from trafficgen.cli._curves import Curve, Marks, curve_bins, letters_of, print_curves
 from trafficgen.cli._many_captures import print_population, print_response, warn_of_sessions
 from trafficgen.cli._options import AsJson, Captures, Quiet, Verbose, expand_options, messages_of
-from trafficgen.cli._output import Messages, number, print_json
+from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._terminal import say_line
@@ -22,6 +23,8 @@ from trafficgen.formatting import endpoint, interval
 from trafficgen.units import kbps_from_bps
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from trafficgen.calibration.population.fit_population import PopulationFit
     from trafficgen.calibration.population.fit_same_source import SameSourceFit
     from trafficgen.models import Phase
@@ -99,17 +102,16 @@ def fit(
     written = Outputs(file=out, report=report, plots=plots, plot_formats=plot_formats)
     claim(written, force=force, inputs=[*captures, *(receiver or ()), options.player_log])
     shared = {one.name: getattr(options, one.name) for one in fields(FitOptions)}
-    fitted: trafficgen.Fit | PopulationFit | SameSourceFit
+    # The functions are loaded here, so that only the work itself counts as progress.
+    work: Callable[[list[str]], trafficgen.Fit | PopulationFit | SameSourceFit]
     if population:
-        fit_population = trafficgen.fit_population
-        with messages.progress("fitting"):
-            fitted = fit_population(captures, workers=workers, **shared)
+        work = partial(trafficgen.fit_population, workers=workers, **shared)
     elif same_source:
-        fit_same_source = trafficgen.fit_same_source
-        with messages.progress("fitting"):
-            fitted = fit_same_source(captures, **shared)
+        work = partial(trafficgen.fit_same_source, **shared)
     else:
-        fitted = _fit_one_session(captures, options, messages)
+        work = partial(trafficgen.fit, **vars(options))
+    with messages.progress("fitting" if population or same_source else "reading"):
+        fitted = work(captures)
     messages.warn(fitted.warnings)
     warn_of_sessions(fitted, messages)
     if out is not None:
@@ -137,14 +139,6 @@ def _refuse_options_of_one_session(options: SessionFitOptions, together: str) ->
     for flag, (is_given, why) in refused.items():
         if is_given:
             raise typer.BadParameter(why, param_hint=f"{together}, {flag}")
-
-
-def _fit_one_session(
-    captures: list[str], options: SessionFitOptions, messages: Messages
-) -> trafficgen.Fit:
-    fit_session = trafficgen.fit  # loaded here, so that only the work itself counts as progress
-    with messages.progress("reading"):
-        return fit_session(captures, **vars(options))
 
 
 def _print_fit(fitted: trafficgen.Fit) -> None:

@@ -68,7 +68,7 @@ def reproduce(
         finding = row.finding
         reason = f": {finding.gap}" if finding.gap else ""
         text = f"{finding.id} {finding.quantity}: {number(row.simulated)}, accepted"
-        messages.fail(f"missed: {text} {_accepted(row)}{reason}")
+        messages.fail(f"missed: {text} {finding.accepted_text}{reason}")
     if not found.ok:
         raise typer.Exit(1)
 
@@ -105,14 +105,10 @@ def _cells(row: trafficgen.FindingResult) -> tuple[str, ...]:
         finding.id,
         finding.quantity_text,
         published if isinstance(published, str) else number(published),
-        _accepted(row),
+        finding.accepted_text,
         number(row.simulated),
         " .. ".join(number(end) for end in row.interval),
         "ok" if row.ok else "MISS",
         finding.role,
         finding.entry,
     )
-
-
-def _accepted(row: trafficgen.FindingResult) -> str:
-    return f"{number(row.finding.low)} .. {number(row.finding.high)}"

@@ -16,10 +16,10 @@ from trafficgen.explore.controls import COMPETITORS, CONTROLS, DEFAULT_COMPETITO
 from trafficgen.explore.option_fields import check_settings
 from trafficgen.explore.playable_models import PlayableModel
 from trafficgen.models import PublishedModel
-from trafficgen.simulation.model_sources import sources_of
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.simulation.results import SimulationResult
 from trafficgen.simulation.simulate import run_sessions
+from trafficgen.simulation.sources import sources_of
 
 T = TypeVar("T")
 

@@ -1,6 +1,6 @@
 """Models as data: the versioned, validated file that calibration writes and generation reads."""
 
-# "X as X" tells type checkers and linters that a name is meant for others.
+# "X as X" marks a name as one for others to import: type checkers and linters read it so.
 from trafficgen.models.estimate import Estimate as Estimate
 from trafficgen.models.estimate import ModelPart as ModelPart
 from trafficgen.models.io import dump_model as dump_model

@@ -15,13 +15,12 @@ from trafficgen.packet_files.destinations import format_of
 from trafficgen.packet_files.formats import write_as
 from trafficgen.provenance import software_version
 from trafficgen.simulation.competitors import Competitor, participants
-from trafficgen.simulation.model_sources import sources_of
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.path import UNLIMITED_PATH, read_path
 from trafficgen.simulation.results import SimulationResult
 from trafficgen.simulation.run import Run, run_path
-from trafficgen.simulation.sources import Participant, Source
+from trafficgen.simulation.sources import Participant, Source, sources_of
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 

@@ -1,13 +1,28 @@
-"""Sources and participants of a simulation."""
+"""Sources and participants of a simulation: published models, and fitted ones with schedules."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import JsonValue
 
+from trafficgen.errors import SettingError
+from trafficgen.generation import StreamSchedule, session_schedules
+from trafficgen.models import Model, PublishedModel, dump_model
+from trafficgen.models.published import (
+    competing_tcp,
+    entry_digest,
+    load_model,
+    parameters_for_engine,
+    with_settings,
+)
+from trafficgen.models.published.mechanisms import check_mechanism
+from trafficgen.simulation.response import response_parameters, tcp_parameters
 from trafficgen.units import IntArray
 
 _Columns = tuple[
@@ -88,3 +103,122 @@ class Participant:
     start_s: float = 0.0
     stop_s: float | None = None
     is_session: bool = False
+
+
+#: Headers that the engine puts before a datagram (IPv4 and UDP); IP lengths stay those of the
+#: model.
+_DATAGRAM_HEADER_BYTES = 28
+_DEFAULT_SERVER_PORT = 5004
+_DEFAULT_CLIENT_PORT = 40_000
+
+
+def sources_of(
+    model: Model | PublishedModel | str | Path,
+    settings: Mapping[str, JsonValue],
+    *,
+    sessions: int = 1,
+    first_session: int = 0,
+    duration_s: float | None = None,
+    seed: int = 0,
+) -> list[Source]:
+    """Return sessions of a model as sources of the engine.
+
+    Args:
+        model: A model, the name of a catalogue entry or of a model file.
+        settings: Options and parameters of a published model.
+        sessions: Number of sessions.
+        first_session: Number of the first; each draws from random streams of its own.
+        duration_s: Length of sessions of a fitted model, s; None for that of the model.
+        seed: Seed, >= 0.
+
+    Raises:
+        ModelFileError: If the model cannot be read.
+        SettingError: If a setting does not fit it.
+        GenerationError: If a fitted model cannot be played like this.
+    """
+    found = load_model(model) if isinstance(model, str | Path) else model
+    if isinstance(found, PublishedModel):
+        return [make_published_source(found, settings)] * sessions
+    if settings:
+        raise SettingError(f"{found.name} is a fitted model, which has no options; set nothing")
+    schedules_of = session_schedules(found, sessions=sessions, duration_s=duration_s, seed=seed)
+    response = response_parameters(found)
+    digest = f"sha256:{hashlib.sha256(dump_model(found).encode()).hexdigest()}"
+    sources = []
+    for session in range(first_session, first_session + sessions):
+        streams = schedules_of(session)
+        sources.append(
+            Source(
+                name=found.name,
+                kind="fitted",
+                parameters={"streams": _streams(streams), "response": response},
+                digest=digest,
+                schedules=tuple(_schedule(stream) for stream in streams),
+            )
+        )
+    return sources
+
+
+def make_published_source(model: PublishedModel, settings: Mapping[str, JsonValue]) -> Source:
+    """Return a published model as a source of the engine.
+
+    Raises:
+        SettingError: If a setting does not fit it.
+    """
+    changed = with_settings(model, settings)
+    try:
+        check_mechanism(changed)
+    except ValueError as error:
+        raise SettingError(f"{model.name}: {error}") from error
+    return Source(
+        name=model.name,
+        kind=model.mechanism.kind,
+        parameters=parameters_for_engine(changed),
+        settings=dict(settings),
+        digest=entry_digest(model),
+        competing_tcp=competing_tcp(model),
+    )
+
+
+def _streams(schedules: Iterable[StreamSchedule]) -> list[dict[str, object]]:
+    streams: list[dict[str, object]] = []
+    taken: set[int] = set()  # ports; a stream takes a pair, of media and RTCP
+    for one in schedules:
+        transport = one.stream.transport
+        client_port = transport.client_port or _DEFAULT_CLIENT_PORT
+        while client_port in taken:
+            client_port = client_port + 2 if client_port < 65_534 else _DEFAULT_CLIENT_PORT
+        taken |= {client_port, client_port + 1}
+        stream: dict[str, object] = {
+            "name": one.stream.name,
+            "media": one.stream.media,
+            "protocol": transport.protocol,
+            "server_port": transport.server_port or _DEFAULT_SERVER_PORT,
+            "client_port": client_port,
+            "rtp": None,
+            "opening_ns": one.opening_ns,
+        }
+        if transport.rtp is not None:
+            stream["rtp"] = {
+                "ssrc": one.ssrc,
+                "payload_type": transport.rtp.payload_type,
+                "clock_hz": transport.rtp.clock_hz,
+                "first_sequence": one.first_sequence,
+                "marks_frames": transport.rtp.frame_per_burst,
+            }
+        if transport.protocol == "tcp":
+            stream["tcp"] = tcp_parameters(transport)
+        streams.append(stream)
+    return streams
+
+
+def _schedule(one: StreamSchedule) -> Schedule:
+    transport = one.stream.transport
+    header_bytes = transport.header_bytes if transport.protocol == "tcp" else _DATAGRAM_HEADER_BYTES
+    return Schedule(
+        time_ns=one.time_ns,
+        payload_bytes=np.maximum(one.ip_bytes, header_bytes + 1) - np.uint32(header_bytes),
+        phase=one.phase,
+        rtp_timestamp=one.rtp_timestamp,
+        ends_frame=one.ends_frame,
+    )

@@ -13,11 +13,10 @@ from trafficgen.generation.model_player import Viewing
 from trafficgen.generation.session import FlowRow
 from trafficgen.models import PublishedModel
 from trafficgen.randomness import random_stream
-from trafficgen.simulation.model_sources import make_published_source
 from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.path import UNLIMITED_PATH
 from trafficgen.simulation.run import LARGEST_SEED, run_path
-from trafficgen.simulation.sources import Participant, Source
+from trafficgen.simulation.sources import Participant, Source, make_published_source
 from trafficgen.tables import PacketTable
 from trafficgen.tables.addresses import documentation_pair
 from trafficgen.units import s_from_ns

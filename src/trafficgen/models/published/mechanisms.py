@@ -31,7 +31,7 @@ _TYPES = {
 
 @cache
 def parameter_names(kind: str) -> tuple[str, ...]:
-    """Return the parameters that a mechanism takes, in its order; empty: there is none such."""
+    """Return the parameters that a mechanism takes, in its order; empty: an unknown mechanism."""
     # The engine answers an unknown parameter with those that it knows.
     problem = _engine_problem(kind, {_NO_NAME: None})
     return tuple(re.findall(r"`(\w+)`", problem)) if problem.startswith("unknown field") else ()

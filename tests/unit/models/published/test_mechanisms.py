@@ -13,7 +13,7 @@ from trafficgen.errors import SettingError
 from trafficgen.models import PublishedModel
 from trafficgen.models.published import entry_names, load_entry
 from trafficgen.models.published.mechanisms import check_mechanism, parameter_names
-from trafficgen.simulation.model_sources import make_published_source
+from trafficgen.simulation.sources import make_published_source
 
 Change = Callable[[dict[str, Any]], object]
 
