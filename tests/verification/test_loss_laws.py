@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.verification.records import RecordCheck
 
-from trafficgen.calibration.path.loss_measures import estimate_loss, runs_of
+from trafficgen.calibration.path.loss_measures import estimate_loss, find_runs
 from trafficgen.units import BoolArray
 
 
@@ -26,7 +26,7 @@ def gilbert(
 
 def test_independent_loss_is_taken_for_what_it_is() -> None:
     lost = np.random.default_rng(1).random(50_000) < 0.02
-    found = estimate_loss(runs_of(lost), packets=lost.size, source="rtp")
+    found = estimate_loss(find_runs(lost), packets=lost.size, source="rtp")
     assert found.model is not None
     assert found.model.kind == "bernoulli"
     # 1000 losses: three standard errors are 9.5%
@@ -36,7 +36,7 @@ def test_independent_loss_is_taken_for_what_it_is() -> None:
 
 def test_gilbert_loss_is_taken_for_what_it_is() -> None:
     lost = gilbert(100_000, to_bad=0.005, to_good=0.25, generator=np.random.default_rng(2))
-    found = estimate_loss(runs_of(lost), packets=lost.size, source="rtp")
+    found = estimate_loss(find_runs(lost), packets=lost.size, source="rtp")
     assert found.model is not None
     assert found.model.kind == "gilbert"
     assert found.low < 0.005 / 0.255 < found.high
@@ -54,7 +54,7 @@ def test_intervals_cover(to_bad: float, to_good: float, record_check: RecordChec
     hits, runs_hit, replicates = 0, 0, 1000
     for _ in range(replicates):
         lost = gilbert(4000, to_bad=to_bad, to_good=to_good, generator=generator)
-        found = estimate_loss(runs_of(lost), packets=lost.size, source="rtp")
+        found = estimate_loss(find_runs(lost), packets=lost.size, source="rtp")
         hits += found.low <= to_bad / (to_bad + to_good) <= found.high
         run = found.model.mean_burst_packets if found.model else None
         runs_hit += run is not None and (run.low or 0) <= 1 / to_good <= (run.high or 0)

@@ -12,7 +12,7 @@ import pytest
 
 import trafficgen
 from trafficgen.calibration.path.pairing import pair_sessions
-from trafficgen.calibration.streams.source_reconstruction import reconstruct_source
+from trafficgen.calibration.path.source_reconstruction import reconstruct_source
 from trafficgen.capture.reading import read_packets
 from trafficgen.capture.session import open_session
 from trafficgen.flows import (

@@ -10,6 +10,7 @@ from trafficgen.calibration.model_size import compact_model
 from trafficgen.calibration.options import FitOptions
 from trafficgen.calibration.path.conditions import find_conditions
 from trafficgen.calibration.path.pairing import pair_arrivals, pair_sessions
+from trafficgen.calibration.path.source_reconstruction import reconstruct_source
 from trafficgen.calibration.phases.phase_rows import FittedViews
 from trafficgen.calibration.phases.rate_intervals import estimate_phase_rates
 from trafficgen.calibration.phases.session_phases import PHASES_METHOD, Phases, find_phases
@@ -20,8 +21,7 @@ from trafficgen.calibration.session_measures import (
     SessionMeasures,
     measure_session,
 )
-from trafficgen.calibration.streams.fit_streams import FittedStreams, fit_streams
-from trafficgen.calibration.streams.source_reconstruction import reconstruct_source
+from trafficgen.calibration.streams import FittedStreams, fit_streams
 from trafficgen.calibration.summary import summarise
 from trafficgen.capture.options import TimeWindow
 from trafficgen.errors import CalibrationError, TooFewObservationsError

@@ -48,7 +48,7 @@ def log_of(
 
 def measures_of(table: PacketTable, phases: Phases, log: PlayerLog | None = None) -> Measures:
     view = choose_session(table)
-    nothing = PathConditions(conditions=CaptureConditions(), loss=None, rtt_s=None, records=None)
+    nothing = PathConditions(conditions=CaptureConditions(), loss=None, records=None)
     return measure_as_papers(view, phases, nothing, log=log)
 
 

@@ -6,6 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from trafficgen.calibration.path.control_messages import (
+    RtcpMeasures,
+    is_capture_at_server,
+    measure_round_trip,
+    measure_rtcp,
+)
 from trafficgen.calibration.path.delay_trends import INCREASING, find_delay_trends
 from trafficgen.calibration.path.link_rate import estimate_link_rate
 from trafficgen.calibration.path.loss_measures import (
@@ -13,13 +19,11 @@ from trafficgen.calibration.path.loss_measures import (
     LossSource,
     estimate_loss,
     estimate_share,
-    runs_of,
+    find_runs,
 )
 from trafficgen.calibration.path.pairing import Pairing, PairSource
 from trafficgen.calibration.path.path_records import PathRecords, trace_packets
-from trafficgen.calibration.path.round_trips import is_beside_server, measure_round_trip
-from trafficgen.calibration.path.rtcp_measures import RtcpMeasures, measure_rtcp
-from trafficgen.calibration.streams.source_reconstruction import mark_retransmissions
+from trafficgen.calibration.path.source_reconstruction import mark_retransmissions
 from trafficgen.flows import SessionView, rtp_loss
 from trafficgen.models import CaptureConditions, DelayRange, Estimate
 from trafficgen.tables import PacketTable
@@ -29,7 +33,7 @@ _LOSS_SOURCE: dict[PairSource, LossSource] = {"two captures": "pair", "arrival t
 _ABSENT = {
     "rtt_s": "no complete TCP handshake, RTCP report or RTSP response in the capture",
     "loss_rate": "neither RTP nor TCP sequence numbers in the media flows",
-    "queueing_delay_s": "neither RTP timestamps nor a second capture tell when packets were sent",
+    "queueing_delay_s": "neither RTP timestamps nor a second capture shows when packets were sent",
 }
 
 
@@ -54,16 +58,19 @@ class PathConditions:
     Attributes:
         conditions: The part of the model.
         loss: Loss with its source; None if unknown.
-        rtt_s: Round-trip time, s; None if unknown.
         records: The fate of each media packet; None if unknown.
         absent: Field of the conditions -> why it is null.
     """
 
     conditions: CaptureConditions
     loss: Loss | None
-    rtt_s: float | None
     records: PathRecords | None
     absent: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def rtt_s(self) -> float | None:
+        """Round-trip time, s; None if unknown."""
+        return self.conditions.rtt_s.value if self.conditions.rtt_s else None
 
 
 def find_conditions(
@@ -85,10 +92,9 @@ def find_conditions(
     """
     rtcp = measure_rtcp(view)
     loss = find_loss(view, pairing=pairing, rtcp=rtcp)
-    rtt = measure_round_trip(view, rtcp)
     records = trace_packets(view, pairing)
-    if receiver is None and is_beside_server(view.table):
-        link_bps, why_no_link = None, "the capture was taken beside the server, before the path"
+    if receiver is None and is_capture_at_server(view.table):
+        link_bps, why_no_link = None, "the capture was taken next to the server, before the path"
     else:
         link_bps, why_no_link = estimate_link_rate(
             view.table if receiver is None else receiver,
@@ -98,8 +104,8 @@ def find_conditions(
             has_loss=loss is not None and loss.rate > 0,
         )
     conditions = CaptureConditions(
-        rtt_s=rtt,
-        loss_rate=loss.estimate() if loss else None,
+        rtt_s=measure_round_trip(view, rtcp),
+        loss_rate=loss.to_estimate() if loss else None,
         mean_loss_burst_packets=loss.mean_burst_packets if loss else None,
         loss_source=loss.source if loss else None,
         loss_model=loss.model if loss else None,
@@ -113,7 +119,7 @@ def find_conditions(
         for name, why in (*_ABSENT.items(), ("link_rate_bps", why_no_link))
         if getattr(conditions, name) is None
     }
-    return PathConditions(conditions, loss, rtt.value if rtt else None, records, absent)
+    return PathConditions(conditions, loss, records, absent)
 
 
 def find_loss(
@@ -126,25 +132,21 @@ def find_loss(
     count.
     """
     if pairing is not None:
-        return _loss_of_pair(pairing)
+        packets, source = pairing.is_lost.size, _LOSS_SOURCE[pairing.source]
+        if not pairing.are_distinguishable:
+            return Loss.from_share(pairing.lost, packets, source)
+        return estimate_loss(find_runs(pairing.is_lost), packets=packets, source=source)
     of_rtp = _rtp_loss(view) if _carries_half(view, "rtp_sequence") else None
     reported = rtcp.loss if rtcp is not None else None
     if of_rtp is not None:
         return reported if reported is not None and not of_rtp.rate and reported.rate else of_rtp
     if not _carries_half(view, "tcp_sequence"):
         return reported
-    parts = mark_retransmissions(view)
-    if not parts:
+    flows = [is_repeated for _, is_repeated in mark_retransmissions(view)]
+    if not flows:
         return None
-    runs = np.concatenate([runs_of(part) for part in parts])
-    return estimate_loss(runs, packets=sum(part.size for part in parts), source="tcp")
-
-
-def _loss_of_pair(pairing: Pairing) -> Loss:
-    packets, source = pairing.is_lost.size, _LOSS_SOURCE[pairing.source]
-    if pairing.are_distinguishable:
-        return estimate_loss(runs_of(pairing.is_lost), packets=packets, source=source)
-    return Loss.of_share(pairing.lost, packets, source)
+    runs = np.concatenate([find_runs(is_repeated) for is_repeated in flows])
+    return estimate_loss(runs, packets=sum(flow.size for flow in flows), source="tcp")
 
 
 def _rtp_loss(view: SessionView) -> Loss | None:
@@ -167,13 +169,13 @@ def _summarise_delays(records: PathRecords | None) -> DelayRange | None:
     delay_s = records.delay_s[~np.isnan(records.delay_s)]
     if delay_s.size < _LIMITS.fewest_delays:
         return None
-    trends = find_delay_trends(delay_s, step_packets=_LIMITS.trend_step_packets)
+    trends = find_delay_trends(delay_s, step_packets=_LIMITS.trend_step_packets).trend
     median, p95, largest = np.quantile(delay_s, [0.5, 0.95, 1.0]).tolist()
     return DelayRange(
         median=median,
         p95=p95,
         largest=largest,
-        increasing_share=trends.share(INCREASING) if trends.trend.size else None,
+        increasing_share=float(np.mean(trends == INCREASING)) if trends.size else None,
         method=f"{records.source}; above the line below all delays (Moon, Skelly, Towsley 1999)",
     )
 
@@ -185,11 +187,9 @@ def _conditions_of_pair(pairing: Pairing | None) -> dict[str, Estimate]:
         return {}
     line = "line below all delays (Moon, Skelly, Towsley 1999), offset of the clocks included"
     slope = "slope of that line; 0 where the least delays wander"
-    share = estimate_share(
-        pairing.reordered / came, came, f"share of {came} packets; Wilson interval"
-    )
+    counted = f"share of {came} packets; Wilson interval"
     return {
         "one_way_delay_s": Estimate(value=pairing.least_delay_s, method=line),
         "clock_skew": Estimate(value=pairing.skew, method=slope),
-        "reordered_share": share,
+        "reordered_share": estimate_share(pairing.reordered / came, came, counted),
     }

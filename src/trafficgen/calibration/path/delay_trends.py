@@ -39,10 +39,6 @@ class DelayTrends:
     pct: FloatArray
     pdt: FloatArray
 
-    def share(self, trend: float) -> float:
-        """Return the share of positions with a trend; 0 if there are none."""
-        return float(np.mean(self.trend == trend)) if self.trend.size else 0.0
-
 
 def find_delay_trends(
     delay_s: FloatArray,

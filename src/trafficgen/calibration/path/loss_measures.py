@@ -20,35 +20,35 @@ class Loss:
 
     Attributes:
         rate: Lost / expected packets, or retransmitted / all data packets.
-        mean_burst_packets: Mean run of lost packets; None if there are none or only totals are
-            known.
         source: RTP sequence numbers, TCP retransmissions, RTCP reports, a pair of captures or the
             arrival times of a packet table.
         packets: Packets that the rate refers to.
-        low: Lower end of the 95% interval of the rate.
-        high: Upper end of it.
+        low, high: 95% interval of the rate.
         model: Law of the runs; None if they are unknown or there is no loss.
         lost_runs: Lengths of the runs, shape (r,); empty if unknown.
     """
 
     rate: float
-    mean_burst_packets: float | None
     source: LossSource
     packets: int
-    low: float = 0.0
-    high: float = 1.0
+    low: float
+    high: float
     model: LossModel | None = None
     lost_runs: IntArray = field(
         default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False, compare=False
     )
 
     @staticmethod
-    def of_share(lost: int, packets: int, source: LossSource) -> Loss:
+    def from_share(lost: int, packets: int, source: LossSource) -> Loss:
         """Return the loss of packets of which only the number of lost ones is known."""
-        low, high = wilson(lost / packets, packets)
-        return Loss(lost / packets, None, source, packets, low, high)
+        return Loss(lost / packets, source, packets, *wilson(lost / packets, packets))
 
-    def estimate(self) -> Estimate:
+    @property
+    def mean_burst_packets(self) -> float | None:
+        """Mean run of lost packets; None if there is no loss or only totals are known."""
+        return float(self.lost_runs.mean()) if self.lost_runs.size else None
+
+    def to_estimate(self) -> Estimate:
         """Return the rate with its interval."""
         method = f"share of {self.packets} packets; {_METHOD}"
         return Estimate(value=self.rate, low=self.low, high=self.high, method=method)
@@ -77,7 +77,7 @@ def estimate_loss(lost_runs: IntArray, *, packets: int, source: LossSource) -> L
     came = packets - lost
     rate = lost / packets
     if not runs:
-        return Loss.of_share(0, packets, source)
+        return Loss.from_share(0, packets, source)
     to_bad, to_good = min(1.0, runs / max(came, 1)), runs / lost
     bernoulli_bic, gilbert_bic = _bics(runs=runs, lost=lost, came=came)
     has_runs = gilbert_bic < bernoulli_bic and came > 0
@@ -90,10 +90,10 @@ def estimate_loss(lost_runs: IntArray, *, packets: int, source: LossSource) -> L
         mean_burst_packets=_mean_run(to_good, lost),
         delta_bic=float(abs(bernoulli_bic - gilbert_bic)),
     )
-    return Loss(rate, lost / runs, source, packets, low, high, model, lost_runs)
+    return Loss(rate, source, packets, low, high, model, lost_runs)
 
 
-def runs_of(flags: BoolArray) -> IntArray:
+def find_runs(flags: BoolArray) -> IntArray:
     """Return the lengths of the runs of true values, shape (r,)."""
     edges = np.diff(np.concatenate(([False], flags, [False])).astype(np.int8))
     return np.flatnonzero(edges == -1) - np.flatnonzero(edges == 1)

@@ -1,4 +1,4 @@
-"""Match the packets of a session at both ends of a path."""
+"""Match the packets of a session at both ends of a path, by their numbers or sizes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow.compute as pc
 
 from trafficgen.calibration.path.clock_skew import least_line
-from trafficgen.calibration.path.packet_matching import match_numbers, match_sizes
 from trafficgen.errors import CalibrationError
 from trafficgen.flows import SessionView, extend_sequence
 from trafficgen.tables import PacketTable
@@ -17,12 +16,13 @@ from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 PairSource = Literal["two captures", "arrival times"]
 
-_TCP_BITS, _RTP_BITS = 32, 16
+#: Bits of the columns with sequence numbers.
+_BITS = {"rtp_sequence": 16, "tcp_sequence": 32}
 
 
 @dataclass(frozen=True)
 class PairingLimits:
-    """When two captures are of one session, and how their clocks are compared."""
+    """When two captures are of one session, and how their packets and clocks are compared."""
 
     #: Fewer shared packets do not show that both captures are of one session.
     fewest_matches: int = 10
@@ -30,6 +30,10 @@ class PairingLimits:
     most_delays: int = 200_000
     #: With more packets of one size, the order of sizes does not show which of them is missing.
     largest_same_size: float = 0.5
+    #: A longer run of lost packets breaks the order of sizes; a longer search finds chance matches.
+    longest_skip: int = 256
+    #: Sizes that must agree after a skip, the first choice first; fewer if another loss is near.
+    confirmed: tuple[int, ...] = (6, 3, 2)
 
 
 _LIMITS = PairingLimits()
@@ -46,11 +50,9 @@ class Pairing:
         arrival_ns: Times of arrival by the receiver's clock, ns from the sender's origin, -1 if
             lost, shape (n,).
         ip_bytes: IP total lengths, bytes, shape (n,).
-        flow: Flows in the sender's table, shape (n,).
         delay_s: One-way delay above the least, without clock offset and skew, s; NaN if lost or not
             distinguishable from others of its size, shape (n,).
         is_lost: Whether a packet never arrived, shape (n,).
-        lost: Packets that never arrived; known even if not which.
         are_distinguishable: Whether ``is_lost`` and ``delay_s`` are known packet by packet.
         reordered: Packets that arrived after one sent later.
         least_delay_s: Least delay between the two clocks, s: offset plus propagation; NaN if
@@ -65,16 +67,24 @@ class Pairing:
     sent_ns: IntArray
     arrival_ns: IntArray
     ip_bytes: IntArray
-    flow: IntArray
     delay_s: FloatArray
     is_lost: BoolArray
-    lost: int
     are_distinguishable: bool
     reordered: int
     least_delay_s: float
     skew: float
     swapped: bool
-    source: PairSource = "two captures"
+    source: PairSource
+
+    @property
+    def lost(self) -> int:
+        """Packets that never arrived; known even if not which."""
+        return int(np.count_nonzero(self.is_lost))
+
+
+#: A flow of both captures: its rows in each, and the place among the second capture's rows of each
+#: of the first's, -1 where a packet has none.
+_Matches = tuple[IntArray, IntArray, IntArray]
 
 
 def pair_sessions(view: SessionView, other: PacketTable) -> Pairing:
@@ -103,7 +113,7 @@ def pair_sessions(view: SessionView, other: PacketTable) -> Pairing:
         its_rows = np.flatnonzero(
             (other.flow == its_flow) & other.to_client & (other.payload_bytes > 0)
         )
-        parts.append((flow, rows, its_rows, _match(view.table, rows, other, its_rows)))
+        parts.append((rows, its_rows, _match(view.table, rows, other, its_rows)))
     matched = sum(int(np.count_nonzero(places >= 0)) for *_, places in parts)
     if matched < _LIMITS.fewest_matches:
         raise CalibrationError(
@@ -111,7 +121,8 @@ def pair_sessions(view: SessionView, other: PacketTable) -> Pairing:
             " and at the receiver"
         )
     if _is_receiver(view, other, parts):
-        return _pair_swapped(view, other, parts)
+        sender, turned = _swap(other, parts)
+        return _pair_matches(sender, view.table, turned, swapped=True)
     return _pair_matches(view, other, parts, swapped=False)
 
 
@@ -122,8 +133,9 @@ def pair_arrivals(view: SessionView) -> Pairing | None:
     packet has one. If all have one, only a simulation, which keeps the path in its notes, shows
     that none was lost: the log of a receiver looks the same.
     """
-    arrived = view.table.is_known("arrival_ns")[view.media]
-    arrival_ns = view.table.values("arrival_ns").astype(np.int64)[view.media]
+    rows = np.flatnonzero(view.media)
+    arrived = view.table.is_known("arrival_ns")[rows]
+    arrival_ns = view.table.values("arrival_ns").astype(np.int64)[rows]
     simulated = "path" in view.table.notes
     if arrived.all():
         has_both_ends = simulated and not np.array_equal(arrival_ns, view.media_time_ns)
@@ -131,47 +143,7 @@ def pair_arrivals(view: SessionView) -> Pairing | None:
         has_both_ends = simulated or bool(arrived.any())
     if not has_both_ends:
         return None
-    rows = np.flatnonzero(view.media)
     return _measure_pair(view, rows, arrival_ns, arrived, apart=True, source="arrival times")
-
-
-_Part = tuple[int, IntArray, IntArray, IntArray]
-
-
-def _match(table: PacketTable, rows: IntArray, other: PacketTable, its_rows: IntArray) -> IntArray:
-    """Return for each packet its place among the other side's, -1 where it has none, shape (n,)."""
-    if table.is_known("rtp_sequence")[rows].all():
-        its = its_rows[other.is_known("rtp_sequence")[its_rows]]
-        places = np.full(rows.size, -1, dtype=np.int64)
-        ssrc, its_ssrc = table.values("rtp_ssrc")[rows], other.values("rtp_ssrc")[its]
-        for source in np.unique(ssrc):
-            mine, theirs = np.flatnonzero(ssrc == source), np.flatnonzero(its_ssrc == source)
-            one, two = (
-                extend_sequence(side.values("rtp_sequence")[at].astype(np.int64))
-                for side, at in ((table, rows[mine]), (other, its[theirs]))
-            )
-            found = match_numbers(one, _to_same_cycle(one, two, bits=_RTP_BITS))
-            places[mine] = (
-                np.where(found >= 0, np.searchsorted(its_rows, its[theirs[found]]), -1)
-                if two.size
-                else -1
-            )
-        return places
-    if table.is_known("tcp_sequence")[rows].all():
-        one, two = (
-            extend_sequence(side.values("tcp_sequence")[at].astype(np.int64), bits=_TCP_BITS)
-            for side, at in ((table, rows), (other, its_rows))
-        )
-        return match_numbers(one, _to_same_cycle(one, two, bits=_TCP_BITS))
-    return match_sizes(table.ip_bytes[rows], other.ip_bytes[its_rows])
-
-
-def _to_same_cycle(one: IntArray, two: IntArray, *, bits: int) -> IntArray:
-    """Move extended numbers of the second side by whole cycles next to those of the first."""
-    if not two.size or not one.size:
-        return two
-    space = 1 << bits
-    return two + round((int(np.median(one)) - int(np.median(two))) / space) * space
 
 
 def _same_flow(table: PacketTable, flow: int, other: PacketTable) -> int | None:
@@ -194,57 +166,158 @@ def _same_flow(table: PacketTable, flow: int, other: PacketTable) -> int | None:
     return None
 
 
-def _is_receiver(view: SessionView, other: PacketTable, parts: list[_Part]) -> bool:
+def _match(table: PacketTable, rows: IntArray, other: PacketTable, its_rows: IntArray) -> IntArray:
+    """Return for each packet its place among the other side's, -1 where it has none, shape (n,)."""
+    if table.is_known("rtp_sequence")[rows].all():
+        places = np.full(rows.size, -1, dtype=np.int64)
+        ssrc, its_ssrc = table.values("rtp_ssrc")[rows], other.values("rtp_ssrc")[its_rows]
+        is_rtp = other.is_known("rtp_sequence")[its_rows]
+        for source in np.unique(ssrc):
+            mine, theirs = ssrc == source, np.flatnonzero(is_rtp & (its_ssrc == source))
+            if theirs.size:
+                found = _match_column("rtp_sequence", table, rows[mine], other, its_rows[theirs])
+                places[mine] = np.where(found >= 0, theirs[found], -1)
+        return places
+    if table.is_known("tcp_sequence")[rows].all():
+        return _match_column("tcp_sequence", table, rows, other, its_rows)
+    return match_sizes(table.ip_bytes[rows], other.ip_bytes[its_rows])
+
+
+def _match_column(
+    column: str, table: PacketTable, rows: IntArray, other: PacketTable, its_rows: IntArray
+) -> IntArray:
+    """Match packets by a column of sequence numbers, as :func:`match_numbers` does."""
+    bits = _BITS[column]
+    one = extend_sequence(table.values(column)[rows].astype(np.int64), bits=bits)
+    two = extend_sequence(other.values(column)[its_rows].astype(np.int64), bits=bits)
+    if one.size and two.size:  # the captures may have begun in different cycles
+        cycle = 1 << bits
+        two = two + round((int(np.median(one)) - int(np.median(two))) / cycle) * cycle
+    return match_numbers(one, two)
+
+
+def match_numbers(one: IntArray, two: IntArray) -> IntArray:
+    """Return the place in ``two`` of each number of ``one``, -1 if it is missing, shape (n,).
+
+    A number that was retransmitted and arrived fewer times is matched from its last sending on: an
+    earlier one was lost, or it would not have been retransmitted.
+
+    Args:
+        one: Numbers in order of sending, shape (n,).
+        two: Numbers in order of arrival, shape (m,).
+    """
+    if not one.size or not two.size:
+        return np.full(one.size, -1, dtype=np.int64)
+    # The k-th last sending of a number is the k-th last arrival of it.
+    from_last_one, from_last_two = _from_last(one), _from_last(two)
+    repeats = int(max(from_last_one.max(), from_last_two.max())) + 1
+    key_one, key_two = one * repeats + from_last_one, two * repeats + from_last_two
+    order = np.argsort(key_two, kind="stable")
+    place = np.minimum(np.searchsorted(key_two, key_one, sorter=order), two.size - 1)
+    result: IntArray = np.where(key_two[order[place]] == key_one, order[place], -1)
+    return result
+
+
+def _from_last(numbers: IntArray) -> IntArray:
+    """Return how many equal numbers come after each one, shape (n,)."""
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    result = np.empty(numbers.size, dtype=np.int64)
+    result[order] = np.searchsorted(ordered, ordered, side="right") - 1 - np.arange(numbers.size)
+    return result
+
+
+def match_sizes(one: IntArray, two: IntArray) -> IntArray:
+    """Return the place in ``two`` of each packet of ``one`` by the order of sizes, -1 if missing.
+
+    Both are walked in step; where the sizes differ, the fewest packets of ``one`` that make the
+    next six agree count as lost (three or two if another loss is near). If no such skip exists, the
+    arrival is passed over.
+
+    Args:
+        one: Sizes in order of sending, bytes, shape (n,).
+        two: Sizes in order of arrival, bytes, shape (m,), m <= n but for strays.
+    """
+    result = np.full(one.size, -1, dtype=np.int64)
+    at, place = 0, 0
+    while at < one.size and place < two.size:
+        agree = min(one.size - at, two.size - place)
+        differs = np.flatnonzero(one[at : at + agree] != two[place : place + agree])
+        run = int(differs[0]) if differs.size else agree
+        result[at : at + run] = np.arange(place, place + run)
+        at, place = at + run, place + run
+        if run == agree:
+            break
+        skip = _skip(one, two, at, place)
+        if skip is None:
+            place += 1
+        else:
+            at += skip
+    return result
+
+
+def _skip(one: IntArray, two: IntArray, at: int, place: int) -> int | None:
+    """Return how many packets of ``one`` to skip for the next sizes to agree; None if none do."""
+    for confirmed in _LIMITS.confirmed:
+        wanted = two[place : place + confirmed]
+        stretch = one[at : at + _LIMITS.longest_skip + wanted.size]
+        if stretch.size < wanted.size:
+            continue
+        windows = np.lib.stride_tricks.sliding_window_view(stretch, wanted.size)
+        found = np.flatnonzero((windows == wanted).all(axis=1))
+        if found.size:
+            return int(found[0])
+    return None
+
+
+def _is_receiver(view: SessionView, other: PacketTable, parts: list[_Matches]) -> bool:
     """Return whether the first capture is the receiver's."""
     only_here = sum(int(np.count_nonzero(places < 0)) for *_, places in parts)
     only_there = sum(
-        its_rows.size - int(np.count_nonzero(places >= 0)) for *_, its_rows, places in parts
+        its_rows.size - int(np.count_nonzero(places >= 0)) for _, its_rows, places in parts
     )
     if only_here != only_there:
         return only_there > only_here
-    here_ns = np.concatenate([view.table.time_ns[rows[at >= 0]] for _, rows, _, at in parts])
-    there_ns = np.concatenate([other.time_ns[its[at[at >= 0]]] for *_, its, at in parts])
+    here_ns = np.concatenate([view.table.time_ns[rows[at >= 0]] for rows, _, at in parts])
+    there_ns = np.concatenate([other.time_ns[its[at[at >= 0]]] for _, its, at in parts])
     offset_ns = other.origin_ns - view.table.origin_ns
     return float(np.median(there_ns + offset_ns - here_ns)) < 0
 
 
-def _pair_swapped(view: SessionView, other: PacketTable, parts: list[_Part]) -> Pairing:
-    """Return the pairing with the second capture as the sender's."""
-    turned: list[_Part] = []
-    flows = []
-    for _, rows, its_rows, places in parts:
-        back = np.full(its_rows.size, -1, dtype=np.int64)
-        back[places[places >= 0]] = np.flatnonzero(places >= 0)
-        flow = int(other.flow[its_rows[0]])
-        flows.append(flow)
-        turned.append((flow, its_rows, rows, back))
+def _swap(other: PacketTable, parts: list[_Matches]) -> tuple[SessionView, list[_Matches]]:
+    """Return the session in the second capture, and the matches seen from there."""
+    media_flows = [int(other.flow[its_rows[0]]) for _, its_rows, _ in parts]
     columns = other.flows.select(["flow", "session"]).to_pydict()
     session_of = dict(zip(columns["flow"], columns["session"], strict=True))
-    of_session = {flow for flow, its in session_of.items() if its == session_of[flows[0]]}
-    members = of_session | set(flows)
-    inside = np.isin(other.flow, sorted(members))
+    session = session_of[media_flows[0]]
+    flows = {flow for flow, its in session_of.items() if its == session} | set(media_flows)
+    inside = np.isin(other.flow, sorted(flows))
+    kept = np.cumsum(inside) - 1
+    turned: list[_Matches] = []
+    for rows, its_rows, places in parts:
+        back = np.full(its_rows.size, -1, dtype=np.int64)
+        back[places[places >= 0]] = np.flatnonzero(places >= 0)
+        turned.append((kept[its_rows], rows, back))
     sender = SessionView(
-        session=session_of[flows[0]],
-        flows=tuple(sorted(members)),
-        media_flows=tuple(flows),
+        session=session,
+        flows=tuple(sorted(flows)),
+        media_flows=tuple(media_flows),
         table=other.select(inside),
     )
-    kept = np.cumsum(inside) - 1
-    turned = [(flow, kept[rows], its_rows, places) for flow, rows, its_rows, places in turned]
-    return _pair_matches(sender, view.table, turned, swapped=True)
+    return sender, turned
 
 
 def _pair_matches(
-    sender: SessionView, receiver: PacketTable, parts: list[_Part], *, swapped: bool
+    sender: SessionView, receiver: PacketTable, parts: list[_Matches], *, swapped: bool
 ) -> Pairing:
     """Return what the path did to the matched packets."""
-    rows = np.concatenate([part[1] for part in parts])
+    rows = np.concatenate([part[0] for part in parts])
     at_ns = receiver.time_ns + (receiver.origin_ns - sender.table.origin_ns)
     arrival_ns = np.concatenate(
-        [np.where(places >= 0, at_ns[its_rows[places]], -1) for *_, its_rows, places in parts]
+        [np.where(places >= 0, at_ns[its_rows[places]], -1) for _, its_rows, places in parts]
     )
     has_come = np.concatenate([places >= 0 for *_, places in parts])
-    apart = all(_are_distinguishable(sender.table, part[1]) for part in parts)
+    apart = all(_are_distinguishable(sender.table, part[0]) for part in parts)
     order = np.argsort(rows, kind="stable")
     return _measure_pair(
         sender, rows[order], arrival_ns[order], has_come[order], apart=apart, swapped=swapped
@@ -278,10 +351,8 @@ def _measure_pair(
         sent_ns=sent_ns,
         arrival_ns=np.where(has_come, arrival_ns, -1),
         ip_bytes=table.ip_bytes[rows],
-        flow=table.flow[rows].astype(np.int64),
         delay_s=delay_s if apart else np.full(rows.size, np.nan),
         is_lost=~has_come,
-        lost=int(np.count_nonzero(~has_come)),
         are_distinguishable=apart,
         reordered=late,
         least_delay_s=least_s,

@@ -8,9 +8,13 @@ import numpy as np
 
 from trafficgen.calibration.path.clock_skew import least_line
 from trafficgen.calibration.path.pairing import Pairing
-from trafficgen.calibration.processes.rtp_schedule import restore_rtp
-from trafficgen.calibration.streams.source_reconstruction import mark_retransmissions
+from trafficgen.calibration.path.source_reconstruction import (
+    mark_retransmissions,
+    restore_rtp_sources,
+)
+from trafficgen.calibration.processes.rtp_schedule import SentPackets
 from trafficgen.flows import SessionView
+from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, FloatArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
 
 
@@ -87,7 +91,7 @@ def sum_intervals(records: PathRecords, *, interval_s: float) -> PathSeries:
 def trace_packets(view: SessionView, pairing: Pairing | None) -> PathRecords | None:
     """Trace the media packets of a session; None if neither a pair, RTP nor TCP shows their fate.
 
-    A pair shows everything. RTP shows losses, and delays as far as timestamps say when frames were
+    A pair shows everything. RTP shows losses, and delays as far as timestamps show when frames were
     sent (see :func:`~trafficgen.calibration.processes.rtp_schedule.restore_rtp`). TCP shows
     retransmissions, but no delays.
     """
@@ -98,85 +102,74 @@ def trace_packets(view: SessionView, pairing: Pairing | None) -> PathRecords | N
             ip_bytes=pairing.ip_bytes,
             is_lost=pairing.is_lost,
             delay_s=pairing.delay_s,
-            frame_starts=_frame_starts(pairing),
+            frame_starts=_find_frame_starts(pairing),
             source=pairing.source,
             is_tcp=2 * int(view.table.ip_bytes[tcp].sum()) > int(view.media_ip_bytes.sum()),
         )
     if np.any(view.media & view.table.is_known("rtp_sequence")):
-        return _records_of_rtp(view)
+        return _trace_rtp(view)
     if np.any(view.media & view.table.is_known("tcp_sequence")):
-        return _records_of_tcp(view)
+        return _trace_tcp(view)
     return None
 
 
-def _frame_starts(pairing: Pairing) -> BoolArray:
+def _find_frame_starts(pairing: Pairing) -> BoolArray:
     """Return which packets have another RTP timestamp than the one before of their flow."""
     table, rows = pairing.sender.table, pairing.rows
     starts = np.zeros(rows.size, dtype=np.bool_)
-    known = table.is_known("rtp_timestamp")[rows]
+    known, flow = table.is_known("rtp_timestamp")[rows], table.flow[rows]
     timestamp = table.values("rtp_timestamp")[rows]
-    for flow in np.unique(pairing.flow[known]):
-        mine = np.flatnonzero(known & (pairing.flow == flow))
+    for each in np.unique(flow[known]):
+        mine = np.flatnonzero(known & (flow == each))
         starts[mine] = np.concatenate(([True], timestamp[mine][1:] != timestamp[mine][:-1]))
     return starts
 
 
-def _records_of_tcp(view: SessionView) -> PathRecords:
-    count = view.media_time_ns.size
+def _trace_tcp(view: SessionView) -> PathRecords:
     is_lost = np.zeros(len(view.table), dtype=np.bool_)
-    data = view.media & view.table.is_known("tcp_sequence")
-    flows = [flow for flow in view.media_flows if np.any(data & (view.table.flow == flow))]
-    for flow, repeated in zip(flows, mark_retransmissions(view), strict=True):
-        is_lost[data & (view.table.flow == flow)] = repeated
+    for rows, is_repeated in mark_retransmissions(view):
+        is_lost[rows] = is_repeated
+    time_ns = view.media_time_ns
     return PathRecords(
-        sent_ns=view.media_time_ns,
+        sent_ns=time_ns,
         ip_bytes=view.media_ip_bytes,
         is_lost=is_lost[view.media],
-        delay_s=np.full(count, np.nan),
-        frame_starts=np.zeros(count, dtype=np.bool_),
+        delay_s=np.full(time_ns.size, np.nan),
+        frame_starts=np.zeros(time_ns.size, dtype=np.bool_),
         source="TCP sequence numbers",
         is_tcp=True,
     )
 
 
-def _records_of_rtp(view: SessionView) -> PathRecords | None:
-    table = view.table
-    parts: list[PathRecords] = []
-    for flow in view.media_flows:
-        rows = np.flatnonzero(view.media & (table.flow == flow) & table.is_known("rtp_sequence"))
-        ssrc = table.values("rtp_ssrc")[rows]
-        for source in np.unique(ssrc):
-            part = _records_of_source(view, rows[ssrc == source], clock_hz=view.clock_hz(flow))
-            parts += [part] if part is not None else []
-    if not parts:
+def _trace_rtp(view: SessionView) -> PathRecords | None:
+    sources = [sent for _, sent in restore_rtp_sources(view, undo_queueing=True)]
+    if not sources:
         return None
-    order = np.argsort(np.concatenate([part.sent_ns for part in parts]), kind="stable")
+    sent_ns = np.concatenate([sent.time_ns for sent in sources])
+    order = np.argsort(sent_ns, kind="stable")
+    starts = [np.concatenate(([True], np.diff(sent.packets.timestamp) != 0)) for sent in sources]
+    delays = zip(sources, starts, strict=True)
     return PathRecords(
-        sent_ns=np.concatenate([part.sent_ns for part in parts])[order],
-        ip_bytes=np.concatenate([part.ip_bytes for part in parts])[order],
-        is_lost=np.concatenate([part.is_lost for part in parts])[order],
-        delay_s=np.concatenate([part.delay_s for part in parts])[order],
-        frame_starts=np.concatenate([part.frame_starts for part in parts])[order],
+        sent_ns=sent_ns[order],
+        ip_bytes=np.concatenate([sent.packets.ip_bytes for sent in sources])[order],
+        is_lost=np.concatenate([sent.packets.is_lost for sent in sources])[order],
+        delay_s=np.concatenate([_rtp_delays_s(view.table, *each) for each in delays])[order],
+        frame_starts=np.concatenate(starts)[order],
         source="RTP sequence numbers and timestamps",
     )
 
 
-def _records_of_source(
-    view: SessionView, rows: IntArray, *, clock_hz: int | None
-) -> PathRecords | None:
-    sent = restore_rtp(view.table, rows, clock_hz=clock_hz, undo_queueing=True)
-    if sent is None:
-        return None
-    packets = sent.packets
-    frame_starts = np.concatenate(([True], np.diff(packets.timestamp) != 0))
-    delay_s = np.full(sent.time_ns.size, np.nan)
-    if sent.is_retimed:
-        arrived = ~packets.is_lost
-        arrival_ns = view.table.time_ns[packets.like[arrived]]
-        delay_s[arrived] = s_from_ns(arrival_ns - sent.time_ns[arrived])
-        sent_s = s_from_ns(sent.time_ns - sent.time_ns[0])
-        intercept_s, skew = least_line(sent_s[arrived], delay_s[arrived])
-        delay_s = np.maximum(delay_s - intercept_s - skew * sent_s, 0.0)
-        # The rest of a frame waits for its first packet, which is the source's doing.
-        delay_s[~frame_starts] = np.nan
-    return PathRecords(sent.time_ns, packets.ip_bytes, packets.is_lost, delay_s, frame_starts, "")
+def _rtp_delays_s(table: PacketTable, sent: SentPackets, frame_starts: BoolArray) -> FloatArray:
+    """Return the delay of each packet above the least, s; NaN if unknown."""
+    delay_s: FloatArray = np.full(sent.time_ns.size, np.nan)
+    if not sent.is_retimed:
+        return delay_s
+    arrived = ~sent.packets.is_lost
+    arrival_ns = table.time_ns[sent.packets.like[arrived]]
+    delay_s[arrived] = s_from_ns(arrival_ns - sent.time_ns[arrived])
+    sent_s = s_from_ns(sent.time_ns - sent.time_ns[0])
+    intercept_s, skew = least_line(sent_s[arrived], delay_s[arrived])
+    delay_s = np.maximum(delay_s - intercept_s - skew * sent_s, 0.0)
+    # The rest of a frame waits for its first packet, which is the source's doing.
+    delay_s[~frame_starts] = np.nan
+    return delay_s

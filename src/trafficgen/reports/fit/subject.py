@@ -13,7 +13,7 @@ from trafficgen.calibration.measured_facts import measure_facts
 from trafficgen.calibration.phases.phase_rows import FittedViews, PhaseRows, phase_rows
 from trafficgen.calibration.processes.phase_packets import PhasePackets
 from trafficgen.calibration.session_measures import SessionMeasures
-from trafficgen.calibration.streams.fit_streams import stream_packets
+from trafficgen.calibration.streams import split_into_phases
 from trafficgen.errors import GenerationError
 from trafficgen.flows import SessionView, choose_session
 from trafficgen.generation import generate_sessions
@@ -168,7 +168,7 @@ def _packets_of(
     if rows.size == 0:
         return
     rtp = stream.transport.rtp
-    found = stream_packets(
+    found = split_into_phases(
         view,
         rows,
         views.sent_phases,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from trafficgen.calibration.path.conditions import find_loss
-from trafficgen.calibration.path.round_trips import handshake_rtt_s
+from trafficgen.calibration.path.control_messages import find_handshakes
 from trafficgen.calibration.response.friendliness import tcp_friendly_kbps
 from trafficgen.flows import choose_session
 from trafficgen.tables import PacketTable
@@ -28,20 +28,22 @@ def handshake(make_table: TableMaker, times_s: list[float], flags: list[int]) ->
     )
 
 
+def round_trips_s(table: PacketTable) -> list[float]:
+    return [whole_s for _, whole_s in find_handshakes(table)]
+
+
 def test_round_trip_is_syn_to_first_ack_wherever_it_was_captured(make_table: TableMaker) -> None:
     at_client = handshake(make_table, [0.0, 0.08, 0.0801], [SYN, SYN_ACK, ACK])
     at_server = handshake(make_table, [0.0, 0.0001, 0.0801], [SYN, SYN_ACK, ACK])
-    assert handshake_rtt_s(at_client) == pytest.approx(0.0801)
-    assert handshake_rtt_s(at_server) == pytest.approx(0.0801)
+    assert round_trips_s(at_client) == pytest.approx([0.0801])
+    assert round_trips_s(at_server) == pytest.approx([0.0801])
 
 
 def test_repeated_syn_and_missing_handshake_give_no_round_trip(make_table: TableMaker) -> None:
-    assert (
-        handshake_rtt_s(handshake(make_table, [0.0, 1.0, 1.08, 1.081], [SYN, SYN, SYN_ACK, ACK]))
-        is None
-    )
-    assert handshake_rtt_s(handshake(make_table, [0.0, 0.1], [ACK, ACK])) is None
-    assert handshake_rtt_s(make_table([0.0, 1.0])) is None
+    repeated = handshake(make_table, [0.0, 1.0, 1.08, 1.081], [SYN, SYN, SYN_ACK, ACK])
+    assert round_trips_s(repeated) == []
+    assert round_trips_s(handshake(make_table, [0.0, 0.1], [ACK, ACK])) == []
+    assert round_trips_s(make_table([0.0, 1.0])) == []
 
 
 def test_tcp_loss_is_the_share_of_packets_that_repeat_data(make_table: TableMaker) -> None:

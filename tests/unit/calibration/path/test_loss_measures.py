@@ -3,13 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trafficgen.calibration.path.loss_measures import estimate_loss, runs_of, wilson
+from trafficgen.calibration.path.loss_measures import estimate_loss, find_runs, wilson
 
 
 def test_runs_are_counted_as_by_hand() -> None:
     flags = np.array([1, 0, 1, 1, 0, 0, 1, 1, 1], dtype=np.bool_)
-    assert runs_of(flags).tolist() == [1, 2, 3]
-    found = estimate_loss(runs_of(flags), packets=9, source="rtp")
+    assert find_runs(flags).tolist() == [1, 2, 3]
+    found = estimate_loss(find_runs(flags), packets=9, source="rtp")
     assert (found.rate, found.mean_burst_packets) == (6 / 9, 2.0)
     assert found.model is not None
     assert (found.model.good_to_bad.value, found.model.bad_to_good.value) == (1.0, 0.5)

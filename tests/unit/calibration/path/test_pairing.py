@@ -9,8 +9,12 @@ import pyarrow as pa
 import pytest
 
 from trafficgen.calibration.path.conditions import find_loss
-from trafficgen.calibration.path.packet_matching import match_numbers, match_sizes
-from trafficgen.calibration.path.pairing import pair_arrivals, pair_sessions
+from trafficgen.calibration.path.pairing import (
+    match_numbers,
+    match_sizes,
+    pair_arrivals,
+    pair_sessions,
+)
 from trafficgen.errors import CalibrationError
 from trafficgen.flows import choose_session
 from trafficgen.tables import PacketTable

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from trafficgen.calibration.streams.source_reconstruction import (
+from trafficgen.calibration.path.source_reconstruction import (
     find_repeated_ranges,
     reconstruct_source,
 )

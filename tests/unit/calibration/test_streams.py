@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trafficgen.calibration.streams.transport import describe_transport
+from trafficgen.calibration.streams import describe_transport
 from trafficgen.errors import CalibrationError
 from trafficgen.models import Transport
 from trafficgen.tables import PacketTable

@@ -9,8 +9,11 @@ import pyarrow as pa
 import pytest
 
 from trafficgen.calibration.path.conditions import find_loss
-from trafficgen.calibration.path.round_trips import is_beside_server, measure_round_trip
-from trafficgen.calibration.path.rtcp_measures import measure_rtcp
+from trafficgen.calibration.path.control_messages import (
+    is_capture_at_server,
+    measure_round_trip,
+    measure_rtcp,
+)
 from trafficgen.flows import SessionView, choose_session
 from trafficgen.tables import RTCP_SCHEMA, PacketTable
 
@@ -113,4 +116,4 @@ def test_a_capture_beside_the_server_is_told_by_its_handshake(make_table: TableM
         table = make_table(
             times_s, ip_bytes=40, header_bytes=40, to_client=to_client, tcp_flags=flags, flows=tcp
         )
-        assert is_beside_server(table) is beside
+        assert is_capture_at_server(table) is beside

@@ -61,30 +61,21 @@ def reconstruct_source(view: SessionView, *, congested_loss: float = CONGESTED_L
         congested_loss: Share of lost packets of a flow that counts as congestion, 0 to 1.
     """
     table = view.table
-    again = find_repeats(view)
-    keep = ~again
+    keep = np.ones(len(table), dtype=np.bool_)
+    for rows, start, end in _byte_ranges(view):
+        keep[rows] = ~find_repeated_ranges(start, end)
+    repeats = int(np.count_nonzero(~keep))
     is_congested = any(
         found.lost >= congested_loss * found.expected
         for found in rtp_loss(table, view.media)
         if found.expected >= _FEWEST_PACKETS
     )
-    parts: list[tuple[IntArray, SentPackets]] = []
-    for flow in view.media_flows:
-        of_flow = np.flatnonzero(view.media & (table.flow == flow) & table.is_known("rtp_sequence"))
-        if not of_flow.size:
-            continue
-        ssrc = table.values("rtp_ssrc")[of_flow]
-        for source in np.unique(ssrc):
-            rows = of_flow[ssrc == source]
-            clock_hz = view.clock_hz(flow)
-            sent = restore_rtp(table, rows, clock_hz=clock_hz, undo_queueing=is_congested)
-            if sent is not None:
-                keep[rows] = False
-                parts.append((rows, sent))
-    repeats = int(np.count_nonzero(again))
+    parts = list(restore_rtp_sources(view, undo_queueing=is_congested))
     if not parts and not repeats:
         return Restoration(view)
-    restored = _rebuild(table, keep, parts)
+    for rows, _ in parts:
+        keep[rows] = False
+    restored = _rebuild(table, keep, [sent for _, sent in parts])
     inserted = sum(int(np.count_nonzero(sent.packets.is_lost)) for _, sent in parts)
     retimed = sum(rows.size for rows, sent in parts if sent.is_retimed)
     steps = [
@@ -101,24 +92,29 @@ def reconstruct_source(view: SessionView, *, congested_loss: float = CONGESTED_L
     )
 
 
-def find_repeats(view: SessionView) -> BoolArray:
-    """Return which packets of a session are TCP media whose data had all arrived before, (n,)."""
-    again = np.zeros(len(view.table), dtype=np.bool_)
-    for rows, start, end in _byte_ranges(view):
-        again[rows] = find_repeated_ranges(start, end)
-    return again
+def restore_rtp_sources(
+    view: SessionView, *, undo_queueing: bool
+) -> Iterator[tuple[IntArray, SentPackets]]:
+    """Yield the rows of each RTP source of the media and what it sent, if it can be restored."""
+    table = view.table
+    for flow in view.media_flows:
+        rows = np.flatnonzero(view.media & (table.flow == flow) & table.is_known("rtp_sequence"))
+        if not rows.size:
+            continue
+        ssrc = table.values("rtp_ssrc")[rows]
+        for source in np.unique(ssrc):
+            mine, clock_hz = rows[ssrc == source], view.clock_hz(flow)
+            sent = restore_rtp(table, mine, clock_hz=clock_hz, undo_queueing=undo_queueing)
+            if sent is not None:
+                yield mine, sent
 
 
-def mark_retransmissions(view: SessionView) -> list[BoolArray]:
-    """Return which packets of each TCP media flow end at or below the highest number before them.
+def mark_retransmissions(view: SessionView) -> list[tuple[IntArray, BoolArray]]:
+    """Return for each TCP flow the rows of its media and which end at or below an earlier end.
 
     At the sender these are retransmissions; at the receiver they fill a hole or arrived twice.
     """
-    found = []
-    for _, _, end in _byte_ranges(view):
-        highest_before = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(end)[:-1]))
-        found.append(end <= highest_before)
-    return found
+    return [(rows, end <= _highest_before(end)) for rows, _, end in _byte_ranges(view)]
 
 
 def _byte_ranges(view: SessionView) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
@@ -133,6 +129,11 @@ def _byte_ranges(view: SessionView) -> Iterator[tuple[IntArray, IntArray, IntArr
             yield rows, start, start + table.payload_bytes[rows]
 
 
+def _highest_before(end: IntArray) -> IntArray:
+    """Return the highest end before each packet, shape (n,); for the first the least integer."""
+    return np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(end)[:-1]))
+
+
 def find_repeated_ranges(start: IntArray, end: IntArray) -> BoolArray:
     """Return which ranges of bytes lie within earlier ones, shape (n,).
 
@@ -140,7 +141,7 @@ def find_repeated_ranges(start: IntArray, end: IntArray) -> BoolArray:
         start: First byte of each packet, in order of time, shape (n,).
         end: Byte after its last one, shape (n,).
     """
-    highest_before = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(end)[:-1]))
+    highest_before = _highest_before(end)
     again = np.zeros(start.size, dtype=np.bool_)
     hole_starts: list[int] = []  # missing bytes below the highest one: disjoint, ascending
     hole_ends: list[int] = []
@@ -162,27 +163,24 @@ def find_repeated_ranges(start: IntArray, end: IntArray) -> BoolArray:
     return again
 
 
-def _rebuild(
-    table: PacketTable, keep: BoolArray, parts: list[tuple[IntArray, SentPackets]]
-) -> PacketTable:
+def _rebuild(table: PacketTable, keep: BoolArray, parts: list[SentPackets]) -> PacketTable:
     """Return the table with kept and reconstructed rows, in order of time."""
     kept = np.flatnonzero(keep)
-    source = np.concatenate([kept, *(sent.packets.like for _, sent in parts)])
+    source = np.concatenate([kept, *(sent.packets.like for sent in parts)])
     packets = table.packets.take(pa.array(source))
     header_bytes = (table.ip_bytes - table.payload_bytes)[source]
     link_bytes = (table.frame_bytes - table.ip_bytes)[source]
-    sizes = [sent.packets.ip_bytes for _, sent in parts]
-    ip_bytes = np.concatenate([table.ip_bytes[kept], *sizes])
+    ip_bytes = np.concatenate([table.ip_bytes[kept], *(sent.packets.ip_bytes for sent in parts)])
     columns: dict[str, npt.NDArray[np.generic]] = {
-        "time_ns": np.concatenate([table.time_ns[kept], *(sent.time_ns for _, sent in parts)]),
+        "time_ns": np.concatenate([table.time_ns[kept], *(sent.time_ns for sent in parts)]),
         "ip_bytes": ip_bytes,
         "frame_bytes": ip_bytes + link_bytes,
         "payload_bytes": ip_bytes - header_bytes,
     }
     of_rtp: dict[str, list[npt.NDArray[np.generic]]] = {
-        "rtp_sequence": [sent.packets.sequence % _RTP_SEQUENCES for _, sent in parts],
-        "rtp_timestamp": [sent.packets.timestamp % _RTP_TIMESTAMPS for _, sent in parts],
-        "rtp_marker": [sent.packets.marker for _, sent in parts],
+        "rtp_sequence": [sent.packets.sequence % _RTP_SEQUENCES for sent in parts],
+        "rtp_timestamp": [sent.packets.timestamp % _RTP_TIMESTAMPS for sent in parts],
+        "rtp_marker": [sent.packets.marker for sent in parts],
     }
     for name, values in of_rtp.items() if parts else ():
         columns[name] = np.concatenate([table.values(name)[kept], *values])

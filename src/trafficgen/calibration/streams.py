@@ -1,0 +1,242 @@
+"""Fit the media flows of a session as streams: headers, phases and packet processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from trafficgen._core import CLOCK_CANDIDATES_HZ
+from trafficgen.calibration.phases.phase_rows import StreamPart, divide_stream
+from trafficgen.calibration.phases.session_phases import Phases
+from trafficgen.calibration.processes.choice import fit_process
+from trafficgen.calibration.processes.phase_packets import PhasePackets
+from trafficgen.errors import CalibrationError
+from trafficgen.flows import SessionView, extend_sequence, find_burst_threshold_s, gaps_s
+from trafficgen.models import Estimate, Phase, RtpFormat, Stream, Transport, smallest_header_bytes
+from trafficgen.randomness import random_stream
+from trafficgen.tables import PacketTable
+from trafficgen.units import BoolArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
+
+#: Flows with a smaller share of the media bytes are left out of the model.
+SMALLEST_SHARE = 0.01
+#: A gap needs two packets.
+_FEWEST_PACKETS = 2
+#: Clocks of RTP payload formats in use, Hz: those that the core measures with.
+_CLOCKS_HZ = np.array(CLOCK_CANDIDATES_HZ)
+_RTP_TIMESTAMP_BITS = 32
+#: Packets of a stream share timestamps in frames if this share of the frames ends with a marker,
+_MARKED_SHARE = 0.8
+#: and a frame has this many packets on average; with fewer, frames are packets.
+_PACKETS_PER_FRAME = 1.05
+
+
+@dataclass(frozen=True)
+class FittedStreams:
+    """Streams with the warnings of their fits.
+
+    Attributes:
+        streams: Streams, heaviest first.
+        flows: Numbers of their flows.
+        warnings: What is doubtful, one sentence each.
+        absent: What could not be fitted -> why.
+    """
+
+    streams: list[Stream] = field(default_factory=list)
+    flows: list[int] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    absent: dict[str, str] = field(default_factory=dict)
+
+
+def fit_streams(view: SessionView, phases: Phases, *, tick_s: float, seed: int) -> FittedStreams:
+    """Fit one stream for each media flow of a session that carries at least 1% of its media bytes.
+
+    Args:
+        view: The session.
+        phases: Its phases.
+        tick_s: Granularity of the clock, s.
+        seed: Seed of the run.
+    """
+    result = FittedStreams()
+    media_of = dict(
+        zip(*(view.table.flows.column(name).to_pylist() for name in ("flow", "media")), strict=True)
+    )
+    total = float(view.media_ip_bytes.sum())
+    for flow in view.media_flows:
+        of_flow = view.media & (view.table.flow == flow)
+        rows = np.flatnonzero(of_flow)
+        share = float(view.table.ip_bytes[rows].sum()) / total
+        if share < SMALLEST_SHARE:
+            result.absent[f"flow {flow}"] = (
+                f"carries {share:.2%} of the media bytes, below {SMALLEST_SHARE:.0%}"
+            )
+            continue
+        media = media_of[flow]
+        of_kind = sum(stream.name.split("-")[0] == media for stream in result.streams)
+        name = f"{media}-{of_kind + 1}" if of_kind else media
+        transport = describe_transport(view.table, of_flow, flow=flow)
+        clock_hz = transport.rtp.clock_hz if transport.rtp else None
+        parts = split_into_phases(view, rows, phases, name=name, clock_hz=clock_hz, tick_s=tick_s)
+        fitted = []
+        for number, part, packets in parts:
+            place = f"fit/{name}/{number}-{part.name}"
+            found = fit_process(
+                packets, generator_of=partial(_generator, seed, view.session, place)
+            )
+            if found.problems:
+                result.warnings.append(_warn_of_laws(packets.name, found.problems))
+            length_s = part.end_s - part.start_s
+            fitted.append(
+                Phase(
+                    name=part.name,
+                    start_s=part.start_s,
+                    duration_s=length_s,
+                    rate_bps=bps_from_bytes(float(packets.ip_bytes.sum()), length_s),
+                    process=found.process,
+                    choice=found.choice,
+                )
+            )
+        if not fitted:
+            result.absent[f"flow {flow}"] = f"has too few media packets for a fit ({rows.size})"
+            continue
+        kind = "unknown" if media == "control" else media
+        result.streams.append(
+            Stream.model_validate(
+                {"name": name, "media": kind, "transport": transport, "phases": tuple(fitted)}
+            )
+        )
+        result.flows.append(flow)
+    return result
+
+
+def _generator(seed: int, session: int, place: str, quantity: str) -> np.random.Generator:
+    return random_stream(seed, session=session, purpose=f"{place}/{quantity}")
+
+
+def _warn_of_laws(where: str, problems: dict[str, str]) -> str:
+    each = "; ".join(f"{quantity} ({problem})" for quantity, problem in problems.items())
+    return f"{where}: no textbook distribution fits; the measured one is used: {each}"
+
+
+def split_into_phases(
+    view: SessionView,
+    rows: IntArray,
+    phases: Phases,
+    *,
+    name: str,
+    clock_hz: int | None,
+    tick_s: float,
+) -> Iterator[tuple[int, StreamPart, PhasePackets]]:
+    """Yield the packets of a stream by phase, with the phase's number; those without a gap not.
+
+    Args:
+        view: The session.
+        rows: Rows of the stream's media packets in its table, ascending.
+        phases: Phases of the session.
+        name: Name of the stream.
+        clock_hz: Its RTP clock, Hz; None if unknown.
+        tick_s: Granularity of the clock, s.
+    """
+    table, zero_ns = view.table, view.first_media_ns
+    time_ns = table.time_ns[rows]
+    threshold_s = find_burst_threshold_s(gaps_s(time_ns), tick_s=tick_s)
+    for number, part in enumerate(divide_stream(time_ns, phases, zero_ns=zero_ns)):
+        mine = rows[part.start : part.stop]
+        if mine.size < _FEWEST_PACKETS or time_ns[part.stop - 1] == time_ns[part.start]:
+            continue
+        timestamp = None
+        if clock_hz is not None and table.is_known("rtp_timestamp")[mine].all():
+            ticks = table.values("rtp_timestamp")[mine].astype(np.int64)
+            timestamp = extend_sequence(ticks, bits=_RTP_TIMESTAMP_BITS)
+        packets = PhasePackets(
+            time_ns=table.time_ns[mine],
+            ip_bytes=table.ip_bytes[mine],
+            span_ns=(zero_ns + ns_from_s(part.start_s), zero_ns + ns_from_s(part.end_s)),
+            tick_s=tick_s,
+            threshold_s=threshold_s,
+            rtp_timestamp=timestamp,
+            clock_hz=None if timestamp is None else clock_hz,
+            name=f"{name}, {part.name}",
+        )
+        yield number, part, packets
+
+
+def describe_transport(table: PacketTable, media: BoolArray, *, flow: int) -> Transport:
+    """Describe the transport of one flow.
+
+    Args:
+        table: Packets in order of time.
+        media: Which of them are the flow's media packets, shape (n,), at least one.
+        flow: Number of the flow.
+
+    Raises:
+        CalibrationError: If the flow is neither UDP nor TCP.
+    """
+    (row,) = [entry for entry in table.flows.to_pylist() if entry["flow"] == flow]
+    if row["protocol"] not in ("udp", "tcp"):
+        raise CalibrationError(f"flow {flow} is {row['protocol']}; only UDP and TCP can be fitted")
+    header_bytes = (table.ip_bytes - table.payload_bytes)[media]
+    protocol: Literal["udp", "tcp"] = row["protocol"]
+    ip_version: Literal[4, 6] = 6 if ":" in row["server"] else 4
+    smallest = smallest_header_bytes(protocol, ip_version=ip_version)
+    return Transport(
+        protocol=protocol,
+        ip_version=ip_version,
+        server_port=row["server_port"],
+        client_port=row["client_port"],
+        header_bytes=max(smallest, int(np.bincount(np.maximum(header_bytes, 0)).argmax())),
+        rtp=_rtp_format(table, media, payload_type=row["payload_type"], clock_hz=row["clock_hz"]),
+    )
+
+
+def _rtp_format(
+    table: PacketTable, media: BoolArray, *, payload_type: int | None, clock_hz: int | None
+) -> RtpFormat | None:
+    """Return the RTP format of the flow's main source; None if it is not RTP."""
+    rows = np.flatnonzero(media & table.is_known("rtp_timestamp"))
+    if rows.size < 2 or payload_type is None:
+        return None
+    ssrc = table.values("rtp_ssrc")[rows]
+    sources, counts = np.unique(ssrc, return_counts=True)
+    rows = rows[ssrc == sources[int(counts.argmax())]]
+    timestamp = table.values("rtp_timestamp")[rows].astype(np.int64)
+    steps = np.diff(extend_sequence(timestamp, bits=_RTP_TIMESTAMP_BITS))
+    clock = clock_hz or _clock_hz(steps, table.time_ns[rows])
+    if clock is None:
+        return None
+    forward = steps[steps > 0]
+    mode = None
+    if forward.size:
+        values, times = np.unique(forward, return_counts=True)
+        share = float(times.max()) / forward.size
+        mode = Estimate(
+            value=float(values[int(times.argmax())]),
+            method=f"mode, {share:.0%} of the steps forward",
+        )
+    marker = table.values("rtp_marker").astype(np.bool_)[rows]
+    return RtpFormat(
+        payload_type=payload_type & 0x7F,
+        clock_hz=clock,
+        timestamp_step=mode,
+        frame_per_burst=_has_frames(steps, marker),
+    )
+
+
+def _clock_hz(steps: IntArray, time_ns: IntArray) -> int | None:
+    """Return the usual clock nearest to that of the timestamps; None if they do not advance."""
+    elapsed_s = s_from_ns(int(time_ns[-1] - time_ns[0]))
+    ticks = int(steps.sum())
+    if elapsed_s <= 0 or ticks <= 0:
+        return None
+    return int(_CLOCKS_HZ[int(np.argmin(np.abs(np.log(_CLOCKS_HZ * elapsed_s / ticks))))])
+
+
+def _has_frames(steps: IntArray, marker: BoolArray) -> bool:
+    """Return whether packets share timestamps in frames whose last packet is marked."""
+    ends = np.concatenate((steps != 0, [True]))
+    frames = int(np.count_nonzero(ends))
+    marked = int(np.count_nonzero(marker & ends))
+    return steps.size + 1 >= _PACKETS_PER_FRAME * frames and marked >= _MARKED_SHARE * frames

@@ -1,1 +1,0 @@
-"""The media flows of a session as streams of a model."""
