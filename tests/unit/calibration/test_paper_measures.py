@@ -33,7 +33,6 @@ def log_of(
     empty = np.zeros(0)
     return PlayerLog(
         "log.csv",
-        "plain",
         None,
         playback_start_s,
         (),

@@ -39,6 +39,14 @@ _TIMESTAMP_BITS = 32
 
 
 @dataclass(frozen=True)
+class Pause:
+    """A time in which the player had nothing to play, s."""
+
+    start_s: float
+    duration_s: float
+
+
+@dataclass(frozen=True)
 class Stall:
     """A pause of the source and the refill after it; times in s from the first media packet.
 

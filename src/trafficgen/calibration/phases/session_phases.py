@@ -14,8 +14,7 @@ from trafficgen.calibration.phases.buffering_end import (
     find_tail,
     two_rate_log_likelihood,
 )
-from trafficgen.calibration.phases.rebuffering import Stall, find_stalls
-from trafficgen.calibration.player_log.events import Pause
+from trafficgen.calibration.phases.rebuffering import Pause, Stall, find_stalls
 from trafficgen.flows import SessionView
 from trafficgen.units import IntArray, kbps_from_bytes, s_from_ns
 

@@ -1,4 +1,4 @@
-"""A player's log of a session: playback, stalls, buffer and levels."""
+"""A player's log of a session: playback, stalls, buffer and levels, and what it says of phases."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ from typing import Literal
 
 import numpy as np
 
-from trafficgen.units import FloatArray, IntArray, kbps_from_bytes
+from trafficgen.calibration.phases.buffering_end import FALL_LIMITS
+from trafficgen.calibration.phases.rebuffering import Pause
+from trafficgen.calibration.phases.session_phases import Phases
+from trafficgen.errors import PlayerLogError
+from trafficgen.flows import SessionView
+from trafficgen.units import FloatArray, IntArray, kbps_from_bytes, ns_from_s, s_from_ns
 
 
 @dataclass(frozen=True)
-class BufferLimits:
-    """When a buffer is full, and when the media of a level show its rate."""
+class LogLimits:
+    """When a buffer is full, what shows a level's rate, and which pauses belong together."""
 
     #: The buffer is full at this share of its 95% quantile
     full_share: float = 0.9
@@ -22,29 +27,13 @@ class BufferLimits:
     largest_growth: float = 0.4
     #: A level's rate needs so much media, s: with less, buffered media of its neighbours count.
     least_media_s: float = 10.0
+    #: A pause of the packets belongs to a stall of the player no further apart than this, s.
+    near_s: float = 10.0
 
 
-_LIMITS = BufferLimits()
-#: Qualities that a player names instead of numbering them, from low to high.
-QUALITY_ORDER = (
-    "tiny",
-    "small",
-    "medium",
-    "large",
-    "hd720",
-    "hd1080",
-    "hd1440",
-    "hd2160",
-    "highres",
-)
-
-
-@dataclass(frozen=True)
-class Pause:
-    """A time in which the player had nothing to play, s."""
-
-    start_s: float
-    duration_s: float
+_LIMITS = LogLimits()
+#: Names of qualities, from low to high, of a player that does not number them.
+_NAMES = ("tiny", "small", "medium", "large", "hd720", "hd1080", "hd1440", "hd2160", "highres")
 
 
 @dataclass(frozen=True)
@@ -53,7 +42,6 @@ class PlayerLog:
 
     Attributes:
         file: Name of the file.
-        form: Kind of the log.
         zero_unix_s: Unix time of its zero, s; None if unknown.
         playback_start_s: First frame shown; None if unknown.
         stalls: Pauses after the start of the playback.
@@ -68,7 +56,6 @@ class PlayerLog:
     """
 
     file: str
-    form: Literal["lab", "requet", "plain"]
     zero_unix_s: float | None
     playback_start_s: float | None
     stalls: tuple[Pause, ...]
@@ -81,7 +68,7 @@ class PlayerLog:
     clock: Literal["own", "unix", "option", "capture_start"] = "own"
     zero_s: float = 0.0
 
-    def shifted(
+    def shift_times(
         self, by_s: float, *, clock: Literal["unix", "option", "capture_start"]
     ) -> PlayerLog:
         """Return the log with all times moved, and what decided that."""
@@ -131,20 +118,17 @@ class PlayerLog:
 
 @dataclass(frozen=True)
 class PlayedLevels:
-    """Levels that a player showed, as `fit` describes levels.
+    """Levels that a player showed, as `fit` describes levels."""
 
-    Attributes:
-        kbps: Encoding rate of each level, ascending, kbit/s; None if unknown.
-        names: Level as the log has it.
-        transition: Jump chain: row = from, column = to; None for a level that was never left.
-        mean_dwell_s: Mean time at a level, s, the last one censored; None if never left.
-        switches: Observed changes.
-    """
-
+    #: Encoding rate of each level, ascending, kbit/s; None if unknown.
     kbps: tuple[float | None, ...]
+    #: Level as the log has it.
     names: tuple[str, ...]
+    #: Jump chain: row = from, column = to; None for a level that was never left.
     transition: tuple[tuple[float, ...] | None, ...]
+    #: Mean time at a level, s, the last one censored; None if never left.
     mean_dwell_s: tuple[float | None, ...]
+    #: Observed changes.
     switches: int
 
 
@@ -173,7 +157,7 @@ def find_played_levels(
     ]
     sequence = [log.levels[row] for row in changed]
     edge_s = np.append(log.level_time_s[changed], max(log.end_s, float(log.level_time_s[-1])))
-    states = _ascending(set(sequence))
+    states = sorted(set(sequence), key=_level_order)
     index = np.array([states.index(level) for level in sequence])
     time_s = np.bincount(index, weights=np.diff(edge_s), minlength=len(states))
     jumps = np.zeros((len(states), len(states)))
@@ -193,17 +177,13 @@ def find_played_levels(
     )
 
 
-def _ascending(levels: set[float | str]) -> list[float | str]:
-    """Return levels from low to high: by rate, known quality, number or name."""
-
-    def key(level: float | str) -> tuple[float, str]:
-        if isinstance(level, float):
-            return level, ""
-        if level in QUALITY_ORDER:
-            return float(QUALITY_ORDER.index(level)), level
-        return (float(level), "") if level.isdigit() else (float(len(QUALITY_ORDER)), level)
-
-    return sorted(levels, key=key)
+def _level_order(level: float | str) -> tuple[float, str]:
+    """Return what sorts levels from low to high: by rate, known quality, number or name."""
+    if isinstance(level, float):
+        return level, ""
+    if level in _NAMES:
+        return float(_NAMES.index(level)), level
+    return (float(level), "") if level.isdigit() else (float(len(_NAMES)), level)
 
 
 def _measured_kbps(
@@ -237,3 +217,109 @@ def _measured_kbps(
     ]
     found = [rate for rate in rates if rate is not None]
     return rates if found == sorted(found) else [None] * levels
+
+
+def align_log(
+    log: PlayerLog, view: SessionView, *, capture_start_unix_s: float, offset_s: float | None
+) -> PlayerLog:
+    """Put a log on the clock of the session's first media packet.
+
+    Args:
+        log: The log as read.
+        view: The session.
+        capture_start_unix_s: Unix time of the capture's first packet, s.
+        offset_s: Zero of the log after the capture's first packet, s; None takes the log's Unix
+            time, or the capture's first packet if it has none.
+
+    Raises:
+        PlayerLogError: If log and media do not overlap.
+    """
+    media_unix_s = s_from_ns(view.table.origin_ns + view.first_media_ns)
+    clock: Literal["unix", "option", "capture_start"] = (
+        "capture_start" if offset_s is None else "option"
+    )
+    zero_unix_s = capture_start_unix_s + (offset_s or 0.0)
+    if offset_s is None and log.zero_unix_s is not None:
+        clock, zero_unix_s = "unix", log.zero_unix_s
+    moved = log.shift_times(zero_unix_s - media_unix_s, clock=clock)
+    end_s = s_from_ns(int(view.media_time_ns[-1]) - view.first_media_ns)
+    if moved.end_s < 0 or moved.zero_s > end_s:
+        raise PlayerLogError(
+            file=log.file,
+            problem=(
+                f"covers {moved.zero_s:.6g} to {moved.end_s:.6g} s after the first media packet, "
+                f"the media last to {end_s:.6g} s"
+            ),
+            remedy="give the log of this capture, or place its zero with --player-log-offset",
+        )
+    return moved
+
+
+def anchor_phases(phases: Phases, view: SessionView, log: PlayerLog) -> Phases:
+    """Make phases agree with a player log.
+
+    Buffering ends at the last packet before the buffer was full, known to one sample of the log, if
+    the rate until then is at least 1.2 times that of the rest of the playout and the player did not
+    stall before; else where the packets show its end. If neither does, the start of the playback is
+    tried the same way. Pauses of the packets count as stalls only near a stall of the player.
+
+    Args:
+        phases: Phases as the packets show them.
+        view: The session.
+        log: Its player log, aligned.
+    """
+    full_s = log.buffer_full_s
+    if full_s is not None and any(pause.start_s < full_s for pause in log.stalls):
+        full_s = None
+    within_s = log.sample_interval_s
+    anchored = _end_buffering(phases, view, full_s, within_s=within_s, anchor="buffer_full")
+    if anchored is None and phases.buffering_end_s is None:
+        start_s = log.playback_start_s
+        anchored = _end_buffering(phases, view, start_s, within_s=0.0, anchor="playback_start")
+    anchored = anchored or phases
+    stalls = tuple(
+        stall
+        for stall in anchored.stalls
+        if stall.start_s >= anchored.playout_start_s
+        and any(
+            stall.start_s <= own.start_s + own.duration_s + _LIMITS.near_s
+            and own.start_s <= stall.end_s + _LIMITS.near_s
+            for own in log.stalls
+        )
+    )
+    return replace(anchored, stalls=stalls, player_stalls=log.stalls)
+
+
+def _end_buffering(
+    phases: Phases,
+    view: SessionView,
+    at_s: float | None,
+    *,
+    within_s: float,
+    anchor: Literal["buffer_full", "playback_start"],
+) -> Phases | None:
+    """Return phases whose buffering ends at a time of the log; None if the rate does not fall."""
+    if at_s is None or at_s <= 0:
+        return None
+    time_ns, size_bytes, stop_s = (view.media_time_ns, view.media_ip_bytes, phases.playout_stop_s)
+    ends_ns = [view.first_media_ns + ns_from_s(end_s) for end_s in (at_s, stop_s)]
+    packets, kept = np.searchsorted(time_ns, ends_ns, side="right").tolist()
+    if not 1 < packets < kept:
+        return None
+    end_s = s_from_ns(int(time_ns[packets - 1]) - view.first_media_ns)
+    if not 0 < end_s < stop_s:
+        return None
+    fast = kbps_from_bytes(float(size_bytes[:packets].sum()), end_s)
+    slow = kbps_from_bytes(float(size_bytes[packets:kept].sum()), stop_s - end_s)
+    if fast < FALL_LIMITS.smallest_ratio * slow:
+        return None
+    return replace(
+        phases,
+        buffering_end_s=end_s,
+        low_s=max(0.0, end_s - within_s),
+        high_s=at_s + within_s,
+        buffering_kbps=fast,
+        playout_kbps=slow,
+        side="right",
+        anchor=anchor,
+    )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from trafficgen.calibration.player_log.events import Pause, PlayerLog
+from trafficgen.calibration.phases.rebuffering import Pause
+from trafficgen.calibration.player_log.events import PlayerLog
 from trafficgen.errors import PlayerLogError
 from trafficgen.json_text import JsonTextError, read_json
 from trafficgen.redaction import redact_addresses
@@ -80,7 +81,7 @@ def _from_json(name: str, text: str) -> PlayerLog:
     except JsonTextError as error:
         raise _error(name, str(error), "correct it there") from None
     if isinstance(found, dict) and "player_log" in found:
-        return _from_events(name, found)
+        return _from_ground_truth(name, found)
     records = found.get("samples") if isinstance(found, dict) else found
     if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
         raise _error(name, "holds no list of entries", _FORMAT_REMEDY)
@@ -111,10 +112,11 @@ def _from_records(name: str, records: Iterator[tuple[str, Mapping[str, Any]]]) -
             raise _error(name, f"{place}: the time goes back", "sort the log by time")
     if not rows:
         raise _error(name, "has no entries", _FORMAT_REMEDY)
-    zero_s = rows[0].time_s if unix else 0.0
-    stalled = [(row.time_s, row.stalled) for row in rows if row.stalled is not None]
-    zero_unix_s = zero_s if unix else None
-    return _build_log(name, "plain", rows, stalled, zero_s=zero_s, zero_unix_s=zero_unix_s)
+    if not unix:
+        return _build_log(name, rows, zero_unix_s=None)
+    zero_s = rows[0].time_s
+    rows = [replace(row, time_s=row.time_s - zero_s) for row in rows]
+    return _build_log(name, rows, zero_unix_s=zero_s)
 
 
 def _row(name: str, place: str, record: Mapping[str, Any], *, unix: bool) -> _Row:
@@ -141,65 +143,55 @@ def _row(name: str, place: str, record: Mapping[str, Any], *, unix: bool) -> _Ro
     level: float | str | None = rate_kbps
     if level is None and record.get("level") not in (None, ""):
         level = str(record["level"]).strip()
-    stalled = _flag(name, place, record.get("stalled"))
+    flag = record.get("stalled")
+    text = "" if flag is None else str(flag).strip().lower()
+    if text not in (*_TRUE, *_FALSE, ""):
+        problem = f"{place}: stalled is {flag!r}"
+        raise _error(name, problem, "write 1 or 0, or leave it empty")
+    stalled = text in _TRUE if text else None
     return _Row(time_s, number("buffer_s"), number("position_s"), level, stalled)
 
 
-def _flag(name: str, place: str, value: Any) -> bool | None:
-    text = str(value).strip().lower() if value is not None else ""
-    if not text:
-        return None
-    if text in _TRUE or text in _FALSE:
-        return text in _TRUE
-    raise _error(name, f"{place}: stalled is {value!r}", "write 1 or 0, or leave it empty")
-
-
-def _pauses(
-    stalled: list[tuple[float, bool]], *, end_s: float
-) -> tuple[float | None, tuple[Pause, ...]]:
-    """Return the start of the playback and the stalls after it from flags in order of time."""
-    starts = [time_s for time_s, waits in stalled if not waits]
-    if not starts:
-        return None, ()
-    pauses, since_s = [], None
-    for time_s, waits in stalled:
-        if time_s < starts[0]:
+def _find_playback(rows: list[_Row], *, end_s: float) -> tuple[float | None, tuple[Pause, ...]]:
+    """Return the start of the playback and the stalls after it, s."""
+    start_s = next((row.time_s for row in rows if row.stalled is False), None)
+    stalls, since_s = [], None
+    for row in rows:
+        if start_s is None or row.time_s < start_s:
             continue
-        if waits and since_s is None:
-            since_s = time_s
-        elif not waits and since_s is not None:
-            pauses.append(Pause(since_s, time_s - since_s))
+        if row.stalled and since_s is None:
+            since_s = row.time_s
+        elif row.stalled is False and since_s is not None:
+            stalls.append(Pause(since_s, row.time_s - since_s))
             since_s = None
     if since_s is not None and end_s > since_s:
-        pauses.append(Pause(since_s, end_s - since_s))
-    return starts[0], tuple(pauses)
+        stalls.append(Pause(since_s, end_s - since_s))
+    return start_s, tuple(stalls)
 
 
 def _build_log(
     name: str,
-    form: Literal["requet", "plain"],
     rows: list[_Row],
-    stalled: list[tuple[float, bool]],
     *,
-    zero_s: float,
     zero_unix_s: float | None,
+    end_s: float | None = None,
+    playback: tuple[float | None, tuple[Pause, ...]] | None = None,
 ) -> PlayerLog:
-    end_s = rows[-1].time_s - zero_s
-    waits = [(time_s - zero_s, waits) for time_s, waits in stalled]
-    start_s, stalls = _pauses(waits, end_s=end_s)
+    """Build a log from rows in order of time; playback and stalls from them if not given."""
+    end_s = rows[-1].time_s if end_s is None else end_s
+    start_s, stalls = playback or _find_playback(rows, end_s=end_s)
     samples = [row for row in rows if row.buffer_s is not None]
-    levels = [row for row in rows if row.level is not None]
+    levels = [(row.time_s, row.level) for row in rows if row.level is not None]
     return PlayerLog(
         file=redact_addresses(Path(name).name),
-        form=form,
         zero_unix_s=zero_unix_s,
         playback_start_s=start_s,
         stalls=stalls,
-        sample_time_s=np.array([row.time_s - zero_s for row in samples], dtype=np.float64),
+        sample_time_s=np.array([row.time_s for row in samples], dtype=np.float64),
         buffer_s=np.array([row.buffer_s for row in samples], dtype=np.float64),
         position_s=np.array([row.position_s for row in samples], dtype=np.float64),
-        level_time_s=np.array([row.time_s - zero_s for row in levels], dtype=np.float64),
-        levels=tuple(row.level for row in levels if row.level is not None),
+        level_time_s=np.array([time_s for time_s, _ in levels], dtype=np.float64),
+        levels=tuple(level for _, level in levels),
         end_s=end_s,
     )
 
@@ -210,55 +202,53 @@ def _from_requet(name: str, records: list[dict[str, str]]) -> PlayerLog:
     Its Unix times are those of the player's reports; their median distance from the row's time
     places the zero.
     """
-    rows, states, offsets_s = [], [], []
+    rows, offsets_s = [], []
     for line, record in enumerate(records, start=2):
         try:
-            time_s, epoch_s = float(record["rel_time_s"]), _MILLISECONDS * float(record["epoch_ms"])
-            buffer_s, progress_s = float(record["buffer_health_s"]), float(record["progress_s"])
+            time_s, epoch_s = (
+                float(record["rel_time_s"]),
+                _MILLISECONDS * float(record["epoch_ms"]),
+            )
+            buffer_s, progress_s = (float(record["buffer_health_s"]), float(record["progress_s"]))
         except (KeyError, TypeError, ValueError):
             problem = f"line {line}: not a row of a playback table"
             raise _error(name, problem, "give the table as published") from None
         events = set(record.get("events", "").split("+")) - {""}
         if not events:
             continue
+        buffer_s = max(0.0, buffer_s)
         quality = record.get("quality", "").split("+")[-1]
-        named = quality if quality not in ("", "unlabelled") else None
-        rows.append(_Row(time_s, max(0.0, buffer_s), progress_s + max(0.0, buffer_s), named))
-        if "playing" in events or "buffering" in events:
-            states.append((time_s, "playing" not in events))
+        level = quality if quality not in ("", "unlabelled") else None
+        stalled = "playing" not in events if events & {"playing", "buffering"} else None
+        rows.append(_Row(time_s, buffer_s, progress_s + buffer_s, level, stalled))
         if "collect" in events:
             offsets_s.append(epoch_s - time_s)
     if not rows or not offsets_s:
         raise _error(name, "has no report of the player", "give the table as published")
-    zero_unix_s = float(np.median(offsets_s))
-    return _build_log(name, "requet", rows, states, zero_s=0.0, zero_unix_s=zero_unix_s)
+    return _build_log(name, rows, zero_unix_s=float(np.median(offsets_s)))
 
 
-def _from_events(name: str, found: dict[str, Any]) -> PlayerLog:
+def _from_ground_truth(name: str, found: dict[str, Any]) -> PlayerLog:
     """Build a log from the player's part of a lab session's ground truth."""
-    entries = found["player_log"]
+    rows = []
     try:
-        samples = [entry for entry in entries if entry["event"] == "sample"]
-        shown = [entry for entry in entries if entry["event"] == "switch_shown"]
+        for entry in found["player_log"]:
+            if entry["event"] == "sample":
+                buffer_s = float(entry["buffered_s"])
+                rows.append(_Row(float(entry["t"]), buffer_s, float(entry["media_s"]) + buffer_s))
+            elif entry["event"] == "switch_shown":
+                rows.append(_Row(float(entry["t"]), level=float(entry["to_kbps"])))
+        start_s = found.get("playback_start_s")
         stalls = tuple(
             Pause(float(stall["t_s"]), float(stall["seconds"]))
             for stall in found.get("stalls") or []
         )
-        start_s = found.get("playback_start_s")
-        return PlayerLog(
-            file=redact_addresses(Path(name).name),
-            form="lab",
+        return _build_log(
+            name,
+            rows,
             zero_unix_s=float(found["t0_unix_s"]),
-            playback_start_s=None if start_s is None else float(start_s),
-            stalls=stalls,
-            sample_time_s=np.array([float(entry["t"]) for entry in samples]),
-            buffer_s=np.array([float(entry["buffered_s"]) for entry in samples]),
-            position_s=np.array(
-                [float(entry["media_s"]) + float(entry["buffered_s"]) for entry in samples]
-            ),
-            level_time_s=np.array([float(entry["t"]) for entry in shown]),
-            levels=tuple(float(entry["to_kbps"]) for entry in shown),
-            end_s=max((float(entry["t"]) for entry in entries), default=0.0),
+            end_s=max((float(entry["t"]) for entry in found["player_log"]), default=0.0),
+            playback=(None if start_s is None else float(start_s), stalls),
         )
     except (KeyError, TypeError, ValueError) as error:
         problem = f"player_log lacks or misstates {error}"

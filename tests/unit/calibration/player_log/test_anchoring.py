@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from trafficgen.calibration.phases.rebuffering import Pause
 from trafficgen.calibration.phases.session_phases import Phases
-from trafficgen.calibration.player_log.anchoring import align_log, anchor_phases
-from trafficgen.calibration.player_log.events import Pause, PlayerLog
+from trafficgen.calibration.player_log.events import PlayerLog, align_log, anchor_phases
 from trafficgen.errors import PlayerLogError
 from trafficgen.flows import SessionView, choose_session
 from trafficgen.tables import PacketTable
@@ -27,7 +27,6 @@ def log_of(
     empty = np.zeros(0)
     return PlayerLog(
         "log.csv",
-        "plain",
         zero_unix_s,
         2.0,
         stalls,
