@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trafficgen.calibration.options import FitOptions, SessionFitOptions
-from trafficgen.calibration.player_log.anchoring import align_log
-from trafficgen.calibration.player_log.events import PlayerLog
+from trafficgen.calibration.player_log.events import PlayerLog, align_log
 from trafficgen.calibration.player_log.log_files import read_player_log
 from trafficgen.calibration.session_fit import Calibration, SessionInputs, fit_session
 from trafficgen.capture.inputs import Paths, as_paths, is_stream, name_in_model

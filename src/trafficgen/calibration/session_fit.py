@@ -14,8 +14,7 @@ from trafficgen.calibration.path.source_reconstruction import reconstruct_source
 from trafficgen.calibration.phases.phase_rows import FittedViews
 from trafficgen.calibration.phases.rate_intervals import estimate_phase_rates
 from trafficgen.calibration.phases.session_phases import PHASES_METHOD, Phases, find_phases
-from trafficgen.calibration.player_log.anchoring import anchor_phases
-from trafficgen.calibration.player_log.events import PlayerLog
+from trafficgen.calibration.player_log.events import PlayerLog, anchor_phases
 from trafficgen.calibration.session_measures import (
     MeasuredSession,
     SessionMeasures,

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from trafficgen.calibration.path.path_records import PathRecords, PathSeries, sum_intervals
-from trafficgen.calibration.response.friendliness import INTERVAL_S, compare_with_tcp
+from trafficgen.calibration.response.friendliness import compare_with_tcp
 from trafficgen.critical_values import NORMAL_95
-from trafficgen.models import CongestionResponse, Estimate, ResponsePoint
+from trafficgen.models import CongestionResponse, Estimate, ResponseKind, ResponsePoint
 from trafficgen.units import BoolArray, FloatArray, s_from_ns
 
 
@@ -51,7 +51,7 @@ _LIMITS = ResponseLimits()
 _LOSS_BINS = (0.0, 1e-9, 0.01, 0.05, 0.2, 1.0)
 _DELAY_BINS_S = (0.0, 0.02, 0.1, 0.3, float("inf"))
 #: Class, effect and evidence.
-_Verdict = tuple[str, Estimate | None, list[str]]
+_Verdict = tuple[ResponseKind, Estimate | None, list[str]]
 
 
 @dataclass(frozen=True)
@@ -89,34 +89,26 @@ def find_response(records: PathRecords | None, *, rtt_s: float | None) -> FoundR
     if congested.size < 2 * fewest or count < fewest:
         return _unknown(f"the capture shows no congestion ({count} of {congested.size} s)")
     if records.is_tcp:
-        verdict: _Verdict = (
-            "rate_following",
-            None,
-            ["TCP carries the media: its congestion control sets the rate"],
-        )
+        evidence = ["TCP carries the media: its congestion control sets the rate"]
+        kind: ResponseKind = "rate_following"
+        effect = None
     else:
-        verdict = _classify(series, _lagged(congested))
-    kind, effect, evidence = verdict
-    curve = _curve(series)
-    friendly = None
-    if rtt_s:
-        slow = sum_intervals(records, interval_s=INTERVAL_S)
-        friendly = compare_with_tcp(slow, rtt_s=rtt_s)
+        kind, effect, evidence = _classify(series, _follows_congestion(congested))
+    curve = _find_curve(series)
+    friendly = compare_with_tcp(records, rtt_s=rtt_s) if rtt_s else None
     absent = {} if curve else {"response.curve": "the path was in one state only"}
     if friendly is None:
         absent["response.friendliness"] = (
             "no loss in an interval" if rtt_s else "the round-trip time is not known"
         )
     first = f"{count} of {congested.size} s were congested, by {records.source}"
-    response = CongestionResponse.model_validate(
-        {
-            "kind": kind,
-            "evidence": (first, *evidence),
-            "interval_s": _LIMITS.interval_s,
-            "effect": effect,
-            "curve": curve,
-            "friendliness": friendly,
-        }
+    response = CongestionResponse(
+        kind=kind,
+        evidence=(first, *evidence),
+        interval_s=_LIMITS.interval_s,
+        effect=effect,
+        curve=curve,
+        friendliness=friendly,
     )
     return FoundResponse(response, absent)
 
@@ -132,7 +124,7 @@ def _is_congested(series: PathSeries) -> BoolArray:
     return (series.loss >= _LIMITS.congested_loss) | delayed
 
 
-def _lagged(congested: BoolArray) -> BoolArray:
+def _follows_congestion(congested: BoolArray) -> BoolArray:
     """Return whether one of the intervals before was congested, shape (n,)."""
     before = np.zeros(congested.size, dtype=np.bool_)
     for lag in range(1, _LIMITS.lags + 1):
@@ -144,25 +136,28 @@ def _classify(series: PathSeries, before: BoolArray) -> _Verdict:
     calm = int(np.count_nonzero(~before))
     if calm < max(_LIMITS.fewest_intervals, _LIMITS.calm_share * before.size):
         return _classify_always_congested(series)
-    effect = _effect(series.offered_bps, before)
+    effect = _measure_effect(series.offered_bps, before)
     text = f"after congestion it sends {_in_words(effect)} of the rate it sends otherwise"
     if effect.low is None or effect.high is None:
         return "unknown", effect, [text]
     if effect.low >= _LIMITS.answered:
         return "unresponsive", effect, [text]
     if effect.value > _LIMITS.answered or effect.high >= 1:
-        return "unknown", effect, [f"{text}: too uncertain to tell"]
-    return _classify_answer(series, effect, text)
+        return "unknown", effect, [f"{text}: too uncertain to decide"]
+    return _classify_answer(series, before, effect, text)
 
 
-def _classify_answer(series: PathSeries, effect: Estimate, text: str) -> _Verdict:
+def _classify_answer(
+    series: PathSeries, before: BoolArray, effect: Estimate, text: str
+) -> _Verdict:
     """Classify a source that sends less after congestion."""
     levels = _count_levels(series.offered_bps)
     if not series.frames.any():
-        kind = "level_switching" if levels else "rate_following"
+        kind: ResponseKind = "level_switching" if levels else "rate_following"
         return kind, effect, [text, "frames are not known"]
-    before = _lagged(_is_congested(series))
-    frames, size = (_effect(values, before) for values in (series.frames, _frame_sizes(series)))
+    sizes = np.zeros(series.frames.size)
+    np.divide(series.offered_bps, series.frames, out=sizes, where=series.frames > 0)
+    frames, size = (_measure_effect(values, before) for values in (series.frames, sizes))
     if (frames.high or 1.0) < 1 and frames.value <= _LIMITS.answered <= size.value:
         parts = f"{_in_words(frames)} of the frames, of {_in_words(size)} of the size"
         return "thinning", effect, [text, parts]
@@ -175,7 +170,7 @@ def _classify_answer(series: PathSeries, effect: Estimate, text: str) -> _Verdic
 def _classify_always_congested(series: PathSeries) -> _Verdict:
     """Classify a source that was congested all the time, by whether its rate keeps its level."""
     time = np.linspace(-0.5, 0.5, series.offered_bps.size)
-    change = _effect(series.offered_bps, time)
+    change = _measure_effect(series.offered_bps, time)
     text = (
         f"congested throughout, {series.loss.mean():.1%} lost: at the end it sends"
         f" {_in_words(change)} of the rate at the start"
@@ -184,14 +179,10 @@ def _classify_always_congested(series: PathSeries) -> _Verdict:
     return ("unresponsive" if stays else "unknown"), None, [text]
 
 
-def _frame_sizes(series: PathSeries) -> FloatArray:
-    frames = series.frames
-    return np.divide(series.offered_bps, frames, out=np.zeros(frames.size), where=frames > 0)
-
-
-def _effect(values: FloatArray, cause: BoolArray | FloatArray) -> Estimate:
+def _measure_effect(values: FloatArray, cause: BoolArray | FloatArray) -> Estimate:
     """Return by what factor a positive series changes with a cause, with its interval."""
-    from statsmodels.regression.linear_model import OLS  # noqa: PLC0415 - takes a second, and few captures need it
+    # Loading it takes a second, and few captures need it.
+    from statsmodels.regression.linear_model import OLS  # noqa: PLC0415
 
     positive = values > 0
     y = np.log(values[positive] / np.median(values[positive]))
@@ -213,13 +204,13 @@ def _in_words(effect: Estimate) -> str:
     return f"{effect.value:.2f} [{effect.low:.2f}, {effect.high:.2f}]"
 
 
-def _curve(series: PathSeries) -> tuple[ResponsePoint, ...]:
+def _find_curve(series: PathSeries) -> tuple[ResponsePoint, ...]:
     """Return the relative rate by loss, else by queueing delay, of the interval before."""
-    by_loss = _points(series.offered_bps, series.loss, _LOSS_BINS, what="loss")
-    if len(by_loss) > 1 or np.all(np.isnan(series.delay_s)):
-        return by_loss if len(by_loss) > 1 else ()
-    by_delay = _points(series.offered_bps, series.delay_s, _DELAY_BINS_S, what="queueing delay, s,")
-    return by_delay if len(by_delay) > 1 else ()
+    points = _points(series.offered_bps, series.loss, _LOSS_BINS, what="loss")
+    if len(points) < 2:
+        delay_s, what = series.delay_s, "queueing delay, s,"
+        points = _points(series.offered_bps, delay_s, _DELAY_BINS_S, what=what)
+    return points if len(points) > 1 else ()
 
 
 def _points(
@@ -229,9 +220,10 @@ def _points(
     points = []
     for low, high in itertools.pairwise(bins):
         inside = (before >= low) & ((before < high) | (high == bins[-1]))
-        if np.count_nonzero(inside) < _LIMITS.fewest_intervals:
+        count = int(np.count_nonzero(inside))
+        if count < _LIMITS.fewest_intervals:
             continue
-        mean, error = _mean(relative, inside)
+        mean, half = _mean(relative, inside)
         ends = f"from {low:g}" + (f" to {high:g}" if np.isfinite(high) else "")
         points.append(
             ResponsePoint(
@@ -240,24 +232,25 @@ def _points(
                 high=min(high, _LIMITS.largest_delay_s),
                 relative_rate=Estimate(
                     value=mean,
-                    low=mean - NORMAL_95 * error,
-                    high=mean + NORMAL_95 * error,
+                    low=mean - half,
+                    high=mean + half,
                     method="mean; errors allow for runs of intervals",
                 ),
-                intervals=int(np.count_nonzero(inside)),
+                intervals=count,
             )
         )
     return tuple(points)
 
 
 def _mean(values: FloatArray, inside: BoolArray) -> tuple[float, float]:
-    """Return the mean of some intervals and its standard error (Newey and West 1987)."""
+    """Return the mean of some intervals and half of its interval (Newey and West 1987)."""
     mean, lags = float(values[inside].mean()), _LIMITS.lags
     off = np.where(inside, values - mean, 0.0)
     variance = float(off @ off)
     for lag in range(1, lags + 1):
         variance += 2 * (1 - lag / (lags + 1)) * float(off[lag:] @ off[:-lag])
-    return mean, float(np.sqrt(max(variance, 0.0))) / int(np.count_nonzero(inside))
+    error = float(np.sqrt(max(variance, 0.0))) / int(np.count_nonzero(inside))
+    return mean, NORMAL_95 * error
 
 
 def _count_levels(rate: FloatArray) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trafficgen.calibration.path.loss_measures import estimate_share
-from trafficgen.calibration.path.path_records import PathSeries
+from trafficgen.calibration.path.path_records import PathRecords, sum_intervals
 from trafficgen.models import Friendliness
 from trafficgen.units import BITS_PER_BYTE, FloatArray, kbps_from_bps
 
@@ -16,19 +16,22 @@ BOUND_PACKET_BYTES = 1500
 #: Least retransmission timeout, s (RFC 6298, 2.4), and its multiple of the round-trip time while no
 #: variance is known.
 _LEAST_TIMEOUT_S, _TIMEOUT_ROUND_TRIPS = 1.0, 4.0
+#: Packets that one acknowledgement of TCP covers.
+_PACKETS_PER_ACK = 2.0
 
 
-def compare_with_tcp(series: PathSeries, *, rtt_s: float) -> Friendliness | None:
+def compare_with_tcp(records: PathRecords, *, rtt_s: float) -> Friendliness | None:
     """Compare the rate that arrived with the bounds; None if no interval has loss.
 
-    In each interval with loss the round-trip time is that of the empty path plus the mean queueing
+    In each interval of 5 s with loss the round-trip time is that of the empty path plus the mean queueing
     delay, if known. Both bounds are of 1500-byte packets. Overall, loss is lost / sent packets of
     all intervals (CCZ-F1 leaves playouts without loss out).
 
     Args:
-        series: The session in intervals of :data:`INTERVAL_S`.
+        records: Media packets of the session.
         rtt_s: Round-trip time of the empty path, s.
     """
+    series = sum_intervals(records, interval_s=INTERVAL_S)
     lossy = series.loss > 0
     if not lossy.any():
         return None
@@ -74,56 +77,40 @@ def tcp_friendly_kbps(*, rtt_s: float | None, loss_rate: float | None) -> float 
 
 
 def padhye_bps(
-    rtt_s: FloatArray,
-    loss_rate: FloatArray,
-    *,
-    packet_bytes: float = BOUND_PACKET_BYTES,
-    timeout_s: FloatArray | float | None = None,
-    packets_per_ack: float = 2.0,
-    largest_window_packets: float = np.inf,
+    rtt_s: FloatArray, loss_rate: FloatArray, *, timeout_s: float | None = None
 ) -> FloatArray:
-    """Return the rate of a long TCP Reno connection by the full model, bit/s.
+    """Return the rate of a long TCP Reno connection of 1500-byte packets by the full model, bit/s.
 
     Padhye, Firoiu, Towsley, Kurose (1998), "Modeling TCP throughput: a simple model and its
-    empirical validation", equation 32: with probability of a loss indication p, expected
-    unconstrained window E[W] = (2+b)/(3b) + sqrt(8(1-p)/(3bp) + ((2+b)/(3b))^2), probability that a
-    loss is a timeout Q(w), and f(p) = 1 + p + 2p^2 + 4p^3 + 8p^4 + 16p^5 + 32p^6.
+    empirical validation", equation 32 with a window that no receiver limits: with probability of a
+    loss indication p, packets b = 2 that an acknowledgement covers, expected window E[W] =
+    (2+b)/(3b) + sqrt(8(1-p)/(3bp) + ((2+b)/(3b))^2), probability that a loss is a timeout Q(w), and
+    f(p) = 1 + p + 2p^2 + 4p^3 + 8p^4 + 16p^5 + 32p^6.
 
     Args:
         rtt_s: Round-trip time, s, any shape.
         loss_rate: Loss p, 0 to 1, same shape.
-        packet_bytes: Size of a packet, bytes.
         timeout_s: First retransmission timeout T0, s; default four round trips, at least 1 s.
-        packets_per_ack: Packets b that one acknowledgement covers.
-        largest_window_packets: Receiver's window W_m, packets.
 
     Returns:
-        Rates; infinite without loss and without a largest window, 0 if everything is lost.
+        Rates; infinite without loss, 0 if everything is lost.
     """
     rtt = np.asarray(rtt_s, dtype=np.float64)
     p = np.clip(np.asarray(loss_rate, dtype=np.float64), 1e-12, 1 - 1e-12)
-    timeout = (
-        np.maximum(_LEAST_TIMEOUT_S, _TIMEOUT_ROUND_TRIPS * rtt)
-        if timeout_s is None
-        else np.asarray(timeout_s)
-    )
-    b, w_m = packets_per_ack, largest_window_packets
+    timeout = np.maximum(_LEAST_TIMEOUT_S, _TIMEOUT_ROUND_TRIPS * rtt)
+    if timeout_s is not None:
+        timeout = np.full_like(rtt, timeout_s)
+    b = _PACKETS_PER_ACK
     c = (2 + b) / (3 * b)
     window = c + np.sqrt(8 * (1 - p) / (3 * b * p) + c**2)
     backoff = timeout * _backoff(p) / (1 - p)
-    free = ((1 - p) / p + window + _timeout_share(p, window) / (1 - p)) / (
-        rtt * (b / 2 * window + 1) + _timeout_share(p, window) * backoff
+    by_timeout = _timeout_share(p, window)
+    rate = ((1 - p) / p + window + by_timeout / (1 - p)) / (
+        rtt * (b / 2 * window + 1) + by_timeout * backoff
     )
-    rate = free
-    if np.isfinite(w_m):
-        share = _timeout_share(p, np.full_like(p, w_m))
-        held = ((1 - p) / p + w_m + share / (1 - p)) / (
-            rtt * (b / 8 * w_m + (1 - p) / (p * w_m) + 2) + share * backoff
-        )
-        rate = np.where(window < w_m, free, np.minimum(held, w_m / rtt))
-    rate = np.where(np.asarray(loss_rate) <= 0, w_m / rtt, rate)
+    rate = np.where(np.asarray(loss_rate) <= 0, np.inf, rate)
     rate = np.where(np.asarray(loss_rate) >= 1, 0.0, rate)
-    return np.asarray(rate * packet_bytes * BITS_PER_BYTE, dtype=np.float64)
+    return np.asarray(rate * BOUND_PACKET_BYTES * BITS_PER_BYTE, dtype=np.float64)
 
 
 def _backoff(p: FloatArray) -> FloatArray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +10,8 @@ import numpy.typing as npt
 from trafficgen.flows import SessionView, extend_sequence
 from trafficgen.units import FloatArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
 
-_TIMESTAMP_BITS, _TCP_BITS = 32, 32
+#: Bits of RTP timestamps and of TCP's numbers.
+_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,9 @@ def measure_intervals(view: SessionView, *, start_s: float, interval_s: float) -
             total.size_bytes += bins.sums(view.table.time_ns[rows], view.table.ip_bytes[rows])
     return PathIntervals(
         rate_bps=total.size_bytes * bps_from_bytes(1.0, interval_s),
-        loss_rate=_ratio(total.lost, total.expected),
+        loss_rate=np.divide(
+            total.lost, total.expected, out=np.full(count, np.nan), where=total.expected > 0
+        ),
         packets=total.expected,
         queueing_delay_s=_medians(total.delays, count),
         throughput_bps=_throughput(total, bins),
@@ -149,7 +151,7 @@ def _add_rtp(
         its_bytes = np.where(received > 0, sums / np.maximum(received, 1), mean_bytes)
         total.size_bytes += sums + lost * its_bytes
         stamp = table.values("rtp_timestamp")[mine].astype(np.int64)
-        stamp = extend_sequence(stamp, bits=_TIMESTAMP_BITS)
+        stamp = extend_sequence(stamp, bits=_BITS)
         first = np.concatenate(([True], np.diff(stamp) != 0))
         total.frames += bins.sums(time_ns[first])
         if clock_hz:
@@ -168,7 +170,7 @@ def _add_tcp(view: SessionView, flow: int, rows: IntArray, bins: _Bins, total: _
     table = view.table
     time_ns, payload = table.time_ns[rows], table.payload_bytes[rows]
     sequence = table.values("tcp_sequence")[rows].astype(np.int64)
-    end = extend_sequence(sequence, bits=_TCP_BITS) + payload
+    end = extend_sequence(sequence, bits=_BITS) + payload
     before = np.concatenate((end[:1] - payload[:1], np.maximum.accumulate(end)[:-1]))
     resent = end <= before
     total.lost += bins.sums(time_ns[resent])
@@ -180,7 +182,7 @@ def _add_tcp(view: SessionView, flow: int, rows: IntArray, bins: _Bins, total: _
     )
     if back.size == 0:
         return
-    modulus = np.int64(1) << _TCP_BITS
+    modulus = np.int64(1) << _BITS
     new_end, sent_ns = end[~resent], time_ns[~resent]
     first_of, place = np.unique(new_end % modulus, return_index=True)
     acknowledged = table.values("tcp_acknowledgement")[back].astype(np.int64)
@@ -200,31 +202,18 @@ def _throughput(total: _Totals, bins: _Bins) -> FloatArray:
     size_bytes = np.zeros(fine.count)
     for time_ns, each_bytes in total.by_tcp:
         size_bytes += fine.sums(time_ns, each_bytes)
-    if (
-        bins.count == 0
-        or size_bytes.sum() < _LIMITS.all_of_bytes * total.size_bytes.sum()
-        or not total.by_tcp
-    ):
+    not_all = size_bytes.sum() < _LIMITS.all_of_bytes * total.size_bytes.sum()
+    if not_all or not total.by_tcp or bins.count == 0:
         return np.full(bins.count, np.nan)
     largest = size_bytes.reshape(bins.count, windows).max(axis=1)
     return np.where(largest > 0, largest * bps_from_bytes(1.0, s_from_ns(fine.width_ns)), np.nan)
 
 
-def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    ratio: FloatArray = np.divide(part, whole, out=np.full(part.size, np.nan), where=whole > 0)
-    return ratio
-
-
 def _medians(delays: list[tuple[IntArray, FloatArray]], count: int) -> FloatArray:
     """Return the median of all delays in each interval, shape (count,)."""
-    result = np.full(count, np.nan)
     if not delays:
-        return result
-    index = np.concatenate([at for at, _ in delays])
-    delay_s = np.concatenate([each for _, each in delays])
+        return np.full(count, np.nan)
+    index, delay_s = (np.concatenate(column) for column in zip(*delays, strict=True))
     order = np.argsort(index, kind="stable")
-    edges = np.searchsorted(index[order], np.arange(count + 1))
-    for place, (first, last) in enumerate(pairwise(edges.tolist())):
-        if last > first:
-            result[place] = float(np.median(delay_s[order[first:last]]))
-    return result
+    parts = np.split(delay_s[order], np.searchsorted(index[order], np.arange(count + 1)))
+    return np.array([np.median(part) if part.size else np.nan for part in parts[1:-1]])

@@ -22,12 +22,6 @@ def test_the_full_model_meets_its_limits() -> None:
     rates = padhye_bps(np.full(30, 0.1), losses)
     assert np.all(np.diff(rates) < 0)
     assert np.all(rates <= padhye_bps(np.full(30, 0.1), losses, timeout_s=0.0))
-    # a window of 10 packets a round trip is never passed, and reached without loss
-    held = padhye_bps(np.full(30, 0.1), losses, largest_window_packets=10)
-    assert np.all(held <= 10 / 0.1 * 1500 * 8 * (1 + 1e-9))
-    assert padhye_bps(rtt_s, np.array(0.0), largest_window_packets=10) == pytest.approx(
-        10 / 0.1 * 1500 * 8
-    )
     assert padhye_bps(rtt_s, np.array(0.0)) == np.inf
     assert padhye_bps(rtt_s, np.array(1.0)) == 0.0
 
