@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from trafficgen._core import __version__
     from trafficgen.calibration.fit import Fit, fit
     from trafficgen.calibration.population.fit_population import PopulationFit, fit_population
-    from trafficgen.calibration.population.fit_same_source import SameSourceFit, fit_same_source
+    from trafficgen.calibration.population.same_source import SameSourceFit, fit_same_source
     from trafficgen.capture.convert import Conversion, convert
     from trafficgen.capture.reading import inspect, read_packets
     from trafficgen.explore import LocalPage, explore
@@ -89,7 +89,7 @@ _HOMES = {
     "ProjectionReport": "trafficgen.packet_files.report",
     "PublishedModel": "trafficgen.models",
     "Reproduction": "trafficgen.reproduction",
-    "SameSourceFit": "trafficgen.calibration.population.fit_same_source",
+    "SameSourceFit": "trafficgen.calibration.population.same_source",
     "SimulationResult": "trafficgen.simulation.results",
     "Step": "trafficgen.progress",
     "WrittenWorkload": "trafficgen.workloads.write",
@@ -100,7 +100,7 @@ _HOMES = {
     "export": "trafficgen.export.exporting",
     "fit": "trafficgen.calibration.fit",
     "fit_population": "trafficgen.calibration.population.fit_population",
-    "fit_same_source": "trafficgen.calibration.population.fit_same_source",
+    "fit_same_source": "trafficgen.calibration.population.same_source",
     "following": "trafficgen.progress",
     "generate": "trafficgen.workloads.generate",
     "generate_workload": "trafficgen.workloads.generate",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from trafficgen.calibration.population.fit_population import PopulationFit
-    from trafficgen.calibration.population.fit_same_source import SameSourceFit
+    from trafficgen.calibration.population.same_source import SameSourceFit
     from trafficgen.models import Phase
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from trafficgen.calibration.population.fit_same_source import SameSourceFit
+from trafficgen.calibration.population.same_source import SameSourceFit
 from trafficgen.formatting import number
 from trafficgen.models import FittedProvenance, PathCondition, ResponseCurve
 from trafficgen.reports.charts import Axis, Chart, Rule

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from trafficgen.calibration.fit import Fit
 from trafficgen.calibration.population.fit_population import PopulationFit
-from trafficgen.calibration.population.fit_same_source import SameSourceFit
+from trafficgen.calibration.population.same_source import SameSourceFit
 from trafficgen.extras import require
 from trafficgen.outputs import whole_files
 from trafficgen.reports.charts import DARK, LIGHT, Chart, Role

@@ -1,17 +1,25 @@
-"""Combine captures of one source over several paths: one model, one congestion response."""
+"""Captures of one source over several paths: `trafficgen fit --same-source`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trafficgen.calibration.fit import Fit, fit_open_session
+from trafficgen.calibration.options import FitOptions
+from trafficgen.calibration.population.fit_population import nothing_fitted_error
 from trafficgen.calibration.response.path_intervals import PathIntervals, measure_intervals
 from trafficgen.calibration.response.response_curve import Observations, fit_response_curve
-from trafficgen.errors import TooFewObservationsError
+from trafficgen.capture.inputs import Paths, as_paths, name_in_model
+from trafficgen.capture.memory import share_memory
+from trafficgen.capture.session import open_session
+from trafficgen.errors import TrafficgenError
 from trafficgen.flows import SessionView
+from trafficgen.formatting import count_warnings, format_count
 from trafficgen.models import (
+    Estimate,
     FittedProvenance,
     Model,
     PathCondition,
@@ -19,7 +27,10 @@ from trafficgen.models import (
     ResponseCurve,
     ResponseKind,
 )
-from trafficgen.units import FloatArray
+from trafficgen.notebook import NotebookView
+from trafficgen.options import takes
+from trafficgen.progress import report_each
+from trafficgen.units import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -52,102 +63,205 @@ class SameSourceLimits:
 
 
 _LIMITS = SameSourceLimits()
-#: A condition varies if its 5% and 95% points differ by this: loss as a share, s, or as a ratio.
-_VARIES: dict[PathCondition, float] = {
-    "loss_rate": 0.01,
-    "queueing_delay_s": 0.02,
-    "throughput_bps": 1.3,
-    "link_rate_bps": 1.2,
+#: Conditions in words, and by how much the 5% and 95% points of one that varies differ: loss as a
+#: share, s, or as a ratio.
+_CONDITIONS: dict[PathCondition, tuple[str, float]] = {
+    "loss_rate": ("loss", 0.01),
+    "queueing_delay_s": ("queueing delay", 0.02),
+    "throughput_bps": ("throughput of TCP", 1.3),
+    "link_rate_bps": ("link rate", 1.2),
 }
 #: Conditions that are rates: more of them is less congestion.
 _RATES: tuple[PathCondition, ...] = ("throughput_bps", "link_rate_bps")
-#: A capture with its intervals.
-_Used = Sequence[tuple["SourceCapture", PathIntervals]]
-_WORDS: dict[PathCondition, str] = {
-    "loss_rate": "loss",
-    "queueing_delay_s": "queueing delay",
-    "throughput_bps": "throughput of TCP",
-    "link_rate_bps": "link rate",
-}
 
 
 @dataclass(frozen=True)
-class SourceCapture:
-    """One capture of the source.
+class SameSourceFit(NotebookView):
+    """The model of a source that was captured over several paths.
 
     Attributes:
-        name: Name of the capture.
-        model: Model fitted to it.
-        view: Packets of its session.
-        has_levels: Whether its fit found levels of the rate.
+        model: The source, ready to be saved or played.
+        calmest: Summary of the least congested capture's fit, as `trafficgen fit --json` prints it.
+        left_out: What could not be fitted -> why.
+        warnings: What is doubtful, one sentence each.
+
+    Example:
+        >>> import trafficgen
+        >>> model, rates = "wmedia9_nichols2004", ("2Mbps", "300kbps")
+        >>> for rate in rates:
+        ...     path = f"rate={rate},delay=40ms,queue=20p"
+        ...     _ = trafficgen.simulate(model, path=path, duration_s=60, out=f"{rate}.parquet")
+        >>> fitted = trafficgen.fit_same_source([f"{rate}.parquet" for rate in rates])
+        >>> fitted.response.kind
+        'thinning'
+        >>> fitted.response.evidence[-1]
+        'fewer frames make up 100% of the changes of the rate'
     """
 
-    name: str
     model: Model
-    view: SessionView
-    has_levels: bool = False
+    calmest: dict[str, object]
+    left_out: dict[str, str]
+    warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        paths = format_count(len(self.response.captures), "path")
+        kind = self.response.kind.replace("_", " ")
+        return f"<SameSourceFit over {paths}: {kind}{count_warnings(self.warnings)}>"
+
+    def _notebook_data(self) -> dict[str, object]:
+        response = self.response
+        return {
+            "uncongested_rate_bps": response.uncongested_rate_bps,
+            "processes from": response.source,
+            "evidence": response.evidence,
+            "response": [
+                {"to": curve.condition, **point.model_dump()}
+                for curve in response.curves
+                for point in curve.points
+            ],
+            "without a curve": [f"{name}: {reason}" for name, reason in response.absent.items()],
+            "left_out": [f"{name}: {reason}" for name, reason in self.left_out.items()],
+            "warnings": self.warnings,
+        }
 
     @property
-    def playout_start_s(self) -> float:
-        """Start of the playout after the first media packet, s."""
-        return self.model.buffering.duration_s.value if self.model.buffering else 0.0
+    def response(self) -> PooledResponse:
+        """The source's answer to congestion."""
+        assert self.model.same_source is not None
+        return self.model.same_source
+
+    def to_json(self) -> dict[str, object]:
+        """Return the least congested capture's summary, and the response under ``same_source``."""
+        response = {**self.response.model_dump(mode="json"), "left_out": self.left_out}
+        return {**self.calmest, "same_source": response, "warnings": list(self.warnings)}
+
+
+@takes(FitOptions)
+def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
+    """Fit captures of one source over several paths together: one model, one congestion response.
+
+    A capture that cannot be fitted is left out with a warning. The processes are those of the least
+    congested capture (least loss, then least queueing, then most throughput): they are nearest to
+    what the source sends by itself. The rate in each interval of the playouts is compared with the
+    path one interval before: loss, queueing delay, throughput and link rate, if known and varying.
+
+    Args:
+        paths: Capture files or packet tables, each read by itself.
+        options: See :class:`~trafficgen.calibration.options.FitOptions`; given as keywords. The
+            captures share the memory.
+
+    Raises:
+        CalibrationError: If no capture can be fitted, or all are too short for a response.
+
+    Example:
+        >>> import trafficgen
+        >>> model, rates = "wmedia9_nichols2004", ("2Mbps", "300kbps")
+        >>> for rate in rates:
+        ...     path = f"rate={rate},delay=40ms,queue=20p"
+        ...     _ = trafficgen.simulate(model, path=path, duration_s=60, out=f"{rate}.parquet")
+        >>> fitted = trafficgen.fit_same_source([f"{rate}.parquet" for rate in rates])
+        >>> fitted
+        <SameSourceFit over 2 paths: thinning, 3 warnings>
+    """
+    names = as_paths(paths)
+    options = replace(options, memory_bytes=share_memory(options.memory_bytes, len(names)))
+    fits: list[tuple[str, Fit, SessionView]] = []
+    left_out: dict[str, str] = {}
+    for name in report_each(names, "fitting", total=len(names), unit="captures"):
+        try:
+            opened = open_session(name, options.choice, options)
+            fitted = fit_open_session(opened, [name], options)
+        except TrafficgenError as error:
+            left_out[name] = str(error)
+            continue
+        fits.append((name_in_model(name), fitted, opened.view))
+    if not fits:
+        raise nothing_fitted_error(names, left_out)
+    interval_s = _choose_interval_s(
+        [fitted.model.playout.duration_s.value for _, fitted, _ in fits]
+    )
+    captures = [
+        _Capture(name, fitted, _measure_playout(fitted.model, view, interval_s))
+        for name, fitted, view in fits
+    ]
+    calmest = min(captures, key=_congestion)
+    warnings = [f"{reason}; it is left out" for reason in left_out.values()]
+    if len(captures) == 1:
+        warnings.append(
+            "one capture shows one path only: give captures of the same source over others"
+        )
+    return SameSourceFit(
+        model=_combine(captures, calmest, interval_s),
+        calmest=calmest.fit.to_json(),
+        left_out=left_out,
+        warnings=(*warnings, *calmest.fit.warnings),
+    )
+
+
+@dataclass(frozen=True)
+class _Capture:
+    """One fitted capture of the source, with its rate and its path in the intervals of the playout."""
+
+    name: str
+    fit: Fit
+    intervals: PathIntervals
 
     @property
     def link_rate_bps(self) -> float | None:
         """Rate of the narrow link as the fit of the capture found it, bit/s."""
-        origin = self.model.provenance
-        if not isinstance(origin, FittedProvenance) or origin.conditions.link_rate_bps is None:
-            return None
-        return origin.conditions.link_rate_bps.value
+        link_rate_bps = self.fit.calibration.session.path.conditions.link_rate_bps
+        return None if link_rate_bps is None else link_rate_bps.value
 
 
-def combine_captures(captures: Sequence[SourceCapture]) -> Model:
-    """Combine captures into one model of the source with its congestion response.
-
-    The processes are those of the least congested capture (least loss, then least queueing, then
-    most throughput): they are nearest to what the source sends by itself. The rate in each interval
-    of the playouts is compared with the path one interval before: loss, queueing delay, throughput
-    and link rate, if known and varying.
-
-    Args:
-        captures: Captures of the source, at least one.
-
-    Raises:
-        TooFewObservationsError: If there is no capture.
-    """
-    if not captures:
-        raise TooFewObservationsError(what="captures of the source", required=1, available=0)
-    lengths_s = [each.model.playout.duration_s.value for each in captures]
+def _choose_interval_s(lengths_s: list[float]) -> float:
+    """Return the length of the intervals into which playouts of these lengths are cut, s."""
     interval_s = float(np.median(lengths_s)) / _LIMITS.intervals_of_capture
-    interval_s = max(_LIMITS.shortest_interval_s, interval_s)
     most_s = min(lengths_s) / _LIMITS.fewest_intervals
-    interval_s = max(_LIMITS.shortest_interval_s, min(interval_s, most_s))
-    used = [
-        (each, measure_intervals(each.view, start_s=each.playout_start_s, interval_s=interval_s))
-        for each in captures
-    ]
-    calmest = min(range(len(used)), key=lambda row: _congestion(*used[row]))
-    calm, intervals = used[calmest]
+    return max(_LIMITS.shortest_interval_s, min(interval_s, most_s))
+
+
+def _measure_playout(model: Model, view: SessionView, interval_s: float) -> PathIntervals:
+    start_s = model.buffering.duration_s.value if model.buffering else 0.0
+    return measure_intervals(view, start_s=start_s, interval_s=interval_s)
+
+
+def _combine(captures: Sequence[_Capture], calmest: _Capture, interval_s: float) -> Model:
+    """Return the model of the calmest capture with the response that all show, and their names."""
+    model, intervals = calmest.fit.model, calmest.intervals
     uncongested_bps = (
-        float(intervals.rate_bps.mean()) if len(intervals) else calm.model.playout.rate_bps.value
+        float(intervals.rate_bps.mean()) if len(intervals) else model.playout.rate_bps.value
     )
-    curves, absent = _curves(used, uncongested_bps)
-    kind, evidence = _classify(used, curves)
+    curves, absent = _fit_curves(captures, uncongested_bps)
+    kind, evidence = _classify(captures, curves)
     response = PooledResponse(
         kind=kind,
         evidence=tuple(evidence),
         interval_s=interval_s,
         uncongested_rate_bps=uncongested_bps,
-        source=calm.name,
-        captures=tuple(each.name for each, _ in used),
+        source=calmest.name,
+        captures=tuple(each.name for each in captures),
         curves=tuple(curves),
         absent=absent,
     )
-    return calm.model.model_copy(update={"same_source": response})
+    origins = [each.fit.model.provenance for each in captures]
+    fitted = [origin for origin in origins if isinstance(origin, FittedProvenance)]
+    provenance = model.provenance.model_copy(
+        update={
+            "files": tuple(name for origin in fitted for name in origin.files),
+            "digests": tuple(digest for origin in fitted for digest in origin.digests),
+        }
+    )
+    description = (
+        f"One source over {len(captures)} paths; its processes are those of {model.description}"
+    )
+    return model.model_copy(
+        update={"same_source": response, "provenance": provenance, "description": description}
+    )
 
 
-def _congestion(capture: SourceCapture, intervals: PathIntervals) -> tuple[float, float, float]:
+def _congestion(capture: _Capture) -> tuple[float, float, float]:
     """Return the order of a capture from calm to congested: loss, queueing, throughput."""
+    intervals = capture.intervals
     loss = float(np.nanmean(intervals.loss_rate)) if np.isfinite(intervals.loss_rate).any() else 0.0
     delay = intervals.queueing_delay_s
     queued_s = float(np.nanmedian(delay)) if np.isfinite(delay).any() else 0.0
@@ -158,43 +272,46 @@ def _congestion(capture: SourceCapture, intervals: PathIntervals) -> tuple[float
     return round(loss, _LIMITS.loss_digits), queued_s, -(fastest_bps or 0.0)
 
 
-def _curves(used: _Used, uncongested_bps: float) -> tuple[list[ResponseCurve], dict[str, str]]:
+def _fit_curves(
+    captures: Sequence[_Capture], uncongested_bps: float
+) -> tuple[list[ResponseCurve], dict[str, str]]:
     """Return the curve of each condition that varies, and why others have none."""
     curves: list[ResponseCurve] = []
     absent: dict[str, str] = {}
-    for condition, least in _VARIES.items():
-        observations = _observations(used, condition, uncongested_bps)
+    for condition, (_, least) in _CONDITIONS.items():
+        observations = _observe(captures, condition, uncongested_bps)
         known = observations.condition.size
         if known < _LIMITS.fewest_intervals:
             absent[condition] = f"{known} intervals show it, {_LIMITS.fewest_intervals} are needed"
             continue
         low, high = np.quantile(observations.condition, [0.05, 0.95]).tolist()
         varies = high >= least * max(low, 1e-12) if condition in _RATES else high - low >= least
-        if not varies:
+        if varies:
+            curves.append(fit_response_curve(observations, condition))
+        else:
             absent[condition] = (
                 f"it hardly varies: 90% of {known} intervals lie between {low:.4g} and {high:.4g}"
             )
-            continue
-        curves.append(fit_response_curve(observations, condition))
     return curves, absent
 
 
-def _observations(used: _Used, condition: PathCondition, uncongested_bps: float) -> Observations:
+def _observe(
+    captures: Sequence[_Capture], condition: PathCondition, uncongested_bps: float
+) -> Observations:
     """Return the intervals in which a condition and the rate one interval later are known."""
-    columns: list[tuple[FloatArray, FloatArray, FloatArray]] = []
-    for number, (capture, intervals) in enumerate(used):
-        state = _condition(capture, intervals, condition)[:-1]
-        rate = intervals.rate_bps[1:]
+    columns: list[tuple[FloatArray, FloatArray, IntArray]] = []
+    for number, capture in enumerate(captures):
+        state = _condition(capture, condition)[:-1]
+        rate = capture.intervals.rate_bps[1:]
         known = np.isfinite(state) & (rate > 0)
         log_rate = np.log(rate[known] / uncongested_bps)
-        columns.append((state[known], log_rate, np.full(log_rate.size, float(number))))
+        columns.append((state[known], log_rate, np.full(log_rate.size, number)))
     state, log_rate, number_of = (np.concatenate(parts) for parts in zip(*columns, strict=True))
-    return Observations(state, log_rate, number_of.astype(np.int64), increasing=condition in _RATES)
+    return Observations(state, log_rate, number_of, increasing=condition in _RATES)
 
 
-def _condition(
-    capture: SourceCapture, intervals: PathIntervals, condition: PathCondition
-) -> FloatArray:
+def _condition(capture: _Capture, condition: PathCondition) -> FloatArray:
+    intervals = capture.intervals
     if condition == "loss_rate":
         return intervals.path_loss()
     if condition == "queueing_delay_s":
@@ -205,73 +322,72 @@ def _condition(
     return np.full(len(intervals), np.nan if rate_bps is None else rate_bps)
 
 
-def _classify(used: _Used, curves: Sequence[ResponseCurve]) -> tuple[ResponseKind, list[str]]:
+def _classify(
+    captures: Sequence[_Capture], curves: Sequence[ResponseCurve]
+) -> tuple[ResponseKind, list[str]]:
     """Return the class of the response and its evidence."""
     if not curves:
-        total = sum(len(intervals) for _, intervals in used)
+        total = sum(len(capture.intervals) for capture in captures)
         if total < _LIMITS.fewest_intervals:
             return "unknown", [f"the captures have {total} intervals: too short"]
         return "unknown", ["no known condition of the paths varies within or between the captures"]
     evidence = [_in_words(curve) for curve in curves]
-    if not any(_high(curve) < 1 and curve.end_to_end.value < _LIMITS.less for curve in curves):
+    effects = [curve.end_to_end for curve in curves]
+    if not any(_ends(effect)[1] < 1 and effect.value < _LIMITS.less for effect in effects):
         least = _LIMITS.hardly_less
-        certain = any(_low(curve) > least for curve in curves)
-        if certain and all(curve.end_to_end.value > least for curve in curves):
+        certain = any(_ends(effect)[0] > least for effect in effects)
+        if certain and all(effect.value > least for effect in effects):
             text = f"the rate keeps more than {least:.0%} whatever the path does"
             return "unresponsive", [*evidence, text]
         text = "the intervals include both no answer and a fall of the rate: give more captures"
         return "unknown", [*evidence, text]
-    thins, by_frames = _find_thinning(used)
+    thins, by_frames = _find_thinning(captures)
     if thins:
         return "thinning", [*evidence, by_frames]
-    switches, by_levels = _find_levels(used)
+    switches, by_levels = _find_levels(captures)
     kind: ResponseKind = "level_switching" if switches else "rate_following"
     return kind, [*evidence, by_frames, by_levels]
 
 
-def _low(curve: ResponseCurve) -> float:
-    return curve.end_to_end.low if curve.end_to_end.low is not None else 0.0
-
-
-def _high(curve: ResponseCurve) -> float:
-    return curve.end_to_end.high if curve.end_to_end.high is not None else np.inf
+def _ends(effect: Estimate) -> tuple[float, float]:
+    return effect.low or 0.0, np.inf if effect.high is None else effect.high
 
 
 def _in_words(curve: ResponseCurve) -> str:
     calm, worst = curve.points[0].condition, curve.points[-1].condition
     if curve.condition in _RATES:
         calm, worst = worst, calm
+    low, high = _ends(curve.end_to_end)
     return (
-        f"{_WORDS[curve.condition]} from {calm:.4g} to {worst:.4g}: the rate becomes"
-        f" {curve.end_to_end.value:.2f} [{_low(curve):.2f}, {_high(curve):.2f}] times as high"
+        f"{_CONDITIONS[curve.condition][0]} from {calm:.4g} to {worst:.4g}: the rate becomes"
+        f" {curve.end_to_end.value:.2f} [{low:.2f}, {high:.2f}] times as high"
     )
 
 
-def _find_thinning(used: _Used) -> tuple[bool, str]:
+def _find_thinning(captures: Sequence[_Capture]) -> tuple[bool, str]:
     """Return whether fewer frames make the rate fall, by the slope of log frames on log rate."""
-    log_rate, log_frames = [], []
-    for _, intervals in used:
-        known = np.isfinite(intervals.frames_hz) & (intervals.rate_bps > 0)
-        log_rate.append(np.log(intervals.rate_bps[known]))
-        log_frames.append(np.log(intervals.frames_hz[known]))
-    rate, frames = np.concatenate(log_rate), np.concatenate(log_frames)
-    if rate.size < _LIMITS.fewest_intervals or np.ptp(rate) == 0:
+    rate_bps = np.concatenate([capture.intervals.rate_bps for capture in captures])
+    frames_hz = np.concatenate([capture.intervals.frames_hz for capture in captures])
+    known = np.isfinite(frames_hz) & (rate_bps > 0)
+    log_rate, log_frames = np.log(rate_bps[known]), np.log(frames_hz[known])
+    if log_rate.size < _LIMITS.fewest_intervals or np.ptp(log_rate) == 0:
         return False, "frames are not seen (no RTP timestamps)"
-    share = float(np.polyfit(rate, frames, 1)[0])
+    share = float(np.polyfit(log_rate, log_frames, 1)[0])
     text = f"fewer frames make up {share:.0%} of the changes of the rate"
     return share >= _LIMITS.share_by_frames, text
 
 
-def _find_levels(used: _Used) -> tuple[bool, str]:
+def _find_levels(captures: Sequence[_Capture]) -> tuple[bool, str]:
     """Return whether the rates lie on a few levels that captures share or move between.
 
     A steady path has one rate: that it differs from the next capture's makes no ladder.
     """
-    with_levels = sum(capture.has_levels for capture, _ in used)
-    if 2 * with_levels > len(used):
-        return True, f"the fits of {with_levels} of {len(used)} captures find levels of the rate"
-    rates = np.concatenate([intervals.rate_bps for _, intervals in used])
-    capture = np.repeat(np.arange(len(used)), [len(intervals) for _, intervals in used])[rates > 0]
+    count = len(captures)
+    with_levels = sum(each.fit.calibration.summary()["levels"] is not None for each in captures)
+    if 2 * with_levels > count:
+        return True, f"the fits of {with_levels} of {count} captures find levels of the rate"
+    rates = np.concatenate([each.intervals.rate_bps for each in captures])
+    capture = np.repeat(np.arange(count), [len(each.intervals) for each in captures])[rates > 0]
     rates = rates[rates > 0]
     order = np.argsort(rates, kind="stable")
     edges = np.flatnonzero(np.diff(np.log(rates[order])) > np.log(_LIMITS.level_distance)) + 1
