@@ -129,19 +129,17 @@ class _FittedCapture:
 
     Attributes:
         name: The capture.
-        sessions: What each fitted session contributes.
-        summaries: Summary of each fit.
         digest: Digest of the file; empty for a stream.
+        sessions: What each fitted session contributes, and the summary of its fit.
         left_out: Capture or session that could not be fitted -> why.
         warnings: What is doubtful, each with the session's name.
     """
 
     name: str
-    sessions: tuple[SessionEstimates, ...] = ()
-    summaries: tuple[dict[str, object], ...] = ()
     digest: str = ""
-    left_out: tuple[tuple[str, str], ...] = ()
-    warnings: tuple[str, ...] = ()
+    sessions: list[tuple[SessionEstimates, dict[str, object]]] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
 
 @takes(PopulationFitOptions)
@@ -182,26 +180,25 @@ def fit_population(paths: Paths, options: PopulationFitOptions) -> PopulationFit
         options = replace(options, memory_bytes=options.memory_bytes // max(1, workers))
     captures = _fit_captures(names, options, workers)
     fitted = list(report_each(captures, "fitting", total=len(names), unit="captures"))
-    left_out = dict(failure for capture in fitted for failure in capture.left_out)
+    left_out = {name: why for capture in fitted for name, why in capture.left_out.items()}
     used = [capture for capture in fitted if capture.sessions]
     if not used:
         raise nothing_fitted_error(names, left_out)
-    sessions = [each for capture in used for each in capture.sessions]
-    summaries = [summary for capture in used for summary in capture.summaries]
+    found = [each for capture in used for each in capture.sessions]
+    sessions = tuple(session for session, _ in found)
     model = pool_sessions(sessions, captures=len(used), seed=options.seed)
-    typical = next(
-        row for row, each in enumerate(sessions) if each.model.provenance is model.provenance
-    )
+    origin = model.provenance
+    typical = next(summary for session, summary in found if session.model.provenance is origin)
     warnings = [f"{reason}; it is left out" for reason in left_out.values()]
     if len(sessions) == 1:
         warnings.append("a population of one session has no spread: give more captures")
     return PopulationFit(
         model=_name_captures(model, used),
-        typical=summaries[typical],
+        typical=typical,
         left_out=left_out,
         warnings=tuple(warnings),
         session_warnings=tuple(text for capture in fitted for text in capture.warnings),
-        sessions=tuple(sessions),
+        sessions=sessions,
     )
 
 
@@ -234,57 +231,45 @@ def _fit_captures(
 
 def _fit_capture(name: str, options: PopulationFitOptions) -> _FittedCapture:
     """Fit the sessions of one capture."""
-    fits: list[tuple[OpenedSession, Fit]] = []
-    left_out: list[tuple[str, str]] = []
     try:
         opened, notes = _open_sessions(name, options)
     except TrafficgenError as error:
-        return _FittedCapture(name, left_out=((name, str(error)),))
+        return _FittedCapture(name, left_out={name: str(error)})
+    digest, capture = "", _FittedCapture(name, warnings=notes)
     for one in opened:
+        session = f"{name}, session {one.view.session}"
         try:
-            fits.append((one, fit_open_session(one, [name], options)))
+            fitted = fit_open_session(one, [name], options)
         except CalibrationError as error:
-            left_out.append((f"{name}, session {one.view.session}", str(error)))
-    warnings = [
-        f"{name}, session {one.view.session}: {text.removeprefix(f'{name}: ')}"
-        for one, fitted in fits
-        for text in fitted.warnings
-    ]
-    origins = [fitted.model.provenance for _, fitted in fits]
-    digests = [
-        digest
-        for origin in origins
-        if isinstance(origin, FittedProvenance)
-        for digest in origin.digests
-    ]
-    return _FittedCapture(
-        name,
-        sessions=tuple(_estimate_session(one, name, fitted) for one, fitted in fits),
-        summaries=tuple(fitted.to_json() for _, fitted in fits),
-        digest=digests[0] if digests else "",
-        left_out=tuple(left_out),
-        warnings=(*notes, *warnings),
-    )
+            capture.left_out[session] = str(error)
+            continue
+        texts = (text.removeprefix(f"{name}: ") for text in fitted.warnings)
+        capture.warnings.extend(f"{session}: {text}" for text in texts)
+        capture.sessions.append((_estimate_session(one, name, fitted), fitted.to_json()))
+        origin = fitted.model.provenance
+        if isinstance(origin, FittedProvenance) and origin.digests:
+            digest = origin.digests[0]
+    return replace(capture, digest=digest)
 
 
 def _open_sessions(
     name: str, options: PopulationFitOptions
-) -> tuple[list[OpenedSession], tuple[str, ...]]:
+) -> tuple[list[OpenedSession], list[str]]:
     """Open the sessions of a capture that are fitted, with a note if they are a sample."""
     choice = options.choice
     heaviest = open_session(name, choice, options)
     if choice.session is not None:
-        return [heaviest], ()
+        return [heaviest], []
     numbers = _choose_sessions(heaviest)
     if len(numbers) == 1 or is_stream(name):
-        return [heaviest], ()
+        return [heaviest], []
     budget = Budget(options.memory_bytes, FIT_PACKET_BYTES)
     drawn = sessions_that_fit(heaviest.inspection.flows, numbers, budget, options.seed)
-    notes: tuple[str, ...] = ()
+    notes = []
     if len(drawn) < len(numbers):
-        notes = (
+        notes.append(
             f"{name}: {len(drawn):,} of {len(numbers):,} sessions were fitted, drawn at random, as"
-            " many as memory holds; give more --memory to fit all",
+            " many as memory holds; give more --memory to fit all"
         )
     if drawn == [heaviest.view.session]:
         return [heaviest], notes
