@@ -45,11 +45,11 @@ def test_the_trials_of_the_bcg_vaccine_give_the_published_pooling() -> None:
     Knapp-Hartung, Q profile.
     """
     pooled = pool_random_effects(log_relative_risks()[0], standard_errors=log_relative_risks()[1])
-    assert pooled.deviation**2 == pytest.approx(0.3132, abs=5e-5)
-    assert (pooled.deviation_low or 0) ** 2 == pytest.approx(0.1197, abs=5e-5)
-    assert (pooled.deviation_high or 0) ** 2 == pytest.approx(1.1115, abs=5e-5)
-    assert pooled.mean == pytest.approx(-0.7145, abs=5e-5)
-    assert (pooled.mean_low, pooled.mean_high) == pytest.approx((-1.1084, -0.3206), abs=5e-5)
+    assert pooled.deviation.value**2 == pytest.approx(0.3132, abs=5e-5)
+    assert (pooled.deviation.low or 0) ** 2 == pytest.approx(0.1197, abs=5e-5)
+    assert (pooled.deviation.high or 0) ** 2 == pytest.approx(1.1115, abs=5e-5)
+    assert pooled.mean.value == pytest.approx(-0.7145, abs=5e-5)
+    assert (pooled.mean.low, pooled.mean.high) == pytest.approx((-1.1084, -0.3206), abs=5e-5)
     assert 1 - pooled.error_share == pytest.approx(0.9222, abs=5e-5)
 
 
@@ -61,15 +61,15 @@ def test_likelihood_and_moments_agree_where_the_errors_are_alike() -> None:
     errors = np.full(15, 0.4)
     pooled = pool_random_effects(estimates, standard_errors=errors)
     other = combine_effects(estimates, errors**2, method_re="iterated")
-    assert pooled.deviation**2 == pytest.approx(other.tau2, rel=1e-4)
-    assert pooled.mean == pytest.approx(other.mean_effect_re, rel=1e-6)
+    assert pooled.deviation.value**2 == pytest.approx(other.tau2, rel=1e-4)
+    assert pooled.mean.value == pytest.approx(other.mean_effect_re, rel=1e-6)
 
 
 def test_sessions_without_errors_are_a_plain_sample() -> None:
     sample = np.random.default_rng(3).normal(2, 0.5, 12)
     pooled = pool_random_effects(sample, standard_errors=np.zeros(12))
-    assert pooled.mean == pytest.approx(sample.mean())
-    assert pooled.deviation == pytest.approx(sample.std(ddof=1), rel=1e-3)
+    assert pooled.mean.value == pytest.approx(sample.mean())
+    assert pooled.deviation.value == pytest.approx(sample.std(ddof=1), rel=1e-3)
     assert pooled.effects == pytest.approx(sample)
 
 
@@ -77,7 +77,7 @@ def test_noise_alone_is_no_spread_between_sessions() -> None:
     """Eight sessions that are all alike, each known to 0.5."""
     estimates = 1 + 0.5 * np.array([-1.2, -0.9, -0.4, -0.1, 0.1, 0.4, 0.9, 1.2])
     pooled = pool_random_effects(estimates, standard_errors=np.full(8, 0.5))
-    assert pooled.deviation == pytest.approx(0, abs=1e-3)
+    assert pooled.deviation.value == pytest.approx(0, abs=1e-3)
     assert pooled.effects == pytest.approx(np.full(8, 1.0), abs=0.01)
 
 
@@ -90,7 +90,7 @@ def test_a_session_is_drawn_in_the_more_the_less_it_is_known() -> None:
     # of 400.
     assert pooled.effects.std() == pytest.approx(0.5, rel=3.3 / np.sqrt(800) * 1.3)
     known, unknown = np.split(
-        np.abs(pooled.effects - pooled.mean) / np.abs(estimates - pooled.mean), 2
+        np.abs(pooled.effects - pooled.mean.value) / np.abs(estimates - pooled.mean.value), 2
     )
     assert known.mean() > 0.98
     # The root of 0.5^2 / (0.5^2 + 0.5^2).
@@ -105,13 +105,13 @@ def test_intervals_cover(record_check: RecordCheck) -> None:
         errors = rng.uniform(0.05, 0.4, 15)
         estimates = rng.normal(1, 0.5, 15) + rng.normal(0, errors)
         pooled = pool_random_effects(estimates, standard_errors=errors)
-        assert pooled.mean_low is not None
-        assert pooled.mean_high is not None
-        assert pooled.deviation_low is not None
-        assert pooled.deviation_high is not None
+        assert pooled.mean.low is not None
+        assert pooled.mean.high is not None
+        assert pooled.deviation.low is not None
+        assert pooled.deviation.high is not None
         held += (
-            pooled.mean_low < 1 < pooled.mean_high,
-            pooled.deviation_low < 0.5 < pooled.deviation_high,
+            pooled.mean.low < 1 < pooled.mean.high,
+            pooled.deviation.low < 0.5 < pooled.deviation.high,
         )
     for name, share in zip(("mean", "deviation"), held / replicates, strict=True):
         record_check(

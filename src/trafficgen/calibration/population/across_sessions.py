@@ -19,6 +19,10 @@ _LEVEL = 0.95
 _WIDEST = 100.0
 #: A smaller spread is rounding.
 _NO_SPREAD = 1e-9
+_POOLED = (
+    "random effects of the logarithm by restricted maximum likelihood (interval by Hartung and"
+    " Knapp; of the spread by the Q profile), each session drawn in by its own standard error"
+)
 
 
 @dataclass(frozen=True)
@@ -26,23 +30,15 @@ class Pooled:
     """Random effects of one quantity on the scale on which it was pooled.
 
     Attributes:
-        mean: Mean across sessions.
-        mean_low: Lower end of its 95% interval; None for one session.
-        mean_high: Upper end.
-        deviation: Standard deviation between sessions, without their own errors.
-        deviation_low: Lower end of its 95% interval; None for one session.
-        deviation_high: Upper end.
+        mean: Mean across sessions; without an interval for one session.
+        deviation: Standard deviation between sessions, without their own errors, likewise.
         error_share: Share of the estimates' variance that is their own error (1 - I squared of
             Higgins and Thompson).
         effects: The sessions' values shrunk so that they spread as sessions do, shape (k,).
     """
 
-    mean: float
-    mean_low: float | None
-    mean_high: float | None
-    deviation: float
-    deviation_low: float | None
-    deviation_high: float | None
+    mean: Estimate
+    deviation: Estimate
     error_share: float
     effects: FloatArray
 
@@ -71,40 +67,49 @@ def pool_random_effects(estimates: FloatArray, *, standard_errors: FloatArray) -
     if count == 0:
         raise TooFewObservationsError(what="sessions to be pooled", required=1, available=0)
     if count == 1:
-        return Pooled(float(estimates[0]), None, None, 0.0, None, None, 0.0, estimates.copy())
+        mean, deviation = _estimate(float(estimates[0])), _estimate(0.0)
+        return Pooled(mean, deviation, error_share=0.0, effects=estimates.copy())
     error = np.asarray(standard_errors, dtype=np.float64) ** 2
     spread = float(estimates.var(ddof=1))
     if spread <= _NO_SPREAD**2:
-        mean = float(estimates.mean())
-        return Pooled(mean, mean, mean, 0.0, 0.0, 0.0, 0.0, estimates.copy())
+        value = float(estimates.mean())
+        mean, deviation = _estimate(value, value, value), _estimate(0.0, 0.0, 0.0)
+        return Pooled(mean, deviation, error_share=0.0, effects=estimates.copy())
     # Sessions without errors of their own would have infinite weights if nothing is between them.
     error = np.maximum(error, (_NO_SPREAD * np.sqrt(spread)) ** 2)
     between = _restricted_maximum(estimates, error, spread)
-    mean, half = _mean(estimates, error, between)
+    weight, value, excess = _weigh(estimates, error, between)
+    variance = max(excess / (count - 1), 1.0) / float(weight.sum())
+    half = float(special.stdtrit(count - 1, (1 + _LEVEL) / 2)) * float(np.sqrt(variance))
     low, high = _profile(estimates, error, spread)
     share = np.sqrt(between / (between + error))
     return Pooled(
-        mean=mean,
-        mean_low=mean - half,
-        mean_high=mean + half,
-        deviation=float(np.sqrt(between)),
-        deviation_low=float(np.sqrt(low)),
-        deviation_high=float(np.sqrt(high)),
+        mean=_estimate(value, value - half, value + half),
+        deviation=_estimate(float(np.sqrt(between)), float(np.sqrt(low)), float(np.sqrt(high))),
         error_share=_error_share(error, between),
-        effects=mean + share * (estimates - mean),
+        effects=value + share * (estimates - value),
     )
+
+
+def _estimate(value: float, low: float | None = None, high: float | None = None) -> Estimate:
+    return Estimate(value=value, low=low, high=high, method=_POOLED)
+
+
+def _weigh(
+    estimates: FloatArray, error: FloatArray, between: float
+) -> tuple[FloatArray, float, float]:
+    """Return the weights of sessions, their weighted mean and Cochran's Q."""
+    weight = 1 / (between + error)
+    mean = float(np.dot(weight, estimates) / weight.sum())
+    return weight, mean, float(np.dot(weight, (estimates - mean) ** 2))
 
 
 def _restricted_maximum(estimates: FloatArray, error: FloatArray, spread: float) -> float:
     """Return the variance between sessions at the maximum of the restricted likelihood."""
 
     def loss(between: float) -> float:
-        variance = between + error
-        weight = 1 / variance
-        residual = estimates - np.dot(weight, estimates) / weight.sum()
-        return float(
-            0.5 * (np.log(variance).sum() + np.log(weight.sum()) + np.dot(weight, residual**2))
-        )
+        weight, _, excess = _weigh(estimates, error, between)
+        return float(0.5 * (np.log(between + error).sum() + np.log(weight.sum()) + excess))
 
     # The likelihood may have several maxima: a grid first, then the best of its valleys.
     grid = np.concatenate(([0.0], spread * np.logspace(-6, np.log10(_WIDEST), 81)))
@@ -116,35 +121,22 @@ def _restricted_maximum(estimates: FloatArray, error: FloatArray, spread: float)
     return float(found.x) if found.fun < loss(grid[best]) else float(grid[best])
 
 
-def _mean(estimates: FloatArray, error: FloatArray, between: float) -> tuple[float, float]:
-    """Return the mean and the half width of its interval."""
-    weight = 1 / (between + error)
-    mean = float(np.dot(weight, estimates) / weight.sum())
-    degrees = estimates.size - 1
-    excess = float(np.dot(weight, (estimates - mean) ** 2)) / degrees
-    variance = max(excess, 1.0) / float(weight.sum())
-    return mean, float(special.stdtrit(degrees, (1 + _LEVEL) / 2)) * float(np.sqrt(variance))
-
-
 def _profile(estimates: FloatArray, error: FloatArray, spread: float) -> tuple[float, float]:
     """Return the variances between sessions at the upper and lower quantile of Cochran's Q."""
 
-    def heterogeneity(between: float) -> float:
-        weight = 1 / (between + error)
-        mean = np.dot(weight, estimates) / weight.sum()
-        return float(np.dot(weight, (estimates - mean) ** 2))
+    def excess(between: float, wanted: float) -> float:
+        return _weigh(estimates, error, between)[2] - wanted
 
     ends = []
     for probability in ((1 + _LEVEL) / 2, (1 - _LEVEL) / 2):
         wanted = 2 * float(special.gammaincinv((estimates.size - 1) / 2, probability))
         widest = spread
-        if heterogeneity(0.0) <= wanted:
+        if excess(0.0, wanted) <= 0:
             ends.append(0.0)
             continue
-        while heterogeneity(widest) > wanted:
+        while excess(widest, wanted) > 0:
             widest *= 2
-        found = optimize.brentq(lambda at, goal=wanted: heterogeneity(at) - goal, 0.0, widest)
-        ends.append(float(found))
+        ends.append(float(optimize.brentq(excess, 0.0, widest, args=(wanted,))))
     return ends[0], ends[1]
 
 
@@ -174,10 +166,6 @@ class AcrossLimits:
 
 
 _LIMITS = AcrossLimits()
-_POOLED = (
-    "random effects of the logarithm by restricted maximum likelihood (interval by Hartung and"
-    " Knapp; of the spread by the Q profile), each session drawn in by its own standard error"
-)
 
 
 @dataclass(frozen=True)
@@ -213,23 +201,14 @@ def fit_law_across_sessions(
     values = np.array([each.value for each in observed])
     errors = np.array([each.log_error for each in observed])
     pooled = pool_random_effects(np.log(values), standard_errors=errors)
-    law, choice = _choose_law(pooled, unit=unit, generator=generator)
+    median = _exponentiate(pooled.mean)
+    law, choice = _choose_law(pooled, median, unit=unit, generator=generator)
     if law.family != "atoms":
         law = _cut_tails(law, largest=largest)
     return PopulationLaw(
         law=law,
-        median=Estimate(
-            value=float(np.exp(pooled.mean)),
-            low=_exp(pooled.mean_low),
-            high=_exp(pooled.mean_high),
-            method=_POOLED,
-        ),
-        log_deviation=Estimate(
-            value=pooled.deviation,
-            low=pooled.deviation_low,
-            high=pooled.deviation_high,
-            method=_POOLED,
-        ),
+        median=median,
+        log_deviation=pooled.deviation,
         sessions=values.size,
         positive_share=values.size / sessions,
         error_share=pooled.error_share,
@@ -237,11 +216,18 @@ def fit_law_across_sessions(
     )
 
 
-def _choose_law(pooled: Pooled, *, unit: str, generator: np.random.Generator) -> tuple[Law, str]:
+def _exponentiate(log: Estimate) -> Estimate:
+    low, high = (None if end is None else float(np.exp(end)) for end in (log.low, log.high))
+    return _estimate(float(np.exp(log.value)), low, high)
+
+
+def _choose_law(
+    pooled: Pooled, median: Estimate, *, unit: str, generator: np.random.Generator
+) -> tuple[Law, str]:
     """Return the law to draw from and how its family was chosen."""
     effects, count = pooled.effects, pooled.effects.size
-    if pooled.deviation < _LIMITS.smallest_deviation:
-        atoms = (Atom(value=float(np.exp(pooled.mean)), p=1.0),)
+    if pooled.deviation.value < _LIMITS.smallest_deviation:
+        atoms = (Atom(value=median.value, p=1.0),)
         only = count == 1
         why = "one session shows no spread" if only else "no spread beyond the sessions' own errors"
         return Law.model_validate(
@@ -249,7 +235,7 @@ def _choose_law(pooled: Pooled, *, unit: str, generator: np.random.Generator) ->
         ), why
     if count >= _LIMITS.fewest_for_families:
         values = np.exp(effects)
-        tick = _LIMITS.tick_share * float(np.exp(pooled.mean))
+        tick = _LIMITS.tick_share * median.value
         law = fit_law(values, unit="s", tick=tick, generator=generator).law
         why = f"family of the {count} sessions' values by BIC"
         return law.model_copy(update={"unit": unit}), why
@@ -260,7 +246,19 @@ def _choose_law(pooled: Pooled, *, unit: str, generator: np.random.Generator) ->
         )
         return law, "smoothed empirical law: the logarithm is not normal (Shapiro and Wilk)"
     why = f"lognormal: {count} sessions are too few to choose a family"
-    return _lognormal(pooled, unit=unit), why
+    low = {"s": pooled.deviation.low, "scale": median.low}
+    high = {"s": pooled.deviation.high, "scale": median.high}
+    law = Law.model_validate(
+        {
+            "unit": unit,
+            "family": "lognorm",
+            "params": {"s": pooled.deviation.value, "loc": 0.0, "scale": median.value},
+            "low": {name: end for name, end in low.items() if end is not None},
+            "high": {name: end for name, end in high.items() if end is not None},
+            "observations": count,
+        }
+    )
+    return law, why
 
 
 def _is_not_normal(effects: FloatArray) -> bool:
@@ -268,21 +266,6 @@ def _is_not_normal(effects: FloatArray) -> bool:
     from scipy import stats  # noqa: PLC0415 - takes half a second, and few populations need it
 
     return float(stats.shapiro(effects).pvalue) < _LIMITS.not_normal
-
-
-def _lognormal(pooled: Pooled, *, unit: str) -> Law:
-    low = {"s": pooled.deviation_low, "scale": _exp(pooled.mean_low)}
-    high = {"s": pooled.deviation_high, "scale": _exp(pooled.mean_high)}
-    return Law.model_validate(
-        {
-            "unit": unit,
-            "family": "lognorm",
-            "params": {"s": pooled.deviation, "loc": 0.0, "scale": float(np.exp(pooled.mean))},
-            "low": {name: end for name, end in low.items() if end is not None},
-            "high": {name: end for name, end in high.items() if end is not None},
-            "observations": pooled.effects.size,
-        }
-    )
 
 
 def _cut_tails(law: Law, *, largest: float | None) -> Law:
@@ -294,7 +277,3 @@ def _cut_tails(law: Law, *, largest: float | None) -> Law:
     low = max(low, law.minimum or 0.0)
     high = min(end for end in (high, law.maximum, largest) if end is not None)
     return law.model_copy(update={"minimum": low, "maximum": high}) if low < high else law
-
-
-def _exp(value: float | None) -> float | None:
-    return None if value is None else float(np.exp(value))

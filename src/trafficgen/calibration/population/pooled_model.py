@@ -9,7 +9,7 @@ import numpy as np
 
 from trafficgen.calibration.laws.ranks import rank_correlations
 from trafficgen.calibration.model_size import LARGEST_MODEL_BYTES, compact_streams, model_bytes
-from trafficgen.calibration.population.across_sessions import fit_law_across_sessions
+from trafficgen.calibration.population.across_sessions import Observed, fit_law_across_sessions
 from trafficgen.calibration.population.session_estimates import SessionEstimates
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.models import (
@@ -19,7 +19,6 @@ from trafficgen.models import (
     PopulationLaw,
     PopulationQuantity,
     Prototype,
-    Stream,
 )
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, IntArray
@@ -65,7 +64,7 @@ def group_sessions_by_process(features: FloatArray, *, most: int = MOST_PROTOTYP
     from scipy import spatial  # noqa: PLC0415 - only populations of sessions need it
 
     distance = spatial.distance.cdist(scaled, scaled)
-    best = _grouped(distance, np.array([int(np.argmin(distance.sum(axis=1)))]), None)
+    best = _group_around(distance, np.array([int(np.argmin(distance.sum(axis=1)))]), None)
     for count in range(2, min(most, features.shape[0] // FEWEST_OF_GROUP) + 1):
         medoids = _medoids(distance, count)
         member_of = np.argmin(distance[:, medoids], axis=1)
@@ -73,11 +72,11 @@ def group_sessions_by_process(features: FloatArray, *, most: int = MOST_PROTOTYP
             continue
         silhouette = _silhouette(distance, member_of, count)
         if silhouette >= REASONABLE_SILHOUETTE and silhouette > (best.silhouette or 0.0):
-            best = _grouped(distance, medoids, silhouette)
+            best = _group_around(distance, medoids, silhouette)
     return best
 
 
-def _grouped(distance: FloatArray, medoids: IntArray, silhouette: float | None) -> Groups:
+def _group_around(distance: FloatArray, medoids: IntArray, silhouette: float | None) -> Groups:
     """Return groups around medoids, largest first."""
     member_of = np.argmin(distance[:, medoids], axis=1)
     order = np.argsort(-np.bincount(member_of, minlength=medoids.size), kind="stable")
@@ -169,8 +168,9 @@ def pool_sessions(sessions: Sequence[SessionEstimates], *, captures: int, seed: 
     if not sessions:
         raise TooFewObservationsError(what="sessions to be pooled", required=1, available=0)
     laws, absent = _laws(sessions, seed=seed)
+    unseen = Observed(np.nan)
     columns = {
-        quantity: np.array([_value(each, quantity) for each in sessions])
+        quantity: np.array([each.observed.get(quantity, unseen).value for each in sessions])
         for quantity in DEPENDENT
         if quantity in laws
     }
@@ -179,7 +179,7 @@ def pool_sessions(sessions: Sequence[SessionEstimates], *, captures: int, seed: 
         absent["dependence"] = (
             f"{len(sessions)} sessions do not show it: quantities are drawn independently"
         )
-    ladder = _ladder(sessions)
+    ladder = _find_ladder(sessions)
     if not ladder:
         absent["ladder"] = "no session shows levels of its rate"
     features = np.stack([each.features for each in sessions])
@@ -198,11 +198,6 @@ def pool_sessions(sessions: Sequence[SessionEstimates], *, captures: int, seed: 
         if model_bytes(model) <= LARGEST_MODEL_BYTES:
             return model
     return model.model_copy(update={"streams": compact_streams(model.streams)})
-
-
-def _value(session: SessionEstimates, quantity: PopulationQuantity) -> float:
-    observed = session.observed.get(quantity)
-    return np.nan if observed is None else observed.value
 
 
 def _laws(
@@ -226,57 +221,41 @@ def _laws(
     return laws, absent
 
 
-def _ladder(sessions: Sequence[SessionEstimates]) -> tuple[LadderRung, ...]:
+def _find_ladder(sessions: Sequence[SessionEstimates]) -> tuple[LadderRung, ...]:
     """Return the rungs that sessions share: their levels, separated by steps of a fifth."""
-    found = [
+    found = sorted(
         (level, row) for row, each in enumerate(sessions) for level in each.levels_bps if level > 0
-    ]
+    )
     if not found:
         return ()
-    found.sort()
-    rates = np.array([level for level, _ in found])
-    rows = np.array([row for _, row in found])
-    rungs = np.concatenate(([0], np.cumsum(np.diff(np.log(rates)) > np.log(_RUNG_RATIO))))
-    having = len(set(rows.tolist()))
+    rates, rows = (np.array(column) for column in zip(*found, strict=True))
+    edges = np.flatnonzero(np.diff(np.log(rates)) > np.log(_RUNG_RATIO)) + 1
+    having = np.unique(rows).size
     return tuple(
-        LadderRung(
-            rate_bps=float(np.median(rates[rungs == rung])),
-            share=len(set(rows[rungs == rung].tolist())) / having,
-        )
-        for rung in range(int(rungs[-1]) + 1)
+        LadderRung(rate_bps=float(np.median(rung_rates)), share=np.unique(rung_rows).size / having)
+        for rung_rates, rung_rows in zip(np.split(rates, edges), np.split(rows, edges), strict=True)
     )
 
 
 def _prototypes(sessions: Sequence[SessionEstimates], groups: Groups) -> tuple[Prototype, ...]:
     """Return the prototypes; the first is the model itself."""
     log_rates = np.array([np.log(each.observed["playout_rate_bps"].value) for each in sessions])
-    members = [np.flatnonzero(groups.member_of == group) for group in range(groups.medoids.size)]
-    return tuple(
-        _prototype(sessions, int(medoid), members[group], log_rates, own=group > 0)
-        for group, medoid in enumerate(groups.medoids)
-    )
-
-
-def _prototype(
-    sessions: Sequence[SessionEstimates],
-    medoid: int,
-    members: IntArray,
-    log_rates: FloatArray,
-    *,
-    own: bool,
-) -> Prototype:
-    session = sessions[medoid]
-    model = session.model
-    streams: tuple[Stream, ...] | None = compact_streams(model.streams) if own else None
-    buffering = [sessions[int(member)].model.buffering is not None for member in members]
-    return Prototype(
-        name=session.name,
-        weight=members.size / len(sessions),
-        group_rate_bps=float(np.exp(np.median(log_rates[members]))),
-        group_log_deviation=max(float(log_rates[members].std()), _SMALLEST_LOG_DEVIATION),
-        buffering_share=float(np.mean(buffering)),
-        media_duration_s=session.observed["media_duration_s"].value,
-        buffering_duration_s=model.buffering.duration_s.value if model.buffering else 0.0,
-        playout_rate_bps=model.playout.rate_bps.value,
-        streams=streams,
-    )
+    has_buffering = np.array([each.model.buffering is not None for each in sessions])
+    prototypes = []
+    for group, medoid in enumerate(groups.medoids.tolist()):
+        session, model = sessions[medoid], sessions[medoid].model
+        members = groups.member_of == group
+        prototypes.append(
+            Prototype(
+                name=session.name,
+                weight=np.count_nonzero(members) / len(sessions),
+                group_rate_bps=float(np.exp(np.median(log_rates[members]))),
+                group_log_deviation=max(float(log_rates[members].std()), _SMALLEST_LOG_DEVIATION),
+                buffering_share=float(np.mean(has_buffering[members])),
+                media_duration_s=session.observed["media_duration_s"].value,
+                buffering_duration_s=model.buffering.duration_s.value if model.buffering else 0.0,
+                playout_rate_bps=model.playout.rate_bps.value,
+                streams=compact_streams(model.streams) if group else None,
+            )
+        )
+    return tuple(prototypes)
