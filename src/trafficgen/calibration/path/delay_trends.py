@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,9 +94,7 @@ def classify(pct: FloatArray, pdt: FloatArray) -> FloatArray:
     rising = ((pct > HIGH) & (pdt > LOW)) | ((pdt > HIGH) & (pct > LOW))
     falling = ((pct < -HIGH) & (pdt < -LOW)) | ((pdt < -HIGH) & (pct < -LOW))
     steady = (np.abs(pct) < LOW) & (np.abs(pdt) < LOW)
-    return np.where(
-        rising, INCREASING, np.where(falling, DECREASING, np.where(steady, STEADY, np.nan))
-    )
+    return np.select([rising, falling, steady], [INCREASING, DECREASING, STEADY], np.nan)
 
 
 def combine_scales(trends: FloatArray, *, leaning: FloatArray) -> FloatArray:
@@ -116,18 +113,13 @@ def combine_scales(trends: FloatArray, *, leaning: FloatArray) -> FloatArray:
     rises, falls = (trends == INCREASING).any(axis=0), (trends == DECREASING).any(axis=0)
     steady = ~rises & ~falls & (np.count_nonzero(trends == STEADY, axis=0) >= 2)
     ambiguous = np.where(leaning < 0, -LEANING, LEANING)
-    return np.where(
-        rises & ~falls,
-        INCREASING,
-        np.where(falls & ~rises, DECREASING, np.where(steady, STEADY, ambiguous)),
-    )
+    found = [rises & ~falls, falls & ~rises, steady]
+    return np.select(found, [INCREASING, DECREASING, STEADY], ambiguous)
 
 
 def _group_medians(delay_s: FloatArray, last: IntArray, *, window: int, groups: int) -> FloatArray:
     """Return the medians of the groups of each window, shape (k, groups)."""
     edges = np.rint(np.linspace(0, window, groups + 1)).astype(np.int64)
-    rows = last[:, np.newaxis] - (window - 1) + np.arange(window)
-    values = delay_s[rows]
-    return np.stack(
-        [np.median(values[:, low:high], axis=1) for low, high in itertools.pairwise(edges)], axis=1
-    )
+    values = delay_s[last[:, np.newaxis] - (window - 1) + np.arange(window)]
+    parts = np.split(values, edges[1:-1], axis=1)
+    return np.stack([np.median(part, axis=1) for part in parts], axis=1)

@@ -78,21 +78,15 @@ def describe_session(
     playout_error = _log_error_of_rate(time_ns[change:], size_bytes[change:])
     observed: dict[PopulationQuantity, Observed] = {
         "media_duration_s": Observed(buffering_s + model.playout.duration_s.value),
-        "playout_rate_bps": Observed(
-            model.playout.rate_bps.value, _log_error(model.playout.rate_bps, default=playout_error)
-        ),
+        "playout_rate_bps": _observe(model.playout.rate_bps, default=playout_error),
         "silence_s": Observed(model.startup.silence_s.value),
         "media_start_s": Observed(media_start_s),
     }
     if model.buffering is not None:
-        error = float(
-            np.hypot(playout_error, _log_error_of_rate(time_ns[:change], size_bytes[:change]))
-        )
-        ratio, duration_s = model.buffering.ratio, model.buffering.duration_s
-        observed["buffering_ratio"] = Observed(ratio.value, _log_error(ratio, default=error))
-        observed["buffering_duration_s"] = Observed(
-            duration_s.value, _log_error(duration_s, default=0.0)
-        )
+        buffering_error = _log_error_of_rate(time_ns[:change], size_bytes[:change])
+        error = float(np.hypot(playout_error, buffering_error))
+        observed["buffering_ratio"] = _observe(model.buffering.ratio, default=error)
+        observed["buffering_duration_s"] = _observe(model.buffering.duration_s)
     conditions, unknown = _conditions(model)
     observed |= conditions
     return SessionEstimates(
@@ -114,7 +108,7 @@ def _conditions(
     rtt_s, loss = model.provenance.conditions.rtt_s, model.provenance.conditions.loss_rate
     observed: dict[PopulationQuantity, Observed] = {}
     if rtt_s is not None:
-        observed["rtt_s"] = Observed(rtt_s.value, _log_error(rtt_s, default=0.0))
+        observed["rtt_s"] = _observe(rtt_s)
     if loss is not None and loss.low is not None and loss.high is not None and loss.high > 0:
         # The middle of a Wilson interval has two losses in four more packets: it is never zero.
         middle = (loss.low + loss.high) / 2
@@ -123,14 +117,15 @@ def _conditions(
     return observed, frozenset(name for name, estimate in wanted.items() if estimate is None)
 
 
-def _log_error(estimate: Estimate, *, default: float) -> float:
-    """Return the standard error of an estimate's logarithm: from its interval, else the default."""
-    low, high = estimate.low, estimate.high
-    if low is None or high is None or estimate.value <= 0:
-        return default
-    if low <= 0:
-        return (high - low) / (2 * NORMAL_95 * estimate.value)
-    return float(np.log(high / low)) / (2 * NORMAL_95)
+def _observe(estimate: Estimate, *, default: float = 0.0) -> Observed:
+    """Return an estimate with the error of its logarithm: by its interval, else the default."""
+    low, high, error = estimate.low, estimate.high, default
+    if low is not None and high is not None and estimate.value > 0:
+        if low > 0:
+            error = float(np.log(high / low)) / (2 * NORMAL_95)
+        else:
+            error = (high - low) / (2 * NORMAL_95 * estimate.value)
+    return Observed(estimate.value, error)
 
 
 def _log_error_of_rate(time_ns: IntArray, size_bytes: IntArray) -> float:

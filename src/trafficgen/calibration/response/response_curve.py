@@ -56,9 +56,11 @@ class Observations:
 
 @dataclass(frozen=True)
 class _Regression:
+    """A slope with its error, the quantile for intervals, and both variances of the log rate."""
+
     slope: float
     slope_error: float
-    degrees: float
+    quantile: float
     between: float
     within: float
 
@@ -81,13 +83,10 @@ def fit_response_curve(observations: Observations, condition: PathCondition) -> 
     points = _points(observations, groups, found)
     ends = [float(x[groups == group].mean()) for group in (0, int(groups.max()))]
     step = (ends[0] - ends[1]) if observations.increasing else (ends[1] - ends[0])
-    half = (
-        float(stats.t.ppf((1 + _LIMITS.level) / 2, found.degrees)) * found.slope_error * abs(step)
-    )
     return ResponseCurve(
         condition=condition,
         points=points,
-        end_to_end=_estimate(found.slope * step, half),
+        end_to_end=_estimate(found.slope * step, found.quantile * found.slope_error * abs(step)),
         capture_log_deviation=float(np.sqrt(found.between)),
         method=_METHOD,
     )
@@ -111,12 +110,16 @@ def _regress(x: FloatArray, y: FloatArray, capture: IntArray) -> _Regression:
         residual = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
         within = max(float(residual @ residual) / max(y.size - 2, 1), _LIMITS.smallest_variance)
     slope, variance, factor = _weighted_slope(design, y, capture, between=between, within=within)
-    share = _between_share(standard, capture)
+    # Share of the condition's variance that lies between captures.
+    means = np.bincount(capture, weights=standard) / np.maximum(np.bincount(capture), 1)
+    share = float(np.average((means[capture] - standard.mean()) ** 2)) / max(
+        float(standard.var()), _LIMITS.smallest_variance
+    )
     effective = max(y.size / factor - captures - 1, 1.0)
     degrees = 1 / (share**2 / max(captures - 2, 1) + (1 - share) ** 2 / effective)
-    return _Regression(
-        slope / spread, float(np.sqrt(variance)) / spread, degrees, between, within * factor
-    )
+    quantile = float(stats.t.ppf((1 + _LIMITS.level) / 2, degrees))
+    error = float(np.sqrt(variance)) / spread
+    return _Regression(slope / spread, error, quantile, between, within * factor)
 
 
 def _weighted_slope(
@@ -153,16 +156,6 @@ def _widening(residual: FloatArray, capture: IntArray) -> float:
     return (1 + r) / (1 - r)
 
 
-def _between_share(x: FloatArray, capture: IntArray) -> float:
-    """Return the share of the variance of x that lies between captures."""
-    sizes = np.bincount(capture)
-    means = np.bincount(capture, weights=x) / np.maximum(sizes, 1)
-    return float(
-        np.average((means[capture] - x.mean()) ** 2)
-        / max(float(x.var()), _LIMITS.smallest_variance)
-    )
-
-
 def _ranges(condition: FloatArray) -> IntArray:
     """Return the range of each interval: equal shares of the intervals, equal values together."""
     ranks = stats.rankdata(condition, method="min") - 1
@@ -175,9 +168,9 @@ def _points(
     observations: Observations, groups: IntArray, found: _Regression
 ) -> tuple[PooledPoint, ...]:
     """Return the points of the curve, monotone."""
+    ranges = [groups == group for group in range(int(groups.max()) + 1)]
     means, errors = [], []
-    for group in range(int(groups.max()) + 1):
-        rows = groups == group
+    for rows in ranges:
         number, counts = np.unique(observations.capture[rows], return_counts=True)
         by_capture = [
             observations.log_rate[rows & (observations.capture == each)].mean() for each in number
@@ -189,17 +182,15 @@ def _points(
     level = optimize.isotonic_regression(
         np.array(means), weights=weights, increasing=observations.increasing
     ).x
-    width = float(stats.t.ppf((1 + _LIMITS.level) / 2, found.degrees))
     points = []
-    for group, (value, error) in enumerate(zip(level.tolist(), errors, strict=True)):
-        rows = groups == group
+    for rows, value, error in zip(ranges, level.tolist(), errors, strict=True):
         inside = observations.condition[rows]
         points.append(
             PooledPoint(
                 condition=float(inside.mean()),
                 low=float(inside.min()),
                 high=float(inside.max()),
-                relative_rate=_estimate(value, width * error),
+                relative_rate=_estimate(value, found.quantile * error),
                 intervals=int(rows.sum()),
                 captures=int(np.unique(observations.capture[rows]).size),
             )
