@@ -200,7 +200,7 @@ def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
 
 @dataclass(frozen=True)
 class _Capture:
-    """One fitted capture of the source, with its rate and its path in the intervals of the playout."""
+    """A fitted capture of the source, with its rate and its path in intervals of the playout."""
 
     name: str
     fit: Fit
@@ -228,9 +228,9 @@ def _measure_playout(model: Model, view: SessionView, interval_s: float) -> Path
 def _combine(captures: Sequence[_Capture], calmest: _Capture, interval_s: float) -> Model:
     """Return the model of the calmest capture with the response that all show, and their names."""
     model, intervals = calmest.fit.model, calmest.intervals
-    uncongested_bps = (
-        float(intervals.rate_bps.mean()) if len(intervals) else model.playout.rate_bps.value
-    )
+    uncongested_bps = model.playout.rate_bps.value
+    if len(intervals):
+        uncongested_bps = float(intervals.rate_bps.mean())
     curves, absent = _fit_curves(captures, uncongested_bps)
     kind, evidence = _classify(captures, curves)
     response = PooledResponse(
@@ -265,10 +265,9 @@ def _congestion(capture: _Capture) -> tuple[float, float, float]:
     loss = float(np.nanmean(intervals.loss_rate)) if np.isfinite(intervals.loss_rate).any() else 0.0
     delay = intervals.queueing_delay_s
     queued_s = float(np.nanmedian(delay)) if np.isfinite(delay).any() else 0.0
-    given_bps = intervals.throughput_bps
-    fastest_bps = (
-        float(np.nanmedian(given_bps)) if np.isfinite(given_bps).any() else capture.link_rate_bps
-    )
+    given_bps, fastest_bps = intervals.throughput_bps, capture.link_rate_bps
+    if np.isfinite(given_bps).any():
+        fastest_bps = float(np.nanmedian(given_bps))
     return round(loss, _LIMITS.loss_digits), queued_s, -(fastest_bps or 0.0)
 
 
@@ -318,8 +317,7 @@ def _condition(capture: _Capture, condition: PathCondition) -> FloatArray:
         return intervals.queueing_delay_s
     if condition == "throughput_bps":
         return intervals.throughput_bps
-    rate_bps = capture.link_rate_bps
-    return np.full(len(intervals), np.nan if rate_bps is None else rate_bps)
+    return np.full(len(intervals), capture.link_rate_bps or np.nan)
 
 
 def _classify(

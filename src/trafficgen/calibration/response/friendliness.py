@@ -23,9 +23,9 @@ _PACKETS_PER_ACK = 2.0
 def compare_with_tcp(records: PathRecords, *, rtt_s: float) -> Friendliness | None:
     """Compare the rate that arrived with the bounds; None if no interval has loss.
 
-    In each interval of 5 s with loss the round-trip time is that of the empty path plus the mean queueing
-    delay, if known. Both bounds are of 1500-byte packets. Overall, loss is lost / sent packets of
-    all intervals (CCZ-F1 leaves playouts without loss out).
+    In each interval of 5 s with loss the round-trip time is that of the empty path plus the mean
+    queueing delay, if known. Both bounds are of 1500-byte packets. Overall, loss is lost / sent
+    packets of all intervals (CCZ-F1 leaves playouts without loss out).
 
     Args:
         records: Media packets of the session.
