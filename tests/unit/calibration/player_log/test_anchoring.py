@@ -26,16 +26,7 @@ def log_of(
     buffer_s = np.where(time_s < full_s, 10 * time_s / full_s, 20.0)
     empty = np.zeros(0)
     return PlayerLog(
-        "log.csv",
-        zero_unix_s,
-        2.0,
-        stalls,
-        time_s,
-        buffer_s,
-        np.full(100, np.nan),
-        empty,
-        (),
-        99.0,
+        "log.csv", zero_unix_s, 2.0, stalls, time_s, buffer_s, np.full(100, np.nan), empty, (), 99.0
     )
 
 
