@@ -12,13 +12,13 @@ from tests.verification.records import RecordCheck
 from trafficgen.calibration.laws.cells import group_into_cells
 from trafficgen.calibration.laws.families import families_of, free_parameters
 from trafficgen.calibration.laws.fit_law import fit_law
-from trafficgen.calibration.laws.intervals import (
+from trafficgen.calibration.laws.selection import choose, fit_candidates
+from trafficgen.calibration.laws.uncertainty import (
     Intervals,
     law_cells,
     wald_intervals,
     widen_for_dependence,
 )
-from trafficgen.calibration.laws.selection import choose, fit_candidates
 from trafficgen.distributions import Distribution, distribution_of
 from trafficgen.models import Law
 from trafficgen.units import FloatArray
@@ -176,7 +176,7 @@ def intervals_of(family: str, sample: FloatArray, *, tick: float) -> Intervals:
     around = law_cells(candidate.maximum.law, tick=tick, is_difference=True)
     assert around is not None
     found = wald_intervals(candidate.maximum.law, around, observations=sample.size)
-    return widen_for_dependence(candidate.maximum.law, around, sample, found)[0]
+    return widen_for_dependence(candidate.maximum.law, around, sample, found)
 
 
 @pytest.mark.parametrize("family", ["expon", "lognorm"])

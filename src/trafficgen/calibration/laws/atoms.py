@@ -23,7 +23,7 @@ class AtomLimits:
     #: Up to this many distinct values, each seen this often on average, are a discrete law.
     discrete_values: int = 12
     times_each: int = 10
-    #: Up to this many distinct values beside the atoms become atoms too.
+    #: Up to this many distinct values besides the atoms become atoms too.
     few_left: int = 3
     #: A law has at most this many atoms: the model file stays small.
     most: int = 32
@@ -34,17 +34,11 @@ _LIMITS = AtomLimits()
 
 @dataclass(frozen=True)
 class Split:
-    """A sample separated into atoms and the rest.
+    """A sample separated into atoms and the rest."""
 
-    Attributes:
-        values: Values of the atoms, ascending, shape (k,).
-        probabilities: Their shares of the sample, shape (k,).
-        rest: The other values, in their order, rounded to the clock's ticks, shape (m,).
-    """
-
-    values: FloatArray
-    probabilities: FloatArray
-    rest: FloatArray
+    values: FloatArray  #: of the atoms, ascending, shape (k,)
+    probabilities: FloatArray  #: their shares of the sample, shape (k,)
+    rest: FloatArray  #: the other values, in their order, rounded to the clock's ticks, shape (m,)
 
 
 def split_atoms(sample: FloatArray, *, tick: float) -> Split:
@@ -75,11 +69,6 @@ def split_atoms(sample: FloatArray, *, tick: float) -> Split:
         probabilities=counts[atom] / ticks.size,
         rest=ticks[~atom[place]].astype(np.float64) * tick,
     )
-
-
-def keep_whole(sample: FloatArray, *, tick: float) -> Split:
-    """Round a sample to the clock's ticks and take no value for an atom."""
-    return Split(values=np.zeros(0), probabilities=np.zeros(0), rest=np.rint(sample / tick) * tick)
 
 
 def _exceeds_neighbours(distinct: IntArray, counts: IntArray) -> BoolArray:

@@ -51,16 +51,11 @@ class ClockEdges:
     A gap is the difference of two readings whose phases are uniform, so its distribution function
     at such an edge is the mean of the law's over one tick around it (the triangular kernel of two
     rounding errors).
-
-    Attributes:
-        edges: The edges, shape (m,), ascending; may end in infinity.
-        tick: Granularity, > 0.
-        is_difference: Whether values are differences of two readings (gaps) or single ones (sizes).
     """
 
-    edges: FloatArray
-    tick: float
-    is_difference: bool
+    edges: FloatArray  #: ascending, shape (m,); may end in infinity
+    tick: float  #: granularity, > 0
+    is_difference: bool  #: whether values are differences of two readings (gaps), not one (sizes)
 
     @cached_property
     def _nodes(self) -> tuple[FloatArray, FloatArray, IntArray]:
@@ -105,32 +100,65 @@ class ClockEdges:
 
 @dataclass(frozen=True)
 class Cells:
-    """A sample grouped into cells.
+    """A sample grouped into cells, with its moments."""
 
-    Attributes:
-        below: Edges of the lower half.
-        above: Edges of the upper half, where probabilities are counted from above.
-        lower: Index of each cell's lower edge among all edges, shape (k,).
-        upper: Index of its upper edge.
-        counts: Values in each cell, shape (k,).
-        points: A value that represents each cell, > 0, ascending, shape (k,).
-        place: Cell of each value of the sample, in the sample's order, shape (n,).
-        coarse_share: Share of the values below 20 ticks, where a clock's rounding is felt.
-    """
-
-    below: ClockEdges
-    above: ClockEdges
-    lower: IntArray
-    upper: IntArray
-    counts: FloatArray
-    points: FloatArray
-    place: IntArray
-    coarse_share: float
+    below: ClockEdges  #: edges of the lower half
+    above: ClockEdges  #: edges of the upper half, where probabilities are counted from above
+    lower: IntArray  #: index of each cell's lower edge among all edges, shape (k,)
+    upper: IntArray  #: index of its upper edge, shape (k,)
+    counts: FloatArray  #: values in each cell, shape (k,)
+    values: FloatArray  #: a value that represents each cell, > 0, ascending, shape (k,)
+    place: IntArray  #: cell of each value of the sample, in the sample's order, shape (n,)
+    coarse_share: float  #: share of the values below 20 ticks, where a clock's rounding is felt
 
     @property
     def n(self) -> int:
         """Size of the sample."""
         return int(self.place.size)
+
+    @property
+    def tick(self) -> float:
+        """Granularity of the values."""
+        return self.below.tick
+
+    @cached_property
+    def mean(self) -> float:
+        """Mean."""
+        return self.average(self.values)
+
+    @cached_property
+    def variance(self) -> float:
+        """Variance."""
+        return self.average((self.values - self.mean) ** 2)
+
+    @cached_property
+    def logs(self) -> FloatArray:
+        """Logarithms of the values, shape (k,)."""
+        return np.log(self.values)
+
+    @cached_property
+    def mean_log(self) -> float:
+        """Mean of the logarithms."""
+        return self.average(self.logs)
+
+    @cached_property
+    def sd_log(self) -> float:
+        """Standard deviation of the logarithms."""
+        return float(np.sqrt(self.average((self.logs - self.mean_log) ** 2)))
+
+    @cached_property
+    def mean_number(self) -> float:
+        """Mean of whole numbers, with 0 for the quarter of a tick that represents it."""
+        return self.average(np.rint(self.values))
+
+    def average(self, of: FloatArray) -> float:
+        """Average a quantity of each cell, shape (k,), over the sample."""
+        return float(np.dot(self.counts, of)) / self.n
+
+    def quantile(self, probability: float) -> float:
+        """Compute a quantile."""
+        place = np.searchsorted(np.cumsum(self.counts), probability * self.n)
+        return float(self.values[int(place)])
 
     @cached_property
     def log_widths(self) -> FloatArray:
@@ -182,7 +210,7 @@ def group_into_cells(values: FloatArray, *, tick: float, is_difference: bool) ->
         lower=np.searchsorted(edge_number, lower_number),
         upper=np.searchsorted(edge_number, upper_number),
         counts=counts,
-        points=np.maximum(sums / counts, 0.25 * tick),
+        values=np.maximum(sums / counts, 0.25 * tick),
         place=place,
         coarse_share=float(np.count_nonzero(number < _SIZES.coarse_ticks)) / values.size,
     )

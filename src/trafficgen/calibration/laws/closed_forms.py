@@ -29,16 +29,9 @@ _TAIL = 0.025
 
 @dataclass(frozen=True)
 class ClosedFit:
-    """A family fitted to a sample.
+    """A family fitted to a sample, with 95% intervals of the estimated parameters."""
 
-    Attributes:
-        params: scipy.stats parameters.
-        low: Lower ends of the 95% intervals of the estimated parameters.
-        high: Upper ends of the 95% intervals.
-        log_likelihood: At the estimate.
-    """
-
-    params: Params
+    params: Params  #: of scipy.stats
     low: Params
     high: Params
     log_likelihood: float
@@ -48,18 +41,9 @@ class ClosedFit:
 class _Sample:
     values: FloatArray
     logs: FloatArray
-
-    @property
-    def n(self) -> int:
-        return int(self.values.size)
-
-    @property
-    def mean(self) -> float:
-        return float(self.values.mean())
-
-    @property
-    def mean_log(self) -> float:
-        return float(self.logs.mean())
+    n: int
+    mean: float
+    mean_log: float
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
@@ -77,10 +61,11 @@ def fit_closed_form(family: Family, values: FloatArray) -> ClosedFit | None:
         return None
     if not np.all(values > 0):
         raise ValueError("only positive values can be fitted")
-    sample = _Sample(values, np.log(values))
-    if float(sample.logs.std()) < SMALLEST_LOG_SPREAD:
+    logs = np.log(values)
+    if float(logs.std()) < SMALLEST_LOG_SPREAD:
         return None
-    fit = CLOSED_FORMS[family](sample)
+    mean, mean_log = float(values.mean()), float(logs.mean())
+    fit = CLOSED_FORMS[family](_Sample(values, logs, values.size, mean, mean_log))
     numbers = [*fit.params.values(), *fit.low.values(), *fit.high.values(), fit.log_likelihood]
     return fit if np.all(np.isfinite(numbers)) and fit.params["scale"] > 0 else None
 

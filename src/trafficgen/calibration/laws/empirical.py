@@ -8,10 +8,9 @@ import numpy as np
 from scipy import optimize
 
 from trafficgen.calibration.laws.cells import group_into_cells
-from trafficgen.calibration.laws.families import WeightedSample, initial_estimates
-from trafficgen.calibration.laws.goodness_of_fit import ks_distance
-from trafficgen.calibration.laws.intervals import law_cells, wald_intervals
+from trafficgen.calibration.laws.families import initial_estimates
 from trafficgen.calibration.laws.likelihood import FamilyLaw, maximise
+from trafficgen.calibration.laws.uncertainty import ks_distance, law_cells, wald_intervals
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions import GeneralisedPareto, truncate
 from trafficgen.models import QuantilePoint, Tail
@@ -48,7 +47,7 @@ class TailLimits:
     fewest: int = 50
     #: A tail ends at this multiple of the largest value: no capture shows more.
     reach: float = 1.5
-    #: Heavier tails have a mean that the sample cannot tell.
+    #: Heavier tails have a mean that the sample does not determine.
     largest_shape: float = 0.75
 
 
@@ -58,22 +57,9 @@ _SWEEPS = 50
 _DIGITS = 6
 
 
-@dataclass(frozen=True)
-class Empirical:
-    """A smoothed empirical law.
-
-    Attributes:
-        points: Its quantiles, as probabilities of the body.
-        tail: What follows the last of them, or None.
-        largest: End of the tail, some way beyond the largest value; None without a tail.
-    """
-
-    points: tuple[QuantilePoint, ...]
-    tail: Tail | None
-    largest: float | None
-
-
-def empirical_law(sample: FloatArray, *, tick: float, is_difference: bool) -> Empirical:
+def empirical_law(
+    sample: FloatArray, *, tick: float, is_difference: bool
+) -> tuple[tuple[QuantilePoint, ...], Tail | None, float | None]:
     """Smooth the empirical law of a sample, with a generalised Pareto tail where it has one.
 
     The tail is the largest of a fiftieth, a hundredth and a two-hundredth of the sample whose
@@ -85,6 +71,9 @@ def empirical_law(sample: FloatArray, *, tick: float, is_difference: bool) -> Em
         sample: Sample, ascending, shape (n,), n >= 2.
         tick: Granularity of the values.
         is_difference: Whether values are differences of two clock readings; only these have tails.
+
+    Returns:
+        Quantiles of the body, its tail, and where the tail ends: some way beyond the largest value.
     """
     for share in _TAILS.shares if is_difference else ():
         count = int(share * sample.size)
@@ -93,8 +82,8 @@ def empirical_law(sample: FloatArray, *, tick: float, is_difference: bool) -> Em
         tail = _fit_tail(sample, count, tick=tick)
         if tail is not None:
             points = quantile_points(sample[:-count], last=tail.threshold)
-            return Empirical(points, tail, _TAILS.reach * float(sample[-1]))
-    return Empirical(quantile_points(sample), None, None)
+            return points, tail, _TAILS.reach * float(sample[-1])
+    return quantile_points(sample), None, None
 
 
 def _fit_tail(sample: FloatArray, count: int, *, tick: float) -> Tail | None:
@@ -104,7 +93,7 @@ def _fit_tail(sample: FloatArray, count: int, *, tick: float) -> Tail | None:
     if excess[0] < 0 or np.unique(excess).size < _TAILS.fewest // 2:
         return None
     cells = group_into_cells(excess, tick=tick, is_difference=False)
-    starts = initial_estimates("genpareto", WeightedSample.of(cells))
+    starts = initial_estimates("genpareto", cells)
     maximum = maximise(FamilyLaw("genpareto", starts[0]), cells) if starts else None
     if maximum is None:
         return None

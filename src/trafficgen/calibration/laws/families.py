@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
@@ -33,89 +32,22 @@ _SMALLEST_SQUARED_VARIATION = 1.02
 _NORMAL_ABOVE_ZERO = 4.0
 
 
-@dataclass(frozen=True)
-class WeightedSample:
-    """A sample as values with counts.
-
-    Attributes:
-        values: Values, > 0, ascending, shape (k,).
-        counts: How often each occurs, shape (k,).
-        tick: Granularity of the values.
-    """
-
-    values: FloatArray
-    counts: FloatArray
-    tick: float
-
-    @staticmethod
-    def of(cells: Cells) -> WeightedSample:
-        """Return the values and counts of a sample's cells."""
-        return WeightedSample(cells.points, cells.counts, cells.below.tick)
-
-    @cached_property
-    def n(self) -> float:
-        """Size of the sample."""
-        return float(self.counts.sum())
-
-    @cached_property
-    def mean(self) -> float:
-        """Mean."""
-        return self.average(self.values)
-
-    @cached_property
-    def variance(self) -> float:
-        """Variance."""
-        return self.average((self.values - self.mean) ** 2)
-
-    @cached_property
-    def logs(self) -> FloatArray:
-        """Logarithms of the values, shape (k,)."""
-        return np.log(self.values)
-
-    @cached_property
-    def mean_log(self) -> float:
-        """Mean of the logarithms."""
-        return self.average(self.logs)
-
-    @cached_property
-    def sd_log(self) -> float:
-        """Standard deviation of the logarithms."""
-        return float(np.sqrt(np.dot(self.counts, (self.logs - self.mean_log) ** 2) / self.n))
-
-    @cached_property
-    def mean_number(self) -> float:
-        """Mean of whole numbers, with 0 for the quarter of a tick that represents it."""
-        return self.average(np.rint(self.values))
-
-    def average(self, of: FloatArray) -> float:
-        """Return the mean over the sample of a quantity of each value, shape (k,)."""
-        return float(np.dot(self.counts, of)) / self.n
-
-    def quantile(self, probability: float) -> float:
-        """Return a quantile."""
-        place = np.searchsorted(np.cumsum(self.counts), probability * self.n)
-        return float(self.values[int(place)])
-
-
-Starts = Callable[[WeightedSample], list[Params]]
+Starts = Callable[[Cells], list[Params]]
 
 
 @dataclass(frozen=True)
 class FittedFamily:
-    """How one family is fitted.
+    """How one family is fitted."""
 
-    Attributes:
-        starts: Computes where the search begins; an empty list if the family cannot fit a sample.
-        free: Estimated parameters and their scales; empty for mixtures, whose number varies.
-        ends: Parameters set to the ends of the sample; they count in the BIC.
-        units: Units of the quantities for which the family is always tried.
-        richer: Units for which it is tried only where no family of ``units`` fits.
-    """
-
+    #: Where the search begins; an empty list if the family cannot fit a sample.
     starts: Starts
+    #: Estimated parameters and their scales; empty for mixtures, whose number varies.
     free: Mapping[str, Scale] = field(default_factory=dict)
+    #: Parameters set to the ends of the sample; they count in the BIC.
     ends: tuple[str, ...] = ()
+    #: Units of the quantities for which the family is always tried.
     units: tuple[Unit, ...] = ("s", "bytes")
+    #: Units for which it is tried only where no family of ``units`` fits.
     richer: tuple[Unit, ...] = ()
 
 
@@ -126,18 +58,14 @@ def free_parameters(family: str, params: Mapping[str, float]) -> dict[str, Scale
     return {name: "weight" if name.startswith("p") else "log" for name in params}
 
 
-def end_parameters(family: str) -> tuple[str, ...]:
-    """Return the parameters of a family that are set to the ends of the sample."""
-    return () if family in MIXTURES else FITTED_FAMILIES[family].ends
-
-
 def count_parameters(family: str, params: Mapping[str, float]) -> int:
     """Count the estimated numbers; the weights of a mixture count one less."""
     scales = free_parameters(family, params)
-    return len(scales) - ("weight" in scales.values()) + len(end_parameters(family))
+    ends = () if family in MIXTURES else FITTED_FAMILIES[family].ends
+    return len(scales) - ("weight" in scales.values()) + len(ends)
 
 
-def initial_estimates(family: str, sample: WeightedSample) -> list[Params]:
+def initial_estimates(family: str, sample: Cells) -> list[Params]:
     """Return where the search for a family's maximum starts; empty where it cannot fit the sample.
 
     The family is a key of :data:`FITTED_FAMILIES`.
@@ -155,15 +83,15 @@ def families_of(unit: Unit, *, richer: bool = False) -> tuple[str, ...]:
     )
 
 
-def _exponential(sample: WeightedSample) -> list[Params]:
+def _exponential(sample: Cells) -> list[Params]:
     return [{"loc": 0.0, "scale": sample.mean}]
 
 
-def _lognormal(sample: WeightedSample) -> list[Params]:
+def _lognormal(sample: Cells) -> list[Params]:
     return [{"s": sample.sd_log, "loc": 0.0, "scale": float(np.exp(sample.mean_log))}]
 
 
-def _gamma(sample: WeightedSample) -> list[Params]:
+def _gamma(sample: Cells) -> list[Params]:
     shape = gamma_shape(max(float(np.log(sample.mean)) - sample.mean_log, 1e-12))
     return [{"a": shape, "loc": 0.0, "scale": sample.mean / shape}]
 
@@ -173,20 +101,20 @@ def gamma_shape(s: float) -> float:
     return float((3 - s + float(np.sqrt((s - 3) ** 2 + 24 * s))) / (12 * s))
 
 
-def _weibull(sample: WeightedSample) -> list[Params]:
+def _weibull(sample: Cells) -> list[Params]:
     """Use mean and standard deviation of the logarithms, which follow an extreme-value law."""
     shape = float(np.pi / np.sqrt(6)) / sample.sd_log
     scale = float(np.exp(sample.mean_log + np.euler_gamma / shape))
     return [{"c": shape, "loc": 0.0, "scale": scale}]
 
 
-def _pareto(sample: WeightedSample) -> list[Params]:
+def _pareto(sample: Cells) -> list[Params]:
     smallest = float(sample.values[0])
     excess = sample.mean_log - float(np.log(smallest))
     return [{"b": 1 / excess, "loc": 0.0, "scale": smallest}] if excess > 0 else []
 
 
-def _generalised_pareto(sample: WeightedSample) -> list[Params]:
+def _generalised_pareto(sample: Cells) -> list[Params]:
     """Use probability-weighted moments (Hosking and Wallis 1987); ends lie beyond the sample."""
     above = 1 - (np.cumsum(sample.counts) - 0.5 * sample.counts) / sample.n
     lower = sample.average(sample.values * above)
@@ -199,7 +127,7 @@ def _generalised_pareto(sample: WeightedSample) -> list[Params]:
     return [{"c": c, "loc": 0.0, "scale": scale}]
 
 
-def _truncated_pareto(sample: WeightedSample) -> list[Params]:
+def _truncated_pareto(sample: Cells) -> list[Params]:
     largest = float(sample.values[-1]) + 0.5 * sample.tick
     return [
         start | {"b": max(0.1, start["b"]), "c": largest / start["scale"]}
@@ -207,18 +135,18 @@ def _truncated_pareto(sample: WeightedSample) -> list[Params]:
     ]
 
 
-def _log_logistic(sample: WeightedSample) -> list[Params]:
+def _log_logistic(sample: Cells) -> list[Params]:
     shape = float(np.pi / np.sqrt(3)) / sample.sd_log
     return [{"c": shape, "loc": 0.0, "scale": float(np.exp(sample.mean_log))}]
 
 
-def _normal(sample: WeightedSample) -> list[Params]:
+def _normal(sample: Cells) -> list[Params]:
     sd = float(np.sqrt(sample.variance))
     fits = sd > 0 and sample.mean > _NORMAL_ABOVE_ZERO * sd
     return [{"loc": sample.mean, "scale": sd}] if fits else []
 
 
-def _beta(sample: WeightedSample) -> list[Params]:
+def _beta(sample: Cells) -> list[Params]:
     """Use moments, on the sample's range and what a uniform law would leave unseen at both ends."""
     seen = float(sample.values[-1] - sample.values[0])
     unseen = max(0.5 * sample.tick, seen / sample.n)
@@ -234,7 +162,7 @@ def _beta(sample: WeightedSample) -> list[Params]:
 def _hyperexponential(count: int) -> Starts:
     """Start from exponential laws of the parts between quantiles, improved by EM."""
 
-    def starts(sample: WeightedSample) -> list[Params]:
+    def starts(sample: Cells) -> list[Params]:
         if sample.variance <= _SMALLEST_SQUARED_VARIATION * sample.mean**2:
             return []
         found = []
@@ -250,7 +178,7 @@ def _hyperexponential(count: int) -> Starts:
     return starts
 
 
-def _improve_exponentials(sample: WeightedSample, weight: FloatArray, scale: FloatArray) -> Params:
+def _improve_exponentials(sample: Cells, weight: FloatArray, scale: FloatArray) -> Params:
     """Improve a mixture of exponential laws by EM (Dempster, Laird and Rubin 1977)."""
     x, counts = sample.values[:, None], sample.counts[:, None]
     for _ in range(_EM_ROUNDS):
@@ -265,7 +193,7 @@ def _improve_exponentials(sample: WeightedSample, weight: FloatArray, scale: Flo
 def _lognormal_mixture(count: int) -> Starts:
     """Start from equal parts of the ranks and of the range of the logarithms, improved by EM."""
 
-    def starts(sample: WeightedSample) -> list[Params]:
+    def starts(sample: Cells) -> list[Params]:
         shares = np.cumsum(sample.counts) / sample.n
         span = sample.logs - sample.logs[0]
         range_share = span / max(span[-1], 1e-300)
@@ -280,7 +208,7 @@ def _lognormal_mixture(count: int) -> Starts:
     return starts
 
 
-def _improve_normals(sample: WeightedSample, part: IntArray, sizes: FloatArray) -> Params:
+def _improve_normals(sample: Cells, part: IntArray, sizes: FloatArray) -> Params:
     """Improve a mixture of normal laws of the logarithms by EM, from members of the parts."""
     y, counts, count = sample.logs[:, None], sample.counts[:, None], sizes.size
     smallest = max(0.01 * sample.sd_log, 1e-7)
@@ -314,13 +242,13 @@ def _number_components(weight: FloatArray, parts: dict[str, FloatArray]) -> Para
     }
 
 
-def _geometric(sample: WeightedSample) -> list[Params]:
+def _geometric(sample: Cells) -> list[Params]:
     loc = -1.0 if sample.values[0] < 0.5 else 0.0
     mean = sample.mean_number - loc
     return [{"p": 1 / mean, "loc": loc}] if mean > 1 else []
 
 
-def _negative_binomial(sample: WeightedSample) -> list[Params]:
+def _negative_binomial(sample: Cells) -> list[Params]:
     found, mean = [], sample.mean_number
     for loc in (0.0, 1.0) if sample.values[0] > 0.5 else (0.0,):
         if sample.variance > mean - loc > 0:
@@ -329,13 +257,13 @@ def _negative_binomial(sample: WeightedSample) -> list[Params]:
     return found
 
 
-def _zeta(sample: WeightedSample) -> list[Params]:
+def _zeta(sample: Cells) -> list[Params]:
     """Use the continuous approximation of Clauset, Shalizi and Newman (2009), eq. 3.7."""
     excess = sample.average(np.log(np.maximum(sample.values, 1.0) / 0.5))
     return [{"a": 1 + 1 / excess, "loc": 0.0}] if sample.values[0] > 0.5 else []
 
 
-def _poisson(sample: WeightedSample) -> list[Params]:
+def _poisson(sample: Cells) -> list[Params]:
     mean = sample.mean_number
     locs = (0.0, 1.0) if sample.values[0] > 0.5 else (0.0,)
     return [{"mu": mean - loc, "loc": loc} for loc in locs if mean > loc]

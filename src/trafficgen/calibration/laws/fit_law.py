@@ -7,26 +7,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.calibration.laws.atoms import Split, keep_whole, split_atoms
+from trafficgen.calibration.laws.atoms import Split, split_atoms
 from trafficgen.calibration.laws.cells import Cells, group_into_cells
 from trafficgen.calibration.laws.closed_forms import CLOSED_FORMS, fit_closed_form
 from trafficgen.calibration.laws.empirical import empirical_law
 from trafficgen.calibration.laws.families import Params, Unit, families_of
-from trafficgen.calibration.laws.goodness_of_fit import (
-    P_VALUE_METHOD,
-    FitCheck,
-    check_fit,
-    ks_distance,
-)
-from trafficgen.calibration.laws.intervals import (
+from trafficgen.calibration.laws.likelihood import Bounds
+from trafficgen.calibration.laws.selection import Candidate, choose, fit_candidates
+from trafficgen.calibration.laws.uncertainty import (
     Intervals,
     LawCells,
+    check_fit,
+    ks_distance,
     law_cells,
     wald_intervals,
     widen_for_dependence,
 )
-from trafficgen.calibration.laws.likelihood import Bounds
-from trafficgen.calibration.laws.selection import Candidate, choose, fit_candidates
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions import DISCRETE_FAMILIES, MIXTURES, Distribution
 from trafficgen.errors import TooFewObservationsError
@@ -65,16 +61,13 @@ _LIMITS = FitLimits()
 
 @dataclass(frozen=True)
 class FittedLaw:
-    """The fitted law of one quantity.
+    """The fitted law of one quantity."""
 
-    Attributes:
-        parametric: Atoms and the best family, as the summary shows it.
-        law: What generation uses: the same, or a smoothed empirical law where no family fits.
-        problem: Why the family is not used, or None.
-    """
-
+    #: Atoms and the best family, as the summary shows it.
     parametric: Law
+    #: What generation uses: the same, or a smoothed empirical law where no family fits.
     law: Law
+    #: Why the family is not used, or None.
     problem: str | None = None
 
 
@@ -110,7 +103,7 @@ def fit_law(
     them (:mod:`trafficgen.calibration.laws.cells`), and chosen by
     :func:`trafficgen.calibration.laws.selection.choose`. Intervals are exact or from the Fisher
     information, widened where values depend on each other
-    (:func:`trafficgen.calibration.laws.intervals.widen_for_dependence`). Where no family is close
+    (:func:`trafficgen.calibration.laws.uncertainty.widen_for_dependence`). Where no family is close
     to the sample, a smoothed empirical law with a Pareto tail replaces it, and the result says so.
     With the atoms at their shares, the KS distance of the whole law is that of the continuous part
     times its weight.
@@ -139,8 +132,8 @@ def fit_law(
         law = _fit_empirical(quantity, candidates)
         return FittedLaw(law, law, "the values are too few or too close together for a family")
     chosen = choose(candidates)
-    parametric, check = _describe_family(quantity, chosen, candidates)
-    problem = _find_misfit(quantity, chosen, check)
+    parametric = _describe_family(quantity, chosen, candidates)
+    problem = _find_misfit(quantity, chosen, parametric)
     if problem is None:
         return FittedLaw(parametric, parametric)
     stand_in = _fit_empirical(quantity, candidates)
@@ -158,15 +151,16 @@ def _fit_few_ticks(
     ticks = np.unique(np.rint(sample / tick)).size
     if unit == "bytes" or ticks > _LIMITS.few_ticks or ticks <= 1 + _LIMITS.spare_ticks:
         return None
-    quantity = _prepare(keep_whole(sample, tick=tick), unit, tick, sample.size, generator)
+    whole = Split(np.zeros(0), np.zeros(0), rest=np.rint(sample / tick) * tick)
+    quantity = _prepare(whole, unit, tick, sample.size, generator)
     candidates = fit_candidates(quantity.cells, families_of(unit))
     if not candidates:
         return None
     chosen = choose(candidates)
     if ticks < chosen.parameters + _LIMITS.spare_ticks:
         return None
-    law, check = _describe_family(quantity, chosen, candidates)
-    fits = not _is_rejected(check) and _find_misfit(quantity, chosen, check) is None
+    law = _describe_family(quantity, chosen, candidates)
+    fits = not _is_rejected(law) and _find_misfit(quantity, chosen, law) is None
     return law if fits else None
 
 
@@ -230,15 +224,19 @@ def _find_cut_off(quantity: _Quantity, candidates: Sequence[Candidate]) -> Bound
 
 def _describe_family(
     quantity: _Quantity, chosen: Candidate, candidates: Sequence[Candidate]
-) -> tuple[Law, FitCheck | None]:
+) -> Law:
     """Describe atoms and the chosen family; sizes stay within the sample, times have no bounds."""
     family_law = chosen.maximum.law
     cells = law_cells(family_law, tick=quantity.tick, is_difference=quantity.is_difference)
     params, log_likelihood, intervals = _estimate(quantity, chosen, cells)
-    check = None if cells is None else check_fit(quantity.rest, cells, generator=quantity.generator)
     weight = quantity.rest.size / quantity.observations
     ks = quantity.distance_to(chosen.distribution) * weight
-    law = Law(
+    fit = GoodnessOfFit(
+        ks=ks, method="no p-value: the sample does not determine the family's parameters"
+    )
+    if cells is not None:
+        fit = check_fit(quantity.rest, cells, ks=ks, generator=quantity.generator)
+    return Law(
         unit=quantity.unit,
         family=chosen.family,
         params=params,
@@ -251,9 +249,8 @@ def _describe_family(
         observations=quantity.observations,
         log_likelihood=log_likelihood,
         alternatives=_list_alternatives(candidates, chosen),
-        fit=_describe_fit(ks, check),
+        fit=fit,
     )
-    return law, check
 
 
 def _estimate(
@@ -279,7 +276,7 @@ def _estimate(
         if chosen.family in ("pareto", "truncpareto"):
             intervals = _add_scale_interval(intervals, params, n=rest.size, tick=quantity.tick)
     if cells is not None:
-        intervals, _ = widen_for_dependence(law, cells, rest, intervals)
+        intervals = widen_for_dependence(law, cells, rest, intervals)
     return params, log_likelihood, intervals
 
 
@@ -303,20 +300,6 @@ def _smallest_value(quantity: _Quantity, chosen: Candidate) -> float | None:
     return 1.0 if smallest >= 1 and chosen.family not in DISCRETE_FAMILIES else None
 
 
-def _describe_fit(ks: float, check: FitCheck | None) -> GoodnessOfFit:
-    if check is None:
-        return GoodnessOfFit(
-            ks=ks, method="no p-value: the sample does not tell the family's parameters"
-        )
-    return GoodnessOfFit(
-        ks=ks,
-        p_value=check.ks_p_value,
-        anderson_darling=check.anderson_darling,
-        anderson_darling_p_value=check.anderson_darling_p_value,
-        method=P_VALUE_METHOD,
-    )
-
-
 def _list_alternatives(
     candidates: Sequence[Candidate], chosen: Candidate
 ) -> tuple[Alternative, ...]:
@@ -324,20 +307,20 @@ def _list_alternatives(
     others: dict[str, Alternative] = {}
     for one in candidates:
         if one.family != chosen.family and one.family not in others:
-            gain, _ = one.held_out_gain(chosen)
+            gain, _ = one.compare_held_out(chosen)
             others[one.family] = Alternative(
                 family=one.family, delta_bic=one.bic - chosen.bic, held_out=gain
             )
     return tuple(others.values())
 
 
-def _find_misfit(quantity: _Quantity, chosen: Candidate, check: FitCheck | None) -> str | None:
+def _find_misfit(quantity: _Quantity, chosen: Candidate, law: Law) -> str | None:
     """Return how a fitted law is too far from the sample, or None where it is close enough.
 
     What sampling error allows is allowed to families that are not rejected. In a few values it
     would be anything: there the family has to have their mean, and to be close.
     """
-    rest, rejected = quantity.rest, _is_rejected(check)
+    rest, rejected = quantity.rest, _is_rejected(law)
     ks, root = quantity.distance_to(chosen.distribution), float(np.sqrt(rest.size))
     few = rest.size < _LIMITS.few_values
     by_chance = 0.0 if rejected else KOLMOGOROV_95 / root
@@ -353,17 +336,20 @@ def _find_misfit(quantity: _Quantity, chosen: Candidate, check: FitCheck | None)
     return None
 
 
-def _is_rejected(check: FitCheck | None) -> bool:
-    return check is None or check.ks_p_value < _LIMITS.p_value
+def _is_rejected(law: Law) -> bool:
+    p_value = law.fit.p_value if law.fit else None
+    return p_value is None or p_value < _LIMITS.p_value
 
 
 def _fit_empirical(quantity: _Quantity, candidates: Sequence[Candidate]) -> Law:
-    """Fit the smoothed empirical law of the rest beside the atoms; name all families tried."""
+    """Fit the smoothed empirical law of the rest next to the atoms; name all families tried."""
     ordered = np.sort(quantity.rest)
-    found = empirical_law(ordered, tick=quantity.tick, is_difference=quantity.is_difference)
+    points, tail, largest = empirical_law(
+        ordered, tick=quantity.tick, is_difference=quantity.is_difference
+    )
     method = "smoothed empirical law, so no p-value"
-    if found.tail is not None:
-        method += f"; generalised Pareto tail for the largest {found.tail.p:.0%}"
+    if tail is not None:
+        method += f"; generalised Pareto tail for the largest {tail.p:.0%}"
     tried: tuple[Alternative, ...] = ()
     if candidates:
         best = Alternative(family=candidates[0].family, delta_bic=0.0, held_out=0.0)
@@ -371,9 +357,9 @@ def _fit_empirical(quantity: _Quantity, candidates: Sequence[Candidate]) -> Law:
     law = Law(
         unit=quantity.unit,
         family="quantiles",
-        quantiles=found.points,
-        tail=found.tail,
-        maximum=found.largest,
+        quantiles=points,
+        tail=tail,
+        maximum=largest,
         atoms=_list_atoms(quantity.split),
         integer=quantity.unit != "s",
         observations=quantity.observations,

@@ -26,7 +26,7 @@ LogProbabilities = Callable[[Distribution], FloatArray]
 
 @dataclass(frozen=True)
 class FamilyLaw:
-    """A family with its parameters; values are seen between bounds (None where there is none)."""
+    """A family with its parameters; values are seen between bounds (None where it has no bound)."""
 
     family: str
     params: Params
@@ -69,7 +69,7 @@ class FamilyLaw:
             ]
         )
 
-    def at(self, numbers: FloatArray) -> FamilyLaw:
+    def move_to(self, numbers: FloatArray) -> FamilyLaw:
         """Return the family's law at other numbers without bounds, shape (p,)."""
         params, last, given = dict(self.params), self._last_weight, iter(numbers.tolist())
         odds = {last: 1.0} if last else {}
@@ -90,7 +90,7 @@ class FamilyLaw:
     def log_probabilities(self, of: LogProbabilities, numbers: FloatArray) -> FloatArray | None:
         """Evaluate ``of`` for the law at these numbers; None where there is no such law."""
         try:
-            return of(self.at(numbers).distribution)
+            return of(self.move_to(numbers).distribution)
         except (ValueError, OverflowError, ZeroDivisionError):
             return None
 
@@ -114,17 +114,11 @@ class FamilyLaw:
 
 @dataclass(frozen=True)
 class Maximum:
-    """Where the likelihood of a family is largest.
-
-    Attributes:
-        law: The family at its estimate.
-        log_probabilities: Of the cells at the maximum, shape (k,).
-        scores: Their derivatives by the free parameters, shape (k, p).
-    """
+    """Where the likelihood of a family is largest."""
 
     law: FamilyLaw
-    log_probabilities: FloatArray
-    scores: FloatArray
+    log_probabilities: FloatArray  #: of the cells, shape (k,)
+    scores: FloatArray  #: their derivatives by the free parameters, shape (k, p)
 
     def value(self, counts: FloatArray) -> float:
         """Return the log-likelihood of counts of the cells, shape (k,)."""
@@ -133,7 +127,7 @@ class Maximum:
 
 @np.errstate(all="ignore")  # what is not finite is refused
 def maximise(start: FamilyLaw, cells: Cells, *, rounds: int = MOST_ROUNDS) -> Maximum | None:
-    """Find the maximum of a family's likelihood near a start; None where there is none.
+    """Find the maximum of a family's likelihood near a start; None where no maximum is found.
 
     Steps are those of scoring with the information estimated from the products of the scores
     (Berndt, Hall, Hall and Hausman 1974), damped until the likelihood grows (Levenberg 1944,
@@ -167,7 +161,7 @@ def maximise(start: FamilyLaw, cells: Cells, *, rounds: int = MOST_ROUNDS) -> Ma
             break
         else:
             damping = max(damping, _DAMPING) * 10
-    return None if scores is None else Maximum(start.at(free), here, scores)
+    return None if scores is None else Maximum(start.move_to(free), here, scores)
 
 
 def _damped_step(information: FloatArray, gradient: FloatArray, damping: float) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from trafficgen.calibration.laws.cells import Cells
 from trafficgen.calibration.laws.closed_forms import FEWEST_VALUES, SMALLEST_LOG_SPREAD
-from trafficgen.calibration.laws.families import WeightedSample, count_parameters, initial_estimates
+from trafficgen.calibration.laws.families import count_parameters, initial_estimates
 from trafficgen.calibration.laws.likelihood import MOST_ROUNDS, Bounds, FamilyLaw, Maximum, maximise
 from trafficgen.distributions import MIXTURES, Distribution
 from trafficgen.models import Family
@@ -46,21 +46,16 @@ _LIMITS = SelectionLimits()
 
 @dataclass(frozen=True)
 class Candidate:
-    """A family fitted to a sample.
-
-    Attributes:
-        maximum: The estimate.
-        log_likelihood: At the estimate, as of a density.
-        observations: Size of the sample.
-        held_out: Log-probabilities of the cells in each fold, by the law fitted to the other folds,
-            shape (5, k).
-        fold_counts: Values of each fold in each cell, shape (5, k).
-    """
+    """A family fitted to a sample."""
 
     maximum: Maximum
+    #: At the estimate, as of a density.
     log_likelihood: float
+    #: Size of the sample.
     observations: int
+    #: Log-probabilities of the cells by the law fitted to the other folds, shape (5, k).
     held_out: FloatArray
+    #: Values of each fold in each cell, shape (5, k).
     fold_counts: FloatArray
 
     @property
@@ -83,7 +78,7 @@ class Candidate:
         """Bayesian information criterion (Schwarz 1978); smaller is better."""
         return self.parameters * float(np.log(self.observations)) - 2 * self.log_likelihood
 
-    def held_out_gain(self, other: Candidate) -> tuple[float, float]:
+    def compare_held_out(self, other: Candidate) -> tuple[float, float]:
         """Compare the held-out log-likelihood with another's: the gain and its standard error."""
         difference = self.held_out - other.held_out
         n = float(self.fold_counts.sum())
@@ -103,10 +98,9 @@ def fit_candidates(
         families: Names, with the number of components after a slash for mixtures.
         bounds: Between which values can be seen.
     """
-    sample = WeightedSample.of(cells)
-    if cells.n < FEWEST_VALUES or sample.sd_log < SMALLEST_LOG_SPREAD:
+    if cells.n < FEWEST_VALUES or cells.sd_log < SMALLEST_LOG_SPREAD:
         return []
-    first = [one for family in families if (one := _first_maximum(family, sample, cells, bounds))]
+    first = [one for family in families if (one := _first_maximum(family, cells, bounds))]
     behind = max(_LIMITS.far_behind_at_least, _LIMITS.far_behind * cells.n)
     reached = max((one.value(cells.counts) for one in first), default=0.0) - behind
     found = [_polish(one, cells) if one.value(cells.counts) >= reached else one for one in first]
@@ -139,20 +133,18 @@ def choose(candidates: Sequence[Candidate]) -> Candidate:
 
 
 def _is_clearly_better(richer: Candidate, simpler: Candidate) -> bool:
-    gain, error = richer.held_out_gain(simpler)
+    gain, error = richer.compare_held_out(simpler)
     strong = simpler.bic - richer.bic >= _LIMITS.bic_gain
     return strong and gain > _LIMITS.held_out_errors * error
 
 
-def _first_maximum(
-    family: str, sample: WeightedSample, cells: Cells, bounds: Bounds
-) -> Maximum | None:
+def _first_maximum(family: str, cells: Cells, bounds: Bounds) -> Maximum | None:
     """Return the best of a family's starts after a few steps."""
     name = family.split("/", maxsplit=1)[0]
     most = max(cells.n, _LIMITS.values_of_two)
     found = [
         maximise(FamilyLaw(name, start, bounds), cells, rounds=_LIMITS.first_rounds)
-        for start in initial_estimates(family, sample)
+        for start in initial_estimates(family, cells)
         if _LIMITS.values_per_parameter * count_parameters(name, start) <= most
     ]
     known = [one for one in found if one is not None]

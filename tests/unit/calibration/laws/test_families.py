@@ -8,14 +8,9 @@ import numpy as np
 import pytest
 
 from trafficgen.calibration.laws.cells import group_into_cells
-from trafficgen.calibration.laws.families import (
-    FITTED_FAMILIES,
-    WeightedSample,
-    free_parameters,
-    initial_estimates,
-)
-from trafficgen.calibration.laws.goodness_of_fit import ks_distance
+from trafficgen.calibration.laws.families import FITTED_FAMILIES, free_parameters, initial_estimates
 from trafficgen.calibration.laws.selection import fit_candidates
+from trafficgen.calibration.laws.uncertainty import ks_distance
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions import DISCRETE_FAMILIES, FAMILIES, MIXTURES, distribution_of
 from trafficgen.models.law import FAMILY_NAMES
@@ -70,7 +65,7 @@ def test_a_family_is_recovered_from_its_own_draws(family: str) -> None:
     sample = truth.sample(np.random.default_rng(4), N)
     tick = 1.0 if discrete else 1e-9
     cells = group_into_cells(sample, tick=tick, is_difference=not discrete)
-    starts = initial_estimates(family, WeightedSample.of(cells))
+    starts = initial_estimates(family, cells)
     assert starts
     for start in starts:
         assert set(free_parameters(name_of(family), start)) <= set(start)
