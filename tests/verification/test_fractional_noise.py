@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from trafficgen.calibration.processes.fractional_noise import propose_fgn, rate_and_noise
+from trafficgen.calibration.processes.fractional_noise import (
+    judge_long_range,
+    local_whittle,
+    propose_fgn,
+    rate_and_noise,
+)
 from trafficgen.calibration.processes.hurst import estimate_hurst
-from trafficgen.calibration.processes.long_range import judge_long_range, local_whittle
 from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets
 from trafficgen.models import FractionalNoiseProcess
 from trafficgen.processes import Span, playable

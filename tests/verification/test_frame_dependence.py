@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import signal
 
+from trafficgen.calibration.processes.frame_timing import normal_scores_of, score_spectrum
 from trafficgen.calibration.processes.hurst import autocorrelation
-from trafficgen.calibration.processes.spectra import normal_scores_of, score_spectrum
 from trafficgen.processes.spectral_scores import normal_scores, spectral_ranks, spectrum_of
 from trafficgen.units import FloatArray
 

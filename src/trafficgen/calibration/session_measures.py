@@ -17,9 +17,12 @@ from trafficgen.calibration.path.pairing import Pairing
 from trafficgen.calibration.phases.phase_rows import PhaseRows, phase_rows, playout_gaps_s
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog, find_played_levels
-from trafficgen.calibration.processes.fractional_noise import rate_and_noise
+from trafficgen.calibration.processes.fractional_noise import (
+    LongRange,
+    judge_long_range,
+    rate_and_noise,
+)
 from trafficgen.calibration.processes.hurst import Hurst, autocorrelation, estimate_hurst
-from trafficgen.calibration.processes.long_range import LongRange, judge_long_range
 from trafficgen.calibration.response.congestion_response import FoundResponse, find_response
 from trafficgen.flows import Bursts, SessionView, find_burst_threshold_s, gaps_s, segment_bursts
 from trafficgen.models import Facts, PacketProcess, Stream

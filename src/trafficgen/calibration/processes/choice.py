@@ -1,9 +1,19 @@
-"""Choose the packet process of a stream's phase: the simplest that plays like the capture."""
+"""Choose the packet process of a stream's phase: the simplest that plays like the capture.
+
+Each is played and compared with the packets that it was fitted to: a posterior predictive check
+(Gelman, Meng and Stern 1996) with the statistics that users of synthetic traffic look at: gaps,
+sizes, rates at three time scales, their autocorrelation, and bursts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
 
 from trafficgen.calibration.processes.bursts import (
     fit_simple,
@@ -20,15 +30,20 @@ from trafficgen.calibration.processes.phase_packets import (
     LawFitter,
     PhasePackets,
 )
-from trafficgen.calibration.processes.self_checks import Check, check_process
 from trafficgen.calibration.processes.semi_markov import propose_rate_states
-from trafficgen.models import ProcessChoice, TriedProcess
-from trafficgen.progress import report_step
+from trafficgen.critical_values import KOLMOGOROV_95
+from trafficgen.distributions.two_samples import ks_distance
+from trafficgen.flows import rate_series, segment_bursts
+from trafficgen.models import PacketProcess, ProcessChoice, TriedProcess
+from trafficgen.processes import Span, playable
+from trafficgen.processes.autocorrelated_series import sample_autocorrelation
+from trafficgen.progress import report_each, report_step
+from trafficgen.units import FloatArray, IntArray, ns_array_from_s, s_from_ns
 
 
 @dataclass(frozen=True)
 class ChoiceLimits:
-    """When a process is checked, and when another one replaces it."""
+    """How a process is checked, what it takes for chance, and when another one replaces it."""
 
     #: Fewer packets say nothing about rates: the simplest process is taken unchecked.
     fewest_checked: int = 50
@@ -37,30 +52,57 @@ class ChoiceLimits:
     tolerable_slack: float = 0.02
     #: A process that fails replaces another that failed only if its score falls to this share.
     clearly_better: float = 0.85
+    #: Sessions; of their 21 pairs the second most different one is about the 5% point of the
+    #: largest of five statistics.
+    runs: int = 7
+    level: float = 0.95
+    #: Where played sessions differ by more than this, the check would pass anything.
+    most: float = 0.4
+    #: Differences below this are of no consequence.
+    slack: float = 0.02
+    #: Rates are compared in bins of these widths, s, their autocorrelation in those of the first.
+    bins_s: tuple[float, ...] = (0.5, 1.0, 10.0)
+    lags: int = 20
+    #: Fewer bins say nothing; with more, a clock jumped, and empty bins must not fill the memory.
+    fewest_bins: int = 5
+    most_bins: int = 2_000_000
+    #: Larger samples are thinned to this many values at even ranks: the distances need no more.
+    most_values: int = 20_000
 
 
 _LIMITS = ChoiceLimits()
 _DIGITS = 4
+#: Gaps and sizes count for more than one rate: there are several rates. ``rate_acf`` is halved.
+_WEIGHTS: Mapping[str, float] = MappingProxyType(
+    {
+        "gap_s": 3.0,
+        "packet_bytes": 3.0,
+        "rate_acf": 2.0,
+        "burst_packets": 0.3,
+        "burst_spacing_s": 0.3,
+    }
+)
+#: 95% point of the largest of 20 two-sided normal deviations (Bonferroni).
+_NORMAL_LARGEST_OF_20 = 3.02
+#: Statistics of a session: name -> sample, ascending; ``rate_acf`` is an autocorrelation.
+_Statistics = dict[str, FloatArray]
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A process to try.
+    """A process to try."""
 
-    Attributes:
-        name: What to call it in messages.
-        propose: Fits it; None where the packets do not support it.
-        proven: Whether it passes a test of its own before it is proposed: it need not pass the
-            check, which has few bins of 10 s, but must be better than independent gaps and not far
-            beyond chance in any rate.
-        varies: Whether its sessions truly differ from one another, since a few long states or slow
-            swings make up each. Of others, sessions that differ much are a sign of laws that do not
-            fit together.
-    """
-
+    #: What to call it in messages.
     name: str
+    #: Fits it; None where the packets do not support it.
     propose: Callable[[PhasePackets, LawFitter], FittedProcess | None]
+    #: Whether it passes a test of its own before it is proposed: it need not pass the check, which
+    #: has few bins of 10 s, but must be better than independent gaps and not far beyond chance in
+    #: any rate.
     proven: bool = False
+    #: Whether its sessions truly differ from one another, since a few long states or slow swings
+    #: make up each. Of others, sessions that differ much are a sign of laws that do not fit
+    #: together.
     varies: bool = False
 
 
@@ -133,3 +175,120 @@ def _is_tolerable(check: Check) -> bool:
         for name, distance in check.distances.items()
         if "rate" in name
     )
+
+
+@dataclass(frozen=True)
+class Check:
+    """How a fitted process, as it is played, compares with the packets that it was fitted to."""
+
+    #: Name of a statistic -> median distance of played sessions to the packets, 0 for equal, 1 at
+    #: worst: Kolmogorov-Smirnov distances, and for ``rate_acf`` half the largest difference at lags
+    #: 1 to 20.
+    distances: dict[str, float]
+    #: The same between played sessions: what chance alone makes.
+    chance: dict[str, float]
+
+    @property
+    def passed(self) -> bool:
+        """Whether rates are as near to the packets as played sessions are to one another."""
+        return all(
+            distance <= self.chance[name] + _LIMITS.slack
+            for name, distance in self.distances.items()
+            if "rate" in name
+        )
+
+    @property
+    def score(self) -> float:
+        """Weighted sum of the distances; smaller is better."""
+        return sum(_WEIGHTS.get(name, 1.0) * distance for name, distance in self.distances.items())
+
+
+def check_process(
+    process: PacketProcess,
+    packets: PhasePackets,
+    *,
+    generator_of: GeneratorOf,
+    independent: bool = False,
+) -> Check:
+    """Play a process and measure how far it is from the packets that it was fitted to.
+
+    Sessions are played over the span of the packets. Distances between two of them show what chance
+    does; the process passes where the packets are no further from the sessions, in the median, than
+    all but the most different sessions are from one another. With ``independent``, chance counts
+    only as for rates that are independent from bin to bin.
+    """
+    measured = _measure(packets.time_ns, packets.ip_bytes, packets)
+    played, start_ns = playable(process), packets.span_ns[0]
+    step, sessions = f"{packets.name}: checking {process.kind}", []
+    for run in report_each(range(_LIMITS.runs), step, total=_LIMITS.runs, unit="sessions"):
+
+        def generator_of_run(
+            quantity: str, place: str = f"check/{process.kind}/{run}"
+        ) -> np.random.Generator:
+            return generator_of(f"{place}/{quantity}")
+
+        # From 0 on: a number of seconds since 1970 has no room for nanoseconds.
+        drawn = played.play(Span(0.0, packets.span_s), generator_of_run)
+        time_ns = start_ns + ns_array_from_s(drawn.time_s)
+        sessions.append(_measure(time_ns, drawn.ip_bytes.astype(np.int64), packets))
+    apart = [_compare(measured, session) for session in sessions]
+    between = [_compare(one, other) for one, other in itertools.combinations(sessions, 2)]
+    chance = {
+        name: min(_LIMITS.most, float(np.quantile([pair[name] for pair in between], _LIMITS.level)))
+        for name in apart[0]
+    }
+    if independent:
+        chance = {name: min(level, _chance(name, measured)) for name, level in chance.items()}
+    distances = {name: float(np.median([run[name] for run in apart])) for name in apart[0]}
+    return Check(distances, chance)
+
+
+def _chance(name: str, measured: _Statistics) -> float:
+    """Return the distance that independent samples of one law exceed once in 20 times."""
+    if name == "rate_acf":
+        bins = measured[f"rate.{_LIMITS.bins_s[0]:g}"].size
+        return _NORMAL_LARGEST_OF_20 * math.sqrt(2 / bins) / 2
+    return KOLMOGOROV_95 * math.sqrt(2 / max(1, measured[name].size))
+
+
+def _measure(time_ns: IntArray, ip_bytes: IntArray, packets: PhasePackets) -> _Statistics:
+    (start_ns, end_ns), threshold_s = packets.span_ns, packets.threshold_s
+    found = {
+        "packet_bytes": _thin(ip_bytes.astype(np.float64)),
+        "gap_s": _thin(s_from_ns(np.diff(time_ns))),
+    }
+    acf = np.zeros(0)
+    for width_s in _LIMITS.bins_s:
+        if packets.span_s > _LIMITS.most_bins * width_s:
+            continue
+        series = rate_series(time_ns, ip_bytes, bin_s=width_s, start_ns=start_ns, end_ns=end_ns)
+        bins = series.size_bytes
+        if bins.size >= _LIMITS.fewest_bins:
+            found[f"rate.{width_s:g}"] = np.sort(bins)
+        if width_s == _LIMITS.bins_s[0] and bins.size > _LIMITS.lags:
+            acf = sample_autocorrelation(bins, _LIMITS.lags)
+    if threshold_s is not None and time_ns.size:
+        bursts = segment_bursts(time_ns, ip_bytes, threshold_s=threshold_s)
+        found["burst_packets"] = np.sort(bursts.packets.astype(np.float64))
+        found["burst_spacing_s"] = np.sort(bursts.spacing_s)
+    return found | ({"rate_acf": acf} if acf.size else {})
+
+
+def _thin(sample: FloatArray) -> FloatArray:
+    ordered = np.sort(sample)
+    if ordered.size <= _LIMITS.most_values:
+        return ordered
+    return ordered[np.linspace(0, ordered.size - 1, _LIMITS.most_values).astype(np.int64)]
+
+
+def _compare(measured: _Statistics, played: _Statistics) -> dict[str, float]:
+    found = {}
+    for name, one in measured.items():
+        other = played.get(name, np.zeros(0))
+        if name == "rate_acf":
+            found[name] = float(np.abs(one - other).max()) / 2 if one.size == other.size else 1.0
+        elif one.size == 0 or other.size == 0:
+            found[name] = float(one.size != other.size)
+        else:
+            found[name] = ks_distance(one, other)
+    return found

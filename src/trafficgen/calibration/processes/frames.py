@@ -7,10 +7,15 @@ from typing import Literal
 
 import numpy as np
 
-from trafficgen.calibration.processes.frame_timing import Frames, fit_timing, frames_of
+from trafficgen.calibration.processes.frame_timing import (
+    Frames,
+    fit_timing,
+    frames_of,
+    score_spectrum,
+    scores_within_types,
+)
 from trafficgen.calibration.processes.group_of_pictures import FoundGroup, find_group
 from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
-from trafficgen.calibration.processes.spectra import score_spectrum, scores_within_types
 from trafficgen.models import FrameName, FrameProcess, FrameType
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 

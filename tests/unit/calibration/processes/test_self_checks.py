@@ -7,9 +7,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trafficgen.calibration.processes.choice import fit_process
+from trafficgen.calibration.processes.choice import check_process, fit_process
 from trafficgen.calibration.processes.phase_packets import PhasePackets
-from trafficgen.calibration.processes.self_checks import check_process
 from trafficgen.models import Law, ModulatedProcess, RenewalProcess
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, ns_array_from_s, ns_from_s
