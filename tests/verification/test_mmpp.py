@@ -9,12 +9,12 @@ import pytest
 from scipy import integrate, linalg
 
 from trafficgen.calibration.processes.mmpp_likelihood import (
-    at_packets,
     fit_mmpp,
     log_likelihood,
     occupancy,
     recursion,
     residuals,
+    state_at_packets,
 )
 from trafficgen.units import FloatArray
 
@@ -41,7 +41,7 @@ def sampled(seed: int, rates: FloatArray, generator: FloatArray, packets: int) -
 
 def test_likelihood_is_that_of_the_product_of_matrix_exponentials() -> None:
     gaps = sampled(1, RATES, GENERATOR, 300)
-    vector, total = at_packets(RATES, GENERATOR), 0.0
+    vector, total = state_at_packets(RATES, GENERATOR), 0.0
     for gap in gaps:
         vector = vector @ linalg.expm((GENERATOR - np.diag(RATES)) * gap) @ np.diag(RATES)
         total += float(np.log(vector.sum()))

@@ -34,7 +34,7 @@ _LIMITS = BlockLimits()
 
 @dataclass(frozen=True)
 class MeanInterval:
-    """A mean with its 95% interval; the ends are None where the values are too few."""
+    """A mean with its 95% interval; without ends where the values are too few."""
 
     value: float
     low: float | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -79,7 +80,6 @@ class _Quantity:
     tick: float
     observations: int
     split: Split
-    cells: Cells
     generator: np.random.Generator
 
     @property
@@ -89,6 +89,10 @@ class _Quantity:
     @property
     def rest(self) -> FloatArray:
         return self.split.rest
+
+    @cached_property
+    def cells(self) -> Cells:
+        return group_into_cells(self.rest, tick=self.tick, is_difference=self.is_difference)
 
     def distance_to(self, law: Distribution) -> float:
         return ks_distance(self.rest, law, tick=self.tick, is_difference=self.is_difference)
@@ -126,7 +130,7 @@ def fit_law(
     if split.rest.size == 0:
         law = _law_of_atoms(split, unit, sample.size)
         return FittedLaw(law, law)
-    quantity = _prepare(split, unit, tick, sample.size, generator)
+    quantity = _Quantity(unit, tick, sample.size, split, generator)
     candidates = _fit_families(quantity)
     if not candidates:
         law = _fit_empirical(quantity, candidates)
@@ -152,7 +156,7 @@ def _fit_few_ticks(
     if unit == "bytes" or ticks > _LIMITS.few_ticks or ticks <= 1 + _LIMITS.spare_ticks:
         return None
     whole = Split(np.zeros(0), np.zeros(0), rest=np.rint(sample / tick) * tick)
-    quantity = _prepare(whole, unit, tick, sample.size, generator)
+    quantity = _Quantity(unit, tick, sample.size, whole, generator)
     candidates = fit_candidates(quantity.cells, families_of(unit))
     if not candidates:
         return None
@@ -162,14 +166,6 @@ def _fit_few_ticks(
     law = _describe_family(quantity, chosen, candidates)
     fits = not _is_rejected(law) and _find_misfit(quantity, chosen, law) is None
     return law if fits else None
-
-
-def _prepare(
-    split: Split, unit: Unit, tick: float, observations: int, generator: np.random.Generator
-) -> _Quantity:
-    """Group what is no atom into cells."""
-    cells = group_into_cells(split.rest, tick=tick, is_difference=unit == "s")
-    return _Quantity(unit, tick, observations, split, cells, generator)
 
 
 def _list_atoms(split: Split) -> tuple[Atom, ...]:
@@ -292,6 +288,7 @@ def _add_scale_interval(intervals: Intervals, params: Params, *, n: int, tick: f
 
 
 def _smallest_value(quantity: _Quantity, chosen: Candidate) -> float | None:
+    """Return the lower bound of the law that generation draws from, or None."""
     if quantity.unit == "s":
         return 0.0 if chosen.family == "norm" else None
     smallest = float(quantity.rest.min())

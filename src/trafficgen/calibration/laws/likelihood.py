@@ -131,12 +131,7 @@ def maximise(start: FamilyLaw, cells: Cells, *, rounds: int = MOST_ROUNDS) -> Ma
 
     Steps are those of scoring with the information estimated from the products of the scores
     (Berndt, Hall, Hall and Hausman 1974), damped until the likelihood grows (Levenberg 1944,
-    Marquardt 1963).
-
-    Args:
-        start: The family with all its parameters; those that are not estimated stay.
-        cells: The sample.
-        rounds: Steps at most.
+    Marquardt 1963), at most as many as ``rounds``. Parameters that are not estimated stay.
     """
     of, counts, free = cells.log_probabilities, cells.counts, start.free
     here = start.log_probabilities(of, free)

@@ -51,8 +51,6 @@ class Candidate:
     maximum: Maximum
     #: At the estimate, as of a density.
     log_likelihood: float
-    #: Size of the sample.
-    observations: int
     #: Log-probabilities of the cells by the law fitted to the other folds, shape (5, k).
     held_out: FloatArray
     #: Values of each fold in each cell, shape (5, k).
@@ -76,7 +74,7 @@ class Candidate:
     @property
     def bic(self) -> float:
         """Bayesian information criterion (Schwarz 1978); smaller is better."""
-        return self.parameters * float(np.log(self.observations)) - 2 * self.log_likelihood
+        return self.parameters * float(np.log(self.fold_counts.sum())) - 2 * self.log_likelihood
 
     def compare_held_out(self, other: Candidate) -> tuple[float, float]:
         """Compare the held-out log-likelihood with another's: the gain and its standard error."""
@@ -93,10 +91,8 @@ def fit_candidates(
 ) -> list[Candidate]:
     """Fit families to a sample and return those that could be fitted, smallest BIC first.
 
-    Args:
-        cells: The sample.
-        families: Names, with the number of components after a slash for mixtures.
-        bounds: Between which values can be seen.
+    Names of mixtures end in a slash and the number of components. Values beyond the bounds cannot
+    be seen.
     """
     if cells.n < FEWEST_VALUES or cells.sd_log < SMALLEST_LOG_SPREAD:
         return []
@@ -191,7 +187,6 @@ def _cross_validate(maximum: Maximum, cells: Cells, fold_counts: FloatArray) -> 
     return Candidate(
         maximum=maximum,
         log_likelihood=cells.log_likelihood(maximum.log_probabilities),
-        observations=cells.n,
         held_out=np.array(held_out),
         fold_counts=fold_counts,
     )

@@ -8,15 +8,11 @@ import numpy as np
 
 from trafficgen.calibration.laws.ranks import rank_correlation
 from trafficgen.calibration.levels.cycles import CYCLE_LIMITS
-from trafficgen.calibration.processes.phase_packets import (
-    FittedProcess,
-    GeneratorOf,
-    LawFitter,
-    PhasePackets,
-)
+from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
 from trafficgen.flows import Bursts, gamma_to_exponential, segment_bursts
 from trafficgen.models import BurstDependence, BurstProcess, RenewalProcess
 from trafficgen.processes.autocorrelated_series import sample_autocorrelation
+from trafficgen.processes.base import GeneratorOf
 from trafficgen.processes.burst_dependence import normal_scores
 from trafficgen.units import FloatArray, IntArray, s_from_ns
 
@@ -45,9 +41,7 @@ _DIGITS = 4
 
 def fit_simple(packets: PhasePackets, generator_of: GeneratorOf) -> FittedProcess:
     """Fit bursts where the gaps are of two kinds and make up more than a few, else a renewal."""
-    bursts = propose_bursts(
-        packets, LawFitter(generator_of, packets.tick_s), threshold_s=packets.threshold_s
-    )
+    bursts = propose_bursts(packets, LawFitter(generator_of, packets.tick_s))
     if bursts is not None:
         return bursts
     fit = LawFitter(generator_of, packets.tick_s)
@@ -59,13 +53,18 @@ def fit_simple(packets: PhasePackets, generator_of: GeneratorOf) -> FittedProces
 
 
 def propose_bursts(
-    packets: PhasePackets, fit: LawFitter, *, threshold_s: float | None, dependent: bool = False
+    packets: PhasePackets,
+    fit: LawFitter,
+    *,
+    threshold_s: float | None = None,
+    dependent: bool = False,
 ) -> FittedProcess | None:
     """Fit bursts; None where the phase has fewer than five, or one packet in each on average.
 
-    The threshold is the largest gap within a burst. With ``dependent``, dependence is fitted too,
-    and None is returned where the bursts look independent.
+    The threshold is the largest gap within a burst; that of the stream, if none is given. With
+    ``dependent``, dependence is fitted too, and None is returned where the bursts look independent.
     """
+    threshold_s = packets.threshold_s if threshold_s is None else threshold_s
     if threshold_s is None:
         return None
     bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=threshold_s)
@@ -87,11 +86,6 @@ def propose_bursts(
         dependence=dependence,
     )
     return FittedProcess(process, fit.problems)
-
-
-def propose_dependent_bursts(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
-    """Fit bursts that depend on one another; None without bursts or dependence."""
-    return propose_bursts(packets, fit, threshold_s=packets.threshold_s, dependent=True)
 
 
 def propose_pauses(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:

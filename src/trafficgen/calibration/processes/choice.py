@@ -11,31 +11,23 @@ import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
 
-from trafficgen.calibration.processes.bursts import (
-    fit_simple,
-    propose_dependent_bursts,
-    propose_pauses,
-)
+from trafficgen.calibration.processes.bursts import fit_simple, propose_bursts, propose_pauses
 from trafficgen.calibration.processes.fractional_noise import propose_fgn
 from trafficgen.calibration.processes.frames import propose_frames
 from trafficgen.calibration.processes.mmpp import propose_mmpp
 from trafficgen.calibration.processes.modulated import propose_modulated
-from trafficgen.calibration.processes.phase_packets import (
-    FittedProcess,
-    GeneratorOf,
-    LawFitter,
-    PhasePackets,
-)
+from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
 from trafficgen.calibration.processes.semi_markov import propose_rate_states
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.flows import rate_series, segment_bursts
 from trafficgen.models import PacketProcess, ProcessChoice, TriedProcess
-from trafficgen.processes import Span, playable
+from trafficgen.processes import GeneratorOf, Span, playable
 from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.progress import report_each, report_step
 from trafficgen.units import FloatArray, IntArray, ns_array_from_s, s_from_ns
@@ -113,7 +105,7 @@ PROPOSALS: tuple[Proposal, ...] = (
     Proposal("rate states", propose_rate_states, proven=True, varies=True),
     _NOISE,
     Proposal("frames", propose_frames),
-    Proposal("dependent bursts", propose_dependent_bursts),
+    Proposal("dependent bursts", partial(propose_bursts, dependent=True)),
     Proposal("pauses", propose_pauses),
     Proposal("modulated", propose_modulated),
 )

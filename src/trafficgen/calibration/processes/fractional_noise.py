@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from scipy import optimize
 
-from trafficgen.calibration.processes.hurst import Hurst, estimate_hurst, placement_noise
+from trafficgen.calibration.processes.hurst import Hurst, estimate_hurst
 from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.flows import rate_series
@@ -76,7 +76,11 @@ _METHOD = "wavelets, fractional Gaussian noise plus placement noise; profile lik
 def rate_and_noise(
     time_ns: IntArray, ip_bytes: IntArray, *, bin_s: float, start_ns: int
 ) -> tuple[FloatArray, float]:
-    """Return the bytes of bins, and the variance that the placement of packets gives a bin.
+    """Compute the bytes of bins, and the variance that the placement of packets gives a bin.
+
+    The halves of a bin differ by it alone, as far as the rate does not change within a bin; packets
+    at independent times (a Poisson process) have the sum of their squared sizes, which is the most
+    that is taken.
 
     Args:
         time_ns: Times, ns, ascending, shape (n,).
@@ -86,10 +90,14 @@ def rate_and_noise(
     """
     bins = rate_series(time_ns, ip_bytes, bin_s=bin_s, start_ns=start_ns).size_bytes
     end = int(np.searchsorted(time_ns, start_ns + _BINS_OF_NOISE * ns_from_s(bin_s)))
-    sizes = ip_bytes[:end]
-    halves = rate_series(time_ns[:end], sizes, bin_s=bin_s / 2, start_ns=start_ns).size_bytes
+    halves = rate_series(time_ns[:end], ip_bytes[:end], bin_s=bin_s / 2, start_ns=start_ns)
+    half_bytes, sizes = halves.size_bytes, ip_bytes[:end].astype(np.float64)
+    if half_bytes.size < 2:
+        return bins, 0.0
+    first, second = half_bytes[: half_bytes.size // 2 * 2].reshape(-1, 2).T
     whole = max(1, min(bins.size, _BINS_OF_NOISE))
-    return bins, placement_noise(sizes.astype(np.float64), halves, bins=whole)
+    difference = float(np.mean((first - second) ** 2))
+    return bins, min(difference, float(np.dot(sizes, sizes)) / whole)
 
 
 def propose_fgn(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:

@@ -113,14 +113,9 @@ def fit_timing(
 
     Two descriptions are fitted: instants of the clock with lateness after them, and spacings as
     sent. The first keeps bounds on drift and lets frames queue; it is taken unless spacings played
-    from it are further from those measured.
-
-    Args:
-        frames: The frames.
-        gap_s: Gaps within frames, s.
-        paced: Whether the sender spreads each frame over time, so that no frame waits.
-        grouped: Whether frames come in groups of pictures.
-        fit: Fits the laws.
+    from it are further from those measured. ``gap_s`` are the gaps within frames, s. Frames that a
+    sender spreads over time (``paced``) do not wait for one another; ``grouped`` ones form groups
+    of pictures.
     """
     start_s, end_s = frames.start_s, frames.end_s
     ratio = _clock_ratio(frames.clock_s, start_s)

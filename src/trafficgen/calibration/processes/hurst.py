@@ -14,7 +14,7 @@ from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.processes.fractional_noise import noise_autocovariance
 from trafficgen.units import FloatArray
 
-#: Values of H that are tried; those outside of (0, 1) say that a series is none.
+#: Values of H that are tried; those outside (0, 1) show that a series is not such noise.
 _HURST_STEP = 0.01
 _HURST_GRID = np.round(np.arange(-0.5, 1.75, _HURST_STEP), 10)
 #: Octaves up to here have their exact energy, further ones by the power law.
@@ -63,21 +63,13 @@ _LIMITS = OctaveLimits()
 
 @dataclass(frozen=True)
 class Hurst:
-    """The Hurst parameter of a series.
-
-    Attributes:
-        value: Estimate; 0.5 for a series without long memory.
-        low: Lower end of the 95% interval.
-        high: Upper end.
-        first_octave: Octave at which the fit starts (1 is twice the bin).
-        p_value: Of the octaves' energies under the fitted noise.
-    """
+    """The Hurst parameter of a series, 0.5 without long memory, with its 95% interval."""
 
     value: float
     low: float
     high: float
-    first_octave: int
-    p_value: float
+    first_octave: int  #: where the fit starts (1 is twice the bin)
+    p_value: float  #: of the octaves' energies under the fitted noise
 
 
 def estimate_hurst(series: FloatArray, *, noise_variance: float | None = None) -> Hurst | None:
@@ -88,13 +80,13 @@ def estimate_hurst(series: FloatArray, *, noise_variance: float | None = None) -
     above 1 (a level shift).
 
     The mean squared wavelet coefficients of the octaves are compared with those of fractional
-    Gaussian noise, alone or with white noise beside it, by their likelihood (they are taken as
+    Gaussian noise, alone or with white noise added, by their likelihood (they are taken as
     independent; each octave's sum is then in proportion to a chi-squared variable). The fit starts
     at the first octave from which on it is not rejected. White noise has the variance that was
-    given, unless the octaves contradict it (a likelihood ratio at the 0.1% level); where they
-    cannot tell, the interval reaches over both readings. Where none was given, its variance is free
-    if that fits better than none (at the 5% level). The interval is that of the profile likelihood,
-    cut to [0, 1].
+    given, unless the octaves contradict it (a likelihood ratio at the 0.1% level); where they do
+    not decide, the interval reaches over both readings. Where no variance was given, it is free if
+    that fits better than no white noise (at the 5% level). The interval is that of the profile
+    likelihood, cut to [0, 1].
 
     Args:
         series: Stationary increments, such as bytes in bins of equal width, shape (n,).
@@ -137,8 +129,8 @@ def _evidence_of_noise(energy: FloatArray, counts: FloatArray, known: float) -> 
     """Return twice the log-likelihood ratio of white noise of a known variance to none.
 
     Packets at random places in their bins need not come in random numbers: a source may draw the
-    numbers. The finest octaves, which depend too much on where bins begin to tell H, tell that:
-    both sides are taken at the offset of the bins that makes them likeliest.
+    numbers. The finest octaves show that, although they depend too much on where bins begin to
+    give H: both sides are taken at the offset of the bins that makes them likeliest.
     """
     shape = octave_energies(energy.size)
     without, given = -np.inf, -np.inf
@@ -169,7 +161,7 @@ def _fit_octaves(energy: FloatArray, counts: FloatArray, start: int, known: floa
     if known is not None and known > 0:
         given = _profile(energy, counts, shape, _SCALE_RANGE, noise=known)
         # Noise that was measured is there, unless the octaves clearly contradict it. Where white
-        # noise is all that there is, though, nothing is left that could have a memory beside it.
+        # noise is all that there is, though, nothing is left that could have a memory.
         white = float(best[int(np.argmin(np.abs(_HURST_GRID - 0.5)))])
         contradicted = 2 * (best.max() - given.max()) >= _LIMITS.contradicted
         if not contradicted and 2 * (given.max() - white) > _LIMITS.significant:
@@ -294,25 +286,6 @@ def _upsample(taps: FloatArray, step: int) -> FloatArray:
     spaced = np.zeros((taps.size - 1) * step + 1)
     spaced[::step] = taps
     return spaced
-
-
-def placement_noise(ip_bytes: FloatArray, half_bins: FloatArray, *, bins: int) -> float:
-    """Estimate the variance that the placement of packets gives the bytes of a bin.
-
-    The halves of a bin differ by it alone, as far as the rate does not change within a bin; packets
-    at independent times (a Poisson process) have the sum of their squared sizes, which is the most
-    that is taken.
-
-    Args:
-        ip_bytes: Sizes of all packets, bytes, shape (n,).
-        half_bins: Bytes of half bins, two for each bin, shape (2 * bins,) or more.
-        bins: Number of bins.
-    """
-    if half_bins.size < 2:
-        return 0.0
-    halves = half_bins[: half_bins.size // 2 * 2].reshape(-1, 2)
-    difference = float(np.mean((halves[:, 0] - halves[:, 1]) ** 2))
-    return min(difference, float(np.dot(ip_bytes, ip_bytes)) / bins)
 
 
 def _octaves(series: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -5,8 +5,8 @@ the exact integrals and the scaling of Roberts, Ephraim and Dieguez, "On Ryden's
 estimating MMPPs" (2006).
 
 Throughout, ``gap_s`` has the shape (n,) and is in order of time, ``rate_per_s`` has the packets per
-second in each state, shape (k,), and ``generator_per_s`` the rates of the jumps, shape (k, k), whose
-rows sum to 0.
+second in each state, shape (k,), and ``generator_per_s`` the rates of the jumps, 1/s, shape (k, k),
+whose rows sum to 0.
 """
 
 from __future__ import annotations
@@ -35,19 +35,12 @@ _FIRST_ITERATIONS = 6
 
 @dataclass(frozen=True)
 class MmppFit:
-    """A fitted process.
-
-    Attributes:
-        rate_per_s: Packets per second in each state, descending, shape (k,).
-        generator_per_s: Rates of the jumps between states, rows sum to 0, 1/s, shape (k, k).
-        log_likelihood: Of the gaps, given the first packet in the long run of packets.
-        gaps: Gaps that were fitted.
-    """
+    """A fitted process, states by descending rate."""
 
     rate_per_s: FloatArray
     generator_per_s: FloatArray
-    log_likelihood: float
-    gaps: int
+    log_likelihood: float  #: of the gaps, given the first packet in the long run of packets
+    gaps: int  #: gaps that were fitted
 
     @property
     def mean_sojourn_s(self) -> FloatArray:
@@ -64,33 +57,30 @@ class MmppFit:
 
 @dataclass(frozen=True)
 class _Exponentials:
-    """The matrices exp(D0 x) of all gaps by the eigenvalues of D0 = Q - diag(rates)."""
+    """The matrices exp(D0 x) of gaps x by the eigenvalues of D0 = Q - diag(rates)."""
 
     values: ComplexArray
     left: ComplexArray
     right: ComplexArray
-
-    @staticmethod
-    def of(generator_per_s: FloatArray, rate_per_s: FloatArray) -> _Exponentials:
-        values, left = np.linalg.eig((generator_per_s - np.diag(rate_per_s)).astype(np.complex128))
-        return _Exponentials(values, left, np.linalg.inv(left))
-
-    def at(self, gap_s: FloatArray) -> FloatArray:
-        """Return exp(D0 x) for each gap, shape (n, k, k)."""
-        powers = np.exp(gap_s[:, None] * self.values)
-        return np.asarray(((self.left * powers[:, None, :]) @ self.right).real)
+    #: Exponentials of the eigenvalues times each gap, shape (n, k).
+    powers: ComplexArray
+    #: exp(D0 x), the probability that no packet came yet, by first and last state, shape (n, k, k).
+    longer: FloatArray
+    #: The density of a gap x, by the states at its two packets, shape (n, k, k).
+    densities: FloatArray
 
 
-def densities(gap_s: FloatArray, rate_per_s: FloatArray, generator_per_s: FloatArray) -> FloatArray:
-    """Compute the matrices exp((Q - diag(rates)) x) diag(rates) of the gaps, shape (n, k, k).
+def _exponentials(
+    gap_s: FloatArray, rate_per_s: FloatArray, generator_per_s: FloatArray
+) -> _Exponentials:
+    values, left = np.linalg.eig((generator_per_s - np.diag(rate_per_s)).astype(np.complex128))
+    right, powers = np.linalg.inv(left), np.exp(gap_s[:, None] * values)
+    longer = np.asarray(((left * powers[:, None, :]) @ right).real)
+    densities = np.maximum(longer * rate_per_s, _SMALLEST_DENSITY)
+    return _Exponentials(values, left, right, powers, longer, densities)
 
-    Entry (i, j) is the density of a gap x that begins in state i and whose packet comes in state j.
-    """
-    found: FloatArray = _Exponentials.of(generator_per_s, rate_per_s).at(gap_s) * rate_per_s
-    return np.asarray(np.maximum(found, _SMALLEST_DENSITY))
 
-
-def at_packets(rate_per_s: FloatArray, generator_per_s: FloatArray) -> FloatArray:
+def state_at_packets(rate_per_s: FloatArray, generator_per_s: FloatArray) -> FloatArray:
     """Compute the distribution of the state at a packet in the long run, shape (k,)."""
     share = occupancy(generator_per_s) * rate_per_s
     result: FloatArray = share / share.sum()
@@ -107,16 +97,13 @@ def occupancy(generator_per_s: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Recursion:
-    """Scaled forward and backward vectors of a chain of matrices.
+    """Scaled forward and backward vectors of a chain of matrices."""
 
-    Attributes:
-        forward: Distribution of the state at each packet given the gaps so far, shape (n + 1, k).
-        backward: Density of the gaps after each packet given its state, scaled, shape (n + 1, k).
-        scale: Density of each gap given those before it, shape (n,).
-    """
-
+    #: Distribution of the state at each packet given the gaps so far, shape (n + 1, k).
     forward: FloatArray
+    #: Density of the gaps after each packet given its state, scaled, shape (n + 1, k).
     backward: FloatArray
+    #: Density of each gap given those before it, shape (n,).
     scale: FloatArray
 
 
@@ -129,7 +116,7 @@ def recursion(matrices: FloatArray, first: FloatArray, *, both: bool = True) -> 
     hundred steps instead of thousands.
 
     Args:
-        matrices: Non-negative matrices, shape (n, k, k).
+        matrices: Not negative, shape (n, k, k).
         first: Distribution of the state at the first packet, shape (k,).
         both: Whether the backward vectors are wanted.
     """
@@ -186,8 +173,8 @@ def _backward(padded: FloatArray, product: FloatArray, n: int) -> FloatArray:
 
 def log_likelihood(gap_s: FloatArray, rate_per_s: FloatArray, generator_per_s: FloatArray) -> float:
     """Compute the log-likelihood of gaps after a packet of the long run."""
-    matrices = densities(gap_s, rate_per_s, generator_per_s)
-    scale = recursion(matrices, at_packets(rate_per_s, generator_per_s), both=False).scale
+    matrices = _exponentials(gap_s, rate_per_s, generator_per_s).densities
+    scale = recursion(matrices, state_at_packets(rate_per_s, generator_per_s), both=False).scale
     return float(np.log(np.maximum(scale, _SMALLEST_DENSITY)).sum())
 
 
@@ -197,11 +184,10 @@ def residuals(gap_s: FloatArray, fit: MmppFit) -> FloatArray:
     For the true process they are independent and uniform (Rosenblatt, "Remarks on a multivariate
     transformation", 1952).
     """
-    exponentials = _Exponentials.of(fit.generator_per_s, fit.rate_per_s).at(gap_s)
-    first = at_packets(fit.rate_per_s, fit.generator_per_s)
-    matrices = np.maximum(exponentials * fit.rate_per_s, _SMALLEST_DENSITY)
-    chain = recursion(matrices, first, both=False)
-    longer = np.einsum("ni,nij->n", chain.forward[:-1], exponentials)
+    exponentials = _exponentials(gap_s, fit.rate_per_s, fit.generator_per_s)
+    first = state_at_packets(fit.rate_per_s, fit.generator_per_s)
+    chain = recursion(exponentials.densities, first, both=False)
+    longer = np.einsum("ni,nij->n", chain.forward[:-1], exponentials.longer)
     return np.asarray(np.clip(1.0 - longer, 0.0, 1.0))
 
 
@@ -286,9 +272,8 @@ def _em_step(
     the state they leave. The integrals of products of matrix exponentials are exact, by the
     eigenvalues.
     """
-    exponentials = _Exponentials.of(generator, rate)
-    matrices = np.maximum(exponentials.at(gap_s) * rate, _SMALLEST_DENSITY)
-    chain = recursion(matrices, at_packets(rate, generator))
+    exponentials = _exponentials(gap_s, rate, generator)
+    chain = recursion(exponentials.densities, state_at_packets(rate, generator))
     scale = np.maximum(chain.scale, _SMALLEST_DENSITY)
     ahead = rate * chain.backward[1:]
     # The backward vectors carry a factor of their own: each gap's share is normalised by itself.
@@ -296,9 +281,7 @@ def _em_step(
     norm = np.einsum("ni,ni->n", chain.forward[1:], chain.backward[1:]) * scale
     u = ahead @ exponentials.right.T
     v = chain.forward[:-1] @ exponentials.left
-    w = exponentials.values
-    powers = np.exp(gap_s[:, None] * w)
-    k = rate.size
+    w, powers, k = exponentials.values, exponentials.powers, rate.size
     inner = np.empty((k, k), dtype=np.complex128)
     for i in range(k):
         for j in range(k):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,37 +10,25 @@ from trafficgen.calibration.laws.families import Unit
 from trafficgen.calibration.laws.fit_law import fit_law
 from trafficgen.flows import gaps_s
 from trafficgen.models import Law, PacketProcess, ProcessChoice
+from trafficgen.processes.base import GeneratorOf
 from trafficgen.units import FloatArray, IntArray, s_from_ns
 
 #: A misfit of the continuous part is not mentioned when the whole law is this near to the sample.
 _NOTABLE_KS = 0.02
 
-GeneratorOf = Callable[[str], np.random.Generator]
-
 
 @dataclass(frozen=True)
 class PhasePackets:
-    """The media packets of one stream in one phase.
+    """The media packets of one stream in one phase."""
 
-    Attributes:
-        time_ns: Times, ns, ascending, shape (n,), n >= 2.
-        ip_bytes: IP total lengths, bytes, shape (n,).
-        span_ns: Start and end of the phase, ns; it may reach beyond the first and the last packet.
-        tick_s: Granularity of the clock, s.
-        threshold_s: Largest gap within a burst of the whole stream, s; None without bursts.
-        rtp_timestamp: Extended RTP timestamps, clock ticks, shape (n,); None without RTP.
-        clock_hz: RTP clock, Hz; None where it is unknown.
-        name: Name of stream and phase in messages.
-    """
-
-    time_ns: IntArray
-    ip_bytes: IntArray
-    span_ns: tuple[int, int]
-    tick_s: float
-    threshold_s: float | None = None
-    rtp_timestamp: IntArray | None = None
-    clock_hz: int | None = None
-    name: str = "the stream"
+    time_ns: IntArray  #: times, ns, ascending, shape (n,), n >= 2
+    ip_bytes: IntArray  #: IP total lengths, bytes, shape (n,)
+    span_ns: tuple[int, int]  #: start and end of the phase, ns, around the packets
+    tick_s: float  #: granularity of the clock, s
+    threshold_s: float | None = None  #: largest gap within a burst of the stream, s
+    rtp_timestamp: IntArray | None = None  #: extended, clock ticks, shape (n,); None without RTP
+    clock_hz: int | None = None  #: RTP clock, Hz; None where it is unknown
+    name: str = "the stream"  #: of stream and phase in messages
 
     @property
     def span_s(self) -> float:
@@ -61,16 +48,12 @@ class PhasePackets:
 
 @dataclass(frozen=True)
 class FittedProcess:
-    """A process and what is doubtful about it.
-
-    Attributes:
-        process: The process as it is played.
-        problems: Quantity -> why no family is used for it.
-        choice: What else was tried; None where nothing was compared.
-    """
+    """A process and what is doubtful about it."""
 
     process: PacketProcess
+    #: Quantity -> why no family is used for it.
     problems: dict[str, str] = field(default_factory=dict)
+    #: What else was tried; None where nothing was compared.
     choice: ProcessChoice | None = None
 
 

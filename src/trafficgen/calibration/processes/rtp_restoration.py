@@ -317,7 +317,7 @@ def _nearest_gap(
 
 
 def _most_common(values: IntArray) -> int:
-    """Return the commonest of some whole numbers, 0 where there are none."""
+    """Return the commonest of some whole numbers, 0 of an empty array."""
     found, count = np.unique(values, return_counts=True)
     return int(found[int(count.argmax())]) if found.size else 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from trafficgen.calibration.levels.plateaus import burst_threshold_s
 from trafficgen.calibration.levels.rate_levels import Levels, find_levels
 from trafficgen.calibration.processes.bursts import fit_simple
 from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
-from trafficgen.models import Law, RateState, SemiMarkovProcess, StatePackets
+from trafficgen.models import RateState, SemiMarkovProcess, StatePackets
 from trafficgen.units import bps_from_bytes, bps_from_kbps, s_from_ns
 
 #: One change of the level and back is not yet a source that switches.
@@ -45,8 +46,12 @@ def propose_rate_states(packets: PhasePackets, fit: LawFitter) -> FittedProcess 
 
         found = fit_simple(mine, generator_of)
         problems |= {f"state {level} {name}": why for name, why in found.problems.items()}
-        law = dwell_law(levels.dwells(level))
-        states.append(_state(found, law, rate_bps=bps_from_kbps(kbps)))
+        state = RateState(
+            rate_bps=bps_from_kbps(kbps),
+            dwell_s=dwell_law(levels.dwells(level)),
+            process=cast("StatePackets", found.process),  # fit_simple's are renewals or bursts
+        )
+        states.append(state)
     jumps = levels.transition_rows()
     rows = [None if row is None else tuple((row / row.sum()).tolist()) for row in jumps]
     process = SemiMarkovProcess(
@@ -58,11 +63,6 @@ def propose_rate_states(packets: PhasePackets, fit: LawFitter) -> FittedProcess 
         evidence_bic=levels.evidence_bic,
     )
     return FittedProcess(process, problems)
-
-
-def _state(found: FittedProcess, dwell_s: Law | None, *, rate_bps: float) -> RateState:
-    packets: StatePackets = found.process  # type: ignore[assignment]  # renewal or bursts, as RateState checks
-    return RateState(rate_bps=rate_bps, dwell_s=dwell_s, process=packets)
 
 
 def _packets_at(packets: PhasePackets, levels: Levels, level: int) -> PhasePackets | None:
