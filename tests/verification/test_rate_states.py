@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from tests.verification.records import RecordCheck
 
-from trafficgen.calibration.levels.rate_levels import find_levels, mean_dwell
+from trafficgen.calibration.levels.dwells import mean_dwell
+from trafficgen.calibration.levels.rate_levels import find_levels
 from trafficgen.calibration.processes.mmpp import propose_mmpp
 from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets
 from trafficgen.models import MmppProcess
@@ -51,9 +52,9 @@ def test_four_levels_are_found_in_every_session_and_intervals_of_the_dwells_cove
         np.testing.assert_allclose(levels.kbps, KBPS, rtol=0.05)
         missed.append(levels.switches - switches)
         for level, truth_s in enumerate(MEAN_DWELL_S.tolist()):
-            interval = mean_dwell(levels.dwells(level)).interval
-            if interval is not None:
-                covered, of = covered + (interval.low <= truth_s <= interval.high), of + 1
+            dwell = mean_dwell(levels.dwells(level))
+            if dwell is not None:
+                covered, of = covered + (dwell.low_s <= truth_s <= dwell.high_s), of + 1
     record_check(
         f"mean times at four levels: {of} intervals of 20 sessions",
         expected=0.95,

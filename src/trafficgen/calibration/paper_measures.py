@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -16,24 +15,26 @@ from trafficgen.calibration.path.path_records import PathRecords
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog
 from trafficgen.calibration.response.friendliness import tcp_friendly_kbps
-from trafficgen.flows import (
+from trafficgen.flows import SessionView, rate_series
+from trafficgen.flows.measures import (
     BUFFERING_UNTIL_S,
     MEASURE_BIN_S,
     SHORTEST_PLAYOUT_S,
     STEADY_FROM_S,
     DataRates,
-    Delivery,
-    SessionView,
-    arrival_rate_kbps,
-    data_rates_of_parts,
-    delivery,
-    rate_series,
-    scale_changes,
+    count_rate_changes,
+    measure_data_rates,
 )
-from trafficgen.units import BoolArray, IntArray, ns_array_from_s, ns_from_s, s_from_ns
+from trafficgen.units import (
+    BoolArray,
+    IntArray,
+    kbps_from_bytes,
+    ns_array_from_s,
+    ns_from_s,
+    s_from_ns,
+)
 
 DeliverySource = PairSource | Literal["RTP sequence numbers"]
-ChangesSource = Literal["scale_level", "player_log", "rate"]
 
 _NO_NUMBERS = (
     "neither arrival times, a second capture nor RTP sequence numbers tell what became of the"
@@ -45,6 +46,22 @@ _ONE_CAPTURE = (
     " --receiver"
 )
 _NOT_APART = "packets without numbers, of one size: which of them were lost is not known"
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What was offered to a path in an interval, and what came out.
+
+    Attributes:
+        offered_kbps: Rate of the IP bytes sent in the interval; None where it is not known.
+        achieved_kbps: Rate of those that arrived in it, whenever they were sent.
+        loss: Share of the packets sent in the interval that did not arrive; None where none was
+            sent.
+    """
+
+    offered_kbps: float | None
+    achieved_kbps: float
+    loss: float | None
 
 
 @dataclass(frozen=True)
@@ -75,12 +92,12 @@ class ScaleChanges:
     """
 
     count: int
-    source: ChangesSource
+    source: Literal["scale_level", "player_log", "rate"]
 
 
 @dataclass(frozen=True)
-class _Fates:
-    """Media packets sent, shape (n,), and arrived, shape (m,); times in ns, IP bytes."""
+class PacketFates:
+    """Media packets sent, shape (n,), and those that came, shape (m,); times in ns, IP bytes."""
 
     sent_ns: IntArray
     sent_bytes: IntArray
@@ -88,6 +105,25 @@ class _Fates:
     come_ns: IntArray
     come_bytes: IntArray
     source: DeliverySource
+
+    def measure_delivery(self, start_ns: int, end_ns: int, *, is_last: bool = False) -> Delivery:
+        """Measure the delivery in an interval; the last lasts until the last packet has arrived.
+
+        Nothing arrives before the first packet has crossed the path: the last interval of the
+        arrivals begins there.
+        """
+        inside = (self.sent_ns >= start_ns) & (self.sent_ns < end_ns)
+        sent, length_s = int(np.count_nonzero(inside)), s_from_ns(end_ns - start_ns)
+        offered_kbps = kbps_from_bytes(float(self.sent_bytes[inside].sum()), length_s)
+        if is_last and self.come_ns.size:
+            start_ns = max(start_ns, int(self.come_ns.min()))
+            end_ns = max(end_ns, int(self.come_ns.max()) + 1)
+        come_bytes = self.come_bytes[(self.come_ns >= start_ns) & (self.come_ns < end_ns)].sum()
+        return Delivery(
+            offered_kbps=None if self.source == "RTP sequence numbers" else offered_kbps,
+            achieved_kbps=kbps_from_bytes(float(come_bytes), s_from_ns(end_ns - start_ns)),
+            loss=1 - int(np.count_nonzero(inside & self.arrived)) / sent if sent else None,
+        )
 
 
 def measure_delivery(
@@ -110,7 +146,7 @@ def measure_delivery(
         records: The fate of its packets, if one capture shows it.
         loss: Its loss with its source.
     """
-    fates = _fates(view, pairing, records, loss)
+    fates = _find_fates(view, pairing, records, loss)
     if isinstance(fates, str):
         return None, {"delivery": fates}
     # A packet belongs to the interval that it ends.
@@ -119,19 +155,20 @@ def measure_delivery(
     until_ns = (
         last_ns if phases.playout_end_s is None else zero_ns + ns_from_s(phases.playout_end_s) + 1
     )
-    has_buffering = phases.buffering_end_s is not None
-    absent = (
-        {} if has_buffering else {"delivery.buffering": "the start is not faster than the rest"}
-    )
+    absent, buffering = {}, None
+    if phases.buffering_end_s is None:
+        absent["delivery.buffering"] = "the start is not faster than the rest"
+    else:
+        buffering = fates.measure_delivery(zero_ns, change_ns)
     if fates.source == "RTP sequence numbers":
         absent["delivery.offered_kbps"] = _ONE_CAPTURE
     found = SessionDelivery(
         source=fates.source,
-        buffering=_in_interval(fates, zero_ns, change_ns) if has_buffering else None,
-        playout=_in_interval(
-            fates, min(change_ns, until_ns - 1), until_ns, is_last=until_ns == last_ns
+        buffering=buffering,
+        playout=fates.measure_delivery(
+            min(change_ns, until_ns - 1), until_ns, is_last=until_ns == last_ns
         ),
-        session=_in_interval(fates, zero_ns, last_ns, is_last=True),
+        session=fates.measure_delivery(zero_ns, last_ns, is_last=True),
     )
     return found, absent
 
@@ -139,9 +176,17 @@ def measure_delivery(
 def count_scale_changes(
     view: SessionView, *, levels: Levels | None, played: PlayedLevels | None
 ) -> ScaleChanges:
-    """Count the scale changes of a session from the best source; a rate without levels has none.
+    """Count how often a session's encoded rate changes.
 
-    Levels in the packet table are those of the first sendings of the heaviest flow that has any.
+    Of the sources that the session has, the best one counts: the level that a generator wrote next
+    to each packet, then the player log, then the levels found in the rate. Retransmitted packets do
+    not count, as they may have the level of an earlier time, nor do flows other than the heaviest
+    one with levels. A rate without levels does not change.
+
+    Args:
+        view: The session.
+        levels: Levels found in its rate.
+        played: Levels of its player log.
     """
     table = view.table
     known = view.media & table.is_known("scale_level")
@@ -150,17 +195,16 @@ def count_scale_changes(
     for flow in view.media_flows:
         mine = known & (table.flow == flow)
         if mine.any():
-            return ScaleChanges(
-                scale_changes(table.values("scale_level")[mine].astype(np.float64)), "scale_level"
-            )
+            changes = count_rate_changes(table.values("scale_level")[mine].astype(np.float64))
+            return ScaleChanges(changes, "scale_level")
     if played is not None:
         return ScaleChanges(played.switches, "player_log")
     return ScaleChanges(0 if levels is None else levels.switches, "rate")
 
 
-def _fates(
+def _find_fates(
     view: SessionView, pairing: Pairing | None, records: PathRecords | None, loss: Loss | None
-) -> _Fates | str:
+) -> PacketFates | str:
     """Return the fate of the media packets, or why it is not known."""
     if pairing is not None:
         if not pairing.are_distinguishable:
@@ -170,7 +214,7 @@ def _fates(
         same_clock = pairing.source == "arrival times"
         queued_ns = pairing.sent_ns[come] + ns_array_from_s(pairing.delay_s[come])
         come_ns = pairing.arrival_ns[come] if same_clock else queued_ns
-        return _Fates(
+        return PacketFates(
             pairing.sent_ns, pairing.ip_bytes, come, come_ns, pairing.ip_bytes[come], pairing.source
         )
     time_ns, ip_bytes = view.media_time_ns, view.media_ip_bytes
@@ -180,28 +224,9 @@ def _fates(
         return _BEFORE_THE_PATH
     # If queueing was undone, the first packets were sent before the first was seen.
     sent_ns = np.maximum(records.sent_ns, view.first_media_ns)
-    return _Fates(
+    return PacketFates(
         sent_ns, records.ip_bytes, ~records.is_lost, time_ns, ip_bytes, "RTP sequence numbers"
     )
-
-
-def _in_interval(fates: _Fates, start_ns: int, end_ns: int, *, is_last: bool = False) -> Delivery:
-    """Return the delivery in an interval; the last one lasts until the last packet has arrived.
-
-    Nothing arrives before the first packet has crossed the path: the last interval begins there.
-    """
-    found = delivery(
-        fates.sent_ns, fates.sent_bytes, fates.arrived, start_ns=start_ns, end_ns=end_ns
-    )
-    since_ns, until_ns = start_ns, end_ns
-    if is_last and fates.come_ns.size:
-        until_ns = max(end_ns, int(fates.come_ns.max()) + 1)
-        since_ns = max(start_ns, int(fates.come_ns.min()))
-    achieved_kbps = arrival_rate_kbps(
-        fates.come_ns, fates.come_bytes, start_ns=since_ns, end_ns=until_ns
-    )
-    offered_kbps = math.nan if fates.source == "RTP sequence numbers" else found.offered_kbps
-    return replace(found, offered_kbps=offered_kbps, achieved_kbps=achieved_kbps)
 
 
 @dataclass(frozen=True)
@@ -257,7 +282,7 @@ def measure_as_papers(
         played: Levels of that log.
     """
     absent: dict[str, str] = {}
-    rates = _data_rates(view, phases)
+    rates = _measure_data_rates(view, phases)
     if rates is None:
         absent["buffering_data_rate_kbps"] = absent["steady_playout_rate_kbps"] = (
             f"the media are shorter than {SHORTEST_PLAYOUT_S:g} s"
@@ -295,7 +320,7 @@ def measure_as_papers(
     )
 
 
-def _data_rates(view: SessionView, phases: Phases) -> DataRates | None:
+def _measure_data_rates(view: SessionView, phases: Phases) -> DataRates | None:
     """Return the two rates of CCZ-B1; None for media shorter than 110 s."""
     if phases.end_s < SHORTEST_PLAYOUT_S:
         return None
@@ -307,7 +332,7 @@ def _data_rates(view: SessionView, phases: Phases) -> DataRates | None:
     )
     late_bytes = float(size_bytes[time_ns >= zero_ns + ns_from_s(STEADY_FROM_S)].sum())
     span_s = s_from_ns(int(time_ns[-1]) - zero_ns)
-    return data_rates_of_parts(early.size_bytes, late_bytes=late_bytes, span_s=span_s)
+    return measure_data_rates(early.size_bytes, late_bytes=late_bytes, span_s=span_s)
 
 
 def _play_s(view: SessionView) -> float | None:

@@ -9,17 +9,13 @@ from pathlib import PurePath
 from trafficgen.calibration.model_size import compact_model
 from trafficgen.calibration.options import FitOptions
 from trafficgen.calibration.path.conditions import find_conditions
-from trafficgen.calibration.path.pairing import pair_arrivals, pair_sessions
+from trafficgen.calibration.path.pairing import Pairing, pair_arrivals, pair_sessions
 from trafficgen.calibration.path.source_reconstruction import reconstruct_source
 from trafficgen.calibration.phases.phase_rows import FittedViews
 from trafficgen.calibration.phases.rate_intervals import estimate_phase_rates
 from trafficgen.calibration.phases.session_phases import PHASES_METHOD, Phases, find_phases
 from trafficgen.calibration.player_log.events import PlayerLog, anchor_phases
-from trafficgen.calibration.session_measures import (
-    MeasuredSession,
-    SessionMeasures,
-    measure_session,
-)
+from trafficgen.calibration.session_measures import SessionMeasures, measure_session
 from trafficgen.calibration.streams import FittedStreams, fit_streams
 from trafficgen.calibration.summary import summarise
 from trafficgen.capture.options import TimeWindow
@@ -122,20 +118,8 @@ def fit_session(
             something else.
     """
     inputs, options = inputs or SessionInputs(), options or FitOptions()
-    cut = 0
-    if options.resegment:
-        table, cut = resegment(view.table)
-        view = replace(view, table=table) if cut else view
-    if inputs.receiver is None:
-        pairing = pair_arrivals(view)
-        receiver = as_received(view.table) if pairing is not None else None
-    else:
-        receiver = resegment(inputs.receiver)[0] if options.resegment else inputs.receiver
-        pairing = pair_sessions(view, receiver)
-        if pairing.swapped:
-            inputs = replace(inputs, files=inputs.receiver_files, receiver_files=inputs.files)
-            receiver = view.table
-        view = pairing.sender
+    ends = _match_ends(view, inputs, options)
+    view, inputs = ends.view, ends.inputs
     _check_media(view)
     tick_s = s_from_ns(clock_tick_ns(view.media_time_ns))
     report_step(f"looking for phases in {view.media_time_ns.size} media packets")
@@ -149,11 +133,17 @@ def fit_session(
         raise TooFewObservationsError(what="media packets in one flow", required=2, available=1)
     report_step("measuring the session and its path")
     path = find_conditions(
-        view, pairing=pairing, receiver=receiver, tick_s=tick_s, seed=options.seed
+        view, pairing=ends.pairing, receiver=ends.receiver, tick_s=tick_s, seed=options.seed
     )
-    found = MeasuredSession(view, phases, path, pairing, inputs.player_log, tick_s)
-    measures = measure_session(found, streams.streams[0], seed=options.seed)
-    views = FittedViews(captured=view, sent=restored.view, sent_phases=sent_phases, tick_s=tick_s)
+    views = FittedViews(view, phases, restored.view, sent_phases, tick_s)
+    measures = measure_session(
+        views,
+        path,
+        streams.streams[0],
+        pairing=ends.pairing,
+        log=inputs.player_log,
+        seed=options.seed,
+    )
     origin = FittedProvenance(
         files=_base_names(inputs.files),
         digests=inputs.digests,
@@ -162,7 +152,7 @@ def fit_session(
         receiver_files=_base_names(inputs.receiver_files),
         restored=restored.method,
         player_log=inputs.player_log.file if inputs.player_log else None,
-        resegmented_packets=cut,
+        resegmented_packets=ends.cut_packets,
         from_s=inputs.window.from_s if inputs.window else None,
         to_s=inputs.window.to_s if inputs.window and math.isfinite(inputs.window.to_s) else None,
         conditions=path.conditions,
@@ -172,6 +162,35 @@ def fit_session(
     )
     model = _build_model(views, measures, streams, origin, inputs.window)
     return Calibration(compact_model(model), measures, _warn_of(streams, origin), views)
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """A session at its sender and receiver, and how many packets above the MTU were cut."""
+
+    view: SessionView
+    inputs: SessionInputs
+    pairing: Pairing | None
+    receiver: PacketTable | None
+    cut_packets: int
+
+
+def _match_ends(view: SessionView, inputs: SessionInputs, options: FitOptions) -> _Ends:
+    """Undo segmentation offload, and match the session with its packets at the other end."""
+    cut = 0
+    if options.resegment:
+        table, cut = resegment(view.table)
+        view = replace(view, table=table) if cut else view
+    if inputs.receiver is None:
+        pairing = pair_arrivals(view)
+        receiver = as_received(view.table) if pairing is not None else None
+        return _Ends(view, inputs, pairing, receiver, cut)
+    receiver = resegment(inputs.receiver)[0] if options.resegment else inputs.receiver
+    pairing = pair_sessions(view, receiver)
+    if pairing.swapped:
+        inputs = replace(inputs, files=inputs.receiver_files, receiver_files=inputs.files)
+        receiver = view.table
+    return _Ends(pairing.sender, inputs, pairing, receiver, cut)
 
 
 def _check_media(view: SessionView) -> None:

@@ -14,7 +14,12 @@ from trafficgen.calibration.measured_facts import measure_facts
 from trafficgen.calibration.paper_measures import Measures, measure_as_papers
 from trafficgen.calibration.path.conditions import PathConditions
 from trafficgen.calibration.path.pairing import Pairing
-from trafficgen.calibration.phases.phase_rows import PhaseRows, phase_rows, playout_gaps_s
+from trafficgen.calibration.phases.phase_rows import (
+    FittedViews,
+    PhaseRows,
+    phase_rows,
+    playout_gaps_s,
+)
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog, find_played_levels
 from trafficgen.calibration.processes.fractional_noise import (
@@ -91,36 +96,26 @@ class SessionMeasures:
     played_levels: PlayedLevels | None = None
 
 
-@dataclass(frozen=True)
-class MeasuredSession:
-    """A session as it was captured, with what a fit already knows of it.
-
-    Attributes:
-        view: Its packets at the sender, or at the only end there is, offload undone.
-        phases: Its phases.
-        path: The path of the capture.
-        pairing: Its packets at both ends of the path; None where one end alone is known.
-        log: Its player log, aligned; None without one.
-        tick_s: Granularity of the clock, s.
-    """
-
-    view: SessionView
-    phases: Phases
-    path: PathConditions
-    pairing: Pairing | None
-    log: PlayerLog | None
-    tick_s: float
-
-
-def measure_session(found: MeasuredSession, heaviest: Stream, *, seed: int) -> SessionMeasures:
+def measure_session(
+    views: FittedViews,
+    path: PathConditions,
+    heaviest: Stream,
+    *,
+    pairing: Pairing | None,
+    log: PlayerLog | None,
+    seed: int,
+) -> SessionMeasures:
     """Measure a session as a whole.
 
     Args:
-        found: The session.
+        views: The session.
+        path: The path of the capture.
         heaviest: Its heaviest stream as it was fitted.
+        pairing: Its packets at both ends of the path; None where one end alone is known.
+        log: Its player log, aligned; None without one.
         seed: Seed of the fit.
     """
-    view, phases, path, tick_s = found.view, found.phases, found.path, found.tick_s
+    view, phases, tick_s = views.captured, views.phases, views.tick_s
     rows = phase_rows(view, phases)
     playout, playout_ns = rows.playout, view.first_media_ns + ns_from_s(phases.playout_start_s)
 
@@ -131,8 +126,8 @@ def measure_session(found: MeasuredSession, heaviest: Stream, *, seed: int) -> S
         return fit_law(sample, unit=unit, tick=tick, generator=generator)
 
     hurst, long_range, facts = _measure_memory(view, playout, playout_ns)
-    levels = _session_levels(view, playout, tick_s=tick_s)
-    played = _levels_of_log(view, found.log) if found.log else None
+    levels = _find_session_levels(view, playout, tick_s=tick_s)
+    played = _find_levels_of_log(view, log) if log else None
     flow_gaps_s = gaps_s(view.table.time_ns[playout & (view.table.flow == view.heaviest_flow)])
     sizes = view.table.ip_bytes[playout].astype(np.float64)
     return SessionMeasures(
@@ -141,37 +136,37 @@ def measure_session(found: MeasuredSession, heaviest: Stream, *, seed: int) -> S
         phases=phases,
         packet_bytes=fit("packet_bytes", sizes, "bytes", 1.0),
         gap_s=fit("gap_s", playout_gaps_s(view, rows), "s", tick_s),
-        bursts_by_phase=_bursts_by_phase(view, rows, phases, tick_s=tick_s),
+        bursts_by_phase=_segment_phases(view, rows, phases, tick_s=tick_s),
         path=path,
         response=find_response(path.records, rtt_s=path.rtt_s),
         hurst=hurst,
         long_range=long_range,
         facts=facts,
         gap_acf=autocorrelation(flow_gaps_s, lags=_LIMITS.gap_lags),
-        process=_playout_process(heaviest),
+        process=_find_playout_process(heaviest),
         levels=levels,
         association=None if levels is None else associate_switches(view, levels),
         measures=measure_as_papers(
-            view, phases, path, pairing=found.pairing, levels=levels, log=found.log, played=played
+            view, phases, path, pairing=pairing, levels=levels, log=log, played=played
         ),
-        player_log=found.log,
+        player_log=log,
         played_levels=played,
     )
 
 
-def _levels_of_log(view: SessionView, log: PlayerLog) -> PlayedLevels | None:
+def _find_levels_of_log(view: SessionView, log: PlayerLog) -> PlayedLevels | None:
     payload_bytes = view.table.payload_bytes[view.media].astype(np.float64)
     media_time_s = s_from_ns(view.media_time_ns - view.first_media_ns)
     return find_played_levels(log, media_time_s=media_time_s, payload_bytes=payload_bytes)
 
 
-def _playout_process(stream: Stream) -> PacketProcess:
+def _find_playout_process(stream: Stream) -> PacketProcess:
     """Return the process of a stream's longest playout, or of its last phase if it has none."""
     playouts = [phase for phase in stream.phases if phase.name == "playout"]
     return max(playouts, key=lambda phase: phase.duration_s, default=stream.phases[-1]).process
 
 
-def _session_levels(view: SessionView, playout: BoolArray, *, tick_s: float) -> Levels | None:
+def _find_session_levels(view: SessionView, playout: BoolArray, *, tick_s: float) -> Levels | None:
     """Return the levels of all media from the session's start, or of the playout alone.
 
     A fast start is not a level: what comes before the playout counts where its level comes again.
@@ -200,7 +195,7 @@ def _measure_memory(
     return hurst, long_range, measure_facts(time_ns, ip_bytes, start_ns=start_ns)
 
 
-def _bursts_by_phase(
+def _segment_phases(
     view: SessionView, rows: PhaseRows, phases: Phases, *, tick_s: float
 ) -> dict[str, Bursts] | None:
     threshold_s = find_burst_threshold_s(gaps_s(view.media_time_ns), tick_s=tick_s)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict
 from typing import cast
 
 import numpy as np
 
-from trafficgen.calibration.levels.summary import describe_levels, describe_mmpp
-from trafficgen.calibration.paper_measures import Measures, SessionDelivery
+from trafficgen.calibration.levels.dwells import mean_dwell
+from trafficgen.calibration.levels.rate_levels import Levels
+from trafficgen.calibration.levels.switch_hazards import LevelAssociation
+from trafficgen.calibration.paper_measures import Measures
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.calibration.session_measures import SessionMeasures
-from trafficgen.flows import Bursts, Delivery
-from trafficgen.models import Friendliness, Law, ModulatedProcess
-from trafficgen.units import kbps_from_bps
+from trafficgen.flows import Bursts
+from trafficgen.models import Friendliness, Law, MmppProcess, ModulatedProcess
+from trafficgen.units import FloatArray, kbps_from_bps
 
 Json = dict[str, object]
 
@@ -54,7 +55,7 @@ def _measures(measures: Measures, friendliness: Friendliness | None) -> Json:
         "buffering_period_s": measures.buffering_period_s,
         "buffering_period_until": measures.buffering_period_until,
         "playback_delay_s": measures.playback_delay_s,
-        "delivery": None if measures.delivery is None else _delivery(measures.delivery),
+        "delivery": None if measures.delivery is None else asdict(measures.delivery),
         "scale_changes": asdict(measures.scale_changes),
         "absent": dict(measures.absent),
     }
@@ -70,20 +71,6 @@ def _friendliness(found: Friendliness) -> Json:
         "median_ratio_to_padhye": found.median_ratio,
         "bound_kbps": kbps_from_bps(found.overall_bound_bps),
         "padhye_kbps": kbps_from_bps(found.overall_padhye_bps),
-    }
-
-
-def _delivery(delivery: SessionDelivery) -> Json:
-    def known(part: Delivery | None) -> Json | None:
-        if part is None:
-            return None
-        return {name: None if math.isnan(value) else value for name, value in asdict(part).items()}
-
-    return {
-        "source": delivery.source,
-        "buffering": known(delivery.buffering),
-        "playout": known(delivery.playout),
-        "session": known(delivery.session),
     }
 
 
@@ -132,7 +119,7 @@ def _levels(session: SessionMeasures) -> Json | None:
     """Return the levels of a player log, else those of the rate."""
     levels = session.played_levels
     if levels is None:
-        return describe_levels(session.levels, session.association)
+        return _rate_levels(session.levels, session.association) if session.levels else None
     return {
         "kbps": list(levels.kbps),
         "transition": [None if row is None else list(row) for row in levels.transition],
@@ -141,6 +128,34 @@ def _levels(session: SessionMeasures) -> Json | None:
         "names": list(levels.names),
         "source": "player_log",
     }
+
+
+def _rate_levels(levels: Levels, association: LevelAssociation | str | None) -> Json:
+    """Return the levels of the application's rate; null for a level that was never left.
+
+    ``kbps`` is IP bytes like every measured rate, headers included. Intervals are 95%.
+    ``association`` has the hazards of stepping down and up, each an object or the reason why there
+    is none.
+    """
+    dwells = [mean_dwell(levels.dwells(level)) for level in range(len(levels))]
+    intervals = levels.transition_intervals()
+    return {
+        "kbps": levels.kbps.tolist(),
+        "transition": _rows(levels.transition_rows()),
+        "mean_dwell_s": [dwell.mean_s if dwell else None for dwell in dwells],
+        "switches": levels.switches,
+        "mean_dwell_low_s": [dwell.low_s if dwell else None for dwell in dwells],
+        "mean_dwell_high_s": [dwell.high_s if dwell else None for dwell in dwells],
+        "transition_low": _rows([None if ends is None else ends[:, 0] for ends in intervals]),
+        "transition_high": _rows([None if ends is None else ends[:, 1] for ends in intervals]),
+        "association": (
+            asdict(association) if isinstance(association, LevelAssociation) else association
+        ),
+    }
+
+
+def _rows(rows: list[FloatArray | None]) -> list[list[float] | None]:
+    return [None if row is None else row.tolist() for row in rows]
 
 
 def _player_log(session: SessionMeasures) -> Json | None:
@@ -189,14 +204,9 @@ def _loss(session: SessionMeasures) -> Json | None:
     loss = session.path.loss
     if loss is None:
         return None
-    return {
-        "rate": loss.rate,
-        "mean_burst_packets": loss.mean_burst_packets,
-        "source": loss.source,
-        "low": loss.low,
-        "high": loss.high,
-        "model": loss.model.model_dump(mode="json") if loss.model else None,
-    }
+    names = ("rate", "mean_burst_packets", "source", "low", "high")
+    model = loss.model.model_dump(mode="json") if loss.model else None
+    return {**{name: getattr(loss, name) for name in names}, "model": model}
 
 
 def _dependence(session: SessionMeasures) -> Json:
@@ -209,5 +219,20 @@ def _dependence(session: SessionMeasures) -> Json:
         "gap_acf": session.gap_acf,
         "model": gap_model,
         "long_range": session.long_range.to_json() if session.long_range else None,
-        **describe_mmpp(process),
+        **(_mmpp(process) if isinstance(process, MmppProcess) else {}),
+    }
+
+
+def _mmpp(process: MmppProcess) -> Json:
+    """Return rates and mean sojourns of the states, fastest first."""
+    estimates = {
+        "rates_per_s": [state.rate_per_s for state in process.states],
+        "mean_sojourn_s": [state.mean_sojourn_s for state in process.states],
+    }
+    ends = {"value", "low", "high"}
+    return {
+        "mmpp": {
+            name: [estimate.model_dump(include=ends) for estimate in found]
+            for name, found in estimates.items()
+        }
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.units import BoolArray, FloatArray, IntArray, kbps_from_bytes, s_from_ns
+from trafficgen.units import FloatArray, IntArray, kbps_from_bytes
 
 #: Bins that the measures of CCZ02 are made of, s.
 MEASURE_BIN_S = 0.5
@@ -36,49 +36,25 @@ class DataRates:
         return self.buffering_kbps / self.steady_kbps if self.steady_kbps > 0 else None
 
 
-@dataclass(frozen=True)
-class Delivery:
-    """What was offered to a path in an interval, and what came out.
-
-    Attributes:
-        offered_kbps: Rate of the IP bytes sent in the interval.
-        achieved_kbps: Rate of those of them that arrived.
-        loss: Share of the packets sent in the interval that did not arrive; NaN where none was
-            sent.
-    """
-
-    offered_kbps: float
-    achieved_kbps: float
-    loss: float
-
-
-def data_rates(size_bytes: FloatArray | IntArray, *, span_s: float) -> DataRates | None:
-    """Return buffering and steady rate (CCZ-B1); None for a playout shorter than 110 s.
+def measure_data_rates(
+    size_bytes: FloatArray | IntArray, *, span_s: float, late_bytes: float | None = None
+) -> DataRates | None:
+    """Measure buffering and steady rate (CCZ-B1); None for a playout shorter than 110 s.
 
     Args:
         size_bytes: IP bytes in bins of :data:`MEASURE_BIN_S` from the first media packet on, the
             last partial bin included, shape (n,).
         span_s: First to last media packet, s.
-    """
-    late_bytes = float(np.sum(size_bytes[round(STEADY_FROM_S / MEASURE_BIN_S) :], dtype=np.float64))
-    return data_rates_of_parts(size_bytes, late_bytes=late_bytes, span_s=span_s)
-
-
-def data_rates_of_parts(
-    early_bytes: FloatArray | IntArray, *, late_bytes: float, span_s: float
-) -> DataRates | None:
-    """Return the same from the two parts of a playout that count, however long it is (CCZ-B1).
-
-    Args:
-        early_bytes: IP bytes in bins of :data:`MEASURE_BIN_S` from the first media packet to
-            :data:`BUFFERING_UNTIL_S` at least, shape (n,).
-        late_bytes: IP bytes from :data:`STEADY_FROM_S` to the last media packet, which counts.
-        span_s: First to last media packet, s.
+        late_bytes: IP bytes from :data:`STEADY_FROM_S` to the last media packet, which counts,
+            where the bins end at :data:`BUFFERING_UNTIL_S`; None takes them from the bins.
     """
     if span_s < SHORTEST_PLAYOUT_S:
         return None
+    if late_bytes is None:
+        late = size_bytes[round(STEADY_FROM_S / MEASURE_BIN_S) :]
+        late_bytes = float(np.sum(late, dtype=np.float64))
     window, early = round(_WINDOW_S / MEASURE_BIN_S), round(BUFFERING_UNTIL_S / MEASURE_BIN_S)
-    total = np.concatenate(([0.0], np.cumsum(early_bytes[:early], dtype=np.float64)))
+    total = np.concatenate(([0.0], np.cumsum(size_bytes[:early], dtype=np.float64)))
     in_windows = total[window:] - total[:-window]
     return DataRates(
         buffering_kbps=kbps_from_bytes(float(in_windows.max()), _WINDOW_S),
@@ -132,7 +108,7 @@ def time_to_share_of_peak_s(size_bytes: FloatArray | IntArray, *, share: float =
     return float(np.argmax(size_bytes >= share * size_bytes.max())) * MEASURE_BIN_S
 
 
-def scale_changes(rates_bps: FloatArray) -> int:
+def count_rate_changes(rates_bps: FloatArray) -> int:
     """Return how often the encoded rate changes (CCZ-M1).
 
     Args:
@@ -156,59 +132,3 @@ def adaptation_time_s(time_s: FloatArray, rates_bps: FloatArray, *, limit_bps: f
     if below.size == 0:
         return math.inf
     return 0.0 if below[0] == 0 else max(0.0, float(time_s[below[0]]))
-
-
-def delivery(
-    sent_ns: IntArray, ip_bytes: IntArray, arrived: BoolArray, *, start_ns: int, end_ns: int
-) -> Delivery:
-    """Return offered and achieved rate and loss of packets sent in an interval (NIC-P2, NIC-P3).
-
-    Args:
-        sent_ns: When each packet was sent, resendings included, ns, shape (n,).
-        ip_bytes: Their IP total lengths, shape (n,).
-        arrived: Whether each arrived, shape (n,).
-        start_ns: Start of the interval.
-        end_ns: End of the interval, after its start.
-
-    Raises:
-        ValueError: If the interval is empty.
-    """
-    length_s = _interval_s(start_ns, end_ns)
-    inside = (sent_ns >= start_ns) & (sent_ns < end_ns)
-    came = inside & arrived
-    sent = int(np.count_nonzero(inside))
-    return Delivery(
-        offered_kbps=kbps_from_bytes(float(ip_bytes[inside].sum()), length_s),
-        achieved_kbps=kbps_from_bytes(float(ip_bytes[came].sum()), length_s),
-        loss=1 - int(np.count_nonzero(came)) / sent if sent else math.nan,
-    )
-
-
-def arrival_rate_kbps(
-    arrival_ns: IntArray, ip_bytes: IntArray, *, start_ns: int, end_ns: int
-) -> float:
-    """Return the rate of what arrived in an interval, whenever it was sent, kbit/s of IP bytes.
-
-    Args:
-        arrival_ns: When each packet arrived, ns, shape (n,).
-        ip_bytes: Their IP total lengths, shape (n,).
-        start_ns: Start of the interval.
-        end_ns: End of the interval, after its start.
-
-    Raises:
-        ValueError: If the interval is empty.
-    """
-    length_s = _interval_s(start_ns, end_ns)
-    inside = (arrival_ns >= start_ns) & (arrival_ns < end_ns)
-    return kbps_from_bytes(float(ip_bytes[inside].sum()), length_s)
-
-
-def _interval_s(start_ns: int, end_ns: int) -> float:
-    """Return the length of an interval, s.
-
-    Raises:
-        ValueError: If it is empty.
-    """
-    if end_ns <= start_ns:
-        raise ValueError(f"an interval must end after its start, got {start_ns} to {end_ns} ns")
-    return s_from_ns(end_ns - start_ns)

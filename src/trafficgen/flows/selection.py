@@ -1,18 +1,28 @@
-"""The session (or the one flow) of a table that is looked at."""
+"""Choose the packets that are looked at: one session or flow, its direction, and its media."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from trafficgen.errors import SelectionError
-from trafficgen.flows.media import media_packets
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
+#: Phases whose packets are no media: capacity probes and control messages.
+_NOT_MEDIA = ("probe", "signalling")
+_PAIRS = (
+    ("server", "client"),
+    ("server_port", "client_port"),
+    ("packets_to_client", "packets_to_server"),
+    ("frame_bytes_to_client", "frame_bytes_to_server"),
+    ("payload_bytes_to_client", "payload_bytes_to_server"),
+)
 #: As many numbers as an error message lists before it breaks off.
 _LISTED = 12
 NO_MEDIA_REMEDY = (
@@ -217,3 +227,78 @@ def _require(number: int, available: list[int], *, what: str) -> None:
     more = f" and {len(available) - _LISTED} more" if len(available) > _LISTED else ""
     there_are = f"there are {what}s {shown}{more}" if available else f"there are no {what}s at all"
     raise SelectionError(what=f"{what} {number}", available=there_are)
+
+
+def media_packets(table: PacketTable, *, rtp_flows: Collection[int] | None = None) -> BoolArray:
+    """Return where a packet is a media packet, shape (n,).
+
+    A media packet goes to the client, carries payload, belongs to a flow that is not control, and
+    is neither RTCP nor a capacity probe. In a flow that has RTP, only packets with an RTP sequence
+    number count: what else travels there is RTCP, STUN or the like.
+
+    Args:
+        table: The packets.
+        rtp_flows: Flows that have RTP to the client, where the table is a piece of a longer one;
+            None looks for them.
+    """
+    media = table.to_client & (table.payload_bytes > 0)
+    media &= ~np.isin(table.flow, _control_flows(table))
+    media &= ~_without_rtp_in_an_rtp_flow(table, rtp_flows)
+    if "phase" in table.packets.column_names:
+        media &= ~_of_phases(table, _NOT_MEDIA)
+    return media
+
+
+def _control_flows(table: PacketTable) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+    """Return the numbers of the flows that carry control messages only."""
+    control = table.flows.filter(pc.equal(table.flows.column("media"), "control"))
+    return np.asarray(control.column("flow").to_numpy(), dtype=np.uint32)
+
+
+def _without_rtp_in_an_rtp_flow(table: PacketTable, rtp_flows: Collection[int] | None) -> BoolArray:
+    """Return where a packet without an RTP number is of a flow with RTP to the client."""
+    known = table.is_known("rtp_sequence")
+    if rtp_flows is not None:
+        return np.isin(table.flow, np.asarray(list(rtp_flows), dtype=np.uint32)) & ~known
+    if not known.any():
+        return np.zeros(len(table), dtype=np.bool_)
+    return np.isin(table.flow, np.unique(table.flow[known & table.to_client])) & ~known
+
+
+def _of_phases(table: PacketTable, phases: tuple[str, ...]) -> BoolArray:
+    """Return where a packet's phase is one of ``phases``; an unknown phase is not."""
+    found = pc.is_in(table.column("phase").cast(pa.string()), value_set=pa.array(phases))
+    return np.asarray(found.to_numpy(), dtype=np.bool_)
+
+
+def swap_flow_ends(flows: pa.Table) -> pa.Table:
+    """Return a flow table with server and client exchanged."""
+    other = dict([*_PAIRS, *(pair[::-1] for pair in _PAIRS)])
+    columns = [flows.column(other.get(name, name)) for name in flows.schema.names]
+    return pa.Table.from_arrays(columns, schema=flows.schema)
+
+
+def swap_ends(table: PacketTable) -> PacketTable:
+    """Return a packet table with server and client exchanged in every flow, packet and message."""
+    return replace(
+        table,
+        packets=invert_directions(table.packets),
+        flows=swap_flow_ends(table.flows),
+        signalling=invert_directions(table.signalling),
+        rtcp=invert_directions(table.rtcp),
+    )
+
+
+def invert_directions(rows: pa.Table) -> pa.Table:
+    """Return packets, messages or reports with their directions exchanged."""
+    place = rows.schema.get_field_index("to_client")
+    return rows.set_column(place, rows.schema.field(place), pc.invert(rows.column("to_client")))
+
+
+def heaviest_upload(flows: pa.Table) -> tuple[int, int]:
+    """Return the flow with most payload to its server, and the bytes; (-1, 0) without flows."""
+    if not flows.num_rows:
+        return -1, 0
+    sent = flows.column("payload_bytes_to_server")
+    row = int(pc.index(sent, pc.max(sent)).as_py())
+    return int(flows.column("flow")[row].as_py()), int(sent[row].as_py())

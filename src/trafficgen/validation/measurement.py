@@ -16,8 +16,8 @@ from trafficgen.flows import (
     gaps_within_flows_s,
     rate_series,
     segment_bursts,
-    successive_ratios,
 )
+from trafficgen.flows.measures import successive_ratios
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, ns_from_s, s_from_ns
 from trafficgen.validation.time_scales import MOST_BINS, autocorrelation, span_s

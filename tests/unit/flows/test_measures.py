@@ -7,14 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from trafficgen.flows import (
+from trafficgen.flows.measures import (
     adaptation_time_s,
-    arrival_rate_kbps,
-    data_rates,
-    data_rates_of_parts,
-    delivery,
+    count_rate_changes,
+    measure_data_rates,
     rate_differences,
-    scale_changes,
     spread,
     successive_ratios,
     time_to_share_of_peak_s,
@@ -31,42 +28,42 @@ def two_rates(*, fast_from: int, fast_bins: int, bins: int) -> np.ndarray:
 
 
 def test_the_buffering_data_rate_is_the_largest_mean_over_10_s() -> None:
-    rates = data_rates(two_rates(fast_from=7, fast_bins=20, bins=300), span_s=150.0)
+    rates = measure_data_rates(two_rates(fast_from=7, fast_bins=20, bins=300), span_s=150.0)
     assert rates is not None
     assert (rates.buffering_kbps, rates.steady_kbps, rates.ratio) == pytest.approx((160, 40, 4))
 
 
 def test_a_shorter_burst_counts_with_what_surrounds_it() -> None:
-    rates = data_rates(two_rates(fast_from=0, fast_bins=5, bins=300), span_s=150.0)
+    rates = measure_data_rates(two_rates(fast_from=0, fast_bins=5, bins=300), span_s=150.0)
     assert rates is not None
     assert rates.buffering_kbps == pytest.approx((5 * 160 + 15 * 40) / 20)
 
 
 def test_windows_must_lie_in_the_first_80_s() -> None:
-    rates = data_rates(two_rates(fast_from=160, fast_bins=20, bins=300), span_s=150.0)
+    rates = measure_data_rates(two_rates(fast_from=160, fast_bins=20, bins=300), span_s=150.0)
     assert rates is not None
     assert rates.buffering_kbps == pytest.approx(40)
 
 
 def test_the_steady_rate_divides_by_the_time_to_the_last_packet() -> None:
-    rates = data_rates(two_rates(fast_from=0, fast_bins=20, bins=301), span_s=150.1)
+    rates = measure_data_rates(two_rates(fast_from=0, fast_bins=20, bins=301), span_s=150.1)
     assert rates is not None
     assert rates.steady_kbps == pytest.approx(101 * KBPS_40 * 8 / 1000 / 50.1)
 
 
 def test_short_playouts_have_neither_rate_and_silent_ends_no_ratio() -> None:
-    assert data_rates(np.full(219, KBPS_40), span_s=109.4) is None
-    silent = data_rates(np.concatenate((np.full(40, KBPS_40), np.zeros(200))), span_s=120.0)
+    assert measure_data_rates(np.full(219, KBPS_40), span_s=109.4) is None
+    silent = measure_data_rates(np.concatenate((np.full(40, KBPS_40), np.zeros(200))), span_s=120.0)
     assert silent is not None
     assert silent.ratio is None
 
 
 def test_the_two_parts_of_a_playout_give_what_the_whole_gives() -> None:
     size_bytes = two_rates(fast_from=30, fast_bins=25, bins=301)
-    parts = data_rates_of_parts(
+    parts = measure_data_rates(
         size_bytes[:160], late_bytes=float(size_bytes[200:].sum()), span_s=150.1
     )
-    assert parts == data_rates(size_bytes, span_s=150.1)
+    assert parts == measure_data_rates(size_bytes, span_s=150.1)
 
 
 def test_smoothness_leaves_out_pairs_with_an_empty_bin() -> None:
@@ -93,8 +90,8 @@ def test_the_rise_ends_in_the_first_bin_near_the_largest() -> None:
 
 
 def test_scale_changes_count_both_directions_and_no_repetitions() -> None:
-    assert scale_changes(np.array([80.0, 80.0, 45.0, 80.0])) == 2
-    assert scale_changes(np.array([80.0])) == 0
+    assert count_rate_changes(np.array([80.0, 80.0, 45.0, 80.0])) == 2
+    assert count_rate_changes(np.array([80.0])) == 0
 
 
 @pytest.mark.parametrize(
@@ -106,25 +103,3 @@ def test_adaptation_is_the_first_rate_that_the_path_carries(
 ) -> None:
     times_s = np.array([-0.1, 3.0, 7.0])[: len(rates_bps)]
     assert adaptation_time_s(times_s, np.array(rates_bps), limit_bps=35e3) == expected_s
-
-
-def test_offered_rate_counts_what_was_sent_and_achieved_rate_what_came() -> None:
-    sent_ns = np.array([0, 400, 900, 1000, 1500]) * 1_000_000
-    arrived = np.array([True, False, True, True, True])
-    found = delivery(
-        sent_ns, np.array([125, 250, 125, 999, 999]), arrived, start_ns=0, end_ns=1_000_000_000
-    )
-    assert (found.offered_kbps, found.achieved_kbps, found.loss) == pytest.approx((4.0, 2.0, 1 / 3))
-    assert math.isnan(delivery(sent_ns, sent_ns, arrived, start_ns=-9, end_ns=-1).loss)
-    with pytest.raises(ValueError, match="end after its start"):
-        delivery(sent_ns, sent_ns, arrived, start_ns=5, end_ns=5)
-
-
-def test_what_was_received_in_an_interval_counts_whenever_it_was_sent() -> None:
-    arrival_ns = np.array([-1, 0, 500_000_000, 999_999_999, 1_000_000_000])
-    received = arrival_rate_kbps(
-        arrival_ns, np.array([999, 125, 250, 125, 999]), start_ns=0, end_ns=1_000_000_000
-    )
-    assert received == pytest.approx(500 * 8 / 1000)
-    with pytest.raises(ValueError, match="must end after its start"):
-        arrival_rate_kbps(arrival_ns, arrival_ns, start_ns=5, end_ns=5)

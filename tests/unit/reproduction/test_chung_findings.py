@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from trafficgen.flows import DataRates
+from trafficgen.flows.measures import DataRates
 from trafficgen.reproduction.chung import pair_measures, scaling
 from trafficgen.reproduction.chung.playout import RATES_KBPS, Pair, Pings, Playout, Pool, Series
 from trafficgen.reproduction.chung.setups import PlaylistClip, Transport

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import optimize
+from scipy import optimize, special
 
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.models import Alternative, GoodnessOfFit, Law
 from trafficgen.units import FloatArray
 
 DwellFamily = Literal["expon", "gamma", "lognorm", "weibull_min"]
-FAMILIES: tuple[DwellFamily, ...] = ("expon", "gamma", "lognorm", "weibull_min")
+_FAMILIES: tuple[DwellFamily, ...] = ("expon", "gamma", "lognorm", "weibull_min")
 
 #: Fewer whole dwells do not distinguish one family from another.
-FEWEST_DWELLS = 5
+_FEWEST_DWELLS = 5
 _SHAPE: dict[DwellFamily, str] = {"gamma": "a", "lognorm": "s", "weibull_min": "c"}
 #: Shapes outside this range are regular to one part in a thousand, or without a mean in practice.
 _LOG_SHAPE = (-3.0, 7.0)
@@ -136,7 +136,7 @@ def dwell_law(dwells: Dwells) -> Law | None:
     Wald's on the logarithms, from the observed information.
     """
     n = int(dwells.whole_s.size)
-    tried = FAMILIES[: 1 if n < FEWEST_DWELLS else None]
+    tried = _FAMILIES[: 1 if n < _FEWEST_DWELLS else None]
     fits = [fit for family in tried if (fit := fit_dwell_family(family, dwells))]
     if not fits:
         return None
@@ -160,3 +160,30 @@ def dwell_law(dwells: Dwells) -> Law | None:
             ks=float(ks), method="of the whole dwells; no p-value, one dwell is censored"
         ),
     )
+
+
+@dataclass(frozen=True)
+class MeanDwell:
+    """Mean time at a level with its 95% interval, s."""
+
+    mean_s: float
+    low_s: float
+    high_s: float
+
+
+def mean_dwell(dwells: Dwells) -> MeanDwell | None:
+    """Estimate the mean time at a level with its interval; None for a level that was never left.
+
+    It is the mean of a gamma law by maximum likelihood with the unfinished dwell censored, where
+    five dwells or more are whole; else that of an exponential law, the time at the level over how
+    often it was left. The interval is the exact one of a gamma law whose shape is known.
+    """
+    n = int(dwells.whole_s.size)
+    if n == 0:
+        return None
+    gamma = fit_dwell_family("gamma", dwells) if n >= _FEWEST_DWELLS else None
+    shape = gamma.params["a"] if gamma else 1.0
+    mean_s = shape * gamma.params["scale"] if gamma else dwells.total_s / n
+    degrees = 2 * n * shape
+    low_s, high_s = (degrees * mean_s / float(special.chdtri(degrees, p)) for p in (0.025, 0.975))
+    return MeanDwell(mean_s, low_s, high_s)

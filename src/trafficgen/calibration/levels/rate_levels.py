@@ -7,14 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from trafficgen.calibration.levels.dwells import FEWEST_DWELLS, Dwells, fit_dwell_family
-from trafficgen.calibration.levels.hidden_markov import (
+from trafficgen.calibration.levels.dwells import Dwells
+from trafficgen.calibration.levels.plateaus import RateUnits, cut_into_units, find_plateaus
+from trafficgen.calibration.levels.rate_states import (
+    LOWER_95_MEAN,
+    find_states,
     most_likely_path,
+    single_level_bic,
     smooth_states,
     transition_matrix,
+    units_per_element,
 )
-from trafficgen.calibration.levels.plateaus import RateUnits, cut_into_units, find_plateaus
-from trafficgen.calibration.levels.rate_states import LOWER_95_MEAN, find_states, units_per_element
 from trafficgen.units import BoolArray, FloatArray, IntArray, kbps_from_bytes, s_from_ns
 
 
@@ -36,14 +39,6 @@ _LIMITS = LevelLimits()
 _ROUNDS = 5
 _REWEIGHTED = 2
 _TAIL = 0.025
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A 95% interval."""
-
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -94,18 +89,22 @@ class Levels:
         """Return the shares of the jumps from each level; None for a level that was never left."""
         return [row / row.sum() if row.sum() else None for row in self.jumps]
 
-    def transition_intervals(self) -> list[list[Interval] | None]:
-        """Return 95% intervals of the jump chain, from Jeffreys' prior (Brown, Cai, DasGupta 2001).
+    def transition_intervals(self) -> list[FloatArray | None]:
+        """Return 95% intervals of those shares, shape (k, 2) each.
 
-        They are equal-tailed; None stands for a level that was never left.
+        They are equal-tailed, from Jeffreys' prior (Brown, Cai, DasGupta 2001).
         """
-        rows: list[list[Interval] | None] = []
-        for state, row in enumerate(self.jumps):
-            total = int(row.sum())
-            shares = [_jeffreys(int(n), total) for n in row] if total else None
-            if shares:
-                shares[state] = Interval(0.0, 0.0)
-            rows.append(shares)
+        rows: list[FloatArray | None] = []
+        for state, counts in enumerate(self.jumps):
+            total, row = int(counts.sum()), counts[:, None]
+            ends = np.asarray(
+                special.betaincinv(row + 0.5, total - row + 0.5, [_TAIL, 1 - _TAIL]),
+                dtype=np.float64,
+            )
+            ends[counts == 0, 0] = 0.0
+            ends[counts == total, 1] = 1.0
+            ends[state] = 0.0
+            rows.append(ends if total else None)
         return rows
 
 
@@ -140,12 +139,15 @@ def find_levels(time_ns: IntArray, ip_bytes: IntArray, *, tick_s: float) -> Leve
         for cut in cuts
     ]
     states = min((found for found in proposals if found), key=lambda found: found.bic, default=None)
-    if states is None or states.single_bic - states.bic < _LIMITS.clear_bic:
+    if states is None:
+        return None
+    evidence_bic = single_level_bic(coarse.log_rate) - states.bic
+    if evidence_bic < _LIMITS.clear_bic:
         return None
     rest = np.full(len(units) - states.path.size * count, states.path[-1])
     path = np.concatenate((np.repeat(states.path, count), rest))
-    refined = _refine_path(units, path, states.centre.size)
-    return _measure_levels(units, refined, evidence_bic=states.single_bic - states.bic)
+    refined = _refine_path(units, path, states.count)
+    return _measure_levels(units, refined, evidence_bic=evidence_bic)
 
 
 def _refine_path(units: RateUnits, path: IntArray, count: int) -> IntArray:
@@ -241,34 +243,3 @@ def _measure_levels(units: RateUnits, path: IntArray, *, evidence_bic: float) ->
         level=np.argsort(order)[path[starts]],
         evidence_bic=evidence_bic,
     )
-
-
-def _jeffreys(count: int, total: int) -> Interval:
-    low, high = special.betaincinv(count + 0.5, total - count + 0.5, [_TAIL, 1 - _TAIL]).tolist()
-    return Interval(0.0 if count == 0 else low, 1.0 if count == total else high)
-
-
-@dataclass(frozen=True)
-class MeanDwell:
-    """Mean time at a level, s, and its 95% interval; None for a level that was never left."""
-
-    mean_s: float | None
-    interval: Interval | None
-
-
-def mean_dwell(dwells: Dwells) -> MeanDwell:
-    """Estimate the mean time at a level with its interval.
-
-    It is the mean of a gamma law by maximum likelihood with the unfinished dwell censored, where
-    five dwells or more are whole; else that of an exponential law, the time at the level over how
-    often it was left. The interval is the exact one of a gamma law whose shape is known.
-    """
-    n = int(dwells.whole_s.size)
-    if n == 0:
-        return MeanDwell(None, None)
-    gamma = fit_dwell_family("gamma", dwells) if n >= FEWEST_DWELLS else None
-    shape = gamma.params["a"] if gamma else 1.0
-    mean_s = shape * gamma.params["scale"] if gamma else dwells.total_s / n
-    degrees = 2 * n * shape
-    low, high = (degrees * mean_s / float(special.chdtri(degrees, p)) for p in (_TAIL, 1 - _TAIL))
-    return MeanDwell(mean_s, Interval(low, high))

@@ -4,6 +4,9 @@ The states are those of a hidden Markov model whose logarithmic rates are normal
 their state, with a small share of outliers. Their number is chosen by BIC, and they must beat a
 single level with correlated noise: an autoregression of the same series with Student-t innovations,
 which moves as far but does not return to the same few rates.
+
+All states are equally likely at the start (Rabiner, "A tutorial on hidden Markov models", 1989).
+Log-densities of elements have the shape (n, k), transition matrices (k, k).
 """
 
 from __future__ import annotations
@@ -13,11 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from trafficgen.calibration.levels.hidden_markov import (
-    log_likelihood,
-    most_likely_path,
-    transition_matrix,
-)
 from trafficgen.calibration.levels.plateaus import RateUnits
 from trafficgen.units import FloatArray, IntArray
 
@@ -57,16 +55,14 @@ class RateStates:
     """Rate states of a series of logarithmic rates.
 
     Attributes:
-        centre: Mean logarithmic rate of each state, ascending, shape (k,).
-        path: State of each element, shape (n,).
+        count: Number of states.
+        path: State of each element, numbered by rate, shape (n,).
         bic: Bayesian information criterion of the hidden Markov model; smaller is better.
-        single_bic: That of a single level with correlated noise.
     """
 
-    centre: FloatArray
+    count: int
     path: IntArray
     bic: float
-    single_bic: float
 
 
 def units_per_element(units: RateUnits, *, dispersion_bytes: float) -> int:
@@ -87,12 +83,11 @@ def find_states(log_rate: FloatArray, plateau: IntArray) -> RateStates | None:
         return None
     # The median is not moved by the elements at the edges, which lie partly in another plateau.
     levels = np.array([float(np.median(log_rate[plateau == number])) for number in numbers])
-    single_bic = single_level_bic(log_rate)
     best: RateStates | None = None
     for count in range(2, min(_LIMITS.most, numbers.size) + 1):
         cluster = _cluster(levels, counts.astype(np.float64), count)
         path = cluster[np.searchsorted(numbers, plateau)]
-        found = _train(log_rate, path, count, single_bic=single_bic)
+        found = _train(log_rate, path, count)
         if found is not None and (best is None or found.bic < best.bic):
             best = found
     return best
@@ -124,9 +119,7 @@ def _cluster(values: FloatArray, weight: FloatArray, count: int) -> IntArray:
     return result
 
 
-def _train(
-    log_rate: FloatArray, path: IntArray, count: int, *, single_bic: float
-) -> RateStates | None:
+def _train(log_rate: FloatArray, path: IntArray, count: int) -> RateStates | None:
     """Train states along the most likely path; None where states vanish or lie too close."""
     log_density = np.zeros((log_rate.size, count))
     log_transition = np.zeros((count, count))
@@ -147,7 +140,7 @@ def _train(
     jumps = np.unique(path[:-1][moved] * count + path[1:][moved]).size
     likelihood = log_likelihood(log_density, log_transition)
     bic = (2 * count + count + jumps) * float(np.log(log_rate.size)) - 2 * likelihood
-    return RateStates(centre, path, bic, single_bic)
+    return RateStates(count, path, bic)
 
 
 def _emission(log_rate: FloatArray, path: IntArray, count: int) -> tuple[FloatArray, FloatArray]:
@@ -198,3 +191,76 @@ def _t_log_likelihood(residual: FloatArray, df: float) -> float:
     constant = special.gammaln((df + 1) / 2) - special.gammaln(df / 2)
     constant -= 0.5 * np.log(df * np.pi * scale2)
     return float(residual.size * constant - (df + 1) / 2 * np.log1p(squares / (df * scale2)).sum())
+
+
+def transition_matrix(path: IntArray, count: int) -> FloatArray:
+    """Estimate transition probabilities of one step from a path, no jump impossible.
+
+    Each state is left once more than observed, evenly to all others, with half a count (Jeffreys'
+    prior).
+    """
+    steps = np.bincount(path[:-1] * count + path[1:], minlength=count * count)
+    moves = steps.reshape(count, count).astype(np.float64)
+    stays = np.diag(moves).copy()
+    moves += 0.5 / max(1, count - 1)
+    np.fill_diagonal(moves, stays + 0.5)
+    return np.asarray(moves / moves.sum(axis=1, keepdims=True))
+
+
+def log_likelihood(log_density: FloatArray, log_transition: FloatArray) -> float:
+    """Compute the log-likelihood of a series."""
+    largest = log_density.max(axis=1)
+    _, scales = _forward(np.exp(log_density - largest[:, None]), np.exp(log_transition))
+    return float(np.log(scales).sum() + largest.sum())
+
+
+def _forward(density: FloatArray, transition: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the states given the elements up to each, and each element's density given those."""
+    forward, scales = np.empty(density.shape), np.empty(density.shape[0])
+    state = np.full(density.shape[1], 1 / density.shape[1])
+    for row, here in enumerate(density):
+        state = (state @ transition if row else state) * here
+        scales[row] = state.sum()
+        state = state / scales[row]
+        forward[row] = state
+    return forward, scales
+
+
+def smooth_states(log_density: FloatArray, transition: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Compute the probabilities of the states given the whole series (Baum and others 1970).
+
+    Returns:
+        Probability of each state at each element, shape (n, k), and the expected number of steps
+        from each state to each, shape (k, k).
+    """
+    n, count = log_density.shape
+    density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
+    forward, _ = _forward(density, transition)
+    backward = np.empty((n, count))
+    state = np.ones(count)
+    for row in range(n - 1, -1, -1):
+        backward[row] = state
+        state = transition @ (density[row] * state)
+        state = state / state.sum()
+    probability = forward * backward
+    probability /= probability.sum(axis=1, keepdims=True)
+    into = density[1:] * backward[1:]
+    scale = np.einsum("ni,ij,nj->n", forward[:-1], transition, into)
+    moves = transition * np.einsum("ni,nj->ij", forward[:-1] / scale[:, None], into)
+    return probability, moves
+
+
+def most_likely_path(log_density: FloatArray, log_transition: FloatArray) -> IntArray:
+    """Find the most likely path of states (Viterbi 1967), shape (n,)."""
+    n, count = log_density.shape
+    came_from = np.zeros((n, count), dtype=np.int64)
+    score, into, states = log_density[0], np.ascontiguousarray(log_transition.T), np.arange(count)
+    for row in range(1, n):
+        candidates = into + score
+        came_from[row] = candidates.argmax(axis=1)
+        score = candidates[states, came_from[row]] + log_density[row]
+    path = np.empty(n, dtype=np.int64)
+    path[-1] = int(np.argmax(score))
+    for row in range(n - 1, 0, -1):
+        path[row - 1] = came_from[row, path[row]]
+    return path

@@ -39,7 +39,7 @@ Direction = Literal["down", "up"]
 class Effect:
     """Factor of the odds of a switch for one more standard deviation, with its 95% interval."""
 
-    odds_ratio: float
+    value: float
     low: float
     high: float
 
@@ -51,14 +51,14 @@ class SwitchHazard:
     Attributes:
         switches: Intervals with a switch in the direction.
         intervals: Intervals at risk.
-        effects: Name of the covariate -> its effect, given the others.
         p_value: Of all covariates together, by the penalised likelihood ratio.
+        odds_ratio_per_sd: Name of the covariate -> its effect, given the others.
     """
 
     switches: int
     intervals: int
-    effects: dict[str, Effect]
     p_value: float
+    odds_ratio_per_sd: dict[str, Effect]
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def fit_switch_hazard(
         name: _effect(float(fit.coefficients[row]), float(np.sqrt(fit.covariance[row, row])))
         for row, name in enumerate(used, start=1)
     }
-    return SwitchHazard(count, int(events.size), effects, float(special.chdtrc(len(used), ratio)))
+    return SwitchHazard(count, int(events.size), float(special.chdtrc(len(used), ratio)), effects)
 
 
 def _effect(coefficient: float, sd: float) -> Effect:

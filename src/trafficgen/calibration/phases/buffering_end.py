@@ -1,14 +1,18 @@
-"""Find where buffering ends: the likeliest fall of a stream's rate, and whether it is one."""
+"""Find where buffering ends: the likeliest fall of a stream's rate, and whether it is one.
+
+A fall counts where it is larger than the rate's own wandering, as a start-up burst is.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+from scipy import special
 
 from trafficgen.calibration.levels.cycles import Cycles
-from trafficgen.calibration.levels.rate_drop import rate_drop_p_value, size_drop_p_value
-from trafficgen.units import FloatArray
+from trafficgen.units import FloatArray, IntArray, kbps_from_bytes, s_from_ns
 
 
 @dataclass(frozen=True)
@@ -44,9 +48,15 @@ class FallLimits:
     #: Without pauses, buffering lasts this many cycles (a second) and is fast beyond the first one:
     #: a preroll burst alone is not buffering.
     fewest_cycles_of_buffering: int = 4
+    #: Scales with fewer degrees of freedom say nothing of the variance of a rate.
+    fewest_degrees: int = 3
+    #: Empty blocks get this share of the mean rate, so that they have a logarithm.
+    empty_share: float = 0.05
+    #: Variance of log-rates below which rates count as equal (relative differences of 1%).
+    smallest_variance: float = 1e-4
 
 
-FALL_LIMITS = FallLimits()
+_LIMITS = FallLimits()
 _TINY, _TINY_S = 1e-300, 1e-12
 
 
@@ -54,16 +64,39 @@ def count_buffering_cycles(cycles: Cycles) -> int | None:
     """Return how many cycles belong to buffering; None if the start is not faster than the rest.
 
     The likeliest change of the rate (Poisson likelihood of two rates, as in binary segmentation:
-    Scott and Knott 1974) is tested against a rate that wanders
-    (:func:`~trafficgen.calibration.levels.rate_drop.rate_drop_p_value`), then searched for again in
-    the part before it, so that buffering ends at the first substantial fall.
+    Scott and Knott 1974) is tested against a rate that wanders (:func:`rate_drop_p_value`), then
+    searched for again in the part before it, so that buffering ends at the first substantial fall.
     """
-    change = _fall(cycles.duration_s, cycles.size_bytes, paused=cycles.paused)
-    found = None
+    change, found = _find_fall(cycles), None
     while change is not None:
         found = change if found is None or not _continues(cycles, change, found) else found
-        change = _fall(cycles.duration_s[:change], cycles.size_bytes[:change], paused=cycles.paused)
+        change = _find_fall(cycles.keep_first(change))
     return found
+
+
+def measure_fast_start(
+    time_ns: IntArray, size_bytes: IntArray, end_ns: int, *, side: Literal["left", "right"]
+) -> tuple[int, float, float] | None:
+    """Return packets, length, s, and rate, kbit/s, of a start; None if the rest is as fast.
+
+    Args:
+        time_ns: Times of the media packets, ns, ascending, shape (n,).
+        size_bytes: Their IP sizes, bytes, shape (n,).
+        end_ns: End of the start.
+        side: Whether a packet at that time is part of the start (``"right"``) or of the rest.
+    """
+    packets = int(np.searchsorted(time_ns, end_ns, side=side))
+    start_s, rest_s = s_from_ns(end_ns - int(time_ns[0])), s_from_ns(int(time_ns[-1]) - end_ns)
+    if start_s <= 0 or rest_s <= 0:
+        return None
+    fast = kbps_from_bytes(float(size_bytes[:packets].sum()), start_s)
+    slow = kbps_from_bytes(float(size_bytes[packets:].sum()), rest_s)
+    return (packets, start_s, fast) if is_much_faster(fast, slow) else None
+
+
+def is_much_faster(fast: float, slow: float) -> bool:
+    """Return whether a rate is higher than another by more than a playout's own variation."""
+    return fast >= _LIMITS.smallest_ratio * slow
 
 
 def find_tail(cycles: Cycles, *, left_bytes: float, left_s: float) -> int | None:
@@ -76,18 +109,16 @@ def find_tail(cycles: Cycles, *, left_bytes: float, left_s: float) -> int | None
         left_bytes: Bytes after the last cycle, such as a last ON period: they belong to the tail.
         left_s: Time that they take, s.
     """
-    if len(cycles) < FALL_LIMITS.fewest_cycles + 1:
+    if len(cycles) < _LIMITS.fewest_cycles + 1:
         return None
-    ends_s, total, before, after = _means(cycles.duration_s, cycles.size_bytes)
-    change = (
-        int(np.argmax(two_rate_log_likelihood(total[:-1], total[-1], ends_s[:-1], ends_s[-1]))) + 1
-    )
-    late = ends_s[change - 1] >= (1 - FALL_LIMITS.largest_tail) * ends_s[-1]
-    rest = (total[-1] - total[change - 1] + left_bytes) / (ends_s[-1] - ends_s[change - 1] + left_s)
-    if not late or before[change - 1] < FALL_LIMITS.tail_ratio * max(after[change - 1], rest):
+    ends_s, total, before, after = _measure_means(cycles)
+    likelihood = two_rate_log_likelihood(total[:-1], total[-1], ends_s[:-1], ends_s[-1])
+    last = int(np.argmax(likelihood))
+    late = ends_s[last] >= (1 - _LIMITS.largest_tail) * ends_s[-1]
+    rest = (total[-1] - total[last] + left_bytes) / (ends_s[-1] - ends_s[last] + left_s)
+    if not late or before[last] < _LIMITS.tail_ratio * max(after[last], rest):
         return None
-    p = rate_drop_p_value(cycles.duration_s, cycles.size_bytes, change)
-    return change if p < FALL_LIMITS.largest_p_of_tail else None
+    return last + 1 if rate_drop_p_value(cycles, last + 1) < _LIMITS.largest_p_of_tail else None
 
 
 def two_rate_log_likelihood(
@@ -107,58 +138,144 @@ def two_rate_log_likelihood(
     return likelihood
 
 
-def _means(
-    duration_s: FloatArray, size_bytes: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _measure_means(cycles: Cycles) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return ends, bytes so far, and the rates before and after each cycle's end, bytes/s."""
-    ends_s, total = np.cumsum(duration_s), np.cumsum(size_bytes)
+    ends_s, total = np.cumsum(cycles.duration_s), np.cumsum(cycles.size_bytes)
     before = total[:-1] / ends_s[:-1]
     after = (total[-1] - total[:-1]) / (ends_s[-1] - ends_s[:-1])
     return ends_s, total, before, after
 
 
-def _fall(duration_s: FloatArray, size_bytes: FloatArray, *, paused: bool) -> int | None:
+def _find_fall(cycles: Cycles) -> int | None:
     """Return the cycles before the likeliest fall of the rate; None if the rate may only wander."""
-    if size_bytes.size < FALL_LIMITS.fewest_cycles:
+    if len(cycles) < _LIMITS.fewest_cycles:
         return None
-    ends_s, total, before, after = _means(duration_s, size_bytes)
-    falls = (before >= FALL_LIMITS.smallest_ratio * after) & (
-        ends_s[:-1] <= FALL_LIMITS.largest_share * ends_s[-1]
-    )
-    if not paused:
-        falls[: FALL_LIMITS.fewest_cycles_of_buffering - 1] = False
-        falls[1:] &= total[1:-1] - total[0] >= FALL_LIMITS.smallest_ratio * after[1:] * (
-            ends_s[1:-1] - ends_s[0]
-        )
+    ends_s, total, before, after = _measure_means(cycles)
+    early = ends_s[:-1] <= _LIMITS.largest_share * ends_s[-1]
+    falls = (before >= _LIMITS.smallest_ratio * after) & early
+    if not cycles.paused:
+        falls[: _LIMITS.fewest_cycles_of_buffering - 1] = False
+        since_first_s = ends_s[1:-1] - ends_s[0]
+        falls[1:] &= total[1:-1] - total[0] >= _LIMITS.smallest_ratio * after[1:] * since_first_s
     if not falls.any():
         return None
     likelihood = two_rate_log_likelihood(total[:-1], total[-1], ends_s[:-1], ends_s[-1])
     change = int(np.argmax(np.where(falls, likelihood, -np.inf))) + 1
     slow = np.flatnonzero(before[: change - 1] < after[change - 1])
-    if slow.size and ends_s[slow[-1]] > FALL_LIMITS.longest_lead_s:
+    if slow.size and ends_s[slow[-1]] > _LIMITS.longest_lead_s:
         return None
-    if rate_drop_p_value(duration_s, size_bytes, change) < FALL_LIMITS.largest_p:
+    if rate_drop_p_value(cycles, change) < _LIMITS.largest_p:
         return change
-    if paused and falls[0] and size_drop_p_value(size_bytes) < FALL_LIMITS.largest_p:
+    if cycles.paused and falls[0] and size_drop_p_value(cycles.size_bytes) < _LIMITS.largest_p:
         return 1
-    earlier = _fall(duration_s[:change], size_bytes[:change], paused=paused)
-    confirmed = (
-        earlier is not None
-        and rate_drop_p_value(duration_s, size_bytes, earlier) < FALL_LIMITS.largest_p_of_earlier
-    )
+    earlier = _find_fall(cycles.keep_first(change)) or 0
+    confirmed = earlier and rate_drop_p_value(cycles, earlier) < _LIMITS.largest_p_of_earlier
     return earlier if confirmed else None
 
 
 def _continues(cycles: Cycles, earlier: int, later: int) -> bool:
     """Return whether the part between two falls is buffering too."""
-    ends_s, total = np.cumsum(cycles.duration_s), np.cumsum(cycles.size_bytes)
+    ends_s, total, before, after = _measure_means(cycles)
     length_s = ends_s[later - 1] - ends_s[earlier - 1]
-    before = total[earlier - 1] / ends_s[earlier - 1]
     between = (total[later - 1] - total[earlier - 1]) / length_s
-    after = (total[-1] - total[later - 1]) / (ends_s[-1] - ends_s[later - 1])
-    if after <= 0 or between <= 0:
+    if after[later - 1] <= 0 or between <= 0:
         return bool(between > 0)
-    share = np.log(before / between) / np.log(before / after)
+    rates = before[earlier - 1], after[later - 1]
+    share = np.log(rates[0] / between) / np.log(rates[0] / rates[1])
     is_short = length_s <= ends_s[earlier - 1]
-    most = FALL_LIMITS.share_of_fall_short if is_short else FALL_LIMITS.share_of_fall_long
+    most = _LIMITS.share_of_fall_short if is_short else _LIMITS.share_of_fall_long
     return bool(share < most)
+
+
+def rate_drop_p_value(cycles: Cycles, change: int) -> float:
+    """Compute the probability of a fall like this one where the rate only wanders, one-sided.
+
+    The log-rates before and after a change are compared. How far a mean over a time t wanders is
+    learnt from blocks of the two parts: the variance of log-rates of blocks of length s falls as
+    s ** (2 H - 2) (variance-time plot, Leland et al. 1994), with H from 1/2 where nothing is
+    remembered to 1 where levels last; line and uncertainty of its slope are fitted by weighted
+    least squares and carried to the lengths of the two parts. The difference is judged by Student's
+    law, its degrees of freedom those of the largest scale that has three. Level switching, rates
+    with long memory and heavy-tailed gaps wander on all scales, and so need a larger fall than
+    independent gaps.
+
+    Args:
+        cycles: The stream.
+        change: Number of cycles before the fall, at least 1 and fewer than all.
+    """
+    duration_s = cycles.duration_s
+    edges_s = np.concatenate(([0.0], np.cumsum(duration_s)))
+    total = np.concatenate(([0.0], np.cumsum(cycles.size_bytes)))
+    before_s, after_s = float(edges_s[change]), float(edges_s[-1] - edges_s[change])
+    before, after = float(total[change]) / before_s, float(total[-1] - total[change]) / after_s
+    if after <= 0:
+        return 0.0 if before > 0 else 1.0
+    # Below the mean length of a cycle, as time sees it, a rate is that of a part of a cycle.
+    shortest_s = float(np.average(duration_s, weights=duration_s))
+    scale_s, variance, degrees = _variance_time(edges_s, total, change, shortest_s=shortest_s)
+    if scale_s.size == 0:
+        return 1.0
+    intercept, slope = _fit_line(scale_s, variance, degrees)
+    wander = [np.exp(intercept + slope * np.log(length_s)) for length_s in (before_s, after_s)]
+    spread = np.sqrt(max(_LIMITS.smallest_variance, float(sum(wander))))
+    return float(special.stdtr(degrees[-1], -(np.log(before / after) / spread)))
+
+
+def size_drop_p_value(size_bytes: FloatArray) -> float:
+    """Compute the probability that the first of log-normal sizes is so much larger than the rest.
+
+    One-sided; the prediction interval of a normal law (Student's with n - 2 degrees of freedom for
+    n sizes). It serves the ON periods of ON/OFF streams with few of them, of which the first fills
+    the player's buffer.
+    """
+    rest = np.log(np.maximum(size_bytes[1:], 1.0))
+    if rest.size < _LIMITS.fewest_degrees + 1:
+        return 1.0
+    spread = max(float(np.sqrt(_LIMITS.smallest_variance)), float(rest.std(ddof=1)))
+    excess = np.log(max(1.0, float(size_bytes[0]))) - rest.mean()
+    return float(special.stdtr(rest.size - 1, -excess / (spread * np.sqrt(1 + 1 / rest.size))))
+
+
+def _variance_time(
+    edges_s: FloatArray, total: FloatArray, change: int, *, shortest_s: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return scales, s, variance of log-rates about their part's mean, and degrees of freedom."""
+    rows = []
+    scale_s = shortest_s
+    spans = [(0.0, float(edges_s[change])), (float(edges_s[change]), float(edges_s[-1]))]
+    while True:
+        squares, degrees = 0.0, 0
+        for start_s, end_s in spans:
+            blocks = int((end_s - start_s) / scale_s * (1 + 1e-9))
+            if blocks < 2:
+                continue
+            at_s = start_s + scale_s * np.arange(blocks + 1)
+            rate = np.diff(np.interp(at_s, edges_s, total)) / scale_s
+            log_rate = np.log(rate + _LIMITS.empty_share * rate.mean())
+            squares += float(((log_rate - log_rate.mean()) ** 2).sum())
+            degrees += blocks - 1
+        if degrees < _LIMITS.fewest_degrees:
+            break
+        rows.append((scale_s, max(_LIMITS.smallest_variance / 10, squares / degrees), degrees))
+        scale_s *= 2
+    columns = np.asarray(rows, dtype=np.float64).reshape(-1, 3).T
+    return columns[0], columns[1], columns[2]
+
+
+def _fit_line(
+    scale_s: FloatArray, variance: FloatArray, degrees: FloatArray
+) -> tuple[float, float]:
+    """Return intercept and slope of log-variance on log-scale through the weighted mean.
+
+    The slope is taken one standard error up and within [-1, 0]; of one scale alone it is -1/2.
+    """
+    weight = degrees / degrees.sum()
+    log_scale, log_variance = np.log(scale_s), np.log(variance)
+    centre, level = float(weight @ log_scale), float(weight @ log_variance)
+    spread = float(weight @ (log_scale - centre) ** 2)
+    if spread <= 0:
+        return level + 0.5 * centre, -0.5
+    slope = float(weight @ ((log_scale - centre) * (log_variance - level))) / spread
+    slope += float(np.sqrt(2 / (degrees.sum() * spread)))
+    slope = min(0.0, max(-1.0, slope))
+    return level - slope * centre, slope

@@ -19,12 +19,14 @@ class FittedViews:
 
     Attributes:
         captured: The measured session: at the sender or the only end, offload undone.
+        phases: Its phases.
         sent: What the streams are fitted to: the same, with lost packets put back.
         sent_phases: Phases of ``sent``.
         tick_s: Granularity of the clock, s.
     """
 
     captured: SessionView
+    phases: Phases
     sent: SessionView
     sent_phases: Phases
     tick_s: float

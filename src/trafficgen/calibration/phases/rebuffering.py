@@ -9,9 +9,9 @@ import numpy as np
 from scipy import special
 
 from trafficgen.calibration.levels.cycles import cut_into_cycles
-from trafficgen.calibration.phases.buffering_end import FALL_LIMITS, count_buffering_cycles
-from trafficgen.flows import SessionView, find_burst_threshold_s, gaps_s
-from trafficgen.units import FloatArray, IntArray, kbps_from_bytes, s_from_ns
+from trafficgen.calibration.phases.buffering_end import count_buffering_cycles, measure_fast_start
+from trafficgen.flows import SessionView, extend_sequence, find_burst_threshold_s, gaps_s
+from trafficgen.units import FloatArray, IntArray, s_from_ns
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,6 @@ class StallLimits:
 
 
 _LIMITS = StallLimits()
-_TIMESTAMP_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -95,10 +94,10 @@ def find_stalls(
     rows = [*(row for row, _ in unusual), time_ns.size - 1]
     for number, (row, expected) in enumerate(unusual):
         part = slice(row + 1, rows[number + 1] + 1)
-        late = _late_share(view, int(time_ns[row]), int(time_ns[row + 1]))
+        late = _measure_late_share(view, int(time_ns[row + 1]))
         if late is not None and late < _LIMITS.smallest_late_share:
             continue
-        refill = _refill(time_ns[part], size_bytes[part], tick_s=tick_s)
+        refill = _find_refill(time_ns[part], size_bytes[part], tick_s=tick_s)
         start_s, end_s = (s_from_ns(int(at_ns) - zero_ns) for at_ns in time_ns[row : row + 2])
         if refill is not None:
             stalls.append(Stall(start_s, end_s, end_s + refill[0], refill[1], expected, "refill"))
@@ -124,13 +123,13 @@ def find_unusual_pauses(gap_s: FloatArray, *, tick_s: float) -> list[tuple[int, 
     most = min(_LIMITS.most_stalls, ascending.size - _LIMITS.fewest_pauses, long)
     for count in range(most, 0, -1):
         others_s, candidates = gap_s[ascending[:-count]], ascending[-count:]
-        if _expected(others_s, float(gap_s[candidates[0]])) < _LIMITS.largest_expected:
+        if _count_expected(others_s, float(gap_s[candidates[0]])) < _LIMITS.largest_expected:
             rows = np.sort(candidates).tolist()
-            return [(row, _expected(others_s, float(gap_s[row]))) for row in rows]
+            return [(row, _count_expected(others_s, float(gap_s[row]))) for row in rows]
     return []
 
 
-def _expected(others_s: FloatArray, pause_s: float) -> float:
+def _count_expected(others_s: FloatArray, pause_s: float) -> float:
     """Return how many pauses this long the law of the others has among as many."""
     n = others_s.size
     ascending = np.log(np.maximum(others_s, 1e-9))
@@ -146,7 +145,7 @@ def _expected(others_s: FloatArray, pause_s: float) -> float:
     return n * max(log_normal, pareto)
 
 
-def _refill(
+def _find_refill(
     time_ns: IntArray, size_bytes: IntArray, *, tick_s: float
 ) -> tuple[float, float] | None:
     """Return length, s, and rate, kbit/s, of the faster stretch at the start of a part, or None."""
@@ -157,18 +156,15 @@ def _refill(
     if change is None:
         return None
     end_ns = int(cycles.active_end_ns[change - 1])
-    inside = int(np.searchsorted(time_ns, end_ns, side="right"))
-    duration_s = s_from_ns(end_ns - int(time_ns[0]))
-    rest_s = s_from_ns(int(time_ns[-1]) - end_ns)
-    if duration_s <= 0 or rest_s <= 0:
-        return None
-    fast = kbps_from_bytes(float(size_bytes[:inside].sum()), duration_s)
-    slow = kbps_from_bytes(float(size_bytes[inside:].sum()), rest_s)
-    return (duration_s, fast) if fast >= FALL_LIMITS.smallest_ratio * slow else None
+    found = measure_fast_start(time_ns, size_bytes, end_ns, side="right")
+    return found[1:] if found else None
 
 
-def _late_share(view: SessionView, before_ns: int, after_ns: int) -> float | None:
-    """Return the share of a pause that the heaviest flow's RTP clock lacks; None without RTP."""
+def _measure_late_share(view: SessionView, after_ns: int) -> float | None:
+    """Return the share of the pause before a time that the heaviest flow's RTP clock lacks.
+
+    None without RTP.
+    """
     table, clock_hz = view.table, view.clock_hz(view.heaviest_flow)
     is_rtp = view.media & (table.flow == view.heaviest_flow) & table.is_known("rtp_timestamp")
     rows = np.flatnonzero(is_rtp)
@@ -177,9 +173,8 @@ def _late_share(view: SessionView, before_ns: int, after_ns: int) -> float | Non
     after = int(np.searchsorted(table.time_ns[rows], after_ns))
     if not 0 < after < rows.size or table.time_ns[rows[after - 1]] > after_ns:
         return None
-    first, second = rows[after - 1], rows[after]
-    timestamps = table.values("rtp_timestamp")
-    space = 1 << _TIMESTAMP_BITS
-    step = (int(timestamps[second]) - int(timestamps[first]) + space // 2) % space - space // 2
-    pause_s = s_from_ns(int(table.time_ns[second] - table.time_ns[first]))
+    pair = rows[after - 1 : after + 1]
+    timestamps = table.values("rtp_timestamp").astype(np.int64)[pair]
+    step = int(np.diff(extend_sequence(timestamps, bits=32))[0])
+    pause_s = s_from_ns(int(np.diff(table.time_ns[pair])[0]))
     return 1 - step / clock_hz / pause_s if pause_s > 0 else None

@@ -9,9 +9,9 @@ import numpy as np
 
 from trafficgen.calibration.levels.cycles import Cycles, cut_into_cycles
 from trafficgen.calibration.phases.buffering_end import (
-    FALL_LIMITS,
     count_buffering_cycles,
     find_tail,
+    measure_fast_start,
     two_rate_log_likelihood,
 )
 from trafficgen.calibration.phases.rebuffering import Pause, Stall, find_stalls
@@ -107,7 +107,7 @@ def find_phases(view: SessionView, *, tick_s: float, generator: np.random.Genera
         kept = int(np.searchsorted(time_ns, cycles.active_end_ns[tail - 1], side="right"))
         cycles = cycles.keep_first(tail)
     playout_end_s = s_from_ns(int(time_ns[kept - 1]) - zero_ns)
-    found = _buffering(time_ns[:kept], size_bytes[:kept], cycles, generator=generator)
+    found = _find_buffering(time_ns[:kept], size_bytes[:kept], cycles, generator=generator)
     start = found.packets if found else 0
     start_s = found.end_s if found else 0.0
     span_s = playout_end_s - start_s
@@ -140,27 +140,24 @@ class _Buffering:
     rate_kbps: float
 
 
-def _buffering(
+def _find_buffering(
     time_ns: IntArray, size_bytes: IntArray, cycles: Cycles, *, generator: np.random.Generator
 ) -> _Buffering | None:
+    """Return where buffering ends; None if the start is not faster than the rest."""
     change = count_buffering_cycles(cycles)
     if change is None:
         return None
-    end_ns = _refined_end(time_ns, size_bytes, cycles, change)
-    packets = int(np.searchsorted(time_ns, end_ns, side="right" if cycles.paused else "left"))
-    duration_s, rest_s = s_from_ns(end_ns - int(time_ns[0])), s_from_ns(int(time_ns[-1]) - end_ns)
-    if duration_s <= 0 or rest_s <= 0:
+    end_ns = _refine_end_ns(time_ns, size_bytes, cycles, change)
+    side: Literal["left", "right"] = "right" if cycles.paused else "left"
+    start = measure_fast_start(time_ns, size_bytes, end_ns, side=side)
+    if start is None:
         return None
-    rate_kbps = kbps_from_bytes(float(size_bytes[:packets].sum()), duration_s)
-    if rate_kbps < FALL_LIMITS.smallest_ratio * kbps_from_bytes(
-        float(size_bytes[packets:].sum()), rest_s
-    ):
-        return None
-    low_s, high_s = _interval(cycles, change, duration_s, generator=generator)
-    return _Buffering(duration_s, low_s, high_s, packets, rate_kbps)
+    packets, end_s, rate_kbps = start
+    low_s, high_s = _estimate_interval(cycles, change, end_s, generator=generator)
+    return _Buffering(end_s, low_s, high_s, packets, rate_kbps)
 
 
-def _refined_end(time_ns: IntArray, size_bytes: IntArray, cycles: Cycles, change: int) -> int:
+def _refine_end_ns(time_ns: IntArray, size_bytes: IntArray, cycles: Cycles, change: int) -> int:
     """Return the burst, ns, where two rates are likeliest, or the last packet before a pause."""
     last = min(len(cycles), 2 * change + 20)
     total = np.cumsum(
@@ -177,7 +174,7 @@ def _refined_end(time_ns: IntArray, size_bytes: IntArray, cycles: Cycles, change
     return int(end_ns[int(np.argmax(likelihood))])
 
 
-def _interval(
+def _estimate_interval(
     cycles: Cycles, change: int, end_s: float, *, generator: np.random.Generator
 ) -> tuple[float, float]:
     """Return the 95% interval of the end of buffering by resampling blocks of cycles by phase.

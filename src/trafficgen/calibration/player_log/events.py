@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from trafficgen.calibration.phases.buffering_end import FALL_LIMITS
+from trafficgen.calibration.phases.buffering_end import is_much_faster
 from trafficgen.calibration.phases.rebuffering import Pause
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.errors import PlayerLogError
@@ -311,7 +311,7 @@ def _end_buffering(
         return None
     fast = kbps_from_bytes(float(size_bytes[:packets].sum()), end_s)
     slow = kbps_from_bytes(float(size_bytes[packets:kept].sum()), stop_s - end_s)
-    if fast < FALL_LIMITS.smallest_ratio * slow:
+    if not is_much_faster(fast, slow):
         return None
     return replace(
         phases,

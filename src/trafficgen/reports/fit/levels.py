@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from trafficgen.calibration.levels.rate_levels import mean_dwell
+from trafficgen.calibration.levels.dwells import mean_dwell
 from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog
 from trafficgen.formatting import number
 from trafficgen.reports.charts import Axis, Cells, Chart, Curve, Rule, Span
@@ -37,14 +37,13 @@ def describe_levels(subject: FitSubject) -> Iterator[Block | None]:
         records = []
         for level, name in enumerate(names):
             dwell = mean_dwell(levels.dwells(level))
-            ends = dwell.interval
             records.append(
                 {
                     "level (IP bytes)": name,
                     "visits": int(np.count_nonzero(levels.level == level)),
-                    "mean stay, s": dwell.mean_s,
-                    "95% from": ends.low if ends else None,
-                    "95% to": ends.high if ends else None,
+                    "mean stay, s": dwell.mean_s if dwell else None,
+                    "95% from": dwell.low_s if dwell else None,
+                    "95% to": dwell.high_s if dwell else None,
                 }
             )
         yield tabulate("Time at each level", records)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from trafficgen.calibration.response.friendliness import tcp_friendly_bps
-from trafficgen.flows import spread
+from trafficgen.flows.measures import spread
 from trafficgen.reproduction.chung.playout import (
     CONSTRAINED_KBPS,
     RATES_KBPS,

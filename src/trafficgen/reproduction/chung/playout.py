@@ -10,13 +10,13 @@ from itertools import pairwise
 import numpy as np
 
 from trafficgen._core import SimulationOutcome
-from trafficgen.flows import (
+from trafficgen.flows.measures import (
     MEASURE_BIN_S,
     DataRates,
     adaptation_time_s,
-    data_rates,
+    count_rate_changes,
+    measure_data_rates,
     rate_differences,
-    scale_changes,
     successive_ratios,
     time_to_share_of_peak_s,
 )
@@ -91,7 +91,7 @@ class Playout:
     @property
     def changes(self) -> int:
         """Number of scale changes (CCZ-M1)."""
-        return scale_changes(np.array(self.encoding_kbps))
+        return count_rate_changes(np.array(self.encoding_kbps))
 
     @property
     def ups_s(self) -> FloatArray:
@@ -176,7 +176,7 @@ class Outcome:
             span_s=span_s,
             packets=totals["arrived_packets"],
             ip_bytes=totals["arrived_bytes"],
-            rates=data_rates(size_bytes, span_s=span_s),
+            rates=measure_data_rates(size_bytes, span_s=span_s),
             rise_s=time_to_share_of_peak_s(size_bytes[:-1]),  # the last bin is cut off by the end
             accelerated_s=self._accelerated_s(transport),
             stalls_s=self._stalls_s(transport),

@@ -47,7 +47,7 @@ def test_loss_before_each_step_down_goes_with_it(make_table: TableMaker) -> None
     found = associate_switches(view, levels())
     assert isinstance(found, LevelAssociation)
     assert isinstance(found.down, SwitchHazard)
-    assert found.down.effects["loss"].low > 1
+    assert found.down.odds_ratio_per_sd["loss"].low > 1
     assert found.down.p_value < 0.01
     assert found.down.switches == 30
 

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from trafficgen.calibration.levels.dwells import DwellFamily, Dwells, dwell_law, fit_dwell_family
+from trafficgen.calibration.levels.dwells import (
+    DwellFamily,
+    Dwells,
+    dwell_law,
+    fit_dwell_family,
+    mean_dwell,
+)
 
 
 @pytest.mark.parametrize("family", ["gamma", "lognorm", "weibull_min"])
@@ -60,3 +66,17 @@ def test_equal_dwells_do_not_break_the_fit() -> None:
     law = dwell_law(Dwells(whole_s=np.full(20, 5.0), unfinished_s=np.zeros(0)))
     assert law is not None
     assert law.distribution().mean == pytest.approx(5.0, rel=0.01)
+
+
+def test_mean_of_few_dwells_is_the_time_over_the_exits_with_the_exact_interval() -> None:
+    found = mean_dwell(Dwells(whole_s=np.array([4.0, 6.0]), unfinished_s=np.array([5.0])))
+    assert found is not None
+    assert found.mean_s == pytest.approx(7.5)
+    # 2 * 15 over the 97.5% and 2.5% points of chi-squared with 4 degrees of freedom (tables: 11.143
+    # and 0.4844).
+    assert found.low_s == pytest.approx(30 / 11.143, rel=1e-3)
+    assert found.high_s == pytest.approx(30 / 0.4844, rel=1e-3)
+
+
+def test_a_level_never_left_has_no_mean_dwell() -> None:
+    assert mean_dwell(Dwells(whole_s=np.zeros(0), unfinished_s=np.array([5.0]))) is None

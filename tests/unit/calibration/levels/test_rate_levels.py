@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trafficgen.calibration.levels.dwells import Dwells
-from trafficgen.calibration.levels.rate_levels import Levels, find_levels, mean_dwell
+from trafficgen.calibration.levels.rate_levels import Levels, find_levels
 from trafficgen.units import FloatArray, IntArray, ns_array_from_s
 
 SwitchingMaker = Callable[..., Any]
@@ -132,7 +131,7 @@ def test_rows_of_the_jump_chain_are_shares_and_a_level_never_left_has_none() -> 
     intervals = levels.transition_intervals()
     assert intervals[2] is None
     assert intervals[0] is not None
-    assert intervals[0][1].low < 2 / 3 < intervals[0][1].high
+    assert intervals[0][1, 0] < 2 / 3 < intervals[0][1, 1]
     assert levels.switches == 5
 
 
@@ -141,19 +140,3 @@ def test_the_last_dwell_is_censored_and_the_first_is_whole() -> None:
     np.testing.assert_allclose(levels.dwells(0).whole_s, [4.0])
     np.testing.assert_allclose(levels.dwells(0).unfinished_s, [9.0])
     assert levels.dwells(1).unfinished_s.size == 0
-
-
-def test_mean_of_few_dwells_is_the_time_over_the_exits_with_the_exact_interval() -> None:
-    found = mean_dwell(Dwells(whole_s=np.array([4.0, 6.0]), unfinished_s=np.array([5.0])))
-    assert found.mean_s == pytest.approx(7.5)
-    assert found.interval is not None
-    # 2 * 15 over the 97.5% and 2.5% points of chi-squared with 4 degrees of freedom (tables: 11.143
-    # and 0.4844).
-    assert found.interval.low == pytest.approx(30 / 11.143, rel=1e-3)
-    assert found.interval.high == pytest.approx(30 / 0.4844, rel=1e-3)
-
-
-def test_a_level_never_left_has_no_mean_dwell() -> None:
-    found = mean_dwell(Dwells(whole_s=np.zeros(0), unfinished_s=np.array([5.0])))
-    assert found.mean_s is None
-    assert found.interval is None

@@ -38,7 +38,9 @@ def test_loss_that_drives_steps_down_is_found_and_covered() -> None:
         assert isinstance(found, SwitchHazard)
         assert found.p_value < 0.01
         for name, truth in (("loss", float(np.exp(loss.std() / 0.02))), ("noise", 1.0)):
-            covered[name] += found.effects[name].low < truth < found.effects[name].high
+            covered[name] += (
+                found.odds_ratio_per_sd[name].low < truth < found.odds_ratio_per_sd[name].high
+            )
     # 95% less three standard errors of 100 replicates.
     assert min(covered.values()) >= 88
 
