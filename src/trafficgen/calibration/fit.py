@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trafficgen.calibration.options import FitOptions, SessionFitOptions
-from trafficgen.calibration.player_log.events import PlayerLog, align_log
+from trafficgen.calibration.player_log.events import align_log
 from trafficgen.calibration.player_log.log_files import read_player_log
 from trafficgen.calibration.session_fit import Calibration, SessionInputs, fit_session
 from trafficgen.capture.inputs import Paths, as_paths, is_stream, name_in_model
@@ -38,8 +38,8 @@ class Fit(NotebookView):
         >>> import trafficgen
         >>> fitted = trafficgen.fit("examples/captures/rtsp_rtp_two_streams.pcap.gz")
         >>> summary = fitted.to_json()
-        >>> print(f"{summary['phases']['playout']['rate_kbps']:.0f} kbps in the playout")
-        247 kbps in the playout
+        >>> print(f"{summary['phases']['playout']['rate_kbps']:.0f} kbit/s in the playout")
+        247 kbit/s in the playout
         >>> summary["loss"]["rate"], len(fitted.warnings)
         (0.0, 3)
     """
@@ -112,12 +112,19 @@ def fit(paths: Paths, options: SessionFitOptions) -> Fit:
     names = as_paths(paths)
     log = None if options.player_log is None else read_player_log(options.player_log)
     opened = open_session(names, options.choice, options, window=options.window)
+    if log is not None:
+        log = align_log(
+            log,
+            opened.view,
+            capture_start_unix_s=s_from_ns(opened.inspection.start_time_ns),
+            offset_s=options.player_log_offset_s,
+        )
     hints = _upload_hints(opened) if options.window.is_whole else []
     inputs = SessionInputs(
         window=None if options.window.is_whole else options.window,
         receiver=_read_other_end(options),
         receiver_files=tuple(name_in_model(name) for name in as_paths(options.receiver or ())),
-        player_log=_align(log, opened, options),
+        player_log=log,
     )
     return fit_open_session(opened, names, options, inputs=inputs, hints=hints)
 
@@ -172,18 +179,6 @@ def _read_other_end(options: SessionFitOptions) -> PacketTable | None:
             options.receiver, decapsulate=options.decapsulate, idle_timeout_s=options.idle_timeout_s
         ).sort_by_time()
     return swap_ends(table) if options.upload else table
-
-
-def _align(
-    log: PlayerLog | None, opened: OpenedSession, options: SessionFitOptions
-) -> PlayerLog | None:
-    """Put a player log on the session's clock."""
-    if log is None:
-        return None
-    start_unix_s = s_from_ns(opened.inspection.start_time_ns)
-    return align_log(
-        log, opened.view, capture_start_unix_s=start_unix_s, offset_s=options.player_log_offset_s
-    )
 
 
 def _upload_hints(opened: OpenedSession) -> list[str]:

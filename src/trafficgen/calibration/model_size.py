@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from trafficgen.models import Law, Model, Phase, QuantilePoint, Stream, dump_model, with_laws
+from trafficgen.models import Law, Model, QuantilePoint, Stream, dump_model, with_laws
 
 #: Model files stay below 64 kB; the names of a corpus's files need some of it.
 LARGEST_MODEL_BYTES = 56_000
@@ -32,15 +32,14 @@ def compact_streams(streams: tuple[Stream, ...]) -> tuple[Stream, ...]:
     return tuple(
         stream.model_copy(
             update={
-                "phases": tuple(_untried(with_laws(phase, _compact)) for phase in stream.phases)
+                "phases": tuple(
+                    with_laws(phase, _compact).model_copy(update={"choice": None})
+                    for phase in stream.phases
+                )
             }
         )
         for stream in streams
     )
-
-
-def _untried(phase: Phase) -> Phase:
-    return phase.model_copy(update={"choice": None})
 
 
 def _compact(law: Law) -> Law:

@@ -37,12 +37,12 @@ from trafficgen.units import (
 DeliverySource = PairSource | Literal["RTP sequence numbers"]
 
 _NO_NUMBERS = (
-    "neither arrival times, a second capture nor RTP sequence numbers tell what became of the"
+    "neither arrival times, a second capture nor RTP sequence numbers show what became of the"
     " packets"
 )
 _BEFORE_THE_PATH = "the capture was taken before the path; give the one behind it by --receiver"
 _ONE_CAPTURE = (
-    "one capture behind the path does not tell what was sent and lost; give the other end by"
+    "one capture behind the path does not show what was sent and lost; give the other end by"
     " --receiver"
 )
 _NOT_APART = "packets without numbers, of one size: which of them were lost is not known"
@@ -244,7 +244,7 @@ class Measures:
         playback_delay_s: BMW: first media packet to the start of the playback, s.
         delivery: NIC-P2, NIC-P3: offered and achieved rate and loss in and after buffering.
         scale_changes: CCZ-M1: how often the encoded rate changes.
-        absent: Name of a measure -> why there is none.
+        absent: Name of a measure -> why it is missing.
     """
 
     buffering_data_rate_kbps: float | None

@@ -133,9 +133,8 @@ def _levels(session: SessionMeasures) -> Json | None:
 def _rate_levels(levels: Levels, association: LevelAssociation | str | None) -> Json:
     """Return the levels of the application's rate; null for a level that was never left.
 
-    ``kbps`` is IP bytes like every measured rate, headers included. Intervals are 95%.
-    ``association`` has the hazards of stepping down and up, each an object or the reason why there
-    is none.
+    Rates are of IP bytes like every measured rate, headers included. Intervals are 95%.
+    ``association`` has the hazards of stepping down and up, each an object or why it is missing.
     """
     dwells = [mean_dwell(levels.dwells(level)) for level in range(len(levels))]
     intervals = levels.transition_intervals()

@@ -101,21 +101,13 @@ def segment_bursts(time_ns: IntArray, size_bytes: IntArray, *, threshold_s: floa
         threshold_s: Largest gap within a burst, s.
     """
     within = s_from_ns(np.diff(time_ns)) <= threshold_s
-    starts = np.flatnonzero(~within) + 1
-    first = (
-        np.concatenate(([0], starts)).astype(np.int64)
-        if time_ns.size
-        else np.zeros(0, dtype=np.int64)
-    )
-    packets = (
-        np.diff(np.concatenate((first, [time_ns.size]))).astype(np.int64) if time_ns.size else first
-    )
-    size = np.add.reduceat(size_bytes, first).astype(np.float64) if time_ns.size else np.zeros(0)
+    first = np.concatenate(([0], np.flatnonzero(~within) + 1))[: time_ns.size].astype(np.int64)
+    packets = np.diff(np.append(first, time_ns.size))
     return Bursts(
         threshold_s=threshold_s,
         first=first,
         packets=packets,
-        size_bytes=size,
+        size_bytes=np.add.reduceat(size_bytes, first).astype(np.float64),
         start_ns=time_ns[first],
         end_ns=time_ns[first + packets - 1],
         within=within,

@@ -102,24 +102,16 @@ def extend_sequence(sequence: npt.NDArray[np.integer], *, bits: int = 16) -> Int
 def _count(sequence: IntArray, *, flow: int, ssrc: int) -> RtpLoss:
     """Count one source, each stretch between restarts by itself."""
     stretches = [_count_stretch(extended) for extended in _stretches(extend_sequence(sequence))]
+    received, expected, duplicates, reordered = np.sum([each[0] for each in stretches], axis=0)
     return RtpLoss(
         flow=flow,
         ssrc=ssrc,
-        received=sum(part.received for part in stretches),
-        expected=sum(part.expected for part in stretches),
-        duplicates=sum(part.duplicates for part in stretches),
-        reordered=sum(part.reordered for part in stretches),
-        lost_runs=np.concatenate([part.lost_runs for part in stretches]),
+        received=int(received),
+        expected=int(expected),
+        duplicates=int(duplicates),
+        reordered=int(reordered),
+        lost_runs=np.concatenate([lost_runs for _, lost_runs in stretches]),
     )
-
-
-@dataclass(frozen=True)
-class _Stretch:
-    received: int
-    expected: int
-    duplicates: int
-    reordered: int
-    lost_runs: IntArray
 
 
 def _stretches(extended: IntArray) -> list[IntArray]:
@@ -166,17 +158,13 @@ def _drop_retransmissions(extended: IntArray, restarts: IntArray) -> IntArray:
     return np.array(kept, dtype=np.int64)
 
 
-def _count_stretch(extended: IntArray) -> _Stretch:
+def _count_stretch(extended: IntArray) -> tuple[tuple[int, int, int, int], IntArray]:
+    """Return received, expected, duplicates and reordered of a stretch, and its lost runs."""
     numbers, first_seen = np.unique(extended, return_index=True)
-    highest_before = np.maximum.accumulate(extended)[:-1]
     first_reception = np.zeros(extended.size, dtype=np.bool_)
     first_reception[first_seen] = True
-    reordered = first_reception[1:] & (extended[1:] < highest_before)
+    below = extended[1:] < np.maximum.accumulate(extended)[:-1]
+    received, expected = numbers.size, numbers[-1] - numbers[0] + 1 if numbers.size else 0
+    reordered = int(np.count_nonzero(first_reception[1:] & below))
     runs = np.diff(numbers) - 1
-    return _Stretch(
-        received=int(numbers.size),
-        expected=int(numbers[-1] - numbers[0] + 1) if numbers.size else 0,
-        duplicates=int(extended.size - numbers.size),
-        reordered=int(np.count_nonzero(reordered)),
-        lost_runs=runs[runs > 0],
-    )
+    return (received, int(expected), extended.size - received, reordered), runs[runs > 0]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from trafficgen.tables import PacketTable
-from trafficgen.units import BITS_PER_BYTE, NS_PER_S, BoolArray, IntArray
+from trafficgen.units import BITS_PER_BYTE, NS_PER_S, IntArray
 
 
 @dataclass(frozen=True)
@@ -66,19 +66,21 @@ def resegment(table: PacketTable) -> tuple[PacketTable, int]:
     last = number == pieces[source] - 1
     payload = np.where(last, table.payload_bytes[source] - number * room[source], room[source])
     payload = np.where(oversize[source], payload, table.payload_bytes[source])
-    columns = {
-        "time_ns": (
-            table.time_ns[source] + number * _piece_spacing_ns(table, pieces, mtu_bytes)[source]
-        ),
-        "ip_bytes": payload + header_bytes[source],
-        "frame_bytes": (
-            payload + header_bytes[source] + (table.frame_bytes - table.ip_bytes)[source]
-        ),
+    spacing_ns, ip_bytes = _space_pieces(table, pieces, mtu_bytes), payload + header_bytes[source]
+    columns: dict[str, npt.NDArray[np.generic]] = {
+        "time_ns": table.time_ns[source] + number * spacing_ns[source],
+        "ip_bytes": ip_bytes,
+        "frame_bytes": ip_bytes + (table.frame_bytes - table.ip_bytes)[source],
         "payload_bytes": payload,
     }
-    columns |= _tcp_columns(
-        table, source, offset=number * room[source], cut_short=~last & oversize[source]
-    )
+    if "tcp_sequence" in table.packets.column_names:
+        begun = table.values("tcp_sequence").astype(np.int64)[source] + number * room[source]
+        columns["tcp_sequence"] = begun % (1 << 32)
+    if "tcp_flags" in table.packets.column_names:
+        # FIN and PSH stay with the last piece.
+        flags = table.values("tcp_flags").astype(np.uint8)[source]
+        others = flags & np.uint8(0xFF ^ _TCP_FIN_AND_PUSH)
+        columns["tcp_flags"] = np.where(~last & oversize[source], others, flags)
     cut = table.packets.take(pa.array(source))
     for name, values in columns.items():
         place = cut.schema.get_field_index(name)
@@ -109,7 +111,7 @@ def infer_mtu_bytes(table: PacketTable) -> int:
     return int(np.bincount(full).argmax()) if full.size else _LIMITS.mtu_bytes
 
 
-def _piece_spacing_ns(table: PacketTable, pieces: IntArray, mtu_bytes: int) -> IntArray:
+def _space_pieces(table: PacketTable, pieces: IntArray, mtu_bytes: int) -> IntArray:
     """Return how far apart the pieces of each packet are laid, ns, shape (n,)."""
     direction = table.flow.astype(np.int64) * 2 + table.to_client
     order = np.argsort(direction, kind="stable")
@@ -119,23 +121,6 @@ def _piece_spacing_ns(table: PacketTable, pieces: IntArray, mtu_bytes: int) -> I
     back_to_back_ns = mtu_bytes * BITS_PER_BYTE * NS_PER_S // _LIMITS.piece_rate_bps
     spacing_ns: IntArray = np.minimum(back_to_back_ns, gap // pieces)
     return spacing_ns
-
-
-def _tcp_columns(
-    table: PacketTable, source: IntArray, *, offset: IntArray, cut_short: BoolArray
-) -> dict[str, npt.NDArray[np.generic]]:
-    """Return TCP sequence numbers and flags of the pieces: FIN and PSH stay with the last one."""
-    columns: dict[str, npt.NDArray[np.generic]] = {}
-    if "tcp_sequence" in table.packets.column_names:
-        columns["tcp_sequence"] = (
-            table.values("tcp_sequence").astype(np.int64)[source] + offset
-        ) % (1 << 32)
-    if "tcp_flags" in table.packets.column_names:
-        flags = table.values("tcp_flags").astype(np.uint8)[source]
-        columns["tcp_flags"] = np.where(
-            cut_short, flags & np.uint8(0xFF ^ _TCP_FIN_AND_PUSH), flags
-        )
-    return columns
 
 
 def _copy_nulls(

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from trafficgen.errors import SelectionError
 from trafficgen.tables import PacketTable
-from trafficgen.units import BoolArray, FloatArray, IntArray
+from trafficgen.units import BoolArray, IntArray
 
 #: Phases whose packets are no media: capacity probes and control messages.
 _NOT_MEDIA = ("probe", "signalling")
@@ -101,18 +101,32 @@ def choose_session(
     if flow is not None and session is not None:
         raise ValueError("give a flow or a session, not both")
     table = table.sort_by_time()
-    session_of = _sessions(table)
-    media_bytes = _bytes_by_flow(table, media_packets(table))
+    columns = table.flows.select(["flow", "session"]).to_pydict()
+    session_of = dict(zip(columns["flow"], columns["session"], strict=True))
+    media_bytes = _weigh_flows(table, media_packets(table))
     if flow is not None:
         _require(flow, sorted(session_of), what="flow")
-        return _view(
-            table, session=session_of[flow], flows=[flow], media_bytes=media_bytes, alone=True
+        flows, session = [flow], session_of[flow]
+    else:
+        if session is None:
+            session = _find_heaviest(table, session_of, media_bytes)
+        _require(session, sorted(set(session_of.values())), what="session")
+        flows = [number for number, its_session in session_of.items() if its_session == session]
+    weights = {number: media_bytes[number] for number in flows if number in media_bytes}
+    if not weights:
+        subject = f"session {session}" if flow is None else f"flow {flow}"
+        raise SelectionError(
+            what=f"media packet in {subject}",
+            available="no packet of it carries payload to a client; choose another",
         )
-    if session is None:
-        session = _heaviest_session(table, session_of, media_bytes)
-    _require(session, sorted(set(session_of.values())), what="session")
-    members = [number for number, its_session in session_of.items() if its_session == session]
-    return _view(table, session=session, flows=members, media_bytes=media_bytes, alone=False)
+    inside = np.isin(table.flow, np.asarray(flows, dtype=np.uint32))
+    return SessionView(
+        session=session,
+        flows=tuple(sorted(flows)),
+        media_flows=tuple(sorted(weights, key=lambda number: (-weights[number], number))),
+        table=table if inside.all() else table.select(inside),
+        alone=flow is not None,
+    )
 
 
 def all_sessions(table: PacketTable) -> SessionView:
@@ -125,21 +139,13 @@ def all_sessions(table: PacketTable) -> SessionView:
         SelectionError: If no packet carries payload to a client.
     """
     table = table.sort_by_time()
-    media = media_packets(table)
-    weight = np.bincount(table.flow[media], weights=table.ip_bytes[media])
-    media_flows = np.flatnonzero(weight)
-    if media_flows.size == 0:
-        raise SelectionError(
-            what="media packet",
-            available=(
-                f"none of the {len(table)} packets carries payload to a client; {NO_MEDIA_REMEDY}"
-            ),
-        )
-    heaviest_first = media_flows[np.argsort(-weight[media_flows], kind="stable")]
+    weights = _weigh_flows(table, media_packets(table))
+    if not weights:
+        raise _refuse_without_media(table)
     return SessionView(
         session=0,
         flows=tuple(np.unique(table.flow).tolist()),
-        media_flows=tuple(heaviest_first.tolist()),
+        media_flows=tuple(sorted(weights, key=lambda number: (-weights[number], number))),
         table=table,
     )
 
@@ -160,64 +166,28 @@ def heaviest_session(flows: pa.Table) -> int | None:
     return min(candidates, key=lambda session: (-weight[session], session), default=None)
 
 
-def _view(
-    table: PacketTable, *, session: int, flows: list[int], media_bytes: FloatArray, alone: bool
-) -> SessionView:
-    weights = {
-        number: media_bytes[number]
-        for number in flows
-        if number < media_bytes.size and media_bytes[number]
-    }
-    if not weights:
-        subject = f"flow {flows[0]}" if alone else f"session {session}"
-        raise SelectionError(
-            what=f"media packet in {subject}",
-            available="no packet of it carries payload to a client; choose another",
-        )
-    heaviest_first = sorted(weights, key=lambda number: (-weights[number], number))
-    inside = np.isin(table.flow, np.asarray(flows, dtype=np.uint32))
-    return SessionView(
-        session=session,
-        flows=tuple(sorted(flows)),
-        media_flows=tuple(heaviest_first),
-        table=table if inside.all() else table.select(inside),
-        alone=alone,
-    )
+def _weigh_flows(table: PacketTable, rows: BoolArray) -> dict[int, float]:
+    """Return the IP bytes of the packets where ``rows``, by number of the flow; none is 0."""
+    weight = np.bincount(table.flow[rows], weights=table.ip_bytes[rows])
+    return {int(number): float(weight[number]) for number in np.flatnonzero(weight)}
 
 
-def _sessions(table: PacketTable) -> dict[int, int]:
-    """Return the session of each flow in the flow table."""
-    columns = table.flows.select(["flow", "session"]).to_pydict()
-    return dict(zip(columns["flow"], columns["session"], strict=True))
-
-
-def _bytes_by_flow(table: PacketTable, rows: BoolArray) -> FloatArray:
-    """Return the IP bytes of the packets where ``rows``, by number of the flow."""
-    return np.asarray(np.bincount(table.flow[rows], weights=table.ip_bytes[rows]), dtype=np.float64)
-
-
-def _heaviest_session(
-    table: PacketTable, session_of: dict[int, int], media_bytes: FloatArray
+def _find_heaviest(
+    table: PacketTable, session_of: dict[int, int], media_bytes: dict[int, float]
 ) -> int:
     """Return the session with most IP bytes to a client among those that have media packets."""
-    to_client = _bytes_by_flow(table, table.to_client)
-    candidates = {
-        session_of[int(number)]
-        for number in np.flatnonzero(media_bytes)
-        if int(number) in session_of
-    }
-    if not candidates:
-        raise SelectionError(
-            what="media packet",
-            available=(
-                f"none of the {len(table)} packets carries payload to a client; {NO_MEDIA_REMEDY}"
-            ),
-        )
-    weight = dict.fromkeys(candidates, 0.0)
-    for number, its_session in session_of.items():
-        if its_session in weight and number < to_client.size:
-            weight[its_session] += float(to_client[number])
+    weight = {session_of[number]: 0.0 for number in media_bytes if number in session_of}
+    if not weight:
+        raise _refuse_without_media(table)
+    for number, to_client in _weigh_flows(table, table.to_client).items():
+        if (session := session_of.get(number)) in weight:
+            weight[session] += to_client
     return min(weight, key=lambda number: (-weight[number], number))
+
+
+def _refuse_without_media(table: PacketTable) -> SelectionError:
+    problem = f"none of the {len(table)} packets carries payload to a client"
+    return SelectionError(what="media packet", available=f"{problem}; {NO_MEDIA_REMEDY}")
 
 
 def _require(number: int, available: list[int], *, what: str) -> None:

@@ -91,11 +91,8 @@ class _Flow:
     def ports(self) -> frozenset[int]:
         return frozenset((self.server_port, self.client_port))
 
-    def overlaps(self, other: _Flow, *, margin_ns: int = 0) -> bool:
-        return (
-            self.first_time_ns <= other.last_time_ns + margin_ns
-            and other.first_time_ns <= self.last_time_ns + margin_ns
-        )
+    def overlaps(self, other: _Flow) -> bool:
+        return self.first_time_ns <= other.last_time_ns and other.first_time_ns <= self.last_time_ns
 
 
 def group_sessions(

@@ -115,7 +115,7 @@ def cut_into_units(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) ->
 
 
 def burst_threshold_s(gap_s: FloatArray, *, tick_s: float) -> float | None:
-    """Find the gap that separates bursts, s; None where there is none, or long gaps cluster.
+    """Find the gap that separates bursts, s; None without bursts, or where long gaps cluster.
 
     Between bursts there is one long gap at a time, or as many as chance has; times of a low rate
     have many in a row.

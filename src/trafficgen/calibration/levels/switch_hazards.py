@@ -63,7 +63,7 @@ class SwitchHazard:
 
 @dataclass(frozen=True)
 class LevelAssociation:
-    """Hazards of stepping down and up, each the fit or the reason why there is none."""
+    """Hazards of stepping down and up, each the fit or why it is missing."""
 
     down: SwitchHazard | str
     up: SwitchHazard | str
@@ -173,15 +173,15 @@ def fit_switch_hazard(
         return "there is a switch in every interval"
     columns = [(values - values.mean()) / values.std() for values in used.values()]
     design = np.column_stack([np.ones(events.size), *columns])
-    fit = firth_logistic(design, events)
+    coefficients, covariance, penalised = fit_firth_logistic(design, events)
     # Without effects all weights are equal, and the penalised likelihood has its maximum in closed
     # form; the penalty stays that of the whole model (Heinze and Schemper, "A solution to the
     # problem of separation", 2002).
     share = (count + design.shape[1] / 2) / (events.size + design.shape[1])
     without = _penalised(design, events, np.append(special.logit(share), np.zeros(len(used))))
-    ratio = max(0.0, 2 * (fit.penalised_log_likelihood - without))
+    ratio = max(0.0, 2 * (penalised - without))
     effects = {
-        name: _effect(float(fit.coefficients[row]), float(np.sqrt(fit.covariance[row, row])))
+        name: _effect(float(coefficients[row]), float(np.sqrt(covariance[row, row])))
         for row, name in enumerate(used, start=1)
     }
     return SwitchHazard(count, int(events.size), float(special.chdtrc(len(used), ratio)), effects)
@@ -193,27 +193,18 @@ def _effect(coefficient: float, sd: float) -> Effect:
     return Effect(value, low, high)
 
 
-@dataclass(frozen=True)
-class LogisticFit:
-    """A logistic regression by Firth's penalised likelihood.
-
-    Attributes:
-        coefficients: Shape (p,).
-        covariance: Inverse of the Fisher information, shape (p, p).
-        penalised_log_likelihood: With half the log-determinant of the information.
-    """
-
-    coefficients: FloatArray
-    covariance: FloatArray
-    penalised_log_likelihood: float
-
-
-def firth_logistic(design: FloatArray, events: FloatArray) -> LogisticFit:
+def fit_firth_logistic(
+    design: FloatArray, events: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
     """Fit a logistic regression by Firth's penalised likelihood.
 
     Args:
         design: Covariates with a column of ones, of full rank, shape (n, p).
         events: 0 or 1, shape (n,).
+
+    Returns:
+        Coefficients, shape (p,); their covariance, the inverse of the Fisher information, shape
+        (p, p); and the log-likelihood with half the log-determinant of the information.
     """
     coefficients = np.zeros(design.shape[1])
     value = _penalised(design, events, coefficients)
@@ -230,7 +221,7 @@ def firth_logistic(design: FloatArray, events: FloatArray) -> LogisticFit:
         coefficients, value = coefficients + step, after
         if float(np.abs(step).max()) < _TOLERANCE:
             break
-    return LogisticFit(coefficients, covariance, value)
+    return coefficients, covariance, value
 
 
 def _penalised(design: FloatArray, events: FloatArray, coefficients: FloatArray) -> float:

@@ -62,7 +62,7 @@ def phase_rows(view: SessionView, phases: Phases) -> PhaseRows:
 
 
 def playout_gaps_s(view: SessionView, rows: PhaseRows) -> FloatArray:
-    """Return the gaps within flows that end in the playout, s; of all media if there are none."""
+    """Return the gaps within flows that end in the playout, s; of all media without such gaps."""
     gap_s, ends = gaps_within_flows_s(view.table, view.media)
     in_playout = gap_s[rows.playout[ends]]
     return in_playout if in_playout.size else gaps_s(view.media_time_ns)

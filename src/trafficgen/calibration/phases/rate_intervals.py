@@ -49,57 +49,43 @@ def estimate_phase_rates(
         phases: Its phases.
         seed: Seed of the fit.
     """
-    time_ns, size_bytes = view.media_time_ns, view.media_ip_bytes
-    change_ns = view.first_media_ns + ns_from_s(phases.playout_start_s)
-    change = (
-        int(np.searchsorted(time_ns, change_ns, side=phases.side))
-        if phases.buffering_end_s is not None
-        else 0
-    )
-    end_ns = int(time_ns[-1])
+    time_ns, change, change_ns = view.media_time_ns, 0, view.first_media_ns
+    if phases.buffering_end_s is not None:
+        change_ns += ns_from_s(phases.playout_start_s)
+        change = int(np.searchsorted(time_ns, change_ns, side=phases.side))
 
-    def estimate(
-        rows: slice, start_ns: int, stop_ns: int, *, rate_kbps: float, name: str
-    ) -> Estimate:
+    def estimate(name: str, rows: slice, start_ns: int, stop_ns: int, rate_kbps: float) -> Estimate:
         generator = random_stream(seed, session=view.session, purpose=f"fit/rate/{name}")
-        low, high = _interval_bps(
-            time_ns[rows], size_bytes[rows], start_ns=start_ns, stop_ns=stop_ns, generator=generator
-        )
-        value = bps_from_kbps(rate_kbps)
-        if low is None or high is None:
+        value, size_bytes = bps_from_kbps(rate_kbps), view.media_ip_bytes[rows]
+        ends = _find_interval_bps(time_ns[rows], size_bytes, start_ns, stop_ns, generator)
+        if ends is None:
             return Estimate(value=value, method="IP bytes / duration")
-        return Estimate(
-            value=value, low=min(max(0.0, low), value), high=max(high, value), method=RATE_METHOD
-        )
+        low, high = min(max(0.0, ends[0]), value), max(ends[1], value)
+        return Estimate(value=value, low=low, high=high, method=RATE_METHOD)
 
-    playout = estimate(
-        slice(change, None), change_ns, end_ns, rate_kbps=phases.playout_kbps, name="playout"
-    )
+    end_ns = int(time_ns[-1])
+    playout = estimate("playout", slice(change, None), change_ns, end_ns, phases.playout_kbps)
     if phases.buffering_kbps is None:
         return None, playout
-    first = slice(0, change)
-    buffering = estimate(
-        first, int(time_ns[0]), change_ns, rate_kbps=phases.buffering_kbps, name="buffering"
-    )
-    return buffering, playout
+    start_ns, rate_kbps = int(time_ns[0]), phases.buffering_kbps
+    return estimate("buffering", slice(0, change), start_ns, change_ns, rate_kbps), playout
 
 
-def _interval_bps(
+def _find_interval_bps(
     time_ns: IntArray,
     size_bytes: IntArray,
-    *,
     start_ns: int,
     stop_ns: int,
     generator: np.random.Generator,
-) -> tuple[float | None, float | None]:
+) -> tuple[float, float] | None:
     """Return the interval of a mean rate from the bytes in bins; None for too few packets."""
     bins = min(_LIMITS.most_bins, time_ns.size // _LIMITS.packets_per_bin)
     if bins < _LIMITS.fewest_bins or stop_ns <= start_ns:
-        return None, None
+        return None
     place = np.clip((time_ns - start_ns) * (bins / (stop_ns - start_ns)), 0, bins - 1)
     per_bin: FloatArray = np.bincount(place.astype(np.int64), size_bytes, bins).astype(np.float64)
     bin_s = s_from_ns(stop_ns - start_ns) / bins
     found = mean_with_interval(per_bin, generator)
     if found.low is None or found.high is None:
-        return None, None
+        return None
     return bps_from_bytes(found.low, bin_s), bps_from_bytes(found.high, bin_s)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from scipy import special
@@ -53,17 +53,13 @@ class Stall:
         start_s: Last packet before the pause.
         end_s: First packet after it.
         refill_end_s: End of the faster stretch after it; ``end_s`` without one.
-        refill_kbps: Mean IP rate of that stretch; None without one.
-        expected: Pauses this long that the law of the others has in such a session.
-        evidence: ``"refill"``: a faster stretch follows; ``"rtp"``: the RTP clock stopped.
+        refill_kbps: Mean IP rate of that stretch; None without one: the RTP clock stopped.
     """
 
     start_s: float
     end_s: float
     refill_end_s: float
     refill_kbps: float | None
-    expected: float
-    evidence: Literal["refill", "rtp"]
 
     @property
     def duration_s(self) -> float:
@@ -88,26 +84,24 @@ def find_stalls(
         zero_ns: The session's first media packet.
         tick_s: Granularity of the clock, s.
     """
-    gap_s = gaps_s(time_ns)
-    unusual = find_unusual_pauses(gap_s, tick_s=tick_s)
+    rows = find_unusual_pauses(gaps_s(time_ns), tick_s=tick_s)
     stalls: list[Stall] = []
-    rows = [*(row for row, _ in unusual), time_ns.size - 1]
-    for number, (row, expected) in enumerate(unusual):
-        part = slice(row + 1, rows[number + 1] + 1)
+    for row, last in itertools.pairwise([*rows, time_ns.size - 1]):
         late = _measure_late_share(view, int(time_ns[row + 1]))
         if late is not None and late < _LIMITS.smallest_late_share:
             continue
+        part = slice(row + 1, last + 1)
         refill = _find_refill(time_ns[part], size_bytes[part], tick_s=tick_s)
         start_s, end_s = (s_from_ns(int(at_ns) - zero_ns) for at_ns in time_ns[row : row + 2])
         if refill is not None:
-            stalls.append(Stall(start_s, end_s, end_s + refill[0], refill[1], expected, "refill"))
+            stalls.append(Stall(start_s, end_s, end_s + refill[0], refill[1]))
         elif late is not None:
-            stalls.append(Stall(start_s, end_s, end_s, None, expected, "rtp"))
+            stalls.append(Stall(start_s, end_s, end_s, None))
     return tuple(stalls)
 
 
-def find_unusual_pauses(gap_s: FloatArray, *, tick_s: float) -> list[tuple[int, float]]:
-    """Return place and expected number of the gaps too long for the law of the other pauses.
+def find_unusual_pauses(gap_s: FloatArray, *, tick_s: float) -> list[int]:
+    """Return the places of the gaps too long for the law of the other pauses.
 
     Outliers are tested from the largest set down, so that several stalls do not hide each other
     (Rosner 1983).
@@ -124,8 +118,7 @@ def find_unusual_pauses(gap_s: FloatArray, *, tick_s: float) -> list[tuple[int, 
     for count in range(most, 0, -1):
         others_s, candidates = gap_s[ascending[:-count]], ascending[-count:]
         if _count_expected(others_s, float(gap_s[candidates[0]])) < _LIMITS.largest_expected:
-            rows = np.sort(candidates).tolist()
-            return [(row, _count_expected(others_s, float(gap_s[row]))) for row in rows]
+            return [int(row) for row in np.sort(candidates)]
     return []
 
 

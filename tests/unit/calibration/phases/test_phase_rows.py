@@ -32,9 +32,7 @@ def test_the_packet_at_the_end_of_buffering_belongs_to_the_side_that_is_said() -
 
 
 def test_a_stall_is_a_gap_and_its_refill_a_phase() -> None:
-    stall = Stall(
-        start_s=40, end_s=50, refill_end_s=60, refill_kbps=800.0, expected=0.0, evidence="refill"
-    )
+    stall = Stall(start_s=40, end_s=50, refill_end_s=60, refill_kbps=800.0)
     time_ns = every_second((0, 41), (50, 101))
     assert named(time_ns, replace(PHASES, stalls=(stall,))) == [
         ("buffering", 0, 10, 0, 10),
@@ -42,7 +40,7 @@ def test_a_stall_is_a_gap_and_its_refill_a_phase() -> None:
         ("rebuffering", 41, 52, 50, 60),
         ("playout", 52, 92, 60, 100),
     ]
-    without_refill = replace(stall, refill_end_s=50, refill_kbps=None, evidence="rtp")
+    without_refill = replace(stall, refill_end_s=50, refill_kbps=None)
     assert [part[0] for part in named(time_ns, replace(PHASES, stalls=(without_refill,)))] == [
         "buffering",
         "playout",

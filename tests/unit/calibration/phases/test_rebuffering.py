@@ -45,7 +45,7 @@ def test_a_pause_with_a_refill_is_a_stall(make_table: TableMaker, seed: int) -> 
     assert stall.duration_s == pytest.approx(6, abs=0.2)
     assert stall.refill_end_s == pytest.approx(76, rel=0.1)
     assert stall.refill_kbps == pytest.approx(1600, rel=0.1)
-    assert stall.evidence == "refill"
+    assert stall.refill_kbps is not None
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -69,7 +69,7 @@ def test_the_pauses_of_on_off_traffic_are_its_rhythm() -> None:
     assert find_unusual_pauses(gap_s, tick_s=1e-9) == []
     gap_s[2000] = 40.0
     # ln(40 / 5) = 2.08 is seven standard deviations
-    assert [row for row, _ in find_unusual_pauses(gap_s, tick_s=1e-9)] == [2000]
+    assert find_unusual_pauses(gap_s, tick_s=1e-9) == [2000]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -95,5 +95,5 @@ def test_the_rtp_clock_tells_a_stalled_source_from_lost_packets(
     found = phases_of(table).stalls
     assert len(found) == stalls
     if stalls:
-        assert found[0].evidence == "rtp"
+        assert found[0].refill_kbps is None
         assert found[0].duration_s == pytest.approx(5.02)
