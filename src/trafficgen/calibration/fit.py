@@ -137,14 +137,9 @@ def fit_open_session(
     inputs: SessionInputs | None = None,
     hints: list[str] | None = None,
 ) -> Fit:
-    """Fit a model to a session that is open.
+    """Fit a model to a session that is open, read from the files ``names``.
 
-    Args:
-        opened: The session.
-        names: Files that it was read from.
-        options: Options of the fit.
-        inputs: Second capture and player log.
-        hints: What may be wrong with the choice of the session, one sentence each.
+    ``hints`` say what may be wrong with the choice of the session, one sentence each.
 
     Raises:
         CalibrationError: If the session does not have what a fit needs; it names the files.

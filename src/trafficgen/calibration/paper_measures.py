@@ -137,14 +137,8 @@ def measure_delivery(
     """Measure offered and achieved rate and loss by phase; the second value says why parts miss.
 
     Packets sent in a phase count for the offered rate and the loss, packets received in it for the
-    achieved rate. The last phase lasts until its last packet has arrived.
-
-    Args:
-        view: The session, at the sender if both ends are known.
-        phases: Its phases.
-        pairing: Its packets at both ends of the path, if known.
-        records: The fate of its packets, if one capture shows it.
-        loss: Its loss with its source.
+    achieved rate. The last phase lasts until its last packet has arrived. ``view`` is at the sender
+    if both ends are known.
     """
     fates = _find_fates(view, pairing, records, loss)
     if isinstance(fates, str):
@@ -182,11 +176,6 @@ def count_scale_changes(
     to each packet, then the player log, then the levels found in the rate. Retransmitted packets do
     not count, as they may have the level of an earlier time, nor do flows other than the heaviest
     one with levels. A rate without levels does not change.
-
-    Args:
-        view: The session.
-        levels: Levels found in its rate.
-        played: Levels of its player log.
     """
     table = view.table
     known = view.media & table.is_known("scale_level")
@@ -272,14 +261,8 @@ def measure_as_papers(
 ) -> Measures:
     """Measure a session as the papers do: times from its first media packet, rates of IP bytes.
 
-    Args:
-        view: The session.
-        phases: Its phases.
-        path: Its path.
-        pairing: Its packets at both ends of the path, if known.
-        levels: Levels of its rate.
-        log: Its player log, aligned.
-        played: Levels of that log.
+    ``pairing`` has its packets at both ends of the path, ``levels`` are those of its rate, and
+    ``played`` those of its player log, which is aligned.
     """
     absent: dict[str, str] = {}
     rates = _measure_data_rates(view, phases)

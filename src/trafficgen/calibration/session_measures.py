@@ -107,13 +107,8 @@ def measure_session(
 ) -> SessionMeasures:
     """Measure a session as a whole.
 
-    Args:
-        views: The session.
-        path: The path of the capture.
-        heaviest: Its heaviest stream as it was fitted.
-        pairing: Its packets at both ends of the path; None where one end alone is known.
-        log: Its player log, aligned; None without one.
-        seed: Seed of the fit.
+    ``heaviest`` is its heaviest stream as it was fitted, ``pairing`` its packets at both ends of
+    the path, and ``log`` its player log, aligned; either is None where it is not known.
     """
     view, phases, tick_s = views.captured, views.phases, views.tick_s
     rows = phase_rows(view, phases)

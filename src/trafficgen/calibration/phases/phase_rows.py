@@ -48,9 +48,7 @@ class PhaseRows:
 def phase_rows(view: SessionView, phases: Phases) -> PhaseRows:
     """Return which packets are in the playout, and which come before it.
 
-    Args:
-        view: The session.
-        phases: Its phases, or those of a session that is to be cut in the same way.
+    The phases may be those of another session, to divide both in the same way.
     """
     time_ns, zero_ns = view.table.time_ns, view.first_media_ns
     playout_ns = zero_ns + ns_from_s(phases.playout_start_s)

@@ -42,13 +42,7 @@ RATE_METHOD = (
 def estimate_phase_rates(
     view: SessionView, phases: Phases, *, seed: int
 ) -> tuple[Estimate | None, Estimate]:
-    """Return the mean rates of buffering, if any, and playout with 95% intervals, bit/s.
-
-    Args:
-        view: The session.
-        phases: Its phases.
-        seed: Seed of the fit.
-    """
+    """Return the mean rates of buffering, if any, and playout with 95% intervals, bit/s."""
     time_ns, change, change_ns = view.media_time_ns, 0, view.first_media_ns
     if phases.buffering_end_s is not None:
         change_ns += ns_from_s(phases.playout_start_s)

@@ -87,12 +87,8 @@ def find_phases(view: SessionView, *, tick_s: float, generator: np.random.Genera
     Late strays and a last part that runs out are cut off first; then the start is tested for being
     faster than the rest (:mod:`~trafficgen.calibration.phases.buffering_end`) on whole cycles, so
     that an ON period alone is no phase; stalls are searched for in the playout. The media may begin
-    anywhere in the file, and all media flows of the session count together.
-
-    Args:
-        view: The session.
-        tick_s: Granularity of the clock, s.
-        generator: Source of the bootstrap's draws.
+    anywhere in the file, and all media flows of the session count together. ``tick_s`` is the
+    granularity of the clock; ``generator`` draws for the bootstrap.
     """
     time_ns, size_bytes = view.media_time_ns, view.media_ip_bytes
     zero_ns = view.first_media_ns
