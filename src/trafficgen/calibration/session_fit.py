@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from trafficgen.calibration.model_size import compact_model
 from trafficgen.calibration.options import FitOptions
-from trafficgen.calibration.path.conditions import find_conditions
+from trafficgen.calibration.path.conditions import PathConditions, find_conditions
 from trafficgen.calibration.path.pairing import Pairing, pair_arrivals, pair_sessions
 from trafficgen.calibration.path.source_reconstruction import reconstruct_source
 from trafficgen.calibration.phases.phase_rows import FittedViews
@@ -144,24 +144,9 @@ def fit_session(
         log=inputs.player_log,
         seed=options.seed,
     )
-    origin = FittedProvenance(
-        files=_base_names(inputs.files),
-        digests=inputs.digests,
-        session=view.session,
-        flows=tuple(streams.flows),
-        receiver_files=_base_names(inputs.receiver_files),
-        restored=restored.method,
-        player_log=inputs.player_log.file if inputs.player_log else None,
-        resegmented_packets=ends.cut_packets,
-        from_s=inputs.window.from_s if inputs.window else None,
-        to_s=inputs.window.to_s if inputs.window and math.isfinite(inputs.window.to_s) else None,
-        conditions=path.conditions,
-        software=f"trafficgen {software_version()}",
-        seed=options.seed,
-        date=run_date(),
-    )
+    origin = _describe_origin(ends, path, streams, restored.method, seed=options.seed)
     model = _build_model(views, measures, streams, origin, inputs.window)
-    return Calibration(compact_model(model), measures, _warn_of(streams, origin), views)
+    return Calibration(compact_model(model), measures, _list_warnings(streams, origin), views)
 
 
 @dataclass(frozen=True)
@@ -191,6 +176,28 @@ def _match_ends(view: SessionView, inputs: SessionInputs, options: FitOptions) -
         inputs = replace(inputs, files=inputs.receiver_files, receiver_files=inputs.files)
         receiver = view.table
     return _Ends(pairing.sender, inputs, pairing, receiver, cut)
+
+
+def _describe_origin(
+    ends: _Ends, path: PathConditions, streams: FittedStreams, restored: str | None, *, seed: int
+) -> FittedProvenance:
+    inputs, window = ends.inputs, ends.inputs.window
+    return FittedProvenance(
+        files=_base_names(inputs.files),
+        digests=inputs.digests,
+        session=ends.view.session,
+        flows=tuple(streams.flows),
+        receiver_files=_base_names(inputs.receiver_files),
+        restored=restored,
+        player_log=inputs.player_log.file if inputs.player_log else None,
+        resegmented_packets=ends.cut_packets,
+        from_s=window.from_s if window else None,
+        to_s=window.to_s if window and math.isfinite(window.to_s) else None,
+        conditions=path.conditions,
+        software=f"trafficgen {software_version()}",
+        seed=seed,
+        date=run_date(),
+    )
 
 
 def _check_media(view: SessionView) -> None:
@@ -223,7 +230,7 @@ def _base_names(files: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(PurePath(name).name for name in files)
 
 
-def _warn_of(streams: FittedStreams, origin: FittedProvenance) -> list[str]:
+def _list_warnings(streams: FittedStreams, origin: FittedProvenance) -> list[str]:
     warnings = list(streams.warnings)
     warnings += [f"{what} {why}: it is not in the model" for what, why in streams.absent.items()]
     if origin.restored is not None:
