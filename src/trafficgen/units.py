@@ -178,21 +178,37 @@ def share_from_text(text: str) -> float | None:
     return parts[0] / 100 if parts[1] else parts[0]
 
 
-def parse_time_s(text: str) -> float:
-    """Return the seconds of ``90s``, ``20min`` or a plain number; raise ValueError for others."""
+def parse_offset_s(text: str) -> float:
+    """Return the seconds of ``90s``, ``-20min`` or a plain number; raise ValueError for others."""
     time_s = s_from_text(text, bare="s")
-    if time_s is None or not 0 <= time_s < math.inf:
+    if time_s is None or not math.isfinite(time_s):
         raise ValueError(f"Invalid time {text!r}. Use 90s, 20min or 1h.")
     return time_s
 
 
-def parse_positive(text: str, *, finite: bool = True) -> float:
-    """Return a number above 0, finite unless it may be ``inf``; raise ValueError for others."""
+def parse_time_s(text: str) -> float:
+    """Return the seconds of a time from 0 on, such as ``90s``; raise ValueError for others."""
+    time_s = parse_offset_s(text)
+    if time_s < 0:
+        raise ValueError(f"Invalid time {text!r}. Use 0s or a later one, such as 20min.")
+    return time_s
+
+
+def parse_duration_s(text: str) -> float:
+    """Return the seconds of a time above 0, such as ``90s``; raise ValueError for others."""
+    time_s = parse_offset_s(text)
+    if time_s <= 0:
+        raise ValueError(f"Invalid time {text!r}. Use one above 0, such as 90s, 20min or 1h.")
+    return time_s
+
+
+def parse_positive(text: str) -> float:
+    """Return a finite number above 0; raise ValueError for any other text."""
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not value > 0 or (finite and value == math.inf):
+    if not 0 < value < math.inf:
         raise ValueError(f"Invalid number {text!r}. Use a number above 0.")
     return value
 

@@ -9,9 +9,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from trafficgen.calibration.options import SessionFitOptions
+from trafficgen.capture.options import ReadOptions
 from trafficgen.cli._options import expand_options
-from trafficgen.options import option, takes
+from trafficgen.options import list_options, option, takes
+from trafficgen.simulation.options import SimulateOptions
 from trafficgen.units import bytes_from_text
+from trafficgen.workloads.options import WorkloadOptions
 
 
 def parse_size(text: str) -> float:
@@ -84,3 +88,41 @@ def test_message_of_a_parser_reaches_the_user(app: typer.Typer) -> None:
     refused = CliRunner().invoke(app, ["a.pcap", "--memory", "big"])
     assert refused.exit_code == 2
     assert "Invalid size 'big'. Use 500MB or 4GB." in refused.output
+
+
+TIMES = {
+    declared.flags[0]: declared.parse
+    for options in (ReadOptions, SessionFitOptions, SimulateOptions, WorkloadOptions)
+    for one, declared in list_options(options)
+    if one.name.endswith("_s") and not one.name.endswith("_per_s")
+}
+
+
+@pytest.mark.parametrize("flag", TIMES)
+def test_every_time_takes_the_same_forms(flag: str) -> None:
+    parse = TIMES[flag]
+    assert parse is not None
+    forms = ("90", "90s", "1.5min", "20min", "1h", "250ms")
+    assert [parse(text) for text in forms] == [90, 90, 90, 1200, 3600, 0.25]
+    for text in ("soon", "5x", "nan", "", "1e999"):
+        with pytest.raises(ValueError, match=r"Invalid time .* 20min"):
+            parse(text)
+
+
+def test_times_of_commands_are_all_known() -> None:
+    assert set(TIMES) == {
+        "--idle-timeout",
+        "--player-log-offset",
+        "--from",
+        "--to",
+        "--duration",
+        "--for",
+    }
+
+
+@pytest.mark.parametrize(("flag", "text"), [("--duration", "0s"), ("--from", "-1s")])
+def test_times_out_of_range_are_refused(flag: str, text: str) -> None:
+    parse = TIMES[flag]
+    assert parse is not None
+    with pytest.raises(ValueError, match=f"Invalid time '{text}'"):
+        parse(text)

@@ -8,18 +8,7 @@ from pathlib import Path
 
 from trafficgen.capture.options import ReadOptions, SessionChoice, TimeWindow
 from trafficgen.options import option, seed_option
-from trafficgen.units import parse_time_s
-
-
-def parse_offset_s(text: str) -> float:
-    """Return a finite number of seconds, negative ones included."""
-    try:
-        offset_s = float(text)
-    except ValueError:
-        offset_s = math.nan
-    if not math.isfinite(offset_s):
-        raise ValueError(f"Invalid time {text!r}. Use a number of seconds.")
-    return offset_s
+from trafficgen.units import parse_offset_s, parse_time_s
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,10 +79,10 @@ class SessionFitOptions(FitOptions):
         None,
         "--player-log-offset",
         help=(
-            "Zero of the player log after the capture's first packet, s; default: its Unix time, or"
-            " that packet."
+            "Zero of the player log after the capture's first packet, such as 2s or -2s; default:"
+            " its Unix time, or that packet."
         ),
-        metavar="S",
+        metavar="TIME",
         parse=parse_offset_s,
     )
     from_s: float = option(

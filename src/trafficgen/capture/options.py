@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from trafficgen.capture.traces.formats import FORMATS
 from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.options import option
 from trafficgen.packet_files.report import View, view_option
-from trafficgen.units import bytes_from_text, parse_positive
+from trafficgen.units import bytes_from_text, parse_duration_s
 
 #: Memory that a command takes by default, bytes.
 DEFAULT_MEMORY_BYTES = 1_000_000_000
@@ -28,6 +27,11 @@ def parse_memory(text: str) -> int:
     if size_bytes < LEAST_MEMORY_BYTES:
         raise ValueError(f"{text} of memory is too little. Use 4MB or more, such as 500MB.")
     return int(size_bytes)
+
+
+def parse_idle_timeout(text: str) -> float:
+    """Return the seconds of a time above 0, or of ``inf``; raise ValueError for others."""
+    return math.inf if text == "inf" else parse_duration_s(text)
 
 
 def memory_option() -> Any:
@@ -58,9 +62,9 @@ class ReadOptions:
     idle_timeout_s: float | None = option(
         None,
         "--idle-timeout",
-        help="Silence after which packets are a new flow, s; default: never.",
-        metavar="S",
-        parse=partial(parse_positive, finite=False),
+        help="Silence after which packets are a new flow, such as 60s; default: never.",
+        metavar="TIME",
+        parse=parse_idle_timeout,
     )
     memory_bytes: int | None = memory_option()
 

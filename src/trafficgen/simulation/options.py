@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from trafficgen.options import Option, offer, option, seed_option
 from trafficgen.packet_files.report import View
-from trafficgen.units import parse_positive
+from trafficgen.units import parse_duration_s
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -53,9 +53,9 @@ class SimulateOptions:
     duration_s: float | None = option(
         None,
         "--duration",
-        help="Stop the session after this time, s; default: it ends by itself.",
-        metavar="S",
-        parse=parse_positive,
+        help="Stop the session after this time, such as 20min; default: it ends by itself.",
+        metavar="TIME",
+        parse=parse_duration_s,
     )
     seed: int = seed_option()
     out: str | Path | None = option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from trafficgen.capture.options import memory_option
 from trafficgen.options import option, seed_option
 from trafficgen.packet_files.report import View, view_option
-from trafficgen.units import DEFAULT_ORIGIN_NS, WHOLE_FRAME_BYTES, parse_positive, parse_time_s
+from trafficgen.units import DEFAULT_ORIGIN_NS, WHOLE_FRAME_BYTES, parse_duration_s, parse_positive
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -18,14 +18,6 @@ if TYPE_CHECKING:
     from trafficgen.simulation.path import PathLike
 else:  # the command line, which offers none of these fields, loads nothing for them
     JsonValue = Competitor = PathLike = Any
-
-
-def parse_window_s(text: str) -> float:
-    """Return a time above 0, s; raise ValueError for any other text."""
-    window_s = parse_time_s(text)
-    if not window_s:
-        raise ValueError(f"Invalid time {text!r}. Use 90s, 20min or 1h.")
-    return window_s
 
 
 def parse_snaplen(text: str) -> int:
@@ -70,9 +62,9 @@ class GenerateOptions:
     duration_s: float | None = option(
         None,
         "--duration",
-        help="Length of each session, s; default: that of the model.",
-        metavar="S",
-        parse=parse_positive,
+        help="Length of each session, such as 20min; default: that of the model.",
+        metavar="TIME",
+        parse=parse_duration_s,
     )
     arrival_rate_per_s: float | None = option(
         None,
@@ -121,7 +113,7 @@ class WorkloadOptions(GenerateOptions):
         "--for",
         help="Time in which sessions start, such as 24h.",
         metavar="TIME",
-        parse=parse_window_s,
+        parse=parse_duration_s,
     )
     arrivals: str | None = option(
         None,
