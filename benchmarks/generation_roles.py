@@ -16,8 +16,6 @@ from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.models import Model, read_model
 from trafficgen.packet_files.parquet import write_parquet_stream
 from trafficgen.packet_files.pcap import write_capture_stream
-from trafficgen.tables import PACKET_SCHEMA, PacketTable
-from trafficgen.tables.stream import PacketStream
 from trafficgen.units import WHOLE_FRAME_BYTES
 from trafficgen.workloads.blocks import BLOCK_PACKETS, cut
 from trafficgen.workloads.run import make_workload
@@ -108,12 +106,9 @@ def sessions(path: Path, count: int, out: Path, *, workers: int) -> float:
 def merge(path: Path, packets: int, out: Path, *, snaplen_bytes: int = WHOLE_FRAME_BYTES) -> float:
     """Make the blocks of a workload, then time merging them into a file."""
     played = _sessions(path, packets)
-    with make_workload(played, cut(played), out.with_suffix(".work"), workers=1) as made:
-        flows = made.flow_table()
-        head = PacketTable(packets=PACKET_SCHEMA.empty_table(), flows=flows, notes=made.notes)
-        pieces = made.packets_in_order(memory_bytes=_MERGE_BYTES)
-        stream = PacketStream(head=head, pieces=pieces, columns=made.columns, rows=made.packets)
-        touch_memory(made.packets * min(snaplen_bytes, _FRAME_BYTES), out.parent)
+    work = out.with_suffix(".work")
+    with make_workload(played, cut(played), work, memory_bytes=_MERGE_BYTES) as stream:
+        touch_memory((stream.rows or 0) * min(snaplen_bytes, _FRAME_BYTES), out.parent)
         started = time.perf_counter()
         if out.suffix == ".parquet":
             write_parquet_stream(stream, out)

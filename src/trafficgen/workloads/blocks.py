@@ -18,8 +18,7 @@ import pyarrow as pa
 from trafficgen.errors import OutputFileError
 from trafficgen.generation.columns import superpose
 from trafficgen.generation.session import FlowRow
-from trafficgen.packet_files.view import select_view
-from trafficgen.tables import FLOW_SCHEMA, PacketTable
+from trafficgen.tables import FLOW_SCHEMA
 from trafficgen.units import IntArray
 from trafficgen.workloads.merge import DamagedPartError, StoredPart, write_batches
 from trafficgen.workloads.storage import Storage
@@ -65,50 +64,6 @@ class Sessions(Protocol):
     def block(self, first: int, count: int) -> tuple[list[pa.Table], list[FlowRow]]:
         """Return packets and flow rows of ``count`` sessions from ``first`` on, flows from 0."""
         ...
-
-
-@dataclass(frozen=True)
-class ReceivedSessions:
-    """Sessions as their receivers see them: packets at their arrival, without lost ones.
-
-    Sessions that play open loop, whose arrivals are unknown, stay as they are.
-
-    Attributes:
-        sessions: The sessions, as the senders see them.
-    """
-
-    sessions: Sessions
-
-    @property
-    def count(self) -> int:
-        """Number of sessions."""
-        return self.sessions.count
-
-    @property
-    def starts_ns(self) -> IntArray:
-        """When each starts, ns from the origin, shape (count,)."""
-        return self.sessions.starts_ns
-
-    @property
-    def notes(self) -> dict[str, object]:
-        """How they are made, JSON-compatible."""
-        return self.sessions.notes
-
-    @property
-    def request(self) -> dict[str, object]:
-        """All that their packets depend on, JSON-compatible."""
-        return {**self.sessions.request, "at": "receiver"}
-
-    def expected_packets(self, sessions: range) -> float:
-        """Return about how many packets some of the sessions have."""
-        return self.sessions.expected_packets(sessions)
-
-    def block(self, first: int, count: int) -> tuple[list[pa.Table], list[FlowRow]]:
-        """Return packets and flow rows of ``count`` sessions from ``first`` on, flows from 0."""
-        tables, rows = self.sessions.block(first, count)
-        flows = pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)
-        seen = select_view(PacketTable(packets=superpose(tables), flows=flows), "receiver")
-        return [seen.packets], seen.flows.to_pylist()
 
 
 @dataclass(frozen=True)
@@ -208,6 +163,12 @@ def cut(sessions: Sessions, *, packets: int = BLOCK_PACKETS) -> tuple[Block, ...
     )
 
 
+def play_block(sessions: Sessions, block: Block) -> tuple[pa.Table, pa.Table]:
+    """Return the packets of a block in order, and the rows of its flows, numbered from 0."""
+    tables, rows = sessions.block(block.first, block.count)
+    return superpose(tables), pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)
+
+
 def make_block(sessions: Sessions, block: Block, storage: Storage, *, run: str) -> FinishedBlock:
     """Make a block and store it: packets, flows, and last the file that makes it count as whole.
 
@@ -221,10 +182,8 @@ def make_block(sessions: Sessions, block: Block, storage: Storage, *, run: str) 
         OutputFileError: If the storage is not that of the run, seen from here.
     """
     check_run(storage, run)
-    tables, rows = sessions.block(block.first, block.count)
-    packets = superpose(tables)
+    packets, flows = play_block(sessions, block)
     check_run(storage, run)
-    flows = pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)
     packets_name, flows_name = _packets_file(block.name), _flows_file(block.name)
     times_ns = packets.column("time_ns")
     finished = FinishedBlock(
@@ -233,7 +192,7 @@ def make_block(sessions: Sessions, block: Block, storage: Storage, *, run: str) 
         size_bytes=packets.nbytes,
         first_ns=times_ns[0].as_py() if packets.num_rows else 0,
         last_ns=times_ns[-1].as_py() if packets.num_rows else 0,
-        flows=len(rows),
+        flows=flows.num_rows,
         columns=tuple(packets.column_names),
         packets_file_bytes=storage.write(packets_name, lambda file: write_batches(packets, file)),
         flows_file_bytes=storage.write(flows_name, lambda file: write_batches(flows, file)),

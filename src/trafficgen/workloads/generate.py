@@ -16,15 +16,14 @@ from trafficgen.simulation.options import SimulateOptions
 from trafficgen.simulation.path import UNLIMITED_PATH
 from trafficgen.simulation.simulate import generate_over_path
 from trafficgen.tables import PacketTable
-from trafficgen.units import s_from_ns
-from trafficgen.workloads.blocks import ReceivedSessions
+from trafficgen.tables.stream import stream_of
 from trafficgen.workloads.files import is_workload_file, load_workload
-from trafficgen.workloads.in_memory import make_in_memory
 from trafficgen.workloads.options import GenerateOptions, WorkloadOptions
 from trafficgen.workloads.plan import PlannedWorkload
+from trafficgen.workloads.run import gather_table, make_in_memory
 from trafficgen.workloads.sessions import choose_sessions
 from trafficgen.workloads.storage import check_deliverable, deliver
-from trafficgen.workloads.write import WrittenWorkload, place_of, write_sessions
+from trafficgen.workloads.write import WrittenWorkload, describe_written, write_sessions
 
 #: Formats that hold the times of sending and of arrival.
 _BOTH_VIEWS = ("parquet", "dataset")
@@ -115,8 +114,7 @@ def generate_workload(
     if options.path is None and not options.compete:
         sessions = choose_sessions(playable, options)
         if sessions is not None:
-            seen = sessions if options.at == "sender" else ReceivedSessions(sessions)
-            return write_sessions(seen, out, file_format, options)
+            return write_sessions(sessions, out, file_format, options)
     if isinstance(playable, PlannedWorkload):
         raise GenerationError(
             "sessions of a workload play apart from each other; leave --path and --compete out"
@@ -127,23 +125,19 @@ def generate_workload(
         write_as(file_format, table, target, at=options.at, snaplen_bytes=options.snaplen_bytes)
     if file_format.name not in _BOTH_VIEWS:
         table = select_view(table, options.at)
-    return WrittenWorkload(
-        path=place_of(out),
-        packets=len(table),
-        flows=table.flows.num_rows,
-        duration_s=s_from_ns(int(table.time_ns[-1] - table.time_ns[0])) if len(table) else 0.0,
-    )
+    return describe_written(out, stream_of(table))
 
 
 def _play(model: Model | PublishedModel, options: GenerateOptions) -> PacketTable:
     """Return the packets of all sessions, in memory."""
     if options.path is None and not options.compete:
-        sessions = choose_sessions(model, WorkloadOptions(**vars(options)))
+        asked = WorkloadOptions(**{**vars(options), "at": "sender"})
+        sessions = choose_sessions(model, asked)
         if sessions is not None:
             if isinstance(sessions, OpenLoopSessions):
                 sessions.check_memory()
-            workload = make_in_memory(sessions, workers=options.workers)
-            return workload.table(origin_ns=options.origin_ns)
+            workers, origin_ns = options.workers, options.origin_ns
+            return gather_table(make_in_memory(sessions, workers=workers, origin_ns=origin_ns))
     if options.path is None and options.compete:
         raise GenerationError("competing flows need a path to compete on; add --path")
     return generate_over_path(

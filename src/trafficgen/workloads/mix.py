@@ -19,11 +19,14 @@ import pyarrow as pa
 from trafficgen.errors import GenerationError
 from trafficgen.generation.addresses import AddressPlan
 from trafficgen.generation.arrivals import MOST_SESSIONS, arrival_times_ns
-from trafficgen.generation.columns import PlacedColumns, to_tables
+from trafficgen.generation.columns import PlacedColumns, superpose, to_tables
 from trafficgen.generation.model_player import ModelPlayer, Viewing
 from trafficgen.generation.session import FlowRow
 from trafficgen.models import Model, PublishedModel
+from trafficgen.packet_files.report import View
+from trafficgen.packet_files.view import select_view
 from trafficgen.randomness import random_stream
+from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import FloatArray, IntArray
 from trafficgen.workloads.entry_player import EntryPlayer
 from trafficgen.workloads.plan import PlannedClips, PlannedGroup, PlannedWorkload, Variants
@@ -173,6 +176,8 @@ class MixedSessions:
     Attributes:
         workload: What is played.
         seed: Seed, >= 0.
+        at: Whose packets they are: the receivers see them at their arrival, without lost ones.
+            Where arrivals are unknown, next to sessions that play open loop, both are the same.
 
     Raises:
         ValueError: If the seed is negative.
@@ -180,6 +185,7 @@ class MixedSessions:
 
     workload: PlannedWorkload
     seed: int
+    at: View = "sender"
 
     def __post_init__(self) -> None:
         if self.seed < 0:
@@ -227,6 +233,7 @@ class MixedSessions:
             "window_s": self.workload.window_s,
             "durations": durations.hexdigest(),
             "seed": self.seed,
+            "at": self.at,
         }
 
     def check(self) -> None:
@@ -274,7 +281,14 @@ class MixedSessions:
                 packets = packets.drop_columns(["arrival_ns"])
             tables.append(packets)
             flows += rows
-        return [*to_tables(columns), *tables], flows
+        tables = [*to_tables(columns), *tables]
+        if self.at == "sender" or self._has_fitted:
+            return tables, flows
+        sent = PacketTable(
+            packets=superpose(tables), flows=pa.Table.from_pylist(flows, schema=FLOW_SCHEMA)
+        )
+        seen = select_view(sent, self.at)
+        return [seen.packets], seen.flows.to_pylist()
 
     @cached_property
     def _has_fitted(self) -> bool:

@@ -1,4 +1,4 @@
-"""One run of a workload: its blocks are made, merged, and kept for the next run if it fails."""
+"""Making a workload: in memory, or in blocks that are kept for the next run if this one fails."""
 
 from __future__ import annotations
 
@@ -10,18 +10,22 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import partial
+from itertools import accumulate
 from pathlib import Path
 
 import pyarrow as pa
 
 from trafficgen.errors import OutputFileError
+from trafficgen.generation.columns import order_columns
 from trafficgen.outputs import short_name
 from trafficgen.packet_files.destinations import local_path
 from trafficgen.progress import report_step
-from trafficgen.tables import FLOW_SCHEMA
-from trafficgen.units import s_from_ns
+from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA, PACKET_SCHEMA, PacketTable
+from trafficgen.tables.stream import PacketStream
 from trafficgen.workloads.blocks import (
     RUN,
     Block,
@@ -29,94 +33,77 @@ from trafficgen.workloads.blocks import (
     Sessions,
     check_run,
     count_finished,
+    cut,
     discard,
     find_finished,
+    number_flows,
+    play_block,
 )
 from trafficgen.workloads.cluster import DaskCluster, versions_here
-from trafficgen.workloads.merge import DamagedPartError, merge_parts
+from trafficgen.workloads.merge import DamagedPartError, MemoryPart, merge_at_once, merge_parts
 from trafficgen.workloads.storage import Folder, Storage, storage_at
 from trafficgen.workloads.workers import ProcessPool, Task, ThisProcess, Workers
 
 _LOCK = "lock"
-_SCRATCH = "scratch"
+#: Folder in a work folder for temporary files.
+SCRATCH = "scratch"
+#: Packets of a block in memory: as many as are put in order within the processor's cache.
+_BLOCK_PACKETS = 1 << 16
 #: Enough of a digest that no two requests share it.
 _DIGEST_DIGITS = 24
 
 
-@dataclass(frozen=True)
-class StoredWorkload:
-    """All sessions, in finished blocks.
+def make_in_memory(
+    sessions: Sessions, *, workers: int, origin_ns: int = DEFAULT_ORIGIN_NS
+) -> PacketStream:
+    """Make all sessions of a workload in memory; ``workers`` threads share the blocks.
 
-    Attributes:
-        storage: Where the blocks are.
-        blocks: The blocks, in order.
-        notes: How they were made.
-        scratch: Folder of this machine for temporary files of the merge.
+    Raises:
+        GenerationError: If a session cannot be played.
+        ValueError: If there is no worker.
     """
+    if workers < 1:
+        raise ValueError(f"workers must be at least 1, got {workers}")
+    parts: list[MemoryPart] = []
+    flows: list[pa.Table] = []
+    blocks, first_flow, done = cut(sessions, packets=_BLOCK_PACKETS), 0, 0
+    with ThreadPoolExecutor(workers) as pool:
+        run = map if workers == 1 or len(blocks) == 1 else pool.map
+        tables = run(partial(play_block, sessions), blocks)
+        for block, (packets, rows) in zip(blocks, tables, strict=True):
+            if packets.num_rows:
+                parts.append(MemoryPart(packets, first_flow))
+            flows.append(number_flows(rows, first_flow))
+            first_flow, done = first_flow + rows.num_rows, done + block.count
+            report_step("generating", done, sessions.count, unit="sessions")
+    return PacketStream(
+        head=_head(sessions, flows, origin_ns),
+        pieces=merge_at_once(parts),
+        columns=frozenset(name for part in parts for name in part.table.column_names),
+        rows=sum(part.rows for part in parts),
+    )
 
-    storage: Storage
-    blocks: tuple[FinishedBlock, ...]
-    notes: dict[str, object]
-    scratch: Path
 
-    @property
-    def packets(self) -> int:
-        """Number of packets."""
-        return sum(block.rows for block in self.blocks)
+def gather_table(stream: PacketStream) -> PacketTable:
+    """Return the packets of a stream as one table."""
+    pieces: list[pa.Table] = []
+    done = 0
+    for piece in stream.pieces:
+        pieces.append(piece)
+        done += piece.num_rows
+        report_step("putting packets in order", done, stream.rows, unit="packets")
+    packets = order_columns(pa.concat_tables(pieces, promote_options="default"))
+    return replace(stream.head, packets=packets.combine_chunks())
 
-    @property
-    def duration_s(self) -> float:
-        """First to last packet, s."""
-        filled = [block for block in self.blocks if block.rows]
-        first_ns = min((block.first_ns for block in filled), default=0)
-        return s_from_ns(max((block.last_ns for block in filled), default=0) - first_ns)
 
-    @property
-    def columns(self) -> frozenset[str]:
-        """Columns of the packet table that have values."""
-        return frozenset(name for block in self.blocks for name in block.columns)
-
-    def flow_table(self) -> pa.Table:
-        """Return the rows of all flows; raise OutputFileError if a block is damaged."""
-        tables = [FLOW_SCHEMA.empty_table()]
-        for block, first_flow in self._first_flows():
-            with self._discard_if_damaged():
-                tables.append(block.flow_table(self.storage, first_flow=first_flow))
-        return pa.concat_tables(tables)
-
-    def packets_in_order(self, *, memory_bytes: int) -> Iterator[pa.Table]:
-        """Yield the packets of all sessions in order of time, then of flow.
-
-        Raises:
-            OutputFileError: If a block is damaged.
-        """
-        parts = [
-            block.part(self.storage, scratch=self.scratch, first_flow=first_flow)
-            for block, first_flow in self._first_flows()
-        ]
-        with self._discard_if_damaged():
-            yield from merge_parts(parts, memory_bytes=memory_bytes, folder=self.scratch)
-
-    def _first_flows(self) -> Iterator[tuple[FinishedBlock, int]]:
-        first_flow = 0
-        for block in self.blocks:
-            yield block, first_flow
-            first_flow += block.flows
-
-    @contextmanager
-    def _discard_if_damaged(self) -> Iterator[None]:
-        """Discard a damaged block, so that the next run makes it again."""
-        try:
-            yield
-        except DamagedPartError as error:
-            for block in self.blocks:
-                if str(error).startswith(block.name):
-                    discard(block, self.storage)
-            raise OutputFileError(
-                file=f"{self.storage.place}/{error}",
-                problem="is damaged: it has changed since it was written",
-                remedy="run the same command again, which makes this block again, not the others",
-            ) from error
+def _head(sessions: Sessions, flows: list[pa.Table], origin_ns: int) -> PacketTable:
+    """Return the table of a workload without its packets."""
+    return PacketTable(
+        packets=PACKET_SCHEMA.empty_table(),
+        flows=pa.concat_tables([FLOW_SCHEMA.empty_table(), *flows]),
+        origin_ns=origin_ns,
+        notes=sessions.notes,
+    )
 
 
 def work_folder(out: str | Path) -> Path:
@@ -141,10 +128,12 @@ def make_workload(
     blocks: Sequence[Block],
     folder: Path,
     *,
+    memory_bytes: int,
     workers: int = 1,
     scheduler: str | None = None,
     storage: str | None = None,
-) -> Iterator[StoredWorkload]:
+    origin_ns: int = DEFAULT_ORIGIN_NS,
+) -> Iterator[PacketStream]:
     """Make all blocks of a workload; they are removed when the caller's block ends without error.
 
     Blocks that an earlier run of the same request has finished are used. After a failure they stay,
@@ -156,14 +145,17 @@ def make_workload(
         sessions: The sessions of the workload.
         blocks: How they are cut.
         folder: Folder of this output alone on this machine.
+        memory_bytes: Memory that the merge of the blocks may take, bytes.
         workers: Processes that make blocks; 1 makes them here.
         scheduler: Address of a Dask scheduler whose workers make them instead; None for none.
         storage: Where blocks wait, as a URL or path that all workers reach; None for ``folder``.
+        origin_ns: Time of the first session's start since 1970-01-01 UTC, ns.
 
     Raises:
         GenerationError: If a session cannot be played, workers end repeatedly, or the scheduler is
             lost.
-        OutputFileError: If a place cannot be written, or another run works in it.
+        OutputFileError: If a place cannot be written, another run works in it, or a block is
+            damaged.
         SettingError: If the storage or the cluster cannot be used.
     """
     blocks = tuple(blocks)
@@ -184,8 +176,16 @@ def make_workload(
             for block in makers.make(Task(sessions, place, run), rest):
                 finished[block.place] = block
                 report_step("making", len(finished), len(blocks), unit="blocks")
-            in_order = tuple(finished[block.place] for block in blocks)
-            yield StoredWorkload(place, in_order, sessions.notes, scratch)
+            made = [finished[block.place] for block in blocks]
+            with _discard_if_damaged(made, place):
+                yield _stream_blocks(
+                    sessions,
+                    made,
+                    place,
+                    scratch=scratch,
+                    memory_bytes=memory_bytes,
+                    origin_ns=origin_ns,
+                )
             # The output is whole; blocks that another run has taken over belong to it.
             with suppress(OutputFileError):
                 check_run(place, run)
@@ -196,6 +196,44 @@ def make_workload(
         raise _error_with_count(str(folder), problem, "make room", place, blocks) from error
     except OutputFileError as error:
         raise _error_with_count(error.file, error.problem, error.remedy, place, blocks) from error
+
+
+def _stream_blocks(
+    sessions: Sessions,
+    blocks: Sequence[FinishedBlock],
+    place: Storage,
+    *,
+    scratch: Path,
+    memory_bytes: int,
+    origin_ns: int,
+) -> PacketStream:
+    """Return the packets of finished blocks; reading them may find damage."""
+    first_flows = accumulate((block.flows for block in blocks[:-1]), initial=0)
+    numbered = list(zip(blocks, first_flows, strict=True))
+    flows = [block.flow_table(place, first_flow=first) for block, first in numbered]
+    parts = [block.part(place, scratch=scratch, first_flow=first) for block, first in numbered]
+    return PacketStream(
+        head=_head(sessions, flows, origin_ns),
+        pieces=merge_parts(parts, memory_bytes=memory_bytes, folder=scratch),
+        columns=frozenset(name for block in blocks for name in block.columns),
+        rows=sum(block.rows for block in blocks),
+    )
+
+
+@contextmanager
+def _discard_if_damaged(blocks: Sequence[FinishedBlock], place: Storage) -> Iterator[None]:
+    """Discard a damaged block, so that the next run makes it again."""
+    try:
+        yield
+    except DamagedPartError as error:
+        for block in blocks:
+            if str(error).startswith(block.name):
+                discard(block, place)
+        raise OutputFileError(
+            file=f"{place.place}/{error}",
+            problem="is damaged: it has changed since it was written",
+            remedy="run the same command again, which makes this block again, not the others",
+        ) from error
 
 
 @contextmanager
@@ -237,7 +275,7 @@ def _clear(folder: Path, *, keep: str | None) -> Path:
     for other in folder.iterdir():
         if other.name not in {_LOCK, keep}:
             shutil.rmtree(other) if other.is_dir() else other.unlink()
-    scratch = folder / _SCRATCH
+    scratch = folder / SCRATCH
     scratch.mkdir()
     return scratch
 

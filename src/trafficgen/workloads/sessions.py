@@ -13,6 +13,7 @@ from trafficgen.generation.arrivals import MOST_SESSIONS
 from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import with_settings
+from trafficgen.packet_files.report import View
 from trafficgen.workloads.arrivals import ArrivalsPart
 from trafficgen.workloads.blocks import Sessions
 from trafficgen.workloads.clips import ClipsPart, PopularityPart
@@ -50,6 +51,7 @@ def choose_sessions(
             sessions=options.sessions,
             window_s=options.window_s,
             duration_s=options.duration_s,
+            at=options.at,
         )
     if options.window_s is None and options.arrivals is None and options.popularity is None:
         if isinstance(playable, Model):
@@ -65,7 +67,7 @@ def choose_sessions(
             return None
     if options.sessions is None and options.window_s is None:
         options = replace(options, sessions=1)
-    return sessions_of_workload(plan_model(playable, options), seed=options.seed)
+    return sessions_of_workload(plan_model(playable, options), seed=options.seed, at=options.at)
 
 
 def sessions_of_workload(
@@ -75,6 +77,7 @@ def sessions_of_workload(
     sessions: int | None = None,
     window_s: float | None = None,
     duration_s: float | None = None,
+    at: View = "sender",
 ) -> MixedSessions:
     """Return the sessions of a workload, ready to be cut into blocks and made.
 
@@ -85,6 +88,7 @@ def sessions_of_workload(
         window_s: Time in which sessions start, s; None: as the workload gives. If only one of
             number and time is given here, the other one of the workload does not hold.
         duration_s: Length of each session, s; None: as the workload gives.
+        at: Whose packets they are, the sender's or the receiver's.
 
     Raises:
         GenerationError: If there are no such sessions.
@@ -99,7 +103,7 @@ def sessions_of_workload(
         workload = replace(workload, sessions=sessions, window_s=window_s)
     if duration_s is not None:
         workload = workload.with_duration(duration_s)
-    mixed = MixedSessions(workload=workload, seed=seed)
+    mixed = MixedSessions(workload=workload, seed=seed, at=at)
     mixed.check()
     return mixed
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
+import pyarrow.compute as pc
 
 from trafficgen.errors import GenerationError
 from trafficgen.formatting import format_count, number, one_line
@@ -19,13 +18,11 @@ from trafficgen.packet_files.destinations import local_path
 from trafficgen.packet_files.formats import FileFormat
 from trafficgen.packet_files.parquet import write_parquet_stream
 from trafficgen.packet_files.pcap import write_capture_stream
-from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream
-from trafficgen.units import WHOLE_FRAME_BYTES
+from trafficgen.units import WHOLE_FRAME_BYTES, s_from_ns
 from trafficgen.workloads.blocks import BLOCK_PACKETS, Sessions, cut
-from trafficgen.workloads.in_memory import MemoryWorkload, make_in_memory
 from trafficgen.workloads.options import WorkloadOptions
-from trafficgen.workloads.run import StoredWorkload, make_workload, work_folder
+from trafficgen.workloads.run import SCRATCH, make_in_memory, make_workload, work_folder
 from trafficgen.workloads.storage import deliver
 
 
@@ -101,36 +98,41 @@ def write_sessions(
     """
     memory_bytes = options.memory_bytes
     if options.scheduler is None and options.storage is None and _fits(sessions, memory_bytes):
-        in_memory = make_in_memory(sessions, workers=options.workers)
-        packets = in_memory.packets_in_order()
-        stream = _stream(in_memory, in_memory.flows, packets, origin_ns=options.origin_ns)
+        stream = make_in_memory(sessions, workers=options.workers, origin_ns=options.origin_ns)
         with deliver(out) as target:
             _write_stream(file_format, stream, target, options.snaplen_bytes)
-        return _written(out, in_memory, stream)
+        return describe_written(out, stream)
     folder = work_folder(out)
     _check_room(sessions, folder, memory_bytes, blocks_here=options.storage is None)
-    blocks = cut(sessions, packets=_block_packets(memory_bytes))
     with (
         make_workload(
             sessions,
-            blocks,
+            cut(sessions, packets=_block_packets(memory_bytes)),
             folder,
+            memory_bytes=int(_USE.merge_share * memory_bytes),
             workers=options.workers,
             scheduler=options.scheduler,
             storage=options.storage,
-        ) as stored,
-        deliver(out, stored.scratch) as target,
+            origin_ns=options.origin_ns,
+        ) as stream,
+        deliver(out, folder / SCRATCH) as target,
     ):
-        packets = stored.packets_in_order(memory_bytes=int(_USE.merge_share * memory_bytes))
-        stream = _stream(stored, stored.flow_table(), packets, origin_ns=options.origin_ns)
         _write_stream(file_format, stream, target, options.snaplen_bytes)
-        return _written(out, stored, stream)
+        return describe_written(out, stream)
 
 
-def place_of(out: str | Path) -> Path | str:
-    """Return the path of an output on this machine, the text of another URL."""
-    path = local_path(out)
-    return str(out) if path is None else path
+def describe_written(out: str | Path, stream: PacketStream) -> WrittenWorkload:
+    """Describe what was written of a stream whose number of packets is known."""
+    path, flows = local_path(out), stream.head.flows
+    packets = pc.add(flows.column("packets_to_client"), flows.column("packets_to_server"))
+    seen = flows.filter(pc.greater(packets, 0))
+    first_ns, last_ns = pc.min(seen.column("first_time_ns")), pc.max(seen.column("last_time_ns"))
+    return WrittenWorkload(
+        path=str(out) if path is None else path,
+        packets=stream.rows or 0,
+        flows=flows.num_rows,
+        duration_s=s_from_ns(last_ns.as_py() - first_ns.as_py()) if seen.num_rows else 0.0,
+    )
 
 
 def _block_packets(memory_bytes: int) -> int:
@@ -175,19 +177,6 @@ def _check_room(sessions: Sessions, folder: Path, memory_bytes: int, *, blocks_h
         )
 
 
-def _stream(
-    workload: StoredWorkload | MemoryWorkload,
-    flows: pa.Table,
-    packets: Iterator[pa.Table],
-    *,
-    origin_ns: int,
-) -> PacketStream:
-    head = PacketTable(
-        packets=PACKET_SCHEMA.empty_table(), flows=flows, origin_ns=origin_ns, notes=workload.notes
-    )
-    return PacketStream(head=head, pieces=packets, columns=workload.columns, rows=workload.packets)
-
-
 def _write_stream(
     file_format: FileFormat, stream: PacketStream, path: Path, snaplen_bytes: int | None
 ) -> None:
@@ -202,14 +191,3 @@ def _write_stream(
         write_capture_stream(
             stream, path, container=file_format.name, snaplen_bytes=snaplen, raise_small=True
         )
-
-
-def _written(
-    out: str | Path, workload: StoredWorkload | MemoryWorkload, stream: PacketStream
-) -> WrittenWorkload:
-    return WrittenWorkload(
-        path=place_of(out),
-        packets=workload.packets,
-        flows=stream.head.flows.num_rows,
-        duration_s=workload.duration_s,
-    )

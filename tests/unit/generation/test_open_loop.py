@@ -13,7 +13,7 @@ from trafficgen.errors import GenerationError
 from trafficgen.generation import generate_sessions
 from trafficgen.models import BurstProcess, Estimate, Model, RenewalProcess
 from trafficgen.tables import DEFAULT_ORIGIN_NS, PacketTable
-from trafficgen.workloads import in_memory
+from trafficgen.workloads import run
 
 MODELS = ["udp_model", "rtp_model", "tcp_model", "mixed_model"]
 
@@ -42,7 +42,7 @@ def phases_of(table: PacketTable) -> np.ndarray[tuple[int], np.dtype[np.object_]
 def test_same_seed_gives_the_same_bytes_for_any_blocks_and_workers(
     model: Model, block_packets: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(in_memory, "_BLOCK_PACKETS", block_packets)
+    monkeypatch.setattr(run, "_BLOCK_PACKETS", block_packets)
     at_once = table_bytes(generate_sessions(model, sessions=5, seed=3, arrival_rate_per_s=0.2))
     for workers in (1, 3):
         made = trafficgen.generate(
@@ -54,7 +54,7 @@ def test_same_seed_gives_the_same_bytes_for_any_blocks_and_workers(
 def test_putting_many_packets_in_order_tells_how_far_it_is(
     udp_model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(in_memory, "_BLOCK_PACKETS", 100)
+    monkeypatch.setattr(run, "_BLOCK_PACKETS", 100)
     steps: list[trafficgen.Step] = []
     with trafficgen.following(steps.append):
         table = trafficgen.generate(udp_model, sessions=6, arrival_rate_per_s=1.0)

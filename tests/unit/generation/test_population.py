@@ -23,7 +23,7 @@ from trafficgen.models import (
     RankCorrelation,
 )
 from trafficgen.tables import PacketTable
-from trafficgen.workloads import in_memory
+from trafficgen.workloads import run
 
 
 def law(
@@ -129,7 +129,7 @@ def table_bytes(table: PacketTable) -> bytes:
 def test_any_blocks_and_workers_give_the_same_bytes(
     udp_model: Model, mixed_model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(in_memory, "_BLOCK_PACKETS", 500)
+    monkeypatch.setattr(run, "_BLOCK_PACKETS", 500)
     model = with_population(udp_model, mixed_model)
     at_once = table_bytes(generate_sessions(model, sessions=70, seed=2, duration_s=6.0))
     for workers in (1, 3):

@@ -20,12 +20,11 @@ from trafficgen.errors import GenerationError
 from trafficgen.generation.columns import superpose
 from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.models import load_model
-from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA
+from trafficgen.tables import FLOW_SCHEMA
 from trafficgen.workloads.blocks import Block, cut
-from trafficgen.workloads.in_memory import make_in_memory
 from trafficgen.workloads.mix import MixedSessions
 from trafficgen.workloads.options import WorkloadOptions
-from trafficgen.workloads.run import make_workload
+from trafficgen.workloads.run import gather_table, make_in_memory, make_workload
 from trafficgen.workloads.sessions import plan_model, sessions_of_workload
 
 MIX = """
@@ -55,11 +54,9 @@ def played(
 def everything(
     sessions: MixedSessions, blocks: tuple[Block, ...], folder: Path, *, workers: int = 1
 ) -> pa.Table:
-    with make_workload(sessions, blocks, folder, workers=workers) as workload:
-        packets = pa.concat_tables(
-            workload.packets_in_order(memory_bytes=1 << 28), promote_options="default"
-        )
-        flows = workload.flow_table()
+    with make_workload(sessions, blocks, folder, memory_bytes=1 << 28, workers=workers) as stream:
+        packets = pa.concat_tables(stream.pieces, promote_options="default")
+        flows = stream.head.flows
     return packets.select(sorted(packets.column_names)).append_column(
         "client", flows.column("client").take(packets.column("flow"))
     )
@@ -84,14 +81,12 @@ def test_packets_do_not_depend_on_how_sessions_are_cut_nor_on_the_workers(
 
 def test_the_whole_table_is_what_the_blocks_are_merged_to(load: Load, tmp_path: Path) -> None:
     sessions = sessions_of_workload(load(MIX), seed=5)
-    table = make_in_memory(sessions, workers=1).table(origin_ns=DEFAULT_ORIGIN_NS)
+    table = gather_table(make_in_memory(sessions, workers=1))
     with make_workload(
-        sessions, cut(sessions, packets=300), tmp_path / "work", workers=1
-    ) as workload:
-        packets = pa.concat_tables(
-            workload.packets_in_order(memory_bytes=1 << 28), promote_options="default"
-        )
-        assert workload.flow_table().equals(table.flows)
+        sessions, cut(sessions, packets=300), tmp_path / "work", memory_bytes=1 << 28
+    ) as stream:
+        packets = pa.concat_tables(stream.pieces, promote_options="default")
+        assert stream.head.flows.equals(table.flows)
     assert packets.select(table.packets.column_names).equals(table.packets)
     assert table.notes == sessions.notes
 
