@@ -6,11 +6,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from trafficgen.generation.addresses import AddressPlan
-from trafficgen.generation.extent import check_extent, expected_packets
 from trafficgen.generation.population import SessionSampler
 from trafficgen.generation.scaling import scale_process
 from trafficgen.generation.session import SessionPackets, session_packets
-from trafficgen.generation.timeline import Timeline, session_timeline
+from trafficgen.generation.timeline import (
+    Timeline,
+    check_extent,
+    expected_packets,
+    session_timeline,
+)
 from trafficgen.models import Model, Phase
 
 #: Timelines that are cached: popular clips come repeatedly.

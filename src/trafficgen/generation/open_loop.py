@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -12,9 +13,9 @@ import pyarrow as pa
 from trafficgen.errors import GenerationError
 from trafficgen.generation.arrivals import session_starts
 from trafficgen.generation.columns import PlacedColumns, order_columns, superpose, to_tables
-from trafficgen.generation.extent import check_memory, sum_expected
 from trafficgen.generation.model_player import ModelPlayer, Viewing
-from trafficgen.generation.session import FlowRow
+from trafficgen.generation.session import FlowRow, StreamSchedule, stream_schedules
+from trafficgen.generation.timeline import check_memory, sum_expected
 from trafficgen.models import Model
 from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA, PacketTable
 from trafficgen.units import IntArray
@@ -153,3 +154,27 @@ class OpenLoopSessions:
             packets += session_packets.packets
             flows += session_packets.flows
         return to_tables(packets), flows
+
+
+def session_schedules(
+    model: Model, *, sessions: int, duration_s: float | None, seed: int
+) -> Callable[[int], tuple[StreamSchedule, ...]]:
+    """Return a function that draws the schedules of a session by its number.
+
+    Args:
+        model: The model.
+        sessions: Number of sessions.
+        duration_s: Length of each session, s; None for that of the model.
+        seed: Seed, >= 0.
+
+    Raises:
+        GenerationError: If the sessions cannot be played, or their packets do not fit in this
+            machine's memory.
+    """
+    drawn = OpenLoopSessions(
+        model=model, count=sessions, duration_s=duration_s, seed=seed, arrival_rate_per_s=None
+    )
+    drawn.check_memory()
+    return lambda session: stream_schedules(
+        drawn.player.timeline(drawn.viewing(session)), session=session, seed=seed
+    )

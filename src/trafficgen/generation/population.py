@@ -8,9 +8,8 @@ import numpy as np
 from scipy import special
 
 from trafficgen.distributions import MixedLaw
-from trafficgen.generation.extent import packets_per_media_packet
 from trafficgen.generation.scaling import expected_bytes, quantiles_of, scale_process
-from trafficgen.generation.timeline import Timeline, session_timeline
+from trafficgen.generation.timeline import Timeline, packets_per_media_packet, session_timeline
 from trafficgen.models import Model, Phase, Population, PopulationQuantity, Prototype, Stream
 from trafficgen.processes import playable
 from trafficgen.randomness import random_stream

@@ -1,4 +1,4 @@
-"""One session of a model: the packets and the flow rows of its streams."""
+"""One session of a model: packets and flow rows of its streams, or what they send on a path."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import numpy.typing as npt
 
 from trafficgen.generation.addresses import AddressPlan, Endpoints, session_endpoints
 from trafficgen.generation.columns import FlowColumns, PlacedColumns
-from trafficgen.generation.media import MediaPackets, media_packets
-from trafficgen.generation.rtp import rtp_headers
+from trafficgen.generation.media import MediaPackets, media_packets, rtp_headers
 from trafficgen.generation.tcp import TcpConnection, tcp_flow
 from trafficgen.generation.timeline import Timeline
 from trafficgen.models import Stream, Transport
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PHASES
-from trafficgen.units import ETHERNET_HEADER_BYTES, ns_from_s
+from trafficgen.units import ETHERNET_HEADER_BYTES, BoolArray, IntArray
 
 FlowRow = dict[str, object]
 #: Payload of the first packet of a player over UDP, bytes.
@@ -64,10 +63,12 @@ def session_packets(
     for place, one in enumerate(played):
         stream, flow = one.stream, first_flow + place
         media = media_packets(one, zero_s=timeline.first_media_s, seed=seed, session=session)
-        generator = random_stream(seed, session=session, purpose=f"{stream.name}/headers")
-        opening_ns = ns_from_s(timeline.opening_s(one)) if timeline.opens else None
         ssrc, parts = _flow_parts(
-            stream, media, timeline=timeline, opening_ns=opening_ns, generator=generator
+            stream,
+            media,
+            timeline=timeline,
+            opening_ns=timeline.opening_ns(one),
+            generator=_header_draws(stream, session=session, seed=seed),
         )
         packets += [PlacedColumns(part, flow, start_ns) for part in parts]
         row = _flow_row(stream, endpoints[place], parts, start_ns=start_ns)
@@ -164,3 +165,62 @@ def _totals_by_direction(part: FlowColumns) -> dict[str, tuple[int, int, int]]:
         "to_client": to_client,
         "to_server": (whole[0] - to_client[0], whole[1] - to_client[1], whole[2] - to_client[2]),
     }
+
+
+@dataclass(frozen=True)
+class StreamSchedule:
+    """What one stream of a session sends open loop.
+
+    Attributes:
+        stream: The stream of the model.
+        opening_ns: When the client opens it, ns from the start of the session; None: no opening.
+        time_ns: Time of each packet from the start of the session, ns, shape (n,).
+        ip_bytes: IP total length, bytes, shape (n,).
+        phase: Index into :data:`~trafficgen.tables.PHASES`, shape (n,).
+        ends_frame: Whether it is the last packet of its frame or burst, shape (n,).
+        rtp_timestamp: RTP timestamp, shape (n,); zeros where it is not RTP.
+        ssrc: RTP source; None where it is not RTP.
+        first_sequence: RTP sequence number of the first packet.
+    """
+
+    stream: Stream
+    opening_ns: int | None
+    time_ns: IntArray
+    ip_bytes: npt.NDArray[np.uint32]
+    phase: npt.NDArray[np.uint8]
+    ends_frame: BoolArray
+    rtp_timestamp: npt.NDArray[np.uint32]
+    ssrc: int | None
+    first_sequence: int
+
+
+def stream_schedules(timeline: Timeline, *, session: int, seed: int) -> tuple[StreamSchedule, ...]:
+    """Return what the streams of a session send open loop."""
+    schedules = []
+    for played in timeline.streams:
+        stream = played.stream
+        media = media_packets(played, zero_s=timeline.first_media_s, seed=seed, session=session)
+        generator = _header_draws(stream, session=session, seed=seed)
+        ssrc, first_sequence, timestamp = None, 0, np.zeros(len(media), dtype=np.uint32)
+        if stream.transport.rtp is not None:
+            ssrc, headers = rtp_headers(media, stream.transport.rtp, generator=generator)
+            first_sequence = int(headers["rtp_sequence"][0])
+            timestamp = headers["rtp_timestamp"].astype(np.uint32)
+        schedules.append(
+            StreamSchedule(
+                stream=stream,
+                opening_ns=timeline.opening_ns(played),
+                time_ns=media.time_ns,
+                ip_bytes=media.ip_bytes,
+                phase=media.phase.astype(np.uint8),
+                ends_frame=media.ends_burst(),
+                rtp_timestamp=timestamp,
+                ssrc=ssrc,
+                first_sequence=first_sequence,
+            )
+        )
+    return tuple(schedules)
+
+
+def _header_draws(stream: Stream, *, session: int, seed: int) -> np.random.Generator:
+    return random_stream(seed, session=session, purpose=f"{stream.name}/headers")

@@ -16,13 +16,12 @@ from trafficgen.errors import SettingError, SimulationError, WorkloadFileError
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.generation.addresses import AddressRange
 from trafficgen.generation.arrivals import Arrivals, TogetherArrivals
-from trafficgen.generation.popularity import Popularity, Zipf
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import entry_digest, entry_names, load_model, with_settings
 from trafficgen.notebook import NotebookView
 from trafficgen.simulation.competitors import options_from_text
 from trafficgen.workloads.arrivals import ArrivalsPart
-from trafficgen.workloads.clips import ClipsPart
+from trafficgen.workloads.clips import ClipsPart, Popularity, Zipf
 from trafficgen.workloads.column_files import ColumnFiles
 from trafficgen.workloads.description import DeparturesPart, GroupPart, WorkloadDescription
 from trafficgen.workloads.laws import MOST_VALUES, LawPart

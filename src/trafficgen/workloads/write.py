@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from trafficgen.errors import GenerationError
 from trafficgen.formatting import format_count, number, one_line
-from trafficgen.generation.extent import machine_memory_bytes
+from trafficgen.generation.timeline import machine_memory_bytes
 from trafficgen.notebook import NotebookView
 from trafficgen.packet_files.csv import write_csv_stream
 from trafficgen.packet_files.dataset import write_dataset_stream

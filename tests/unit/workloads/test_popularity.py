@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from trafficgen.generation.popularity import ListedPopularity, Popularity, Zipf
+from trafficgen.workloads.clips import ListedPopularity, Popularity, Zipf
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.8, 1.3])
