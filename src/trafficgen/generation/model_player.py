@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from trafficgen.generation.addresses import AddressPlan
+from trafficgen.generation.columns import PlacedColumns
 from trafficgen.generation.population import SessionSampler
 from trafficgen.generation.scaling import scale_process
-from trafficgen.generation.session import SessionPackets, session_packets
+from trafficgen.generation.session import FlowRow, session_packets
 from trafficgen.generation.timeline import (
     Timeline,
     check_extent,
@@ -113,8 +114,8 @@ class ModelPlayer:
         start_ns: int,
         first_flow: int,
         addresses: AddressPlan | None = None,
-    ) -> SessionPackets:
-        """Return the packets of a session.
+    ) -> tuple[list[PlacedColumns], list[FlowRow]]:
+        """Return packets and flow rows of a session.
 
         Args:
             viewing: What it plays.

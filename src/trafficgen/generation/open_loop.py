@@ -148,11 +148,11 @@ class OpenLoopSessions:
         packets: list[PlacedColumns] = []
         flows: list[FlowRow] = []
         for session in range(first, first + count):
-            session_packets = self.player.session(
+            played, rows = self.player.session(
                 self.viewing(session), start_ns=int(self.starts_ns[session]), first_flow=len(flows)
             )
-            packets += session_packets.packets
-            flows += session_packets.flows
+            packets += played
+            flows += rows
         return to_tables(packets), flows
 
 

@@ -22,19 +22,6 @@ FlowRow = dict[str, object]
 _OPENING_PAYLOAD_BYTES = 4
 
 
-@dataclass(frozen=True)
-class SessionPackets:
-    """Packets of one session, flow by flow, and the rows of its flows.
-
-    Attributes:
-        packets: Columns, one a flow and part, each in order of time.
-        flows: Rows of the flow table.
-    """
-
-    packets: list[PlacedColumns]
-    flows: list[FlowRow]
-
-
 def session_packets(
     timeline: Timeline,
     *,
@@ -43,8 +30,8 @@ def session_packets(
     start_ns: int,
     first_flow: int,
     addresses: AddressPlan | None = None,
-) -> SessionPackets:
-    """Return the packets of one session.
+) -> tuple[list[PlacedColumns], list[FlowRow]]:
+    """Return the packets of one session, flow by flow in order of time, and the rows of its flows.
 
     Args:
         timeline: Times and streams of the session.
@@ -73,7 +60,7 @@ def session_packets(
         packets += [PlacedColumns(part, flow, start_ns) for part in parts]
         row = _flow_row(stream, endpoints[place], parts, start_ns=start_ns)
         flows.append({"flow": flow, "session": session, **row, "ssrc": ssrc})
-    return SessionPackets(packets=packets, flows=flows)
+    return packets, flows
 
 
 def _flow_parts(

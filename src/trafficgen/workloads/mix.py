@@ -20,21 +20,19 @@ from trafficgen.errors import GenerationError
 from trafficgen.generation.addresses import AddressPlan
 from trafficgen.generation.arrivals import MOST_SESSIONS, arrival_times_ns
 from trafficgen.generation.columns import PlacedColumns, superpose, to_tables
-from trafficgen.generation.model_player import ModelPlayer, Viewing
+from trafficgen.generation.model_player import Viewing
 from trafficgen.generation.session import FlowRow
-from trafficgen.models import Model, PublishedModel
+from trafficgen.models import Model
 from trafficgen.packet_files.report import View
 from trafficgen.packet_files.view import select_view
 from trafficgen.randomness import random_stream
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import FloatArray, IntArray
-from trafficgen.workloads.entry_player import EntryPlayer
-from trafficgen.workloads.plan import PlannedClips, PlannedGroup, PlannedWorkload, Variants
+from trafficgen.workloads.group_player import GroupPlayer
+from trafficgen.workloads.plan import PlannedGroup, PlannedWorkload
 
 #: Sessions whose draws come from one random stream.
 _CHUNK = 4096
-#: A clip plays no slower than this share of its model: gaps must stay finite.
-_LOWEST_RATE = 1e-3
 
 
 def uniform_draws(seed: int, purpose: str, first: int, count: int) -> FloatArray:
@@ -48,125 +46,10 @@ def uniform_draws(seed: int, purpose: str, first: int, count: int) -> FloatArray
     return np.concatenate(drawn)[start : start + count]
 
 
-class GroupDraws:
-    """Draws what the sessions of one group play, and for how long.
-
-    Attributes:
-        group: The group.
-        seed: Seed of the run.
-        shortest_s: Shortest length of a session, s.
-    """
-
-    def __init__(self, group: PlannedGroup, *, seed: int, shortest_s: float) -> None:
-        self.group, self.seed, self.shortest_s = group, seed, shortest_s
-
-    def viewings(self, sessions: IntArray, uniforms: dict[str, FloatArray]) -> list[Viewing]:
-        """Return what sessions play.
-
-        Args:
-            sessions: Their numbers, shape (n,).
-            uniforms: Draws in [0, 1) by purpose (``clip``, ``duration``, ``leaving``, ``left``),
-                each shape (n,).
-        """
-        clips, lengths_s = None, np.full(sessions.size, np.inf)
-        rates = np.ones(sessions.size)
-        if self.group.clips is not None:
-            clips = self.group.clips.popularity.choose(uniforms["clip"])
-            lengths_s, rates = self._clip_lengths_s[clips], self._clip_rates[clips]
-        if self.group.duration is not None:
-            lengths_s = np.minimum(lengths_s, self.group.duration.ppf(uniforms["duration"]))
-        lengths_s = np.maximum(lengths_s, self.shortest_s)
-        leaves, watched, after_s = self._leaving(uniforms)
-        return [
-            Viewing(
-                session=int(session),
-                clip=None if clips is None else int(clips[place]),
-                rate_factor=float(rates[place]),
-                length_s=float(lengths_s[place]) if np.isfinite(lengths_s[place]) else None,
-                leaves_at=float(watched[place]) if watched is not None and leaves[place] else None,
-                leaves_after_s=(
-                    float(after_s[place]) if after_s is not None and leaves[place] else None
-                ),
-            )
-            for place, session in enumerate(sessions)
-        ]
-
-    def _leaving(
-        self, uniforms: dict[str, FloatArray]
-    ) -> tuple[npt.NDArray[np.bool_], FloatArray | None, FloatArray | None]:
-        departures = self.group.departures
-        if departures is None:
-            return np.zeros(uniforms["leaving"].size, dtype=np.bool_), None, None
-        watched = None if departures.watched is None else departures.watched.ppf(uniforms["left"])
-        after_s = None if departures.after is None else departures.after.ppf(uniforms["left"])
-        return uniforms["leaving"] < departures.share, watched, after_s
-
-    @cached_property
-    def variants(self) -> Variants | None:
-        """What distinguishes the clips of a published model, most popular first; None: nothing."""
-        clips = self.group.clips
-        if clips is None or clips.variants is None or not clips.is_shuffled:
-            return None if clips is None else clips.variants
-        assert isinstance(self.group.model, PublishedModel)
-        purpose = f"workload/{self.group.model.name}/playlist"
-        order = random_stream(self.seed, session=0, purpose=purpose).permutation(
-            len(clips.variants.values)
-        )
-        return Variants(
-            clips.variants.option, tuple(clips.variants.values[place] for place in order.tolist())
-        )
-
-    @cached_property
-    def _clip_lengths_s(self) -> FloatArray:
-        clips = self._clips
-        return (
-            np.full(clips.popularity.weights.size, np.inf)
-            if clips.length is None
-            else self._of_clips("length")
-        )
-
-    @cached_property
-    def _clip_rates(self) -> FloatArray:
-        clips = self._clips
-        if clips.rate is None:
-            return np.ones(clips.popularity.weights.size)
-        return np.maximum(self._of_clips("rate"), _LOWEST_RATE)
-
-    @property
-    def _clips(self) -> PlannedClips:
-        assert self.group.clips is not None
-        return self.group.clips
-
-    def _of_clips(self, quantity: str) -> FloatArray:
-        """Return a quantity of each clip, drawn once from its law."""
-        law = self._clips.length if quantity == "length" else self._clips.rate
-        assert law is not None
-        generator = random_stream(
-            self.seed, session=0, purpose=f"workload/{self.group.name}/clip-{quantity}"
-        )
-        return law.ppf(generator.random(self._clips.popularity.weights.size))
-
-
 #: Most flows of a session of a published model whose addresses are used again; most have five.
 _FLOWS_OF_ENTRY = 32
-_SHORTEST_ENTRY_S = 1e-3
 #: Sessions that are sampled for the mean length: so many runs of so many.
 _SAMPLED_RUNS, _SAMPLED_EACH = 8, 125
-
-
-@dataclass(frozen=True)
-class _Player:
-    """Plays the sessions of a group.
-
-    Attributes:
-        draws: What they play.
-        source: The model.
-        addresses: Where their addresses come from; None: as in a run of one model.
-    """
-
-    draws: GroupDraws
-    source: ModelPlayer | EntryPlayer
-    addresses: AddressPlan | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,7 +138,7 @@ class MixedSessions:
             )
             return sampled * len(sessions) / (_SAMPLED_RUNS * _SAMPLED_EACH)
         return sum(
-            player.source.expected_packets(viewing)
+            player.model.expected_packets(viewing)
             for player, viewing in self._viewings(sessions.start, len(sessions))
         )
 
@@ -265,22 +148,20 @@ class MixedSessions:
         tables: list[pa.Table] = []
         flows: list[FlowRow] = []
         for player, viewing in self._viewings(first, count):
-            start_ns, first_flow = int(self.starts_ns[viewing.session]), len(flows)
-            if isinstance(player.source, ModelPlayer):
-                played = player.source.session(
-                    viewing, start_ns=start_ns, first_flow=first_flow, addresses=player.addresses
-                )
-                columns += played.packets
-                flows += played.flows
-                continue
-            packets, rows = player.source.session(
-                viewing, start_ns=start_ns, first_flow=first_flow, addresses=player.addresses
+            packets, rows = player.model.session(
+                viewing,
+                start_ns=int(self.starts_ns[viewing.session]),
+                first_flow=len(flows),
+                addresses=player.addresses,
             )
+            flows += rows
+            if not isinstance(packets, pa.Table):
+                columns += packets
+                continue
             # Next to sessions that play open loop, a packet without arrival would look lost.
             if self._has_fitted and "arrival_ns" in packets.column_names:
                 packets = packets.drop_columns(["arrival_ns"])
             tables.append(packets)
-            flows += rows
         tables = [*to_tables(columns), *tables]
         if self.at == "sender" or self._has_fitted:
             return tables, flows
@@ -336,7 +217,7 @@ class MixedSessions:
                 )
                 yield starts_ns, np.full(starts_ns.size, place, dtype=np.uint16)
 
-    def _viewings(self, first: int, count: int) -> Iterator[tuple[_Player, Viewing]]:
+    def _viewings(self, first: int, count: int) -> Iterator[tuple[GroupPlayer, Viewing]]:
         """Yield the player of each session, and what it plays, in order of the sessions."""
         sessions = np.arange(first, first + count)
         groups = self._order[1][first : first + count]
@@ -344,11 +225,11 @@ class MixedSessions:
         uniforms = {
             purpose: uniform_draws(self.seed, purpose, first, count) for purpose in purposes
         }
-        found: dict[int, tuple[_Player, Viewing]] = {}
+        found: dict[int, tuple[GroupPlayer, Viewing]] = {}
         for group in np.unique(groups).tolist():
             own = groups == group
             player = self._players[group]
-            viewings = player.draws.viewings(
+            viewings = player.viewings(
                 sessions[own], {name: draws[own] for name, draws in uniforms.items()}
             )
             found |= {viewing.session: (player, viewing) for viewing in viewings}
@@ -356,28 +237,11 @@ class MixedSessions:
             yield found[session]
 
     @cached_property
-    def _players(self) -> tuple[_Player, ...]:
-        plans = self._address_plans()
+    def _players(self) -> tuple[GroupPlayer, ...]:
         return tuple(
-            self._player(group, plan)
-            for group, plan in zip(self.workload.groups, plans, strict=True)
+            GroupPlayer(group, seed=self.seed, addresses=plan)
+            for group, plan in zip(self.workload.groups, self._address_plans(), strict=True)
         )
-
-    def _player(self, group: PlannedGroup, addresses: AddressPlan | None) -> _Player:
-        if isinstance(group.model, Model):
-            source = ModelPlayer(group.model, seed=self.seed)
-            shortest_s = source.shortest_s()
-            if group.duration is not None and group.duration.support[1] < shortest_s:
-                longest_s = group.duration.support[1]
-                raise GenerationError(
-                    f"group {group.name!r}: a session of {longest_s:g} s would end before its first"
-                    " media packet; ask for a longer duration"
-                )
-            draws = GroupDraws(group, seed=self.seed, shortest_s=shortest_s)
-            return _Player(draws, source, addresses)
-        draws = GroupDraws(group, seed=self.seed, shortest_s=_SHORTEST_ENTRY_S)
-        entry = EntryPlayer(group.model, seed=self.seed, variants=draws.variants)
-        return _Player(draws, entry, addresses)
 
     def _address_plans(self) -> tuple[AddressPlan | None, ...]:
         """Return a plan for each group; a single fitted model without ranges needs none."""

@@ -182,11 +182,10 @@ def test_sessions_of_a_clip_are_alike_and_not_the_same(
         played.timeline(Viewing(session=5)).length_s == played.timeline(first).length_s
     )  # a clip is such a draw
     made = [played.session(viewing, start_ns=0, first_flow=0) for viewing in (first, second)]
-    assert len(made[0].flows) == len(made[1].flows)
-    assert made[0].flows[0]["client"] != made[1].flows[0]["client"]
-    assert not np.array_equal(
-        made[0].packets[-1].columns.ip_bytes, made[1].packets[-1].columns.ip_bytes
-    )
+    (packets, flows), (other_packets, other_flows) = made
+    assert len(flows) == len(other_flows)
+    assert flows[0]["client"] != other_flows[0]["client"]
+    assert not np.array_equal(packets[-1].columns.ip_bytes, other_packets[-1].columns.ip_bytes)
 
 
 def test_a_clip_of_another_rate_is_drawn_at_so_much_more(udp_model: Model) -> None:

@@ -231,12 +231,12 @@ groups:
 """
     sessions = sessions_of_workload(load(text), seed=1)
     player, _ = viewings_of(sessions)[0]
-    variants = player.draws.variants
+    variants = player.variants
     assert variants.option == "clip"
     assert sorted(variants.values) == list(range(1, 80))
     assert list(variants.values) != list(range(1, 80))  # which is popular is drawn
     other, _ = viewings_of(sessions_of_workload(load(text), seed=2))[0]
-    assert other.draws.variants.values != variants.values
+    assert other.variants.values != variants.values
     clips = [viewing.clip for _, viewing in viewings_of(sessions)]
     assert np.bincount(clips, minlength=79).argmax() == 0
 

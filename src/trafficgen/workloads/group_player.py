@@ -1,0 +1,255 @@
+"""Players of groups: what sessions watch and for how long, played by a fitted or published model."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property, lru_cache
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trafficgen.errors import GenerationError
+from trafficgen.generation.addresses import AddressPlan
+from trafficgen.generation.model_player import ModelPlayer, Viewing
+from trafficgen.generation.session import FlowRow
+from trafficgen.models import PublishedModel
+from trafficgen.randomness import random_stream
+from trafficgen.simulation.packets import packet_table
+from trafficgen.simulation.path import UNLIMITED_PATH
+from trafficgen.simulation.run import LARGEST_SEED, run_path
+from trafficgen.simulation.sources import Participant, Source, make_published_source
+from trafficgen.tables import PacketTable
+from trafficgen.tables.addresses import documentation_pair
+from trafficgen.units import FloatArray, IntArray, s_from_ns
+from trafficgen.workloads.plan import PlannedGroup, Variants
+
+#: Sources of clips that are cached: popular clips come repeatedly.
+_KEPT = 256
+#: Clips of which one session is played to estimate their packets.
+_PILOTS = 4
+_SHORTEST_S = 1e-3
+#: A clip plays no slower than this share of its model: gaps must stay finite.
+_LOWEST_RATE = 1e-3
+
+
+class GroupPlayer:
+    """Plays sessions of one group: draws what they watch and for how long.
+
+    Attributes:
+        group: The group.
+        seed: Seed of the run.
+        addresses: Where addresses come from; None: as in a run of one model.
+        variants: What distinguishes the clips of a published model, most popular first, shuffled by
+            the seed if it is the playlist of the model; None: nothing.
+        model: What plays them.
+
+    Raises:
+        GenerationError: If sessions would be too short for their model.
+    """
+
+    def __init__(self, group: PlannedGroup, *, seed: int, addresses: AddressPlan | None) -> None:
+        self.group, self.seed, self.addresses = group, seed, addresses
+        self.variants = None if group.clips is None else group.clips.variants
+        if group.clips is not None and group.clips.is_shuffled and self.variants is not None:
+            self.variants = self._shuffle(self.variants)
+        if isinstance(group.model, PublishedModel):
+            self._shortest_s = _SHORTEST_S
+            self.model: ModelPlayer | EntryPlayer = EntryPlayer(
+                group.model, seed=seed, variants=self.variants
+            )
+            return
+        self.model = ModelPlayer(group.model, seed=seed)
+        self._shortest_s = self.model.shortest_s()
+        longest_s = math.inf if group.duration is None else group.duration.support[1]
+        if longest_s < self._shortest_s:
+            raise GenerationError(
+                f"group {group.name!r}: a session of {longest_s:g} s would end before its first"
+                " media packet; ask for a longer duration"
+            )
+
+    def viewings(self, sessions: IntArray, uniforms: dict[str, FloatArray]) -> list[Viewing]:
+        """Return what sessions play.
+
+        Args:
+            sessions: Their numbers, shape (n,).
+            uniforms: Draws in [0, 1) by purpose (``clip``, ``duration``, ``leaving``, ``left``),
+                each shape (n,).
+        """
+        group, count = self.group, sessions.size
+        clips: list[int | None] = [None] * count
+        lengths_s, rates = np.full(count, np.inf), np.ones(count)
+        if group.clips is not None:
+            ranks = group.clips.popularity.choose(uniforms["clip"])
+            clips = [*ranks.tolist()]
+            lengths_s, rates = self._clip_lengths_s[ranks], self._clip_rates[ranks]
+        if group.duration is not None:
+            lengths_s = np.minimum(lengths_s, group.duration.ppf(uniforms["duration"]))
+        lengths_s = np.maximum(lengths_s, self._shortest_s)
+        watched = after_s = np.full(count, np.nan)
+        if group.departures is not None:
+            leaves, left = uniforms["leaving"] < group.departures.share, uniforms["left"]
+            if group.departures.watched is not None:
+                watched = np.where(leaves, group.departures.watched.ppf(left), np.nan)
+            if group.departures.after is not None:
+                after_s = np.where(leaves, group.departures.after.ppf(left), np.nan)
+        return [
+            Viewing(
+                session=session,
+                clip=clip,
+                rate_factor=rate,
+                length_s=length_s if math.isfinite(length_s) else None,
+                leaves_at=None if math.isnan(share) else share,
+                leaves_after_s=None if math.isnan(leaves_s) else leaves_s,
+            )
+            for session, clip, rate, length_s, share, leaves_s in zip(
+                sessions.tolist(),
+                clips,
+                rates.tolist(),
+                lengths_s.tolist(),
+                watched.tolist(),
+                after_s.tolist(),
+                strict=True,
+            )
+        ]
+
+    def _shuffle(self, variants: Variants) -> Variants:
+        purpose = f"workload/{self.group.model.name}/playlist"
+        generator = random_stream(self.seed, session=0, purpose=purpose)
+        order = generator.permutation(len(variants.values)).tolist()
+        return Variants(variants.option, tuple(variants.values[place] for place in order))
+
+    @cached_property
+    def _clip_lengths_s(self) -> FloatArray:
+        return self._draw_clips("length", usual=np.inf)
+
+    @cached_property
+    def _clip_rates(self) -> FloatArray:
+        return np.maximum(self._draw_clips("rate", usual=1.0), _LOWEST_RATE)
+
+    def _draw_clips(self, quantity: Literal["length", "rate"], *, usual: float) -> FloatArray:
+        """Return a quantity of each clip, drawn once from its law, or what is usual."""
+        clips = self.group.clips
+        assert clips is not None
+        law, count = getattr(clips, quantity), clips.popularity.weights.size
+        if law is None:
+            return np.full(count, usual)
+        purpose = f"workload/{self.group.name}/clip-{quantity}"
+        uniform = random_stream(self.seed, session=0, purpose=purpose).random(count)
+        drawn: FloatArray = law.ppf(uniform)
+        return drawn
+
+
+class EntryPlayer:
+    """Plays sessions of one published model, options set, each alone on an unlimited path."""
+
+    def __init__(
+        self, model: PublishedModel, *, seed: int, variants: Variants | None = None
+    ) -> None:
+        self.model, self.seed, self.variants = model, seed, variants
+        self._source = lru_cache(_KEPT)(self._make_source)
+        self._pilot = lru_cache(_PILOTS)(self._play_pilot)
+
+    def expected_packets(self, viewing: Viewing) -> float:
+        """Return about how many packets a session has, from a session of one of the first clips."""
+        packets, whole_s = self._pilot(min(viewing.clip or 0, _PILOTS - 1))
+        stays_s = whole_s if viewing.length_s is None else min(whole_s, viewing.length_s)
+        return packets * min(1.0, viewing.end_s(stays_s) / whole_s)
+
+    def session(
+        self,
+        viewing: Viewing,
+        *,
+        start_ns: int,
+        first_flow: int,
+        addresses: AddressPlan | None = None,
+    ) -> tuple[pa.Table, list[FlowRow]]:
+        """Return packets and flow rows of a session.
+
+        Args:
+            viewing: What it plays.
+            start_ns: Its start, ns from the table's origin.
+            first_flow: Number of its first flow.
+            addresses: Where its addresses come from; None: those reserved for documentation.
+
+        Raises:
+            SimulationError: If it cannot be simulated.
+        """
+        stop_s = viewing.length_s
+        if viewing.leaves_at is not None:  # its whole length is known once it is played
+            whole_s = _length_s(self._run(viewing, stop_s=stop_s))
+            stop_s = viewing.end_s(whole_s)
+        elif viewing.leaves_after_s is not None:
+            stop_s = (
+                viewing.leaves_after_s if stop_s is None else min(stop_s, viewing.leaves_after_s)
+            )
+        table = self._run(viewing, stop_s=stop_s)
+        return _shift(table.packets, start_ns, first_flow), _rows(
+            table, viewing, start_ns, first_flow, addresses
+        )
+
+    def _run(self, viewing: Viewing, *, stop_s: float | None) -> PacketTable:
+        generator = random_stream(self.seed, session=viewing.session, purpose="simulation")
+        seed = int(generator.integers(0, LARGEST_SEED, dtype=np.uint64, endpoint=True))
+        stop_s = None if stop_s is None else max(_SHORTEST_S, stop_s)
+        session = Participant("media", self._source(viewing.clip), stop_s=stop_s, is_session=True)
+        return packet_table(run_path(UNLIMITED_PATH, [session], seed=seed), origin_ns=0, notes={})
+
+    def _make_source(self, clip: int | None) -> Source:
+        settings = {}
+        if self.variants is not None and clip is not None:
+            settings = {self.variants.option: self.variants.values[clip]}
+        return make_published_source(self.model, settings)
+
+    def _play_pilot(self, clip: int) -> tuple[int, float]:
+        table = self._run(
+            Viewing(session=clip, clip=None if self.variants is None else clip), stop_s=None
+        )
+        return len(table), max(_SHORTEST_S, _length_s(table))
+
+
+def _length_s(table: PacketTable) -> float:
+    return s_from_ns(int(table.time_ns[-1])) if len(table) else 0.0
+
+
+def _shift(packets: pa.Table, start_ns: int, first_flow: int) -> pa.Table:
+    """Move packets to their place in the workload; drop columns without values."""
+    shifts = {"time_ns": start_ns, "arrival_ns": start_ns, "flow": first_flow}
+    for name, shift in shifts.items():
+        place = packets.schema.get_field_index(name)
+        field = packets.schema.field(place)
+        packets = packets.set_column(
+            place, field, pc.add(packets.column(place), pa.scalar(shift, type=field.type))
+        )
+    return packets.select(
+        [name for name in packets.column_names if packets.column(name).null_count < len(packets)]
+    )
+
+
+def _rows(
+    table: PacketTable,
+    viewing: Viewing,
+    start_ns: int,
+    first_flow: int,
+    addresses: AddressPlan | None,
+) -> list[FlowRow]:
+    ports: list[int] = table.flows.column("client_port").to_pylist()
+    if addresses is None:
+        server, client = documentation_pair(viewing.session)
+    else:
+        server, client = addresses.pair(viewing.session, version=4)
+        ports = addresses.client_ports(viewing.session, ports, version=4)
+    return [
+        {
+            **row,
+            "flow": first_flow + place,
+            "session": viewing.session,
+            "server": server,
+            "client": client,
+            "client_port": port,
+            "first_time_ns": row["first_time_ns"] + start_ns,
+            "last_time_ns": row["last_time_ns"] + start_ns,
+        }
+        for place, (row, port) in enumerate(zip(table.flows.to_pylist(), ports, strict=True))
+    ]
