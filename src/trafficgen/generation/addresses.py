@@ -84,7 +84,7 @@ class AddressPlan:
         Raises:
             GenerationError: If they are.
         """
-        pairs = self._pairs(version)
+        pairs = self._pairs[version]
         room = pairs * (1 + (_FIRST_OWN_PORT - _FIRST_PORT) // self.flows_each)
         if room < self.sessions:
             raise GenerationError(
@@ -97,7 +97,7 @@ class AddressPlan:
         if not self._is_given(version):
             return documentation_pair(session, ipv6=version == 6)
         clients, servers = self._known_ranges[version]
-        turn, client = divmod(session % self._pairs(version), clients.hosts)
+        turn, client = divmod(session % self._pairs[version], clients.hosts)
         return servers.address((turn + client) % servers.hosts), clients.address(client)
 
     def client_ports(self, session: int, ports: list[int], *, version: int) -> list[int]:
@@ -111,9 +111,9 @@ class AddressPlan:
         Raises:
             GenerationError: If the session has more flows than planned and its pair is in use.
         """
-        if self.sessions <= self._pairs(version):
+        if self.sessions <= self._pairs[version]:
             return ports
-        before = session // self._pairs(version)
+        before = session // self._pairs[version]
         if before == 0:
             return _own_ports(ports)
         if len(ports) > self.flows_each:
@@ -147,11 +147,8 @@ class AddressPlan:
             known[version] = self.clients.get(version, clients), self.servers.get(version, servers)
         return known
 
-    def _pairs(self, version: int) -> int:
-        return self._known_pairs[version]
-
     @cached_property
-    def _known_pairs(self) -> dict[int, int]:
+    def _pairs(self) -> dict[int, int]:
         known = {}
         for version in DOCUMENTATION:
             clients, servers = self._known_ranges[version]
@@ -236,6 +233,6 @@ def _client_ports(streams: tuple[Stream, ...]) -> list[int]:
     for stream in streams:
         port = stream.transport.client_port or _DEFAULT_CLIENT_PORT
         while port in taken:
-            port = port + 1 if port < 65_535 else _FIRST_PORT
+            port = port + 1 if port < _LAST_PORT else _FIRST_PORT
         taken.append(port)
     return taken

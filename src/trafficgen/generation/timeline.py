@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from trafficgen.distributions import MixedLaw
@@ -20,8 +19,6 @@ _HANDSHAKE_RTTS = 1.5
 #: The peak of a run with 6 million UDP packets was 90 bytes a packet.
 _BYTES_PER_PACKET = 100
 _BYTES_PER_FLOW = 4000
-#: Sessions differ: so many of them are sampled for the mean length.
-_SAMPLED = 1000
 _REMEDY = "ask for fewer sessions or a shorter duration, or correct the laws of the model"
 
 
@@ -57,18 +54,14 @@ class PlayedStream:
     def with_length(self, media_s: float, *, longer_s: float) -> PlayedStream:
         """Return the stream with its last playout ``longer_s`` longer, cut at ``media_s``, s."""
         phases = []
-        stretched = self._stretched()
+        playouts = [number for number, phase in enumerate(self.phases) if phase.name == "playout"]
+        stretched = playouts[-1] if playouts else len(self.phases) - 1
         for number, phase in enumerate(self.phases):
             start_s = phase.start_s + (longer_s if number > stretched else 0.0)
             stop_s = phase.end_s + (longer_s if number >= stretched else 0.0)
             if start_s < media_s:
                 phases.append(replace(phase, start_s=start_s, end_s=min(stop_s, media_s)))
         return replace(self, phases=tuple(phases))
-
-    def _stretched(self) -> int:
-        """Return the place of the phase that grows with the session: the last playout or phase."""
-        playouts = [number for number, phase in enumerate(self.phases) if phase.name == "playout"]
-        return playouts[-1] if playouts else len(self.phases) - 1
 
 
 @dataclass(frozen=True)
@@ -200,17 +193,6 @@ def expected_packets(timeline: Timeline) -> float:
 def packets_per_media_packet(transport: Transport) -> float:
     """Return the packets of a flow per media packet: every second TCP segment is acknowledged."""
     return 1.5 if transport.protocol == "tcp" else 1.0
-
-
-def sum_expected(sessions: range, expected: Callable[[int], float]) -> float:
-    """Return about how many packets sessions have, from an even sample of many.
-
-    Args:
-        sessions: Numbers of the sessions.
-        expected: Packets of one session.
-    """
-    sampled = range(sessions.start, sessions.stop, max(1, len(sessions) // _SAMPLED))
-    return sum(map(expected, sampled)) * len(sessions) / max(1, len(sampled))
 
 
 def _place(phase: PlayedPhase, played: PlayedStream) -> str:

@@ -19,13 +19,14 @@ from trafficgen.errors import OutputFileError
 from trafficgen.generation.columns import superpose
 from trafficgen.generation.session import FlowRow
 from trafficgen.tables import FLOW_SCHEMA
-from trafficgen.units import IntArray
 from trafficgen.workloads.merge import DamagedPartError, StoredPart, write_batches
 from trafficgen.workloads.storage import Storage
 
 #: Packets of a block: enough that starting one costs nothing, few enough that several fit in a
 #: worker's memory.
 BLOCK_PACKETS = 1 << 20
+#: Endings of the files of a block; the last one is written when the others are whole.
+_PACKETS, _FLOWS, _WHOLE = ".arrow", ".flows.arrow", ".json"
 #: Name of the file that names the run which the blocks are made for.
 RUN = "run.json"
 #: Rows of the flow table of a block are in memory with its packets.
@@ -40,11 +41,6 @@ class Sessions(Protocol):
     @property
     def count(self) -> int:
         """Number of sessions."""
-        ...
-
-    @property
-    def starts_ns(self) -> IntArray:
-        """When each starts, ns from the origin, shape (count,)."""
         ...
 
     @property
@@ -120,7 +116,7 @@ class FinishedBlock:
     def part(self, storage: Storage, *, scratch: Path, first_flow: int) -> StoredPart:
         """Return its packets; ``scratch`` is a folder for a copy of remote ones."""
         return StoredPart(
-            name=_packets_file(self.name),
+            name=self.name + _PACKETS,
             rows=self.rows,
             size_bytes=self.size_bytes,
             first_ns=self.first_ns,
@@ -135,7 +131,7 @@ class FinishedBlock:
         Raises:
             DamagedPartError: If their file has changed since it was written.
         """
-        name = _flows_file(self.name)
+        name = self.name + _FLOWS
         try:
             flows = pa.ipc.open_file(pa.BufferReader(storage.read(name))).read_all()
             flows.validate(full=True)
@@ -184,7 +180,7 @@ def make_block(sessions: Sessions, block: Block, storage: Storage, *, run: str) 
     check_run(storage, run)
     packets, flows = play_block(sessions, block)
     check_run(storage, run)
-    packets_name, flows_name = _packets_file(block.name), _flows_file(block.name)
+    packets_name, flows_name = block.name + _PACKETS, block.name + _FLOWS
     times_ns = packets.column("time_ns")
     finished = FinishedBlock(
         place=block.place,
@@ -205,7 +201,7 @@ def make_block(sessions: Sessions, block: Block, storage: Storage, *, run: str) 
             storage.remove(flows_name)
         raise
     content = json.dumps(asdict(finished)).encode()
-    storage.write(_whole_file(block.name), lambda file: file.write(content))
+    storage.write(block.name + _WHOLE, lambda file: file.write(content))
     return finished
 
 
@@ -234,7 +230,7 @@ def check_run(storage: Storage, run: str) -> None:
 def find_finished(blocks: tuple[Block, ...], storage: Storage) -> Iterator[FinishedBlock]:
     """Yield the blocks that an earlier run has left whole."""
     sizes = storage.sizes_bytes()
-    names = {_whole_file(block.name): block for block in blocks}
+    names = {block.name + _WHOLE: block for block in blocks}
     for name, content in storage.read_all([name for name in names if name in sizes]).items():
         finished = _parse_finished(content, sizes)
         if finished is not None and finished.place == names[name].place:
@@ -243,13 +239,13 @@ def find_finished(blocks: tuple[Block, ...], storage: Storage) -> Iterator[Finis
 
 def discard(finished: FinishedBlock, storage: Storage) -> None:
     """Let the next run make a block again."""
-    storage.remove(_whole_file(finished.name))
+    storage.remove(finished.name + _WHOLE)
 
 
 def count_finished(storage: Storage) -> int:
     """Count the blocks that are whole in a storage."""
     return sum(
-        name.startswith("block-") and name.endswith(".json") for name in storage.sizes_bytes()
+        name.startswith("block-") and name.endswith(_WHOLE) for name in storage.sizes_bytes()
     )
 
 
@@ -260,17 +256,5 @@ def _parse_finished(content: bytes, sizes_bytes: Mapping[str, int]) -> FinishedB
         block = FinishedBlock(**{**values, "columns": tuple(values["columns"])})
     except (ValueError, TypeError, KeyError):
         return None  # damaged, or written by another version
-    lengths = sizes_bytes.get(_packets_file(block.name)), sizes_bytes.get(_flows_file(block.name))
+    lengths = sizes_bytes.get(block.name + _PACKETS), sizes_bytes.get(block.name + _FLOWS)
     return block if lengths == (block.packets_file_bytes, block.flows_file_bytes) else None
-
-
-def _packets_file(name: str) -> str:
-    return f"{name}.arrow"
-
-
-def _flows_file(name: str) -> str:
-    return f"{name}.flows.arrow"
-
-
-def _whole_file(name: str) -> str:
-    return f"{name}.json"

@@ -10,7 +10,7 @@ from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import load_model
 from trafficgen.options import takes
 from trafficgen.packet_files.destinations import format_of, local_path
-from trafficgen.packet_files.formats import FileFormat, check_options, write_as
+from trafficgen.packet_files.formats import check_options, write_as
 from trafficgen.packet_files.view import select_view
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.simulation.path import UNLIMITED_PATH
@@ -21,7 +21,7 @@ from trafficgen.workloads.files import is_workload_file, load_workload
 from trafficgen.workloads.options import GenerateOptions, WorkloadOptions
 from trafficgen.workloads.plan import PlannedWorkload
 from trafficgen.workloads.run import gather_table, make_in_memory
-from trafficgen.workloads.sessions import choose_sessions
+from trafficgen.workloads.sessions import choose_sessions, list_given
 from trafficgen.workloads.storage import check_deliverable, deliver
 from trafficgen.workloads.write import WrittenWorkload, describe_written, write_sessions
 
@@ -107,7 +107,9 @@ def generate_workload(
     """
     file_format = format_of(out)
     check_options(file_format, at=options.at, snaplen_bytes=options.snaplen_bytes)
-    _check_place(file_format, out)
+    if file_format.name == "dataset" and local_path(out) is None:
+        raise ExportError(f"{out}: a folder cannot be sent; name a file, such as {out}.parquet")
+    check_deliverable(out)
     playable = model
     if isinstance(playable, str | Path):
         playable = load_workload(playable) if is_workload_file(playable) else load_model(playable)
@@ -119,7 +121,12 @@ def generate_workload(
         raise GenerationError(
             "sessions of a workload play apart from each other; leave --path and --compete out"
         )
-    _refuse_options_of_blocks(options)
+    given = list_given(options, "--scheduler", "--storage", "--for", "--arrivals", "--popularity")
+    if given:
+        raise GenerationError(
+            f"{given}: only for sessions that play apart from each other; leave --path and"
+            " --compete out, and ask for more than one session of a published model"
+        )
     table = _play(playable, options)
     with deliver(out) as target:
         write_as(file_format, table, target, at=options.at, snaplen_bytes=options.snaplen_bytes)
@@ -153,27 +160,3 @@ def _play(model: Model | PublishedModel, options: GenerateOptions) -> PacketTabl
         arrival_rate_per_s=options.arrival_rate_per_s,
         origin_ns=options.origin_ns,
     )
-
-
-def _refuse_options_of_blocks(options: WorkloadOptions) -> None:
-    """Refuse options of sessions that play apart, if they meet on a path."""
-    given = {
-        "--scheduler": options.scheduler,
-        "--storage": options.storage,
-        "--for": options.window_s,
-        "--arrivals": options.arrivals,
-        "--popularity": options.popularity,
-    }
-    refused = [flag for flag, value in given.items() if value is not None]
-    if refused:
-        raise GenerationError(
-            f"{' and '.join(refused)}: only for sessions that play apart from each other; leave"
-            " --path and --compete out, and ask for more than one session of a published model"
-        )
-
-
-def _check_place(file_format: FileFormat, out: str | Path) -> None:
-    """Refuse an output that cannot be where it is to be."""
-    if file_format.name == "dataset" and local_path(out) is None:
-        raise ExportError(f"{out}: a folder cannot be sent; name a file, such as {out}.parquet")
-    check_deliverable(out)

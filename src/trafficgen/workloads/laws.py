@@ -15,22 +15,34 @@ from trafficgen.workloads.shorthand import ChoicePart, KindPart, QuantityText, U
 MOST_VALUES = 100_000
 
 
-class ExponentialPart(KindPart):
+class FamilyPart(KindPart):
+    """A family of laws; its texts are values with a unit."""
+
+    def quantities(self) -> tuple[str, ...]:
+        """Return the values that have a unit."""
+        return tuple(value for value in vars(self).values() if isinstance(value, str))
+
+    def distribution(self) -> Distribution:
+        """Return the law without its bounds.
+
+        Raises:
+            ValueError: If the parameters are out of range.
+        """
+        raise NotImplementedError
+
+
+class ExponentialPart(FamilyPart):
     """An exponential law."""
 
     mean: QuantityText
     """Mean."""
-
-    def quantities(self) -> tuple[str, ...]:
-        """Return the values that have a unit."""
-        return (self.mean,)
 
     def distribution(self) -> Distribution:
         """Return the law without its bounds."""
         return distribution_of("expon", {"scale": parse_quantity(self.mean)[0]})
 
 
-class LognormalPart(KindPart):
+class LognormalPart(FamilyPart):
     """A log-normal law."""
 
     median: QuantityText
@@ -38,27 +50,19 @@ class LognormalPart(KindPart):
     sigma: float = Field(gt=0, le=10)
     """Standard deviation of the logarithm."""
 
-    def quantities(self) -> tuple[str, ...]:
-        """Return the values that have a unit."""
-        return (self.median,)
-
     def distribution(self) -> Distribution:
         """Return the law without its bounds."""
         scale = parse_quantity(self.median)[0]
         return distribution_of("lognorm", {"s": self.sigma, "scale": scale})
 
 
-class UniformPart(KindPart):
+class UniformPart(FamilyPart):
     """A uniform law."""
 
     low: QuantityText
     """Smallest value."""
     high: QuantityText
     """Largest value."""
-
-    def quantities(self) -> tuple[str, ...]:
-        """Return the values that have a unit."""
-        return self.low, self.high
 
     def distribution(self) -> Distribution:
         """Return the law without its bounds."""

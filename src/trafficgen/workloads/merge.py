@@ -49,19 +49,9 @@ class MemoryPart:
         return int(self.table.num_rows)
 
     @property
-    def size_bytes(self) -> int:
-        """Bytes that its rows take."""
-        return int(self.table.nbytes)
-
-    @property
     def first_ns(self) -> int:
         """Time of the first packet, ns from the workload's origin."""
         return int(self.table.column("time_ns")[0].as_py())
-
-    @property
-    def last_ns(self) -> int:
-        """Time of the last packet, ns from the workload's origin."""
-        return int(self.table.column("time_ns")[-1].as_py())
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield its packets in order, a few at a time."""
@@ -119,11 +109,6 @@ class StoredPart:
 Part = MemoryPart | StoredPart
 
 
-def batch_bytes(part: Part) -> float:
-    """Return the bytes of a batch of a part in memory."""
-    return part.size_bytes / max(1, part.rows) * min(part.rows, BATCH_ROWS)
-
-
 def write_batches(table: pa.Table, file: pa.NativeFile) -> None:
     """Write a table in small batches; the file is not whole before this returns."""
     with pa.ipc.new_file(file, table.schema) as writer:
@@ -138,7 +123,9 @@ _MOST_OPEN = 500
 _COPIES = 6
 
 
-def merge_parts(parts: Sequence[Part], *, memory_bytes: int, folder: Path) -> Iterator[pa.Table]:
+def merge_parts(
+    parts: Sequence[StoredPart], *, memory_bytes: int, folder: Path
+) -> Iterator[pa.Table]:
     """Yield the packets of all parts in order of time, then of flow, in tables of any size.
 
     Args:
@@ -162,12 +149,13 @@ def merge_parts(parts: Sequence[Part], *, memory_bytes: int, folder: Path) -> It
     yield from merge_at_once(parts)
 
 
-def _most_open(parts: Sequence[Part], memory_bytes: int) -> int:
-    largest_bytes = max(map(batch_bytes, parts), default=1.0)
+def _most_open(parts: Sequence[StoredPart], memory_bytes: int) -> int:
+    batches = [part.size_bytes / part.rows * min(part.rows, BATCH_ROWS) for part in parts]
+    largest_bytes = max(batches, default=1.0)
     return max(_FEWEST_OPEN, min(_MOST_OPEN, math.floor(memory_bytes / (_COPIES * largest_bytes))))
 
 
-def _groups(parts: Sequence[Part], most_open: int) -> Iterator[Sequence[Part]]:
+def _groups(parts: Sequence[StoredPart], most_open: int) -> Iterator[Sequence[StoredPart]]:
     """Yield groups of parts that are close in time."""
     ordered = sorted(parts, key=lambda part: part.first_ns)
     count = math.ceil(len(ordered) / most_open)
@@ -176,7 +164,7 @@ def _groups(parts: Sequence[Part], most_open: int) -> Iterator[Sequence[Part]]:
         yield ordered[first : first + size]
 
 
-def _merge_group(parts: Sequence[Part], name: str, folder: Path) -> Part:
+def _merge_group(parts: Sequence[StoredPart], name: str, folder: Path) -> StoredPart:
     """Return one part with the packets of several, flows numbered in the workload."""
     if len(parts) == 1:
         return parts[0]

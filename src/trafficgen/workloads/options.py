@@ -31,17 +31,10 @@ def parse_snaplen(text: str) -> int:
 class GenerateOptions:
     """Sessions of a model, and how their packets are written.
 
+    What each option is stands in its help; None takes the default that the help names. Without an
+    option of the command:
+
     Attributes:
-        sessions: Number of sessions, each with its own addresses; None: as the workload gives, as
-            many as start in its window, or 1.
-        duration_s: Length of each session, s; None: that of the model or workload.
-        arrival_rate_per_s: Mean number of sessions starting in a second (Poisson); None: all
-            together.
-        seed: Seed, >= 0.
-        workers: Workers that share the sessions: threads, or processes if packets do not fit in
-            memory. The result does not depend on them.
-        at: Whose view a pcap or CSV shows.
-        snaplen_bytes: Bytes kept of a frame in a capture; None keeps all.
         origin_ns: Time of the first session's start since 1970-01-01 UTC, ns; over a path that of
             the first packet.
         settings: Options and parameters of a published model.
@@ -95,17 +88,7 @@ class GenerateOptions:
 class WorkloadOptions(GenerateOptions):
     """Sessions of a model or workload, and where they are made in bounded memory.
 
-    Attributes:
-        window_s: Time in which sessions start, s; None: as the workload gives, or until all have
-            started.
-        arrivals: When sessions start, as in a workload file: ``together``, ``poisson:0.5/s``,
-            ``hourly:FILE``, ``flash:base=...`` or ``file:FILE``.
-        popularity: How often each clip is played, such as ``zipf:0.8``; None: no clips.
-        scheduler: Address of a Dask scheduler, such as ``tcp://host:8786``, whose workers make the
-            sessions; None uses this machine.
-        storage: Where finished blocks wait, a path or URL that all workers reach; None: a folder
-            next to the output.
-        memory_bytes: Memory that the run takes, about, bytes.
+    What each option is stands in its help.
     """
 
     window_s: float | None = option(

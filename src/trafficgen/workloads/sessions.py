@@ -13,6 +13,7 @@ from trafficgen.generation.arrivals import MOST_SESSIONS
 from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import with_settings
+from trafficgen.options import list_options
 from trafficgen.packet_files.report import View
 from trafficgen.workloads.arrivals import ArrivalsPart
 from trafficgen.workloads.blocks import Sessions
@@ -44,7 +45,11 @@ def choose_sessions(
             "--arrival-rate and --arrivals both say when sessions start; leave one out"
         )
     if isinstance(playable, PlannedWorkload):
-        _refuse_what_the_file_has(playable.name, options)
+        given = list_given(options, "--arrival-rate", "--arrivals", "--popularity", "--set")
+        if given:
+            raise GenerationError(
+                f"{playable.name} is a workload, whose file has that; leave {given} out"
+            )
         return sessions_of_workload(
             playable,
             seed=options.seed,
@@ -169,15 +174,11 @@ def _refuse_settings(model: Model, options: WorkloadOptions) -> None:
         )
 
 
-def _refuse_what_the_file_has(name: str, options: WorkloadOptions) -> None:
-    given = {
-        "--arrival-rate": options.arrival_rate_per_s,
-        "--arrivals": options.arrivals,
-        "--popularity": options.popularity,
-        "--set": options.settings or None,
+def list_given(options: WorkloadOptions, *flags: str) -> str:
+    """Return which of some options are given, joined by "and"; empty if none is."""
+    values = {
+        declared.flags[0]: getattr(options, one.name)
+        for one, declared in list_options(WorkloadOptions)
     }
-    refused = [flag for flag, value in given.items() if value is not None]
-    if refused:
-        raise GenerationError(
-            f"{name} is a workload, whose file has that; leave {' and '.join(refused)} out"
-        )
+    values["--set"] = options.settings or None
+    return " and ".join(flag for flag in flags if values[flag] is not None)

@@ -205,45 +205,6 @@ def storage_at(place: str) -> Storage:
     return RemoteFolder(place.rstrip("/"))
 
 
-def check_reachable(url: str) -> None:
-    """Refuse a URL that cannot be written to, before any work is done for it.
-
-    Raises:
-        OutputFileError: If its bucket or topmost folder does not exist or cannot be reached.
-        SettingError: If the URL is not understood, or the package that opens it is missing.
-    """
-    files, path = _open_url(url)
-    top = next((part for part in path.split("/")[:-1] if part), None)
-    with _one_line_errors(url):
-        missing = top is not None and not files.exists(f"/{top}" if path.startswith("/") else top)
-    if missing:
-        raise OutputFileError(
-            file=url, problem=f"{top!r} does not exist", remedy="make it first, or name another"
-        )
-
-
-def holds_object(url: str) -> bool:
-    """Return whether something exists at a URL.
-
-    Raises:
-        OutputFileError: If it cannot be reached.
-    """
-    files, path = _open_url(url)
-    with _one_line_errors(url):
-        return bool(files.exists(path))
-
-
-def upload(path: Path, url: str) -> None:
-    """Send a file to a URL; an object store keeps the earlier object until all has arrived.
-
-    Raises:
-        OutputFileError: If it cannot be sent.
-    """
-    files, target = _open_url(url)
-    with _one_line_errors(url):
-        files.put_file(str(path), target)
-
-
 def no_room(error: BaseException) -> bool:
     """Return whether a disk of this machine is full, or a limit on files is reached."""
     return isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -294,9 +255,15 @@ def check_deliverable(out: str | Path) -> None:
         OutputFileError: If its bucket is missing or cannot be reached, or an object to keep exists.
         SettingError: If its URL is not understood, or the package that opens it is missing.
     """
-    if local_path(out) is None:
-        check_reachable(str(out))
-        if existing_kept() and holds_object(str(out)):
+    if local_path(out) is not None:
+        return
+    files, path = _open_url(str(out))
+    top = next((part for part in path.split("/")[:-1] if part), None)
+    with _one_line_errors(str(out)):
+        if top is not None and not files.exists(f"/{top}" if path.startswith("/") else top):
+            problem, remedy = f"{top!r} does not exist", "make it first, or name another"
+            raise OutputFileError(file=str(out), problem=problem, remedy=remedy)
+        if existing_kept() and files.exists(path):
             raise exists_already(out)
 
 
@@ -329,4 +296,6 @@ def deliver(out: str | Path, scratch: Path | None = None) -> Iterator[Path]:
         yield outbox / name
         check_deliverable(out)  # another program may have written it meanwhile
         for written in sorted(outbox.iterdir(), key=lambda written: written.name == name):
-            upload(written, f"{parent}/{written.name}")
+            files, target = _open_url(f"{parent}/{written.name}")
+            with _one_line_errors(str(out)):  # an earlier object stays until all has arrived
+                files.put_file(str(written), target)

@@ -18,7 +18,7 @@ from trafficgen.workloads.storage import (
     Folder,
     RemoteFolder,
     Storage,
-    check_reachable,
+    check_deliverable,
     deliver,
     storage_at,
 )
@@ -110,7 +110,7 @@ def test_a_place_that_cannot_be_reached_is_reported_in_a_line(tmp_path: Path) ->
 
 def test_a_bucket_that_does_not_exist_is_refused() -> None:
     with pytest.raises(OutputFileError, match="'missing' does not exist; make it first"):
-        check_reachable("memory://missing/out.csv")
+        check_deliverable("memory://missing/out.csv")
 
 
 @pytest.mark.parametrize("kind", ["folder", "remote"])
