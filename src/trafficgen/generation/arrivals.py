@@ -148,7 +148,8 @@ class FlashCrowd(Intensity):
                 )
         if not (self.peak_factor >= 1 and math.isfinite(self.peak_factor)):
             raise ValueError(
-                f"the peak of a flash crowd must be at least its base, got a ratio of {self.peak_factor}"
+                "the peak of a flash crowd must be at least its base, got a ratio of"
+                f" {self.peak_factor}"
             )
 
     def expected(self, time_s: FloatArray) -> FloatArray:

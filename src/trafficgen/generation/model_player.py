@@ -50,7 +50,7 @@ class Viewing:
         return self.leaves_at is not None or self.leaves_after_s is not None
 
     def end_s(self, whole_s: float) -> float:
-        """Return the end of the session after its start, s, if it lasts ``whole_s`` when watched."""
+        """Return the end of a session after its start, s, if all of it lasts ``whole_s``."""
         end_s = whole_s if self.leaves_at is None else self.leaves_at * whole_s
         return end_s if self.leaves_after_s is None else min(end_s, self.leaves_after_s)
 

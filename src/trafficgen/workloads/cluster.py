@@ -182,7 +182,8 @@ class _Monitor:
         """
         now_s = time.monotonic()
         if self.client.status != "running":
-            raise self.cluster.connection_error()  # a new scheduler does not know the blocks of the old one
+            # A new scheduler does not know the blocks of the old one.
+            raise self.cluster.connection_error()
         if now_s - self.looked_s >= self.cluster.poll_s:
             try:
                 self.seen_threads = sum(self.client.nthreads().values())

@@ -5,10 +5,10 @@ from __future__ import annotations
 import array
 import csv
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,16 +22,21 @@ MOST_NUMBERS = 100_000_000
 _REMEDY = "give a file with a number a line, or a CSV or Parquet file with a column of numbers"
 
 
+T = TypeVar("T")
+
+
 @dataclass(frozen=True)
 class ColumnFiles:
-    """Files of numbers in a folder; each is read once.
+    """Files of numbers next to a workload file; each is read once.
 
     Attributes:
         folder: Where the files are looked for.
+        file: Name of the workload file, for messages.
         digests: Digest of the numbers of each file that was read.
     """
 
     folder: Path
+    file: str
     digests: list[str] = field(default_factory=list)
     _read: dict[tuple[str, str | None], FloatArray] = field(default_factory=dict)
 
@@ -44,6 +49,19 @@ class ColumnFiles:
             self.digests.append(f"sha256:{hashlib.sha256(numbers.tobytes()).hexdigest()}")
             self._read[name, column] = numbers
         return self._read[name, column]
+
+    def check(self, at: str, make: Callable[[], T]) -> T:
+        """Return what ``make`` returns, and name the place of a value that it refuses."""
+        try:
+            return make()
+        except ValueError as error:
+            problem, _, remedy = str(error).rpartition("; ")
+            remedy = remedy if problem else "correct it"
+            raise self.error(at, problem or str(error), remedy) from error
+
+    def error(self, at: str, problem: str, remedy: str) -> WorkloadFileError:
+        """Return the error of a key of the workload file."""
+        return WorkloadFileError(file=self.file, problem=f"{at}: {problem}", remedy=remedy)
 
 
 def read_numbers(

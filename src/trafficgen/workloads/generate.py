@@ -54,10 +54,13 @@ def generate(
 
     Example:
         >>> import trafficgen
-        >>> trafficgen.generate("cbr", "cbr.pcap", duration_s=10, settings={"rate_kbps": 500}, seed=1)
+        >>> settings = {"rate_kbps": 500}
+        >>> trafficgen.generate("cbr", "cbr.pcap", duration_s=10, settings=settings, seed=1)
         <PacketTable: 625 packets, 1 flow, 9.984 s, 625,000 IP bytes>
         >>> path = "rate=725kbps,delay=45ms,queue=80p"
-        >>> table = trafficgen.generate("wmedia9_nichols2004", path=path, compete="tcp@-10s", duration_s=20)
+        >>> table = trafficgen.generate(
+        ...     "wmedia9_nichols2004", path=path, compete="tcp@-10s", duration_s=20
+        ... )
         >>> table.flows.column("media").to_pylist()
         ['bulk', 'control', 'audio', 'video', 'video', 'control']
     """
@@ -100,8 +103,11 @@ def generate_workload(
 
     Example:
         >>> import trafficgen
-        >>> trafficgen.save_model(trafficgen.fit("examples/captures/rtsp_rtp_two_streams.pcap.gz").model, "rtsp.json")
-        >>> written = trafficgen.generate_workload("rtsp.json", "fleet", sessions=20, arrival_rate_per_s=0.5, seed=1)
+        >>> fitted = trafficgen.fit("examples/captures/rtsp_rtp_two_streams.pcap.gz")
+        >>> trafficgen.save_model(fitted.model, "rtsp.json")
+        >>> written = trafficgen.generate_workload(
+        ...     "rtsp.json", "fleet", sessions=20, arrival_rate_per_s=0.5, seed=1
+        ... )
         >>> written.flows, trafficgen.read_packets("fleet").flows.num_rows
         (40, 40)
     """

@@ -1,4 +1,4 @@
-"""Players of groups: what sessions watch and for how long, played by a fitted or published model."""
+"""Players of groups: what sessions watch and for how long, by a fitted or published model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from trafficgen.simulation.sources import Participant, Source, make_published_so
 from trafficgen.tables import PacketTable
 from trafficgen.tables.addresses import documentation_pair
 from trafficgen.units import FloatArray, IntArray, s_from_ns
-from trafficgen.workloads.plan import PlannedGroup, Variants
+from trafficgen.workloads.clips import Variants
+from trafficgen.workloads.plan import PlannedGroup
 
 #: Sources of clips that are cached: popular clips come repeatedly.
 _KEPT = 256

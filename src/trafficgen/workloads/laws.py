@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from trafficgen.distributions import Distribution, MixedLaw, Quantiles, distribution_of, truncate
 from trafficgen.units import FloatArray
+from trafficgen.workloads.column_files import ColumnFiles
 from trafficgen.workloads.shorthand import ChoicePart, KindPart, QuantityText, Unit, parse_quantity
 
 #: Values of a law are sent to other processes.
@@ -171,6 +172,18 @@ class LawPart(ChoicePart):
         if low is not None and high is not None and low > high:
             raise ValueError(f"least {self.least} is above most {self.most}; exchange them")
         return MixedLaw(continuous=truncate(self.part.distribution(), minimum=low, maximum=high))
+
+
+def read_law(files: ColumnFiles, part: LawPart | None, at: str) -> MixedLaw | None:
+    """Return the law of a part, with the values of its file; None if there is no part."""
+    if part is None:
+        return None
+    values, table = None, part.table
+    if table is not None and table.file is not None:
+        values = files.read(table.file, table.column, ("value",), most=MOST_VALUES)
+        if values.min() < 0:
+            raise files.error(at, f"{table.file} has negative values", "correct them")
+    return files.check(at, lambda: part.distribution(values))
 
 
 def _law_of_table(

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
-
-from pydantic import JsonValue
 
 from trafficgen.distributions import MixedLaw
-from trafficgen.errors import SettingError, SimulationError, WorkloadFileError
+from trafficgen.errors import SettingError, SimulationError
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.generation.addresses import AddressRange
 from trafficgen.generation.arrivals import Arrivals, TogetherArrivals
@@ -21,43 +18,11 @@ from trafficgen.models.published import entry_digest, entry_names, load_model, w
 from trafficgen.notebook import NotebookView
 from trafficgen.simulation.competitors import options_from_text
 from trafficgen.workloads.arrivals import ArrivalsPart
-from trafficgen.workloads.clips import ClipsPart, Popularity, Zipf
+from trafficgen.workloads.clips import CLIP_OPTION, PlannedClips, plan_clips
 from trafficgen.workloads.column_files import ColumnFiles
 from trafficgen.workloads.description import DeparturesPart, GroupPart, WorkloadDescription
-from trafficgen.workloads.laws import MOST_VALUES, LawPart
+from trafficgen.workloads.laws import LawPart, read_law
 from trafficgen.workloads.shorthand import parse_network, parse_share, parse_time_s
-
-
-@dataclass(frozen=True)
-class Variants:
-    """What distinguishes the clips of a published model.
-
-    Attributes:
-        option: Option of the model.
-        values: Its value for each clip, most popular first.
-    """
-
-    option: str
-    values: tuple[JsonValue, ...]
-
-
-@dataclass(frozen=True)
-class PlannedClips:
-    """Clips of a group.
-
-    Attributes:
-        popularity: How often each is played.
-        length: Law of a clip's length, s; None: that of the model.
-        rate: Law of a clip's rate / the rate of the model; None: 1.
-        variants: What distinguishes the clips of a published model; None for a fitted one.
-        is_shuffled: Whether the order of the variants is drawn.
-    """
-
-    popularity: Popularity
-    length: MixedLaw | None = None
-    rate: MixedLaw | None = None
-    variants: Variants | None = None
-    is_shuffled: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,10 +85,10 @@ class PlannedWorkload(NotebookView):
         >>> import trafficgen
         >>> workload = trafficgen.load_workload("examples/workloads/evening.yaml")
         >>> radio = workload.groups[0]
-        >>> print(f"{radio.clips.popularity.shares[0]:.0%} of {radio.name} is the most popular of 79 clips")
-        13% of radio is the most popular of 79 clips
-        >>> print(f"{radio.departures.share:.0%} of the viewers may leave, half of them within 90 s")
-        40% of the viewers may leave, half of them within 90 s
+        >>> print(f"{radio.clips.popularity.shares[0]:.0%} of radio is the first of 79 clips")
+        13% of radio is the first of 79 clips
+        >>> print(f"{radio.departures.share:.0%} of its viewers may leave early")
+        40% of its viewers may leave early
     """
 
     description: WorkloadDescription
@@ -166,10 +131,8 @@ class PlannedWorkload(NotebookView):
 
 
 _MODEL_FORM = re.compile(r"(?P<name>[^(]*)(?:\((?P<options>.*)\))?", re.DOTALL)
-_CLIP_OPTION, _PLAYLIST = "clip", "playlist"
 
 AnyModel = Model | PublishedModel
-T = TypeVar("T")
 
 
 def plan_workload(
@@ -192,13 +155,12 @@ def plan_workload(
         ModelFileError: If a model cannot be read.
         SettingError: If an option does not fit its model.
     """
-    return _Planner(description, file, ColumnFiles(folder), dict(models or {})).workload()
+    return _Planner(description, ColumnFiles(folder, file), dict(models or {})).workload()
 
 
 @dataclass
 class _Planner:
     description: WorkloadDescription
-    file: str
     files: ColumnFiles
     models: dict[str, AnyModel]
     digests: list[str] = field(default_factory=list)
@@ -208,7 +170,9 @@ class _Planner:
         if described.sessions is not None and all(
             group.arrivals is not None for group in described.groups
         ):
-            raise self._error("sessions", "all groups have arrivals of their own", "leave it out")
+            raise self.files.error(
+                "sessions", "all groups have arrivals of their own", "leave it out"
+            )
         shares = zip(self._names(), described.shares(), strict=True)
         return PlannedWorkload(
             description=described,
@@ -226,7 +190,7 @@ class _Planner:
         given = [group.name for group in self.description.groups if group.name is not None]
         twice = [name for name, count in Counter(given).items() if count > 1]
         if twice:
-            raise self._error("groups", f"two are named {twice[0]!r}", "choose other names")
+            raise self.files.error("groups", f"two are named {twice[0]!r}", "choose other names")
         names: list[str] = []
         for group in self.description.groups:
             usual = group.name or Path(group.model.partition("(")[0].strip()).stem or group.model
@@ -242,7 +206,7 @@ class _Planner:
         model, options = self._model(group, f"{at}.model")
         clips = group.clips
         if clips is None and described.clips is not None:
-            is_fixed = (described.clips.option or _CLIP_OPTION) in options
+            is_fixed = (described.clips.option or CLIP_OPTION) in options
             clips = None if is_fixed else described.clips
         departures = group.departures or described.departures
         planned = PlannedGroup(
@@ -251,8 +215,10 @@ class _Planner:
             share=share,
             arrivals=self._arrivals(group.arrivals, f"{at}.arrivals"),
             sessions=group.sessions,
-            clips=None if clips is None else self._clips(clips, model, options, f"{at}.clips"),
-            duration=self._law(group.duration or described.duration, f"{at}.duration"),
+            clips=None
+            if clips is None
+            else plan_clips(clips, model, options, self.files, f"{at}.clips"),
+            duration=read_law(self.files, group.duration or described.duration, f"{at}.duration"),
             departures=(
                 None if departures is None else self._departures(departures, f"{at}.departures")
             ),
@@ -263,7 +229,7 @@ class _Planner:
             for key, given in (("clients", planned.clients), ("servers", planned.servers)):
                 if given and version not in given:
                     problem = f"{model.name} plays over IPv{version}, and no range has that version"
-                    raise self._error(f"{at}.{key}", problem, "add one")
+                    raise self.files.error(f"{at}.{key}", problem, "add one")
         return planned
 
     def _model(self, group: GroupPart, at: str) -> tuple[AnyModel, dict[str, str]]:
@@ -275,159 +241,43 @@ class _Planner:
             name = "" if found is None else found["name"].strip()
             if found is None or not name:
                 remedy = "write NAME or NAME(option=value)"
-                raise self._error(at, f"{group.model!r} names no model", remedy)
+                raise self.files.error(at, f"{group.model!r} names no model", remedy)
             is_name = name in entry_names() or ("/" not in name and "." not in name)
             model = load_model(name if is_name else self.files.folder / name)
             text = found["options"] or ""
         options: dict[str, str] = {}
         if text:
             try:
-                options = options_from_text(text, place=f"{self.file}: {at}")
+                options = options_from_text(text, place=f"{self.files.file}: {at}")
             except SimulationError as error:
                 problem = str(error).partition(": ")[2]
-                raise self._error(at, problem, "write option=value") from error
+                raise self.files.error(at, problem, "write option=value") from error
         if options and isinstance(model, Model):
             problem = f"{model.name} is a fitted model, which has no options"
-            raise self._error(at, problem, "set nothing")
+            raise self.files.error(at, problem, "set nothing")
         if isinstance(model, PublishedModel):
             try:
                 model = with_settings(model, options)
             except SettingError as error:
-                raise error.prepend_place(f"{self.file}: {at}") from error
+                raise error.prepend_place(f"{self.files.file}: {at}") from error
         self.digests.append(entry_digest(model))
         return model, options
 
     def _arrivals(self, part: ArrivalsPart | None, at: str) -> Arrivals | None:
         if part is None:
             return None
-        return self._checked(f"{at}.{part.kind}", lambda: part.arrivals(self.files))
-
-    def _clips(
-        self, part: ClipsPart, model: AnyModel, options: Mapping[str, str], at: str
-    ) -> PlannedClips:
-        variants, is_shuffled = None, False
-        if isinstance(model, PublishedModel):
-            variants, is_shuffled = self._variants(part, model, options, at)
-            if part.rate is not None:
-                problem = f"{model.name} is a published model"
-                raise self._error(f"{at}.rate", problem, "vary one of its options")
-            if variants is None and part.length is None:
-                remedy = "name what distinguishes clips with option and values, or give length"
-                problem = f"{model.name} has no option {_CLIP_OPTION!r}"
-                raise self._error(at, problem, remedy)
-        elif part.option is not None or part.values is not None:
-            problem = f"{model.name} is a fitted model, which has no options"
-            raise self._error(at, problem, "leave option and values out")
-        elif model.population is None and part.length is None and part.rate is None:
-            problem = f"{model.name} has no population, and its clips would all be the same"
-            raise self._error(at, problem, "give length or rate")
-        count = self._clip_count(part, variants, at)
-        if variants is not None and not is_shuffled:
-            variants = Variants(variants.option, variants.values[:count])
-        return PlannedClips(
-            popularity=self._popularity(part, count, at),
-            length=self._law(part.length, f"{at}.length"),
-            rate=self._law(part.rate, f"{at}.rate"),
-            variants=variants,
-            is_shuffled=is_shuffled,
-        )
-
-    def _clip_count(self, part: ClipsPart, variants: Variants | None, at: str) -> int:
-        """Return the number of clips, by whatever gives it."""
-        by_law = None
-        if part.popularity is not None:
-            law = part.popularity.part
-            by_law = self._checked(f"{at}.popularity", lambda: law.count(self.files))
-        counts = [count for count in (part.count, by_law) if count is not None]
-        if len(set(counts)) > 1:
-            problem = f"there are {counts[0]} clips by one key and {counts[1]} by another"
-            raise self._error(at, problem, "correct one")
-        if variants is None and not counts:
-            remedy = "give count, or write zipf:0.8,clips=100"
-            raise self._error(at, "the number of clips is missing", remedy)
-        if variants is not None and counts and counts[0] > len(variants.values):
-            problem = f"{counts[0]} clips are requested, the model has {len(variants.values)}"
-            raise self._error(at, problem, "ask for fewer")
-        return counts[0] if counts else len(variants.values if variants else ())
-
-    def _popularity(self, part: ClipsPart, count: int, at: str) -> Popularity:
-        law = part.popularity
-        if law is None:
-            return Zipf(count, 0.0)
-        found: Popularity = self._checked(
-            f"{at}.popularity", lambda: law.part.popularity(count, self.files)
-        )
-        return found
-
-    def _variants(
-        self, part: ClipsPart, model: PublishedModel, options: Mapping[str, str], at: str
-    ) -> tuple[Variants | None, bool]:
-        """Return what distinguishes the clips of a published model, and whether to shuffle them."""
-        option = part.option or (_CLIP_OPTION if _CLIP_OPTION in model.options else None)
-        if option is None and part.values is None:
-            return None, False
-        if option is None:
-            raise self._error(at, "values without an option", "name their option with option")
-        if option in options:
-            problem = f"{option} is set in the brackets of the model too"
-            raise self._error(at, problem, "leave one of both out")
-        if part.values is not None:
-            for value in part.values:
-                try:
-                    with_settings(model, {option: value})
-                except SettingError as error:
-                    raise error.prepend_place(f"{self.file}: {at}.values") from error
-            return Variants(option, part.values), False
-        if option not in model.options:
-            remedy = f"its options are {', '.join(model.options) or 'none'}"
-            raise self._error(f"{at}.option", f"{model.name} has no option {option!r}", remedy)
-        values = model.options[option].choices or (
-            _playlist(model) if option == _CLIP_OPTION else ()
-        )
-        if not values:
-            problem = f"{model.name} does not list what {option} may be"
-            raise self._error(at, problem, "list the values with values")
-        return Variants(option, tuple(values)), True
+        return self.files.check(f"{at}.{part.kind}", lambda: part.arrivals(self.files))
 
     def _departures(self, part: DeparturesPart, at: str) -> PlannedDepartures:
         watched = part.watched
         if watched is None and part.after is None:
             watched = LawPart.model_validate({"uniform": {"low": "0", "high": "1"}})
-        law = self._law(watched, f"{at}.watched")
+        law = read_law(self.files, watched, f"{at}.watched")
         if law is not None and law.support[1] > 1:
             problem = "more than the whole session is watched"
-            raise self._error(f"{at}.watched", problem, "keep it at most 1")
-        after = self._law(part.after, f"{at}.after")
+            raise self.files.error(f"{at}.watched", problem, "keep it at most 1")
+        after = read_law(self.files, part.after, f"{at}.after")
         return PlannedDepartures(share=parse_share(part.share), watched=law, after=after)
-
-    def _law(self, part: LawPart | None, at: str) -> MixedLaw | None:
-        if part is None:
-            return None
-        values, table = None, part.table
-        if table is not None and table.file is not None:
-            values = self.files.read(table.file, table.column, ("value",), most=MOST_VALUES)
-            if values.min() < 0:
-                raise self._error(at, f"{table.file} has negative values", "correct them")
-        return self._checked(at, lambda: part.distribution(values))
-
-    def _checked(self, at: str, make: Callable[[], T]) -> T:
-        """Return what ``make`` returns, and name the place of a value that it refuses."""
-        try:
-            return make()
-        except ValueError as error:
-            problem, _, remedy = str(error).rpartition("; ")
-            remedy = remedy if problem else "correct it"
-            raise self._error(at, problem or str(error), remedy) from error
-
-    def _error(self, at: str, problem: str, remedy: str) -> WorkloadFileError:
-        return WorkloadFileError(file=self.file, problem=f"{at}: {problem}", remedy=remedy)
-
-
-def _playlist(model: PublishedModel) -> tuple[JsonValue, ...]:
-    """Return the numbers of the clips that a model lists."""
-    parameter = model.mechanism.parameters.get(_PLAYLIST)
-    rows = parameter.value if parameter is not None and isinstance(parameter.value, list) else []
-    return tuple(row[_CLIP_OPTION] for row in rows if isinstance(row, dict) and _CLIP_OPTION in row)
 
 
 def _ranges(texts: tuple[str, ...] | None) -> dict[int, AddressRange]:

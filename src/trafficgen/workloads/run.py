@@ -137,9 +137,9 @@ def make_workload(
     """Make all blocks of a workload; they are removed when the caller's block ends without error.
 
     Blocks that an earlier run of the same request has finished are used. After a failure they stay,
-    so that the next run can continue. In ``folder`` one run works at a time. In a ``storage``, where
-    no lock would outlive a machine, the last run to begin counts: an earlier one of the same request
-    ends with an error, and no finished block of either is lost.
+    so that the next run can continue. In ``folder`` one run works at a time. In a ``storage``,
+    where no lock would outlive a machine, the last run to begin counts: an earlier one of the same
+    request ends with an error, and no finished block of either is lost.
 
     Args:
         sessions: The sessions of the workload.

@@ -147,12 +147,12 @@ def plan_model(model: Model | PublishedModel, options: WorkloadOptions) -> Plann
 
 
 def parse_arrivals(text: str) -> ArrivalsPart:
-    """Return the arrivals of shorthand such as ``poisson:0.5/s``; raise GenerationError for others."""
+    """Return the arrivals of ``poisson:0.5/s`` and the like; raise GenerationError for others."""
     return _parse("arrivals", ArrivalsPart, text)
 
 
 def parse_popularity(text: str) -> PopularityPart:
-    """Return the popularity of shorthand such as ``zipf:0.8``; raise GenerationError for others."""
+    """Return the popularity of ``zipf:0.8`` and the like; raise GenerationError for others."""
     return _parse("popularity", PopularityPart, text)
 
 
