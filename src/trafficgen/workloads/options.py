@@ -31,8 +31,8 @@ def parse_snaplen(text: str) -> int:
 class GenerateOptions:
     """Sessions of a model, and how their packets are written.
 
-    What each option is stands in its help; None takes the default that the help names. Without an
-    option of the command:
+    The help text of each option explains it; None takes the default that it names. Four fields are
+    for Python, or are options of the command itself:
 
     Attributes:
         origin_ns: Time of the first session's start since 1970-01-01 UTC, ns; over a path that of
@@ -88,7 +88,7 @@ class GenerateOptions:
 class WorkloadOptions(GenerateOptions):
     """Sessions of a model or workload, and where they are made in bounded memory.
 
-    What each option is stands in its help.
+    The help text of each option explains it.
     """
 
     window_s: float | None = option(
