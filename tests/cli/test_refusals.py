@@ -158,6 +158,30 @@ def test_windows_that_cannot_be_are_refused(
     _refused(command("fit", str(table_file), *options), part)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (["inspect", "--bad"], "(see trafficgen inspect --help)"),
+        (["inspect", "a.pcap", "--memory", "1KB"], "(see trafficgen inspect --help)"),
+        (["models", "show"], "(see trafficgen models show --help)"),
+        (["unknown"], "(see trafficgen --help)"),
+    ],
+)
+def test_wrong_usage_points_to_the_help_of_its_command(
+    command: Command, arguments: list[str], shown: str
+) -> None:
+    _refused(command(*arguments), shown)
+
+
+def test_further_wrong_parts_of_a_model_are_named(command: Command) -> None:
+    Path("few.json").write_text('{"name": "few"}')
+    named = "few.json: provenance: Field required (and 3 more: startup, playout, streams); "
+    _refused(command("models", "show", "few.json"), named)
+    wrong = {"name": 1, **{f"key_{number}": 0 for number in range(9)}}
+    Path("many.json").write_text(json.dumps(wrong))
+    _refused(command("models", "show", "many.json"), "(and 13 more: ", ", ...); see")
+
+
 @pytest.mark.parametrize("version", ["0", "1.0", "2", "1" * 30, "latest"])
 def test_a_model_of_another_schema_version_is_refused_with_what_to_do(
     command: Command, model_file: Path, version: str

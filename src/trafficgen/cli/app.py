@@ -150,7 +150,9 @@ def _error_text(error: Exception) -> str | None:
     if not isinstance(error, typer.exceptions.TyperException):
         return None
     text = error.format_message() if hasattr(error, "format_message") else str(error)
-    return f"{_one_line(text)} (see trafficgen --help)"
+    context = getattr(error, "ctx", None)
+    command = "trafficgen" if context is None else context.command_path
+    return f"{_one_line(text)} (see {command} --help)"
 
 
 def _has_folder() -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from trafficgen.errors import ModelFileError
 from trafficgen.json_text import JsonTextError, read_json
@@ -22,6 +23,8 @@ ParentOf = Callable[[str], Mapping[str, Any]]
 #: A model of one session has less than 64 kB; to check many megabytes would fill the memory.
 LARGEST_MODEL_BYTES = 4_000_000
 _MOST_PROBLEMS = 10_000
+#: Places of further problems that a message names.
+_NAMED_PLACES = 5
 _LINE_LENGTH = 120
 _REMEDY = "see `trafficgen models schema` for what a model file may hold"
 _VERSION_REMEDY = "fit the captures again, or use the trafficgen that wrote the file"
@@ -153,13 +156,20 @@ def _first_problem(error: ValidationError) -> str:
     if error.error_count() > _MOST_PROBLEMS:
         # To list so many takes long.
         return f"the file as a whole: {error.error_count():,} of its values are wrong"
+    first, place, more = split_problems(error)
+    return f"{place}: {first['msg'].removeprefix('Value error, ')}{more}"
+
+
+def split_problems(error: ValidationError) -> tuple[ErrorDetails, str, str]:
+    """Return the first problem of a file, its place, and how many others there are and where."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
     # A list whose items are wrong is reported as too short as well.
-    problems = [problem for problem in found if problem["type"] != "too_short"] or found
-    first = problems[0]
-    place = ".".join(str(part) for part in first["loc"]) or "the file as a whole"
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return f"{place}: {first['msg'].removeprefix('Value error, ')}{more}"
+    found = [problem for problem in found if problem["type"] != "too_short"] or found
+    places = [".".join(map(str, one["loc"])) or "the file as a whole" for one in found]
+    others = [place for place in dict.fromkeys(places[1:]) if place != places[0]]
+    named = [*others[:_NAMED_PLACES], "..."] if len(others) > _NAMED_PLACES else others
+    more = f" (and {len(found) - 1} more{': ' * bool(named)}{', '.join(named)})"
+    return found[0], places[0], more if len(found) > 1 else ""
 
 
 def dump_model(model: Model | PublishedModel) -> str:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from trafficgen.errors import WorkloadFileError
 from trafficgen.models import YamlTextError, read_yaml
+from trafficgen.models.io import split_problems
 from trafficgen.workloads.description import WORKLOAD_SCHEMA_VERSION, WorkloadDescription
 from trafficgen.workloads.plan import PlannedWorkload, plan_workload
 
@@ -113,14 +114,9 @@ def description_of(content: object, *, file: str) -> WorkloadDescription:
 
 
 def _first_problem(error: ValidationError) -> tuple[str, str]:
-    problems = error.errors(include_url=False, include_context=False, include_input=False)
-    # A list whose items are wrong is reported as too short as well.
-    found = [problem for problem in problems if problem["type"] != "too_short"] or problems
-    first, place = found[0], [str(part) for part in found[0]["loc"]]
-    at = ".".join(place) or "the file as a whole"
-    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    first, at, more = split_problems(error)
     if first["type"] == "extra_forbidden":
-        keys = ", ".join(_keys_at(place[:-1]))
+        keys = ", ".join(_keys_at([str(part) for part in first["loc"][:-1]]))
         return f"{at}: unknown key{more}", f"keys there are {keys}" if keys else _REMEDY
     if first["type"] == "missing":
         return f"{at}: it is missing{more}", _REMEDY
