@@ -222,7 +222,7 @@ def test_standard_input_is_read_as_a_trace_of_a_named_format(
         (["frames.txt", "--frame-rate", "25", "--payload-bytes", "-4"], ["--payload-bytes -4"]),
         (
             ["frames.txt", "--frame-rate", "25", "--line-rate", "fast"],
-            ["--line-rate", "'fast' is no rate"],
+            ["--line-rate", "Invalid rate 'fast'"],
         ),
         (["frames.txt", "--frame-rate", "25", "--line-rate", "0bps"], ["--line-rate 0"]),
         (

@@ -1,13 +1,13 @@
-"""Cut the frames of a trace into the IP packets that would carry them."""
+"""Frames of a trace: their times and sizes, and the IP packets that would carry them."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.capture.traces.tables import (
     FULL_IP_BYTES,
     RTP_CLOCK_HZ,
@@ -15,8 +15,9 @@ from trafficgen.capture.traces.tables import (
     Columns,
     make_ends,
 )
-from trafficgen.capture.traces.trace_format import MOST_PACKETS, Notes, count_text
-from trafficgen.errors import PacketTableError, SettingError
+from trafficgen.capture.traces.trace_format import MOST_PACKETS, Reading
+from trafficgen.errors import SettingError
+from trafficgen.formatting import format_count
 from trafficgen.units import BITS_PER_BYTE, NS_PER_S, IntArray
 
 #: Largest UDP payload in IPv4 (RFC 768 with RFC 791): 65535 less 28.
@@ -25,6 +26,16 @@ LARGEST_UDP_PAYLOAD_BYTES = 65_507
 _LONGEST_NS = float(1 << 61)
 #: A fixed RTP source, so that the same trace gives the same bytes.
 _FIRST_SSRC = 0x7446_0001
+#: Options that readers of frames take, then those of frames without times as well.
+PACKETISING = ("payload_bytes", "line_rate_bps", "rtp")
+VIDEO_OPTIONS = ("frame_rate_fps", "size_unit", *PACKETISING)
+_FRAME_RATE = re.compile(
+    r"(?i)\b(?:fps|frame rate|frames per second)\b\D{0,20}?([0-9]{1,9}(?:\.[0-9]{1,9})?)"
+)
+#: Ascending sizes of so many lines may be the milliseconds of a mahimahi trace.
+_MAHIMAHI_LINES = 10
+#: Between a frame a day and a billion frames a second.
+_FRAME_RATES_FPS = (1e-5, 1e9)
 
 
 @dataclass(frozen=True)
@@ -47,40 +58,85 @@ class Frames:
         return cls(time_ns, size_bytes, np.zeros(len(size_bytes), dtype=np.int64))
 
 
-def sum_gaps(file_name: str, gaps_ns: IntArray) -> IntArray:
+def sum_gaps(reading: Reading, gaps_ns: IntArray) -> IntArray:
     """Return the times of frames by the gaps before them, ns, shape (n,).
 
     Raises:
         PacketTableError: If the gaps add up to centuries.
     """
     if float(gaps_ns.sum(dtype=np.float64)) > _LONGEST_NS:
-        raise PacketTableError(
-            file=file_name, problem="its gaps add up to centuries", remedy="give gaps in s"
-        )
+        raise reading.error("its gaps add up to centuries", "give gaps in s")
     return np.cumsum(gaps_ns.astype(np.int64))
 
 
-def cut_frames(
-    file_name: str, frames: Frames, options: TraceOptions, *, rtp: bool, notes: Notes
-) -> Columns:
+def even_times(reading: Reading, sizes: IntArray) -> IntArray:
+    """Return the times of frames at a steady rate, ns, shape (n,).
+
+    Raises:
+        PacketTableError: If neither the options nor a comment give the frame rate.
+        SettingError: If the rate is out of range.
+    """
+    rate_fps = _frame_rate_fps(reading)
+    if rate_fps is None:
+        name = reading.file.name
+        remedy = f"give their rate: trafficgen convert {name} --frame-rate 25 -o OUT.parquet"
+        if len(sizes) >= _MAHIMAHI_LINES and bool((np.diff(sizes) >= 0).all()):
+            remedy += "; if it is a mahimahi trace it belongs to a path: --path trace=FILE"
+        raise reading.error("is a list of frame sizes without times", remedy)
+    time_ns: IntArray = np.rint(np.arange(len(sizes)) * (NS_PER_S / rate_fps)).astype(np.int64)
+    return time_ns
+
+
+def _frame_rate_fps(reading: Reading) -> float | None:
+    low, high = _FRAME_RATES_FPS
+    if (given := reading.options.frame_rate_fps) is not None:
+        if not low <= given <= high:
+            raise SettingError(f"--frame-rate {given:g}: give frames per second: 25 or 29.97")
+        return given
+    found = _FRAME_RATE.search(reading.file.comments())
+    if found is None or not low <= float(found[1]) <= high:
+        return None
+    reading.assumptions.append(f"{float(found[1]):g} frames in a second, as its comments say")
+    return float(found[1])
+
+
+def sizes_in_bytes(reading: Reading, counts: IntArray, unit: str) -> IntArray:
+    """Return sizes in bytes, shape (n,), of counts of bytes or bits."""
+    if unit == "bytes":
+        return counts
+    reading.assumptions.append("sizes count bits; eight make a byte, rounded up")
+    return (counts + BITS_PER_BYTE - 1) // BITS_PER_BYTE
+
+
+def cut_even_frames(reading: Reading, counts: IntArray) -> Columns:
+    """Return the packets of frames at a steady rate, from their sizes, shape (n,).
+
+    Raises:
+        PacketTableError: If neither the options nor a comment give the frame rate.
+    """
+    sizes = sizes_in_bytes(reading, counts, reading.options.size_unit or "bytes")
+    return cut_frames(reading, Frames.single_stream(even_times(reading, sizes), sizes))
+
+
+def cut_frames(reading: Reading, frames: Frames, *, rtp: bool = True) -> Columns:
     """Return the UDP packets that carry frames: full ones, and a last one with the rest.
 
-    With ``options.line_rate_bps`` the packets of a stream leave one after the other at that rate, a
+    They are RTP's unless ``rtp`` is false or the options say otherwise. With
+    ``options.line_rate_bps`` the packets of a stream leave one after the other at that rate, a
     frame's first not before its time; otherwise all packets of a frame have its time.
 
     Raises:
         PacketTableError: If that is more packets than memory holds.
         SettingError: If an option is out of range.
     """
+    options = reading.options
     rtp = rtp if options.rtp is None else options.rtp
     extra_bytes = RTP_HEADER_BYTES if rtp else 0
-    most_bytes = _largest_part(options, extra_bytes, notes)
+    most_bytes = _largest_part(reading, extra_bytes)
     count = -(-frames.size_bytes // most_bytes)
     if int(count.sum(dtype=np.float64)) > MOST_PACKETS:
         problem = f"its frames make more than {MOST_PACKETS:,} packets"
-        raise PacketTableError(
-            file=file_name, problem=problem, remedy="check what the sizes count, or cut the trace"
-        )
+        raise reading.error(problem, "check what the sizes count, or cut the trace")
     of_frame = np.repeat(np.arange(len(count)), count)
     place = np.arange(len(of_frame)) - np.repeat(np.cumsum(count) - count, count)
     is_last = place == count[of_frame] - 1
@@ -99,29 +155,30 @@ def cut_frames(
     if options.line_rate_bps is not None:
         time_ns = _space_packets(time_ns, ip_bytes, flow, streams, options.line_rate_bps)
     if empty := int((frames.size_bytes == 0).sum()):
-        notes.assumptions.append(f"{count_text(empty, 'frame')} of 0 bytes sent nothing")
+        reading.assumptions.append(f"{format_count(empty, 'frame')} of 0 bytes sent nothing")
     if rtp:
-        notes.assumptions.append(
+        reading.assumptions.append(
             f"frames travel in RTP over UDP, clock {RTP_CLOCK_HZ} Hz, marker on the last packet"
         )
     optional = _rtp_columns(frames, of_frame, flow, is_last, streams) if rtp else None
     return Columns(time_ns, ip_bytes, payload_bytes, flow, ends, optional=optional)
 
 
-def _largest_part(options: TraceOptions, extra_bytes: int, notes: Notes) -> int:
+def _largest_part(reading: Reading, extra_bytes: int) -> int:
     header_bytes = make_ends(0).header_bytes
-    if options.payload_bytes is None:
+    given_bytes = reading.options.payload_bytes
+    if given_bytes is None:
         most_bytes = FULL_IP_BYTES - header_bytes - extra_bytes
-        notes.assumptions.append(
+        reading.assumptions.append(
             f"packets carry at most {most_bytes} bytes of a frame (IP packets of {FULL_IP_BYTES})"
         )
         return most_bytes
-    if not 1 <= options.payload_bytes <= LARGEST_UDP_PAYLOAD_BYTES - extra_bytes:
+    if not 1 <= given_bytes <= LARGEST_UDP_PAYLOAD_BYTES - extra_bytes:
         raise SettingError(
-            f"--payload-bytes {options.payload_bytes}: a UDP packet carries from 1 to "
-            f"{LARGEST_UDP_PAYLOAD_BYTES - extra_bytes} bytes of a frame"
+            f"--payload-bytes {given_bytes}: a UDP packet carries from 1 to"
+            f" {LARGEST_UDP_PAYLOAD_BYTES - extra_bytes} bytes of a frame"
         )
-    return options.payload_bytes
+    return given_bytes
 
 
 def _space_packets(

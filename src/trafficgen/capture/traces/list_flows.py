@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.capture.traces.frames import number_rows
-from trafficgen.capture.traces.options import TransportName
 from trafficgen.capture.traces.tables import Ends, ip_version, make_ends
-from trafficgen.capture.traces.trace_format import Notes
-from trafficgen.errors import PacketTableError
+from trafficgen.capture.traces.text import mask_of
+from trafficgen.capture.traces.trace_format import Reading
 from trafficgen.tables.protocols import protocol_name
 from trafficgen.units import BoolArray, IntArray
 
@@ -71,14 +70,7 @@ class ListFlows:
     to_client: BoolArray
 
 
-def list_flows(
-    name: str,
-    texts: Texts,
-    size_bytes: IntArray,
-    notes: Notes,
-    *,
-    protocol: TransportName | None = None,
-) -> ListFlows:
+def list_flows(reading: Reading, texts: Texts, size_bytes: IntArray) -> ListFlows:
     """Return the flows of a list.
 
     With addresses, flows are 5-tuples (or what a flow column says), and the server of a flow is who
@@ -86,44 +78,32 @@ def list_flows(
     one flow to the client.
 
     Args:
-        name: Name of the list's file.
+        reading: The list, whose options may give the transport protocol of all packets.
         texts: Columns by their role.
         size_bytes: Sizes, to weigh directions with, bytes, shape (n,).
-        notes: Takes what is assumed.
-        protocol: Transport protocol of all packets; None leaves it to the list.
 
     Raises:
         PacketTableError: If a direction is not understood.
     """
-    count = len(size_bytes)
-    protocols = (
-        _protocols(texts, count, notes) if protocol is None else pa.array([protocol] * count)
-    )
-    direction = _direction(name, texts)
+    count, given = len(size_bytes), reading.options.protocol
+    protocols = _protocols(reading, texts, count) if given is None else pa.array([given] * count)
+    direction = _direction(reading, texts)
     if direction is not None and "to_client" not in texts:
-        notes.assumptions.append("directions are the client's: down, in, rx and -1 go to it")
+        reading.assumptions.append("directions are the client's: down, in, rx and -1 go to it")
     if "source" in texts and "destination" in texts:
-        return _of_addresses(texts, protocols, direction, size_bytes, notes)
+        return _of_addresses(reading, texts, protocols, direction, size_bytes)
     key = (
         pc.binary_join_element_wise(texts["flow"], protocols, "\t")
         if "flow" in texts
         else protocols
     )
     codes, keys = _encoded(key)
-    ends = []
-    for number, text in enumerate(keys):
-        made = make_ends(number)
-        ends.append(
-            Ends(
-                text.rpartition("\t")[2],
-                made.server,
-                made.server_port,
-                made.client,
-                made.client_port,
-            )
-        )
+    ends = [
+        replace(make_ends(number), protocol=key.rpartition("\t")[2])
+        for number, key in enumerate(keys)
+    ]
     if direction is None:
-        notes.assumptions.append(
+        reading.assumptions.append(
             "the list has no addresses or directions: all packets go to the client"
         )
         direction = np.ones(count, dtype=np.bool_)
@@ -131,11 +111,11 @@ def list_flows(
 
 
 def _of_addresses(
+    reading: Reading,
     texts: Texts,
     protocol: pa.Array,
     direction: BoolArray | None,
     size_bytes: IntArray,
-    notes: Notes,
 ) -> ListFlows:
     source, destination = texts["source"], texts["destination"]
     ports = [
@@ -161,7 +141,7 @@ def _of_addresses(
         tied = ahead == 0
         low_serves[tied] = forward[first][tied]
         to_client = forward == low_serves[flow]
-        notes.assumptions.append("the server of a flow is the end that sends more bytes")
+        reading.assumptions.append("the server of a flow is the end that sends more bytes")
     else:
         to_client = direction
         low_serves = (forward == direction)[first]
@@ -192,9 +172,7 @@ def _ports(texts: Texts, role: str, count: int) -> IntArray:
     for name in (f"{role}_tcp", f"{role}_udp", role):
         if name not in texts:
             continue
-        given = np.asarray(
-            pc.not_equal(texts[name], "").to_numpy(zero_copy_only=False), dtype=np.bool_
-        )
+        given = mask_of(pc.not_equal(texts[name], ""))
         found = pc.extract_regex(texts[name], r"^(?P<port>[0-9]{1,5})(?:\.0*)?$")
         numbers = pc.cast(
             pc.fill_null(pc.struct_field(found, "port"), str(_HIGHEST_PORT + 1)), pa.int64()
@@ -203,15 +181,15 @@ def _ports(texts: Texts, role: str, count: int) -> IntArray:
     return result
 
 
-def _protocols(texts: Texts, count: int, notes: Notes) -> pa.Array:
+def _protocols(reading: Reading, texts: Texts, count: int) -> pa.Array:
     of_columns = _transports(texts)
     unknown = None if of_columns is None else pc.equal(of_columns, "")
     if "protocol" in texts:
-        named = _named(texts["protocol"], unknown, notes)
+        named = _named(reading, texts["protocol"], unknown)
     else:
         named = pa.array(["udp"] * count)
         if of_columns is None:
-            notes.assumptions.append("the list has no protocol: UDP")
+            reading.assumptions.append("the list has no protocol: UDP")
     return named if of_columns is None else pc.if_else(unknown, named, of_columns)
 
 
@@ -232,7 +210,7 @@ def _transports(texts: Texts) -> pa.Array | None:
     return found
 
 
-def _named(column: pa.Array, where: pa.Array | None, notes: Notes) -> pa.Array:
+def _named(reading: Reading, column: pa.Array, where: pa.Array | None) -> pa.Array:
     """Return the transports that a column names; guesses are noted where ``where`` is true."""
     encoded = column.dictionary_encode()
     guessed: list[str] = []
@@ -242,7 +220,7 @@ def _named(column: pa.Array, where: pa.Array | None, notes: Notes) -> pa.Array:
         guessed = [text for text in guessed if text in needed]
     if guessed:
         shown = ", ".join(sorted(guessed)[:5]) + (", ..." if len(guessed) > 5 else "")
-        notes.assumptions.append(f"protocols that travel in UDP as far as is known here: {shown}")
+        reading.assumptions.append(f"protocols that travel in UDP as far as is known here: {shown}")
     return pa.array(names, pa.string()).take(encoded.indices)
 
 
@@ -259,7 +237,7 @@ def _protocol(text: str, guessed: list[str]) -> str:
     return "udp"
 
 
-def _direction(name: str, texts: Texts) -> BoolArray | None:
+def _direction(reading: Reading, texts: Texts) -> BoolArray | None:
     role = next((role for role in ("to_client", "direction") if role in texts), None)
     if role is None:
         return None
@@ -273,9 +251,7 @@ def _direction(name: str, texts: Texts) -> BoolArray | None:
             remedy = (
                 f"write {true[0]} or {false[0]}, or give a column to_client with true and false"
             )
-            raise PacketTableError(
-                file=name, problem=f"column of the direction holds {value!r}", remedy=remedy
-            )
+            raise reading.error(f"column of the direction holds {value!r}", remedy)
         meanings.append(word in true)
     return np.array(meanings, dtype=np.bool_)[codes] if meanings else np.zeros(0, dtype=np.bool_)
 

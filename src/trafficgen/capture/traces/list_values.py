@@ -11,10 +11,11 @@ import pyarrow.compute as pc
 
 from trafficgen.capture.traces.list_columns import ListColumns, arrival_digits
 from trafficgen.capture.traces.list_flows import Texts
-from trafficgen.capture.traces.options import SizeKind, TraceOptions
+from trafficgen.capture.traces.options import SizeKind
 from trafficgen.capture.traces.tables import UDP_HEADER_BYTES
-from trafficgen.capture.traces.text import matches, parse_decimals, parse_integers
-from trafficgen.capture.traces.trace_format import LARGEST_PACKET_BYTES, Notes, count_text
+from trafficgen.capture.traces.text import mask_of, matches, parse_decimals, parse_integers
+from trafficgen.capture.traces.trace_format import LARGEST_PACKET_BYTES, Reading
+from trafficgen.formatting import format_count
 from trafficgen.units import ETHERNET_HEADER_BYTES, BoolArray, IntArray, s_from_ns
 
 _SECONDS_DIGITS = 9
@@ -33,7 +34,7 @@ _DATE = (
 _YEARS = (1700, 2250)
 
 
-def list_times(texts: Texts, wanted: ListColumns, notes: Notes) -> tuple[IntArray, BoolArray]:
+def list_times(reading: Reading, texts: Texts, wanted: ListColumns) -> tuple[IntArray, BoolArray]:
     """Return times in ns and which could be read, shape (n,) each."""
     values, digits, name = texts[wanted.time], wanted.time_digits, wanted.time
     if digits is not None:
@@ -45,13 +46,13 @@ def list_times(texts: Texts, wanted: ListColumns, notes: Notes) -> tuple[IntArra
     digits = next((digits for least, digits in _EPOCHS if typical >= least), _SECONDS_DIGITS)
     if digits != _SECONDS_DIGITS:
         unit = {0: "ns", 3: "us", 6: "ms"}[digits]
-        notes.assumptions.append(f"column {name} counts {unit} since 1970, by its size")
+        reading.assumptions.append(f"column {name} counts {unit} since 1970, by its size")
     time_ns, known = parse_decimals(values, digits)
     if (
         known.any()
         and (length_s := s_from_ns(int(time_ns[known].max()) - int(time_ns[known].min()))) > _LONG_S
     ):
-        notes.doubts.append(
+        reading.doubts.append(
             f"column {name} was taken for seconds, so the list lasts {length_s:.4g} s; if it has"
             " another unit, name it time_ms, time_us or time_ns"
         )
@@ -106,12 +107,14 @@ class Sizes:
         result: IntArray = np.maximum.reduce(list(self.size_bytes.values()))
         return result
 
-    def lengths(self, header_bytes: IntArray, notes: Notes) -> tuple[IntArray, IntArray, IntArray]:
+    def lengths(
+        self, reading: Reading, header_bytes: IntArray
+    ) -> tuple[IntArray, IntArray, IntArray]:
         """Return IP length, payload and length on the wire, bytes, shape (n,) each.
 
         Args:
+            reading: The list, which notes what is assumed of headers.
             header_bytes: IP and transport headers without options, shape (n,).
-            notes: Takes what is assumed of headers.
         """
         count = len(header_bytes)
         nothing, never = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.bool_)
@@ -124,11 +127,11 @@ class Sizes:
         of_frame = np.maximum(frame - ETHERNET_HEADER_BYTES, 0)
         ip_bytes = np.where(has_ip, ip, np.where(has_frame, of_frame, payload + header_bytes))
         if bool((has_frame & ~has_ip).any()):
-            notes.assumptions.append(
+            reading.assumptions.append(
                 f"frames have an Ethernet header of {ETHERNET_HEADER_BYTES} bytes"
             )
         if bool((has_payload & ~has_ip & ~has_frame).any()):
-            notes.assumptions.append("IP and transport headers have no options")
+            reading.assumptions.append("IP and transport headers have no options")
         payload_bytes = np.where(has_payload, payload, np.maximum(ip_bytes - header_bytes, 0))
         return ip_bytes, payload_bytes, np.where(has_frame, frame, ip_bytes + ETHERNET_HEADER_BYTES)
 
@@ -149,17 +152,16 @@ def with_udp_payload(texts: Texts, wanted: ListColumns) -> Texts:
     return {**texts, _ANY_PAYLOAD: payload}
 
 
-def size_columns(wanted: ListColumns, options: TraceOptions, notes: Notes) -> dict[SizeKind, str]:
+def size_columns(reading: Reading, wanted: ListColumns) -> dict[SizeKind, str]:
     """Return the columns of sizes by what they are of; an unclear one is of IP packets."""
     columns: dict[SizeKind, str] = dict(wanted.sizes)
     if wanted.udp_length is not None:
         columns["payload"] = _ANY_PAYLOAD
-    if options.sizes is not None:
-        name = columns.get(options.sizes) or wanted.unclear_size or next(iter(columns.values()))
-        return {options.sizes: name}
+    if (kind := reading.options.sizes) is not None:
+        return {kind: columns.get(kind) or wanted.unclear_size or next(iter(columns.values()))}
     if not columns and wanted.unclear_size is not None:
         columns["ip"] = wanted.unclear_size
-        notes.doubts.append(
+        reading.doubts.append(
             f"column {wanted.unclear_size} was taken for the IP length; if it is of frames on the"
             " wire or of payloads, convert it with --sizes frame or --sizes payload"
         )
@@ -173,9 +175,7 @@ def list_sizes(texts: Texts, columns: dict[SizeKind, str]) -> tuple[Sizes, BoolA
     for kind, name in columns.items():
         values, known = parse_decimals(texts[name], 0)
         known &= (values >= 0) & (values <= LARGEST_PACKET_BYTES)
-        is_empty = np.asarray(
-            pc.equal(texts[name], "").to_numpy(zero_copy_only=False), dtype=np.bool_
-        )
+        is_empty = mask_of(pc.equal(texts[name], ""))
         sizes[kind], knowns[kind] = np.where(known, values, 0), known
         given = known if given is None else given | known
         sound = known | is_empty if sound is None else sound & (known | is_empty)
@@ -189,14 +189,14 @@ _TYPES = {"rtp_ssrc": pa.uint32(), "rtp_sequence": pa.uint16(), "rtp_timestamp":
 
 
 def arrivals(
-    texts: Texts, *, name: str | None, notes: Notes
+    reading: Reading, texts: Texts, name: str | None
 ) -> tuple[IntArray | None, BoolArray | None]:
     """Return arrival times in ns and which packets arrived, shape (n,); None if the list has none.
 
     Args:
-        texts: Columns of the list by what they hold.
+        reading: The list.
+        texts: Its columns by what they hold.
         name: Name of the column of arrivals, which may say their unit; seconds otherwise.
-        notes: Takes what is assumed.
     """
     if name is None:
         return None, None
@@ -207,7 +207,7 @@ def arrivals(
     if not arrived.any():
         return None, None
     if lost := int((~arrived).sum()):
-        notes.assumptions.append(f"{count_text(lost, 'packet')} without an arrival: lost")
+        reading.assumptions.append(f"{format_count(lost, 'packet')} without an arrival: lost")
     return arrival_ns, arrived
 
 
@@ -228,9 +228,7 @@ def rtp_columns(texts: Texts) -> dict[str, pa.Array]:
     }
     if "rtp_marker" in texts:
         marker = pc.match_substring_regex(pc.utf8_lower(texts["rtp_marker"]), r"^(?:1|true|set)$")
-        columns["rtp_marker"] = pa.array(
-            np.asarray(marker.to_numpy(zero_copy_only=False), dtype=np.bool_), mask=~known
-        )
+        columns["rtp_marker"] = pa.array(mask_of(marker), mask=~known)
     return columns
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trafficgen.capture.traces.frames import number_rows
-from trafficgen.capture.traces.lines import Unread, read_result
 from trafficgen.capture.traces.tables import (
     FULL_IP_BYTES,
     Columns,
@@ -16,13 +15,9 @@ from trafficgen.capture.traces.tables import (
     ip_header_bytes,
     ip_version,
 )
-from trafficgen.capture.traces.text import Matches, TextFile
-from trafficgen.capture.traces.trace_format import (
-    LARGEST_PACKET_BYTES,
-    Notes,
-    ReadTrace,
-    count_text,
-)
+from trafficgen.capture.traces.text import Matches, add_days
+from trafficgen.capture.traces.trace_format import LARGEST_PACKET_BYTES, Reading
+from trafficgen.formatting import format_count
 from trafficgen.units import BoolArray, IntArray, s_from_ns
 
 
@@ -59,14 +54,14 @@ class LogRecords:
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
 
-def merge_records(records: LogRecords, notes: Notes) -> LogRecords:
+def _merge_records(records: LogRecords, reading: Reading) -> LogRecords:
     """Return a line for each packet: that of the sender, with its first arrival.
 
     The tool's flow and the number in it identify a packet. With only the receiver's log, losses are
     counted by the gaps in the numbers.
     """
     if (flows := len(number_rows(records.flow, records.number)[1])) > len(np.unique(records.flow)):
-        notes.assumptions.append(
+        reading.assumptions.append(
             f"{flows:,} flows of the tool share 5-tuples; each 5-tuple is one flow"
         )
     run = _runs(records)
@@ -80,12 +75,12 @@ def merge_records(records: LogRecords, notes: Notes) -> LogRecords:
     sends = np.bincount(inverse, weights=~records.arrived[order], minlength=len(keys))
     repeated = int(np.maximum(arrivals - 1, 0).sum() + np.maximum(sends - 1, 0).sum())
     if repeated:
-        notes.doubts.append(
-            f"{count_text(repeated, 'line')} for a packet that had one already; the first counts"
+        reading.doubts.append(
+            f"{format_count(repeated, 'line')} for a packet that had one already; the first counts"
         )
     kept = np.sort(order[first])
     result = records.take(kept)
-    _note_losses(result, run[kept], with_sender=bool(sent.any()), notes=notes)
+    _note_losses(result, run[kept], with_sender=bool(sent.any()), reading=reading)
     return result
 
 
@@ -105,11 +100,13 @@ def _runs(records: LogRecords) -> IntArray:
     return run
 
 
-def _note_losses(records: LogRecords, run: IntArray, *, with_sender: bool, notes: Notes) -> None:
+def _note_losses(
+    records: LogRecords, run: IntArray, *, with_sender: bool, reading: Reading
+) -> None:
     if with_sender:
         if records.arrived.any() and (lost := int((~records.arrived).sum())):
-            notes.assumptions.append(
-                f"{count_text(lost, 'packet')} without a line of the receiver: lost"
+            reading.assumptions.append(
+                f"{format_count(lost, 'packet')} without a line of the receiver: lost"
             )
         return
     missing = 0
@@ -117,13 +114,13 @@ def _note_losses(records: LogRecords, run: IntArray, *, with_sender: bool, notes
         numbers = records.sequence[run == number]
         missing += int(numbers.max() - numbers.min()) + 1 - len(numbers)
     if missing:
-        notes.doubts.append(
-            f"{count_text(missing, 'packet')} lost by the gaps in the sequence numbers; only the"
+        reading.doubts.append(
+            f"{format_count(missing, 'packet')} lost by the gaps in the sequence numbers; only the"
             " sender's log knows their times and sizes: put both logs into one file"
         )
 
 
-def cut_records(records: LogRecords, notes: Notes) -> Columns:
+def _cut_records(records: LogRecords, reading: Reading) -> Columns:
     """Return the packets of records; long TCP messages are cut into segments of one time."""
     header = np.array([ends.header_bytes for ends in records.ends], dtype=np.int64)
     is_tcp = np.array([ends.protocol == "tcp" for ends in records.ends], dtype=np.bool_)[
@@ -132,7 +129,7 @@ def cut_records(records: LogRecords, notes: Notes) -> Columns:
     segment_bytes = FULL_IP_BYTES - header[records.flow]
     count = np.where(is_tcp, np.maximum(-(-records.size_bytes // segment_bytes), 1), 1)
     if bool((count > 1).any()):
-        notes.assumptions.append(
+        reading.assumptions.append(
             f"TCP messages are cut into segments of IP packets of {FULL_IP_BYTES} bytes"
         )
     of = np.repeat(np.arange(len(records)), count)
@@ -144,7 +141,7 @@ def cut_records(records: LogRecords, notes: Notes) -> Columns:
     known = bool(records.arrived.any())
     if known and bool((records.arrival_ns < records.sent_ns)[records.arrived].any()):
         early_s = s_from_ns(int((records.sent_ns - records.arrival_ns)[records.arrived].max()))
-        notes.doubts.append(
+        reading.doubts.append(
             f"packets arrive up to {early_s:.6g} s before they were sent: the clocks differ"
         )
     return Columns(
@@ -158,51 +155,63 @@ def cut_records(records: LogRecords, notes: Notes) -> Columns:
     )
 
 
-def usable_lines(
-    found: Matches, flow: IntArray, ends: Sequence[Ends], known: BoolArray
-) -> BoolArray:
-    """Return which lines have known times, a possible size and valid ends, shape (n,)."""
+def read_log(
+    reading: Reading,
+    found: Matches,
+    flows: tuple[IntArray, Sequence[Ends]],
+    *,
+    sent_ns: IntArray,
+    received_ns: IntArray,
+    known: BoolArray,
+    arrived: BoolArray,
+    in_order_of_sending: bool,
+) -> Columns:
+    """Return the packets of the usable lines of a log.
+
+    Args:
+        reading: The log.
+        found: Lines about packets, n of them.
+        flows: Flow of each line, shape (n,), and the ends of each flow.
+        sent_ns: When packets were sent, ns, shape (n,).
+        received_ns: When they were received, ns, shape (n,), where they were.
+        known: Which lines have valid times, shape (n,).
+        arrived: Which lines say that a packet arrived, shape (n,).
+        in_order_of_sending: Whether lines are in order of sending, not of reception: times of day
+            go on over midnight from line to line.
+
+    Raises:
+        PacketTableError: If no line is usable.
+    """
+    flow, ends = flows
     valid = np.array([_are_valid(its) for its in ends], dtype=np.bool_)[flow]
-    return np.asarray(known & valid & (found.integers("size") <= LARGEST_PACKET_BYTES))
+    usable = known & valid & (found.integers("size") <= LARGEST_PACKET_BYTES)
+    reading.keep(found, usable)
+    reading.assumptions.append(
+        f"sizes are transport payloads; IP headers of {ip_header_bytes('')} bytes (IPv6:"
+        f" {ip_header_bytes(':')})"
+    )
+    if reading.of_day:
+        first_ns, second_ns = (
+            (sent_ns, received_ns) if in_order_of_sending else (received_ns, sent_ns)
+        )
+        first_ns[usable] = add_days(first_ns[usable])
+        second_ns[:] = add_days(second_ns, near_ns=first_ns)
+        reading.assumptions.append("the log has times of day without a date: 2020-01-01")
+    records = LogRecords(
+        flow=flow,
+        number=found.integers("flow"),
+        sequence=found.integers("sequence"),
+        sent_ns=sent_ns,
+        size_bytes=found.integers("size"),
+        arrival_ns=np.where(arrived, received_ns, 0),
+        arrived=arrived,
+        ends=tuple(ends),
+    ).take(usable)
+    return _cut_records(_merge_records(records, reading), reading)
 
 
 def _are_valid(ends: Ends) -> bool:
     """Return whether addresses are of one IP version and ports in range."""
     versions = {ip_version(ends.server), ip_version(ends.client)}
-    return (
-        None not in versions
-        and len(versions) == 1
-        and max(ends.server_port, ends.client_port) < 1 << 16
-    )
-
-
-def read_log(
-    file: TextFile,
-    format_name: str,
-    records: LogRecords,
-    *,
-    unread: Unread,
-    notes: Notes,
-    of_day: bool,
-) -> ReadTrace:
-    """Return the packets of the usable lines of a log; ``of_day``: times of day without a date."""
-    if of_day:
-        notes.assumptions.append("the log has times of day without a date: 2020-01-01")
-    columns = cut_records(merge_records(records, notes), notes)
-    return read_result(
-        file,
-        columns,
-        format_name=format_name,
-        records=len(records),
-        unread=unread,
-        notes=notes,
-        of_day=of_day,
-    )
-
-
-def header_note() -> str:
-    """Return what is assumed about the headers of packets whose payload alone a log has."""
-    return (
-        f"sizes are transport payloads; IP headers of {ip_header_bytes('')} bytes (IPv6:"
-        f" {ip_header_bytes(':')})"
-    )
+    is_known = len(versions) == 1 and None not in versions
+    return is_known and max(ends.server_port, ends.client_port) < 1 << 16

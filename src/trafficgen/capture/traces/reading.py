@@ -12,7 +12,7 @@ from trafficgen.capture.traces.formats.packet_list import FORMAT as PACKET_LIST
 from trafficgen.capture.traces.formats.packet_list import PARQUET_ENDING, read_parquet_list
 from trafficgen.capture.traces.options import OPTION_FLAGS, TraceOptions
 from trafficgen.capture.traces.text import STANDARD_INPUT, TextFile, read_text, text_beginning
-from trafficgen.capture.traces.trace_format import ReadTrace, TraceFormat
+from trafficgen.capture.traces.trace_format import Reading, ReadTrace, TraceFormat
 from trafficgen.errors import CaptureWarning, PacketTableError, SettingError
 
 #: Key of a JSON file -> what the file is, and where it belongs.
@@ -61,7 +61,8 @@ def read_trace(
         )
     if Path(name).suffix.lower() == PARQUET_ENDING and format_name in (None, PACKET_LIST.name):
         _check_options(PACKET_LIST, options)
-        result = read_parquet_list(name, options)
+        reading = Reading(TextFile(name, ""), PACKET_LIST, options, noun="row")
+        result = reading.finish(read_parquet_list(reading))
     else:
         file = read_text(name)
         found = FORMATS[format_name] if format_name else _format_of(file)
@@ -73,7 +74,8 @@ def read_trace(
             remedy = f"name its format with --from: {', '.join(FORMATS)}"
             raise PacketTableError(file=name, problem=problem, remedy=remedy)
         _check_options(found, options)
-        result = found.read(file, options)
+        reading = Reading(file, found, options)
+        result = reading.finish(found.read(reading))
     for text in result.doubts:
         warnings.warn(f"{name}: {text}", CaptureWarning, stacklevel=2)
     return result

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from trafficgen.capture.traces.text import TextFile
 from trafficgen.errors import PacketTableError
 from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA, PACKET_SCHEMA, PacketTable
 from trafficgen.tables.addresses import documentation_client, documentation_server
@@ -17,7 +16,11 @@ from trafficgen.tables.counts import with_counts
 from trafficgen.units import ETHERNET_HEADER_BYTES, BoolArray, IntArray
 
 UDP_HEADER_BYTES = 8
-TCP_HEADER_BYTES = 20
+#: Transport headers without options; of other protocols nothing is known.
+_TRANSPORT_HEADER_BYTES = {
+    **dict.fromkeys(("udp", "udplite", "icmp", "icmpv6"), UDP_HEADER_BYTES),
+    "tcp": 20,
+}
 #: RFC 3550 section 5.1, without contributing sources.
 RTP_HEADER_BYTES = 12
 #: Total length of an IP packet that fills an Ethernet frame.
@@ -45,7 +48,7 @@ class Ends:
     @property
     def header_bytes(self) -> int:
         """Bytes of the IP and transport headers of its packets, without options."""
-        return ip_header_bytes(self.server) + transport_header_bytes(self.protocol)
+        return ip_header_bytes(self.server) + _TRANSPORT_HEADER_BYTES.get(self.protocol, 0)
 
 
 def make_ends(number: int, *, media: str = "unknown", ssrc: int | None = None) -> Ends:
@@ -56,17 +59,6 @@ def make_ends(number: int, *, media: str = "unknown", ssrc: int | None = None) -
 def ip_header_bytes(address: str) -> int:
     """Return the length of an IP header without options, bytes."""
     return 40 if ":" in address else 20
-
-
-def transport_header_bytes(protocol: str) -> int:
-    """Return the length of a transport header without options, bytes; 0 if unknown."""
-    return {
-        "udp": UDP_HEADER_BYTES,
-        "udplite": UDP_HEADER_BYTES,
-        "tcp": TCP_HEADER_BYTES,
-        "icmp": 8,
-        "icmpv6": 8,
-    }.get(protocol, 0)
 
 
 def ip_version(address: str) -> int | None:
@@ -107,7 +99,7 @@ class Columns:
 
 
 def packet_table(
-    file: TextFile | str, columns: Columns, *, format_name: str, of_day: bool = False
+    name: str, columns: Columns, *, format_name: str, of_day: bool = False
 ) -> PacketTable:
     """Return the packet table of a trace, in order of time.
 
@@ -117,7 +109,6 @@ def packet_table(
     Raises:
         PacketTableError: If times lie further apart than the table can say.
     """
-    name = file if isinstance(file, str) else file.name
     used, flow = np.unique(columns.flow, return_inverse=True)
     origin_ns, shift_ns = _origin(columns.time_ns, of_day=of_day)
     time_ns = columns.time_ns - shift_ns
@@ -174,9 +165,8 @@ def _flow_row(number: int, ends: Ends) -> dict[str, object]:
     has_rtp = ends.ssrc is not None
     return dict.fromkeys(FLOW_SCHEMA.names, 0) | {
         "flow": number,
-        "session": (
-            number
-        ),  # nothing says that flows belong together, as in a capture without signalling
+        # Nothing says that flows belong together, as in a capture without signalling.
+        "session": number,
         "protocol": ends.protocol,
         "server": ends.server,
         "server_port": ends.server_port,

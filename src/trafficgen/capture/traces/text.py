@@ -177,7 +177,7 @@ def parse_integers(values: pa.Array) -> IntArray:
 def find_lines(lines: pa.Array, pattern: str) -> Matches:
     """Return the lines that match a pattern with named groups (RE2)."""
     found = pc.extract_regex(lines, pattern)
-    valid = np.asarray(pc.is_valid(found).to_numpy(zero_copy_only=False))
+    valid = mask_of(pc.is_valid(found))
     kept = found.filter(pa.array(valid))
     return Matches(
         np.flatnonzero(valid), {field.name: kept.field(field.name) for field in kept.type}
@@ -186,9 +186,7 @@ def find_lines(lines: pa.Array, pattern: str) -> Matches:
 
 def matches(lines: pa.Array, pattern: str) -> BoolArray:
     """Return which lines match a pattern, shape (n,)."""
-    return np.asarray(
-        pc.match_substring_regex(lines, pattern).to_numpy(zero_copy_only=False), dtype=np.bool_
-    )
+    return mask_of(pc.match_substring_regex(lines, pattern))
 
 
 def parse_decimals(values: pa.Array, digits: int) -> tuple[IntArray, BoolArray]:
@@ -199,13 +197,13 @@ def parse_decimals(values: pa.Array, digits: int) -> tuple[IntArray, BoolArray]:
     """
     found = pc.extract_regex(values, _DECIMAL)
     whole, part = (pc.fill_null(pc.struct_field(found, name), "") for name in ("whole", "part"))
-    known = _mask(
+    known = mask_of(
         pc.and_(
             pc.is_valid(found),
             pc.greater(pc.binary_length(pc.binary_join_element_wise(whole, part, "")), 0),
         )
     )
-    exact = known & _mask(pc.equal(pc.fill_null(pc.struct_field(found, "exponent"), ""), ""))
+    exact = known & mask_of(pc.equal(pc.fill_null(pc.struct_field(found, "exponent"), ""), ""))
     with np.errstate(over="ignore"):  # what overflows is out of range
         approximate = _floats(values, known) * 10.0**digits
     known &= np.abs(approximate) < _LARGEST_EXACT
@@ -221,8 +219,8 @@ def parse_decimals(values: pa.Array, digits: int) -> tuple[IntArray, BoolArray]:
     scaled = parse_integers(
         pc.binary_join_element_wise("0", whole, pc.utf8_slice_codeunits(padded, 0, digits), "")
     )
-    scaled += _mask(pc.greater_equal(pc.utf8_slice_codeunits(padded, digits, digits + 1), "5"))
-    result[exact] = np.where(_mask(pc.equal(sign, "-")), -scaled, scaled)
+    scaled += mask_of(pc.greater_equal(pc.utf8_slice_codeunits(padded, digits, digits + 1), "5"))
+    result[exact] = np.where(mask_of(pc.equal(sign, "-")), -scaled, scaled)
     rounded = known & ~exact
     result[rounded] = np.rint(approximate[rounded]).astype(np.int64)
     return result, known
@@ -235,7 +233,8 @@ def _floats(values: pa.Array, known: BoolArray) -> npt.NDArray[np.float64]:
     return np.asarray(pc.cast(texts, pa.float64()).to_numpy(zero_copy_only=False))
 
 
-def _mask(values: pa.Array) -> BoolArray:
+def mask_of(values: pa.Array) -> BoolArray:
+    """Return truth values, shape (n,); nulls are false."""
     return np.asarray(pc.fill_null(values, False).to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
@@ -251,7 +250,7 @@ def parse_clock(values: pa.Array) -> tuple[IntArray, BoolArray, bool]:
         for name in ("hours", "minutes", "seconds")
     }
     seconds_ns, known = parse_decimals(parts["seconds"], 9)
-    with_hours = _mask(pc.not_equal(parts["hours"], ""))
+    with_hours = mask_of(pc.not_equal(parts["hours"], ""))
     minutes = sum(
         parse_integers(pc.if_else(pc.equal(parts[name], ""), "0", parts[name])) * size
         for name, size in (("hours", 60), ("minutes", 1))

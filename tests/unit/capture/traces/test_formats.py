@@ -14,22 +14,20 @@ from trafficgen.capture.traces.reading import read_trace
 from trafficgen.options import list_options
 
 _TOY = """
-from trafficgen.capture.traces.frames import Frames
-from trafficgen.capture.traces.lines import most_lines, match_lines
-from trafficgen.capture.traces.trace_format import Notes, TraceFormat
-from trafficgen.capture.traces.video import read_frames
+from trafficgen.capture.traces.frames import Frames, cut_frames
+from trafficgen.capture.traces.trace_format import TraceFormat, most_lines
 
 _LINE = r"^toy (?P<size>[0-9]+)$"
 
 
-def read_toy(file, options):
-    found, unread = match_lines(file, _LINE, what="toy", remedy="write toy")
-    sizes = found.integers("size")
-    frames = Frames.single_stream(sizes * 0, sizes)
-    return read_frames(file, "a-toy", frames, options, unread=unread, notes=Notes())
+def read_toy(reading):
+    sizes = reading.match(_LINE).integers("size")
+    return cut_frames(reading, Frames.single_stream(sizes * 0, sizes))
 
 
-FORMAT = TraceFormat("a-toy", "A toy.", most_lines(_LINE), read_toy, place=20)
+FORMAT = TraceFormat(
+    "a-toy", "A toy.", most_lines(_LINE), read_toy, place=20, line="toy", remedy="write toy"
+)
 """
 
 

@@ -6,12 +6,16 @@ import re
 
 import numpy as np
 
-from trafficgen.capture.traces.frames import Frames
-from trafficgen.capture.traces.lines import any_line, drop_lines, match_lines, most_lines
-from trafficgen.capture.traces.options import TraceOptions
-from trafficgen.capture.traces.text import TextFile, parse_decimals
-from trafficgen.capture.traces.trace_format import Notes, ReadTrace, TraceFormat
-from trafficgen.capture.traces.video import VIDEO_OPTIONS, even_times, read_frames, sizes_in_bytes
+from trafficgen.capture.traces.frames import (
+    VIDEO_OPTIONS,
+    Frames,
+    cut_frames,
+    even_times,
+    sizes_in_bytes,
+)
+from trafficgen.capture.traces.tables import Columns
+from trafficgen.capture.traces.text import parse_decimals
+from trafficgen.capture.traces.trace_format import Reading, TraceFormat, any_line, most_lines
 from trafficgen.units import BITS_PER_BYTE, NS_PER_S, IntArray
 
 _NUMBER = r"[+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]{1,3})?"
@@ -23,7 +27,7 @@ _TERSE = rf"^\s*(?P<size>[0-9]{{1,12}})\s+{_NUMBER}\s*$"
 _LARGEST_FRAME = re.compile(r"(?i)max\w{0,8}\.? frame size\D{0,40}?bytes?\D{0,40}?([0-9]{1,12})")
 
 
-def read_asu(file: TextFile, options: TraceOptions) -> ReadTrace:
+def read_asu(reading: Reading) -> Columns:
     """Return the packets of an ASU trace, verbose (number, time, type, size) or terse (size).
 
     Sizes count bits, as its readers take them, unless the options say bytes or the largest one is
@@ -35,43 +39,37 @@ def read_asu(file: TextFile, options: TraceOptions) -> ReadTrace:
 
     Source: Seeling and Reisslein (2012), section on trace formats; INET readers of these traces.
     """
-    notes = Notes()
-    terse = not any_line(_VERBOSE)(file.sample())
-    what, remedy = (
-        "frame of a video trace",
-        "lines have number, time, type and size, or size and PSNR",
-    )
-    found, unread = match_lines(file, _TERSE if terse else _VERBOSE, what=what, remedy=remedy)
+    options = reading.options
+    terse = not any_line(_VERBOSE)(reading.file.sample())
+    found = reading.match(_TERSE if terse else _VERBOSE)
     if not terse:
         time_ns, known = parse_decimals(found.groups["time"], 9)
-        found = drop_lines(found, unread, ~known, file, what=what, remedy=remedy)
-        time_ns = time_ns[known]
+        found, time_ns = reading.keep(found, known), time_ns[known]
     counts = found.integers("size")
-    sizes = sizes_in_bytes(counts, options.size_unit or _unit(file, counts, notes), notes)
+    sizes = sizes_in_bytes(reading, counts, options.size_unit or _unit(reading, counts))
     if terse or options.frame_rate_fps is not None:
-        time_ns = even_times(file, sizes, options, notes)
+        time_ns = even_times(reading, sizes)
     elif bool((np.diff(time_ns) < 0).any()):
-        time_ns = _in_file_order(time_ns, notes)
-    frames = Frames.single_stream(time_ns, sizes)
-    return read_frames(file, FORMAT.name, frames, options, unread=unread, notes=notes)
+        time_ns = _in_file_order(reading, time_ns)
+    return cut_frames(reading, Frames.single_stream(time_ns, sizes))
 
 
-def _unit(file: TextFile, counts: IntArray, notes: Notes) -> str:
-    said = _LARGEST_FRAME.search(file.comments())
+def _unit(reading: Reading, counts: IntArray) -> str:
+    said = _LARGEST_FRAME.search(reading.file.comments())
     if said is not None and int(counts.max()) == int(said[1]):
         return "bytes"
     if said is None or int(counts.max()) // BITS_PER_BYTE != int(said[1]):
-        notes.doubts.append(
+        reading.doubts.append(
             "frame sizes were taken for bits; if they count bytes, say --size-unit bytes"
         )
     return "bits"
 
 
-def _in_file_order(time_ns: IntArray, notes: Notes) -> IntArray:
+def _in_file_order(reading: Reading, time_ns: IntArray) -> IntArray:
     """Return times at the frames' usual distance: frames are sent in coding order."""
     steps_ns = np.diff(np.unique(time_ns))
     step_ns = int(np.median(steps_ns)) if len(steps_ns) else 0
-    notes.assumptions.append(
+    reading.assumptions.append(
         "display times go back (B frames), so frames are sent in the file's order, every"
         f" {step_ns / NS_PER_S:g} s"
     )
@@ -87,5 +85,7 @@ FORMAT = TraceFormat(
     looks_like=most_lines(_VERBOSE),
     read=read_asu,
     place=6,
+    line="frame of a video trace",
+    remedy="lines have number, time, type and size, or size and PSNR",
     takes=VIDEO_OPTIONS,
 )

@@ -7,12 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.capture.traces.frames import number_rows
-from trafficgen.capture.traces.lines import any_line, match_lines
-from trafficgen.capture.traces.log_records import LogRecords, header_note, read_log, usable_lines
-from trafficgen.capture.traces.options import TraceOptions
-from trafficgen.capture.traces.tables import Ends
-from trafficgen.capture.traces.text import TextFile, add_days, parse_clock
-from trafficgen.capture.traces.trace_format import Notes, ReadTrace, TraceFormat, nothing_readable
+from trafficgen.capture.traces.log_records import read_log
+from trafficgen.capture.traces.tables import Columns, Ends
+from trafficgen.capture.traces.text import parse_clock
+from trafficgen.capture.traces.trace_format import Reading, TraceFormat, any_line
 from trafficgen.units import BoolArray, IntArray
 
 _PACKET = (
@@ -22,11 +20,9 @@ _PACKET = (
     r"txTime>\s*(?P<sent>[0-9:.]+)\s+rxTime>\s*(?P<received>[0-9:.]+)\s+Size>\s*(?P<size>[0-9]{1,9})\s*$"
 )
 _SEEN = r"^Flow>\s*[0-9]+\s+Seq>\s*[0-9]+\s"
-_WHAT = "line of a packet in a D-ITG log"
-_REMEDY = "give what `ITGDec LOG -l TEXT` writes"
 
 
-def read_ditg(file: TextFile, options: TraceOptions) -> ReadTrace:
+def read_ditg(reading: Reading) -> Columns:
     """Return the packets of a decoded D-ITG log of the receiver, the sender, or both in one file.
 
     The sender's log repeats the time of sending as that of reception: its packets have no arrival.
@@ -37,37 +33,27 @@ def read_ditg(file: TextFile, options: TraceOptions) -> ReadTrace:
 
     Source: what ITGDec 2.8.1 writes.
     """
-    notes = Notes(assumptions=[header_note()])
-    if options.protocol is None:
-        notes.doubts.append(
+    protocol = reading.options.protocol
+    if protocol is None:
+        reading.doubts.append(
             "the log names no protocol and was taken for one of UDP; of TCP, convert it with"
             " --protocol tcp"
         )
-    found, unread = match_lines(file, _PACKET, what=_WHAT, remedy=_REMEDY)
-    sent_ns, sent_known, of_day = parse_clock(found.groups["sent"])
+    found = reading.match(_PACKET)
+    sent_ns, sent_known, reading.of_day = parse_clock(found.groups["sent"])
     received_ns, known, _ = parse_clock(found.groups["received"])
-    flow, ends = _flows(found.groups, protocol=options.protocol or "udp")
-    usable = usable_lines(found, flow, ends, sent_known & known)
-    if not usable.any():
-        raise nothing_readable(file, _WHAT, _REMEDY)
-    arrived = _arrived(
-        sent_ns != received_ns, flow, found.integers("flow"), found.integers("sequence")
-    )
-    if of_day:
-        sent_ns[usable] = add_days(sent_ns[usable])
-        received_ns = add_days(received_ns, near_ns=sent_ns)
-    records = LogRecords(
-        flow=flow,
-        number=found.integers("flow"),
-        sequence=found.integers("sequence"),
+    flow, ends = _flows(found.groups, protocol=protocol or "udp")
+    number, sequence = found.integers("flow"), found.integers("sequence")
+    return read_log(
+        reading,
+        found,
+        (flow, ends),
         sent_ns=sent_ns,
-        size_bytes=found.integers("size"),
-        arrival_ns=np.where(arrived, received_ns, 0),
-        arrived=arrived,
-        ends=ends,
-    ).take(usable)
-    unread.bad[found.rows[~usable]] = True
-    return read_log(file, FORMAT.name, records, unread=unread, notes=notes, of_day=of_day)
+        received_ns=received_ns,
+        known=sent_known & known,
+        arrived=_arrived(sent_ns != received_ns, flow, number, sequence),
+        in_order_of_sending=True,
+    )
 
 
 def _arrived(delayed: BoolArray, flow: IntArray, number: IntArray, sequence: IntArray) -> BoolArray:
@@ -89,15 +75,7 @@ def _flows(groups: dict[str, pa.Array], *, protocol: str) -> tuple[IntArray, tup
     ends = []
     for text in encoded.dictionary.to_pylist():
         source, source_port, destination, port = text.split(" ")
-        ends.append(
-            Ends(
-                protocol,
-                server=source,
-                server_port=int(source_port),
-                client=destination,
-                client_port=int(port),
-            )
-        )
+        ends.append(Ends(protocol, source, int(source_port), destination, int(port)))
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), tuple(ends)
 
 
@@ -110,5 +88,7 @@ FORMAT = TraceFormat(
     looks_like=any_line(_SEEN),
     read=read_ditg,
     place=3,
+    line="line of a packet in a D-ITG log",
+    remedy="give what `ITGDec LOG -l TEXT` writes",
     takes=("protocol",),
 )

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.capture.traces.frames import Frames, number_rows, sum_gaps
-from trafficgen.capture.traces.lines import drop_lines, match_lines, most_lines
-from trafficgen.capture.traces.options import TraceOptions
-from trafficgen.capture.traces.text import TextFile, parse_decimals
-from trafficgen.capture.traces.trace_format import Notes, ReadTrace, TraceFormat
-from trafficgen.capture.traces.video import PACKETISING, read_frames
+from trafficgen.capture.traces.frames import PACKETISING, Frames, cut_frames, number_rows, sum_gaps
+from trafficgen.capture.traces.tables import Columns
+from trafficgen.capture.traces.text import parse_decimals
+from trafficgen.capture.traces.trace_format import Reading, TraceFormat, most_lines
 
 _DECIMAL = r"[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]{1,3})?"
 _LINE = (
@@ -24,7 +22,7 @@ _SEEN = (
 _ENOUGH_TO_TELL = 3
 
 
-def read_netperfmeter(file: TextFile, options: TraceOptions) -> ReadTrace:
+def read_netperfmeter(reading: Reading) -> Columns:
     """Return what NetPerfMeter of INET sends: delay in s, frame in bytes and maybe a stream.
 
     A delay comes before its frame; times count from the first frame, so that its own delay does
@@ -35,28 +33,23 @@ def read_netperfmeter(file: TextFile, options: TraceOptions) -> ReadTrace:
 
     Source: description of ``traceFile`` in INET 4.7's NetPerfMeterApplication.
     """
-    notes = Notes()
-    what, remedy = (
-        "frame of a NetPerfMeter trace",
-        "lines have delay in s, frame in bytes and maybe a stream",
-    )
-    found, unread = match_lines(file, _LINE, what=what, remedy=remedy)
+    found = reading.match(_LINE)
     delay_ns, known = parse_decimals(found.groups["delay"], 9)
-    found = drop_lines(found, unread, ~known, file, what=what, remedy=remedy)
+    found = reading.keep(found, known)
     delay_ns = delay_ns[known]
     if (
         len(delay_ns) >= _ENOUGH_TO_TELL
         and bool((np.diff(delay_ns) >= 0).all())
         and delay_ns[-1] > delay_ns[1]
     ):
-        notes.doubts.append(
+        reading.doubts.append(
             "the first column only grows, as times do; it was read as the delay before each frame."
             " If it is a time, make it a CSV with the header time_s,ip_bytes"
         )
-    time_ns = sum_gaps(file.name, np.concatenate([[0], delay_ns[1:]]))
+    time_ns = sum_gaps(reading, np.concatenate([[0], delay_ns[1:]]))
     stream, _ = number_rows(found.integers("stream"))
     frames = Frames(time_ns, found.integers("size"), stream)
-    return read_frames(file, FORMAT.name, frames, options, unread=unread, notes=notes, rtp=False)
+    return cut_frames(reading, frames, rtp=False)
 
 
 FORMAT = TraceFormat(
@@ -67,5 +60,7 @@ FORMAT = TraceFormat(
     looks_like=most_lines(_SEEN),
     read=read_netperfmeter,
     place=7,
+    line="frame of a NetPerfMeter trace",
+    remedy="lines have delay in s, frame in bytes and maybe a stream",
     takes=PACKETISING,
 )

@@ -6,19 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trafficgen.capture.traces.lines import Unread, any_line
-from trafficgen.capture.traces.log_records import LogRecords, header_note, read_log, usable_lines
-from trafficgen.capture.traces.options import TraceOptions
-from trafficgen.capture.traces.tables import Ends
-from trafficgen.capture.traces.text import (
-    IGNORED,
-    TextFile,
-    add_days,
-    find_lines,
-    matches,
-    parse_clock,
-)
-from trafficgen.capture.traces.trace_format import Notes, ReadTrace, TraceFormat, nothing_readable
+from trafficgen.capture.traces.log_records import read_log
+from trafficgen.capture.traces.tables import Columns, Ends
+from trafficgen.capture.traces.text import IGNORED, matches, parse_clock
+from trafficgen.capture.traces.trace_format import Reading, TraceFormat, any_line
 from trafficgen.tables.addresses import documentation_server
 from trafficgen.units import BoolArray, IntArray
 
@@ -31,14 +22,12 @@ _PACKET = (
     r"dst>(?P<destination>[0-9a-fA-F.:]+)/(?P<port>[0-9]{1,5}) "
     r"(?:sent>(?P<sent>[0-9:.]+) )?size>(?P<size>[0-9]{1,9})\b"
 )
-#: Lines about other things than packets: START, STOP, LISTEN, ON, OFF, ...
-_OTHER = r"^[0-9:.]+ (?:[A-QT-Z][A-Z]*|RECONNECT|REPORT|RERR|S[HT][A-Z]+)\b"
+#: Comments, and lines about other things than packets: START, STOP, LISTEN, ON, OFF, ...
+_OTHER = rf"{IGNORED}|^[0-9:.]+ (?:[A-QT-Z][A-Z]*|RECONNECT|REPORT|RERR|S[HT][A-Z]+)\b"
 _SEEN = r"^[0-9:.]+ (?:SEND|RECV) .*flow>[0-9]+ .*seq>[0-9]+ "
-_WHAT = "line of a packet in an MGEN log"
-_REMEDY = "give the log of mgen (for the sender with txlog), as text"
 
 
-def read_mgen(file: TextFile, options: TraceOptions) -> ReadTrace:
+def read_mgen(reading: Reading) -> Columns:
     """Return the packets of an MGEN log: of its sender, of its receiver, or of both in one file.
 
     The time of a packet is that of its sending. With lines of the receiver its arrival is known;
@@ -49,37 +38,22 @@ def read_mgen(file: TextFile, options: TraceOptions) -> ReadTrace:
 
     Source: logs that MGEN 5.02b writes.
     """
-    notes = Notes(assumptions=[header_note()])
-    found = find_lines(file.lines, _PACKET)
-    if not len(found):
-        raise nothing_readable(file, _WHAT, _REMEDY)
-    bad = ~matches(file.lines, IGNORED) & ~matches(file.lines, _OTHER)
-    bad[found.rows] = False
-    unread = Unread(bad)
-    logged_ns, known, of_day = parse_clock(found.groups["time"])
+    found = reading.match(_PACKET, ignored=_OTHER)
+    logged_ns, known, reading.of_day = parse_clock(found.groups["time"])
     received = matches(found.groups["event"], "RECV")
     sent_ns, sent_known, _ = parse_clock(
         pc.if_else(pa.array(received), found.groups["sent"], found.groups["time"])
     )
-    flow, ends = _flows(found.groups, received)
-    usable = usable_lines(found, flow, ends, known & sent_known)
-    if not usable.any():
-        raise nothing_readable(file, _WHAT, _REMEDY)
-    if of_day:
-        logged_ns[usable] = add_days(logged_ns[usable])
-        sent_ns = add_days(sent_ns, near_ns=logged_ns)
-    records = LogRecords(
-        flow=flow,
-        number=found.integers("flow"),
-        sequence=found.integers("sequence"),
+    return read_log(
+        reading,
+        found,
+        _flows(found.groups, received),
         sent_ns=sent_ns,
-        size_bytes=found.integers("size"),
-        arrival_ns=np.where(received, logged_ns, 0),
+        received_ns=logged_ns,
+        known=known & sent_known,
         arrived=received,
-        ends=ends,
-    ).take(usable)
-    unread.bad[found.rows[~usable]] = True
-    return read_log(file, FORMAT.name, records, unread=unread, notes=notes, of_day=of_day)
+        in_order_of_sending=False,
+    )
 
 
 def _flows(groups: dict[str, pa.Array], received: BoolArray) -> tuple[IntArray, tuple[Ends, ...]]:
@@ -122,4 +96,6 @@ FORMAT = TraceFormat(
     looks_like=any_line(_SEEN),
     read=read_mgen,
     place=2,
+    line="line of a packet in an MGEN log",
+    remedy="give the log of mgen (for the sender with txlog), as text",
 )

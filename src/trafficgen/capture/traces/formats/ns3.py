@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.capture.traces.frames import Frames
-from trafficgen.capture.traces.lines import match_lines, most_lines
-from trafficgen.capture.traces.options import TraceOptions
-from trafficgen.capture.traces.text import TextFile, matches, parse_decimals
-from trafficgen.capture.traces.trace_format import Notes, ReadTrace, TraceFormat, count_text
-from trafficgen.capture.traces.video import PACKETISING, read_frames
+from trafficgen.capture.traces.frames import PACKETISING, Frames, cut_frames
+from trafficgen.capture.traces.tables import Columns
+from trafficgen.capture.traces.text import matches, parse_decimals
+from trafficgen.capture.traces.trace_format import Reading, TraceFormat, most_lines
+from trafficgen.formatting import format_count
 from trafficgen.units import BoolArray, IntArray
 
 _LINE = (
@@ -18,7 +17,7 @@ _LINE = (
 )
 
 
-def read_ns3(file: TextFile, options: TraceOptions) -> ReadTrace:
+def read_ns3(reading: Reading) -> Columns:
     """Return what ns-3's UdpTraceClient sends: a frame a line, with number, type, ms and size.
 
     The first frame goes at once, whatever its time; a B frame goes with the frame before it. Frames
@@ -30,33 +29,27 @@ def read_ns3(file: TextFile, options: TraceOptions) -> ReadTrace:
 
     Source: description and observed behaviour of UdpTraceClient in ns-3.37 and 3.44.
     """
-    notes = Notes()
-    found, unread = match_lines(
-        file,
-        _LINE,
-        what="frame of a UdpTraceClient trace",
-        remedy="lines have number, type (I, P, B), ms and size",
-    )
+    found = reading.match(_LINE)
     time_ns, _ = parse_decimals(found.groups["time"], 6)
     is_b = matches(found.groups["type"], "B")
     if is_b.any():
-        notes.assumptions.append(
+        reading.assumptions.append(
             f"B frames ({int(is_b.sum()):,}) go with the frame before them, as ns-3 sends them"
         )
     time_ns = _with_frame_before(time_ns, is_b)
     if steps := int((np.diff(time_ns) < 0).sum()):
-        notes.doubts.append(
-            f"the time goes back {count_text(steps, 'time')}; ns-3 would wait weeks there, here it"
-            " is sorted"
+        reading.doubts.append(
+            f"the time goes back {format_count(steps, 'time')}; ns-3 would wait weeks there, here"
+            " it is sorted"
         )
     index = found.integers("index")
     if skipped := int((np.diff(index, prepend=0) == 0).sum()):
-        notes.doubts.append(
-            f"{count_text(skipped, 'line')} with the number of the line before (or 0): ns-3 leaves"
-            " them out"
+        reading.doubts.append(
+            f"{format_count(skipped, 'line')} with the number of the line before (or 0): ns-3"
+            " leaves them out"
         )
     frames = Frames.single_stream(time_ns - time_ns[0], found.integers("size"))
-    return read_frames(file, FORMAT.name, frames, options, unread=unread, notes=notes, rtp=False)
+    return cut_frames(reading, frames, rtp=False)
 
 
 def _with_frame_before(time_ns: IntArray, is_b: BoolArray) -> IntArray:
@@ -76,5 +69,7 @@ FORMAT = TraceFormat(
     looks_like=most_lines(_LINE),
     read=read_ns3,
     place=4,
+    line="frame of a UdpTraceClient trace",
+    remedy="lines have number, type (I, P, B), ms and size",
     takes=PACKETISING,
 )
