@@ -273,26 +273,20 @@ def whole_folder(
     try:
         with _system_errors(folder, _FOLDER_REMEDY), clean_up_after(remove):
             check_folder(folder, earlier=earlier, is_earlier=is_earlier)
-            for path in [path for path in folder.parents if not path.exists()][::-1]:
+            for path in reversed([path for path in folder.parents if not path.exists()]):
                 path.mkdir(exist_ok=True)
                 made.append(path)
             _remove_leftovers(place)
             staging.mkdir()
             yield staging
-            names = sorted(part.name for part in staging.iterdir())
-            if place != folder:
-                _refuse_files_of_others(folder, earlier, names)
-            for path in (*(staging / name for name in names), staging):
+            for path in (*staging.iterdir(), staging):
                 _sync(path)
-            if whole:
-                check_folder(folder, is_earlier=is_earlier)  # someone may have come meanwhile
-            with defer_signals():
-                if place != folder:
-                    for name in list_leftovers(folder, earlier, names):
-                        (folder / name).unlink(missing_ok=True)
-                    for name in sorted(names, key=lambda name: name != list_file):
-                        (staging / name).replace(folder / name)
-                else:
+            if place != folder:
+                _move_files(staging, folder, earlier, list_file)
+            else:
+                if whole:
+                    check_folder(folder, is_earlier=is_earlier)  # someone may have come meanwhile
+                with defer_signals():
                     if folder.exists():
                         folder.replace(old)
                     staging.replace(folder)
@@ -302,6 +296,19 @@ def whole_folder(
         if str(staging) not in error.file:
             raise
         raise _error(folder, error.problem, _FOLDER_REMEDY) from error
+
+
+def _move_files(
+    staging: Path, folder: Path, earlier: Collection[str], list_file: str | None
+) -> None:
+    """Move files into a folder, first the one that lists them; earlier ones are replaced."""
+    names = sorted(part.name for part in staging.iterdir())
+    _refuse_files_of_others(folder, earlier, names)
+    with defer_signals():
+        for name in list_leftovers(folder, earlier, names):
+            (folder / name).unlink(missing_ok=True)
+        for name in sorted(names, key=lambda name: name != list_file):
+            (staging / name).replace(folder / name)
 
 
 def list_leftovers(folder: Path, earlier: Collection[str], names: Collection[str]) -> list[str]:

@@ -168,18 +168,7 @@ def convert(
     if read is None:
         return _convert_packets(name, out, file_format, options)
     written, report = _write(read.table, out, file_format, options)
-    return Conversion(
-        file=name,
-        format=read.format,
-        table=read.table,
-        records=read.records,
-        unread=read.unread,
-        first_unread=read.first_unread,
-        doubts=read.doubts,
-        assumptions=read.assumptions,
-        written=written,
-        report=report,
-    )
+    return Conversion(file=name, written=written, report=report, **vars(read))
 
 
 def _write(

@@ -1,4 +1,4 @@
-"""Read the packets of captures into a table: all of them, or those of chosen flows."""
+"""Read the packets of captures: all of them or those of chosen flows, whole or piece by piece."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ import pyarrow as pa
 from trafficgen._core import CaptureReader
 from trafficgen.capture.options import ReadOptions
 from trafficgen.capture.scan import CaptureScan, ReaderSetup, collect_scan, read_steps
-from trafficgen.tables import OPTIONAL_FIELDS, REQUIRED_FIELDS, PacketTable
+from trafficgen.errors import CaptureError
+from trafficgen.tables import OPTIONAL_FIELDS, PACKET_SCHEMA, REQUIRED_FIELDS, PacketTable
+from trafficgen.tables.stream import PacketStream, sort_pieces
 
 _RTP_FIELDS = ("rtp_ssrc", "rtp_sequence", "rtp_timestamp", "rtp_marker")
 _TCP_FIELDS = ("tcp_sequence", "tcp_acknowledgement", "tcp_flags", "tcp_window")
@@ -94,18 +96,71 @@ def read_flows(scan: CaptureScan, flows: Collection[int]) -> PacketTable:
 
 
 def _table(reader: CaptureReader, scan: CaptureScan) -> PacketTable:
-    table = PacketTable(
-        packets=pa.Table.from_batches(list(take_batches(reader, scan)), schema=CAPTURE_SCHEMA),
+    batches = list(_take_batches(reader, scan))
+    table = _with_packets(scan, pa.Table.from_batches(batches, schema=CAPTURE_SCHEMA))
+    return table.sort_by_time() if scan.out_of_order else table
+
+
+def _with_packets(scan: CaptureScan, packets: pa.Table) -> PacketTable:
+    """Return a table of packets with the flows and messages that a scan found."""
+    return PacketTable(
+        packets=packets,
         flows=scan.flows,
         origin_ns=scan.start_time_ns,
         signalling=scan.signalling,
         rtcp=scan.rtcp,
         notes={"files": list(scan.files)},
     )
-    return table.sort_by_time() if scan.out_of_order else table
 
 
-def take_batches(reader: CaptureReader, scan: CaptureScan) -> Iterator[pa.RecordBatch]:
+def stream_capture(scan: CaptureScan, flows: Collection[int] | None = None) -> PacketStream:
+    """Read scanned captures once more, their packets piece by piece in order of time.
+
+    Args:
+        scan: What a scan of the captures found.
+        flows: Numbers of the flows whose packets are wanted; None wants all.
+
+    Returns:
+        A stream whose head has the scan's flow table; its pieces raise ``CaptureError`` if the
+        files have changed since, or are too far out of order, see
+        :func:`~trafficgen.tables.stream.sort_pieces`.
+
+    Raises:
+        CaptureError: If a file cannot be read at all.
+    """
+    keep = None if flows is None else np.isin(scan.numbers, list(flows))
+    reader, name = scan.setup.open(keep_packets=True, keep_flows=keep), scan.setup.name
+
+    def pieces() -> Iterator[pa.Table]:
+        for _ in read_steps(reader):
+            try:
+                batches = list(_take_batches(reader, scan))
+            except ValueError as error:
+                problem, remedy = "has changed while it was read", "copy it, and give the copy"
+                raise CaptureError(file=name, problem=problem, remedy=remedy) from error
+            if batches:
+                yield pa.Table.from_batches(batches, schema=CAPTURE_SCHEMA)
+
+    ordered = sort_pieces(pieces(), name=name) if scan.out_of_order else pieces()
+    return PacketStream(
+        head=_with_packets(scan, PACKET_SCHEMA.empty_table()),
+        pieces=ordered,
+        columns=_columns(scan),
+        rows=scan.ip_packets if keep is None else None,
+    )
+
+
+def _columns(scan: CaptureScan) -> frozenset[str]:
+    """Return the columns that have values in any packet of a capture."""
+    names = {field.name for field in CAPTURE_SCHEMA if not field.nullable}
+    if any(stream.channel is None for stream in scan.rtp_streams):
+        names |= {name for name in CAPTURE_SCHEMA.names if name.startswith("rtp_")}
+    if "tcp" in scan.flows.column("protocol").unique().to_pylist():
+        names |= {name for name in CAPTURE_SCHEMA.names if name.startswith("tcp_")}
+    return frozenset(names)
+
+
+def _take_batches(reader: CaptureReader, scan: CaptureScan) -> Iterator[pa.RecordBatch]:
     """Yield the packets that a reader has kept so far, named as a scan of the same files says.
 
     Raises:

@@ -17,9 +17,8 @@ from trafficgen.capture.inputs import (
 )
 from trafficgen.capture.memory import TABLE_PACKET_BYTES, Budget
 from trafficgen.capture.options import ReadOptions, UnlimitedReadOptions
-from trafficgen.capture.packets import PacketsBeyondLimitError, read_capture
+from trafficgen.capture.packets import PacketsBeyondLimitError, read_capture, stream_capture
 from trafficgen.capture.scan import CaptureScan, scan_capture
-from trafficgen.capture.streams import stream_capture
 from trafficgen.capture.table_streams import packets_in
 from trafficgen.errors import CaptureWarning
 from trafficgen.flows import Inspection, group_sessions, inspect_stream, inspect_table

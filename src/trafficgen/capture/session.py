@@ -17,10 +17,9 @@ from trafficgen.capture.inputs import (
 )
 from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, weight_of
 from trafficgen.capture.options import ReadOptions, SessionChoice, TimeWindow
-from trafficgen.capture.packets import read_flows
+from trafficgen.capture.packets import read_flows, stream_capture
 from trafficgen.capture.reading import inspection_of
 from trafficgen.capture.scan import scan_capture
-from trafficgen.capture.streams import stream_capture
 from trafficgen.capture.table_streams import TableFile, packets_in
 from trafficgen.errors import SelectionError
 from trafficgen.flows import (

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv
 
-from trafficgen.capture.infer_flows import infer_flows
 from trafficgen.capture.table_limits import refuse_expansion, refuse_repeated, refuse_span
 from trafficgen.errors import CaptureWarning, PacketTableError
 from trafficgen.tables import (
@@ -24,8 +24,15 @@ from trafficgen.tables import (
     REQUIRED_FIELDS,
     PacketTable,
 )
-from trafficgen.tables.dataset import FLOWS_FILE, METADATA_FILE, is_dataset, part_paths
-from trafficgen.tables.metadata import METADATA_KEY, table_from_metadata
+from trafficgen.tables.counts import infer_flows, with_counts
+from trafficgen.tables.metadata import (
+    FLOWS_FILE,
+    METADATA_FILE,
+    METADATA_KEY,
+    is_dataset,
+    part_paths,
+    table_from_metadata,
+)
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -66,11 +73,12 @@ def read_table(path: str | Path) -> PacketTable:
         packets = cast_packets(packets, name)
         head = read_head(path)
     try:
-        table = (
-            PacketTable(packets=packets, flows=infer_flows(packets))
-            if head is None
-            else replace(head, packets=packets)
-        )
+        if head is None:
+            highest = pc.max(packets.column("flow")).as_py() if packets.num_rows else -1
+            table = PacketTable(packets, infer_flows(highest, packets.num_rows))
+            table = replace(table, flows=with_counts(table))
+        else:
+            table = replace(head, packets=packets)
     except ValueError as error:
         remedy = "number the flows from 0"
         raise PacketTableError(file=name, problem=str(error), remedy=remedy) from error

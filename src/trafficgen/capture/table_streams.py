@@ -12,8 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from trafficgen.capture.infer_flows import infer_flows
-from trafficgen.capture.streams import sort_pieces
 from trafficgen.capture.table_files import (
     cast_packets,
     check_ids,
@@ -26,9 +24,10 @@ from trafficgen.capture.table_files import (
 from trafficgen.capture.table_limits import refuse_repeated, refuse_span
 from trafficgen.errors import PacketTableError
 from trafficgen.progress import report_step
-from trafficgen.tables import PACKET_SCHEMA, REQUIRED_FIELDS, PacketTable
-from trafficgen.tables.dataset import part_paths
-from trafficgen.tables.stream import PacketStream
+from trafficgen.tables import PACKET_SCHEMA, PacketTable
+from trafficgen.tables.counts import infer_flows
+from trafficgen.tables.metadata import part_paths
+from trafficgen.tables.stream import PacketStream, sort_pieces
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -179,15 +178,8 @@ def _inferred_flows(path: Path) -> pa.Table:
         packets += piece.num_rows
         if "flow" in piece.column_names and piece.num_rows:
             highest = max(highest, pc.max(piece.column("flow")).as_py() or 0)
-    ids = [] if highest < 0 else [highest]
-    columns = {field.name: pa.array([0] * len(ids)).cast(field.type) for field in REQUIRED_FIELDS}
     try:
-        return infer_flows(
-            pa.table(
-                {**columns, "flow": pa.array(ids, pa.uint32())}, schema=pa.schema(REQUIRED_FIELDS)
-            ),
-            of_packets=packets,
-        )
+        return infer_flows(highest, packets)
     except (ValueError, OverflowError) as error:
         raise PacketTableError(
             file=str(path), problem=str(error), remedy="number the flows from 0"

@@ -1,4 +1,4 @@
-"""Packet tables as a folder of Parquet files, see :mod:`trafficgen.tables.dataset`."""
+"""Packet tables as a folder of Parquet files, see :mod:`trafficgen.tables.metadata`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,14 @@ from trafficgen.packet_files.parquet import PARQUET_OPTIONS, all_columns
 from trafficgen.packet_files.report import ProjectionReport, bytes_of, report_unchanged
 from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
-from trafficgen.tables.dataset import FLOWS_FILE, METADATA_FILE, PART_ROWS, is_dataset, part_name
-from trafficgen.tables.metadata import table_metadata
+from trafficgen.tables.metadata import (
+    FLOWS_FILE,
+    METADATA_FILE,
+    PART_ROWS,
+    is_dataset,
+    part_name,
+    table_metadata,
+)
 from trafficgen.tables.stream import PIECE_ROWS, PacketStream, stream_of
 
 

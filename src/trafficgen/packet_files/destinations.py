@@ -9,7 +9,7 @@ from trafficgen.errors import ExportError, SettingError
 from trafficgen.outputs import check_files, check_folder
 from trafficgen.packet_files.csv import flows_file
 from trafficgen.packet_files.formats import DATASET, FILE_FORMATS, FileFormat, format_for
-from trafficgen.tables.dataset import is_dataset
+from trafficgen.tables.metadata import is_dataset
 
 
 def format_of(out: str | Path) -> FileFormat:

@@ -1,7 +1,7 @@
 """Column schemas of packets, flows and signalling, which every other part of trafficgen shares."""
 
-from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA, empty_rtcp, empty_signalling
-from trafficgen.tables.flow import FLOW_SCHEMA, MEDIA, RtpStreamCount, empty_flows
+from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA
+from trafficgen.tables.flow import FLOW_SCHEMA, MEDIA, RtpStreamCount
 from trafficgen.tables.packet import (
     OPTIONAL_FIELDS,
     PACKET_SCHEMA,
@@ -29,7 +29,4 @@ __all__ = [
     "RtpStreamCount",
     "average_parts",
     "check_columns",
-    "empty_flows",
-    "empty_rtcp",
-    "empty_signalling",
 ]

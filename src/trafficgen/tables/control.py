@@ -73,13 +73,3 @@ RTCP_COLUMNS = (
     nullable("delay_since_last", pa.uint32(), "Time since then (DLSR), in 1/65536 s."),
 )
 RTCP_SCHEMA = schema_of(RTCP_COLUMNS)
-
-
-def empty_signalling() -> pa.Table:
-    """Return a signalling table without rows."""
-    return SIGNALLING_SCHEMA.empty_table()
-
-
-def empty_rtcp() -> pa.Table:
-    """Return an RTCP table without rows."""
-    return RTCP_SCHEMA.empty_table()

@@ -1,4 +1,4 @@
-"""Flow tables counted from the packets, as they were sent or as they arrived."""
+"""Flow tables made from packets: counted as they were sent or arrived, inferred without one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from trafficgen.tables.addresses import HOSTS_IN_RANGE, documentation_client, documentation_server
+from trafficgen.tables.flow import FLOW_SCHEMA
 from trafficgen.tables.packet import PacketTable
 from trafficgen.units import BoolArray, IntArray
+
+_SERVER_PORT = 5004  # RFC 3551 section 8 registers it for RTP
+_FIRST_CLIENT_PORT = 40_000
+_CLIENT_PORTS = 12_000
+#: Higher ids are taken for a damaged column, not for flows: these with any number of packets, those
+#: with few.
+MOST_FLOWS = 1 << 22
+_MOST_FLOWS_OF_FEW_PACKETS = 1 << 17
 
 
 def with_counts(table: PacketTable) -> pa.Table:
@@ -58,3 +68,50 @@ def as_received(table: PacketTable) -> PacketTable:
         received, packets=received.packets.set_column(place, field, arrival_ns)
     ).sort_by_time()
     return replace(received, flows=with_counts(received))
+
+
+def infer_flows(highest: int, packets: int) -> pa.Table:
+    """Return a flow table with a row for every id up to the highest of packets that came alone.
+
+    Every flow is UDP of unknown media in session 0, between documentation addresses (RFC 5737) of
+    its own; its counts are 0.
+
+    Args:
+        highest: The highest id of a flow; -1 where there are no packets.
+        packets: How many packets there are.
+
+    Raises:
+        ValueError: If the id is :data:`MOST_FLOWS` or more, or beyond what so few packets can have.
+    """
+    count = highest + 1
+    most = min(MOST_FLOWS, max(_MOST_FLOWS_OF_FEW_PACKETS, packets))
+    if count > most:
+        raise ValueError(
+            f"column 'flow' has the id {highest}; without a flow table ids of {packets:,} packets"
+            f" end at {most - 1}"
+        )
+    numbers = np.arange(count)
+    zeros = np.zeros(count, dtype=np.int64)
+    # Client ports run first, by two as RTP's do, then client addresses, then servers.
+    clients, servers = numbers // _CLIENT_PORTS, numbers // (_CLIENT_PORTS * HOSTS_IN_RANGE)
+    columns: dict[str, object] = {
+        field.name: pa.array(zeros).cast(field.type) for field in FLOW_SCHEMA if _counts(field)
+    }
+    columns |= {
+        "flow": pa.array(numbers, type=pa.uint32()),
+        "protocol": ["udp"] * count,
+        "server": [documentation_server(int(number)) for number in servers],
+        "server_port": pa.array(np.full(count, _SERVER_PORT), type=pa.uint16()),
+        "client": [documentation_client(int(number)) for number in clients],
+        "client_port": pa.array(
+            _FIRST_CLIENT_PORT + 2 * (numbers % _CLIENT_PORTS), type=pa.uint16()
+        ),
+        "media": ["unknown"] * count,
+    }
+    for name in ("ssrc", "payload_type", "clock_hz"):
+        columns[name] = pa.nulls(count, FLOW_SCHEMA.field(name).type)
+    return pa.table([columns[name] for name in FLOW_SCHEMA.names], schema=FLOW_SCHEMA)
+
+
+def _counts(field: pa.Field) -> bool:
+    return bool(pa.types.is_integer(field.type)) and not field.nullable

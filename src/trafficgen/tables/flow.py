@@ -54,11 +54,6 @@ FLOW_COLUMNS = (
 FLOW_SCHEMA = schema_of(FLOW_COLUMNS)
 
 
-def empty_flows() -> pa.Table:
-    """Return a flow table without rows."""
-    return FLOW_SCHEMA.empty_table()
-
-
 @dataclass(frozen=True, kw_only=True)
 class RtpStreamCount:
     """One synchronisation source in one direction of a flow.

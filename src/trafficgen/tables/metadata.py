@@ -1,16 +1,28 @@
-"""The JSON object that travels with packets: origin, flow table, signalling and notes."""
+"""Packet tables on disk: the object of all but the packets, and folders of Parquet files.
+
+The JSON object has origin, flow table, signalling and notes. A folder is a partitioned dataset for
+any number of packets: ``part-000000.parquet`` and so on hold the packets in order of time, each a
+stretch of it. Names that begin with an underscore are left out by what reads such folders (Arrow,
+Dask, Spark, DuckDB): ``_flows.parquet`` is the flow table, ``_trafficgen.json`` all else.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pyarrow as pa
 
-from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA, empty_rtcp
+from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA
 from trafficgen.tables.flow import FLOW_SCHEMA
 from trafficgen.tables.packet import PacketTable
 
 #: Key of the object in a Parquet file's schema metadata.
 METADATA_KEY = b"trafficgen"
 TABLE_SCHEMA_VERSION = "1.0"
+FLOWS_FILE = "_flows.parquet"
+METADATA_FILE = "_trafficgen.json"
+#: Packets of a part; the last has fewer.
+PART_ROWS = 1 << 22
 
 
 def table_metadata(table: PacketTable, *, arrivals_known: bool | None = None) -> dict[str, object]:
@@ -59,10 +71,9 @@ def table_from_metadata(
             flows = pa.Table.from_pydict(metadata["flows"], schema=FLOW_SCHEMA)
         flows = flows.select(FLOW_SCHEMA.names).cast(FLOW_SCHEMA)
         signalling = pa.Table.from_pydict(metadata["signalling"], schema=SIGNALLING_SCHEMA)
-        reports = metadata.get("rtcp")  # tables of version 1.0 did not have it
-        rtcp = (
-            empty_rtcp() if reports is None else pa.Table.from_pydict(reports, schema=RTCP_SCHEMA)
-        )
+        rtcp = RTCP_SCHEMA.empty_table()
+        if (reports := metadata.get("rtcp")) is not None:  # tables of version 1.0 did not have it
+            rtcp = pa.Table.from_pydict(reports, schema=RTCP_SCHEMA)
     except (KeyError, TypeError, AttributeError, OverflowError, pa.ArrowException) as error:
         raise ValueError(f"metadata that does not fit ({error})") from error
     if not isinstance(origin_ns, int) or not isinstance(notes, dict):
@@ -77,3 +88,18 @@ def table_from_metadata(
         notes=notes,
         rtcp=rtcp,
     )
+
+
+def part_name(place: int) -> str:
+    """Return the name of a part."""
+    return f"part-{place:06d}.parquet"
+
+
+def part_paths(folder: Path) -> list[Path]:
+    """Return the parts of a dataset in order of time."""
+    return sorted(folder.glob("part-*.parquet"), key=lambda path: (len(path.name), path.name))
+
+
+def is_dataset(folder: str | Path) -> bool:
+    """Return whether a folder is a packet table of ours."""
+    return (Path(folder) / METADATA_FILE).is_file()

@@ -18,8 +18,8 @@ import pyarrow as pa
 from trafficgen.formatting import day_and_time, format_count, number
 from trafficgen.notebook import SHOWN_ROWS, FirstRows, NotebookView, RateLines, rates_of_packets
 from trafficgen.tables.columns import Column, nullable, schema_of
-from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA, empty_rtcp, empty_signalling
-from trafficgen.tables.flow import FLOW_SCHEMA, empty_flows
+from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA
+from trafficgen.tables.flow import FLOW_SCHEMA
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 if TYPE_CHECKING:
@@ -119,11 +119,11 @@ class PacketTable(NotebookView):
     """
 
     packets: pa.Table
-    flows: pa.Table = field(default_factory=empty_flows)
+    flows: pa.Table = field(default_factory=FLOW_SCHEMA.empty_table)
     origin_ns: int = 0
-    signalling: pa.Table = field(default_factory=empty_signalling)
+    signalling: pa.Table = field(default_factory=SIGNALLING_SCHEMA.empty_table)
     notes: dict[str, object] = field(default_factory=dict)
-    rtcp: pa.Table = field(default_factory=empty_rtcp)
+    rtcp: pa.Table = field(default_factory=RTCP_SCHEMA.empty_table)
 
     def __post_init__(self) -> None:
         check_columns(self.packets, PACKET_SCHEMA, required={f.name for f in REQUIRED_FIELDS})

@@ -13,9 +13,8 @@ from tests.conftest import TableMaker
 import trafficgen
 from trafficgen.capture.memory import most_flows_in
 from trafficgen.capture.options import ReadOptions
-from trafficgen.capture.packets import read_flows
+from trafficgen.capture.packets import read_flows, stream_capture
 from trafficgen.capture.scan import scan_capture
-from trafficgen.capture.streams import stream_capture
 from trafficgen.packet_files.pcap import write_pcap
 
 

@@ -12,9 +12,8 @@ import pytest
 from tests.conftest import TableMaker
 
 import trafficgen
-from trafficgen.capture.packets import read_flows
+from trafficgen.capture.packets import read_flows, stream_capture
 from trafficgen.capture.scan import scan_capture
-from trafficgen.capture.streams import sort_pieces, stream_capture
 from trafficgen.capture.table_streams import open_table_file, packets_in
 from trafficgen.errors import CaptureError, PacketTableError
 from trafficgen.flows import inspect_stream
@@ -22,6 +21,7 @@ from trafficgen.packet_files.csv import write_csv
 from trafficgen.packet_files.parquet import write_parquet
 from trafficgen.packet_files.pcap import write_pcap
 from trafficgen.tables import PacketTable
+from trafficgen.tables.stream import sort_pieces
 
 EXAMPLE = (
     Path(__file__).resolve().parents[3] / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"

@@ -15,40 +15,17 @@ from trafficgen.capture.traces.trace_format import Reading
 from trafficgen.tables.protocols import protocol_name
 from trafficgen.units import BoolArray, IntArray
 
+#: Words for directions, separated by spaces.
 _TO_CLIENT = (
-    *(
-        "down",
-        "downlink",
-        "downstream",
-        "download",
-        "dl",
-        "in",
-        "incoming",
-        "ingress",
-        "rx",
-        "received",
-    ),
-    *("s2c", "server_to_client", "to_client", "-1"),
+    "down downlink downstream download dl in incoming ingress rx received s2c server_to_client "
+    "to_client -1"
 )
 _TO_SERVER = (
-    *("up", "uplink", "upstream", "upload", "ul", "out", "outgoing", "egress", "tx", "sent"),
-    *("c2s", "client_to_server", "to_server", "1", "+1"),
+    "up uplink upstream upload ul out outgoing egress tx sent c2s client_to_server to_server 1 +1"
 )
-_TRUE, _FALSE = ("true", "1", "yes", "t"), ("false", "0", "no", "f")
+_TRUE, _FALSE = "true 1 yes t", "false 0 no f"
 #: Names that Wireshark shows for what travels in TCP.
-_OVER_TCP = (
-    "http",
-    "https",
-    "tls",
-    "ssl",
-    "rtsp",
-    "rtmp",
-    "ssh",
-    "ftp",
-    "smtp",
-    "websocket",
-    "http2",
-)
+_OVER_TCP = "http https tls ssl rtsp rtmp ssh ftp smtp websocket http2"
 _HIGHEST_PORT = (1 << 16) - 1
 
 #: Columns of a list as texts, without nulls.
@@ -230,7 +207,7 @@ def _protocol(text: str, guessed: list[str]) -> str:
         return protocol_name(min(int(name), 255)) if len(name) < 5 else "udp"
     if name in ("tcp", "udp", "icmp", "icmpv6", "sctp", "dccp", "igmp", "gre", "esp", "udplite"):
         return name
-    if name in _OVER_TCP or name.startswith(("tls", "ssl", "http/", "http2")):
+    if name in _OVER_TCP.split() or name.startswith(("tls", "ssl", "http/", "http2")):
         return "tcp"
     if name:
         guessed.append(text.strip())
@@ -241,7 +218,8 @@ def _direction(reading: Reading, texts: Texts) -> BoolArray | None:
     role = next((role for role in ("to_client", "direction") if role in texts), None)
     if role is None:
         return None
-    true, false = (_TRUE, _FALSE) if role == "to_client" else (_TO_CLIENT, _TO_SERVER)
+    words = (_TRUE, _FALSE) if role == "to_client" else (_TO_CLIENT, _TO_SERVER)
+    true, false = (text.split() for text in words)
     codes, values = _encoded(texts[role])
     meanings = []
     for value in values:
