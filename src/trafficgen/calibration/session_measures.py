@@ -108,7 +108,7 @@ def measure_session(
     """Measure a session as a whole.
 
     ``heaviest`` is its heaviest stream as it was fitted, ``pairing`` its packets at both ends of
-    the path, and ``log`` its player log, aligned; either is None where it is not known.
+    the path, and ``log`` its player log, aligned; either may be unknown (None).
     """
     view, phases, tick_s = views.captured, views.phases, views.tick_s
     rows = phase_rows(view, phases)
