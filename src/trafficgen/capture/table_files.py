@@ -159,9 +159,10 @@ def _csv_head(path: Path) -> PacketTable | None:
 
 
 def holds_packet_table(path: str | Path) -> bool:
-    """Return whether a Parquet or CSV file is a packet table or has the columns that one needs.
+    """Return whether a Parquet or CSV file is a packet table rather than another tool's list.
 
-    Files that cannot be read are taken for one, so that whoever reads them says what is wrong.
+    It is one if trafficgen wrote it or if it has all required columns. A file that cannot be read
+    counts as one, so that the reader of packet tables reports the problem.
     """
     path = Path(path)
     try:

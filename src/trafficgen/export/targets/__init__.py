@@ -6,37 +6,24 @@ targets too. A new exporter is one module in this folder: nothing else lists it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from importlib import import_module
-from pkgutil import iter_modules
+from collections.abc import Iterator
 
 from trafficgen.export.target import Target, file_target
 from trafficgen.packet_files.formats import FILE_FORMATS
+from trafficgen.registry import ModuleRegistry
 
 
-class Targets(Mapping[str, Target]):
-    """Targets by their name on the command line; each is loaded when it is looked up."""
+class Targets(ModuleRegistry[Target]):
+    """Targets by their name on the command line, file formats first."""
 
     def __getitem__(self, name: str) -> Target:
-        if name in FILE_FORMATS:
-            return file_target(FILE_FORMATS[name])
-        if name not in self:
-            raise KeyError(name)
-        target: Target = import_module(f"{__name__}.{name}").TARGET
-        return target
+        return (
+            file_target(FILE_FORMATS[name]) if name in FILE_FORMATS else super().__getitem__(name)
+        )
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_names())
-
-    def __contains__(self, name: object) -> bool:
-        return name in _names()
-
-    def __len__(self) -> int:
-        return len(_names())
+        yield from FILE_FORMATS
+        yield from super().__iter__()
 
 
-def _names() -> list[str]:
-    return [*FILE_FORMATS, *sorted(module.name for module in iter_modules(__path__))]
-
-
-TARGETS = Targets()
+TARGETS = Targets(__name__, "TARGET")
