@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from trafficgen.capture.reading import read_packets
-from trafficgen.errors import ExportError, SelectionError
+from trafficgen.errors import ExportError
 from trafficgen.export.options import ExportOptions
 from trafficgen.export.readme import README, list_exported_files, readme_of
 from trafficgen.export.settings import Settings
 from trafficgen.export.target import FormatWriter, Target, Written
 from trafficgen.export.targets import TARGETS
+from trafficgen.flows.selection import require_number
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import entry_names, load_model
 from trafficgen.options import takes
@@ -107,11 +108,7 @@ def _schedule_writer(
 ) -> Writer:
     flow = options.flow
     if flow is not None:
-        numbers = packets.flows.column("flow").to_pylist()
-        if flow not in numbers:
-            raise SelectionError(
-                what=f"flow {flow}", available=f"there are {len(numbers)} flows, from 0"
-            )
+        require_number(flow, packets.flows.column("flow").to_pylist(), what="flow")
         packets = packets.select_flows([flow])
     if not len(packets):
         where = "the table" if flow is None else f"flow {flow}"

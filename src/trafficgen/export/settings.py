@@ -42,7 +42,7 @@ class Setting:
             return _flag(value)
         if isinstance(self.default, str):
             if self.choices and value not in self.choices:
-                raise ValueError(f"it is one of {', '.join(self.choices)}")
+                raise ValueError(f"must be one of {', '.join(self.choices)}")
             return str(value)
         return self._number(value)
 
@@ -51,9 +51,9 @@ class Setting:
         try:
             number = int(str(value)) if whole else float(value)
         except ValueError:
-            raise ValueError(f"it is a {'whole number' if whole else 'number'}") from None
+            raise ValueError(f"must be a {'whole number' if whole else 'number'}") from None
         if not (math.isfinite(number) and self.low <= number <= self.high):
-            raise ValueError(f"it lies in [{self.low:g}, {self.high:g}]")
+            raise ValueError(f"must lie in [{self.low:g}, {self.high:g}]")
         return number
 
 
@@ -77,7 +77,7 @@ class Settings:
             try:
                 self._values[name] = by_name[name].parse(value)
             except ValueError as error:
-                raise SettingError(f"{target}: {name}={value} cannot be set: {error}") from None
+                raise SettingError(f"{target}: {name}={value} cannot be set: it {error}") from None
 
     def number(self, name: str) -> float:
         """Return the value of a setting that is a number."""
@@ -99,5 +99,5 @@ class Settings:
 def _flag(value: SettingValue) -> bool:
     found = value if isinstance(value, bool) else _WORDS.get(str(value).lower())
     if found is None:
-        raise ValueError("it is on or off")
+        raise ValueError("must be on or off")
     return found

@@ -105,12 +105,12 @@ def choose_session(
     session_of = dict(zip(columns["flow"], columns["session"], strict=True))
     media_bytes = _weigh_flows(table, media_packets(table))
     if flow is not None:
-        _require(flow, sorted(session_of), what="flow")
+        require_number(flow, sorted(session_of), what="flow")
         flows, session = [flow], session_of[flow]
     else:
         if session is None:
             session = _find_heaviest(table, session_of, media_bytes)
-        _require(session, sorted(set(session_of.values())), what="session")
+        require_number(session, sorted(set(session_of.values())), what="session")
         flows = [number for number, its_session in session_of.items() if its_session == session]
     weights = {number: media_bytes[number] for number in flows if number in media_bytes}
     if not weights:
@@ -190,7 +190,12 @@ def _refuse_without_media(table: PacketTable) -> SelectionError:
     return SelectionError(what="media packet", available=f"{problem}; {NO_MEDIA_REMEDY}")
 
 
-def _require(number: int, available: list[int], *, what: str) -> None:
+def require_number(number: int, available: list[int], *, what: str) -> None:
+    """Refuse the number of a flow or session that is not there.
+
+    Raises:
+        SelectionError: If it is not; the message lists the first ones that are.
+    """
     if number in available:
         return
     shown = ", ".join(str(known) for known in available[:_LISTED])

@@ -28,12 +28,12 @@ def test_what_is_not_said_has_its_default() -> None:
             {"modus": "exact"},
             "no setting 'modus'; its settings are: mode, epoch_s, first_port, loop",
         ),
-        ({"mode": "fast"}, "mode=fast cannot be set: it is one of exact, epochs"),
-        ({"epoch_s": "0"}, "it lies in"),
-        ({"epoch_s": "nan"}, "it lies in"),
-        ({"epoch_s": "soon"}, "it is a number"),
-        ({"first_port": "5000.5"}, "it is a whole number"),
-        ({"loop": "perhaps"}, "it is on or off"),
+        ({"mode": "fast"}, "mode=fast cannot be set: it must be one of exact, epochs"),
+        ({"epoch_s": "0"}, "it must lie in"),
+        ({"epoch_s": "nan"}, "it must lie in"),
+        ({"epoch_s": "soon"}, "it must be a number"),
+        ({"first_port": "5000.5"}, "it must be a whole number"),
+        ({"loop": "perhaps"}, "it must be on or off"),
     ],
 )
 def test_what_cannot_be_set_is_refused_with_what_can(given: dict[str, str], message: str) -> None:

@@ -28,8 +28,12 @@ _REPORT_KEYS = [
     "distances",
     "removed",
 ]
-#: Targets that are told of the path, or hold any packet.
-_TAKE_ANYTHING = ("pcap", "pcapng", "csv", "parquet", "mahimahi", "tcpreplay")
+#: Targets that send the packets to the client alone, unless they are told otherwise.
+_SENDERS_TO_CLIENT = [
+    name
+    for name, target in TARGETS.items()
+    if ("direction", "to_client") in [(one.name, one.default) for one in target.settings]
+]
 
 
 @pytest.fixture
@@ -114,7 +118,7 @@ def test_no_target_leaves_anything_where_it_cannot_write(
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-@pytest.mark.parametrize("name", [name for name in TARGETS if name not in _TAKE_ANYTHING])
+@pytest.mark.parametrize("name", _SENDERS_TO_CLIENT)
 def test_senders_refuse_a_table_without_payload_to_the_client(
     table: PacketTable, tmp_path: Path, name: str
 ) -> None:
@@ -122,3 +126,10 @@ def test_senders_refuse_a_table_without_payload_to_the_client(
     with pytest.raises(ExportError, match=name):
         trafficgen.export(upwards, to=name, directory=tmp_path / "new" / "out")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_flow_that_is_not_there_is_refused_with_those_that_are(
+    table: PacketTable, tmp_path: Path
+) -> None:
+    with pytest.raises(SelectionError, match=r"there is no flow 99; there are flows 0, 1"):
+        trafficgen.export(table, to="csv", directory=tmp_path / "out", flow=99)
