@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Set
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -12,9 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from trafficgen.errors import ExportError, SettingError
-from trafficgen.export.addresses import with_addresses
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.tables import PacketTable
+from trafficgen.tables.addresses import documentation_client, documentation_server
 from trafficgen.units import BoolArray, s_from_ns
 
 FrameDirection = Literal["both", "to_client", "to_server"]
@@ -24,6 +25,7 @@ _LARGEST_IP_BYTES = 65_535
 _SMALLEST_MTU_BYTES = 68
 _MAC = re.compile(r"[0-9a-fA-F]{2}([:-][0-9a-fA-F]{2}){5}")
 _GROUP_BIT = 0x01
+_LOWEST_FREE_PORT, _HIGHEST_PORT = 1024, 65_535
 _RTP_COLUMNS = ("rtp_ssrc", "rtp_sequence", "rtp_timestamp", "rtp_marker")
 
 #: Settings of every target that sends frames; ``direction`` is added by each, with its own default.
@@ -98,11 +100,7 @@ def frames_of(table: PacketTable, settings: Settings, *, target: str) -> Frames:
     _refuse_large(chosen, mtu_bytes=mtu_bytes, target=target)
     if split:
         left_out.append(f"packets above {mtu_bytes} bytes were split ({split} packets)")
-    flows = (
-        with_addresses(chosen.flows, server=ends.get("server"), client=ends.get("client"))
-        if ends
-        else chosen.flows
-    )
+    flows = set_addresses(chosen.flows, **ends) if ends else chosen.flows
     return Frames(replace(chosen, flows=flows), macs, bytes_before, split, tuple(left_out))
 
 
@@ -116,7 +114,7 @@ def mac_of(settings: Settings, name: str, *, target: str) -> bytes:
     mac = bytes.fromhex(text.replace(":", "").replace("-", "")) if _MAC.fullmatch(text) else b""
     if not mac or mac[0] & _GROUP_BIT:
         raise SettingError(
-            f"{target}: {name}={text} cannot be set: it is the address of one card, such as"
+            f"{target}: {name}={text} cannot be set: it must be the address of one card, such as"
             " 02:00:00:00:00:01"
         )
     return mac
@@ -130,11 +128,57 @@ def _addresses(settings: Settings, *, target: str) -> dict[str, str]:
             versions.add(ipaddress.ip_address(text).version)
         except ValueError:
             raise SettingError(
-                f"{target}: {name}={text} cannot be set: it is an IP address"
+                f"{target}: {name}={text} cannot be set: it must be an IP address"
             ) from None
     if len(versions) > 1:
         raise SettingError(f"{target}: server and client must be of the same IP version")
     return ends
+
+
+def set_addresses(
+    flows: pa.Table, *, server: str | None = None, client: str | None = None
+) -> pa.Table:
+    """Return a flow table whose flows over IP are all between one server and one client.
+
+    Where two flows would get the same 5-tuple, the later one's client port moves up to the next
+    even free one (even as RTP's ports, RFC 3550 section 11).
+
+    Args:
+        flows: Flow table.
+        server: Address of the servers; None for the documentation's (RFC 5737, RFC 3849).
+        client: Address of the clients, of the same IP version; None as for the server.
+
+    Raises:
+        ValueError: If there are more flows than ports.
+    """
+    ipv6 = ":" in (server or client or "")
+    server = server or documentation_server(ipv6=ipv6)
+    client = client or documentation_client(ipv6=ipv6)
+    taken: set[tuple[object, ...]] = set()
+    # Where the search for a wanted port last ended: many flows that want it do not search it anew.
+    reached: dict[tuple[object, ...], int] = {}
+    rows = flows.to_pylist()
+    for row in rows:
+        if row["protocol"] == "non-ip":
+            continue
+        row["server"], row["client"] = server, client
+        if row["server_port"] or row["client_port"]:
+            ends = (row["protocol"], row["server_port"])
+            wanted = (*ends, row["client_port"])
+            port = _free_port(ends, reached.get(wanted, int(row["client_port"])), taken)
+            taken.add((*ends, port))
+            reached[wanted] = row["client_port"] = port
+    return pa.Table.from_pylist(rows, schema=flows.schema)
+
+
+def _free_port(ends: tuple[object, ...], first: int, taken: Set[tuple[object, ...]]) -> int:
+    """Return the first port from ``first`` on, by twos, with which ``ends`` are not taken."""
+    port = first
+    for _ in range(_HIGHEST_PORT):
+        if (*ends, port) not in taken:
+            return port
+        port = port + 2 if port + 2 <= _HIGHEST_PORT else _LOWEST_FREE_PORT + port % 2
+    raise ValueError("more flows between two hosts than they have ports")
 
 
 def _chosen(table: PacketTable, direction: str, *, target: str) -> tuple[PacketTable, list[str]]:
