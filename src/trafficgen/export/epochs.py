@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -18,10 +17,14 @@ from trafficgen.export.flow_schedule import (
     Direction,
     FlowSchedule,
     Schedules,
+    cut_payloads,
+    join_flows,
+    number_pieces,
     rows_of,
+    schedule_report,
     schedules_of,
-    timing_error,
 )
+from trafficgen.export.sending_ends import direction_of
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.tables import PacketTable
@@ -62,24 +65,6 @@ class Epochs:
         """Packets a second in each."""
         return np.asarray(self.packets / self.length_s)
 
-    @property
-    def mean_payload_bytes(self) -> IntArray:
-        """Payload of each packet, rounded to whole bytes, at least 1."""
-        return np.maximum(1, np.rint(self.payload_bytes / self.packets).astype(np.int64))
-
-    def packet_times_ns(self) -> IntArray:
-        """Return when the packets leave that replace those of the schedule.
-
-        In an epoch of n packets the k-th (from 0) leaves after k / n of it.
-        """
-        row = np.repeat(np.arange(len(self)), self.packets)
-        place = np.arange(row.size) - np.repeat(
-            np.cumsum(self.packets) - self.packets, self.packets
-        )
-        return np.asarray(
-            self.start_ns[row] + place * self.length_ns[row] // self.packets[row], dtype=np.int64
-        )
-
 
 def epochs_of(flow: FlowSchedule, *, epoch_s: float) -> Epochs:
     """Return the epochs of equal length of a flow, from the schedule's origin, without empty ones.
@@ -91,32 +76,23 @@ def epochs_of(flow: FlowSchedule, *, epoch_s: float) -> Epochs:
     length_ns = max(1, ns_from_s(epoch_s))
     numbers, index = np.unique(flow.time_ns // length_ns, return_inverse=True)
     lengths_ns = np.full(numbers.size, length_ns, dtype=np.int64)
-    return _counted(flow, index, start_ns=numbers * length_ns, length_ns=lengths_ns)
+    return _count_packets(flow, index, start_ns=numbers * length_ns, length_ns=lengths_ns)
 
 
-def epochs_between(flow: FlowSchedule, *, edges_ns: IntArray) -> Epochs:
-    """Return the epochs of a flow from edge to edge; empty ones are left out.
-
-    Args:
-        flow: What is sent; all of it lies between the first edge and the last.
-        edges_ns: Starts of the epochs and the end of the last, ns, ascending, shape (e + 1,).
-    """
-    numbers, index = np.unique(
-        np.searchsorted(edges_ns, flow.time_ns, side="right") - 1, return_inverse=True
-    )
-    return _counted(flow, index, start_ns=edges_ns[numbers], length_ns=np.diff(edges_ns)[numbers])
+def _epochs_between(flow: FlowSchedule, edges_ns: IntArray) -> Epochs:
+    """Return the epochs of a flow from edge to edge, without empty ones."""
+    place = np.searchsorted(edges_ns, flow.time_ns, side="right") - 1
+    numbers, index = np.unique(place, return_inverse=True)
+    lengths_ns = np.diff(edges_ns)[numbers]
+    return _count_packets(flow, index, start_ns=edges_ns[numbers], length_ns=lengths_ns)
 
 
-def _counted(
+def _count_packets(
     flow: FlowSchedule, index: IntArray, *, start_ns: IntArray, length_ns: IntArray
 ) -> Epochs:
+    packets = np.bincount(index, minlength=start_ns.size).astype(np.int64)
     payload = np.bincount(index, weights=flow.payload_bytes, minlength=start_ns.size)
-    return Epochs(
-        start_ns=start_ns,
-        length_ns=length_ns,
-        packets=np.bincount(index, minlength=start_ns.size).astype(np.int64),
-        payload_bytes=np.rint(payload).astype(np.int64),
-    )
+    return Epochs(start_ns, length_ns, packets, np.rint(payload).astype(np.int64))
 
 
 #: Gaps closer than this are the same to a tool that sends through sockets.
@@ -201,10 +177,8 @@ class Plan:
 
     @property
     def sent(self) -> FlowSchedule:
-        """What the tool sends, packet by packet."""
-        packets = self.epochs.packets
-        row = np.repeat(np.arange(len(self.epochs)), packets)
-        place = np.arange(row.size) - np.repeat(np.cumsum(packets) - packets, packets)
+        """What the tool sends: the k-th of n packets, from 0, leaves after k / n of its epoch."""
+        row, place = number_pieces(self.epochs.packets)
         if self.bunched:
             place -= place >= 2
         return replace(
@@ -256,73 +230,66 @@ def plans_of(
     Raises:
         ExportError: If nothing can be sent, or the table lacks levels that the epochs need.
     """
-    direction = cast(Direction, settings.text("direction"))
+    direction, epoch_s = direction_of(settings), settings.number("epoch_s")
     schedules = schedules_of(table, target=target, protocols=list(limits), direction=direction)
-    epoch_s, cut = (
-        settings.number("epoch_s"),
-        cast(Literal["equal", "levels"], settings.text("epochs")),
-    )
-    if cut == "levels" and not (
-        table.is_known("phase").any() or table.is_known("scale_level").any()
-    ):
+    by_level = settings.text("epochs") == "levels"
+    if by_level and not (table.is_known("phase").any() or table.is_known("scale_level").any()):
         raise ExportError(
             f"{target}: the table has neither phases nor scale levels; leave --set epochs=levels"
             " out, or export a table that trafficgen generated"
         )
-    flows = []
+    plans = []
     for flow in schedules.flows:
         edges_ns = None
-        if cut == "levels":
+        if by_level:
             edges_ns = _level_edges_ns(
                 table, flow, direction, start_ns=schedules.start_ns, shortest_s=epoch_s
             )
-        flows.append(
-            _plan(flow, limits[flow.protocol], epoch_s=epoch_s, edges_ns=edges_ns, guard_s=guard_s)
-        )
-    return Plans(schedules, tuple(flows))
+        known = limits[flow.protocol]
+        plans.append(plan_flow(flow, known, epoch_s=epoch_s, edges_ns=edges_ns, guard_s=guard_s))
+    return Plans(schedules, tuple(plans))
 
 
-def _plan(
-    flow: FlowSchedule, limits: Limits, *, epoch_s: float, edges_ns: IntArray | None, guard_s: float
+def plan_flow(
+    flow: FlowSchedule,
+    limits: Limits,
+    *,
+    epoch_s: float,
+    edges_ns: IntArray | None = None,
+    guard_s: float = 0.0,
 ) -> Plan:
+    """Return a flow in epochs, with datagrams that a tool can send.
+
+    Args:
+        flow: What is to be sent.
+        limits: What datagrams the tool sends.
+        epoch_s: Length of the epochs, s, > 0.
+        edges_ns: Starts of epochs and end of the last, ns, ascending, around all packets, shape
+            (e + 1,); None for epochs of equal length.
+        guard_s: End of each epoch in which nothing is sent, s.
+    """
+
     def cut(pieces: FlowSchedule) -> Epochs:
-        return (
-            epochs_of(pieces, epoch_s=epoch_s)
-            if edges_ns is None
-            else epochs_between(pieces, edges_ns=edges_ns)
-        )
+        if edges_ns is None:
+            return epochs_of(pieces, epoch_s=epoch_s)
+        return _epochs_between(pieces, edges_ns)
 
     epochs = cut(flow)
     lacking = np.repeat(epochs.packets < limits.least_packets, epochs.packets)
-    pieces = np.maximum(
-        -(-flow.payload_bytes // limits.high_bytes), np.where(lacking, limits.least_packets, 1)
-    )
-    flow = _in_pieces(flow, np.maximum(1, pieces))
+    needed = -(-flow.payload_bytes // limits.high_bytes)
+    fewest = np.where(lacking, limits.least_packets, 1)
+    flow = cut_payloads(flow, np.maximum(needed, fewest))
     epochs = cut(flow)
-    mean_bytes = epochs.mean_payload_bytes
-    is_raised = mean_bytes < limits.low_bytes
-    raised = int(epochs.packets[is_raised].sum())
+    mean_bytes = np.maximum(1, np.rint(epochs.payload_bytes / epochs.packets).astype(np.int64))
     return Plan(
         flow,
         epochs,
         np.maximum(mean_bytes, limits.low_bytes),
         guard_s=guard_s,
         low_bytes=limits.low_bytes,
-        packets_raised=raised,
+        packets_raised=int(epochs.packets[mean_bytes < limits.low_bytes].sum()),
         bunched=limits.bunched,
     )
-
-
-def _in_pieces(flow: FlowSchedule, pieces: IntArray) -> FlowSchedule:
-    """Return a flow whose packets are cut into so many equal pieces each, at the same time."""
-    if int(pieces.max()) == 1:
-        return flow
-    row = np.repeat(np.arange(len(flow)), pieces)
-    place = np.arange(row.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    share, rest = flow.payload_bytes[row] // pieces[row], flow.payload_bytes[row] % pieces[row]
-    payload_bytes = share + (place < rest)
-    ip_bytes = payload_bytes + flow.header_bytes[row]
-    return replace(flow, time_ns=flow.time_ns[row], payload_bytes=payload_bytes, ip_bytes=ip_bytes)
 
 
 def _level_edges_ns(
@@ -370,28 +337,16 @@ def plans_report(
         cannot_express: What the output lacks, apart from what the plans say.
         sent: What the tool sends, packet by packet, where that is not what the plans say.
     """
-    before = [plan.flow for plan in plans.flows]
     after = [plan.sent for plan in plans.flows] if sent is None else sent
-    before_ns, after_ns = (
-        _joined([flow.time_ns for flow in before]),
-        _joined([flow.time_ns for flow in after]),
-    )
-    before_bytes, after_bytes = (
-        _joined([f.payload_bytes for f in before]),
-        _joined([f.payload_bytes for f in after]),
-    )
-    ip_bytes = _joined([flow.ip_bytes for flow in before])
-    return ProjectionReport(
+    report = schedule_report(
+        plans.schedules,
+        after,
         target=target,
-        files=tuple(files),
-        packets=int(after_ns.size),
-        packets_changed=int(np.count_nonzero(before_bytes != after_bytes)),
-        bytes_before=plans.schedules.ip_bytes,
-        bytes_after=int((ip_bytes + after_bytes - before_bytes).sum()),
-        timing_error_s=timing_error(before_ns, after_ns),
-        cannot_express=(*plans.schedules.left_out, *_changes(plans), *cannot_express),
-        distances=_distances(plans.schedules.flows, after),
+        files=files,
+        cannot_express=(*_changes(plans), *cannot_express),
+        cut=[plan.flow for plan in plans.flows],
     )
+    return replace(report, distances=_distances(plans.schedules.flows, after))
 
 
 def _changes(plans: Plans) -> list[str]:
@@ -412,19 +367,9 @@ def _changes(plans: Plans) -> list[str]:
 
 
 def _distances(before: Sequence[FlowSchedule], after: Sequence[FlowSchedule]) -> dict[str, float]:
-    wanted, found = (
-        _joined([flow.payload_bytes for flow in before]),
-        _joined([flow.payload_bytes for flow in after]),
-    )
-    distances = {"packet_bytes.ks": ks_distance(wanted, found)}
-    gaps, new_gaps = (
-        gaps_s([flow.time_ns for flow in before]),
-        gaps_s([flow.time_ns for flow in after]),
-    )
+    sizes, new_sizes = (join_flows(flows, "payload_bytes") for flows in (before, after))
+    gaps, new_gaps = (gaps_s([flow.time_ns for flow in flows]) for flows in (before, after))
+    distances = {"packet_bytes.ks": ks_distance(sizes, new_sizes)}
     if gaps.size and new_gaps.size:
         distances["gap_s.ks"] = ks_distance(gaps, new_gaps)
     return distances
-
-
-def _joined(parts: Sequence[np.ndarray[Any, np.dtype[np.int64]]]) -> IntArray:
-    return np.concatenate(parts)

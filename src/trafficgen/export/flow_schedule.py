@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from trafficgen.errors import ExportError
 from trafficgen.packet_files.report import ProjectionReport, TimingError
 from trafficgen.tables import MEDIA, PacketTable
-from trafficgen.units import US_PER_S, BoolArray, IntArray, s_from_ns, us_from_ns
+from trafficgen.units import US_PER_S, BoolArray, FloatArray, IntArray, s_from_ns, us_from_ns
 
 Direction = Literal["to_client", "to_server"]
 #: Socket protocols: what a sending tool can open.
@@ -55,14 +55,9 @@ class FlowSchedule:
         return int(self.time_ns.size)
 
     @property
-    def time_s(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def time_s(self) -> FloatArray:
         """When each is sent, s, shape (n,)."""
         return s_from_ns(self.time_ns)
-
-    @property
-    def header_bytes(self) -> IntArray:
-        """IP and transport headers of each in the table, shape (n,)."""
-        return self.ip_bytes - self.payload_bytes
 
 
 @dataclass(frozen=True)
@@ -117,31 +112,34 @@ def schedules_of(
         ExportError: If nothing is left; the message says why.
     """
     is_chosen = table.to_client == (direction == "to_client")
-    names = np.array(table.flows.column("protocol").to_pylist(), dtype=object)
-    protocol = names[table.flow]
-    is_tcp = protocol == "tcp"
-    is_sent = is_chosen & np.isin(protocol, list(protocols))
-    is_repeated = is_sent & is_tcp & np.asarray(table.values("retransmission"), dtype=np.bool_)
-    is_bare = is_sent & is_tcp & (table.payload_bytes == 0)
-    is_exported = is_sent & ~is_repeated & ~is_bare
+    protocol = np.array(table.flows.column("protocol").to_pylist(), dtype=object)[table.flow]
+    is_known = np.isin(protocol, list(protocols))
+    is_sent_tcp = is_chosen & is_known & (protocol == "tcp")
+    is_repeated = is_sent_tcp & np.asarray(table.values("retransmission"), dtype=np.bool_)
+    is_bare = is_sent_tcp & (table.payload_bytes == 0)
+    is_exported = is_chosen & is_known & ~is_repeated & ~is_bare
     if not is_exported.any():
-        raise ExportError(
-            _why_nothing(
-                table, protocol, is_chosen, target=target, protocols=protocols, way=direction
-            )
-        )
+        there = sorted({name.upper() for name in protocol[is_chosen]})
+        raise ExportError(_why_nothing(table, there, protocols, target=target, way=direction))
+    wanted = " and ".join(name.upper() for name in protocols)
+    others = is_chosen & ~is_known
     left_out = [
-        *_other_protocols(
-            table, protocol, is_chosen & ~np.isin(protocol, list(protocols)), protocols=protocols
+        *(
+            text
+            for name in sorted(set(protocol[others]))
+            for text in _counted(
+                table,
+                others & (protocol == name),
+                f"packets of {name} ({wanted} alone can be sent)",
+            )
         ),
         *_counted(table, ~is_chosen, "packets of the other direction"),
         *_counted(table, is_bare, "TCP segments without payload"),
         *_counted(table, is_repeated, "retransmitted TCP segments"),
     ]
     start_ns = int(table.time_ns[is_exported].min())
-    return Schedules(
-        tuple(_flows(table, is_exported, direction=direction)), tuple(left_out), start_ns
-    )
+    flows = tuple(_flows(table, is_exported, direction=direction, start_ns=start_ns))
+    return Schedules(flows, tuple(left_out), start_ns)
 
 
 def rows_of(table: PacketTable, flow: int, *, direction: Direction) -> IntArray:
@@ -151,12 +149,11 @@ def rows_of(table: PacketTable, flow: int, *, direction: Direction) -> IntArray:
 
 
 def _flows(
-    table: PacketTable, chosen: BoolArray, *, direction: Direction
+    table: PacketTable, chosen: BoolArray, *, direction: Direction, start_ns: int
 ) -> Iterator[FlowSchedule]:
     rows = np.flatnonzero(chosen)
     rows = rows[np.argsort(table.flow[rows], kind="stable")]
     numbers, starts = np.unique(table.flow[rows], return_index=True)
-    start_ns = int(table.time_ns[chosen].min())
     ends = ("server", "client") if direction == "to_client" else ("client", "server")
     flows = table.flows.to_pylist()
     for number, part in zip(numbers.tolist(), np.split(rows, starts[1:]), strict=True):
@@ -178,40 +175,26 @@ def _flows(
 
 def _why_nothing(
     table: PacketTable,
-    protocol: np.ndarray[Any, np.dtype[np.object_]],
-    is_chosen: BoolArray,
+    there: Sequence[str],
+    protocols: Sequence[str],
     *,
     target: str,
-    protocols: Sequence[str],
     way: Direction,
 ) -> str:
-    wanted = " or ".join(name.upper() for name in protocols)
+    """Say why nothing is left to send, given the protocols of what goes that way."""
     words = {"to_client": "the client", "to_server": "the server"}[way]
     if not len(table):
         return f"{target}: there are no packets to send; choose another flow or a longer duration"
-    if not is_chosen.any():
+    if not there:
         return f"{target}: no packet goes to {words}; choose another flow, or the other direction"
-    there = ", ".join(sorted({name.upper() for name in protocol[is_chosen]}))
-    if not np.isin(protocol[is_chosen], list(protocols)).any():
+    able = [name.upper() for name in protocols]
+    if not set(able) & set(there):
+        wanted, found = " or ".join(able), ", ".join(there)
         return (
-            f"{target} sends {wanted} and the packets to {words} are {there};"
-            f" choose a flow of {wanted} or a target that sends {there}"
+            f"{target} sends {wanted} and the packets to {words} are {found};"
+            f" choose a flow of {wanted} or a target that sends {found}"
         )
     return f"{target}: no packet to {words} carries payload; choose another flow"
-
-
-def _other_protocols(
-    table: PacketTable,
-    protocol: np.ndarray[Any, np.dtype[np.object_]],
-    others: BoolArray,
-    *,
-    protocols: Sequence[str],
-) -> Iterator[str]:
-    wanted = " and ".join(name.upper() for name in protocols)
-    for name in sorted(set(protocol[others])):
-        yield from _counted(
-            table, others & (protocol == name), f"packets of {name} ({wanted} alone can be sent)"
-        )
 
 
 def _counted(table: PacketTable, rows: BoolArray, what: str) -> Iterator[str]:
@@ -250,27 +233,38 @@ def refuse_large(flow: FlowSchedule, *, high_bytes: int, target: str, remedy: st
 
 
 def split_large(flow: FlowSchedule, *, high_bytes: int) -> tuple[FlowSchedule, int]:
-    """Cut payloads above ``high_bytes`` into equal pieces at one time; return how many were cut.
-
-    Each further piece repeats the headers of its packet.
-    """
+    """Cut payloads above ``high_bytes`` into equal pieces at one time; return how many were cut."""
     pieces = np.maximum(1, -(-flow.payload_bytes // high_bytes))
-    count = int(np.count_nonzero(pieces > 1))
-    if not count:
-        return flow, 0
-    row = np.repeat(np.arange(len(flow)), pieces)
-    place = np.arange(row.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    share, rest = flow.payload_bytes[row] // pieces[row], flow.payload_bytes[row] % pieces[row]
-    payload_bytes = share + (place < rest)
-    return (
-        replace(
-            flow,
-            time_ns=flow.time_ns[row],
-            payload_bytes=payload_bytes,
-            ip_bytes=payload_bytes + flow.header_bytes[row],
-        ),
-        count,
-    )
+    return cut_payloads(flow, pieces), int(np.count_nonzero(pieces > 1))
+
+
+def cut_payloads(flow: FlowSchedule, pieces: IntArray) -> FlowSchedule:
+    """Cut each payload into so many pieces at its time; each piece repeats the packet's headers."""
+    if int(pieces.max()) == 1:
+        return flow
+    row, _, payload_bytes = share_evenly(flow.payload_bytes, pieces)
+    ip_bytes = payload_bytes + (flow.ip_bytes - flow.payload_bytes)[row]
+    return replace(flow, time_ns=flow.time_ns[row], payload_bytes=payload_bytes, ip_bytes=ip_bytes)
+
+
+def share_evenly(total: IntArray, pieces: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Share whole numbers out among pieces that differ by one at most, larger pieces first.
+
+    Args:
+        total: What is shared, shape (n,).
+        pieces: Number of pieces of each, >= 0, shape (n,).
+
+    Returns:
+        Row of each piece, its place in the row from 0, and its share; shape (sum of pieces,) each.
+    """
+    row, place = number_pieces(pieces)
+    return row, place, total[row] // pieces[row] + (place < total[row] % pieces[row])
+
+
+def number_pieces(pieces: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the row of each piece and its place in the row from 0, given their number by row."""
+    row = np.repeat(np.arange(pieces.size), pieces)
+    return row, np.arange(row.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
 
 
 def timing_error(before_ns: IntArray, after_ns: IntArray) -> TimingError:
@@ -293,6 +287,7 @@ def schedule_report(
     target: str,
     files: Sequence[str],
     cannot_express: Sequence[str] = (),
+    cut: Sequence[FlowSchedule] | None = None,
 ) -> ProjectionReport:
     """Return the report of an export that sends packet for packet.
 
@@ -303,25 +298,29 @@ def schedule_report(
         target: Name of the target.
         files: Names of the files.
         cannot_express: What the output lacks, apart from what ``schedules`` left out.
+        cut: The flows that ``sent`` is compared with, where packets had to be cut into several.
     """
-    before_ns, before_bytes = _times_and_payloads(schedules.flows)
-    after_ns, after_bytes = _times_and_payloads(sent)
+    before = schedules.flows if cut is None else cut
+    before_bytes = join_flows(before, "payload_bytes")
+    after_bytes = join_flows(sent, "payload_bytes")
+    ip_bytes = sum(int(flow.ip_bytes.sum()) for flow in before)
     return ProjectionReport(
         target=target,
         files=tuple(files),
-        packets=int(after_ns.size),
+        packets=int(after_bytes.size),
         packets_changed=int(np.count_nonzero(before_bytes != after_bytes)),
         bytes_before=schedules.ip_bytes,
-        bytes_after=schedules.ip_bytes + int((after_bytes - before_bytes).sum()),
-        timing_error_s=timing_error(before_ns, after_ns),
+        bytes_after=ip_bytes + int((after_bytes - before_bytes).sum()),
+        timing_error_s=timing_error(join_flows(before, "time_ns"), join_flows(sent, "time_ns")),
         cannot_express=(*schedules.left_out, *cannot_express),
     )
 
 
-def _times_and_payloads(flows: Sequence[FlowSchedule]) -> tuple[IntArray, IntArray]:
-    return np.concatenate([flow.time_ns for flow in flows]), np.concatenate(
-        [flow.payload_bytes for flow in flows]
-    )
+def join_flows(
+    flows: Sequence[FlowSchedule], column: Literal["time_ns", "payload_bytes"]
+) -> IntArray:
+    """Return a column of all flows, one flow after the other."""
+    return np.concatenate([getattr(flow, column) for flow in flows])
 
 
 def rising_us(time_ns: IntArray) -> IntArray:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from trafficgen.errors import ExportError, SettingError
+from trafficgen.export.flow_schedule import share_evenly
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.tables import PacketTable
 from trafficgen.tables.addresses import documentation_client, documentation_server
@@ -219,9 +220,7 @@ def _split(table: PacketTable, *, mtu_bytes: int) -> tuple[PacketTable, int]:
     if not is_large.any():
         return table, 0
     pieces = np.where(is_large, -(-payload // np.maximum(room, 1)), 1)
-    row = np.repeat(np.arange(len(table)), pieces)
-    place = np.arange(row.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    share = payload[row] // pieces[row] + (place < payload[row] % pieces[row])
+    row, place, share = share_evenly(payload, pieces)
     packets = table.packets.take(pa.array(row))
     for name, values in (
         ("payload_bytes", share),

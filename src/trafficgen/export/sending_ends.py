@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address
 
 from trafficgen.errors import SettingError
-from trafficgen.export.flow_schedule import Direction, FlowSchedule, refuse_large
+from trafficgen.export.flow_schedule import Direction, FlowSchedule, refuse_large, split_large
 from trafficgen.export.settings import Setting, Settings
 
 #: Labels of a host name (RFC 952, RFC 1123), with the underscores that some networks have; the last
@@ -136,6 +136,23 @@ def oversize_setting(largest_bytes: int) -> Setting:
     """Return the setting of what is done with larger payloads."""
     meaning = f"What is done with payloads above {largest_bytes} bytes."
     return Setting("oversize", "refuse", meaning, choices=("refuse", "split"))
+
+
+def cut_oversized(
+    flow: FlowSchedule, settings: Settings, *, high_bytes: int, target: str
+) -> tuple[FlowSchedule, int]:
+    """Cut payloads above ``high_bytes`` if the setting ``oversize`` says so; return how many.
+
+    Raises:
+        ExportError: If there is one and the setting does not.
+    """
+    count = 0
+    if settings.text("oversize") == "split":
+        flow, count = split_large(flow, high_bytes=high_bytes)
+    refuse_large(
+        flow, high_bytes=high_bytes, target=target, remedy="--set oversize=split cuts them"
+    )
+    return flow, count
 
 
 NETWORK_SETTINGS = (

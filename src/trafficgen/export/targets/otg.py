@@ -13,7 +13,7 @@ import numpy as np
 
 from trafficgen.errors import ExportError
 from trafficgen.export.epochs import EPOCH_S, EPOCHS, Limits, Plan, Plans, plans_of, plans_report
-from trafficgen.export.flow_schedule import FlowSchedule
+from trafficgen.export.flow_schedule import FlowSchedule, number_pieces
 from trafficgen.export.frames import mac_of
 from trafficgen.export.sending_ends import DIRECTION
 from trafficgen.export.settings import Setting, Settings
@@ -126,10 +126,7 @@ def _raised_one_by_one(plan: Plan) -> Plan:
 def _sent(plan: Plan, settings: Settings) -> FlowSchedule:
     """Return what the tester sends: in each epoch whole packets a second, of a few sizes."""
     epochs = plan.epochs
-    row = np.repeat(np.arange(len(epochs)), epochs.packets)
-    place = np.arange(row.size) - np.repeat(
-        np.cumsum(epochs.packets) - epochs.packets, epochs.packets
-    )
+    row, place = number_pieces(epochs.packets)
     sizes = plan.size_bytes[row]
     if settings.text("sizes") == "weights":
         ends = np.cumsum(epochs.packets)[:-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,16 +12,15 @@ from trafficgen.errors import ExportError
 from trafficgen.export.flow_schedule import (
     FlowSchedule,
     raise_payloads,
-    refuse_large,
     rising_us,
     schedule_report,
     schedules_of,
-    split_large,
 )
 from trafficgen.export.sending_ends import (
     DESTINATION,
     DIRECTION,
     check_signal_port,
+    cut_oversized,
     destination_of,
     direction_of,
     first_port_setting,
@@ -108,26 +107,24 @@ def write_ditg(table: PacketTable, folder: Path, settings: Settings) -> Written:
         gap_us, time_us = _gaps(flow, start_us=start_us)
         sent.append(replace(flow, time_ns=ns_from_us(time_us)))
         line = _line(flow, port, settings)
-        names = _names(flow)
-        _write(folder / names.gaps, _gap_texts(gap_us, late_us=settings.whole("late_us")))
-        _write(folder / names.sizes, map(str, flow.payload_bytes.tolist()))
-        _write(folder / names.script, [line])
+        script, gaps, sizes = (f"flow{flow.flow}.{ending}" for ending in ("script", "idt", "ps"))
+        _write(folder / gaps, _gap_texts(gap_us, late_us=settings.whole("late_us")))
+        _write(folder / sizes, map(str, flow.payload_bytes.tolist()))
+        _write(folder / script, [line])
         lines.append(line)
-        files += [names.script, names.gaps, names.sizes]
+        files += [script, gaps, sizes]
     if len(flows) > 1:
         _write(folder / "all.script", lines)
         files.insert(0, "all.script")
     report = schedule_report(
-        replace(schedules, flows=tuple(flows)),
+        schedules,
         sent,
         target="ditg",
         files=files,
         cannot_express=(*notes, *_NOT_EXPRESSED),
+        cut=flows,
     )
-    return Written(
-        replace(report, bytes_before=schedules.ip_bytes),
-        _how_to_run(files[0], len(flows), settings),
-    )
+    return Written(report, _how_to_run(files[0], len(flows), settings))
 
 
 _NOT_EXPRESSED = (
@@ -139,20 +136,6 @@ _NOT_EXPRESSED = (
 )
 
 
-@dataclass(frozen=True)
-class _Names:
-    """Names of a flow's files."""
-
-    script: str
-    gaps: str
-    sizes: str
-
-
-def _names(flow: FlowSchedule) -> _Names:
-    stem = f"flow{flow.flow}"
-    return _Names(f"{stem}.script", f"{stem}.idt", f"{stem}.ps")
-
-
 def smallest_payload_bytes(protocol: str, metadata: str) -> int:
     """Return the shortest payload that ITGSend 2.8.1 sends without making it longer."""
     return _METADATA[metadata][1] + (_MORE_OF_TCP_BYTES if protocol == "tcp" else 0)
@@ -160,16 +143,12 @@ def smallest_payload_bytes(protocol: str, metadata: str) -> int:
 
 def _prepared(given: FlowSchedule, settings: Settings) -> tuple[FlowSchedule, list[str]]:
     """Return a flow whose payloads are not too long, and what was done to it."""
-    flow, notes = given, []
-    if settings.text("oversize") == "split":
-        flow, count = split_large(flow, high_bytes=_LARGEST_BYTES)
-        if count:
-            notes.append(
-                f"flow {flow.flow}: sizes above {_LARGEST_BYTES} bytes were cut ({count} packets)"
-            )
-    refuse_large(
-        flow, high_bytes=_LARGEST_BYTES, target="ditg", remedy="--set oversize=split cuts them"
-    )
+    flow, count = cut_oversized(given, settings, high_bytes=_LARGEST_BYTES, target="ditg")
+    notes = []
+    if count:
+        notes.append(
+            f"flow {flow.flow}: sizes above {_LARGEST_BYTES} bytes were cut ({count} packets)"
+        )
     if flow.protocol == "tcp":
         notes.append(
             f"flow {flow.flow}: each of {len(flow)} TCP segments is one write of the application;"
@@ -205,13 +184,12 @@ def _gap_texts(gap_us: IntArray, *, late_us: int) -> list[str]:
 
 def _line(flow: FlowSchedule, port: int, settings: Settings) -> str:
     """Return the options of a flow without ``-T UDP``, which raises the smallest payload by 4."""
-    names = _names(flow)
     transport = "-T TCP -D " if flow.protocol == "tcp" else ""
     poll = "-poll " if settings.flag("poll") else ""
     metadata = _METADATA[settings.text("metadata")][0]
     return check_line(
         f"{receiver_options(settings)} -rp {port} {transport}-p {metadata} {poll}-z {len(flow)}"
-        f" -Fs {names.sizes} -Ft {names.gaps}"
+        f" -Fs flow{flow.flow}.ps -Ft flow{flow.flow}.idt"
     )
 
 

@@ -7,23 +7,19 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
-
 from trafficgen.errors import ExportError
-from trafficgen.export.application_writes import writes_of
-from trafficgen.export.epochs import epochs_of
+from trafficgen.export.epochs import Limits, plan_flow
 from trafficgen.export.flow_schedule import (
     FlowSchedule,
     raise_payloads,
-    refuse_large,
     rising_us,
     schedule_report,
     schedules_of,
-    split_large,
 )
 from trafficgen.export.sending_ends import (
     DESTINATION,
     DIRECTION,
+    cut_oversized,
     destination_of,
     direction_of,
     first_port_setting,
@@ -38,6 +34,7 @@ from trafficgen.export.targets.mgen.lines import (
     cloning_line,
     connection_messages,
     epoch_messages,
+    join_segments,
     pcap_to_clone,
     single_messages,
 )
@@ -77,6 +74,7 @@ SETTINGS = (
     oversize_setting(_LARGEST_BYTES),
 )
 _SMALLEST_BYTES = {"udp": 28, "tcp": 76}
+_LIMITS = Limits(low_bytes=_SMALLEST_BYTES["udp"], high_bytes=_LARGEST_BYTES)
 #: Lines of a script. MGEN 5.02b takes time in proportion to the square of their number to start
 #: (1.7 s here), and each event comes 0.09 us later than the one before.
 _MOST_LINES = 20_000
@@ -109,9 +107,14 @@ def write_mgen(table: PacketTable, folder: Path, settings: Settings) -> Written:
     Source: what MGEN 5.02b does on the loopback interface; its manual, "MGEN Script Format".
     """
     schedules = schedules_of(table, target="mgen", direction=direction_of(settings))
-    prepared = [_prepared(flow, settings) for flow in schedules.flows]
-    flows = [flow for flow, _ in prepared]
-    notes = _notes_on_sizes(flows, cut_packets=sum(count for _, count in prepared))
+    flows, cut_packets = [], 0
+    for given in schedules.flows:
+        flow, count = given, 0
+        if given.protocol == "udp":
+            flow, count = cut_oversized(given, settings, high_bytes=_LARGEST_BYTES, target="mgen")
+        flows.append(flow)
+        cut_packets += count
+    notes = _notes_on_sizes(flows, cut_packets=cut_packets)
     ends = _ends(flows, settings)
     plans = [_plan(flow, end, settings) for flow, end in zip(flows, ends, strict=True)]
     scripts: list[str] = []
@@ -124,31 +127,17 @@ def write_mgen(table: PacketTable, folder: Path, settings: Settings) -> Written:
     _write_text(folder / "sink.mgn", _sink_lines(flows, ends))
     _write_text(folder / "run.sh", [_run_script(scripts)])
     report = schedule_report(
-        replace(schedules, flows=tuple(flows)),
+        schedules,
         [plan.sent for plan in plans],
         target="mgen",
         files=[*scripts, *captures, "sink.mgn", "run.sh"],
         cannot_express=(*notes, *(note for plan in plans for note in plan.notes), _OWN_CONTENT),
+        cut=flows,
     )
-    return Written(
-        replace(report, bytes_before=schedules.ip_bytes),
-        _how_to_run(scripts, cloned=bool(captures)),
-    )
+    return Written(report, _how_to_run(scripts, cloned=bool(captures)))
 
 
 _OWN_CONTENT = "payload (RTP headers too), addresses and ports (MGEN uses its own)"
-
-
-def _prepared(given: FlowSchedule, settings: Settings) -> tuple[FlowSchedule, int]:
-    """Return a flow whose datagrams are not too long, and how many were cut."""
-    flow, count = given, 0
-    if flow.protocol == "udp":
-        if settings.text("oversize") == "split":
-            flow, count = split_large(flow, high_bytes=_LARGEST_BYTES)
-        refuse_large(
-            flow, high_bytes=_LARGEST_BYTES, target="mgen", remedy="--set oversize=split cuts them"
-        )
-    return flow, count
 
 
 def _notes_on_sizes(flows: Sequence[FlowSchedule], *, cut_packets: int) -> list[str]:
@@ -189,9 +178,7 @@ def _plan(given: FlowSchedule, ends: Ends, settings: Settings) -> _Plan:
 def _connection(flow: FlowSchedule, ends: Ends, settings: Settings) -> _Plan:
     window_us = us_from_ms(settings.whole("tcp_window_ms"))
     low = _SMALLEST_BYTES["tcp"]
-    writes = writes_of(
-        flow, window_us=window_us, low_bytes=low, high_bytes=_LARGEST_BYTES, target="mgen"
-    )
+    writes = join_segments(flow, window_us=window_us, low_bytes=low, high_bytes=_LARGEST_BYTES)
     notes = [
         f"flow {flow.flow}: {len(flow)} TCP segments are {writes.time_us.size} writes of the"
         " application; packetisation, acknowledgements and retransmissions are the tool's"
@@ -207,18 +194,15 @@ def _connection(flow: FlowSchedule, ends: Ends, settings: Settings) -> _Plan:
 
 
 def _epochs(flow: FlowSchedule, ends: Ends, settings: Settings) -> _Plan:
-    epochs = epochs_of(flow, epoch_s=settings.number("epoch_s"))
-    sizes = np.maximum(epochs.mean_payload_bytes, _SMALLEST_BYTES["udp"])
-    sent = replace(
-        flow, time_ns=epochs.packet_times_ns(), payload_bytes=np.repeat(sizes, epochs.packets)
-    )
+    plan = plan_flow(flow, _LIMITS, epoch_s=settings.number("epoch_s"))
     pattern = settings.text("pattern")
     spacing = {"periodic": "evenly spaced", "poisson": "at the times of a Poisson process"}[pattern]
     note = (
         f"flow {flow.flow}: sizes and gaps within epochs of {settings.number('epoch_s'):g} s: as"
         f" many packets of their mean size, {spacing}, are sent instead"
     )
-    return _Plan(sent, epoch_messages(epochs, sizes, ends, pattern=pattern.upper()), (note,))
+    lines = epoch_messages(plan.epochs, plan.size_bytes, ends, pattern=pattern.upper())
+    return _Plan(plan.sent, lines, (note,))
 
 
 def _clone(flow: FlowSchedule, ends: Ends) -> _Plan:

@@ -1,4 +1,4 @@
-"""Lines of MGEN scripts, and the pcap file that MGEN clones.
+"""Lines of MGEN scripts, what a connection is sent by them, and the pcap file that MGEN clones.
 
 MGEN 5.02b keeps to the time of an ``ON`` event to some tens of microseconds, while ``MOD`` takes
 effect when the interval in force is over and a rate of 0 ends the flow. So datagrams are flows of
@@ -9,13 +9,14 @@ connection, is changed by ``MOD``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trafficgen.errors import ExportError
 from trafficgen.export.epochs import Epochs
-from trafficgen.export.flow_schedule import seconds_text
-from trafficgen.units import ETHERNET_HEADER_BYTES, US_PER_S, IntArray, us_from_ns
+from trafficgen.export.flow_schedule import FlowSchedule, seconds_text, share_evenly
+from trafficgen.units import ETHERNET_HEADER_BYTES, US_PER_S, IntArray, ns_from_us, us_from_ns
 
 #: Rate of a flow of one message, 1/s: what is left of it, a socket, is cleared away after one
 #: interval.
@@ -26,6 +27,8 @@ _CUT_US = 0.5
 #: A rate so low that nothing more is sent, 1/s.
 _NO_MORE_PER_S = 0.0001
 _LINGER_US = 500_000
+#: Shortest time between writes into a connection.
+_SHORTEST_US = 1000
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,65 @@ class Ends:
     def options(self, protocol: str) -> str:
         """Return the options of an ``ON`` event that name the ends."""
         return f"{protocol.upper()} SRC {self.source_port} DST {self.destination}/{self.port}"
+
+
+@dataclass(frozen=True)
+class Writes:
+    """Writes of an application into a TCP connection.
+
+    Attributes:
+        time_us: When each is written, us on the schedule's clock, shape (w,).
+        payload_bytes: Length of each, shape (w,).
+        sent: The flow's segments, each with the time of the write that holds its last byte.
+        raised: Writes that had to be made longer.
+    """
+
+    time_us: IntArray
+    payload_bytes: IntArray
+    sent: FlowSchedule
+    raised: int
+
+
+def join_segments(flow: FlowSchedule, *, window_us: int, low_bytes: int, high_bytes: int) -> Writes:
+    """Join the segments of each window of time into a write at its start, or several if too long.
+
+    Segments that follow one another within moments are one write that TCP has cut.
+
+    Args:
+        flow: Data segments of a TCP flow.
+        window_us: Length of a window, us.
+        low_bytes: Shortest write that MGEN takes; shorter ones are raised.
+        high_bytes: Longest one; what is more is spread evenly over the window.
+
+    Raises:
+        ExportError: If writes would follow one another within less than a millisecond.
+    """
+    window = us_from_ns(flow.time_ns) // window_us
+    numbers, first, row = np.unique(window, return_index=True, return_inverse=True)
+    total_bytes = np.bincount(row, weights=flow.payload_bytes).astype(np.int64)
+    pieces = -(-total_bytes // high_bytes)
+    fast = np.flatnonzero((pieces > 1) & (window_us // pieces < _SHORTEST_US))
+    if fast.size:
+        at_s = int(numbers[fast[0]]) * window_us / US_PER_S
+        raise ExportError(
+            f"flow {flow.flow} at {at_s:.6f} s: mgen writes at most {high_bytes} bytes at once,"
+            f" and {pieces[fast[0]]} of them within {window_us} us are closer than a millisecond;"
+            " feed ditg with it"
+        )
+    piece_row, place, plain_bytes = share_evenly(total_bytes, pieces)
+    payload_bytes = np.maximum(plain_bytes, low_bytes)
+    until_bytes = np.cumsum(flow.payload_bytes)
+    within_bytes = until_bytes - (until_bytes - flow.payload_bytes)[first][row]
+    piece = np.minimum((within_bytes - 1) * pieces[row] // total_bytes[row], pieces[row] - 1)
+    sent_bytes = flow.payload_bytes.copy()
+    np.add.at(sent_bytes, first[piece_row], payload_bytes - plain_bytes)
+    sent_us = numbers[row] * window_us + piece * window_us // pieces[row]
+    return Writes(
+        time_us=numbers[piece_row] * window_us + place * window_us // pieces[piece_row],
+        payload_bytes=payload_bytes,
+        sent=replace(flow, time_ns=ns_from_us(sent_us), payload_bytes=sent_bytes),
+        raised=int(np.count_nonzero(payload_bytes > plain_bytes)),
+    )
 
 
 def single_messages(time_us: IntArray, payload_bytes: IntArray, ends: Ends) -> Iterator[str]:
