@@ -20,10 +20,9 @@ from trafficgen.formatting import format_count, number, one_line
 from trafficgen.notebook import NotebookView, RateLines, rates_of_packets
 from trafficgen.options import takes
 from trafficgen.packet_files.destinations import format_of
-from trafficgen.packet_files.formats import FileFormat, write_as
+from trafficgen.packet_files.formats import FileFormat, select_view, write_as
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.packet_files.streams import StreamCounts, write_stream
-from trafficgen.packet_files.view import select_view
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 

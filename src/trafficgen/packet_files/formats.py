@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from trafficgen.errors import ExportError
+from trafficgen.packet_files.report import parse_view
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,7 @@ class FileFormat:
         suffix: Ending of the file.
         module: Module of this package that has the writer.
         use: How the file is used, a sentence for the README; ``{file}`` is its name.
-        options: Options of the writer: ``view``, ``snaplen_bytes``, ``raise_small``.
+        options: What may be chosen: ``view``, and of the writer ``snaplen_bytes``, ``raise_small``.
     """
 
     name: str
@@ -100,7 +101,7 @@ DATASET = FileFormat(
     name="dataset",
     summary="a folder of Parquet files, from which the packet table reads back equal",
     suffix="",
-    module="dataset",
+    module="parquet",
     use=(
         "Read the folder `{file}` with any library for Parquet datasets, or"
         " `trafficgen.read_packets`."
@@ -133,9 +134,30 @@ def write_as(
         ExportError: If an option was given that the format does not take.
     """
     check_options(file_format, at=at, snaplen_bytes=snaplen_bytes)
-    given = {"view": at, "snaplen_bytes": snaplen_bytes, "raise_small": True}
-    options = {name: given[name] for name in file_format.options if given[name] is not None}
-    return file_format.write(table, path, **options)
+    given = {"snaplen_bytes": snaplen_bytes, "raise_small": True}
+    options = {
+        name: value
+        for name, value in given.items()
+        if name in file_format.options and value is not None
+    }
+    return file_format.write(select_view(table, at), path, **options)
+
+
+def select_view(table: PacketTable, view: View) -> PacketTable:
+    """Return the packets as a capture at the sender, or at the receiver, would show them.
+
+    ``"sender"`` is the table as it is. ``"receiver"`` has only the packets that arrived, at the
+    times of their arrival, and counts of flows to match. Arrivals are known of simulated traffic;
+    a table without them (a capture, generated packets) is returned as it is.
+
+    Raises:
+        ValueError: If ``view`` is neither.
+    """
+    from trafficgen.tables.counts import as_received  # noqa: PLC0415 - --help needs no tables
+
+    # A simulated table has its path in the notes, even if nothing arrived.
+    is_simulated = table.is_known("arrival_ns").any() or "path" in table.notes
+    return as_received(table) if parse_view(view) == "receiver" and is_simulated else table
 
 
 def check_options(file_format: FileFormat, *, at: View, snaplen_bytes: int | None) -> None:

@@ -1,19 +1,32 @@
-"""Packet tables as Parquet: every column; flow table, signalling and notes in the metadata."""
+"""Packet tables as Parquet: every column; flow table, signalling and notes in the metadata.
+
+A table is one file, or a folder of files (a dataset), see :mod:`trafficgen.tables.metadata`.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from trafficgen.outputs import whole_files
+from trafficgen.outputs import whole_files, whole_folder
 from trafficgen.packet_files.report import ProjectionReport, bytes_of, report_unchanged
 from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
-from trafficgen.tables.metadata import METADATA_KEY, table_metadata
+from trafficgen.tables.metadata import (
+    FLOWS_FILE,
+    METADATA_FILE,
+    METADATA_KEY,
+    PART_ROWS,
+    is_dataset,
+    part_name,
+    table_metadata,
+)
 from trafficgen.tables.stream import PIECE_ROWS, PacketStream, stream_of
 
 #: Columns with few different values; a dictionary of all others would be filled first and thrown
@@ -34,7 +47,7 @@ _FEW_VALUES = (
 #: stored.
 _GROWING = ("time_ns", "rtp_timestamp", "tcp_sequence", "arrival_ns")
 #: How packets are kept in Parquet files.
-PARQUET_OPTIONS: dict[str, Any] = {
+_OPTIONS: dict[str, Any] = {
     "compression": "zstd",
     "use_dictionary": list(_FEW_VALUES),
     "column_encoding": dict.fromkeys(_GROWING, "DELTA_BINARY_PACKED"),
@@ -56,8 +69,8 @@ def write_parquet(table: PacketTable, path: str | Path) -> ProjectionReport:
     return report_unchanged("parquet", (path.name,), len(table), bytes_of(table))
 
 
-def write_parquet_stream(stream: PacketStream, path: Path) -> int:
-    """Write packets as they come; the file is that of :func:`write_parquet`. Return their number.
+def write_parquet_stream(stream: PacketStream, path: Path) -> None:
+    """Write packets as they come; the file is that of :func:`write_parquet`.
 
     Raises:
         OutputFileError: If the file cannot be written.
@@ -74,15 +87,80 @@ def write_parquet_stream(stream: PacketStream, path: Path) -> int:
     with (
         whole_files([path]) as [part],
         part.open("wb") as file,
-        pq.ParquetWriter(file, schema, **PARQUET_OPTIONS) as writer,
+        pq.ParquetWriter(file, schema, **_OPTIONS) as writer,
     ):
         for piece in stream.iterate_pieces():
-            writer.write_table(all_columns(piece), row_group_size=PIECE_ROWS)
+            writer.write_table(_all_columns(piece), row_group_size=PIECE_ROWS)
             packets += len(piece)
             report_step("writing", packets, stream.rows, unit="packets")
-    return packets
 
 
-def all_columns(piece: PacketTable) -> pa.Table:
+def write_dataset(table: PacketTable, path: str | Path) -> ProjectionReport:
+    """Write a packet table as a folder of Parquet files (zstd), from which it reads back equal.
+
+    Args:
+        table: The packets.
+        path: Folder to write; it appears whole or not at all. An earlier dataset there is replaced.
+
+    Raises:
+        OutputFileError: If the folder cannot be written, or holds something else.
+    """
+    folder = Path(path)
+    write_dataset_stream(stream_of(table), folder)
+    return report_unchanged("dataset", (folder.name,), len(table), bytes_of(table))
+
+
+def write_dataset_stream(stream: PacketStream, folder: Path, *, part_rows: int = PART_ROWS) -> None:
+    """Write packets as they come; the folder is that of :func:`write_dataset`.
+
+    Args:
+        stream: The packets.
+        folder: Folder to write.
+        part_rows: Packets of a part, a multiple of the rows that writers take at once.
+
+    Raises:
+        OutputFileError: If the folder cannot be written, or holds something else.
+    """
+    metadata = table_metadata(stream.head, arrivals_known="arrival_ns" in stream.columns)
+    del metadata["flows"]
+    done = 0
+    with whole_folder(folder, is_earlier=is_dataset) as staging:
+        pq.write_table(stream.head.flows, staging / FLOWS_FILE, compression="zstd")
+        pieces = stream.iterate_pieces(min(PIECE_ROWS, part_rows))
+        for place, part in enumerate(_parts(map(_all_columns, pieces), part_rows)):
+            with _part_writer(staging / part_name(place)) as writer:
+                for piece in part:
+                    writer.write_table(piece, row_group_size=PIECE_ROWS)
+                    done += piece.num_rows
+                    report_step("writing", done, stream.rows, unit="packets")
+        if not done:
+            with _part_writer(staging / part_name(0)) as writer:
+                writer.write_table(PACKET_SCHEMA.empty_table())
+        (staging / METADATA_FILE).write_text(json.dumps(metadata) + "\n", encoding="utf-8")
+
+
+def _parts(pieces: Iterator[pa.Table], part_rows: int) -> Iterator[Iterator[pa.Table]]:
+    """Yield the pieces of one part after the other; each part must be read before the next."""
+    waiting = next(pieces, None)
+
+    def part() -> Iterator[pa.Table]:
+        nonlocal waiting
+        rows = 0
+        while waiting is not None and rows < part_rows:
+            rows += waiting.num_rows
+            yield waiting
+            waiting = next(pieces, None)
+
+    while waiting is not None:
+        yield part()
+
+
+@contextmanager
+def _part_writer(path: Path) -> Iterator[pq.ParquetWriter]:
+    with path.open("wb") as file, pq.ParquetWriter(file, PACKET_SCHEMA, **_OPTIONS) as writer:
+        yield writer
+
+
+def _all_columns(piece: PacketTable) -> pa.Table:
     """Return the packets with all columns of the schema, absent ones null."""
     return pa.table([piece.column(name) for name in PACKET_SCHEMA.names], schema=PACKET_SCHEMA)

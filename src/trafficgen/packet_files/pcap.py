@@ -6,23 +6,22 @@ headers is zero bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from trafficgen._core import CaptureWriter
 from trafficgen.outputs import whole_files
-from trafficgen.packet_files.capture_losses import CaptureLosses
-from trafficgen.packet_files.report import ProjectionReport, View, bytes_of
-from trafficgen.packet_files.view import select_view
+from trafficgen.packet_files.report import ProjectionReport, bytes_of
 from trafficgen.progress import report_step
 from trafficgen.tables import PacketTable
 from trafficgen.tables.buffers import validity_of, values_of
-from trafficgen.tables.protocols import protocol_number
+from trafficgen.tables.protocols import EXPERIMENTAL_PROTOCOL, NOT_IP, protocol_number
 from trafficgen.tables.stream import PIECE_ROWS, PacketStream, stream_of
-from trafficgen.units import WHOLE_FRAME_BYTES
+from trafficgen.units import ETHERNET_HEADER_BYTES, WHOLE_FRAME_BYTES
 
 DEFAULT_PAYLOAD_TYPE = 96  # first of the dynamic ones, RFC 3551 section 6
 
@@ -39,11 +38,15 @@ _NULLABLE_COLUMNS = (
 )
 
 
+_UDP = 17
+_NUMBERS_WITH_HEADERS = (1, 2, 6, _UDP, 58)  # ICMP, IGMP, TCP, UDP, ICMPv6
+_COLUMNS_WITHOUT_PLACE = ("arrival_ns", "phase", "scale_level", "retransmission")
+
+
 def write_pcap(
     table: PacketTable,
     path: str | Path,
     *,
-    view: View = "sender",
     snaplen_bytes: int = WHOLE_FRAME_BYTES,
     raise_small: bool = False,
 ) -> ProjectionReport:
@@ -52,7 +55,6 @@ def write_pcap(
     Args:
         table: Packets in order of time; addresses and ports come from the flow table.
         path: File to write; it appears whole or not at all.
-        view: Whose capture it is, see :func:`~trafficgen.packet_files.view.select_view`.
         snaplen_bytes: Bytes kept of a frame; its original length is recorded all the same.
         raise_small: Make packets that are too small for their headers just large enough instead of
             failing.
@@ -60,12 +62,10 @@ def write_pcap(
     Raises:
         ExportError: If a packet cannot be such a frame; the message names its row.
         OutputFileError: If the file cannot be written.
-        ValueError: If an option is out of range.
-
-    Source: draft-ietf-opsawg-pcap; headers by RFC 791, 8200, 768, 9293, 3550.
+        ValueError: If the snapshot length is out of range.
     """
     return _write_capture(
-        table, Path(path), "pcap", view=view, snaplen_bytes=snaplen_bytes, raise_small=raise_small
+        table, Path(path), "pcap", snaplen_bytes=snaplen_bytes, raise_small=raise_small
     )
 
 
@@ -73,7 +73,6 @@ def write_pcapng(
     table: PacketTable,
     path: str | Path,
     *,
-    view: View = "sender",
     snaplen_bytes: int = WHOLE_FRAME_BYTES,
     raise_small: bool = False,
 ) -> ProjectionReport:
@@ -84,7 +83,7 @@ def write_pcapng(
     Source: draft-ietf-opsawg-pcapng.
     """
     return _write_capture(
-        table, Path(path), "pcapng", view=view, snaplen_bytes=snaplen_bytes, raise_small=raise_small
+        table, Path(path), "pcapng", snaplen_bytes=snaplen_bytes, raise_small=raise_small
     )
 
 
@@ -98,7 +97,8 @@ def write_replay(
 ) -> ProjectionReport:
     """Write a classic pcap file whose frames can be sent as they are, from one card to the other.
 
-    Packets too small for their headers are made just large enough; the report counts them.
+    Packets too small for their headers are made just large enough; the report counts them. Errors
+    are those of :func:`write_pcap`.
 
     Args:
         table: Packets in order of time.
@@ -107,22 +107,9 @@ def write_replay(
         macs: Addresses of the network cards of server and client, 6 bytes each.
         microseconds: Round times to microseconds (magic 0xa1b2c3d4), for readers that know no
             others.
-
-    Raises:
-        ExportError: If a packet cannot be such a frame; the message names its row.
-        OutputFileError: If the file cannot be written.
     """
     container = "pcap_us" if microseconds else "pcap"
-    return _write_capture(
-        table,
-        path,
-        target,
-        container=container,
-        macs=macs,
-        view="sender",
-        snaplen_bytes=WHOLE_FRAME_BYTES,
-        raise_small=True,
-    )
+    return _write_capture(table, path, target, container=container, macs=macs, raise_small=True)
 
 
 def _write_capture(
@@ -132,13 +119,11 @@ def _write_capture(
     *,
     container: str | None = None,
     macs: tuple[bytes, bytes] | None = None,
-    view: View,
-    snaplen_bytes: int,
+    snaplen_bytes: int = WHOLE_FRAME_BYTES,
     raise_small: bool,
 ) -> ProjectionReport:
     if not 1 <= snaplen_bytes <= WHOLE_FRAME_BYTES:
         raise ValueError(f"snaplen_bytes must lie in [1, {WHOLE_FRAME_BYTES}], not {snaplen_bytes}")
-    table = select_view(table, view)
     losses = CaptureLosses(table)
     losses.add(table)
     written = write_capture_stream(
@@ -236,3 +221,77 @@ def _write_batch(writer: CaptureWriter, batch: pa.RecordBatch) -> None:
         if name in batch.schema.names and batch.column(name).null_count < batch.num_rows:
             columns[name] = (values_of(batch.column(name)), validity_of(batch.column(name)))
     writer.write(**columns)
+
+
+class CaptureLosses:
+    """What a capture file lacks of the packets that were written to it, counted piece by piece."""
+
+    def __init__(self, head: PacketTable) -> None:
+        """Begin with a table's flows and messages; its packets are counted when they are added."""
+        self._messages = head.signalling.num_rows
+        names = head.flows.column("protocol").to_pylist()
+        numbers = [protocol_number(name) or 0 for name in names]
+        self._numbers = np.array(numbers, dtype=np.int64)
+        self._is_ip = np.array([name != NOT_IP for name in names], dtype=np.bool_)
+        self._is_other = self._is_ip & ~np.isin(self._numbers, _NUMBERS_WITH_HEADERS)
+        pairs = zip(names, numbers, strict=True)
+        self._unknown = sorted({name for name, number in pairs if number == EXPERIMENTAL_PROTOCOL})
+        self._columns: set[str] = set()
+        self._longest_bytes = self._others = self._other_links = self._rtp_elsewhere = 0
+
+    def add(self, piece: PacketTable) -> None:
+        """Count packets, but those of unknown flows, which the writer refuses."""
+        if int(piece.flow.max(initial=0)) >= len(self._numbers):
+            return
+        self._columns |= {name for name in _COLUMNS_WITHOUT_PLACE if piece.is_known(name).any()}
+        self._longest_bytes = max(self._longest_bytes, int(piece.frame_bytes.max(initial=0)))
+        self._others += int(np.count_nonzero(self._is_other[piece.flow]))
+        other_link = piece.frame_bytes - piece.ip_bytes != ETHERNET_HEADER_BYTES
+        self._other_links += int(np.count_nonzero(self._is_ip[piece.flow] & other_link))
+        not_udp = self._numbers[piece.flow] != _UDP
+        self._rtp_elsewhere += int(np.count_nonzero(piece.is_known("rtp_sequence") & not_udp))
+
+    def texts(self, written: Mapping[str, int], *, snaplen_bytes: int) -> Iterator[str]:
+        """Yield what the capture lacks of the packets that were added.
+
+        Args:
+            written: What :func:`write_capture_stream` has counted.
+            snaplen_bytes: Bytes kept of a frame.
+        """
+        yield "payload content (zero bytes are written)"
+        lost = [name for name in _COLUMNS_WITHOUT_PLACE if name in self._columns]
+        if lost:
+            yield f"columns that a capture cannot hold: {', '.join(lost)}"
+        if self._messages:
+            yield f"signalling messages ({self._messages}): their packets carry zero bytes"
+        if written["packets_left_out"]:
+            yield f"packets without IP were left out ({written['packets_left_out']} packets)"
+        if written["packets_raised"]:
+            yield (
+                f"sizes below their headers were raised to them ({written['packets_raised']}"
+                " packets)"
+            )
+        if written["windows_cut"]:
+            yield (
+                f"TCP windows above 65535 were written as 65535 ({written['windows_cut']} packets)"
+            )
+        if self._longest_bytes > snaplen_bytes:
+            yield f"bytes of a frame behind the first {snaplen_bytes}"
+        if self._unknown:
+            yield (
+                f"protocols without a known number became {EXPERIMENTAL_PROTOCOL}:"
+                f" {', '.join(self._unknown)}"
+            )
+        if self._others:
+            others = f"({self._others} packets)"
+            yield (
+                "headers of protocols other than UDP, TCP, ICMP and IGMP (zero bytes are written)"
+                f" {others}"
+            )
+        if self._other_links:
+            yield (
+                f"link headers other than Ethernet's {ETHERNET_HEADER_BYTES} bytes"
+                f" ({self._other_links} packets)"
+            )
+        if self._rtp_elsewhere:
+            yield f"RTP headers in other than UDP packets ({self._rtp_elsewhere} packets)"

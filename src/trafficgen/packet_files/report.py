@@ -13,7 +13,7 @@ from trafficgen.options import option
 if TYPE_CHECKING:
     from trafficgen.tables import PacketTable
 
-#: Whose capture an output shows; see :func:`trafficgen.packet_files.view.select_view`.
+#: Whose capture an output shows; see :func:`trafficgen.packet_files.formats.select_view`.
 View = Literal["sender", "receiver"]
 
 

@@ -9,11 +9,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from trafficgen.packet_files.capture_losses import CaptureLosses
-from trafficgen.packet_files.csv import csv_files, csv_losses, write_csv_stream
-from trafficgen.packet_files.dataset import write_dataset_stream
-from trafficgen.packet_files.parquet import write_parquet_stream
-from trafficgen.packet_files.pcap import capture_report, write_capture_stream
+from trafficgen.packet_files.csv import csv_report, write_csv_stream
+from trafficgen.packet_files.parquet import write_dataset_stream, write_parquet_stream
+from trafficgen.packet_files.pcap import CaptureLosses, capture_report, write_capture_stream
 from trafficgen.packet_files.report import ProjectionReport, report_unchanged
 from trafficgen.tables import PacketTable
 from trafficgen.tables.stream import PacketStream
@@ -82,10 +80,7 @@ def write_stream(
         return counts, capture_report(format_name, path, written, counts.ip_bytes, lost)
     if format_name == "csv":
         write_csv_stream(passing, path)
-        files, losses_of_csv = csv_files(path), csv_losses(stream.head)
-        return counts, report_unchanged(
-            "csv", files, counts.packets, counts.ip_bytes, losses_of_csv
-        )
+        return counts, csv_report(stream.head, path, counts.packets, counts.ip_bytes)
     (write_parquet_stream if format_name == "parquet" else write_dataset_stream)(passing, path)
     report = report_unchanged(format_name, (path.name,), counts.packets, counts.ip_bytes)
     return counts, report

@@ -10,8 +10,7 @@ from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import load_model
 from trafficgen.options import takes
 from trafficgen.packet_files.destinations import format_of, local_path
-from trafficgen.packet_files.formats import check_options, write_as
-from trafficgen.packet_files.view import select_view
+from trafficgen.packet_files.formats import check_options, select_view, write_as
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.simulation.path import UNLIMITED_PATH
 from trafficgen.simulation.simulate import generate_over_path

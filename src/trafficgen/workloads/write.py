@@ -13,10 +13,9 @@ from trafficgen.formatting import format_count, number, one_line
 from trafficgen.generation.timeline import machine_memory_bytes
 from trafficgen.notebook import NotebookView
 from trafficgen.packet_files.csv import write_csv_stream
-from trafficgen.packet_files.dataset import write_dataset_stream
 from trafficgen.packet_files.destinations import local_path
 from trafficgen.packet_files.formats import FileFormat
-from trafficgen.packet_files.parquet import write_parquet_stream
+from trafficgen.packet_files.parquet import write_dataset_stream, write_parquet_stream
 from trafficgen.packet_files.pcap import write_capture_stream
 from trafficgen.tables.stream import PacketStream
 from trafficgen.units import WHOLE_FRAME_BYTES, s_from_ns

@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from trafficgen.packet_files.csv import write_csv
+from trafficgen.packet_files.formats import select_view
 from trafficgen.tables import SIGNALLING_SCHEMA, PacketTable
 
 
@@ -33,7 +34,7 @@ def test_the_flow_file_repeats_the_origin_in_every_row(table: PacketTable, tmp_p
 def test_the_receivers_view_has_arrival_times_and_counts_of_what_arrived(
     table: PacketTable, tmp_path: Path
 ) -> None:
-    write_csv(table, tmp_path / "out.csv", view="receiver")
+    write_csv(select_view(table, "receiver"), tmp_path / "out.csv")
     _, *packets = _rows(tmp_path / "out.csv")
     assert [row[0] for row in packets] == ["39000", "40000", "41000", "42000", "43000"]
     head, video, _ = _rows(tmp_path / "out.flows.csv")

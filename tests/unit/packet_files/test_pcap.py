@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from trafficgen.errors import ExportError, OutputFileError
+from trafficgen.packet_files.formats import select_view
 from trafficgen.packet_files.pcap import write_pcap, write_pcapng
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
@@ -90,7 +91,7 @@ def test_a_handshake_without_sequence_numbers_in_the_table_gets_consistent_ones(
 def test_the_receivers_view_has_arrivals_in_order_and_no_lost_packets(
     table: PacketTable, tmp_path: Path
 ) -> None:
-    report = write_pcap(table, tmp_path / "a.pcap", view="receiver")
+    report = write_pcap(select_view(table, "receiver"), tmp_path / "a.pcap")
     frames = _frames(tmp_path / "a.pcap")
     assert report.packets == len(frames) == 5
     assert [len(frame) for _, frame in frames] == [554, 214, 54, 54, 54]
@@ -101,7 +102,7 @@ def test_the_receivers_view_of_a_table_without_arrivals_is_the_table(
     table: PacketTable, tmp_path: Path
 ) -> None:
     unknown = replace(table, packets=table.packets.drop_columns(["arrival_ns"]))
-    assert write_pcap(unknown, tmp_path / "a.pcap", view="receiver").packets == 6
+    assert write_pcap(select_view(unknown, "receiver"), tmp_path / "a.pcap").packets == 6
 
 
 def test_the_snaplen_cuts_frames_but_not_their_recorded_length(
@@ -206,4 +207,4 @@ def test_options_out_of_range_are_refused(table: PacketTable, tmp_path: Path) ->
     with pytest.raises(ValueError, match="snaplen_bytes"):
         write_pcap(table, tmp_path / "a.pcap", snaplen_bytes=0)
     with pytest.raises(ValueError, match="view"):
-        write_pcap(table, tmp_path / "a.pcap", view="nobody")  # type: ignore[arg-type]
+        select_view(table, "nobody")  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ recorded traces do.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -56,6 +56,7 @@ MAHIMAHI_SETTINGS = (
     ),
 )
 _SCRIPT = "run.sh"
+_WORDS = ("forward", "reverse")
 #: Digits of a relative error; what is below is rounding of the arithmetic.
 _DIGITS = 9
 #: Rate of a direction without a limit where the other one has a limit.
@@ -71,10 +72,21 @@ _NOTHING_ELSE: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class _Direction:
-    """A direction of a link: its trace, None without limit, and the engine's configuration."""
+    """A direction of a link.
 
+    Attributes:
+        file: Name of its trace.
+        delivery: Its trace; None without a limit, and then no file is written.
+        about: The link as the engine reads it.
+    """
+
+    file: str
     delivery: Delivery | None
     about: Mapping[str, Any]
+
+
+#: Both directions of a link: to the client, to the server.
+_Link = tuple[_Direction, _Direction]
 
 
 def write_mahimahi(table: PacketTable, folder: FilePath, settings: Settings) -> Written:
@@ -103,22 +115,27 @@ def write_mahimahi(table: PacketTable, folder: FilePath, settings: Settings) -> 
         ]
     else:
         links = list(_of_path(path, settings, lacks))
-    files, errors = _write_traces(links, folder)
-    shells = Shells.nest(
-        [
-            link_shells(forward.about, reverse.about, names=names)
-            for (forward, reverse), names in zip(links, files, strict=True)
-        ]
-    )
+    traces = {
+        direction.file: direction.delivery
+        for link in links
+        for direction in link
+        if direction.delivery is not None
+    }
+    for name, delivery in traces.items():
+        delivery.write(folder / name)
+    shells = Shells.nest([_shells(*link) for link in links])
     lacks += shells.cannot_express
     write_script(folder / _SCRIPT, shells.script())
     lacks.append("packets: mahimahi sends nothing; play the traffic through it")
     report = ProjectionReport(
         target="mahimahi",
-        files=(_SCRIPT, *dict.fromkeys(name for names in files for name in names if name)),
-        timing_error_s=errors,
+        files=(_SCRIPT, *traces),
+        timing_error_s=_timing_error(list(traces.values())),
         cannot_express=tuple(lacks),
-        distances=_distances(links),
+        distances={
+            f"{name.removesuffix('.trace')}.rate": round(abs(trace.rate_error), _DIGITS)
+            for name, trace in traces.items()
+        },
     )
     return Written(report, _how_to_run(links, shells, path=path))
 
@@ -138,7 +155,7 @@ def _path(table: PacketTable, settings: Settings) -> Path | None:
         ) from None
 
 
-def _of_arrivals(table: PacketTable) -> tuple[_Direction, _Direction]:
+def _of_arrivals(table: PacketTable) -> _Link:
     arrived = table.is_known("arrival_ns")
     at_ns = (
         np.asarray(table.values("arrival_ns"), dtype=np.int64) if arrived.any() else table.time_ns
@@ -152,13 +169,11 @@ def _of_arrivals(table: PacketTable) -> tuple[_Direction, _Direction]:
     delivery = delivery_of_arrivals(
         at_ns[rows], table.ip_bytes[rows].astype(np.int64) + TUNNEL_HEADER_BYTES
     )
-    direction = _Direction(delivery, _NOTHING_ELSE)
-    return direction, direction
+    forward, reverse = (_Direction(f"{word}.trace", delivery, _NOTHING_ELSE) for word in _WORDS)
+    return forward, reverse
 
 
-def _of_path(
-    path: Path, settings: Settings, lacks: list[str]
-) -> list[tuple[_Direction, _Direction]]:
+def _of_path(path: Path, settings: Settings, lacks: list[str]) -> list[_Link]:
     """Return the links from the server to the client, each in both directions."""
     shared = Links.from_path(path)
     about = [
@@ -174,15 +189,20 @@ def _of_path(
         }
         about = [(own, own), *about, (own, own)]
         lacks.append("access links of each end: all flows share one of the access rate")
-    made = []
-    for forward, reverse in about:
-        limited = forward["capacity"] is not None or reverse["capacity"] is not None
-        to_client, to_server = (
-            _Direction(_delivery(config, settings, lacks) if limited else None, config)
-            for config in (forward, reverse)
+    links = []
+    for number, configs in enumerate(about, start=1):
+        place = "" if len(about) == 1 else str(number)
+        is_limited = any(config["capacity"] is not None for config in configs)
+        forward, reverse = (
+            _Direction(
+                f"{word}{place}.trace",
+                _delivery(config, settings, lacks) if is_limited else None,
+                config,
+            )
+            for word, config in zip(_WORDS, configs, strict=True)
         )
-        made.append((to_client, to_server))
-    return made
+        links.append((forward, reverse))
+    return links
 
 
 def _delivery(config: Mapping[str, Any], settings: Settings, lacks: list[str]) -> Delivery:
@@ -230,50 +250,25 @@ def _add(lacks: list[str], text: str) -> None:
 
 
 def _recorded(opportunities: Mapping[str, Any]) -> Delivery:
-    times_ms = np.rint(ms_from_s(np.asarray(opportunities["times_s"], dtype=float))).astype(
-        np.int64
-    )
-    recorded = Delivery(times_ms, 0.0)
-    return Delivery(times_ms, recorded.rate_bps)
+    times_s = np.asarray(opportunities["times_s"], dtype=float)
+    recorded = Delivery(np.rint(ms_from_s(times_s)).astype(np.int64), 0.0)
+    return replace(recorded, wanted_bps=recorded.rate_bps)
 
 
-def _write_traces(
-    links: list[tuple[_Direction, _Direction]], folder: FilePath
-) -> tuple[list[tuple[str | None, str | None]], TimingError]:
-    """Write the traces; return their names by link and direction, and the error of the times."""
-    names: list[tuple[str | None, str | None]] = []
-    written: list[Delivery] = []
-    for number, link in enumerate(links, start=1):
-        place = "" if len(links) == 1 else str(number)
-        of_link: list[str | None] = []
-        for word, direction in zip(("forward", "reverse"), link, strict=True):
-            name = None if direction.delivery is None else f"{word}{place}.trace"
-            if direction.delivery is not None and name is not None:
-                direction.delivery.write(folder / name)
-                written.append(direction.delivery)
-            of_link.append(name)
-        names.append((of_link[0], of_link[1]))
-    lines = sum(delivery.times_ms.size for delivery in written)
+def _shells(forward: _Direction, reverse: _Direction) -> Shells:
+    names = (forward.file, reverse.file) if forward.delivery is not None else None
+    return link_shells(forward.about, reverse.about, names=names)
+
+
+def _timing_error(traces: list[Delivery]) -> TimingError:
+    lines = sum(trace.times_ms.size for trace in traces)
     if not lines:
-        return names, TimingError()
-    mean_s = sum(delivery.error_s[1] * delivery.times_ms.size for delivery in written) / lines
-    return names, TimingError(max=max(delivery.error_s[0] for delivery in written), mean=mean_s)
+        return TimingError()
+    mean_s = sum(trace.error_s[1] * trace.times_ms.size for trace in traces) / lines
+    return TimingError(max=max(trace.error_s[0] for trace in traces), mean=mean_s)
 
 
-def _distances(links: list[tuple[_Direction, _Direction]]) -> dict[str, float]:
-    found = {}
-    for number, link in enumerate(links, start=1):
-        for word, direction in zip(("forward", "reverse"), link, strict=True):
-            if direction.delivery is not None:
-                place = "" if len(links) == 1 else str(number)
-                ratio = direction.delivery.rate_bps / direction.delivery.wanted_bps
-                found[f"{word}{place}.rate"] = round(abs(ratio - 1), _DIGITS)
-    return found
-
-
-def _how_to_run(
-    links: list[tuple[_Direction, _Direction]], shells: Shells, *, path: Path | None
-) -> str:
+def _how_to_run(links: list[_Link], shells: Shells, *, path: Path | None) -> str:
     rates = [link[0].delivery.rate_bps for link in links if link[0].delivery is not None]
     lengths = [link[0].delivery.length_s for link in links if link[0].delivery is not None]
     traces = (
@@ -286,14 +281,10 @@ the client; the trace repeats after {max(lengths):.6g} s.
         if rates
         else "It has no limit, and so no traces.\n"
     )
-    if path is None:
-        stands = "It is what the table's packets used, not a path that was measured."
-    else:
-        stands = (
-            "It plays a chain of links."
-            if len(path.links) > 1
-            else f"It plays the path `{path.text()}`."
-        )
+    stands = "It is what the table's packets used, not a path that was measured."
+    if path is not None:
+        played = "a chain of links" if len(path.links) > 1 else f"the path `{path.text()}`"
+        stands = f"It plays {played}."
     return f"""
 As an ordinary user (mahimahi refuses root), with the server running outside, on the machine or
 beyond:

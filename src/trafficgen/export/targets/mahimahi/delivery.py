@@ -60,6 +60,11 @@ class Delivery:
         """Mean rate of the trace, bit/s."""
         return bps_from_bytes(self.times_ms.size * OPPORTUNITY_BYTES, self.length_s)
 
+    @property
+    def rate_error(self) -> float:
+        """Relative difference of the trace's mean rate from the one it was to have."""
+        return self.rate_bps / self.wanted_bps - 1
+
     def write(self, path: Path) -> None:
         """Write the trace, a line each."""
         path.write_text("\n".join(map(str, self.times_ms.tolist())) + "\n", encoding="ascii")

@@ -44,7 +44,7 @@ class Shells:
 
 
 def link_shells(
-    forward: Mapping[str, Any], reverse: Mapping[str, Any], *, names: tuple[str | None, str | None]
+    forward: Mapping[str, Any], reverse: Mapping[str, Any], *, names: tuple[str, str] | None
 ) -> Shells:
     """Return the shells of one link.
 
@@ -54,7 +54,7 @@ def link_shells(
     Args:
         forward: The link to the client as the engine reads it.
         reverse: The link to the server.
-        names: Files of the traces to the client and to the server; None: no limit.
+        names: Files of the traces to the client and to the server; None without limits.
     """
     lacks: list[str] = []
     commands = [
@@ -81,13 +81,13 @@ def _loss(word: str, loss: Mapping[str, Any] | None, lacks: list[str]) -> list[t
 
 
 def _link(
-    forward: Mapping[str, Any], reverse: Mapping[str, Any], names: tuple[str | None, str | None]
+    forward: Mapping[str, Any], reverse: Mapping[str, Any], names: tuple[str, str] | None
 ) -> list[tuple[str, ...]]:
-    to_client, to_server = names
-    if to_client is None or to_server is None:
+    if names is None:
         return []
     # The uplink is what leaves the shell, in which the client runs.
     queues = (*_queue("uplink", reverse["queue"]), *_queue("downlink", forward["queue"]))
+    to_client, to_server = names
     return [("mm-link", *queues, f'"$here/{to_server}"', f'"$here/{to_client}"', "--")]
 
 
