@@ -19,6 +19,7 @@ from trafficgen.export.flow_schedule import (
     Schedules,
     cut_payloads,
     join_flows,
+    note_raised,
     number_pieces,
     rows_of,
     schedule_report,
@@ -359,10 +360,7 @@ def _changes(plans: Plans) -> list[str]:
         )
     for low_bytes in sorted({plan.low_bytes for plan in plans.flows}):
         raised = sum(plan.packets_raised for plan in plans.flows if plan.low_bytes == low_bytes)
-        if raised:
-            texts.append(
-                f"sizes below {low_bytes} bytes were raised to {low_bytes} ({raised} packets)"
-            )
+        texts += note_raised(raised, low_bytes)
     return texts
 
 

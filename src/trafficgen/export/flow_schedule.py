@@ -216,6 +216,18 @@ def raise_payloads(flow: FlowSchedule, *, low_bytes: int) -> tuple[FlowSchedule,
     return replace(flow, payload_bytes=np.maximum(flow.payload_bytes, low_bytes)), count
 
 
+def raise_all(flows: Sequence[FlowSchedule], *, low_bytes: int) -> tuple[list[FlowSchedule], int]:
+    """Return the flows with payloads of at least ``low_bytes``, and how many were raised in all."""
+    pairs = [raise_payloads(flow, low_bytes=low_bytes) for flow in flows]
+    return [flow for flow, _ in pairs], sum(count for _, count in pairs)
+
+
+def note_raised(packets: int, low_bytes: int) -> list[str]:
+    """Return the sentence on payloads that were raised, none if there was none."""
+    text = f"sizes below {low_bytes} bytes were raised to {low_bytes} ({packets} packets)"
+    return [text] if packets else []
+
+
 def refuse_large(flow: FlowSchedule, *, high_bytes: int, target: str, remedy: str) -> None:
     """Refuse a flow with a payload above ``high_bytes``.
 

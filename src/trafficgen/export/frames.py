@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from trafficgen.errors import ExportError, SettingError
 from trafficgen.export.flow_schedule import share_evenly
+from trafficgen.export.sending_ends import HIGHEST_PORT
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.tables import PacketTable
 from trafficgen.tables.addresses import documentation_client, documentation_server
@@ -26,7 +27,7 @@ _LARGEST_IP_BYTES = 65_535
 _SMALLEST_MTU_BYTES = 68
 _MAC = re.compile(r"[0-9a-fA-F]{2}([:-][0-9a-fA-F]{2}){5}")
 _GROUP_BIT = 0x01
-_LOWEST_FREE_PORT, _HIGHEST_PORT = 1024, 65_535
+_LOWEST_FREE_PORT = 1024
 _RTP_COLUMNS = ("rtp_ssrc", "rtp_sequence", "rtp_timestamp", "rtp_marker")
 
 #: Settings of every target that sends frames; ``direction`` is added by each, with its own default.
@@ -69,10 +70,6 @@ class Frames:
     bytes_before: int
     packets_split: int
     left_out: tuple[str, ...]
-
-    def select_direction(self, *, to_client: bool) -> PacketTable:
-        """Return the packets of one direction."""
-        return self.table.select(self.table.to_client == to_client)
 
 
 def frames_of(table: PacketTable, settings: Settings, *, target: str) -> Frames:
@@ -175,10 +172,10 @@ def set_addresses(
 def _free_port(ends: tuple[object, ...], first: int, taken: Set[tuple[object, ...]]) -> int:
     """Return the first port from ``first`` on, by twos, with which ``ends`` are not taken."""
     port = first
-    for _ in range(_HIGHEST_PORT):
+    for _ in range(HIGHEST_PORT):
         if (*ends, port) not in taken:
             return port
-        port = port + 2 if port + 2 <= _HIGHEST_PORT else _LOWEST_FREE_PORT + port % 2
+        port = port + 2 if port + 2 <= HIGHEST_PORT else _LOWEST_FREE_PORT + port % 2
     raise ValueError("more flows between two hosts than they have ports")
 
 

@@ -9,13 +9,12 @@ from pathlib import Path
 from trafficgen.errors import ExportError
 from trafficgen.export.epochs import EPOCH_S, EPOCHS, Limits, Plan, plans_of, plans_report
 from trafficgen.export.scripts import write_executable
-from trafficgen.export.sending_ends import DESTINATION, DIRECTION, destination_of
+from trafficgen.export.sending_ends import DESTINATION, DIRECTION, HIGHEST_PORT, destination_of
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Written
 from trafficgen.tables import PacketTable
 from trafficgen.units import US_PER_S, ms_from_s, us_from_ns, us_from_s
 
-_HIGHEST_PORT = 65_535
 #: A run that starts later than this after its epoch is reported, s.
 _LATE_S = 0.1
 
@@ -54,7 +53,7 @@ def settings_of_runs(*, first_port: int, guard_s: float) -> tuple[Setting, ...]:
             first_port,
             "First port; each flow has `servers` ports from there on.",
             low=1,
-            high=_HIGHEST_PORT,
+            high=HIGHEST_PORT,
         ),
         Setting(
             "servers",
@@ -93,7 +92,12 @@ def write_runs(table: PacketTable, folder: Path, settings: Settings, *, tool: Ip
         ExportError: If nothing can be sent, the guard leaves no epoch, or there are not enough
             ports.
     """
-    guard_s = _checked_guard_s(settings, target=tool.target)
+    guard_s, epoch_s = settings.number("guard_s"), settings.number("epoch_s")
+    if guard_s > epoch_s / 2:
+        raise ExportError(
+            f"{tool.target}: guard_s={guard_s:g} leaves less than half of an epoch of {epoch_s:g} s"
+            " to send in; lower guard_s or raise epoch_s"
+        )
     plans = plans_of(table, settings, target=tool.target, limits=tool.limits, guard_s=guard_s)
     ports = _ports_of(plans.flows, settings, target=tool.target)
     ip_version = " -V" if tool.program == "iperf" and ":" in settings.text("destination") else ""
@@ -128,24 +132,13 @@ def write_runs(table: PacketTable, folder: Path, settings: Settings, *, tool: Ip
     return Written(report, text.format(first=ports[0][0], last=ports[-1][-1]))
 
 
-def _checked_guard_s(settings: Settings, *, target: str) -> float:
-    """Return the guard, which leaves at least half of an epoch to send in; else ExportError."""
-    guard_s, epoch_s = settings.number("guard_s"), settings.number("epoch_s")
-    if guard_s > epoch_s / 2:
-        raise ExportError(
-            f"{target}: guard_s={guard_s:g} leaves less than half of an epoch of {epoch_s:g} s to"
-            " send in; lower guard_s or raise epoch_s"
-        )
-    return guard_s
-
-
 def _ports_of(plans: Sequence[Plan], settings: Settings, *, target: str) -> list[list[int]]:
     """Return the ports of each flow: one a server, of no more servers than it has epochs."""
     first_port, servers = settings.whole("first_port"), settings.whole("servers")
     last_port = first_port + servers * len(plans) - 1
-    if last_port > _HIGHEST_PORT:
+    if last_port > HIGHEST_PORT:
         raise ExportError(
-            f"{target}: the flows need ports up to {last_port}, above {_HIGHEST_PORT}; lower"
+            f"{target}: the flows need ports up to {last_port}, above {HIGHEST_PORT}; lower"
             " first_port or export one flow with --flow"
         )
     return [
@@ -157,17 +150,16 @@ def _ports_of(plans: Sequence[Plan], settings: Settings, *, target: str) -> list
 def _write_epochs_csv(path: Path, plan: Plan) -> str:
     """Write the epochs: start, length, datagrams (TCP: writes), their bytes, size and rate."""
     epochs = plan.epochs
-    lines = ["start_s,length_s,packets,payload_bytes,size_bytes,rate_bps"]
-    columns = (
-        *(epochs.start_s, epochs.length_s, epochs.packets, epochs.payload_bytes),
-        *(plan.size_bytes, plan.rate_bps),
-    )
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    lines += [
-        f"{start:.9f},{length:.9f},{n},{total},{size},{rate}"
-        for start, length, n, total, size, rate in rows
-    ]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    columns = {
+        "start_s": [f"{start:.9f}" for start in epochs.start_s.tolist()],
+        "length_s": [f"{length:.9f}" for length in epochs.length_s.tolist()],
+        "packets": epochs.packets.tolist(),
+        "payload_bytes": epochs.payload_bytes.tolist(),
+        "size_bytes": plan.size_bytes.tolist(),
+        "rate_bps": plan.rate_bps.tolist(),
+    }
+    rows = [columns, *zip(*columns.values(), strict=True)]
+    path.write_text("".join(f"{','.join(map(str, row))}\n" for row in rows), encoding="utf-8")
     return path.name
 
 

@@ -20,6 +20,7 @@ from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.errors import ExportError, GenerationError
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.models import Model, Phase, Stream
+from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.processes import Span, playable
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, IntArray
@@ -249,3 +250,17 @@ def refuse_far(distances: Mapping[str, float], settings: Settings, *, target: st
             f" {farthest:g} away (KS), more than {limit:g}; generate packets and export those, or"
             " --set approximate=on"
         )
+
+
+def model_report(
+    target: str, files: Sequence[str], cannot_express: Sequence[str], distances: Mapping[str, float]
+) -> ProjectionReport:
+    """Report an export of a law, which has no packets and no times of its own."""
+    return ProjectionReport(
+        target=target,
+        files=tuple(files),
+        timing_error_s=None,
+        cannot_express=tuple(cannot_express),
+        kind="model",
+        distances=distances,
+    )

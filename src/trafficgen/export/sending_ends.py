@@ -16,7 +16,7 @@ _LABEL = r"[0-9A-Za-z_](?:[0-9A-Za-z_-]{0,61}[0-9A-Za-z_])?"
 _NAME = re.compile(rf"(?:{_LABEL}\.)*(?![0-9]+\.?$){_LABEL}\.?")
 _LONGEST_NAME = 253
 _ZONE = re.compile(r"[0-9A-Za-z_.-]{1,15}")  # names of interfaces are no longer on Linux
-_LAST_PORT = 65_535
+HIGHEST_PORT = 65_535
 
 
 def destination_of(settings: Settings, *, target: str) -> str:
@@ -53,10 +53,10 @@ def ports_from(first_port: int, count: int, *, target: str, setting: str = "firs
     Raises:
         SettingError: If there are not so many.
     """
-    if first_port + count - 1 > _LAST_PORT:
+    if first_port + count - 1 > HIGHEST_PORT:
         raise SettingError(
             f"{target}: {count} flows need the ports from {setting}={first_port} to"
-            f" {first_port + count - 1}; the last port is {_LAST_PORT}, so choose a lower {setting}"
+            f" {first_port + count - 1}; the last port is {HIGHEST_PORT}, so choose a lower {setting}"
         )
     return range(first_port, first_port + count)
 
@@ -90,7 +90,7 @@ def _is_this_machine(destination: str) -> bool:
 def _apart(ports: range) -> int:
     """Return a first port whose range of the same length does not overlap ``ports``."""
     above = ports.stop
-    return above if above + len(ports) - 1 <= _LAST_PORT else max(1, ports.start - len(ports))
+    return above if above + len(ports) - 1 <= HIGHEST_PORT else max(1, ports.start - len(ports))
 
 
 def check_signal_port(protocols: Sequence[str], ports: range, *, signal_port: int) -> None:
@@ -129,7 +129,7 @@ DIRECTION = Setting(
 def first_port_setting(default: int) -> Setting:
     """Return the setting of the port that the first flow is sent to."""
     meaning = "Port that the first flow is sent to; the others follow."
-    return Setting("first_port", default, meaning, low=1, high=_LAST_PORT)
+    return Setting("first_port", default, meaning, low=1, high=HIGHEST_PORT)
 
 
 def oversize_setting(largest_bytes: int) -> Setting:

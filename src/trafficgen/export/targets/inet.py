@@ -11,18 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 
-from trafficgen.export.flow_schedule import (
-    Direction,
-    FlowSchedule,
-    raise_payloads,
-    schedule_report,
-    schedules_of,
+from trafficgen.export.flow_schedule import FlowSchedule, raise_all, schedule_report, schedules_of
+from trafficgen.export.sending_ends import (
+    NETWORK_SETTINGS,
+    direction_of,
+    ports_from,
+    refuse_oversized_datagrams,
 )
-from trafficgen.export.sending_ends import NETWORK_SETTINGS, ports_from, refuse_oversized_datagrams
 from trafficgen.export.settings import Settings
 from trafficgen.export.target import Target, Written
 from trafficgen.tables import PacketTable
@@ -44,15 +42,10 @@ def write_inet(table: PacketTable, folder: Path, settings: Settings) -> Written:
 
     Source: NetPerfMeter.cc and NetPerfMeter.ned of INET 4.
     """
-    way = cast("Direction", settings.text("direction"))
-    schedules = schedules_of(table, target="inet", direction=way)
+    schedules = schedules_of(table, target="inet", direction=direction_of(settings))
     ports = ports_from(settings.whole("first_port"), len(schedules.flows), target="inet")
     refuse_oversized_datagrams(schedules.flows, target="inet")
-    sent, empty = [], 0
-    for flow in schedules.flows:
-        filled, count = raise_payloads(flow, low_bytes=1)
-        sent.append(filled)
-        empty += count
+    sent, empty = raise_all(schedules.flows, low_bytes=1)
     names = [_write_trace(flow, folder) for flow in sent]
     (folder / "TrafficgenReplay.ned").write_text(_network(settings), encoding="ascii")
     (folder / "omnetpp.ini").write_text(_configuration(sent, ports, settings), encoding="ascii")

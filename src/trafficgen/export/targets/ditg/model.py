@@ -16,6 +16,7 @@ from trafficgen.export.model_laws import (
     DrawnLaw,
     PlayedPhase,
     closest_law,
+    model_report,
     play_phases,
     refuse_far,
 )
@@ -29,7 +30,6 @@ from trafficgen.export.targets.ditg.schedule import (
     smallest_payload_bytes,
 )
 from trafficgen.models import Model
-from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, ms_from_s
 
@@ -61,14 +61,7 @@ _MIDDLE = 0.5
 
 @dataclass(frozen=True)
 class _Line:
-    """One phase as ITGSend gets it.
-
-    Attributes:
-        options: Options for gaps, sizes and bursts.
-        distances: Metric -> distance.
-        notes: What is not expressed.
-        sizes: File of sizes, empty where they are drawn from a law.
-    """
+    """One phase as ITGSend gets it: options, KS distances, notes, and the text of a size file."""
 
     options: str
     distances: Mapping[str, float]
@@ -118,14 +111,7 @@ def write_ditg_model(model: Model, folder: Path, settings: Settings) -> Written:
         encoding="ascii",
         newline="\n",
     )
-    report = ProjectionReport(
-        target="ditg",
-        files=(*files, "run.sh"),
-        timing_error_s=None,
-        cannot_express=tuple(notes),
-        kind="model",
-        distances=distances,
-    )
+    report = model_report("ditg", (*files, "run.sh"), notes, distances)
     return Written(report, _HOW_TO_RUN.format(receiver=receiver_command(settings)))
 
 

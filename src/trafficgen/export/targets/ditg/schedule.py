@@ -11,6 +11,7 @@ import numpy as np
 from trafficgen.errors import ExportError
 from trafficgen.export.flow_schedule import (
     FlowSchedule,
+    note_raised,
     raise_payloads,
     rising_us,
     schedule_report,
@@ -161,8 +162,7 @@ def _long_enough(given: FlowSchedule, settings: Settings) -> tuple[FlowSchedule,
     """Return a flow whose payloads hold D-ITG's metadata, and what was done to it."""
     low = smallest_payload_bytes(given.protocol, settings.text("metadata"))
     flow, count = raise_payloads(given, low_bytes=low)
-    note = f"flow {flow.flow}: sizes below {low} bytes were raised to {low} ({count} packets)"
-    return flow, [note] if count else []
+    return flow, [f"flow {flow.flow}: {note}" for note in note_raised(count, low)]
 
 
 def _gaps(flow: FlowSchedule, *, start_us: int) -> tuple[IntArray, IntArray]:

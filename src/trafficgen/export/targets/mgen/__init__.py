@@ -11,6 +11,8 @@ from trafficgen.errors import ExportError
 from trafficgen.export.epochs import Limits, plan_flow
 from trafficgen.export.flow_schedule import (
     FlowSchedule,
+    note_raised,
+    raise_all,
     raise_payloads,
     rising_us,
     schedule_report,
@@ -82,14 +84,7 @@ _MOST_LINES = 20_000
 
 @dataclass(frozen=True)
 class _Plan:
-    """How one flow is sent.
-
-    Attributes:
-        sent: When the packets leave, and how long they are.
-        lines: Lines of its scripts.
-        notes: What is not expressed.
-        capture: Capture that is cloned, empty where none is.
-    """
+    """How one flow is sent: its packets, script lines, notes, and the capture if one is cloned."""
 
     sent: FlowSchedule
     lines: Iterable[str]
@@ -142,8 +137,8 @@ _OWN_CONTENT = "payload (RTP headers too), addresses and ports (MGEN uses its ow
 
 def _notes_on_sizes(flows: Sequence[FlowSchedule], *, cut_packets: int) -> list[str]:
     low = _SMALLEST_BYTES["udp"]
-    small = sum(raise_payloads(flow, low_bytes=low)[1] for flow in flows if flow.protocol == "udp")
-    notes = [f"sizes below {low} bytes were raised to {low} ({small} packets)"] if small else []
+    _, small = raise_all([flow for flow in flows if flow.protocol == "udp"], low_bytes=low)
+    notes = note_raised(small, low)
     if cut_packets:
         notes.append(
             f"sizes above {_LARGEST_BYTES} bytes were cut into equal pieces ({cut_packets} packets)"

@@ -14,13 +14,18 @@ from pathlib import Path
 import numpy as np
 
 from trafficgen.distributions.two_samples import ks_distance
-from trafficgen.export.model_laws import LAW_SETTINGS, PlayedPhase, play_phases, refuse_far
+from trafficgen.export.model_laws import (
+    LAW_SETTINGS,
+    PlayedPhase,
+    model_report,
+    play_phases,
+    refuse_far,
+)
 from trafficgen.export.sending_ends import destination_of, ports_from, source_ports_from
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Written
 from trafficgen.export.targets.mgen.lines import Ends
 from trafficgen.models import Model
-from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, IntArray
 
@@ -43,18 +48,10 @@ _WIDEST = 0.5
 
 @dataclass(frozen=True)
 class _Pattern:
-    """Gaps as MGEN draws them.
-
-    Attributes:
-        name: Name of the pattern.
-        option: What follows rate and size.
-        gap_s: Draws, s.
-        ks: Their distance from the model's.
-    """
+    """Gaps as MGEN draws them: name, what follows rate and size, distance from the model's."""
 
     name: str
     option: str
-    gap_s: FloatArray
     ks: float
 
 
@@ -95,14 +92,7 @@ def write_mgen_model(model: Model, folder: Path, settings: Settings) -> Written:
         f"0.0 LISTEN {s.transport.protocol.upper()} {ends[s.name].port}\n" for s in model.streams
     ]
     (folder / "sink.mgn").write_text("".join(sink), encoding="ascii", newline="\n")
-    report = ProjectionReport(
-        target="mgen",
-        files=("model.mgn", "sink.mgn"),
-        timing_error_s=None,
-        cannot_express=tuple(notes),
-        kind="model",
-        distances=distances,
-    )
+    report = model_report("mgen", ("model.mgn", "sink.mgn"), notes, distances)
     return Written(report, _HOW_TO_RUN)
 
 
@@ -122,9 +112,7 @@ def _pattern(gap_s: FloatArray) -> _Pattern:
         ("JITTER", f" {fraction:.6g}", mean_s + np.diff(spread)),
         ("POISSON", "", generator.exponential(mean_s, _DRAWS)),
     ]
-    patterns = [
-        _Pattern(name, option, draws, ks_distance(gap_s, draws)) for name, option, draws in tried
-    ]
+    patterns = [_Pattern(name, option, ks_distance(gap_s, draws)) for name, option, draws in tried]
     return min(patterns, key=lambda pattern: pattern.ks)
 
 

@@ -12,21 +12,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import pyarrow as pa
 
 from trafficgen.errors import ExportError
 from trafficgen.export.flow_schedule import (
-    Direction,
     FlowSchedule,
     Schedules,
-    raise_payloads,
+    note_raised,
+    raise_all,
     schedule_report,
     schedules_of,
 )
-from trafficgen.export.sending_ends import NETWORK_SETTINGS, ports_from, refuse_oversized_datagrams
+from trafficgen.export.sending_ends import (
+    NETWORK_SETTINGS,
+    direction_of,
+    ports_from,
+    refuse_oversized_datagrams,
+)
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Target, Written
 from trafficgen.export.targets.ns3.model import write_ns3_model
@@ -98,17 +102,14 @@ def write_ns3(table: PacketTable, folder: Path, settings: Settings) -> Written:
     """
     mode = _MODES[settings.text("mode")]
     schedules = schedules_of(
-        table,
-        target="ns3",
-        protocols=mode.protocols,
-        direction=cast("Direction", settings.text("direction")),
+        table, target="ns3", protocols=mode.protocols, direction=direction_of(settings)
     )
     refuse_oversized_datagrams(schedules.flows, target="ns3")
     return mode.write(schedules, folder, settings)
 
 
 def _write_trace(schedules: Schedules, folder: Path, settings: Settings) -> Written:
-    sent, small = _all_raised(schedules.flows, low_bytes=TRACE_HEADER_BYTES)
+    sent, small = raise_all(schedules.flows, low_bytes=TRACE_HEADER_BYTES)
     played = [_in_milliseconds(flow) for flow in sent]
     names = []
     for flow, exact in zip(played, schedules.flows, strict=True):
@@ -119,7 +120,7 @@ def _write_trace(schedules: Schedules, folder: Path, settings: Settings) -> Writ
         *write_flows(_rows(played, settings), folder),
         *write_scenario(folder, settings, mode="trace"),
     ]
-    lacks = [*_raised_text(small, TRACE_HEADER_BYTES)]
+    lacks = [*note_raised(small, TRACE_HEADER_BYTES)]
     if any(
         np.any(flow.time_ns != exact.time_ns)
         for flow, exact in zip(played, schedules.flows, strict=True)
@@ -155,14 +156,14 @@ def _write_exact(schedules: Schedules, folder: Path, settings: Settings) -> Writ
 
 
 def _write_bursts(schedules: Schedules, folder: Path, settings: Settings) -> Written:
-    sent, small = _all_raised(schedules.flows, low_bytes=BURST_HEADER_BYTES)
+    sent, small = raise_all(schedules.flows, low_bytes=BURST_HEADER_BYTES)
     names = []
     for flow in sent:
         names.append(f"flow{flow.flow}.bursts.csv")
         _write_burst_lines(flow, folder / names[-1])
     names += write_flows(_rows(sent, settings), folder)
     lacks = [
-        *_raised_text(small, BURST_HEADER_BYTES),
+        *note_raised(small, BURST_HEADER_BYTES),
         *_common_lacks(schedules),
         "the first 24 payload bytes (the header of a fragment is written there)",
         "frames: each packet is a burst",
@@ -251,19 +252,6 @@ def _rows(flows: Sequence[FlowSchedule], settings: Settings) -> list[FlowRow]:
             flows, ports_from(settings.whole("first_port"), len(flows), target="ns3"), strict=True
         )
     ]
-
-
-def _all_raised(flows: Sequence[FlowSchedule], *, low_bytes: int) -> tuple[list[FlowSchedule], int]:
-    pairs = [raise_payloads(flow, low_bytes=low_bytes) for flow in flows]
-    return [flow for flow, _ in pairs], sum(count for _, count in pairs)
-
-
-def _raised_text(count: int, low_bytes: int) -> list[str]:
-    return (
-        [f"sizes below {low_bytes} bytes were raised to {low_bytes} ({count} packets)"]
-        if count
-        else []
-    )
 
 
 def _common_lacks(schedules: Schedules) -> list[str]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.errors import ExportError
+from trafficgen.export.model_laws import model_report
 from trafficgen.export.sending_ends import ports_from
 from trafficgen.export.settings import Settings
 from trafficgen.export.target import Written
@@ -32,7 +33,6 @@ from trafficgen.export.targets.ns3.scenario import (
     write_scenario,
 )
 from trafficgen.models import BurstProcess, Model, Phase, RenewalProcess, Stream
-from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.processes import PlayedPackets, Span, playable
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, IntArray, bps_from_bytes, bytes_from_bps, ns_from_s
@@ -132,11 +132,9 @@ def write_ns3_model(model: Model, folder: Path, settings: Settings) -> Written:
         for number, stream in enumerate(model.streams)
         for index, phase in enumerate(stream.phases)
     ]
-    distances = {
-        name: distance
-        for part in applications
-        for name, distance in _distances(part, settings).items()
-    }
+    distances: dict[str, float] = {}
+    for part in applications:
+        distances |= _distances(part, settings)
     rows = [_COLUMNS, *(part.row(ports[part.number]) for part in applications)]
     (folder / "applications.csv").write_text("\n".join(rows) + "\n", encoding="ascii")
     names = ["applications.csv"]
@@ -149,14 +147,7 @@ def write_ns3_model(model: Model, folder: Path, settings: Settings) -> Written:
         for number, stream in enumerate(model.streams)
     ]
     names += [*write_flows(flows, folder), *write_scenario(folder, settings, mode="onoff")]
-    report = ProjectionReport(
-        target="ns3",
-        files=tuple(names),
-        timing_error_s=None,
-        cannot_express=tuple(_lacks(model, applications)),
-        kind="model",
-        distances=distances,
-    )
+    report = model_report("ns3", names, list(_lacks(model, applications)), distances)
     return Written(report, model_how_to_run())
 
 

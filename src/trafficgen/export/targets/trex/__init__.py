@@ -96,19 +96,20 @@ def _is_all_tcp(table: PacketTable) -> bool:
 
 @dataclass(frozen=True)
 class _Side:
-    """The file of one direction.
+    """The file of one direction: its report, and the times of its packets, ns since 1970."""
 
-    Attributes:
-        name: Its name.
-        report: What was written.
-        before_ns: Times of the packets, ns since 1970, shape (n,).
-        after_ns: Times in the file.
-    """
-
-    name: str
     report: ProjectionReport
     before_ns: IntArray
-    after_ns: IntArray
+
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return self.report.files[0]
+
+    @property
+    def after_ns(self) -> IntArray:
+        """Times in the file, ns since 1970."""
+        return round_to_us(self.before_ns)
 
 
 def _write_frames(frames: Frames, folder: Path, settings: Settings, *, mode: str) -> Written:
@@ -142,12 +143,11 @@ def _has(frames: Frames, *, to_client: bool) -> bool:
 
 
 def _write_side(frames: Frames, folder: Path, *, to_client: bool) -> _Side:
-    table = frames.select_direction(to_client=to_client)
-    name = _FILES[to_client]
+    table = frames.table.select(frames.table.to_client == to_client)
+    path = folder / _FILES[to_client]
     # Neither TRex's server nor its client reads pcap files with nanoseconds.
-    report = write_replay(table, folder / name, target="trex", macs=frames.macs, microseconds=True)
-    before_ns = table.time_ns + table.origin_ns
-    return _Side(name, report, before_ns, round_to_us(before_ns))
+    report = write_replay(table, path, target="trex", macs=frames.macs, microseconds=True)
+    return _Side(report, table.time_ns + table.origin_ns)
 
 
 def _report(frames: Frames, sides: list[_Side], *, program: str, mode: str) -> ProjectionReport:

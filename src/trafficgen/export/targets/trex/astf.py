@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 import json
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from trafficgen.errors import ExportError, SettingError
 from trafficgen.export.flow_schedule import FlowSchedule, schedule_report, schedules_of
 from trafficgen.export.scripts import fill_template
+from trafficgen.export.sending_ends import HIGHEST_PORT, ports_from
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Written
 from trafficgen.tables import PacketTable
@@ -22,7 +22,6 @@ _PROGRAM, _DATA = "profile.py", "writes.json"
 #: Writes closer than these become one, ms; the first is used with which a program has few enough
 #: steps.
 _CHUNKS_MS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-_HIGHEST_PORT = 65_535
 
 ASTF_SETTINGS = (
     Setting(
@@ -36,7 +35,7 @@ ASTF_SETTINGS = (
         8000,
         "Port of the first flow's server in mode astf; each flow has its own.",
         low=1,
-        high=_HIGHEST_PORT,
+        high=HIGHEST_PORT,
     ),
     Setting(
         "most_writes",
@@ -52,8 +51,8 @@ def write_astf(table: PacketTable, folder: Path, settings: Settings, *, target: 
     """Write a profile in which each TCP flow is a template: the server writes, the client reads.
 
     Raises:
-        ExportError: If there is no TCP, a flow is too long, or there are more flows than ports.
-        SettingError: If a range of addresses is invalid.
+        ExportError: If there is no TCP, or a flow is too long.
+        SettingError: If a range of addresses is invalid, or there are more flows than ports.
 
     Source: TRex 3.08, advanced stateful manual and Python client (trex_astf_profile.py).
     """
@@ -66,14 +65,9 @@ def write_astf(table: PacketTable, folder: Path, settings: Settings, *, target: 
         name.upper(): _range(settings, name, target=target) for name in ("clients", "servers")
     }
     schedules = schedules_of(table, target=target, protocols=["tcp"])
-    first_port = settings.whole("first_port")
-    if first_port + len(schedules.flows) - 1 > _HIGHEST_PORT:
-        raise ExportError(
-            f"{target}: {len(schedules.flows)} flows from port {first_port} on have too few ports;"
-            " set first_port lower"
-        )
+    ports = ports_from(settings.whole("first_port"), len(schedules.flows), target=target)
     sent, flows, joined = [], [], 0
-    for flow, port in zip(schedules.flows, count(first_port), strict=False):
+    for flow, port in zip(schedules.flows, ports, strict=True):
         at_ns, writes = _writes(flow, most=settings.whole("most_writes"), target=target)
         sent.append(replace(flow, time_ns=at_ns))
         flows.append({"flow": flow.flow, "port": port, "writes": writes})
