@@ -100,7 +100,8 @@ def schedules_of(
 ) -> Schedules:
     """Return what a table sends in one direction through sockets.
 
-    TCP segments without payload and known retransmissions are left out: the tool's own TCP makes them.
+    TCP segments without payload and known retransmissions are left out: the tool's own TCP makes
+    them.
 
     Args:
         table: Packets.

@@ -1,4 +1,4 @@
-"""Shell scripts that start an iperf run an epoch by the clock, for the targets iperf2 and iperf3."""
+"""Shell scripts that start an iperf run an epoch by the clock, for iperf 2 and iperf3."""
 
 from __future__ import annotations
 

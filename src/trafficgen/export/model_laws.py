@@ -159,13 +159,7 @@ class DrawnLaw:
 
 @dataclass(frozen=True)
 class Closest:
-    """The law that comes closest.
-
-    Attributes:
-        law: The law.
-        ks: Largest distance of its distribution function, as the tool draws it, from the sample's.
-        drawn: Draws of it as the tool makes them, shape (m,).
-    """
+    """The law that comes closest, its KS distance as the tool draws it, and such draws."""
 
     law: DrawnLaw
     ks: float

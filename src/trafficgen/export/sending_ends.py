@@ -53,10 +53,11 @@ def ports_from(first_port: int, count: int, *, target: str, setting: str = "firs
     Raises:
         SettingError: If there are not so many.
     """
-    if first_port + count - 1 > HIGHEST_PORT:
+    last_port = first_port + count - 1
+    if last_port > HIGHEST_PORT:
         raise SettingError(
-            f"{target}: {count} flows need the ports from {setting}={first_port} to"
-            f" {first_port + count - 1}; the last port is {HIGHEST_PORT}, so choose a lower {setting}"
+            f"{target}: {count} flows need the ports from {setting}={first_port} to {last_port};"
+            f" the last port is {HIGHEST_PORT}, so choose a lower {setting}"
         )
     return range(first_port, first_port + count)
 

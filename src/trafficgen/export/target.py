@@ -100,11 +100,7 @@ _SNAPLEN = Setting(
 
 @dataclass(frozen=True)
 class FormatWriter:
-    """Writer of a schedule as one file of a format.
-
-    Attributes:
-        file_format: The format.
-    """
+    """Writer of a schedule as one file of a format."""
 
     file_format: FileFormat
 

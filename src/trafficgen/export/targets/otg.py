@@ -162,25 +162,21 @@ def _flows(
     plan: Plan, sent: FlowSchedule, settings: Settings, *, macs: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     headers_bytes = ETHERNET_HEADER_BYTES + _ip_udp_bytes(plan.flow) + settings.whole("fcs_bytes")
-    packets, rates, delays = (
-        plan.epochs.packets.tolist(),
-        _rates_per_s(plan).tolist(),
-        _delays_ns(plan).tolist(),
-    )
     parts = np.split(sent.payload_bytes, np.cumsum(plan.epochs.packets)[:-1])
     header = _packet(plan.flow, macs)
-    for number, sizes in enumerate(parts):
+    rows = zip(parts, _rates_per_s(plan).tolist(), _delays_ns(plan).tolist(), strict=True)
+    for number, (sizes, rate_per_s, delay_ns) in enumerate(rows):
         yield {
             "name": f"flow{plan.flow.flow}-epoch{number}",
             "tx_rx": {"choice": "port", "port": {"tx_name": "sender", "rx_names": ["receiver"]}},
             "packet": header,
             "size": _size(sizes + headers_bytes),
-            "rate": {"choice": "pps", "pps": rates[number]},
+            "rate": {"choice": "pps", "pps": rate_per_s},
             "duration": {
                 "choice": "fixed_packets",
                 "fixed_packets": {
-                    "packets": packets[number],
-                    "delay": {"choice": "nanoseconds", "nanoseconds": delays[number]},
+                    "packets": sizes.size,
+                    "delay": {"choice": "nanoseconds", "nanoseconds": delay_ns},
                 },
             },
             "metrics": {"enable": True},

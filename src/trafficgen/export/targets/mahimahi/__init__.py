@@ -269,16 +269,17 @@ def _timing_error(traces: list[Delivery]) -> TimingError:
 
 
 def _how_to_run(links: list[_Link], shells: Shells, *, path: Path | None) -> str:
-    rates = [link[0].delivery.rate_bps for link in links if link[0].delivery is not None]
-    lengths = [link[0].delivery.length_s for link in links if link[0].delivery is not None]
+    forward = [link[0].delivery for link in links if link[0].delivery is not None]
+    slowest_kbps = kbps_from_bps(min((trace.rate_bps for trace in forward), default=0.0))
+    length_s = max((trace.length_s for trace in forward), default=0.0)
     traces = (
         f"""What the program receives comes through
 `forward*.trace` (the downlink of `mm-link`), what it sends leaves through `reverse*.trace` (the
 uplink). Each line of a trace lets {OPPORTUNITY_BYTES} bytes pass, of which {TUNNEL_HEADER_BYTES}
-are the tunnel's header of each packet. With them {kbps_from_bps(min(rates)):.6g} kbit/s pass towards
-the client; the trace repeats after {max(lengths):.6g} s.
+are the tunnel's header of each packet. With them {slowest_kbps:.6g} kbit/s pass towards
+the client; the trace repeats after {length_s:.6g} s.
 """
-        if rates
+        if forward
         else "It has no limit, and so no traces.\n"
     )
     stands = "It is what the table's packets used, not a path that was measured."

@@ -158,8 +158,8 @@ sizes are writes of the application; each connection has a second before its fir
 
 _MODEL = """\
 `applications.csv` has the attributes of an `OnOffApplication` for each phase of each stream:
-`OnTime`, `OffTime`, `DataRate`, `PacketSize`, and when it starts and stops. A file name is that of a
-table (`value_s,cumulative_p`) for `EmpiricalRandomVariable` with `Interpolate` on, which in ns-3
+`OnTime`, `OffTime`, `DataRate`, `PacketSize`, and when it starts and stops. A file name is that of
+a table (`value_s,cumulative_p`) for `EmpiricalRandomVariable` with `Interpolate` on, which in ns-3
 has no form as text; with `--set laws=variables` the export has the nearest random variables that
 have one. The scenario installs the applications on a sender, before a router and a link, see
 `--help`.
@@ -175,9 +175,9 @@ trafficgen inspect sent.pcap
 
 _BURSTS = """\
 `flowN.bursts.csv` is for `TraceFileBurstGenerator` of the module vr-app (contributed to ns-3): size
-of a burst and time to the next. Each packet is a burst of its own, so the application sends it whole
-when `FragmentSize` is not below the largest one. A flow starts at `first_ns` of `flows.csv`. In a
-scenario with that module:
+of a burst and time to the next. Each packet is a burst of its own, so the application sends it
+whole when `FragmentSize` is not below the largest one. A flow starts at `first_ns` of `flows.csv`.
+In a scenario with that module:
 
 ```cpp
 auto bursts = CreateObject<TraceFileBurstGenerator>();

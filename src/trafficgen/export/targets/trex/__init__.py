@@ -197,6 +197,7 @@ def _report(frames: Frames, sides: list[_Side], *, program: str, mode: str) -> P
 def _how_to_run(frames: Frames, *, mode: str, ports: int, macs_of_file: bool) -> str:
     duration_s = s_from_ns(int(frames.table.time_ns[-1] - frames.table.time_ns[0]))
     on = "0" if ports == 1 else "0 1"
+    sent = _FILES[_has(frames, to_client=True)]
     cards = (
         "the packets' own card addresses; export with `--set macs=port` for those of the TRex ports"
         if macs_of_file
@@ -243,7 +244,7 @@ Things to know:
   server.
 
 To check: `stats` counts the packets that left; a capture at the other end compares with
-`trafficgen compare {"to_client.pcap" if _has(frames, to_client=True) else "to_server.pcap"} captured.pcap`.
+`trafficgen compare {sent} captured.pcap`.
 """
 
 

@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
-COLUMNS = "flow,protocol,port,scheduled_packets,sent_packets,sent_payload_bytes,received_packets,received_payload_bytes"
+COLUMNS = (
+    "flow,protocol,port,scheduled_packets,sent_packets,sent_payload_bytes,received_packets,"
+    "received_payload_bytes"
+)
 
 
 def join(ns: Any, left: Any, right: Any, *, rate: str, delay: str, queue: str) -> Any:
