@@ -12,7 +12,7 @@ import numpy as np
 from trafficgen.errors import ExportError, SettingError
 from trafficgen.export.flow_schedule import FlowSchedule, schedule_report, schedules_of
 from trafficgen.export.scripts import fill_template
-from trafficgen.export.sending_ends import HIGHEST_PORT, ports_from
+from trafficgen.export.sending_ends import HIGHEST_PORT
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Written
 from trafficgen.tables import PacketTable
@@ -51,8 +51,8 @@ def write_astf(table: PacketTable, folder: Path, settings: Settings, *, target: 
     """Write a profile in which each TCP flow is a template: the server writes, the client reads.
 
     Raises:
-        ExportError: If there is no TCP, or a flow is too long.
-        SettingError: If a range of addresses is invalid, or there are more flows than ports.
+        ExportError: If there is no TCP, a flow is too long, or there are more flows than ports.
+        SettingError: If a range of addresses is invalid.
 
     Source: TRex 3.08, advanced stateful manual and Python client (trex_astf_profile.py).
     """
@@ -65,7 +65,13 @@ def write_astf(table: PacketTable, folder: Path, settings: Settings, *, target: 
         name.upper(): _range(settings, name, target=target) for name in ("clients", "servers")
     }
     schedules = schedules_of(table, target=target, protocols=["tcp"])
-    ports = ports_from(settings.whole("first_port"), len(schedules.flows), target=target)
+    first_port = settings.whole("first_port")
+    ports = range(first_port, first_port + len(schedules.flows))
+    if ports[-1] > HIGHEST_PORT:
+        raise ExportError(
+            f"{target}: {len(schedules.flows)} flows from port {first_port} on have too few ports;"
+            " set first_port lower"
+        )
     sent, flows, joined = [], [], 0
     for flow, port in zip(schedules.flows, ports, strict=True):
         at_ns, writes = _writes(flow, most=settings.whole("most_writes"), target=target)
