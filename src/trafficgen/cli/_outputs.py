@@ -21,8 +21,8 @@ from trafficgen.outputs import (
 )
 
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
-#: Kinds of plots by default, as :mod:`trafficgen.reports.drawing` makes them.
-_PLOT_FORMATS = ("pdf", "svg", "png")
+#: Kinds of plots, as :mod:`trafficgen.reports.drawing` makes them; by default all.
+PLOT_FORMATS = ("pdf", "svg", "png")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def claim(outputs: Outputs, *, force: bool, inputs: Iterable[str | Path | None] 
     if outputs.export is not None:
         _check_export(outputs.export, read)
     if outputs.plots is not None:
-        _check_plots(outputs.plots, outputs.plot_formats or _PLOT_FORMATS)
+        _check_plots(outputs.plots, outputs.plot_formats or PLOT_FORMATS)
 
 
 def files_among(*names: str | None) -> list[str]:

@@ -9,17 +9,16 @@ import typer
 
 import trafficgen
 from trafficgen.cli._output import Messages
+from trafficgen.cli._outputs import PLOT_FORMATS
 
 if TYPE_CHECKING:
     from trafficgen.reports.writing import Reportable
 
-_FORMATS = ("pdf", "svg", "png")
-
 
 def _check_formats(formats: list[str] | None) -> list[str] | None:
     for ending in formats or ():
-        if ending not in _FORMATS:
-            choices = ", ".join(_FORMATS)
+        if ending not in PLOT_FORMATS:
+            choices = ", ".join(PLOT_FORMATS)
             raise typer.BadParameter(f"Unknown kind of plot {ending!r}. Use {choices}.")
     return formats
 
@@ -66,7 +65,7 @@ def write_reports(
         if report is not None:
             trafficgen.save_report(made, report)
         if plots is not None:
-            names = trafficgen.save_plots(made, plots, formats=plot_formats or _FORMATS)
+            names = trafficgen.save_plots(made, plots, formats=plot_formats or PLOT_FORMATS)
     if report is not None:
         messages.say(f"report written to {report}")
     if plots is not None:
