@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from trafficgen.models import load_model
+from trafficgen.models import Model, read_model
 
 Command = Callable[..., Any]
 
@@ -30,7 +30,8 @@ def test_a_population_is_fitted_written_and_played(command: Command, captures: l
     result = command("fit", *captures, "--population", "--workers", "1", "-o", "many.json")
     assert result.code == 0
     assert "3 sessions of 3 captures" in result.out
-    model = load_model("many.json")
+    model = read_model("many.json")
+    assert isinstance(model, Model)
     assert model.population is not None
     assert model.population.laws["media_duration_s"].median.value == pytest.approx(6.9, rel=0.05)
     assert Path("many.json").stat().st_size < 64_000
@@ -105,7 +106,9 @@ def test_one_source_over_several_paths(command: Command, captures: list[str]) ->
     response = result.json["same_source"]
     assert response["kind"] == "unknown"  # no path is congested
     assert response["captures"] == captures
-    assert load_model("one.json").same_source is not None
+    model = read_model("one.json")
+    assert isinstance(model, Model)
+    assert model.same_source is not None
     assert command("generate", "one.json", "-o", "out.parquet").code == 0
 
 

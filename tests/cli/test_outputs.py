@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.models import dump_model, load_model
+from trafficgen.models import Model, dump_model, read_model
 
 Command = Callable[..., Any]
 ENDINGS = ("parquet", "csv", "pcap", "pcapng")
@@ -105,7 +105,8 @@ def test_fitting_twice_gives_the_same_model_which_plays_the_same_from_file(
     first, second = (json.loads(Path(name).read_text()) for name in ("a.json", "b.json"))
     first["provenance"]["date"] = second["provenance"]["date"]
     assert first == second
-    model = load_model("a.json")
+    model = read_model("a.json")
+    assert isinstance(model, Model)
     assert dump_model(model) == Path("a.json").read_text()
     fitted = trafficgen.fit(str(table_file)).model
     assert trafficgen.generate(fitted).packets.equals(trafficgen.generate("a.json").packets)

@@ -5,7 +5,6 @@ from trafficgen.models.estimate import Estimate as Estimate
 from trafficgen.models.estimate import ModelPart as ModelPart
 from trafficgen.models.io import dump_model as dump_model
 from trafficgen.models.io import extend as extend
-from trafficgen.models.io import load_model as load_model
 from trafficgen.models.io import model_json_schema as model_json_schema
 from trafficgen.models.io import model_of as model_of
 from trafficgen.models.io import read_model as read_model

@@ -30,22 +30,6 @@ _REMEDY = "see `trafficgen models schema` for what a model file may hold"
 _VERSION_REMEDY = "fit the captures again, or use the trafficgen that wrote the file"
 
 
-def load_model(path: str | Path) -> Model:
-    """Load the fitted model in a JSON or YAML file.
-
-    Raises:
-        ModelFileError: If the file cannot be read or breaks the schema, or holds a published model;
-            the message names the key.
-    """
-    found = read_model(path)
-    if isinstance(found, Model):
-        return found
-    problem = "it is a published model, which responds to a path"
-    raise ModelFileError(
-        file=str(path), problem=problem, remedy="play it over one: `trafficgen simulate`"
-    )
-
-
 def read_model(path: str | Path, *, parent: ParentOf | None = None) -> Model | PublishedModel:
     """Read a fitted or published model file: YAML if its name ends so, else JSON.
 

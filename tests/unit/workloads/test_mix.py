@@ -19,7 +19,7 @@ from tests.unit.workloads.conftest import Load
 from trafficgen.errors import GenerationError
 from trafficgen.generation.columns import superpose
 from trafficgen.generation.open_loop import OpenLoopSessions
-from trafficgen.models import load_model
+from trafficgen.models import Model, read_model
 from trafficgen.tables import FLOW_SCHEMA
 from trafficgen.workloads.blocks import Block, cut
 from trafficgen.workloads.mix import MixedSessions
@@ -107,7 +107,8 @@ def test_flow_rows_count_the_packets_of_their_flow(load: Load) -> None:
 
 @pytest.mark.parametrize("name", ["udp", "tcp"])
 def test_a_workload_of_one_model_is_what_it_plays_without_a_file(folder: Path, name: str) -> None:
-    model = load_model(folder / f"{name}.json")
+    model = read_model(folder / f"{name}.json")
+    assert isinstance(model, Model)
     alone = OpenLoopSessions(model=model, count=12, duration_s=4.0, seed=3, arrival_rate_per_s=0.5)
     mixed = sessions_of_workload(
         plan_model(model, WorkloadOptions(sessions=12, arrivals="poisson:0.5/s", duration_s=4.0)),

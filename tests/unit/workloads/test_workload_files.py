@@ -23,7 +23,7 @@ from trafficgen.generation.arrivals import (
     ListedArrivals,
     PoissonArrivals,
 )
-from trafficgen.models import load_model
+from trafficgen.models import Model, read_model
 from trafficgen.models.published import load_entry
 from trafficgen.workloads.description import WorkloadDescription
 from trafficgen.workloads.files import description_of, is_workload_file, load_workload
@@ -415,7 +415,8 @@ def test_anything_is_read_or_refused_with_one_line(
 def test_options_of_the_command_line_describe_a_workload(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = load_model(folder / "udp.json")
+    model = read_model(folder / "udp.json")
+    assert isinstance(model, Model)
     monkeypatch.chdir(folder)
     Path("starts.txt").write_text("3\n1\n", encoding="utf-8")
     starts_ns = sessions_of_workload(

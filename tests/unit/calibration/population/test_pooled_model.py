@@ -24,7 +24,7 @@ from trafficgen.models import (
     Startup,
     Stream,
     Transport,
-    load_model,
+    read_model,
     save_model,
 )
 
@@ -139,4 +139,4 @@ def test_a_population_survives_its_file(tmp_path_factory: pytest.TempPathFactory
     file = tmp_path_factory.mktemp("model") / "many.json"
     pooled = pool_sessions([session(number) for number in range(12)], captures=12, seed=0)
     save_model(pooled, file)
-    assert load_model(file) == pooled
+    assert read_model(file) == pooled
