@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import yaml
@@ -51,6 +52,12 @@ def _short_number(loader: _Loader, node: yaml.ScalarNode) -> int:
 
 _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_without_repetition)
 _Loader.add_constructor("tag:yaml.org,2002:int", _short_number)
+# YAML 1.1 wants a point and a sign in 5e-06 and takes it for text; JSON and YAML 1.2 do not.
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+$"),
+    [*"-+.0123456789"],
+)
 
 
 def read_yaml(text: str) -> object:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from trafficgen.errors import ModelFileError
 from trafficgen.models import io
 from trafficgen.models.process import GroupOfPictures
+from trafficgen.models.yaml_text import read_yaml
 
 
 def test_short_parts_stand_on_one_line_and_long_ones_are_indented() -> None:
@@ -40,6 +41,16 @@ def test_a_file_larger_than_any_model_is_refused_by_its_beginning(
         match=r"is larger than 4,000,000 bytes, the limit of a model file; give a file made by",
     ):
         io.read_model(tmp_path / name)
+
+
+@pytest.mark.parametrize("number", ["5e-06", "1E6", "-2e+3", "1.5e-07", ".5e1", "7"])
+def test_yaml_reads_numbers_as_json_does(number: str) -> None:
+    assert read_yaml(f"a: {number}") == {"a": float(number)}
+
+
+@pytest.mark.parametrize("text", ["'5e-06'", "12e", "e5", "5e", "1e5x"])
+def test_yaml_takes_for_text_what_is_no_number(text: str) -> None:
+    assert read_yaml(f"a: {text}") == {"a": text.strip("'")}
 
 
 def test_a_list_of_nothing_but_mistakes_is_counted(tmp_path: Path) -> None:
