@@ -142,8 +142,11 @@ def _profile(estimates: FloatArray, error: FloatArray, spread: float) -> tuple[f
 
 def _error_share(error: FloatArray, between: float) -> float:
     """Return the typical error's share of the estimates' variance (Higgins and Thompson 2002)."""
-    weight = 1 / error
-    typical = (error.size - 1) * weight.sum() / (weight.sum() ** 2 - np.dot(weight, weight))
+    weight = np.sort(error.min() / error)
+    # The square of the sum less the sum of squares, without the difference: one session that is far
+    # more certain than all others would leave nothing of it.
+    pairs = 2 * float(np.dot(weight[1:], np.cumsum(weight)[:-1]))
+    typical = float(error.min()) * (error.size - 1) * float(weight.sum()) / pairs
     return float(np.clip(typical / (typical + between), 0.0, 1.0))
 
 

@@ -7,7 +7,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trafficgen.calibration.population.across_sessions import Observed, fit_law_across_sessions
+from trafficgen.calibration.population.across_sessions import (
+    Observed,
+    fit_law_across_sessions,
+    pool_random_effects,
+)
 from trafficgen.models import PopulationLaw
 
 
@@ -62,3 +66,19 @@ def test_draws_stay_near_what_was_seen() -> None:
     law = law_of([10.0, 20.0, 40.0]).law
     assert law.maximum is not None
     assert law.distribution().support[1] < 20 * 2**3.5
+
+
+def test_one_session_without_an_error_of_its_own_leaves_a_share() -> None:
+    pooled = pool_random_effects(np.array([1.0, 2.0]), standard_errors=np.array([0.0, 0.3]))
+    between = pooled.deviation.value**2
+    typical = 0.3**2 / 2  # (w + v) / (2 w v) where w is far above v
+    assert pooled.error_share == pytest.approx(typical / (typical + between), rel=1e-6)
+
+
+def test_the_share_of_errors_is_that_of_higgins_and_thompson() -> None:
+    error = np.array([0.3, 0.2, 0.5])
+    pooled = pool_random_effects(np.array([1.0, 4.0, 2.5]), standard_errors=error)
+    weight = 1 / error**2
+    typical = 2 * weight.sum() / (weight.sum() ** 2 - (weight**2).sum())
+    between = pooled.deviation.value**2
+    assert pooled.error_share == pytest.approx(typical / (typical + between), rel=1e-9)
