@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
@@ -22,21 +23,39 @@ class Distribution(ABC):
     def support(self) -> tuple[float, float]:
         """Smallest and largest possible value; either may be infinite."""
 
-    @abstractmethod
+    @np.errstate(divide="ignore")
     def cdf(self, value: npt.ArrayLike) -> FloatArray:
         """Return P(X <= value)."""
+        return np.asarray(self._cdf(np.asarray(value, dtype=np.float64)))
 
-    @abstractmethod
+    @np.errstate(divide="ignore")
     def sf(self, value: npt.ArrayLike) -> FloatArray:
         """Return P(X > value), exact far in the upper tail where ``1 - cdf`` is not."""
+        return np.asarray(self._sf(np.asarray(value, dtype=np.float64)))
 
-    @abstractmethod
+    @np.errstate(divide="ignore")
     def ppf(self, probability: npt.ArrayLike) -> FloatArray:
         """Return the quantile of a probability in [0, 1], the inverse of :meth:`cdf`."""
+        return np.asarray(self._ppf(np.asarray(probability, dtype=np.float64)))
 
-    @abstractmethod
+    @np.errstate(divide="ignore")
     def isf(self, probability: npt.ArrayLike) -> FloatArray:
         """Return the value exceeded with a probability in [0, 1], the inverse of :meth:`sf`."""
+        return np.asarray(self._isf(np.asarray(probability, dtype=np.float64)))
+
+    # What the four methods above compute.
+
+    @abstractmethod
+    def _cdf(self, x: FloatArray) -> FloatArray: ...
+
+    @abstractmethod
+    def _sf(self, x: FloatArray) -> FloatArray: ...
+
+    @abstractmethod
+    def _ppf(self, p: FloatArray) -> FloatArray: ...
+
+    @abstractmethod
+    def _isf(self, p: FloatArray) -> FloatArray: ...
 
     @abstractmethod
     def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
@@ -61,8 +80,22 @@ class Distribution(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
+class StandardForm:
+    """Functions of Z, the variable of a family with loc = 0 and scale = 1."""
+
+    cdf: Callable[[FloatArray], FloatArray]  #: P(Z <= z) for z within the ends
+    sf: Callable[[FloatArray], FloatArray]  #: P(Z > z) for z within the ends
+    ppf: Callable[[FloatArray], FloatArray]  #: quantile of a probability
+    isf: Callable[[FloatArray], FloatArray]  #: value that Z exceeds with a probability
+    #: Draws, shape (count,), that the caller may overwrite.
+    sample: Callable[[np.random.Generator, int], FloatArray]
+    low: float = 0.0  #: smallest possible value
+    high: float = inf  #: largest possible value
+
+
+@dataclass(frozen=True, kw_only=True)
 class LocationScale(Distribution):
-    """A family ``loc + scale * Z`` with Z >= 0 of a standard form, as scipy.stats defines them.
+    """A family ``loc + scale * Z`` with Z of a standard form, as scipy.stats defines them.
 
     Attributes:
         loc: Shift of the standard form.
@@ -78,61 +111,40 @@ class LocationScale(Distribution):
     def __post_init__(self) -> None:
         require_positive(self, *self._positive)
 
+    @property
     @abstractmethod
-    def _standard_cdf(self, z: FloatArray) -> FloatArray:
-        """Return P(Z <= z) for z >= 0."""
-
-    @abstractmethod
-    def _standard_sf(self, z: FloatArray) -> FloatArray:
-        """Return P(Z > z) for z >= 0."""
-
-    @abstractmethod
-    def _standard_ppf(self, probability: FloatArray) -> FloatArray:
-        """Return the quantile of Z."""
-
-    @abstractmethod
-    def _standard_isf(self, probability: FloatArray) -> FloatArray:
-        """Return the value that Z exceeds with a probability."""
+    def _standard(self) -> StandardForm:
+        """Functions of Z."""
 
     @abstractmethod
     def _standard_partial_moment(self, order: int, low: float, high: float) -> float:
-        """Return E[Z**order; low < Z <= high] for 0 <= low <= high."""
-
-    @abstractmethod
-    def _standard_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        """Return draws of Z, shape (count,), that the caller may overwrite."""
+        """Return E[Z**order; low < Z <= high] for ends within those of Z."""
 
     @property
     def support(self) -> tuple[float, float]:
         """Smallest and largest possible value."""
-        return self.loc, inf
+        standard = self._standard
+        return self.loc + self.scale * standard.low, self.loc + self.scale * standard.high
 
-    def cdf(self, value: npt.ArrayLike) -> FloatArray:
-        """Return P(X <= value)."""
-        with np.errstate(divide="ignore"):
-            return self._standard_cdf(self._standardised(value))
+    def _cdf(self, x: FloatArray) -> FloatArray:
+        return self._standard.cdf(self._standardised(x))
 
-    def sf(self, value: npt.ArrayLike) -> FloatArray:
-        """Return P(X > value)."""
-        with np.errstate(divide="ignore"):
-            return self._standard_sf(self._standardised(value))
+    def _sf(self, x: FloatArray) -> FloatArray:
+        return self._standard.sf(self._standardised(x))
 
-    def ppf(self, probability: npt.ArrayLike) -> FloatArray:
-        """Return the quantile of a probability in [0, 1]."""
-        p = np.asarray(probability, dtype=np.float64)
-        with np.errstate(divide="ignore"):
-            return np.asarray(self.loc + self.scale * self._standard_ppf(p))
+    def _ppf(self, p: FloatArray) -> FloatArray:
+        return self.loc + self.scale * self._standard.ppf(p)
 
-    def isf(self, probability: npt.ArrayLike) -> FloatArray:
-        """Return the value that is exceeded with a probability in [0, 1]."""
-        p = np.asarray(probability, dtype=np.float64)
-        with np.errstate(divide="ignore"):
-            return np.asarray(self.loc + self.scale * self._standard_isf(p))
+    def _isf(self, p: FloatArray) -> FloatArray:
+        return self.loc + self.scale * self._standard.isf(p)
+
+    def _standardised(self, x: FloatArray) -> FloatArray:
+        return np.clip((x - self.loc) / self.scale, self._standard.low, self._standard.high)
 
     def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
         """Return E[X**order; low < X <= high], by the binomial theorem from the moments of Z."""
-        bottom = max(0.0, (low - self.loc) / self.scale)
-        top = max(bottom, (high - self.loc) / self.scale)
+        ends = np.array([low, max(low, high)])
+        bottom, top = self._standardised(ends).tolist()
         return math.fsum(
             math.comb(order, k)
             * self.loc ** (order - k)
@@ -144,15 +156,11 @@ class LocationScale(Distribution):
 
     def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
         """Return independent draws, shape (count,)."""
-        draws = self._standard_sample(generator, count)
+        draws = self._standard.sample(generator, count)
         draws *= self.scale
         if self.loc != 0.0:
             draws += self.loc
         return draws
-
-    def _standardised(self, value: npt.ArrayLike) -> FloatArray:
-        z = (np.asarray(value, dtype=np.float64) - self.loc) / self.scale
-        return np.maximum(z, 0.0)
 
 
 def require_positive(law: Distribution, *names: str) -> None:

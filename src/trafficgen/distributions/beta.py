@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 from scipy import special
 
-from trafficgen.distributions.base import LocationScale
-from trafficgen.units import FloatArray
+from trafficgen.distributions.base import LocationScale, StandardForm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,26 +24,18 @@ class Beta(LocationScale):
     b: float
 
     @property
-    def support(self) -> tuple[float, float]:
-        """Smallest and largest possible value."""
-        return self.loc, self.loc + self.scale
-
-    def _standard_cdf(self, z: FloatArray) -> FloatArray:
-        return np.asarray(special.betainc(self.a, self.b, np.minimum(z, 1.0)))
-
-    def _standard_sf(self, z: FloatArray) -> FloatArray:
-        return np.asarray(special.betaincc(self.a, self.b, np.minimum(z, 1.0)))
-
-    def _standard_ppf(self, probability: FloatArray) -> FloatArray:
-        return np.asarray(special.betaincinv(self.a, self.b, probability))
-
-    def _standard_isf(self, probability: FloatArray) -> FloatArray:
-        return np.asarray(special.betainccinv(self.a, self.b, probability))
+    def _standard(self) -> StandardForm:
+        a, b = self.a, self.b
+        return StandardForm(
+            cdf=lambda z: special.betainc(a, b, z),
+            sf=lambda z: special.betaincc(a, b, z),
+            ppf=lambda p: special.betaincinv(a, b, p),
+            isf=lambda p: special.betainccinv(a, b, p),
+            sample=lambda generator, count: generator.beta(a, b, count),
+            high=1.0,
+        )
 
     def _standard_partial_moment(self, order: int, low: float, high: float) -> float:
-        ends = special.betainc(self.a + order, self.b, np.clip([low, high], 0.0, 1.0))
+        ends = special.betainc(self.a + order, self.b, [low, high])
         whole = special.beta(self.a + order, self.b) / special.beta(self.a, self.b)
         return float(whole * (ends[1] - ends[0]))
-
-    def _standard_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        return generator.beta(self.a, self.b, count)

@@ -10,7 +10,6 @@ from math import inf
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from trafficgen.distributions.base import Distribution, require_positive
@@ -22,6 +21,16 @@ _LARGEST = 2.0**52
 _ROUNDING = 4e-16
 
 Condition = Callable[[FloatArray], BoolArray]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountForm:
+    """Functions of K, the variable of a family with loc = 0."""
+
+    cdf: Callable[[FloatArray], FloatArray]  #: P(K <= k) for whole k >= the first
+    sf: Callable[[FloatArray], FloatArray]  #: P(K > k) for whole k >= the first
+    moments: tuple[float, float]  #: E[K] and E[K**2], infinite where they diverge
+    sample: Callable[[np.random.Generator, int], IntArray]  #: draws, shape (count,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,52 +54,37 @@ class Discrete(Distribution):
         if not 0 < getattr(self, "p", 1.0) <= 1:
             raise ValueError(f"p of {type(self).__name__} must lie in (0, 1], got {self.p}")  # type: ignore[attr-defined]
 
+    @property
     @abstractmethod
-    def _cdf(self, k: FloatArray) -> FloatArray:
-        """Return P(K <= k) for whole k >= the first."""
-
-    @abstractmethod
-    def _sf(self, k: FloatArray) -> FloatArray:
-        """Return P(K > k) for whole k >= the first."""
-
-    @abstractmethod
-    def _draw(self, generator: np.random.Generator, count: int) -> IntArray:
-        """Return draws of K, shape (count,)."""
-
-    @abstractmethod
-    def _moments(self) -> tuple[float, float]:
-        """Return E[K] and E[K**2], infinite where they diverge."""
+    def _counts(self) -> CountForm:
+        """Functions of K."""
 
     @property
     def support(self) -> tuple[float, float]:
         """Smallest and largest possible value."""
         return self.loc + self._first, inf
 
-    def cdf(self, value: npt.ArrayLike) -> FloatArray:
-        """Return P(X <= value)."""
-        k = np.floor(np.asarray(value, dtype=np.float64) - self.loc)
-        return np.where(k < self._first, 0.0, self._cdf(np.maximum(k, self._first)))
+    def _cdf(self, x: FloatArray) -> FloatArray:
+        k = np.floor(x - self.loc)
+        return np.where(k < self._first, 0.0, self._counts.cdf(np.maximum(k, self._first)))
 
-    def sf(self, value: npt.ArrayLike) -> FloatArray:
-        """Return P(X > value)."""
-        k = np.floor(np.asarray(value, dtype=np.float64) - self.loc)
-        return np.where(k < self._first, 1.0, self._sf(np.maximum(k, self._first)))
+    def _sf(self, x: FloatArray) -> FloatArray:
+        k = np.floor(x - self.loc)
+        return np.where(k < self._first, 1.0, self._counts.sf(np.maximum(k, self._first)))
 
-    def ppf(self, probability: npt.ArrayLike) -> FloatArray:
-        """Return the smallest value that is not exceeded with at least a probability in [0, 1]."""
-        p = np.asarray(probability, dtype=np.float64)
-        nearly = p * (1 - _ROUNDING)
-        return self._search(lambda k: np.asarray(self._cdf(k) >= nearly), p.shape, never=p >= 1.0)
+    def _ppf(self, p: FloatArray) -> FloatArray:
+        """Return the smallest value that is not exceeded with at least a probability."""
+        nearly, cdf = p * (1 - _ROUNDING), self._counts.cdf
+        return self._search(lambda k: np.asarray(cdf(k) >= nearly), p.shape, never=p >= 1.0)
 
-    def isf(self, probability: npt.ArrayLike) -> FloatArray:
-        """Return the smallest value that is exceeded with at most a probability in [0, 1]."""
-        p = np.asarray(probability, dtype=np.float64)
-        nearly = p * (1 + _ROUNDING)
-        return self._search(lambda k: np.asarray(self._sf(k) <= nearly), p.shape, never=p <= 0.0)
+    def _isf(self, p: FloatArray) -> FloatArray:
+        """Return the smallest value that is exceeded with at most a probability."""
+        nearly, sf = p * (1 + _ROUNDING), self._counts.sf
+        return self._search(lambda k: np.asarray(sf(k) <= nearly), p.shape, never=p <= 0.0)
 
     def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
         """Return independent draws, shape (count,)."""
-        return self.loc + self._draw(generator, count).astype(np.float64)
+        return self.loc + self._counts.sample(generator, count).astype(np.float64)
 
     def _search(
         self, reached: Condition, shape: tuple[int, ...], *, never: BoolArray
@@ -111,7 +105,7 @@ class Discrete(Distribution):
 
     def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
         """Return E[X**order; low < X <= high], the whole moment less what is summed outside."""
-        first, second = self._moments()
+        first, second = self._counts.moments
         whole = (1.0, first + self.loc, second + 2 * self.loc * first + self.loc**2)[order]
         below_high = whole if math.isinf(high) else self._sum_below(order, high)
         return below_high - self._sum_below(order, low)
@@ -121,7 +115,7 @@ class Discrete(Distribution):
         if end < self.support[0]:
             return 0.0
         k = np.arange(self._first, math.floor(end - self.loc) + 1, dtype=np.float64)
-        probability = np.diff(self._cdf(k), prepend=0.0)
+        probability = np.diff(self._counts.cdf(k), prepend=0.0)
         return float(np.dot(probability, (k + self.loc) ** order))
 
 
@@ -137,17 +131,15 @@ class Geometric(Discrete):
 
     p: float
 
-    def _cdf(self, k: FloatArray) -> FloatArray:
-        return np.asarray(-np.expm1(special.xlog1py(k, -self.p)))
-
-    def _sf(self, k: FloatArray) -> FloatArray:
-        return np.asarray(np.exp(special.xlog1py(k, -self.p)))
-
-    def _moments(self) -> tuple[float, float]:
-        return 1 / self.p, (2 - self.p) / self.p**2
-
-    def _draw(self, generator: np.random.Generator, count: int) -> IntArray:
-        return generator.geometric(self.p, count)
+    @property
+    def _counts(self) -> CountForm:
+        p = self.p
+        return CountForm(
+            cdf=lambda k: -np.expm1(special.xlog1py(k, -p)),
+            sf=lambda k: np.exp(special.xlog1py(k, -p)),
+            moments=(1 / p, (2 - p) / p**2),
+            sample=lambda generator, count: generator.geometric(p, count),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,18 +157,16 @@ class NegativeBinomial(Discrete):
     n: float
     p: float
 
-    def _cdf(self, k: FloatArray) -> FloatArray:
-        return np.asarray(special.betainc(self.n, k + 1, self.p))
-
-    def _sf(self, k: FloatArray) -> FloatArray:
-        return np.asarray(special.betainc(k + 1, self.n, 1 - self.p))
-
-    def _moments(self) -> tuple[float, float]:
-        mean = self.n * (1 - self.p) / self.p
-        return mean, mean / self.p + mean**2
-
-    def _draw(self, generator: np.random.Generator, count: int) -> IntArray:
-        return generator.negative_binomial(self.n, self.p, count)
+    @property
+    def _counts(self) -> CountForm:
+        n, p = self.n, self.p
+        mean = n * (1 - p) / p
+        return CountForm(
+            cdf=lambda k: special.betainc(n, k + 1, p),
+            sf=lambda k: special.betainc(k + 1, n, 1 - p),
+            moments=(mean, mean / p + mean**2),
+            sample=lambda generator, count: generator.negative_binomial(n, p, count),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,21 +186,18 @@ class Zeta(Discrete):
         if not (math.isfinite(self.a) and self.a > 1):
             raise ValueError(f"a of {type(self).__name__} must be above 1, got {self.a}")
 
-    def _cdf(self, k: FloatArray) -> FloatArray:
-        return 1.0 - self._sf(k)
-
-    def _sf(self, k: FloatArray) -> FloatArray:
-        return np.asarray(special.zeta(self.a, k + 1) / special.zeta(self.a, 1.0))
-
-    def _moments(self) -> tuple[float, float]:
-        whole = float(special.zeta(self.a, 1.0))
-        first, second = (
-            float(special.zeta(self.a - j, 1.0)) / whole if self.a - j > 1 else inf for j in (1, 2)
+    @property
+    def _counts(self) -> CountForm:
+        a, whole = self.a, float(special.zeta(self.a, 1.0))
+        mean, square = (
+            float(special.zeta(a - j, 1.0)) / whole if a - j > 1 else inf for j in (1, 2)
         )
-        return first, second
-
-    def _draw(self, generator: np.random.Generator, count: int) -> IntArray:
-        return generator.zipf(self.a, count)
+        return CountForm(
+            cdf=lambda k: 1.0 - special.zeta(a, k + 1) / whole,
+            sf=lambda k: special.zeta(a, k + 1) / whole,
+            moments=(mean, square),
+            sample=lambda generator, count: generator.zipf(a, count),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,14 +213,12 @@ class Poisson(Discrete):
 
     mu: float
 
-    def _cdf(self, k: FloatArray) -> FloatArray:
-        return np.asarray(special.pdtr(k, self.mu))
-
-    def _sf(self, k: FloatArray) -> FloatArray:
-        return np.asarray(special.pdtrc(k, self.mu))
-
-    def _moments(self) -> tuple[float, float]:
-        return self.mu, self.mu + self.mu**2
-
-    def _draw(self, generator: np.random.Generator, count: int) -> IntArray:
-        return generator.poisson(self.mu, count)
+    @property
+    def _counts(self) -> CountForm:
+        mu = self.mu
+        return CountForm(
+            cdf=lambda k: special.pdtr(k, mu),
+            sf=lambda k: special.pdtrc(k, mu),
+            moments=(mu, mu + mu**2),
+            sample=lambda generator, count: generator.poisson(mu, count),
+        )

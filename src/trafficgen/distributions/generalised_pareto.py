@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from trafficgen.distributions.base import LocationScale
+from trafficgen.distributions.base import LocationScale, StandardForm
 from trafficgen.units import FloatArray
 
 #: Below this the closed forms lose more digits than the exponential limit is off.
@@ -42,22 +42,22 @@ class GeneralisedPareto(LocationScale):
             return -z
         return np.asarray(-np.log1p(np.maximum(self.c * z, -1.0)) / self.c)
 
-    def _standard_cdf(self, z: FloatArray) -> FloatArray:
-        return np.asarray(-np.expm1(self._log_sf(z)))
-
-    def _standard_sf(self, z: FloatArray) -> FloatArray:
-        return np.asarray(np.exp(self._log_sf(z)))
+    @property
+    def _standard(self) -> StandardForm:
+        return StandardForm(
+            cdf=lambda z: -np.expm1(self._log_sf(z)),
+            sf=lambda z: np.exp(self._log_sf(z)),
+            ppf=lambda p: self._from_log_sf(np.log1p(-p)),
+            isf=lambda p: self._from_log_sf(np.log(p)),
+            sample=lambda generator, count: self._from_log_sf(
+                -generator.standard_exponential(count)
+            ),
+        )
 
     def _from_log_sf(self, log_sf: FloatArray) -> FloatArray:
         if abs(self.c) < _SMALLEST_SHAPE:
             return -log_sf
         return np.asarray(np.expm1(-self.c * log_sf) / self.c)
-
-    def _standard_ppf(self, probability: FloatArray) -> FloatArray:
-        return self._from_log_sf(np.log1p(-probability))
-
-    def _standard_isf(self, probability: FloatArray) -> FloatArray:
-        return self._from_log_sf(np.log(probability))
 
     def _standard_partial_moment(self, order: int, low: float, high: float) -> float:
         """Return the moment from those of Y = 1 + c Z, whose survival function is Y**(-1 / c)."""
@@ -80,9 +80,6 @@ class GeneralisedPareto(LocationScale):
         if power == 0:
             return math.log(top / bottom) / self.c
         return (_power(top, power) - _power(bottom, power)) / (self.c * power)
-
-    def _standard_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        return self._from_log_sf(-generator.standard_exponential(count))
 
 
 def _power(base: float, exponent: float) -> float:

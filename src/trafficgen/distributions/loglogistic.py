@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from trafficgen.distributions.base import LocationScale
-from trafficgen.units import FloatArray
+from trafficgen.distributions.base import LocationScale, StandardForm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,24 +23,23 @@ class LogLogistic(LocationScale):
 
     c: float
 
-    def _standard_cdf(self, z: FloatArray) -> FloatArray:
-        return np.asarray(special.expit(self.c * np.log(z)))
-
-    def _standard_sf(self, z: FloatArray) -> FloatArray:
-        return np.asarray(special.expit(-self.c * np.log(z)))
-
-    def _standard_ppf(self, probability: FloatArray) -> FloatArray:
-        return np.asarray(np.exp(special.logit(probability) / self.c))
-
-    def _standard_isf(self, probability: FloatArray) -> FloatArray:
-        return np.asarray(np.exp(-special.logit(probability) / self.c))
+    @property
+    def _standard(self) -> StandardForm:
+        c = self.c
+        return StandardForm(
+            cdf=lambda z: special.expit(c * np.log(z)),
+            sf=lambda z: special.expit(-c * np.log(z)),
+            ppf=lambda p: np.exp(special.logit(p) / c),
+            isf=lambda p: np.exp(-special.logit(p) / c),
+            sample=lambda generator, count: np.exp(generator.logistic(size=count) / c),
+        )
 
     def _standard_partial_moment(self, order: int, low: float, high: float) -> float:
         """Integrate (u / (1 - u))**(order / c) over u: an incomplete beta function."""
         power = order / self.c
         with np.errstate(divide="ignore"):
-            start, end = (float(at) for at in self._standard_cdf(np.array([low, high])))
-            tails = self._standard_sf(np.array([low, high]))
+            start, end = self._standard.cdf(np.array([low, high])).tolist()
+            tails = self._standard.sf(np.array([low, high]))
         if power < 1:
             whole = special.gamma(1 + power) * special.gamma(1 - power)
             # From above, so that digits are kept far in the tail.
@@ -52,6 +50,3 @@ class LogLogistic(LocationScale):
         from scipy import integrate  # noqa: PLC0415 - 0.3 s, which commands do without but for this rare case
 
         return float(integrate.quad(lambda u: (u / (1 - u)) ** power, start, end, limit=200)[0])
-
-    def _standard_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        return np.asarray(np.exp(generator.logistic(size=count) / self.c))

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from trafficgen.distributions.base import LocationScale
-from trafficgen.units import FloatArray
+from trafficgen.distributions.base import LocationScale, StandardForm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,17 +23,16 @@ class Lognormal(LocationScale):
 
     s: float
 
-    def _standard_cdf(self, z: FloatArray) -> FloatArray:
-        return np.asarray(special.ndtr(np.log(z) / self.s))
-
-    def _standard_sf(self, z: FloatArray) -> FloatArray:
-        return np.asarray(special.ndtr(-np.log(z) / self.s))
-
-    def _standard_ppf(self, probability: FloatArray) -> FloatArray:
-        return np.asarray(np.exp(self.s * special.ndtri(probability)))
-
-    def _standard_isf(self, probability: FloatArray) -> FloatArray:
-        return np.asarray(np.exp(-self.s * special.ndtri(probability)))
+    @property
+    def _standard(self) -> StandardForm:
+        s = self.s
+        return StandardForm(
+            cdf=lambda z: special.ndtr(np.log(z) / s),
+            sf=lambda z: special.ndtr(-np.log(z) / s),
+            ppf=lambda p: np.exp(s * special.ndtri(p)),
+            isf=lambda p: np.exp(-s * special.ndtri(p)),
+            sample=lambda generator, count: np.exp(s * generator.standard_normal(count)),
+        )
 
     def _standard_partial_moment(self, order: int, low: float, high: float) -> float:
         shift = order * self.s
@@ -43,11 +41,6 @@ class Lognormal(LocationScale):
         # Differences of the survival function keep their digits in the upper tail.
         inside = special.ndtr(shift - lower) - special.ndtr(shift - upper)
         return math.exp(shift**2 / 2) * float(inside)
-
-    def _standard_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        draws = generator.standard_normal(count)
-        draws *= self.s
-        return np.asarray(np.exp(draws, out=draws))
 
 
 def _log(value: float) -> float:

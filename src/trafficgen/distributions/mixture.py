@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import inf
 
 import numpy as np
-import numpy.typing as npt
 
 from trafficgen.distributions.base import Distribution
 from trafficgen.units import FloatArray
@@ -49,25 +48,21 @@ class Mixture(Distribution):
     def _shares(self) -> FloatArray:
         return np.array(self.weights) / math.fsum(self.weights)
 
-    def cdf(self, value: npt.ArrayLike) -> FloatArray:
-        """Return P(X <= value)."""
-        return self._add([part.cdf(value) for part in self.components])
+    def _cdf(self, x: FloatArray) -> FloatArray:
+        return self._add([part.cdf(x) for part in self.components])
 
-    def sf(self, value: npt.ArrayLike) -> FloatArray:
-        """Return P(X > value)."""
-        return self._add([part.sf(value) for part in self.components])
+    def _sf(self, x: FloatArray) -> FloatArray:
+        return self._add([part.sf(x) for part in self.components])
 
     def _add(self, parts: list[FloatArray]) -> FloatArray:
         weighted = (share * part for share, part in zip(self._shares, parts, strict=True))
         return np.asarray(np.minimum(sum(weighted), 1.0))
 
-    def ppf(self, probability: npt.ArrayLike) -> FloatArray:
-        """Return the quantile of a probability, by bisection between the components' quantiles."""
-        return self._inverse(np.asarray(probability, dtype=np.float64), upper=False)
+    def _ppf(self, p: FloatArray) -> FloatArray:
+        return self._inverse(p, upper=False)
 
-    def isf(self, probability: npt.ArrayLike) -> FloatArray:
-        """Return the value that is exceeded with a probability in [0, 1]."""
-        return self._inverse(np.asarray(probability, dtype=np.float64), upper=True)
+    def _isf(self, p: FloatArray) -> FloatArray:
+        return self._inverse(p, upper=True)
 
     def _inverse(self, p: FloatArray, *, upper: bool) -> FloatArray:
         if p.size <= _TABLE:
@@ -90,7 +85,7 @@ class Mixture(Distribution):
             if not np.any(high - low > _TOLERANCE * np.abs(high)):
                 break
             middle = 0.5 * (low + high)
-            below = self.sf(middle) > p if upper else self.cdf(middle) < p
+            below = self._sf(middle) > p if upper else self._cdf(middle) < p
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return np.asarray(np.where(sure, ends[1], 0.5 * (low + high)))
 

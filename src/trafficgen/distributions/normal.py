@@ -6,12 +6,9 @@ import math
 from dataclasses import dataclass
 from math import inf
 
-import numpy as np
-import numpy.typing as npt
 from scipy import special
 
-from trafficgen.distributions.base import LocationScale
-from trafficgen.units import FloatArray
+from trafficgen.distributions.base import LocationScale, StandardForm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,35 +16,22 @@ class Normal(LocationScale):
     """F(x) = Phi((x - loc) / scale): ``loc`` is the mean, ``scale`` the standard deviation."""
 
     @property
-    def support(self) -> tuple[float, float]:
-        """Smallest and largest possible value."""
-        return -inf, inf
-
-    def _standardised(self, value: npt.ArrayLike) -> FloatArray:
-        return np.asarray((np.asarray(value, dtype=np.float64) - self.loc) / self.scale)
-
-    def _standard_cdf(self, z: FloatArray) -> FloatArray:
-        return np.asarray(special.ndtr(z))
-
-    def _standard_sf(self, z: FloatArray) -> FloatArray:
-        return np.asarray(special.ndtr(-z))
-
-    def _standard_ppf(self, probability: FloatArray) -> FloatArray:
-        return np.asarray(special.ndtri(probability))
-
-    def _standard_isf(self, probability: FloatArray) -> FloatArray:
-        return np.asarray(-special.ndtri(probability))
+    def _standard(self) -> StandardForm:
+        return StandardForm(
+            cdf=special.ndtr,
+            sf=lambda z: special.ndtr(-z),
+            ppf=special.ndtri,
+            isf=lambda p: -special.ndtri(p),
+            sample=lambda generator, count: generator.standard_normal(count),
+            low=-inf,
+        )
 
     def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
         """Return E[X**order; low < X <= high]."""
         a, b = (low - self.loc) / self.scale, (high - self.loc) / self.scale
-        mass = self._standard_partial_moment(0, a, b)
-        if order == 0:
-            return mass
-        first = self._standard_partial_moment(1, a, b)
-        if order == 1:
-            return self.loc * mass + self.scale * first
-        second = self._standard_partial_moment(2, a, b)
+        mass, first, second = (self._standard_partial_moment(k, a, b) for k in range(3))
+        if order < 2:
+            return mass if order == 0 else self.loc * mass + self.scale * first
         return self.loc**2 * mass + 2 * self.loc * self.scale * first + self.scale**2 * second
 
     def _standard_partial_moment(self, order: int, low: float, high: float) -> float:
@@ -58,13 +42,6 @@ class Normal(LocationScale):
         else:
             mass = float(special.ndtr(high) - special.ndtr(low))
         return mass if order == 0 else mass + _times_density(low) - _times_density(high)
-
-    def _standard_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        return generator.standard_normal(count)
-
-    def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        """Return independent draws, shape (count,)."""
-        return generator.normal(self.loc, self.scale, count)
 
 
 def _density(z: float) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.distributions.base import LocationScale
+from trafficgen.distributions.base import LocationScale, StandardForm
 from trafficgen.units import FloatArray
 
 
@@ -24,35 +24,21 @@ class Pareto(LocationScale):
     b: float
 
     @property
-    def support(self) -> tuple[float, float]:
-        """Smallest and largest possible value."""
-        return self.loc + self.scale, math.inf
-
-    def _standard_cdf(self, z: FloatArray) -> FloatArray:
-        return np.asarray(-np.expm1(-self.b * np.log(np.maximum(z, 1.0))))
-
-    def _standard_sf(self, z: FloatArray) -> FloatArray:
-        return np.asarray(np.maximum(z, 1.0) ** -self.b)
-
-    def _standard_ppf(self, probability: FloatArray) -> FloatArray:
-        return np.asarray(np.exp(-np.log1p(-probability) / self.b))
-
-    def _standard_isf(self, probability: FloatArray) -> FloatArray:
-        return np.asarray(probability ** (-1 / self.b))
+    def _standard(self) -> StandardForm:
+        b = self.b
+        return StandardForm(
+            cdf=lambda z: -np.expm1(-b * np.log(z)),
+            sf=lambda z: z**-b,
+            ppf=lambda p: np.exp(-np.log1p(-p) / b),
+            isf=lambda p: p ** (-1 / b),
+            sample=lambda generator, count: generator.pareto(b, count) + 1.0,
+            low=1.0,
+        )
 
     def _standard_partial_moment(self, order: int, low: float, high: float) -> float:
-        bottom, top = max(1.0, low), max(1.0, high)
-        power = order - self.b
-        if math.isinf(top) and power >= 0:
-            return math.inf
-        if power == 0:
-            return self.b * math.log(top / bottom)
-        return float(self.b / power * (top**power - bottom**power))
-
-    def _standard_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        draws = generator.pareto(self.b, count)
-        draws += 1.0
-        return draws
+        return (
+            math.inf if math.isinf(high) and order >= self.b else _moment(order, self.b, low, high)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,37 +61,34 @@ class TruncatedPareto(LocationScale):
             raise ValueError(f"c of {type(self).__name__} must be finite and above 1, got {self.c}")
 
     @property
-    def support(self) -> tuple[float, float]:
-        """Smallest and largest possible value."""
-        return self.loc + self.scale, self.loc + self.scale * self.c
-
-    @property
     def _mass(self) -> float:
         return -math.expm1(-self.b * math.log(self.c))
 
-    def _standard_cdf(self, z: FloatArray) -> FloatArray:
-        return np.asarray(-np.expm1(-self.b * np.log(np.clip(z, 1.0, self.c))) / self._mass)
+    @property
+    def _standard(self) -> StandardForm:
+        b, c, mass = self.b, self.c, self._mass
 
-    def _standard_sf(self, z: FloatArray) -> FloatArray:
-        # Counted from the upper end, so that it keeps its digits there.
-        inside = np.clip(z, 1.0, self.c)
-        beyond = -np.expm1(-self.b * np.log(self.c / inside))
-        return np.asarray(inside**-self.b * beyond / self._mass)
+        def ppf(p: FloatArray) -> FloatArray:
+            return np.asarray(np.exp(-np.log1p(-p * mass) / b))
 
-    def _standard_ppf(self, probability: FloatArray) -> FloatArray:
-        return np.asarray(np.exp(-np.log1p(-probability * self._mass) / self.b))
-
-    def _standard_isf(self, probability: FloatArray) -> FloatArray:
-        end = self.c**-self.b
-        return np.asarray((end + probability * self._mass) ** (-1 / self.b))
+        return StandardForm(
+            cdf=lambda z: -np.expm1(-b * np.log(z)) / mass,
+            # Counted from the upper end, so that it keeps its digits there.
+            sf=lambda z: z**-b * -np.expm1(-b * np.log(c / z)) / mass,
+            ppf=ppf,
+            isf=lambda p: (c**-b + p * mass) ** (-1 / b),
+            sample=lambda generator, count: ppf(generator.random(count)),
+            low=1.0,
+            high=c,
+        )
 
     def _standard_partial_moment(self, order: int, low: float, high: float) -> float:
-        bottom = min(max(1.0, low), self.c)
-        top = min(max(1.0, high), self.c)
-        power = order - self.b
-        if power == 0:
-            return self.b * math.log(top / bottom) / self._mass
-        return float(self.b / power * (top**power - bottom**power)) / self._mass
+        return _moment(order, self.b, low, high) / self._mass
 
-    def _standard_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        return self._standard_ppf(generator.random(count))
+
+def _moment(order: int, b: float, low: float, high: float) -> float:
+    """Integrate b z**(order - b - 1) from one end to the other."""
+    power = order - b
+    if power == 0:
+        return b * math.log(high / low)
+    return float(b / power * (high**power - low**power))

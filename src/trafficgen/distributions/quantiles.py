@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from math import inf
 
 import numpy as np
-import numpy.typing as npt
 
 from trafficgen.distributions.base import Distribution
 from trafficgen.units import FloatArray
@@ -51,9 +50,7 @@ class Quantiles(Distribution):
         """Smallest and largest possible value."""
         return self.values[0], self.values[-1]
 
-    def cdf(self, value: npt.ArrayLike) -> FloatArray:
-        """Return P(X <= value)."""
-        x = np.asarray(value, dtype=np.float64)
+    def _cdf(self, x: FloatArray) -> FloatArray:
         # Equal neighbours: the upper end of the jump.
         after = np.searchsorted(self._x, x, side="right")
         left = np.clip(after - 1, 0, self._x.size - 2)
@@ -62,17 +59,14 @@ class Quantiles(Distribution):
         inside = self._p[left] + np.clip(part, 0.0, 1.0) * (self._p[left + 1] - self._p[left])
         return np.where(after == 0, 0.0, np.where(after == self._x.size, 1.0, inside))
 
-    def sf(self, value: npt.ArrayLike) -> FloatArray:
-        """Return P(X > value)."""
-        return 1.0 - self.cdf(value)
+    def _sf(self, x: FloatArray) -> FloatArray:
+        return 1.0 - self._cdf(x)
 
-    def ppf(self, probability: npt.ArrayLike) -> FloatArray:
-        """Return the quantile of a probability in [0, 1]."""
-        return np.asarray(np.interp(np.asarray(probability, dtype=np.float64), self._p, self._x))
+    def _ppf(self, p: FloatArray) -> FloatArray:
+        return np.asarray(np.interp(p, self._p, self._x))
 
-    def isf(self, probability: npt.ArrayLike) -> FloatArray:
-        """Return the value that is exceeded with a probability in [0, 1]."""
-        return self.ppf(1.0 - np.asarray(probability, dtype=np.float64))
+    def _isf(self, p: FloatArray) -> FloatArray:
+        return self._ppf(1.0 - p)
 
     def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
         """Return E[X**order; low < X <= high], summed over the pieces in closed form."""
@@ -87,4 +81,4 @@ class Quantiles(Distribution):
 
     def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
         """Return independent draws, shape (count,)."""
-        return self.ppf(generator.random(count))
+        return self._ppf(generator.random(count))

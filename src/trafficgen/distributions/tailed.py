@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from math import inf
 
 import numpy as np
-import numpy.typing as npt
 
 from trafficgen.distributions.base import Distribution
 from trafficgen.units import FloatArray
@@ -40,24 +39,19 @@ class BodyAndTail(Distribution):
         """Smallest and largest possible value."""
         return self.body.support[0], self.tail.support[1]
 
-    def cdf(self, value: npt.ArrayLike) -> FloatArray:
-        """Return P(X <= value)."""
-        return self._mix(self.body.cdf(value), self.tail.cdf(value))
+    def _cdf(self, x: FloatArray) -> FloatArray:
+        return self._mix(self.body.cdf(x), self.tail.cdf(x))
 
-    def sf(self, value: npt.ArrayLike) -> FloatArray:
-        """Return P(X > value)."""
-        return self._mix(self.body.sf(value), self.tail.sf(value))
+    def _sf(self, x: FloatArray) -> FloatArray:
+        return self._mix(self.body.sf(x), self.tail.sf(x))
 
     def _mix(self, body: FloatArray, tail: FloatArray) -> FloatArray:
         return np.asarray((1 - self.tail_probability) * body + self.tail_probability * tail)
 
-    def ppf(self, probability: npt.ArrayLike) -> FloatArray:
-        """Return the quantile of a probability in [0, 1]."""
-        return self.isf(1.0 - np.asarray(probability, dtype=np.float64))
+    def _ppf(self, p: FloatArray) -> FloatArray:
+        return self._isf(1.0 - p)
 
-    def isf(self, probability: npt.ArrayLike) -> FloatArray:
-        """Return the value that is exceeded with a probability in [0, 1]."""
-        p = np.asarray(probability, dtype=np.float64)
+    def _isf(self, p: FloatArray) -> FloatArray:
         q = self.tail_probability
         in_body = self.body.isf(np.clip((p - q) / (1 - q), 0.0, 1.0))
         return np.where(p < q, self.tail.isf(np.minimum(p / q, 1.0)), in_body)

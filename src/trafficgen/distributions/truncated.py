@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from math import inf
 
 import numpy as np
-import numpy.typing as npt
 
 from trafficgen.distributions.base import Distribution
 from trafficgen.units import FloatArray
@@ -59,30 +58,22 @@ class Truncated(Distribution):
         low, high = self.whole.support
         return max(low, self.minimum), min(high, self.maximum)
 
-    def cdf(self, value: npt.ArrayLike) -> FloatArray:
-        """Return P(X <= value)."""
-        x = np.asarray(value, dtype=np.float64)
+    def _cdf(self, x: FloatArray) -> FloatArray:
         if self._mass <= 0:
             return np.where(x >= self.minimum, 1.0, 0.0)
         inside = self._share(x)
         return np.where(x < self.minimum, 0.0, 1.0 - inside if self._upper else inside)
 
-    def sf(self, value: npt.ArrayLike) -> FloatArray:
-        """Return P(X > value)."""
-        x = np.asarray(value, dtype=np.float64)
+    def _sf(self, x: FloatArray) -> FloatArray:
         if self._mass <= 0:
             return np.where(x >= self.minimum, 0.0, 1.0)
         inside = self._share(x)
         return np.where(x < self.minimum, 1.0, inside if self._upper else 1.0 - inside)
 
-    def ppf(self, probability: npt.ArrayLike) -> FloatArray:
-        """Return the quantile of a probability in [0, 1]."""
-        p = np.asarray(probability, dtype=np.float64)
+    def _ppf(self, p: FloatArray) -> FloatArray:
         return self._inverse(1.0 - p if self._upper else p)
 
-    def isf(self, probability: npt.ArrayLike) -> FloatArray:
-        """Return the value that is exceeded with a probability in [0, 1]."""
-        p = np.asarray(probability, dtype=np.float64)
+    def _isf(self, p: FloatArray) -> FloatArray:
         return self._inverse(p if self._upper else 1.0 - p)
 
     def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from trafficgen.distributions.base import LocationScale
-from trafficgen.units import FloatArray
+from trafficgen.distributions.base import LocationScale, StandardForm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,22 +22,18 @@ class Weibull(LocationScale):
 
     c: float
 
-    def _standard_cdf(self, z: FloatArray) -> FloatArray:
-        return np.asarray(-np.expm1(-(z**self.c)))
-
-    def _standard_sf(self, z: FloatArray) -> FloatArray:
-        return np.asarray(np.exp(-(z**self.c)))
-
-    def _standard_ppf(self, probability: FloatArray) -> FloatArray:
-        return np.asarray((-np.log1p(-probability)) ** (1 / self.c))
-
-    def _standard_isf(self, probability: FloatArray) -> FloatArray:
-        return np.asarray((-np.log(probability)) ** (1 / self.c))
+    @property
+    def _standard(self) -> StandardForm:
+        c = self.c
+        return StandardForm(
+            cdf=lambda z: -np.expm1(-(z**c)),
+            sf=lambda z: np.exp(-(z**c)),
+            ppf=lambda p: (-np.log1p(-p)) ** (1 / c),
+            isf=lambda p: (-np.log(p)) ** (1 / c),
+            sample=lambda generator, count: generator.weibull(c, count),
+        )
 
     def _standard_partial_moment(self, order: int, low: float, high: float) -> float:
         shape = 1 + order / self.c
         inside = special.gammaincc(shape, low**self.c) - special.gammaincc(shape, high**self.c)
         return float(special.gamma(shape) * inside)
-
-    def _standard_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        return generator.weibull(self.c, count)
