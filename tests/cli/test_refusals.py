@@ -318,6 +318,7 @@ def test_a_player_log_reaches_the_summary_and_the_model(command: Command, table_
     assert result.code == 0
     assert result.json["levels"]["kbps"] == [300, 600]
     assert result.json["player_log"]["clock"] == "capture_start"
+    assert result.json["player_log"]["form"] == "plain"
     assert (
         json.loads(Path("m.json").read_text(encoding="utf-8"))["provenance"]["player_log"]
         == "log.csv"

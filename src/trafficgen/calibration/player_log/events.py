@@ -51,6 +51,7 @@ class PlayerLog:
         level_time_s: Times at which a level was set, ascending, shape (k,).
         levels: The levels: kbit/s of the encoding, or a name or number without a rate.
         end_s: Last entry.
+        form: Kind of the log: our own table, Requet's or the lab's ground truth.
         clock: What placed the zero: Unix time, the option, or the capture's first packet.
         zero_s: Zero of the log, s.
     """
@@ -65,6 +66,7 @@ class PlayerLog:
     level_time_s: FloatArray
     levels: tuple[float | str, ...]
     end_s: float
+    form: Literal["plain", "requet", "lab"] = "plain"
     clock: Literal["own", "unix", "option", "capture_start"] = "own"
     zero_s: float = 0.0
 

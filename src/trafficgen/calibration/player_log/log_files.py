@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -174,6 +174,7 @@ def _build_log(
     rows: list[_Row],
     *,
     zero_unix_s: float | None,
+    form: Literal["plain", "requet", "lab"] = "plain",
     end_s: float | None = None,
     playback: tuple[float | None, tuple[Pause, ...]] | None = None,
 ) -> PlayerLog:
@@ -193,6 +194,7 @@ def _build_log(
         level_time_s=np.array([time_s for time_s, _ in levels], dtype=np.float64),
         levels=tuple(level for _, level in levels),
         end_s=end_s,
+        form=form,
     )
 
 
@@ -225,7 +227,7 @@ def _from_requet(name: str, records: list[dict[str, str]]) -> PlayerLog:
             offsets_s.append(epoch_s - time_s)
     if not rows or not offsets_s:
         raise _error(name, "has no report of the player", "give the table as published")
-    return _build_log(name, rows, zero_unix_s=float(np.median(offsets_s)))
+    return _build_log(name, rows, zero_unix_s=float(np.median(offsets_s)), form="requet")
 
 
 def _from_ground_truth(name: str, found: dict[str, Any]) -> PlayerLog:
@@ -247,6 +249,7 @@ def _from_ground_truth(name: str, found: dict[str, Any]) -> PlayerLog:
             name,
             rows,
             zero_unix_s=float(found["t0_unix_s"]),
+            form="lab",
             end_s=max((float(entry["t"]) for entry in found["player_log"]), default=0.0),
             playback=(None if start_s is None else float(start_s), stalls),
         )

@@ -29,7 +29,13 @@ def written(folder: Path, text: str, *, name: str = "log.csv") -> Path:
 
 def test_a_plain_csv_tells_playback_stalls_and_buffer(tmp_path: Path) -> None:
     log = read_player_log(written(tmp_path, CSV))
-    assert (log.file, log.zero_unix_s, log.playback_start_s, log.end_s) == ("log.csv", None, 2, 12)
+    assert (log.file, log.form, log.zero_unix_s, log.playback_start_s, log.end_s) == (
+        "log.csv",
+        "plain",
+        None,
+        2,
+        12,
+    )
     assert [(stall.start_s, stall.duration_s) for stall in log.stalls] == [(5, 2)]
     assert log.buffer_s.tolist() == [0, 2, 4, 6, 0, 3, 4, 4]
 
