@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Literal
 
 import numpy as np
 
@@ -81,28 +80,18 @@ def _rate_kbps(size_bytes: int, interval_s: float) -> float:
     return kbps_from_bytes(size_bytes, interval_s) if interval_s > _ONE_PACKET_S else math.nan
 
 
-class _Limits(TypedDict):
-    start_ns: int
-    end_ns: int
-
-
-def _limits_ns(run: Run, interval_s: tuple[float, float]) -> _Limits:
-    start_s, end_s = interval_s
-    return {
-        "start_ns": run.time_zero_ns + ns_from_s(start_s),
-        "end_ns": run.time_zero_ns + ns_from_s(end_s),
-    }
+def _limits_ns(run: Run, interval_s: tuple[float, float]) -> dict[str, int]:
+    names = ("start_ns", "end_ns")
+    return {n: run.time_zero_ns + ns_from_s(s) for n, s in zip(names, interval_s, strict=True)}
 
 
 def delays(run: Run, flows: list[int], *, sent_s: tuple[float, float]) -> Delay:
     """Return the delays of packets to the client sent in an interval; NaN if none arrived."""
-    columns = run.columns
-    sent_ns = np.asarray(columns["time_ns"])
-    limits = _limits_ns(run, sent_s)
-    rows = slice(*np.searchsorted(sent_ns, [limits["start_ns"], limits["end_ns"]]).tolist())
-    counted = np.isin(np.asarray(columns["flow"])[rows], flows)
-    counted &= np.asarray(columns["to_client"])[rows] & np.asarray(columns["arrived"])[rows]
-    delay_ns = (np.asarray(columns["arrival_ns"])[rows] - sent_ns[rows])[counted]
+    limits_ns = list(_limits_ns(run, sent_s).values())
+    rows = slice(*np.searchsorted(run.columns["time_ns"], limits_ns).tolist())
+    columns = {name: values[rows] for name, values in run.columns.items()}
+    counted = np.isin(columns["flow"], flows) & columns["to_client"] & columns["arrived"]
+    delay_ns = (columns["arrival_ns"] - columns["time_ns"])[counted]
     return Delay.from_samples(np.asarray(s_from_ns(delay_ns), dtype=np.float64))
 
 
@@ -111,35 +100,34 @@ class Bins:
     """Bins of half a second, aligned to the first media packet.
 
     Attributes:
+        run: The simulation.
         first: Number of the first bin; bin 0 begins with the first media packet.
         count: Number of bins.
     """
 
+    run: Run
     first: int
     count: int
 
     @classmethod
-    def from_times(cls, start_s: float, end_s: float) -> Bins:
+    def from_times(cls, run: Run, start_s: float, end_s: float) -> Bins:
         """Return the bins from that of ``start_s`` to the last that is over at ``end_s``."""
         first = math.floor(start_s / INTERVAL_S)
-        return cls(first, max(0, math.floor(end_s / INTERVAL_S) - first))
+        return cls(run, first, max(0, math.floor(end_s / INTERVAL_S) - first))
 
     @property
     def start_s(self) -> float:
         """Begin of the first bin, s after the first media packet."""
         return self.first * INTERVAL_S
 
-    def arrival_rate_kbps(self, run: Run, flows: list[int]) -> FloatArray:
-        """Return the rate received in each bin, shape (count,)."""
-        return self._kbps(self._binned(run, flows, "arrived")[0])
+    def rate_kbps(self, flows: list[int], by: Literal["sent", "arrived"]) -> FloatArray:
+        """Return the rate sent or received in each bin, shape (count,)."""
+        rates: FloatArray = self._binned(flows, by)[0] * kbps_from_bytes(1, INTERVAL_S)
+        return rates
 
-    def sending_rate_kbps(self, run: Run, flows: list[int]) -> FloatArray:
-        """Return the rate sent in each bin, shape (count,)."""
-        return self._kbps(self._binned(run, flows, "sent")[0])
-
-    def loss(self, run: Run, flows: list[int]) -> FloatArray:
+    def loss(self, flows: list[int]) -> FloatArray:
         """Return dropped / sent packets of each bin, shape (count,); NaN if none was sent."""
-        sent, dropped = self._binned(run, flows, "sent")[1], self._binned(run, flows, "dropped")[1]
+        sent, dropped = self._binned(flows, "sent")[1], self._binned(flows, "dropped")[1]
         shares = np.full(self.count, np.nan)
         np.divide(dropped, sent, out=shares, where=sent > 0)
         return shares
@@ -154,18 +142,13 @@ class Bins:
         series[-self.first : -self.first + taken.size] = taken
         return series
 
-    @staticmethod
-    def _kbps(size_bytes: FloatArray) -> FloatArray:
-        rates: FloatArray = size_bytes * kbps_from_bytes(1, INTERVAL_S)
-        return rates
-
     def _binned(
-        self, run: Run, flows: list[int], by: Literal["sent", "arrived", "dropped"]
-    ) -> Sequence[FloatArray]:
-        size_bytes, packets = run.outcome.binned(
+        self, flows: list[int], by: Literal["sent", "arrived", "dropped"]
+    ) -> tuple[FloatArray, FloatArray]:
+        size_bytes, packets = self.run.outcome.binned(
             flows,
             by=by,
-            origin_ns=run.time_zero_ns + ns_from_s(self.start_s),
+            origin_ns=self.run.time_zero_ns + ns_from_s(self.start_s),
             interval_ns=ns_from_s(INTERVAL_S),
             bins=self.count,
         )

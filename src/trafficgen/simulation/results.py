@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from trafficgen._core.types import TotalsDict
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.notebook import NotebookView, RateLines
 from trafficgen.simulation.measures import (
@@ -27,7 +28,6 @@ from trafficgen.tables import DEFAULT_ORIGIN_NS, MEDIA, PacketTable
 from trafficgen.units import FloatArray, kbps_from_bps, s_from_ns
 
 _SESSION = 0
-_LastKey = Literal["last_arrived_ns", "last_sent_ns"]
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class SimulationResult(NotebookView):
 
     def __repr__(self) -> str:
         media = self.flows[0].measure
-        others = sum(not one.is_session for one in self.run.scenario.participants)
+        others = sum(not one.is_session for one in self.run.participants)
         parts = [
             f"{number(self.end_s)} s",
             f"{number(media.rate_kbps)} kbit/s",
@@ -125,12 +125,8 @@ class SimulationResult(NotebookView):
     @cached_property
     def links(self) -> list[dict[str, Any]]:
         """Counters of the links with their names; bytes are IP bytes."""
-        configs = self.run.scenario.config["links"]
-        assert isinstance(configs, list)
-        counters = self.run.outcome.links()
-        return [
-            {"name": one["name"], **found} for one, found in zip(configs, counters, strict=True)
-        ]
+        pairs = zip(self.run.config["links"], self.run.outcome.links(), strict=True)
+        return [{"name": config["name"], **counters} for config, counters in pairs]
 
     @cached_property
     def events(self) -> SessionEvents:
@@ -147,18 +143,19 @@ class SimulationResult(NotebookView):
     @cached_property
     def arrivals_s(self) -> tuple[float, float]:
         """First to last arrival of media, s after the first sending; both 0 if none arrived."""
-        return self._span("first_arrived_ns", "last_arrived_ns")
+        totals = self._media_totals
+        return self._span(totals["first_arrived_ns"], totals["last_arrived_ns"])
 
     @cached_property
     def sendings_s(self) -> tuple[float, float]:
         """First to last sending of media, s after the first; both 0 if none was sent."""
-        return self._span("first_sent_ns", "last_sent_ns")
+        return self._span(self._media_totals["first_sent_ns"], self._media_totals["last_sent_ns"])
 
-    def _span(
-        self, first: Literal["first_arrived_ns", "first_sent_ns"], last: _LastKey
-    ) -> tuple[float, float]:
-        totals = self.run.outcome.totals(self.media_flows, media_only=True)
-        first_ns, last_ns = totals[first], totals[last]
+    @cached_property
+    def _media_totals(self) -> TotalsDict:
+        return self.run.outcome.totals(self.media_flows, media_only=True)
+
+    def _span(self, first_ns: int | None, last_ns: int | None) -> tuple[float, float]:
         if first_ns is None or last_ns is None:
             return 0.0, 0.0
         zero_ns = self.run.time_zero_ns
@@ -207,7 +204,7 @@ class SimulationResult(NotebookView):
             by_name.setdefault(MEDIA[self.run.flows[flow]["media"]], []).append(flow)
         if len(by_name) > 1:
             found += [self._flow(name, _SESSION, flows) for name, flows in by_name.items()]
-        for agent, one in enumerate(self.run.scenario.participants):
+        for agent, one in enumerate(self.run.participants):
             if not one.is_session:
                 found.append(self._flow(one.name, agent, self.run.flows_of(agent)))
         return found
@@ -215,16 +212,15 @@ class SimulationResult(NotebookView):
     @cached_property
     def series(self) -> dict[str, Any]:
         """Series of 0.5 s aligned to the first media packet, from the earliest flow on."""
-        run, bins = self.run, self._bins
-        samples = run.agents[_SESSION]["samples"]
+        samples, bins = self.run.agents[_SESSION]["samples"], self._bins
         streams = {f"{one.name}_kbps": list(one.flows) for one in self.flows[1:]}
         return {
             "interval_s": INTERVAL_S,
             "start_s": bins.start_s,
-            "media_kbps": bins.arrival_rate_kbps(run, self.media_flows),
-            "media_offered_kbps": bins.sending_rate_kbps(run, self.media_flows),
-            "media_loss": bins.loss(run, self.media_flows),
-            **{name: bins.arrival_rate_kbps(run, flows) for name, flows in streams.items()},
+            "media_kbps": bins.rate_kbps(self.media_flows, "arrived"),
+            "media_offered_kbps": bins.rate_kbps(self.media_flows, "sent"),
+            "media_loss": bins.loss(self.media_flows),
+            **{name: bins.rate_kbps(flows, "arrived") for name, flows in streams.items()},
             "encoding_kbps": bins.align_samples(np.asarray(kbps_from_bps(1) * samples[:, 0])),
             "frame_rate": bins.align_samples(samples[:, 1]),
             "buffer_s": bins.align_samples(samples[:, 2]),
@@ -257,7 +253,7 @@ class SimulationResult(NotebookView):
             "stalls": [asdict(stall) for stall in events.stalls],
             "thinned_s": events.thinned_s,
             "audio_only_s": events.audio_only_s,
-            "adapted_s": events.find_adaptation_s(self.run.scenario.path_rate_bps),
+            "adapted_s": events.find_adaptation_s(self.run.path_rate_bps),
             "times": dict(events.times_s),
             "frames": {
                 "sent": agent["frames_sent"],
@@ -279,18 +275,17 @@ class SimulationResult(NotebookView):
             self.run, flows, received_s=self.arrivals_s, sent_s=self.sendings_s
         )
         delay_s = delays(self.run, flows, sent_s=self.sendings_s)
-        is_ping = self.run.scenario.participants[agent].source.kind == "ping"
+        is_ping = self.run.participants[agent].source.kind == "ping"
         pings = _ping_delays(self.run, agent) if is_ping else (None, None)
         return FlowResult(name, agent, tuple(flows), measure, delay_s, *pings)
 
     @cached_property
     def _bins(self) -> Bins:
-        sent_ns = np.asarray(self.run.columns["time_ns"])
+        sent_ns = self.run.columns["time_ns"]
         first_ns = int(sent_ns[0]) if sent_ns.size else self.run.time_zero_ns
         # Packets on a slow link may arrive years after the simulation is cut off.
-        return Bins.from_times(
-            s_from_ns(first_ns - self.run.time_zero_ns), min(self.end_s, self.run.scenario.end_s)
-        )
+        start_s = s_from_ns(first_ns - self.run.time_zero_ns)
+        return Bins.from_times(self.run, start_s, min(self.end_s, self.run.end_s))
 
 
 def _phase(measure: IntervalMeasure | None) -> dict[str, object] | None:

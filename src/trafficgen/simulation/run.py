@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from trafficgen._core import SimulationOutcome, simulate
@@ -32,37 +32,24 @@ MEDIA_FLOWS = ("audio", "video", "mixed")
 
 
 @dataclass(frozen=True)
-class Scenario:
-    """A simulation as the engine reads it.
-
-    Attributes:
-        config: Scenario without schedules, JSON-compatible.
-        schedules: Schedules that parameters refer to by their number.
-        participants: Sessions and competing flows in the engine's order.
-        path_rate_bps: Mean capacity of the narrowest link to the client, bit/s; None: no limit.
-        end_s: When it is cut off at the latest, s.
-    """
-
-    config: dict[str, object]
-    schedules: tuple[Schedule, ...]
-    participants: tuple[Participant, ...]
-    path_rate_bps: float | None
-    end_s: float
-
-
-@dataclass(frozen=True)
 class Run:
     """A simulation that has ended.
 
     Attributes:
-        scenario: What the engine ran.
-        outcome: What came of it.
+        config: Scenario as the engine read it, without schedules, JSON-compatible.
+        participants: Sessions and competing flows in the engine's order.
+        path_rate_bps: Mean capacity of the narrowest link to the client, bit/s; None: no limit.
+        end_s: When it was to be cut off at the latest, s.
         seed: Its seed.
+        outcome: What came of it.
     """
 
-    scenario: Scenario
-    outcome: SimulationOutcome
+    config: dict[str, Any]
+    participants: tuple[Participant, ...]
+    path_rate_bps: float | None
+    end_s: float
     seed: int
+    outcome: SimulationOutcome
 
     @cached_property
     def agents(self) -> list[SimulatedAgentDict]:
@@ -75,7 +62,7 @@ class Run:
         return self.outcome.flows()
 
     @cached_property
-    def columns(self) -> dict[str, npt.NDArray[np.generic]]:
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
         """All packets in the order of their sending, each column of shape (packets,)."""
         return self.outcome.columns()
 
@@ -127,60 +114,11 @@ def run_path(
         )
     if seed > LARGEST_SEED:
         raise SimulationError(f"seed {seed} is above 2^64 - 1; choose a smaller one")
-    scenario = _build_scenario(path, sessions, competitors, seed=seed, most_packets=most_packets)
-    outcome = run_scenario(scenario.config, schedules=scenario.schedules)
-    if s_from_ns(outcome.end_ns) >= scenario.end_s:
-        warnings.warn(
-            f"a session had not ended after {LONGEST_SESSION_S / 3600:g} h and was cut off; give it"
-            " a duration",
-            SimulationWarning,
-            stacklevel=2,
-        )
-    return Run(scenario, outcome, seed)
-
-
-def run_scenario(
-    scenario: Mapping[str, object], *, schedules: Sequence[Schedule] = ()
-) -> SimulationOutcome:
-    """Run a scenario as the engine reads it: seed, links, agents and when it ends.
-
-    Args:
-        scenario: The scenario, JSON-compatible.
-        schedules: Schedules of streams of fitted models; parameters refer to their numbers.
-
-    Raises:
-        SimulationError: If a link, a route or a parameter is not valid; the message names it.
-    """
-    config = json.dumps(scenario, allow_nan=False)
-    return simulate(config, [schedule.arrays() for schedule in schedules], _reporter(scenario))
-
-
-def _reporter(scenario: Mapping[str, object]) -> Callable[[float], None] | None:
-    """Return what reports the simulated time, with the last stop if there is one."""
-    if not has_listener():
-        return None
-    agents = scenario["agents"]
-    assert isinstance(agents, list)
-    stops = [agent.get("stop_s") for agent in agents if agent.get("awaited")]
-    end_s = None if None in stops else max(stops, default=None)
-    return lambda now_s: report_step(
-        "simulating", now_s, None if end_s is None else max(now_s, end_s), unit="simulated s"
-    )
-
-
-def _build_scenario(
-    path: Path,
-    sessions: Sequence[Participant],
-    competitors: Sequence[Participant],
-    *,
-    seed: int,
-    most_packets: int | None,
-) -> Scenario:
     # Sessions come first, so that their random numbers do not depend on competing flows.
     taking_part = (*sessions, *competitors)
     links = Links.from_path(path)
     _check(taking_part, links)
-    agents = []
+    agents: list[dict[str, object]] = []
     schedules: list[Schedule] = []
     for one in taking_part:
         forward, reverse = links.route(one.name)
@@ -201,7 +139,7 @@ def _build_scenario(
             }
         )
     end_s = max(one.start_s for one in sessions) + LONGEST_SESSION_S
-    config: dict[str, object] = {
+    config = {
         "seed": seed,
         "links": links.configs,
         "agents": agents,
@@ -209,7 +147,44 @@ def _build_scenario(
         "end_s": end_s,
         "most_packets": most_packets,
     }
-    return Scenario(config, tuple(schedules), taking_part, links.rate_bps, end_s)
+    outcome = run_scenario(config, schedules=schedules)
+    if s_from_ns(outcome.end_ns) >= end_s:
+        warnings.warn(
+            f"a session had not ended after {LONGEST_SESSION_S / 3600:g} h and was cut off; give it"
+            " a duration",
+            SimulationWarning,
+            stacklevel=2,
+        )
+    return Run(config, taking_part, links.rate_bps, end_s, seed, outcome)
+
+
+def run_scenario(
+    scenario: Mapping[str, object], *, schedules: Sequence[Schedule] = ()
+) -> SimulationOutcome:
+    """Run a scenario as the engine reads it: seed, links, agents and when it ends.
+
+    Args:
+        scenario: The scenario, JSON-compatible.
+        schedules: Schedules of streams of fitted models; parameters refer to their numbers.
+
+    Raises:
+        SimulationError: If a link, a route or a parameter is not valid; the message names it.
+    """
+    config = json.dumps(scenario, allow_nan=False)
+    return simulate(config, list(schedules), _reporter(scenario))
+
+
+def _reporter(scenario: Mapping[str, object]) -> Callable[[float], None] | None:
+    """Return what reports the simulated time, with the last stop if there is one."""
+    if not has_listener():
+        return None
+    agents = scenario["agents"]
+    assert isinstance(agents, list)
+    stops = [agent.get("stop_s") for agent in agents if agent.get("awaited")]
+    end_s = None if None in stops else max(stops, default=None)
+    return lambda now_s: report_step(
+        "simulating", now_s, None if end_s is None else max(now_s, end_s), unit="simulated s"
+    )
 
 
 def _check(taking_part: Sequence[Participant], links: Links) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from trafficgen._core.types import SimulatedAgentDict
 from trafficgen.tables import PHASES
@@ -114,24 +116,17 @@ class SessionEvents:
         """Return the changes of the encoding rate after the first choice."""
         return [
             LevelChange(time_s, kbps_from_bps(before), kbps_from_bps(after))
-            for (_, before), (time_s, after) in zip(
-                self.encodings, self.encodings[1:], strict=False
-            )
+            for (_, before), (time_s, after) in pairwise(self.encodings)
             if after != before
         ]
 
     def find_adaptation_s(self, path_rate_bps: float | None) -> float | None:
         """Return when the encoding rate first fitted the path's rate; 0: always, None: never."""
-        if not self.encodings:
+        limit_bps = math.inf if path_rate_bps is None else path_rate_bps
+        fitting = [time_s for time_s, rate_bps in self.encodings if rate_bps <= limit_bps]
+        if not fitting:
             return None
-        if path_rate_bps is None or all(
-            rate_bps <= path_rate_bps for _, rate_bps in self.encodings
-        ):
-            return 0.0
-        return next(
-            (max(0.0, time_s) for time_s, rate_bps in self.encodings if rate_bps <= path_rate_bps),
-            None,
-        )
+        return 0.0 if len(fitting) == len(self.encodings) else max(0.0, fitting[0])
 
 
 def _stalls(moments: Sequence[tuple[float, str]], end_s: float) -> tuple[Stall, ...]:

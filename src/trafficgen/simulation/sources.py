@@ -25,42 +25,17 @@ from trafficgen.models.published.mechanisms import check_mechanism
 from trafficgen.simulation.response import response_parameters, tcp_parameters
 from trafficgen.units import IntArray
 
-_Columns = tuple[
+#: Packets of a stream of a fitted model on a calm path, in order of time, as the engine reads them,
+#: each of shape (n,): time from the start of the session, ns; transport payload, bytes; index into
+#: :data:`~trafficgen.tables.PHASES`; RTP timestamp, 0 where it is not RTP; whether it is the last
+#: packet of its frame or burst.
+Schedule = tuple[
     IntArray,
     npt.NDArray[np.uint32],
     npt.NDArray[np.uint8],
     npt.NDArray[np.uint32],
     npt.NDArray[np.bool_],
 ]
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """Packets that one stream of a fitted model sends on a calm path, in order of time.
-
-    Attributes:
-        time_ns: Time from the start of the session, ns, shape (n,).
-        payload_bytes: Transport payload, bytes, shape (n,).
-        phase: Index into :data:`~trafficgen.tables.PHASES`, shape (n,).
-        rtp_timestamp: RTP timestamp, shape (n,); zeros where it is not RTP.
-        ends_frame: Whether it is the last packet of its frame or burst, shape (n,).
-    """
-
-    time_ns: IntArray
-    payload_bytes: npt.NDArray[np.uint32]
-    phase: npt.NDArray[np.uint8]
-    rtp_timestamp: npt.NDArray[np.uint32]
-    ends_frame: npt.NDArray[np.bool_]
-
-    def arrays(self) -> _Columns:
-        """Return the columns in the order of the engine, each contiguous."""
-        return (
-            np.ascontiguousarray(self.time_ns, dtype=np.int64),
-            np.ascontiguousarray(self.payload_bytes, dtype=np.uint32),
-            np.ascontiguousarray(self.phase, dtype=np.uint8),
-            np.ascontiguousarray(self.rtp_timestamp, dtype=np.uint32),
-            np.ascontiguousarray(self.ends_frame, dtype=np.bool_),
-        )
 
 
 @dataclass(frozen=True)
@@ -144,19 +119,16 @@ def sources_of(
     schedules_of = session_schedules(found, sessions=sessions, duration_s=duration_s, seed=seed)
     response = response_parameters(found)
     digest = f"sha256:{hashlib.sha256(dump_model(found).encode()).hexdigest()}"
-    sources = []
-    for session in range(first_session, first_session + sessions):
-        streams = schedules_of(session)
-        sources.append(
-            Source(
-                name=found.name,
-                kind="fitted",
-                parameters={"streams": _streams(streams), "response": response},
-                digest=digest,
-                schedules=tuple(_schedule(stream) for stream in streams),
-            )
+    return [
+        Source(
+            name=found.name,
+            kind="fitted",
+            parameters={"streams": _streams(streams), "response": response},
+            digest=digest,
+            schedules=tuple(_schedule(stream) for stream in streams),
         )
-    return sources
+        for streams in map(schedules_of, range(first_session, first_session + sessions))
+    ]
 
 
 def make_published_source(model: PublishedModel, settings: Mapping[str, JsonValue]) -> Source:
@@ -215,10 +187,11 @@ def _streams(schedules: Iterable[StreamSchedule]) -> list[dict[str, object]]:
 def _schedule(one: StreamSchedule) -> Schedule:
     transport = one.stream.transport
     header_bytes = transport.header_bytes if transport.protocol == "tcp" else _DATAGRAM_HEADER_BYTES
-    return Schedule(
-        time_ns=one.time_ns,
-        payload_bytes=np.maximum(one.ip_bytes, header_bytes + 1) - np.uint32(header_bytes),
-        phase=one.phase,
-        rtp_timestamp=one.rtp_timestamp,
-        ends_frame=one.ends_frame,
+    payload_bytes = np.maximum(one.ip_bytes, header_bytes + 1) - np.uint32(header_bytes)
+    return (
+        np.ascontiguousarray(one.time_ns, dtype=np.int64),
+        np.ascontiguousarray(payload_bytes, dtype=np.uint32),
+        np.ascontiguousarray(one.phase, dtype=np.uint8),
+        np.ascontiguousarray(one.rtp_timestamp, dtype=np.uint32),
+        np.ascontiguousarray(one.ends_frame, dtype=np.bool_),
     )

@@ -98,10 +98,10 @@ def test_rates_are_those_of_an_idle_path() -> None:
     np.testing.assert_allclose(
         np.asarray(series["media_offered_kbps"], dtype=np.float64), 400, atol=16.1
     )
-    assert (
-        result.silence_s,
-        result.events.find_adaptation_s(result.run.scenario.path_rate_bps),
-    ) == (0.0, 0.0)
+    assert (result.silence_s, result.events.find_adaptation_s(result.run.path_rate_bps)) == (
+        0.0,
+        0.0,
+    )
 
 
 def test_a_session_without_an_end_is_cut_off_and_said_to_be() -> None:
@@ -120,7 +120,7 @@ def test_a_mahimahi_trace_lets_a_full_packet_through_at_each_of_its_milliseconds
     )
     arrived_ns = _columns(result)["arrival_ns"][_columns(result)["arrived"]]
     assert set(np.diff(arrived_ns).tolist()) == {1_000_000}
-    assert result.run.scenario.path_rate_bps == 1504 * 8 * 1000
+    assert result.run.path_rate_bps == 1504 * 8 * 1000
 
 
 def test_competitors_do_not_set_time_zero() -> None:
