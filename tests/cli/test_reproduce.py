@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 
 from trafficgen.reproduction import Experiment, Finding
 from trafficgen.reproduction import reproduce as reproducing
+from trafficgen.reproduction.experiment import Measures, Piece
 
 Command = Callable[..., Any]
 
@@ -47,22 +48,20 @@ def _finding(name: str, **parts: Any) -> Finding:
     )
 
 
+def _measure(_: int) -> Measures:
+    return {"value": 5.0, "never": math.nan}
+
+
 @dataclass(frozen=True)
 class _Constant(Experiment):
     name: str = "constant"
-    parts: int = 1
+    pieces: tuple[Piece, ...] = (_measure,)
     findings: tuple[Finding, ...] = (
         _finding("AAA-B1"),
         _finding("AAA-B10", published="about five", low=None, role="input"),
         _finding("AAA-M1", high=4.0, gap="nobody knows the queue"),
         _finding("AAA-M2", key="never"),
     )
-
-    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-        return {"value": 5.0}
-
-    def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
-        return {"value": parts[0]["value"], "never": math.nan}
 
 
 @pytest.fixture(autouse=True)

@@ -2,46 +2,48 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from trafficgen.reproduction.finding import Finding, findings_by_experiment
 
+Measures = dict[str, Any]
+#: Simulates a part of a run from a seed and returns small measures of it.
+Piece = Callable[[int], Measures]
 
-class Experiment(ABC):
-    """A set-up of a paper: a frozen dataclass at the top of its module, so that it can be pickled.
+
+def average_pieces(pieces: Sequence[Measures]) -> Measures:
+    """Return the mean of each measure over the pieces of a run."""
+    return {key: np.mean([piece[key] for piece in pieces]) for key in pieces[0]}
+
+
+def merge_pieces(pieces: Sequence[Measures]) -> Measures:
+    """Return the measures of all pieces of a run, whose keys differ."""
+    return {key: value for piece in pieces for key, value in piece.items()}
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A set-up of a paper: what is simulated, and the values that follow from it.
+
+    Its functions are functions of a module or partials of them, which other processes can load.
 
     Attributes:
         name: Name, unique among all experiments; seeds are derived from it.
+        pieces: Simulations that make up one run, each in any process. Each takes a seed, which
+            differs from piece to piece and from run to run, and returns small measures.
+        combine: Returns the value of every finding's key from the measures of all pieces of a run;
+            NaN marks a quantity that could not be measured.
     """
 
     name: str
-
-    @property
-    def parts(self) -> int:
-        """Number of pieces of one run, at least 1; each may run in another process."""
-        return 1
+    pieces: tuple[Piece, ...]
+    combine: Callable[[Sequence[Measures]], Measures] = average_pieces
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Rows that it measures: those of the data files with its name."""
         return findings_by_experiment()[self.name]
-
-    @abstractmethod
-    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-        """Simulate a piece and return small measures of it.
-
-        Args:
-            part: Number of the piece, from 0.
-            seed: Seed of this piece of this run; other pieces and runs have others.
-        """
-
-    def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
-        """Return the value of every finding's key from the measures of all pieces of one run.
-
-        NaN marks a quantity that could not be measured. By default: means over the pieces.
-        """
-        return {key: float(np.mean([part[key] for part in parts])) for key in parts[0]}

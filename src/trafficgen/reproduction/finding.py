@@ -170,22 +170,10 @@ class Paper(ModelPart):
         for name, finding in self.findings.items():
             for one in finding.quantities:
                 low, high = one.range
-                yield (
-                    one.experiment or finding.experiment,
-                    Finding(
-                        id=name,
-                        statement=finding.statement,
-                        quantity=one.quantity,
-                        unit=one.unit,
-                        published=one.published,
-                        low=low,
-                        high=high,
-                        role=one.role,
-                        entry=one.entry or self.entry,
-                        key=one.key,
-                        gap=one.gap,
-                    ),
-                )
+                given = one.model_dump(exclude={"experiment", "accept"})
+                given["entry"] = one.entry or self.entry
+                row = Finding(id=name, statement=finding.statement, low=low, high=high, **given)
+                yield one.experiment or finding.experiment, row
 
 
 @cache

@@ -5,48 +5,35 @@ Several processes share the work; the result does not depend on how many there a
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
-from typing import Any
 
 from trafficgen.errors import SelectionError, SimulationError
 from trafficgen.models.published import entry_digest, load_entry
 from trafficgen.progress import report_each
 from trafficgen.randomness import random_stream
 from trafficgen.reproduction.boyden.experiments import EXPERIMENTS as BOYDEN
-from trafficgen.reproduction.chung.experiments import EXPERIMENTS as CHUNG
-from trafficgen.reproduction.experiment import Experiment
+from trafficgen.reproduction.chung.experiments import list_experiments as list_chung
+from trafficgen.reproduction.experiment import Experiment, Measures, Piece
 from trafficgen.reproduction.finding import Finding, PublishedFinding, papers
 from trafficgen.reproduction.latecki.experiments import EXPERIMENTS as LATECKI
 from trafficgen.reproduction.nichols.experiments import EXPERIMENTS as NICHOLS
 from trafficgen.reproduction.results import FindingResult, Reproduction
 from trafficgen.worker_processes import defer_interrupts, worker_pool
 
-#: Name of the experiment, run, part.
+#: Name of the experiment, run, number of the piece.
 _Key = tuple[str, int, int]
+#: A piece, and the seed of all of them.
+_Job = tuple[_Key, Piece, int]
 _SEEDS = 1 << 53  # JSON carries whole numbers below this exactly
 
 
 def experiments() -> tuple[Experiment, ...]:
     """List the experiments of all papers in the order in which their findings are printed."""
-    return (*CHUNG, *BOYDEN, *NICHOLS, *LATECKI)
-
-
-@dataclass(frozen=True)
-class _Piece:
-    """One piece of one run of an experiment."""
-
-    experiment: Experiment
-    run: int
-    part: int
-    seed: int
-
-    @property
-    def key(self) -> _Key:
-        return self.experiment.name, self.run, self.part
+    return (*list_chung(), *BOYDEN, *NICHOLS, *LATECKI)
 
 
 def reproduce(
@@ -105,18 +92,29 @@ def run_experiments(
     """
     if runs < 1 or (workers is not None and workers < 1):
         raise ValueError(f"runs and workers must be at least 1, got {runs} and {workers}")
-    pieces = [
-        piece
+    jobs = [
+        ((one.name, run, number), piece, seed)
         for run in range(runs)
         for one, _ in chosen
-        for piece in _pieces(one, run=run, seed=seed)
+        for number, piece in enumerate(one.pieces)
     ]
-    work = _measure_all(pieces, workers or os.cpu_count() or 1)
-    measures = dict(report_each(work, "simulating", total=len(pieces), unit="pieces"))
-    rows = tuple(
-        row for one, findings in chosen for row in _rows(one, findings, measures, runs=runs)
-    )
-    return Reproduction(rows=rows, seed=seed, runs=runs)
+    work = _measure_all(jobs, workers or os.cpu_count() or 1)
+    measures = dict(report_each(work, "simulating", total=len(jobs), unit="pieces"))
+    rows: list[FindingResult] = []
+    for one, findings in chosen:
+        values = [
+            one.combine([measures[one.name, run, number] for number in range(len(one.pieces))])
+            for run in range(runs)
+        ]
+        rows += (
+            FindingResult(
+                finding=finding,
+                values=tuple(float(of_run[finding.key]) for of_run in values),
+                entry_digest=entry_digest(load_entry(finding.entry)),
+            )
+            for finding in findings
+        )
+    return Reproduction(rows=tuple(rows), seed=seed, runs=runs)
 
 
 def select_findings(
@@ -165,43 +163,16 @@ def _select_ids(known: Iterable[str], wanted: Sequence[str]) -> set[str]:
     return {name for name in ids if not wanted or any(_begins(name, text) for text in wanted)}
 
 
-def _pieces(experiment: Experiment, *, run: int, seed: int) -> Iterator[_Piece]:
-    for part in range(experiment.parts):
-        stream = random_stream(seed, session=run, purpose=f"reproduce/{experiment.name}/{part}")
-        yield _Piece(experiment, run, part, int(stream.integers(_SEEDS)))
-
-
-def _rows(
-    experiment: Experiment,
-    findings: tuple[Finding, ...],
-    measures: dict[_Key, dict[str, Any]],
-    *,
-    runs: int,
-) -> Iterator[FindingResult]:
-    values = [
-        experiment.quantities(
-            [measures[experiment.name, run, part] for part in range(experiment.parts)]
-        )
-        for run in range(runs)
-    ]
-    for finding in findings:
-        yield FindingResult(
-            finding=finding,
-            values=tuple(float(of_run[finding.key]) for of_run in values),
-            entry_digest=entry_digest(load_entry(finding.entry)),
-        )
-
-
-def _measure_all(pieces: Sequence[_Piece], workers: int) -> Iterator[tuple[_Key, dict[str, Any]]]:
-    """Yield each piece's key and measures, in the order in which they are done."""
-    workers = min(workers, len(pieces))
+def _measure_all(jobs: Sequence[_Job], workers: int) -> Iterator[tuple[_Key, Measures]]:
+    """Yield the key and the measures of each piece, in the order in which they are done."""
+    workers = min(workers, len(jobs))
     if workers <= 1:
-        yield from map(_measure, pieces)
+        yield from itertools.starmap(_measure, jobs)
         return
     try:
         with worker_pool(workers) as pool:
             with defer_interrupts():
-                futures = [pool.submit(_measure, piece) for piece in pieces]
+                futures = [pool.submit(_measure, *job) for job in jobs]
             for done in as_completed(futures):
                 yield done.result()
     except BrokenProcessPool as error:
@@ -211,8 +182,10 @@ def _measure_all(pieces: Sequence[_Piece], workers: int) -> Iterator[tuple[_Key,
         ) from error
 
 
-def _measure(piece: _Piece) -> tuple[_Key, dict[str, Any]]:
-    return piece.key, piece.experiment.measure(piece.part, seed=piece.seed)
+def _measure(key: _Key, piece: Piece, seed: int) -> tuple[_Key, Measures]:
+    name, run, number = key
+    stream = random_stream(seed, session=run, purpose=f"reproduce/{name}/{number}")
+    return key, piece(int(stream.integers(_SEEDS)))
 
 
 def _begins(name: str, text: str) -> bool:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from trafficgen.reproduction import Experiment, Finding
+from trafficgen.reproduction.experiment import Measures, Piece
 
 
 def dice_finding(**parts: Any) -> Finding:
@@ -25,30 +27,30 @@ def dice_finding(**parts: Any) -> Finding:
     return Finding(**{**given, "role": "predicted", "entry": "cbr", "key": "mean", **parts})
 
 
+def _throw(part: int, seed: int) -> Measures:
+    """Throw a few times."""
+    return {
+        "part": part,
+        "seed": seed,
+        "throws": np.random.default_rng(seed).integers(1, 7, size=4).tolist(),
+    }
+
+
+def _average_throws(parts: Sequence[Measures]) -> Measures:
+    """Return the mean of all throws; pieces must come in order."""
+    if [part["part"] for part in parts] != list(range(3)):
+        return {"mean": math.nan, "six": math.nan}
+    return {"mean": np.mean([throw for part in parts for throw in part["throws"]]), "six": math.nan}
+
+
 @dataclass(frozen=True)
 class Dice(Experiment):
     """Throws of a die; the number six cannot be measured."""
 
     name: str = "dice"
+    pieces: tuple[Piece, ...] = tuple(partial(_throw, part) for part in range(3))
+    combine: Callable[[Sequence[Measures]], Measures] = _average_throws
     findings: tuple[Finding, ...] = (
         dice_finding(),
         dice_finding(id="DICE-10", quantity="six", key="six", published="six"),
     )
-    parts: int = 3
-
-    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-        """Throw a few times."""
-        return {
-            "part": part,
-            "seed": seed,
-            "throws": np.random.default_rng(seed).integers(1, 7, size=4).tolist(),
-        }
-
-    def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
-        """Return the mean of all throws; pieces must come in order."""
-        if [part["part"] for part in parts] != list(range(self.parts)):
-            return {"mean": math.nan, "six": math.nan}
-        return {
-            "mean": float(np.mean([throw for part in parts for throw in part["throws"]])),
-            "six": math.nan,
-        }

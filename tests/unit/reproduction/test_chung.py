@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from trafficgen.reproduction.chung.experiments import EXPERIMENTS, HeadToHead
+from trafficgen.reproduction import Experiment
+from trafficgen.reproduction.chung.experiments import list_experiments
 from trafficgen.reproduction.chung.playout import Outcome
 from trafficgen.reproduction.chung.setups import (
     Bottleneck,
@@ -31,11 +32,13 @@ CBR = {"kind": "cbr", "parameters": {"rate_bps": 80_000, "packet_bytes": 500, "d
 
 
 def test_every_finding_of_the_paper_has_a_row() -> None:
-    assert {finding.id for experiment in EXPERIMENTS for finding in experiment.findings} == MEASURED
+    assert {
+        finding.id for experiment in list_experiments() for finding in experiment.findings
+    } == MEASURED
 
 
 def test_rows_have_keys_of_their_own() -> None:
-    for experiment in EXPERIMENTS:
+    for experiment in list_experiments():
         keys = [finding.key for finding in experiment.findings]
         assert len(set(keys)) == len(keys)
 
@@ -43,7 +46,7 @@ def test_rows_have_keys_of_their_own() -> None:
 def test_every_row_accepts_the_figure_that_was_published() -> None:
     published = [
         finding
-        for experiment in EXPERIMENTS
+        for experiment in list_experiments()
         for finding in experiment.findings
         if isinstance(finding.published, float)
     ]
@@ -125,11 +128,13 @@ def test_servers_that_answer_no_ping_have_no_loss() -> None:
     assert math.isnan(constant_rate_run(loss=0).pings("nobody").loss)
 
 
+def _head_to_head(*clips: int) -> Experiment:
+    return next(one for one in list_experiments(clips) if one.name == "chung/head-to-head")
+
+
 def test_head_to_head_measures_every_row_from_a_few_clips() -> None:
-    experiment = HeadToHead(clips=(5, 14, 26, 33, 50, 55, 76))
-    found = experiment.quantities(
-        [experiment.measure(part, seed=part) for part in range(experiment.parts)]
-    )
+    experiment = _head_to_head(5, 14, 26, 33, 50, 55, 76)
+    found = experiment.combine([piece(seed) for seed, piece in enumerate(experiment.pieces)])
     assert set(found) == {finding.key for finding in experiment.findings}
     # Shares of all pairs are shares, and the filter bounds what a stream can buffer at.
     assert found["h1_equal"] + found["h1_tcp"] + found["h1_udp"] == pytest.approx(1)
@@ -137,7 +142,7 @@ def test_head_to_head_measures_every_row_from_a_few_clips() -> None:
 
 
 def test_the_same_seed_gives_the_same_playouts() -> None:
-    experiment = HeadToHead(clips=(69,))
-    first, again, other = (experiment.measure(7, seed=seed)["pairs"][0] for seed in (1, 1, 2))
+    play = _head_to_head(69).pieces[7]
+    first, again, other = (play(seed)["pairs"][0] for seed in (1, 1, 2))
     assert first.udp == again.udp
     assert first.tcp != other.tcp

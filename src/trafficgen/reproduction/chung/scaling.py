@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from trafficgen.reproduction.chung.playout import CONSTRAINED_KBPS, Pair, PairsByRate, Playout
+from trafficgen.reproduction.experiment import Measures
 from trafficgen.units import FloatArray
 
 LIMIT_KBPS = 35
@@ -19,7 +20,7 @@ _FROM_QUANTILE, _QUANTILE_STEP = 0.45, 0.01
 _FOLLOWS_WITHIN_S = 45.0
 
 
-def measure_scaling(udp: Sequence[Playout], tcp: Sequence[Playout]) -> dict[str, float]:
+def measure_scaling(udp: Sequence[Playout], tcp: Sequence[Playout]) -> Measures:
     """Measure how streams find a level (CCZ-M1 to M4, B6); both in the order of the playlist."""
     still_udp, still_tcp = (np.array([each.changes == 0 for each in some]) for some in (udp, tcp))
     udp_s, tcp_s = (
@@ -49,7 +50,7 @@ def _of(number: int, playouts: Sequence[Playout]) -> Playout:
     return next(each for each in playouts if each.clip.number == number)
 
 
-def _of_clip_65(udp: Playout, tcp: Playout) -> dict[str, float]:
+def _of_clip_65(udp: Playout, tcp: Playout) -> Measures:
     udp_s = udp.find_adaptation_s(LIMIT_KBPS)
     return {
         "b6_udp": udp.span_s,
@@ -61,7 +62,7 @@ def _of_clip_65(udp: Playout, tcp: Playout) -> dict[str, float]:
     }
 
 
-def _of_clip_78(udp: Playout, tcp: Playout) -> dict[str, float]:
+def _of_clip_78(udp: Playout, tcp: Playout) -> Measures:
     early = [
         rate
         for time_s, rate in zip(udp.encoding_time_s, udp.encoding_kbps, strict=True)
@@ -106,7 +107,7 @@ def _median_lag_s(playouts: Sequence[Playout]) -> float:
     return float(np.median(lags_s)) if lags_s else math.nan
 
 
-def measure_switching(pairs: PairsByRate) -> dict[str, float]:
+def measure_switching(pairs: PairsByRate) -> Measures:
     """Count pairs that change both ways, and steps up into room that TCP leaves (CCZ-M6)."""
     constrained = [pair for rate in CONSTRAINED_KBPS for pair in pairs[rate]]
     both = sum(all(map(_changes_both_ways, pair.streams)) for pair in constrained)
@@ -120,10 +121,10 @@ def _changes_both_ways(playout: Playout) -> bool:
 
 def measure_clearing(
     udp: Sequence[Playout], tcp: Sequence[Playout], *, from_s: float, until_s: float
-) -> dict[str, float]:
+) -> Measures:
     """Count streams that go down while the link is narrow and up afterwards (CCZ-M5)."""
     return {
-        f"m5_{name}": float(np.mean([_goes_down_and_up(each, from_s, until_s) for each in some]))
+        f"m5_{name}": np.mean([_goes_down_and_up(each, from_s, until_s) for each in some])
         for name, some in (("udp", udp), ("tcp", tcp))
     }
 

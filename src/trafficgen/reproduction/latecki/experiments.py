@@ -7,16 +7,15 @@ Set-up of LJM-E1 with what the paper leaves open: a link of 100 kbit/s that coun
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Any
 
 import numpy as np
 from pydantic import JsonValue
 
-from trafficgen._core import SimulationOutcome
 from trafficgen.calibration.path.delay_trends import find_delay_trends
 from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
-from trafficgen.reproduction.experiment import Experiment
+from trafficgen.reproduction.experiment import Experiment, Measures
 from trafficgen.reproduction.latecki.measures import ENTRY, measure_run, share_of_verdicts_confirmed
 from trafficgen.simulation.run import run_scenario
 
@@ -49,47 +48,31 @@ def scenario(options: Mapping[str, JsonValue], *, seed: int) -> dict[str, Any]:
     return {"seed": seed, "links": links, "agents": [agent], "run_on_s": 2.0, "end_s": _END_S}
 
 
-@dataclass(frozen=True)
-class TwoStreamRun(Experiment):
-    """200 s of both streams in one of the set-ups of the paper."""
-
-    name: str
-    traffic_transport: Literal["udp", "tcp"]
-    control: Literal["on", "off"]
-    video_kbps: float
-
-    def play(self, *, seed: int) -> SimulationOutcome:
-        """Simulate the session."""
-        options: dict[str, JsonValue] = {
-            "traffic_transport": self.traffic_transport,
-            "control": self.control,
-            "video_kbps": self.video_kbps,
-        }
-        return run_scenario(scenario(options, seed=seed))
-
-    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-        """Simulate the session and measure all of it."""
-        outcome = self.play(seed=seed)
-        return {**measure_run(outcome), "verdicts_agree": share_of_verdicts_confirmed(outcome)}
+def _play(options: Mapping[str, JsonValue], seed: int) -> Measures:
+    """Simulate 200 s of both streams and measure all of it."""
+    outcome = run_scenario(scenario(options, seed=seed))
+    return {**measure_run(outcome), "verdicts_agree": share_of_verdicts_confirmed(outcome)}
 
 
-@dataclass(frozen=True)
-class IndependentDelays(Experiment):
-    """Both trend tests on delays without any trend: what LJM-D1 expects of them."""
+def _test_independent_delays(seed: int) -> Measures:
+    """Apply both trend tests to delays without a trend: what LJM-D1 expects of them.
 
-    name: str
+    Averages both over 200 windows of 64 independent delays that share no packet.
+    """
+    delay_s = np.random.default_rng(seed).uniform(0.05, 0.15, 200 * 64)
+    trends = find_delay_trends(delay_s, scales_packets=(64,), step_packets=64)
+    return {"pct": trends.pct.mean(), "pdt": trends.pdt.mean()}
 
-    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-        """Average both tests over 200 windows of 64 independent delays that share no packet."""
-        delay_s = np.random.default_rng(seed).uniform(0.05, 0.15, 200 * 64)
-        trends = find_delay_trends(delay_s, scales_packets=(64,), step_packets=64)
-        return {"pct": float(trends.pct.mean()), "pdt": float(trends.pdt.mean())}
+
+def _two_streams(name: str, transport: str, control: str, video_kbps: float) -> Experiment:
+    options = {"traffic_transport": transport, "control": control, "video_kbps": video_kbps}
+    return Experiment(name, (partial(_play, options),))
 
 
 EXPERIMENTS: tuple[Experiment, ...] = (
-    TwoStreamRun("LJM TCP without control", "tcp", "off", 100.0),
-    TwoStreamRun("LJM TCP with control", "tcp", "on", 100.0),
-    TwoStreamRun("LJM UDP without control", "udp", "off", 120.0),
-    TwoStreamRun("LJM UDP with control", "udp", "on", 100.0),
-    IndependentDelays("LJM independent delays"),
+    _two_streams("LJM TCP without control", "tcp", "off", 100.0),
+    _two_streams("LJM TCP with control", "tcp", "on", 100.0),
+    _two_streams("LJM UDP without control", "udp", "off", 120.0),
+    _two_streams("LJM UDP with control", "udp", "on", 100.0),
+    Experiment("LJM independent delays", (_test_independent_delays,)),
 )

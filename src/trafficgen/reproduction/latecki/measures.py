@@ -16,6 +16,7 @@ from trafficgen.calibration.path.delay_trends import (
     find_delay_trends,
 )
 from trafficgen.models.published import load_entry, parameters_for_engine
+from trafficgen.reproduction.experiment import Measures
 from trafficgen.units import BoolArray, FloatArray, ms_from_s, s_from_ns
 
 #: Audio alone, then with video, then alone (LJM-E1), s from the first audio packet.
@@ -90,7 +91,7 @@ def run_log(outcome: SimulationOutcome) -> RunLog:
     return RunLog(events, int(agent["frames_sent"]), int(agent["frames_dropped_at_sender"]))
 
 
-def audio_measures(audio: AudioPackets) -> dict[str, float]:
+def audio_measures(audio: AudioPackets) -> Measures:
     """Measure delay (ms) and loss of the audio before and with video, and how it was sent."""
     alone = audio.select_delays(0.0, VIDEO_START_S)
     with_video = audio.select_delays(VIDEO_START_S, VIDEO_END_S)
@@ -107,7 +108,7 @@ def audio_measures(audio: AudioPackets) -> dict[str, float]:
     }
 
 
-def video_losses(outcome: SimulationOutcome) -> dict[str, float]:
+def video_losses(outcome: SimulationOutcome) -> Measures:
     """Return how many video packets the path dropped once the rate had been found (LJM-E8)."""
     columns = outcome.columns()
     arrived = np.asarray(columns["arrived"], dtype=np.bool_)
@@ -120,7 +121,7 @@ def video_losses(outcome: SimulationOutcome) -> dict[str, float]:
     return {"video_lost_after_25_s": float(np.count_nonzero(late & ~arrived))}
 
 
-def frame_measures(log: RunLog) -> dict[str, float]:
+def frame_measures(log: RunLog) -> Measures:
     """Return frame delays (ms) and the share of frames dropped at the sender."""
     frames = log.frames_sent + log.frames_dropped
     mean_s, least_s = (
@@ -135,7 +136,7 @@ def frame_measures(log: RunLog) -> dict[str, float]:
     }
 
 
-def search_measures(log: RunLog) -> dict[str, float]:
+def search_measures(log: RunLog) -> Measures:
     """Return the rate that was found, when, and how it was searched (LJM-C1, LJM-E6)."""
     rates = [(time_s - VIDEO_START_S, value / 1e3) for time_s, _, value in log.select("encoding")]
     held = log.select("held_at_kbps")
@@ -181,7 +182,7 @@ def _share_of_halvings(log: RunLog) -> float:
     return float(np.mean(right)) if right else float("nan")
 
 
-def pause_measures(log: RunLog, audio: AudioPackets) -> dict[str, float]:
+def pause_measures(log: RunLog, audio: AudioPackets) -> Measures:
     """Count pauses, and measure the queue when they end (LJM-C2, LJM-E5)."""
     paused_s = [time_s for time_s, _, _ in log.select("paused_at_kbps")]
     resumed_s = [time_s for time_s, _, _ in log.select("resumed_at_kbps")]
@@ -198,7 +199,7 @@ def pause_measures(log: RunLog, audio: AudioPackets) -> dict[str, float]:
     }
 
 
-def congestion_measures(audio: AudioPackets) -> dict[str, float]:
+def congestion_measures(audio: AudioPackets) -> Measures:
     """Measure how audio delay climbs and stays while video overfills the link (LJM-E7)."""
     start_s = VIDEO_START_S
     base_s = float(np.nanmean(audio.select_delays(0.0, start_s)))
@@ -210,7 +211,7 @@ def congestion_measures(audio: AudioPackets) -> dict[str, float]:
     }
 
 
-def trend_measures(audio: AudioPackets) -> dict[str, float]:
+def trend_measures(audio: AudioPackets) -> Measures:
     """Apply the trend tests to a run without control (LJM-D2 to LJM-D4)."""
     came = ~np.isnan(audio.delay_s)
     sent_s = audio.sent_s[came]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
-from trafficgen.reproduction.experiment import Experiment
+from trafficgen.reproduction.experiment import Experiment, Measures
 from trafficgen.reproduction.nichols.session import Session
-from trafficgen.reproduction.nichols.single_rate import SingleRate
+from trafficgen.reproduction.nichols.single_rate import measure_grids, play_grid
 from trafficgen.reproduction.nichols.testbed import (
     CAPACITIES_KBPS,
     LATENCY_S,
@@ -30,97 +30,79 @@ _LOSSES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2)
 _NEVER, _ALWAYS = (0.0, 0.01, 0.02), (0.05, 0.07, 0.1, 0.15, 0.2)
 #: Loss that starts or stops 15 s into the stream (NIC-L3).
 _CHANGE_S, _CHANGED_LOSS = 15.0, 0.1
-_RUNS = 8
 _LATENCIES_S = (0.15, 0.45, 0.75, 1.05, 1.35)
 
 
-@dataclass(frozen=True)
-class InducedLoss(Experiment):
-    """Figures 73 to 84; a part is one run of each point."""
-
-    name: str = "nichols/induced-loss"
-    parts: int = _RUNS
-
-    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-        """Simulate every loss rate with one level and with several, and loss that changes."""
-        single = [
-            play(replace(_SINGLE, loss=loss), seed=seed, run=number)
-            for number, loss in enumerate(_LOSSES)
-        ]
-        multiple = [
-            play(replace(_MULTIPLE, loss=loss), seed=seed, run=100 + number)
-            for number, loss in enumerate(_LOSSES)
-        ]
-        late = play(
-            replace(_SINGLE, loss=_CHANGED_LOSS, loss_start_s=_CHANGE_S), seed=seed, run=200
-        )
-        early = play(
-            replace(_SINGLE, loss=_CHANGED_LOSS, loss_stop_s=_CHANGE_S), seed=seed, run=201
-        )
-        return {
-            "thinned": [one.thinned for one in single],
-            "lower": [one.level[-1] < _HIGHEST_LEVEL and not one.thinned for one in multiple],
-            "multiple_thinned": [one.thinned for one in multiple],
-            "post_kbps": [one.post_rate_kbps for one in single],
-            "offered_kbps": [one.measure_offered_kbps(0.0, one.full_s) for one in single],
-            "tcp_kbps": [one.tcp_kbps(0.0, one.full_s) for one in single],
-            "late": late.answered,
-            "early": early.answered,
-        }
-
-    def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
-        """Shares and means over the runs."""
-        mean = {
-            key: np.mean([np.asarray(part[key], dtype=float) for part in parts], axis=0)
-            for key in parts[0]
-        }
-        never = [_LOSSES.index(loss) for loss in _NEVER]
-        always = [_LOSSES.index(loss) for loss in _ALWAYS]
-        at = _LOSSES.index
-        return {
-            "never": float(mean["thinned"][never].mean()),
-            "always": float(mean["thinned"][always].mean()),
-            "offered_ratio": float(mean["offered_kbps"][at(0.2)] / mean["offered_kbps"][at(0.0)]),
-            "tcp_ratio": float(mean["tcp_kbps"][at(0.2)] / mean["tcp_kbps"][at(0.0)]),
-            "rate_10": float(mean["post_kbps"][at(0.1)] / mean["post_kbps"][at(0.05)]),
-            "rate_20": float(mean["post_kbps"][at(0.2)] / mean["post_kbps"][at(0.05)]),
-            "lower_above_5": float(mean["lower"][at(0.07) :].mean()),
-            "lower_at_3": float(mean["lower"][at(0.03)]),
-            "lower_without": float(mean["lower"][never].mean()),
-            "multiple_thinned": float(mean["multiple_thinned"].mean()),
-            "late": float(mean["late"]),
-            "early": float(mean["early"]),
-        }
+def _induce_loss(seed: int) -> Measures:
+    """Simulate every loss rate with one level and with several, and loss that changes."""
+    single = [
+        play(replace(_SINGLE, loss=loss), seed=seed, run=number)
+        for number, loss in enumerate(_LOSSES)
+    ]
+    multiple = [
+        play(replace(_MULTIPLE, loss=loss), seed=seed, run=100 + number)
+        for number, loss in enumerate(_LOSSES)
+    ]
+    late = play(replace(_SINGLE, loss=_CHANGED_LOSS, loss_start_s=_CHANGE_S), seed=seed, run=200)
+    early = play(replace(_SINGLE, loss=_CHANGED_LOSS, loss_stop_s=_CHANGE_S), seed=seed, run=201)
+    return {
+        "thinned": [one.thinned for one in single],
+        "lower": [one.level[-1] < _HIGHEST_LEVEL and not one.thinned for one in multiple],
+        "multiple_thinned": [one.thinned for one in multiple],
+        "post_kbps": [one.post_rate_kbps for one in single],
+        "offered_kbps": [one.measure_offered_kbps(0.0, one.full_s) for one in single],
+        "tcp_kbps": [one.tcp_kbps(0.0, one.full_s) for one in single],
+        "late": late.answered,
+        "early": early.answered,
+    }
 
 
-@dataclass(frozen=True)
-class InducedLatency(Experiment):
-    """Figures 85 to 92; a part is one run of each point."""
+def _measure_induced_loss(parts: Sequence[Measures]) -> Measures:
+    """Shares and means over the runs."""
+    mean = {
+        key: np.mean([np.asarray(part[key], dtype=float) for part in parts], axis=0)
+        for key in parts[0]
+    }
+    never = [_LOSSES.index(loss) for loss in _NEVER]
+    always = [_LOSSES.index(loss) for loss in _ALWAYS]
+    at = _LOSSES.index
+    return {
+        "never": float(mean["thinned"][never].mean()),
+        "always": float(mean["thinned"][always].mean()),
+        "offered_ratio": float(mean["offered_kbps"][at(0.2)] / mean["offered_kbps"][at(0.0)]),
+        "tcp_ratio": float(mean["tcp_kbps"][at(0.2)] / mean["tcp_kbps"][at(0.0)]),
+        "rate_10": float(mean["post_kbps"][at(0.1)] / mean["post_kbps"][at(0.05)]),
+        "rate_20": float(mean["post_kbps"][at(0.2)] / mean["post_kbps"][at(0.05)]),
+        "lower_above_5": float(mean["lower"][at(0.07) :].mean()),
+        "lower_at_3": float(mean["lower"][at(0.03)]),
+        "lower_without": float(mean["lower"][never].mean()),
+        "multiple_thinned": float(mean["multiple_thinned"].mean()),
+        "late": float(mean["late"]),
+        "early": float(mean["early"]),
+    }
 
-    name: str = "nichols/induced-latency"
-    parts: int = 3
 
-    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-        """Simulate each latency with a queue that grows with it, and the longest with a fixed one.
+def _induce_latency(seed: int) -> Measures:
+    """Simulate each latency with a queue that grows with it, and the longest with a fixed one.
 
-        Delayed packets fill the fixed queue too, as in the emulator of the thesis.
-        """
-        grown = [
-            play(_with_latency(latency_s), seed=seed, run=number)
-            for number, latency_s in enumerate(_LATENCIES_S, start=1)
-        ]
-        base = play(_SINGLE, seed=seed)
-        fixed_queue = replace(_SINGLE, latency_s=_LATENCIES_S[-1], hold_in_flight=True)
-        fixed = play(fixed_queue, seed=seed, run=100)
-        ratios = [one.post_rate_kbps / base.post_rate_kbps for one in grown]
-        return {
-            "answered": np.mean([one.answered for one in grown]),
-            "smallest": min(ratios),
-            "largest": max(ratios),
-            "tcp": grown[-1].tcp_kbps(0.0, grown[-1].end_s) / base.tcp_kbps(0.0, base.end_s),
-            "fixed_loss": fixed.buffering_loss - base.buffering_loss,
-            "fixed_rate": fixed.post_rate_kbps / base.post_rate_kbps,
-        }
+    Delayed packets fill the fixed queue too, as in the emulator of the thesis.
+    """
+    grown = [
+        play(_with_latency(latency_s), seed=seed, run=number)
+        for number, latency_s in enumerate(_LATENCIES_S, start=1)
+    ]
+    base = play(_SINGLE, seed=seed)
+    fixed_queue = replace(_SINGLE, latency_s=_LATENCIES_S[-1], hold_in_flight=True)
+    fixed = play(fixed_queue, seed=seed, run=100)
+    ratios = [one.post_rate_kbps / base.post_rate_kbps for one in grown]
+    return {
+        "answered": np.mean([one.answered for one in grown]),
+        "smallest": min(ratios),
+        "largest": max(ratios),
+        "tcp": grown[-1].tcp_kbps(0.0, grown[-1].end_s) / base.tcp_kbps(0.0, base.end_s),
+        "fixed_loss": fixed.buffering_loss - base.buffering_loss,
+        "fixed_rate": fixed.post_rate_kbps / base.post_rate_kbps,
+    }
 
 
 def _with_latency(latency_s: float) -> Setting:
@@ -129,16 +111,10 @@ def _with_latency(latency_s: float) -> Setting:
     )
 
 
-@dataclass(frozen=True)
-class TcpAlone(Experiment):
-    """A bulk TCP flow alone on 140 kbit/s with 1000 ms of latency (figure 2)."""
-
-    name: str = "nichols/tcp-alone"
-
-    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-        """Simulate 15 s."""
-        rate_kbps = tcp_rate_kbps(140.0, round_trip_s=1.0, start_s=10.0, end_s=15.0, seed=seed)
-        return {"filled": rate_kbps / 140.0}
+def _play_tcp_alone(seed: int) -> Measures:
+    """Simulate a bulk TCP flow alone on 140 kbit/s with 1000 ms of latency for 15 s."""
+    rate_kbps = tcp_rate_kbps(140.0, round_trip_s=1.0, start_s=10.0, end_s=15.0, seed=seed)
+    return {"filled": rate_kbps / 140.0}
 
 
 _DOWNWARDS = tuple(RATES_KBPS[-count:] for count in range(1, 11))
@@ -167,36 +143,29 @@ def _present_rate(session: Session, ladder: Sequence[int], number: int) -> int:
     return sorted(ladder)[int(session.level[number])]
 
 
-@dataclass(frozen=True)
-class MultipleRates(Experiment):
-    """All clips of figures 41 to 72; a part is one run of each."""
-
-    name: str = "nichols/multiple-rates"
-    parts: int = RUNS
-
-    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-        """Simulate each clip at each of its capacities."""
-        sessions = {
-            (capacity_kbps, ladder): play(
-                Setting(capacity_kbps=capacity_kbps, clip={"ladder_kbps": list(ladder)}),
-                seed=seed,
-                run=number,
-            )
-            for (capacity_kbps, ladder), number in _NUMBERS.items()
-        }
-        return {
-            **_choices(sessions),
-            **_probe(sessions),
-            **_audio(sessions),
-            **_after(sessions),
-            **_reports(seed),
-        }
+def _play_multiple_rates(seed: int) -> Measures:
+    """Simulate each clip at each of its capacities."""
+    sessions = {
+        (capacity_kbps, ladder): play(
+            Setting(capacity_kbps=capacity_kbps, clip={"ladder_kbps": list(ladder)}),
+            seed=seed,
+            run=number,
+        )
+        for (capacity_kbps, ladder), number in _NUMBERS.items()
+    }
+    return {
+        **_choices(sessions),
+        **_probe(sessions),
+        **_audio(sessions),
+        **_after(sessions),
+        **_reports(seed),
+    }
 
 
 _Sessions: TypeAlias = dict[tuple[int, tuple[int, ...]], Session]
 
 
-def _choices(sessions: _Sessions) -> dict[str, float]:
+def _choices(sessions: _Sessions) -> Measures:
     right = [
         _present_rate(session, ladder, 0) == _largest_that_fits(ladder, capacity)
         for (capacity, ladder), session in sessions.items()
@@ -205,7 +174,7 @@ def _choices(sessions: _Sessions) -> dict[str, float]:
     return {"right_choice": float(np.mean(right)), "lower_choice": float(np.mean(lower))}
 
 
-def _probe(sessions: _Sessions) -> dict[str, float]:
+def _probe(sessions: _Sessions) -> Measures:
     errors = [
         abs(session.estimate_kbps / capacity - 1) for (capacity, _), session in sessions.items()
     ]
@@ -217,7 +186,7 @@ def _probe(sessions: _Sessions) -> dict[str, float]:
     }
 
 
-def _audio(sessions: _Sessions) -> dict[str, float]:
+def _audio(sessions: _Sessions) -> Measures:
     ten, five = sessions[1500, RATES_KBPS], sessions[1500, RATES_KBPS[-5:]]
     return {
         "audio_340": sessions[725, (340, 1128)].post_rate_kbps,
@@ -227,7 +196,7 @@ def _audio(sessions: _Sessions) -> dict[str, float]:
     }
 
 
-def _after(sessions: _Sessions) -> dict[str, float]:
+def _after(sessions: _Sessions) -> Measures:
     """Share of clips that end at the last level that was not thinned alone (NIC-M5)."""
     unthinned = {250: 148, 725: 548, 1500: 1128}
     ends = [
@@ -239,7 +208,7 @@ def _after(sessions: _Sessions) -> dict[str, float]:
     return {"last_unthinned": float(np.mean(ends))}
 
 
-def _reports(seed: int) -> dict[str, float]:
+def _reports(seed: int) -> Measures:
     lossy = play(Setting(capacity_kbps=250, clip={"encoding_rate_kbps": 548}), seed=seed, run=900)
     clean = play(
         Setting(capacity_kbps=1500, clip={"encoding_rate_kbps": 148}, tcp=None), seed=seed, run=901
@@ -256,9 +225,15 @@ def _most_reports(session: Session) -> float:
 
 
 EXPERIMENTS: tuple[Experiment, ...] = (
-    SingleRate(),
-    MultipleRates(),
-    InducedLoss(),
-    InducedLatency(),
-    TcpAlone(),
+    # Figures 3 to 40; three runs of a point in the thesis, and more here, since the largest loss of
+    # a second scatters much from run to run.
+    Experiment("nichols/single-rate", (play_grid,) * 6, measure_grids),
+    # Figures 41 to 72.
+    Experiment("nichols/multiple-rates", (_play_multiple_rates,) * RUNS),
+    # Figures 73 to 84.
+    Experiment("nichols/induced-loss", (_induce_loss,) * 8, _measure_induced_loss),
+    # Figures 85 to 92.
+    Experiment("nichols/induced-latency", (_induce_latency,) * 3),
+    # Figure 2.
+    Experiment("nichols/tcp-alone", (_play_tcp_alone,)),
 )

@@ -5,13 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import stats
 
-from trafficgen.reproduction.experiment import Experiment
+from trafficgen.reproduction.experiment import Measures
 from trafficgen.reproduction.nichols.session import (
     Session,
     median_gap_between_bursts_s,
@@ -25,9 +24,6 @@ from trafficgen.reproduction.nichols.testbed import (
     play,
 )
 
-#: Runs of a point: three in the thesis; more here, since the largest loss of a second scatters much
-#: from run to run.
-_RUNS = 6
 #: Of CCZ-F1: bytes of a TCP packet.
 _FRIENDLY_BYTES = 1500
 #: Windows in which the offered load is looked at, and how far "at first" goes, s.
@@ -37,31 +33,29 @@ _WINDOW_S, _AT_FIRST_S = 5.0, 20.0
 _GRID = tuple(itertools.product(CAPACITIES_KBPS, RATES_KBPS))
 
 
-@dataclass(frozen=True)
-class SingleRate(Experiment):
-    """All points of figures 3 to 40; a part is one run of each."""
+def play_grid(seed: int) -> Measures:
+    """Simulate all points of figures 3 to 40 once."""
+    sessions = {
+        (capacity_kbps, rate_kbps): play(
+            Setting(capacity_kbps=capacity_kbps, clip={"encoding_rate_kbps": rate_kbps}),
+            seed=seed,
+            run=number,
+        )
+        for number, (capacity_kbps, rate_kbps) in enumerate(_GRID)
+    }
+    return {
+        name: {point: measure(session) for point, session in sessions.items()}
+        for name, measure in _OF_SESSION.items()
+    }
 
-    name: str = "nichols/single-rate"
-    parts: int = _RUNS
 
-    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-        """Simulate the grid once."""
-        sessions = {}
-        for number, (capacity_kbps, rate_kbps) in enumerate(_GRID):
-            setting = Setting(capacity_kbps=capacity_kbps, clip={"encoding_rate_kbps": rate_kbps})
-            sessions[capacity_kbps, rate_kbps] = play(setting, seed=seed, run=number)
-        return {
-            name: {point: measure(session) for point, session in sessions.items()}
-            for name, measure in _OF_SESSION.items()
-        }
-
-    def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
-        """Average over the runs of a point, as the thesis does, then derive the quantities."""
-        mean: dict[str, dict[tuple[int, int], float]] = {}
-        for name in parts[0]:
-            values = [part[name] for part in parts]
-            mean[name] = {point: _mean([value[point] for value in values]) for point in values[0]}
-        return {**_rates_and_losses(mean), **_playout(mean), **_samples(mean), **_bursts(mean)}
+def measure_grids(grids: Sequence[Measures]) -> Measures:
+    """Average over the runs of a point, as the thesis does, then derive the quantities."""
+    mean = {
+        name: {point: _mean([grid[name][point] for grid in grids]) for point in _GRID}
+        for name in _OF_SESSION
+    }
+    return {**_rates_and_losses(mean), **_playout(mean), **_samples(mean), **_bursts(mean)}
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -114,7 +108,7 @@ def _column(
     return np.array([mean[name][capacity, rate] for rate in rates])
 
 
-def _rates_and_losses(mean: _Means) -> dict[str, float]:
+def _rates_and_losses(mean: _Means) -> Measures:
     loss = {capacity: _column(mean, "buffering_loss", capacity) for capacity in CAPACITIES_KBPS}
     at_725 = mean["buffering_loss"]
     low = [rate for rate in RATES_KBPS if rate < 548]
@@ -145,7 +139,7 @@ def _rates_and_losses(mean: _Means) -> dict[str, float]:
     }
 
 
-def _playout(mean: _Means) -> dict[str, float]:
+def _playout(mean: _Means) -> Measures:
     # "Below capacity": the whole clip fits the link with its headers.
     below = {
         capacity: [rate for rate in RATES_KBPS if rate < capacity] for capacity in CAPACITIES_KBPS
@@ -194,7 +188,7 @@ def _order_share(mean: _Means) -> float:
     return float(np.mean(pairs)) if pairs else math.nan
 
 
-def _samples(mean: _Means) -> dict[str, float]:
+def _samples(mean: _Means) -> Measures:
     offered = mean["largest_offered_kbps"]
     return {
         "thinned_548_s": mean["thinned_s"][250, 548],
@@ -210,7 +204,7 @@ def _samples(mean: _Means) -> dict[str, float]:
     }
 
 
-def _bursts(mean: _Means) -> dict[str, float]:
+def _bursts(mean: _Means) -> Measures:
     return {
         "gaps_below_5ms": min(mean["gaps_below_5ms"][725, 340], mean["gaps_below_5ms"][725, 548]),
         "gap_difference_ms": mean["gap_ms"][725, 548] - mean["gap_ms"][725, 340],
