@@ -1,5 +1,4 @@
-"""trafficgen: measured captures calibrate models of streaming sources; the models emit traffic like
-the real thing.
+"""Fit models of streaming sources to captures, and generate traffic like them.
 
 Each command has a function of its name here: ``inspect``, ``fit``, ``generate``, ``simulate``,
 ``compare``, ``convert``, ``export``, ``reproduce``, ``explore``, ``models_list`` and so on.
@@ -114,9 +113,7 @@ def __getattr__(name: str) -> object:
 
 
 class _Package(ModuleType):
-    """The package; loading a subpackage such as ``trafficgen.export`` must not hide the function of
-    its name.
-    """
+    """The package, in which a loaded subpackage such as ``export`` does not hide its function."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if not (name in _HOMES and isinstance(value, ModuleType)):

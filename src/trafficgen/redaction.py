@@ -14,7 +14,8 @@ _OCTETS = 256
 _MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}")
 #: Six pairs of hexadecimal digits, or three groups of four (IEEE 802's and the form of routers).
 _CARD = re.compile(
-    r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}(?:[:_-][0-9A-Fa-f]{2}){5}|[0-9A-Fa-f]{4}(?:\.[0-9A-Fa-f]{4}){2})(?![0-9A-Fa-f])"
+    r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}(?:[:_-][0-9A-Fa-f]{2}){5}"
+    r"|[0-9A-Fa-f]{4}(?:\.[0-9A-Fa-f]{4}){2})(?![0-9A-Fa-f])"
 )
 #: Four numbers, parted as in an address or as file names have to write it. More numbers parted by
 #: dots are an address and a port, more parted by the rest a date.

@@ -58,8 +58,8 @@ def check_mechanism(model: PublishedModel) -> None:
     missing = _missing_field(problem)
     if missing in names and missing not in values:
         raise ValueError(
-            f"mechanism.parameters.{missing}: missing; add its value, basis and source, or an option"
-            " that sets it"
+            f"mechanism.parameters.{missing}: missing; add its value, basis and source, or an"
+            " option that sets it"
         )
     if problem:
         key = _wrong_parameter(kind, values, problem)

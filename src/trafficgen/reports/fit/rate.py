@@ -73,7 +73,7 @@ def chart_rates(subject: FitSubject) -> Iterator[Chart | None]:
         "Distribution of the rate in the playout",
         rows,
         axis=Axis(label=f"IP rate in bins of {_RATE_BIN_S:g} s", unit="kbit/s", low=0),
-        caption="Where both curves are equal, the played rate is as often high as the measured one.",
+        caption="Where both curves are equal, the played rate is as often high as the measured.",
     )
 
 

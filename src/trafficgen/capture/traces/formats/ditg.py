@@ -17,7 +17,8 @@ _PACKET = (
     r"^Flow>\s*(?P<flow>[0-9]{1,9})\s+Seq>\s*(?P<sequence>[0-9]{1,9})\s+"
     r"Src>\s*(?P<source>[0-9a-fA-F.:]+)/(?P<source_port>[0-9]{1,5})\s+"
     r"Dest>\s*(?P<destination>[0-9a-fA-F.:]+)/(?P<port>[0-9]{1,5})\s+"
-    r"txTime>\s*(?P<sent>[0-9:.]+)\s+rxTime>\s*(?P<received>[0-9:.]+)\s+Size>\s*(?P<size>[0-9]{1,9})\s*$"
+    r"txTime>\s*(?P<sent>[0-9:.]+)\s+rxTime>\s*(?P<received>[0-9:.]+)\s+"
+    r"Size>\s*(?P<size>[0-9]{1,9})\s*$"
 )
 _SEEN = r"^Flow>\s*[0-9]+\s+Seq>\s*[0-9]+\s"
 
