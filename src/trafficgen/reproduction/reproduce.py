@@ -19,7 +19,7 @@ from trafficgen.reproduction.boyden.experiments import EXPERIMENTS as BOYDEN
 from trafficgen.reproduction.chung.experiments import list_experiments as list_chung
 from trafficgen.reproduction.experiment import Experiment, Measures, Piece
 from trafficgen.reproduction.finding import Finding, PublishedFinding, papers
-from trafficgen.reproduction.latecki.experiments import EXPERIMENTS as LATECKI
+from trafficgen.reproduction.latecki import EXPERIMENTS as LATECKI
 from trafficgen.reproduction.nichols.experiments import EXPERIMENTS as NICHOLS
 from trafficgen.reproduction.results import FindingResult, Reproduction
 from trafficgen.worker_processes import defer_interrupts, worker_pool

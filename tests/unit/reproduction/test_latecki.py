@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from trafficgen.reproduction import run_experiments
-from trafficgen.reproduction.latecki.experiments import EXPERIMENTS, scenario
-from trafficgen.reproduction.latecki.measures import audio_measures, audio_packets, run_log
+from trafficgen.reproduction.latecki import EXPERIMENTS, Session, measure_audio, scenario
 from trafficgen.simulation.run import run_scenario
 
 #: Headers with each audio packet and, each 20 ms, with each frame over UDP: both 42 bytes.
@@ -26,8 +25,8 @@ def _on_link(capacity: dict[str, Any], **options: Any) -> dict[str, Any]:
 
 
 def _rates_kbps(run: dict[str, Any], *, until_s: float = 160.0) -> list[float]:
-    log = run_log(run_scenario(run))
-    return [value / 1000 for time_s, _, value in log.select("encoding") if time_s < until_s]
+    rates = Session(run_scenario(run)).rates_kbps()
+    return [rate_kbps for time_s, rate_kbps in rates if time_s < until_s]
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.name)
@@ -60,9 +59,9 @@ def test_the_rate_found_follows_the_link(link_kbps: float) -> None:
 
 
 def test_a_link_with_room_for_all_of_the_video_is_used_without_a_pause() -> None:
-    log = run_log(run_scenario(_on_link({"constant": {"rate_bps": 1e6}})))
-    assert log.select("paused_at_kbps") == []
-    assert log.last("held_at_kbps") > 99.0
+    session = Session(run_scenario(_on_link({"constant": {"rate_bps": 1e6}})))
+    assert session.log.select("paused_at_kbps") == []
+    assert session.last("held_at_kbps") > 99.0
 
 
 def test_less_capacity_while_holding_starts_a_search_below_it_and_audio_returns() -> None:
@@ -73,7 +72,7 @@ def test_less_capacity_while_holding_starts_a_search_below_it_and_audio_returns(
     after_kbps = _rates_kbps(run)[-1]
     assert before_kbps > 45.0
     assert 0.5 * room_kbps <= after_kbps <= 1.02 * room_kbps
-    late_s = audio_packets(run_scenario(run)).select_delays(140.0, 160.0)
+    late_s = Session(run_scenario(run)).audio_delays_s(140.0, 160.0)
     assert late_s.max() < 0.053 + 0.1
 
 
@@ -92,8 +91,8 @@ def test_without_any_verdict_the_rate_only_falls() -> None:
 
 def test_video_over_tcp_without_control_costs_the_audio_most_of_its_promptness() -> None:
     rises_ms = [
-        audio_measures(
-            audio_packets(
+        measure_audio(
+            Session(
                 run_scenario(scenario({"traffic_transport": "tcp", "control": control}, seed=5))
             )
         )

@@ -1,1 +1,0 @@
-"""Two-stream rate control of Latecki, Jin and Mulik (LJM)."""
