@@ -14,6 +14,9 @@ import numpy.typing as npt
 
 from trafficgen.units import FloatArray
 
+#: What ufuncs return, some of which know single precision too.
+Reals = npt.NDArray[np.floating]
+
 
 class Distribution(ABC):
     """A continuous distribution of one real quantity; results have the shape of the arguments."""
@@ -26,36 +29,36 @@ class Distribution(ABC):
     @np.errstate(divide="ignore")
     def cdf(self, value: npt.ArrayLike) -> FloatArray:
         """Return P(X <= value)."""
-        return np.asarray(self._cdf(np.asarray(value, dtype=np.float64)))
+        return np.asarray(self._cdf(np.asarray(value, np.float64)), np.float64)
 
     @np.errstate(divide="ignore")
     def sf(self, value: npt.ArrayLike) -> FloatArray:
         """Return P(X > value), exact far in the upper tail where ``1 - cdf`` is not."""
-        return np.asarray(self._sf(np.asarray(value, dtype=np.float64)))
+        return np.asarray(self._sf(np.asarray(value, np.float64)), np.float64)
 
     @np.errstate(divide="ignore")
     def ppf(self, probability: npt.ArrayLike) -> FloatArray:
         """Return the quantile of a probability in [0, 1], the inverse of :meth:`cdf`."""
-        return np.asarray(self._ppf(np.asarray(probability, dtype=np.float64)))
+        return np.asarray(self._ppf(np.asarray(probability, np.float64)), np.float64)
 
     @np.errstate(divide="ignore")
     def isf(self, probability: npt.ArrayLike) -> FloatArray:
         """Return the value exceeded with a probability in [0, 1], the inverse of :meth:`sf`."""
-        return np.asarray(self._isf(np.asarray(probability, dtype=np.float64)))
+        return np.asarray(self._isf(np.asarray(probability, np.float64)), np.float64)
 
     # What the four methods above compute.
 
     @abstractmethod
-    def _cdf(self, x: FloatArray) -> FloatArray: ...
+    def _cdf(self, x: FloatArray) -> Reals: ...
 
     @abstractmethod
-    def _sf(self, x: FloatArray) -> FloatArray: ...
+    def _sf(self, x: FloatArray) -> Reals: ...
 
     @abstractmethod
-    def _ppf(self, p: FloatArray) -> FloatArray: ...
+    def _ppf(self, p: FloatArray) -> Reals: ...
 
     @abstractmethod
-    def _isf(self, p: FloatArray) -> FloatArray: ...
+    def _isf(self, p: FloatArray) -> Reals: ...
 
     @abstractmethod
     def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
@@ -83,10 +86,10 @@ class Distribution(ABC):
 class StandardForm:
     """Functions of Z, the variable of a family with loc = 0 and scale = 1."""
 
-    cdf: Callable[[FloatArray], FloatArray]  #: P(Z <= z) for z within the ends
-    sf: Callable[[FloatArray], FloatArray]  #: P(Z > z) for z within the ends
-    ppf: Callable[[FloatArray], FloatArray]  #: quantile of a probability
-    isf: Callable[[FloatArray], FloatArray]  #: value that Z exceeds with a probability
+    cdf: Callable[[FloatArray], Reals]  #: P(Z <= z) for z within the ends
+    sf: Callable[[FloatArray], Reals]  #: P(Z > z) for z within the ends
+    ppf: Callable[[FloatArray], Reals]  #: quantile of a probability
+    isf: Callable[[FloatArray], Reals]  #: value that Z exceeds with a probability
     #: Draws, shape (count,), that the caller may overwrite.
     sample: Callable[[np.random.Generator, int], FloatArray]
     low: float = 0.0  #: smallest possible value
@@ -126,16 +129,16 @@ class LocationScale(Distribution):
         standard = self._standard
         return self.loc + self.scale * standard.low, self.loc + self.scale * standard.high
 
-    def _cdf(self, x: FloatArray) -> FloatArray:
+    def _cdf(self, x: FloatArray) -> Reals:
         return self._standard.cdf(self._standardised(x))
 
-    def _sf(self, x: FloatArray) -> FloatArray:
+    def _sf(self, x: FloatArray) -> Reals:
         return self._standard.sf(self._standardised(x))
 
-    def _ppf(self, p: FloatArray) -> FloatArray:
+    def _ppf(self, p: FloatArray) -> Reals:
         return self.loc + self.scale * self._standard.ppf(p)
 
-    def _isf(self, p: FloatArray) -> FloatArray:
+    def _isf(self, p: FloatArray) -> Reals:
         return self.loc + self.scale * self._standard.isf(p)
 
     def _standardised(self, x: FloatArray) -> FloatArray:

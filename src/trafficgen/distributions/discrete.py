@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
-from trafficgen.distributions.base import Distribution, require_positive
+from trafficgen.distributions.base import Distribution, Reals, require_positive
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
 #: Quantiles are sought up to here; beyond, doubles no longer hold whole numbers.
@@ -27,8 +27,8 @@ Condition = Callable[[FloatArray], BoolArray]
 class CountForm:
     """Functions of K, the variable of a family with loc = 0."""
 
-    cdf: Callable[[FloatArray], FloatArray]  #: P(K <= k) for whole k >= the first
-    sf: Callable[[FloatArray], FloatArray]  #: P(K > k) for whole k >= the first
+    cdf: Callable[[FloatArray], Reals]  #: P(K <= k) for whole k >= the first
+    sf: Callable[[FloatArray], Reals]  #: P(K > k) for whole k >= the first
     moments: tuple[float, float]  #: E[K] and E[K**2], infinite where they diverge
     sample: Callable[[np.random.Generator, int], IntArray]  #: draws, shape (count,)
 

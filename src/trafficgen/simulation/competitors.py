@@ -60,14 +60,13 @@ class Competitor:
         what, colon, argument = found["what"].strip().partition(":")
         if what not in ("tcp", *_BUILT_IN):
             what, argument = what + colon + argument, ""
-        start_s, stop_s = _times(text, found["times"])
-        return cls(
-            what,
-            argument,
-            options_from_text(found["options"] or "", place=f"compete={text}"),
-            start_s,
-            stop_s,
-        )
+        options = options_from_text(found["options"] or "", place=f"compete={text}")
+        return cls(what, argument, options, *_times(text, found["times"]))
+
+    @property
+    def values(self) -> dict[str, object]:
+        """Options with sizes, numbers and truth values as such."""
+        return {name: _value(text) for name, text in self.options.items()}
 
     def source(
         self, model_source: ModelSource, *, usual_tcp: Mapping[str, object] | None = None
@@ -139,23 +138,20 @@ def participants(
 def _times(text: str, times: str | None) -> tuple[float, float | None]:
     if times is None:
         return 0.0, None
-    start, dots, stop = times.partition("..")
-    start_s = _seconds(text, start)
-    stop_s = _seconds(text, stop) if dots else None
+    found: list[float] = []
+    for time in times.split("..", maxsplit=1):
+        time_s = s_from_text(time, bare="s")
+        if time_s is None or abs(time_s) > 1e6:
+            raise SimulationError(
+                f"compete={text}: invalid time {time!r}; write for example @-10s or @-10s..60s"
+            )
+        found.append(time_s)
+    start_s, stop_s = found[0], found[1] if len(found) > 1 else None
     if stop_s is not None and stop_s <= start_s:
         raise SimulationError(
             f"compete={text}: it would stop at {stop_s:g} s, not after its start; correct the times"
         )
     return start_s, stop_s
-
-
-def _seconds(text: str, time: str) -> float:
-    time_s = s_from_text(time, bare="s")
-    if time_s is None or abs(time_s) > 1e6:
-        raise SimulationError(
-            f"compete={text}: invalid time {time!r}; write for example @-10s or @-10s..60s"
-        )
-    return time_s
 
 
 def _tcp(competitor: Competitor, usual_tcp: Mapping[str, object]) -> Source:
@@ -165,17 +161,13 @@ def _tcp(competitor: Competitor, usual_tcp: Mapping[str, object]) -> Source:
     if control not in CONGESTION_CONTROLS:
         known = " or ".join(CONGESTION_CONTROLS)
         raise SimulationError(f"compete=tcp:{control}: unknown congestion control; use {known}")
-    settings: dict[str, object] = {name: _value(text) for name, text in competitor.options.items()}
-    parameters: dict[str, object] = {"bytes": settings.pop("bytes")} if "bytes" in settings else {}
+    values = competitor.values
+    parameters: dict[str, object] = {"bytes": values.pop("bytes")} if "bytes" in values else {}
     base = usual_tcp if control == usual else {}
-    parameters["tcp"] = {**base, "congestion_control": control, **settings}
+    parameters["tcp"] = {**base, "congestion_control": control, **values}
     parameters["start_spread_s"] = TCP_START_SPREAD_S
-    return Source(
-        "tcp",
-        "bulk_tcp",
-        parameters,
-        settings={"congestion_control": control, **competitor.options},
-    )
+    settings = {"congestion_control": control, **competitor.options}
+    return Source("tcp", "bulk_tcp", parameters, settings=settings)
 
 
 def _cbr(competitor: Competitor) -> Source:
@@ -184,16 +176,10 @@ def _cbr(competitor: Competitor) -> Source:
         raise SimulationError(
             f"compete=cbr:{competitor.argument}: invalid rate; write for example cbr:200kbps"
         )
-    options = {name: _value(text) for name, text in competitor.options.items()}
-    parameters = {
-        "rate_bps": rate_bps,
-        "packet_bytes": DEFAULT_CBR_PACKET_BYTES,
-        "duration_s": None,
-        **options,
-    }
-    return Source(
-        "cbr", "cbr", parameters, settings={"rate": competitor.argument, **competitor.options}
-    )
+    packet_bytes = DEFAULT_CBR_PACKET_BYTES
+    parameters = {"rate_bps": rate_bps, "packet_bytes": packet_bytes, "duration_s": None}
+    settings = {"rate": competitor.argument, **competitor.options}
+    return Source("cbr", "cbr", parameters | competitor.values, settings=settings)
 
 
 def _ping(competitor: Competitor) -> Source:
@@ -201,8 +187,7 @@ def _ping(competitor: Competitor) -> Source:
         raise SimulationError(
             f"compete=ping:{competitor.argument}: write options of ping in brackets"
         )
-    options = {name: _value(text) for name, text in competitor.options.items()}
-    return Source("ping", "ping", options, settings=dict(competitor.options))
+    return Source("ping", "ping", competitor.values, settings=dict(competitor.options))
 
 
 def _value(text: str) -> object:

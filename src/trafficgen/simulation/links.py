@@ -44,7 +44,7 @@ class Links:
         links = cls(access_bps=path.access_bps)
         rates = [] if path.access_bps is None else [path.access_bps]
         for link in path.links:
-            capacity = _forward_capacity(link)
+            capacity = _capacity(link, link.rate_bps, link.trace, "to_client")
             rates += [] if capacity.mean_bps is None else [capacity.mean_bps]
             links.forward.append(links._add(_forward(link, capacity, path.round_trip_s)))
         for link in reversed(path.links):
@@ -75,34 +75,20 @@ def _access(name: str, rate_bps: float) -> dict[str, object]:
     }
 
 
-def _forward_capacity(link: PathLink) -> Capacity:
-    if link.trace is None:
-        return _of_rate(link.rate_bps, link)
-    return _of_trace(link.trace, link, "to_client")
-
-
-def _reverse_capacity(link: PathLink) -> Capacity:
-    if link.reverse_rate_bps is not None:
-        return _of_rate(link.reverse_rate_bps, link)
-    trace = link.reverse_trace or link.trace  # one file may have both directions
-    return _of_rate(link.rate_bps, link) if trace is None else _of_trace(trace, link, "to_server")
-
-
-def _of_trace(file: str, link: PathLink, way: Way) -> Capacity:
-    capacity = load_trace(file, period_s=link.trace_period_s, way=way)
-    if link.overhead_bytes is None:
-        return capacity
-    return replace(capacity, overhead_bytes=link.overhead_bytes)
-
-
-def _of_rate(rate_bps: float | None, link: PathLink) -> Capacity:
-    overhead_bytes = link.overhead_bytes or 0
+def _capacity(link: PathLink, rate_bps: float | None, trace: str | None, way: Way) -> Capacity:
+    """Return the capacity of a trace, else of a rate; None: no limit."""
+    overhead_bytes = link.overhead_bytes
+    if trace is not None:
+        capacity = load_trace(trace, period_s=link.trace_period_s, way=way)
+        return (
+            capacity if overhead_bytes is None else replace(capacity, overhead_bytes=overhead_bytes)
+        )
     if rate_bps is None:
-        return Capacity(None, None, overhead_bytes)
+        return Capacity(None, None, overhead_bytes or 0)
     config: dict[str, object] = {"constant": {"rate_bps": rate_bps}}
     if link.burst_bytes is not None:
         config = {"token_bucket": {"rate_bps": rate_bps, "burst_bytes": link.burst_bytes}}
-    return Capacity(config, rate_bps, overhead_bytes)
+    return Capacity(config, rate_bps, overhead_bytes or 0)
 
 
 def _queue(given: Queue | None, capacity: Capacity, round_trip_s: float) -> dict[str, int] | None:
@@ -138,7 +124,10 @@ def _forward(link: PathLink, capacity: Capacity, round_trip_s: float) -> dict[st
 
 
 def _reverse(link: PathLink, round_trip_s: float) -> dict[str, object]:
-    capacity = _reverse_capacity(link)
+    rate_bps, trace = link.reverse_rate_bps, None
+    if rate_bps is None:  # one file may have both directions
+        rate_bps, trace = link.rate_bps, link.reverse_trace or link.trace
+    capacity = _capacity(link, rate_bps, trace, "to_server")
     return {
         "name": f"{link.name}/reverse",
         "capacity": capacity.config,

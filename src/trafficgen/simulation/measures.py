@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from trafficgen._core.types import TotalsDict
 from trafficgen.simulation.run import Run
 from trafficgen.units import FloatArray, kbps_from_bytes, ns_from_s, s_from_ns
 
@@ -63,8 +64,8 @@ def interval_measure(
         received_s: Interval of arrivals, s after time zero, without its end.
         sent_s: Interval of sendings; it ends earlier if the interval ends with its last packet.
     """
-    arrived = run.outcome.totals(flows, **_limits_ns(run, received_s))
-    sent = run.outcome.totals(flows, **_limits_ns(run, sent_s))
+    arrived = _totals(run, flows, received_s)
+    sent = _totals(run, flows, sent_s)
     received_for_s, sent_for_s = received_s[1] - received_s[0], sent_s[1] - sent_s[0]
     return IntervalMeasure(
         duration_s=received_for_s,
@@ -80,15 +81,19 @@ def _rate_kbps(size_bytes: int, interval_s: float) -> float:
     return kbps_from_bytes(size_bytes, interval_s) if interval_s > _ONE_PACKET_S else math.nan
 
 
-def _limits_ns(run: Run, interval_s: tuple[float, float]) -> dict[str, int]:
-    names = ("start_ns", "end_ns")
-    return {n: run.time_zero_ns + ns_from_s(s) for n, s in zip(names, interval_s, strict=True)}
+def _totals(run: Run, flows: list[int], interval_s: tuple[float, float]) -> TotalsDict:
+    start_ns, end_ns = _limits_ns(run, interval_s)
+    return run.outcome.totals(flows, start_ns=start_ns, end_ns=end_ns)
+
+
+def _limits_ns(run: Run, interval_s: tuple[float, float]) -> tuple[int, int]:
+    start_s, end_s = interval_s
+    return run.time_zero_ns + ns_from_s(start_s), run.time_zero_ns + ns_from_s(end_s)
 
 
 def delays(run: Run, flows: list[int], *, sent_s: tuple[float, float]) -> Delay:
     """Return the delays of packets to the client sent in an interval; NaN if none arrived."""
-    limits_ns = list(_limits_ns(run, sent_s).values())
-    rows = slice(*np.searchsorted(run.columns["time_ns"], limits_ns).tolist())
+    rows = slice(*np.searchsorted(run.columns["time_ns"], _limits_ns(run, sent_s)).tolist())
     columns = {name: values[rows] for name, values in run.columns.items()}
     counted = np.isin(columns["flow"], flows) & columns["to_client"] & columns["arrived"]
     delay_ns = (columns["arrival_ns"] - columns["time_ns"])[counted]

@@ -121,21 +121,14 @@ class PathLink(ModelPart):
         start_s, stop_s = self.loss_start_s, self.loss_stop_s
         if start_s is not None and stop_s is not None and stop_s <= start_s:
             raise ValueError("loss_stop must come after loss_start")
-        self._check_burst()
+        burst, packet_bytes = f"burst={self.burst_bytes}B", LARGEST_PACKET_BYTES
+        if self.burst_bytes is None:
+            return self
+        if self.burst_bytes > _LARGEST_BURST_BYTES:
+            raise ValueError(f"{burst} is more than {_LARGEST_BURST_BYTES}B; make it smaller")
+        if self.burst_bytes < packet_bytes + (self.overhead_bytes or 0):
+            raise ValueError(f"{burst} lets no packet of {packet_bytes} bytes pass; make it larger")
         return self
-
-    def _check_burst(self) -> None:
-        burst_bytes, packet_bytes = self.burst_bytes, LARGEST_PACKET_BYTES
-        if burst_bytes is None:
-            return
-        if burst_bytes > _LARGEST_BURST_BYTES:
-            raise ValueError(
-                f"burst={burst_bytes}B is more than {_LARGEST_BURST_BYTES}B; make it smaller"
-            )
-        if burst_bytes < packet_bytes + (self.overhead_bytes or 0):
-            raise ValueError(
-                f"burst={burst_bytes}B lets no packet of {packet_bytes} bytes pass; make it larger"
-            )
 
 
 def _keys(part: type[ModelPart]) -> dict[str, tuple[str, Kind]]:
@@ -225,18 +218,13 @@ class Path(NotebookView, ModelPart):
             raise SimulationError(
                 f"path: {next(iter(rest))} is a key of a link; put it into one of the links"
             )
-        elif (
-            not isinstance(links, list)
-            or not links
-            or not all(isinstance(link, dict) for link in links)
-        ):
+        elif links and isinstance(links, list) and all(isinstance(link, dict) for link in links):
+            named = ({"name": f"link-{number}", **link} for number, link in enumerate(links, 1))
+            made = [_link(keys_of_link) for keys_of_link in named]
+        else:
             raise SimulationError(
                 "path: links must be a list of links; give each its keys, such as rate and delay"
             )
-        else:
-            made = [
-                _link({"name": f"link-{number}", **link}) for number, link in enumerate(links, 1)
-            ]
         return _checked(lambda: cls.model_validate({"links": made, **_fields(own, cls)}))
 
     @classmethod
@@ -280,11 +268,10 @@ class Path(NotebookView, ModelPart):
     @property
     def round_trip_s(self) -> float:
         """Propagation there and back, s."""
-        back_s = (
-            one.delay_s if one.reverse_delay_s is None else one.reverse_delay_s
-            for one in self.links
-        )
-        return sum(link.delay_s for link in self.links) + sum(back_s)
+        forward_s = [link.delay_s for link in self.links]
+        reverse_s = [link.reverse_delay_s for link in self.links]
+        pairs = zip(forward_s, reverse_s, strict=True)
+        return sum(forward_s) + sum(to_s if back_s is None else back_s for to_s, back_s in pairs)
 
 
 #: Whatever names a path: keys with values, a file, a dictionary, or the path itself.
@@ -323,7 +310,7 @@ def _link(settings: Mapping[str, object]) -> PathLink:
 
 
 def _fields(settings: Mapping[str, object], part: type[ModelPart]) -> dict[str, object]:
-    keys, fields = _keys(part), {}
+    keys, fields = _keys(part), dict[str, object]()
     for name, value in settings.items():
         if name not in keys:
             raise SimulationError(f"path: unknown key {name!r}; keys are {list_keys()}")
@@ -354,7 +341,5 @@ def _write_keys(part: ModelPart) -> Iterable[str]:
 
 
 def _in_folder(link: PathLink, folder: FilePath) -> PathLink:
-    traces = {field: getattr(link, field) for field in ("trace", "reverse_trace")}
-    return link.model_copy(
-        update={field: str(folder / trace) for field, trace in traces.items() if trace is not None}
-    )
+    traces = link.model_dump(include={"trace", "reverse_trace"}, exclude_none=True)
+    return link.model_copy(update={field: str(folder / name) for field, name in traces.items()})

@@ -54,10 +54,9 @@ def _zero_or(read: Callable[[str], float | None]) -> Callable[[str], float | Non
 
 
 def _queue(text: str) -> dict[str, int] | None:
+    if (size_bytes := _whole_bytes(text)) is not None:
+        return {"size_bytes": size_bytes}
     parts = number_and_unit(text)
-    size_bytes = bytes_from_text(text)
-    if size_bytes is not None and size_bytes.is_integer():
-        return {"size_bytes": int(size_bytes)}
     if parts is not None and parts[1] in ("p", "packets") and parts[0].is_integer():
         return {"packets": int(parts[0])}
     return None

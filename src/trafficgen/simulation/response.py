@@ -73,19 +73,16 @@ def _warn(model: Model, why: str) -> None:
 
 
 def _pooled_curves(response: PooledResponse) -> list[dict[str, object]]:
-    conditions = {"link_rate_bps": "throughput_bps"}
     curves = []
     for curve in response.curves:
+        rates = {point.condition: point.relative_rate.value for point in curve.points}
         calm = max(point.relative_rate.value for point in curve.points)
-        points = [
-            (point.condition, point.relative_rate.value / calm)
-            for point in curve.points
-            if calm > 0
-        ]
-        curves.append(
-            _curve(conditions.get(curve.condition, curve.condition), points, in_steps=False)
-        )
-    return [curve for curve in curves if curve["points"]]
+        is_rate = curve.condition == "link_rate_bps"
+        if calm > 0:
+            points = [(at, rate / calm) for at, rate in rates.items()]
+            condition = "throughput_bps" if is_rate else curve.condition
+            curves.append(_curve(condition, points, in_steps=False))
+    return curves
 
 
 def _single_curves(response: CongestionResponse) -> list[dict[str, object]]:

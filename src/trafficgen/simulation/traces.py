@@ -8,6 +8,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -157,15 +158,9 @@ class _Steps:
         end_s = self.times_s[-1] if period_s is None else period_s
         if end_s <= 0:
             return self.rates_bps[-1]
-        begins = [0.0, *self.times_s[1:]]
-        ends = [*self.times_s[1:], end_s]
-        return (
-            sum(
-                rate * (end - begin)
-                for rate, begin, end in zip(self.rates_bps, begins, ends, strict=True)
-            )
-            / end_s
-        )
+        spans_s = pairwise([0.0, *self.times_s[1:], end_s])
+        pairs = zip(self.rates_bps, spans_s, strict=True)
+        return sum(rate * (end - begin) for rate, (begin, end) in pairs) / end_s
 
 
 def _parse_mahimahi(lines: Sequence[str]) -> Capacity:
@@ -183,12 +178,8 @@ def _parse_mahimahi(lines: Sequence[str]) -> Capacity:
             raise _TraceError(f"line {number}: {text} ms comes after {times_ms[-2]} ms")
     if times_ms[-1] == 0:
         raise _TraceError("all opportunities are at 0 ms")
-    period_s = s_from_ms(times_ms[-1])
-    capacity = {
-        "times_s": [s_from_ms(time) for time in times_ms],
-        "bytes": OPPORTUNITY_BYTES,
-        "period_s": period_s,
-    }
+    times_s, period_s = [s_from_ms(time) for time in times_ms], s_from_ms(times_ms[-1])
+    capacity = {"times_s": times_s, "bytes": OPPORTUNITY_BYTES, "period_s": period_s}
     mean_bps = bps_from_bytes(len(times_ms) * OPPORTUNITY_BYTES, period_s)
     return Capacity({"opportunities": capacity}, mean_bps, TUNNEL_HEADER_BYTES)
 
@@ -232,11 +223,9 @@ def _parse_json(text: str, *, file: str, period_s: float | None, way: Way) -> Ca
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: also numbers of many digits
-        where = (
-            f"line {error.lineno}"
-            if isinstance(error, json.JSONDecodeError)
-            else "nesting or numbers too large"
-        )
+        where = "nesting or numbers too large"
+        if isinstance(error, json.JSONDecodeError):
+            where = f"line {error.lineno}"
         raise _TraceError(f"is no valid JSON ({where})") from None
     if isinstance(found, list):
         return _trace_of_periods(found, file=file, period_s=period_s)
@@ -283,25 +272,19 @@ def _trace_of_periods(periods: Sequence[Any], *, file: str, period_s: float | No
 def _trace_of_lists(found: Mapping[str, Any], *, period_s: float | None) -> Capacity:
     name = next((name for name in ("rates_kbps", "rates_bps") if name in found), None)
     times_s, rates = found["times_s"], found.get(name or "")
-    if (
-        not isinstance(times_s, list)
-        or not isinstance(rates, list)
-        or len(times_s) != len(rates)
-        or not rates
+    if not (
+        isinstance(times_s, list) and isinstance(rates, list) and 0 < len(rates) == len(times_s)
     ):
         raise _TraceError(
             "times_s and rates_kbps (or rates_bps) are no lists of the same length above 0"
         )
     steps = _Steps()
-    for number, pair in enumerate(zip(times_s, rates, strict=True), start=1):
-        values = dict(zip(("times_s", "rates"), pair, strict=True))
-        place = f"entry {number}"
-        rate = _number(place, values, ("rates",))
-        steps.add(
-            place,
-            _number(place, values, ("times_s",)),
-            bps_from_kbps(rate) if name == "rates_kbps" else rate,
-        )
+    for number, (time_s, rate) in enumerate(zip(times_s, rates, strict=True), start=1):
+        place, values = f"entry {number}", {"times_s": time_s, "rates": rate}
+        rate_bps = _number(place, values, ("rates",))
+        if name == "rates_kbps":
+            rate_bps = bps_from_kbps(rate_bps)
+        steps.add(place, _number(place, values, ("times_s",)), rate_bps)
     return steps.trace(period_s=period_s)
 
 
