@@ -113,9 +113,7 @@ def merge(path: Path, packets: int, out: Path, *, snaplen_bytes: int = WHOLE_FRA
         if out.suffix == ".parquet":
             write_parquet_stream(stream, out)
         else:
-            write_capture_stream(
-                stream, out, container="pcap", raise_small=True, snaplen_bytes=snaplen_bytes
-            )
+            write_capture_stream(stream, out, container="pcap", snaplen_bytes=snaplen_bytes)
         return time.perf_counter() - started
 
 

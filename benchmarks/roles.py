@@ -20,7 +20,7 @@ from scipy import stats
 from benchmarks import generation_roles as generation
 from trafficgen import export, fit, inspect, read_packets
 from trafficgen.export.targets import TARGETS
-from trafficgen.packet_files.pcap import write_pcap, write_pcapng
+from trafficgen.packet_files.writing import write_packets
 from trafficgen.simulation.run import run_scenario
 from trafficgen.tables import PacketTable
 
@@ -35,22 +35,21 @@ def read_with_trafficgen(path: Path) -> int:
 def make(path: Path, packets: int) -> None:
     """Write the workload, and its head of a tenth as ``head.pcap`` beside it, for the slow ones."""
     table = make_table(packets)
-    write_pcap(table, path)
-    write_pcap(make_table(packets // 10), path.with_name("head.pcap"))
+    write_packets(table, path)
+    write_packets(make_table(packets // 10), path.with_name("head.pcap"))
     print(path.stat().st_size, path.with_name("head.pcap").stat().st_size)
 
 
 def make_flows(path: Path, packets: int) -> None:
     """Write a capture of many flows of five packets each."""
-    write_pcap(make_small_flows(packets), path)
+    write_packets(make_small_flows(packets), path)
 
 
 def write_ours(path: Path, packets: int) -> float:
     table = make_table(packets)
-    write = write_pcapng if path.suffix == ".pcapng" else write_pcap
     generation.touch_memory(packets * _MEAN_RECORD_BYTES, path.parent)
     before, started = os.times(), time.perf_counter()
-    write(table, path)
+    write_packets(table, path)
     elapsed_s, after = time.perf_counter() - started, os.times()
     building_s, kernel_s = after.user - before.user, after.system - before.system
     print(f"note=processor: {building_s:.2f} s building, {kernel_s:.2f} s in the kernel")
@@ -156,7 +155,7 @@ def make_flow(path: Path, packets: int, *, kind: str) -> None:
         "ip_bytes": pa.array(sizes.astype(np.uint32)),
         "payload_bytes": pa.array(sizes.astype(np.uint32) - np.uint32(28)),
     }
-    write_pcap(
+    write_packets(
         PacketTable(
             packets=pa.table(columns), flows=table.flows.slice(0, 1), origin_ns=table.origin_ns
         ),

@@ -29,7 +29,7 @@ from trafficgen.models import (
     Transport,
     save_model,
 )
-from trafficgen.packet_files.parquet import write_parquet
+from trafficgen.packet_files.writing import write_packets
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
 
@@ -152,7 +152,7 @@ def table_file(tmp_path: Path, make_table: Callable[..., PacketTable]) -> Path:
     generator = random_stream(1, session=0, purpose="test")
     time_s = np.cumsum(generator.exponential(0.02, 1000))
     table = make_table(time_s, ip_bytes=generator.integers(100, 1400, 1000))
-    write_parquet(table, tmp_path / "table.parquet")
+    write_packets(table, tmp_path / "table.parquet")
     return tmp_path / "table.parquet"
 
 
@@ -161,7 +161,7 @@ def write_table(tmp_path: Path, make_table: Callable[..., PacketTable]) -> Calla
     """Return a function that writes a packet table and returns its name."""
 
     def write(time_s: Sequence[float], **columns: Any) -> str:
-        write_parquet(
+        write_packets(
             make_table(np.asarray(time_s, dtype=np.float64), **columns), tmp_path / "made.parquet"
         )
         return "made.parquet"

@@ -14,7 +14,7 @@ import pytest
 
 import trafficgen
 from trafficgen.capture.traces.formats import FORMATS
-from trafficgen.packet_files.csv import write_csv
+from trafficgen.packet_files.writing import write_packets
 from trafficgen.tables import PacketTable
 
 Command = Callable[..., Any]
@@ -183,7 +183,7 @@ def test_a_list_with_some_of_our_columns_is_read_as_a_list_of_others(command: Co
 
 def test_our_own_table_stays_what_it_is_when_columns_are_lost(command: Command) -> None:
     table = trafficgen.read_packets("list.csv")
-    write_csv(table, "own.csv")
+    write_packets(table, "own.csv")
     text = Path("own.csv").read_text().replace("payload_bytes", "colour")
     Path("own.csv").write_text(text)
     refused = command("inspect", "own.csv")

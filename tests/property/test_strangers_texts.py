@@ -29,8 +29,7 @@ from trafficgen.models import dump_model
 from trafficgen.models.io import read_model
 from trafficgen.models.published.registry import load_entry
 from trafficgen.models.published.settings import with_settings
-from trafficgen.packet_files.csv import write_csv
-from trafficgen.packet_files.parquet import write_parquet
+from trafficgen.packet_files.writing import write_packets
 from trafficgen.simulation.competitors import Competitor
 from trafficgen.simulation.path import Path as NetworkPath
 from trafficgen.simulation.sources import Source
@@ -341,8 +340,8 @@ def _table_files() -> tuple[bytes, bytes]:
         one = PacketTable(
             packets=table.packets.slice(0, 40), flows=table.flows, origin_ns=table.origin_ns
         )
-        write_csv(one, Path(folder) / "t.csv")
-        write_parquet(one, Path(folder) / "t.parquet")
+        write_packets(one, Path(folder) / "t.csv")
+        write_packets(one, Path(folder) / "t.parquet")
         return (Path(folder) / "t.csv").read_bytes(), (Path(folder) / "t.parquet").read_bytes()
 
 

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trafficgen.capture.table_files import read_table
-from trafficgen.packet_files.csv import write_csv
-from trafficgen.packet_files.parquet import write_parquet
+from trafficgen.packet_files.writing import write_packets
 from trafficgen.tables import (
     FLOW_SCHEMA,
     MEDIA,
@@ -109,7 +108,7 @@ def _assert_same_packets(found: PacketTable, expected: PacketTable) -> None:
 @given(table=_tables())
 @settings(max_examples=60, deadline=None)
 def test_a_table_reads_back_from_parquet_equal_in_every_part(table: PacketTable) -> None:
-    found = _through_file(table, ".parquet", write_parquet, read_table)
+    found = _through_file(table, ".parquet", write_packets, read_table)
     _assert_same_packets(found, table)
     assert found.signalling == table.signalling
     assert found.notes == table.notes
@@ -118,12 +117,12 @@ def test_a_table_reads_back_from_parquet_equal_in_every_part(table: PacketTable)
 @given(table=_tables())
 @settings(max_examples=60, deadline=None)
 def test_packets_flows_and_origin_read_back_from_csv_equal(table: PacketTable) -> None:
-    _assert_same_packets(_through_file(table, ".csv", write_csv, read_table), table)
+    _assert_same_packets(_through_file(table, ".csv", write_packets, read_table), table)
 
 
 @pytest.mark.parametrize(
     ("suffix", "write", "read"),
-    [(".parquet", write_parquet, read_table), (".csv", write_csv, read_table)],
+    [(".parquet", write_packets, read_table), (".csv", write_packets, read_table)],
 )
 def test_a_table_of_several_batches_reads_back_equal(
     suffix: str, write: Callable[..., object], read: Callable[[Path], PacketTable]

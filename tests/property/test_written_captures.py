@@ -15,7 +15,7 @@ from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 
-from trafficgen.packet_files.pcap import write_pcap, write_pcapng
+from trafficgen.packet_files.writing import write_packets
 from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, PacketTable
 
 _ENDS = [
@@ -140,7 +140,7 @@ def _assert_checksums(frame: bytes) -> None:
 def test_every_field_of_the_table_is_found_in_the_capture(suffix: str, table: PacketTable) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"out{suffix}"
-        (write_pcapng if suffix == ".pcapng" else write_pcap)(table, path)
+        write_packets(table, path)
         with path.open("rb") as stream:
             records = list(
                 (dpkt.pcapng.Reader if suffix == ".pcapng" else dpkt.pcap.Reader)(stream)

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trafficgen import inspect, read_packets
-from trafficgen.packet_files.pcap import write_pcap, write_pcapng
+from trafficgen.packet_files.writing import write_packets
 from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, PacketTable
 
 _ORIGIN_NS = 1_700_000_000_000_000_000
@@ -85,7 +85,7 @@ _END_NAMES = ("protocol", "server", "server_port", "client", "client_port")
 def test_a_written_table_is_read_back_equal(suffix: str, table: PacketTable) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"out{suffix}"
-        (write_pcapng if suffix == ".pcapng" else write_pcap)(table, path)
+        write_packets(table, path)
         found, back = inspect(path), read_packets(path)
     assert _rows(back) == _rows(table)
     assert (found.packets, found.ip_packets, found.warnings) == (len(table), len(table), ())

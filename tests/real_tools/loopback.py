@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.packet_files.parquet import write_parquet
+from trafficgen.packet_files.writing import write_packets
 from trafficgen.tables import PacketTable
 from trafficgen.units import FloatArray, IntArray, s_from_ns
 
@@ -152,6 +152,6 @@ def compared(sent: Sent, file: Path) -> dict[str, float]:
     sent.
     """
     wanted = file.with_name("wanted.parquet")
-    write_parquet(sent.wanted, wanted)
+    write_packets(sent.wanted, wanted)
     with _stamps_in_any_order():
         return trafficgen.compare(wanted, file, every=True).flat()

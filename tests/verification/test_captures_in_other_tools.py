@@ -13,15 +13,15 @@ import pyarrow as pa
 import pytest
 
 from trafficgen.capture.packets import read_capture
-from trafficgen.packet_files.pcap import write_pcap, write_pcapng
+from trafficgen.packet_files.writing import write_packets
 from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, PacketTable
 from trafficgen.units import NS_PER_S
 
 _COUNT = 2000
 _PROTOCOLS = ("udp", "tcp", "icmp", "esp", "udp", "tcp", "icmpv6", "igmp")
 _WRITERS = [
-    pytest.param(write_pcap, "out.pcap", id="pcap"),
-    pytest.param(write_pcapng, "out.pcapng", id="pcapng"),
+    pytest.param(write_packets, "out.pcap", id="pcap"),
+    pytest.param(write_packets, "out.pcapng", id="pcapng"),
 ]
 
 _SHARED_CAPTURES = Path(__file__).resolve().parents[3] / "shared" / "captures"
@@ -171,7 +171,7 @@ def test_a_real_capture_written_anew_has_every_packet_and_no_fault(
     if not found:
         pytest.skip(f"{name} is not in ../shared/captures")
     table = read_capture(found).table
-    report = write_pcapng(table, tmp_path / "out.pcapng")
+    report = write_packets(table, tmp_path / "out.pcapng")
     assert report.packets == len(table)
     assert tshark_fields(tmp_path / "out.pcapng", "frame.number", display=_FAULTS) == []
     lengths = [int(row[0]) for row in tshark_fields(tmp_path / "out.pcapng", "frame.len")]
@@ -182,7 +182,7 @@ def test_a_real_capture_written_anew_has_every_packet_and_no_fault(
 def test_tshark_sees_unbroken_tcp_streams_where_the_writer_made_the_sequence_numbers(
     table: PacketTable, tshark_fields: TsharkFields, tmp_path: Path
 ) -> None:
-    write_pcap(table, tmp_path / "out.pcap")
+    write_packets(table, tmp_path / "out.pcap")
     broken = (
         "tcp.analysis.lost_segment || tcp.analysis.ack_lost_segment || tcp.analysis.retransmission"
     )
@@ -206,7 +206,7 @@ def test_capinfos_counts_every_packet_in_strict_order(
 def test_tcpreplay_sends_every_packet_on_the_loopback_interface(
     table: PacketTable, tmp_path: Path
 ) -> None:
-    write_pcap(table.select(np.arange(_COUNT) < 200), tmp_path / "out.pcap")
+    write_packets(table.select(np.arange(_COUNT) < 200), tmp_path / "out.pcap")
     command = ["tcpreplay", "-i", "lo", "-t", str(tmp_path / "out.pcap")]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert run.returncode == 0, run.stderr

@@ -25,7 +25,7 @@ from trafficgen.models import (
     Startup,
     Stream,
 )
-from trafficgen.packet_files.pcap import write_pcap
+from trafficgen.packet_files.writing import write_packets
 from trafficgen.tables import PacketTable
 from trafficgen.validation.compare import compare_sessions
 
@@ -99,7 +99,7 @@ def test_tshark_finds_nothing_wrong_with_generated_captures(
     generated: PacketTable, tshark_fields: Callable[..., list[list[str]]], tmp_path: Path
 ) -> None:
     path = tmp_path / "generated.pcap"
-    write_pcap(generated, path)
+    write_packets(generated, path)
     wrong = (
         "_ws.malformed || _ws.expert.severity >= 0x800000 || frame.time_delta < 0 ||"
         " tcp.analysis.flags"
@@ -112,7 +112,7 @@ def test_generated_capture_reads_back_as_the_same_sessions(
     generated: PacketTable, tmp_path: Path
 ) -> None:
     path = tmp_path / "generated.pcap"
-    write_pcap(generated, path)
+    write_packets(generated, path)
     read = read_capture([path]).table
     assert len(read) == len(generated)
     assert np.array_equal(np.diff(read.time_ns), np.diff(generated.time_ns))

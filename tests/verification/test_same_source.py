@@ -14,7 +14,7 @@ from statsmodels.regression.mixed_linear_model import MixedLM
 import trafficgen
 from trafficgen.calibration.response.response_curve import Observations, fit_response_curve
 from trafficgen.models import PooledResponse
-from trafficgen.packet_files.parquet import write_parquet
+from trafficgen.packet_files.writing import write_packets
 from trafficgen.tables import PacketTable
 from trafficgen.units import FloatArray
 
@@ -83,7 +83,7 @@ def pooled(
                 rtp_marker=np.tile(np.arange(PACKETS) == PACKETS - 1, times_s.size)[kept],
             )
             files.append(str(tmp_path / f"path{number}.parquet"))
-            write_parquet(table, files[-1])
+            write_packets(table, files[-1])
         return trafficgen.fit_same_source(files).response
 
     return fitted
@@ -151,7 +151,7 @@ def test_a_source_that_follows_the_capacity_is_told(
             tcp_flags=16,
         )
         files.append(str(tmp_path / f"{capacity_bps:g}.parquet"))
-        write_parquet(table, files[-1])
+        write_packets(table, files[-1])
     response = trafficgen.fit_same_source(files).response
     assert response.kind == "rate_following", response.evidence
     (curve,) = [curve for curve in response.curves if curve.condition == "throughput_bps"]

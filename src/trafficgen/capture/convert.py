@@ -20,9 +20,15 @@ from trafficgen.formatting import format_count, number, one_line
 from trafficgen.notebook import NotebookView, RateLines, rates_of_packets
 from trafficgen.options import takes
 from trafficgen.packet_files.destinations import format_of
-from trafficgen.packet_files.formats import FileFormat, select_view, write_as
+from trafficgen.packet_files.formats import FileFormat
 from trafficgen.packet_files.report import ProjectionReport
-from trafficgen.packet_files.streams import StreamCounts, write_stream
+from trafficgen.packet_files.writing import (
+    StreamCounts,
+    count_stream,
+    select_view,
+    write_packets,
+    write_stream,
+)
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 
@@ -183,7 +189,7 @@ def _write(
     written = (
         table if file_format.name in ("parquet", "dataset") else select_view(table, options.at)
     )
-    return len(written), write_as(file_format, table, Path(out), at=options.at, snaplen_bytes=None)
+    return len(written), write_packets(table, out, file_format=file_format, at=options.at)
 
 
 def _convert_packets(
@@ -202,11 +208,10 @@ def _convert_packets(
             "the receiver's view is in another order, for which all packets have to be in memory"
         )
         raise ExportError(f"{name}: {problem}; give more --memory, or take the sender's view")
-    counts, report = write_stream(
-        source.stream,
-        None if out is None else Path(out),
-        format_name="" if file_format is None else file_format.name,
-    )
+    if out is None or file_format is None:
+        counts, report = count_stream(source.stream), None
+    else:
+        counts, report = write_stream(source.stream, Path(out), format_name=file_format.name)
     packets = counts.packets
     return Conversion(
         name, kind, source.stream.head, packets, written=packets, report=report, counts=counts

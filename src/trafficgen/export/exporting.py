@@ -18,8 +18,8 @@ from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import entry_names, load_model
 from trafficgen.options import takes
 from trafficgen.outputs import list_leftovers, whole_folder
-from trafficgen.packet_files.formats import select_view
 from trafficgen.packet_files.report import ProjectionReport
+from trafficgen.packet_files.writing import select_view
 from trafficgen.progress import report_step
 from trafficgen.tables import PacketTable
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from trafficgen.export.settings import Setting
-from trafficgen.packet_files.formats import FileFormat, write_as
+from trafficgen.packet_files.formats import FileFormat
 from trafficgen.units import WHOLE_FRAME_BYTES
 
 if TYPE_CHECKING:
@@ -108,11 +108,12 @@ class FormatWriter:
         self, table: PacketTable, folder: Path, settings: Settings, *, stem: str = "packets"
     ) -> Written:
         """Write ``stem`` with the ending of the format into ``folder``."""
+        from trafficgen.packet_files.writing import write_packets  # noqa: PLC0415 - --help needs no writers
+
         known = self.file_format
         snaplen_bytes = settings.whole(_SNAPLEN.name) if "snaplen_bytes" in known.options else None
-        report = write_as(
-            known, table, folder / f"{stem}{known.suffix}", snaplen_bytes=snaplen_bytes
-        )
+        path = folder / f"{stem}{known.suffix}"
+        report = write_packets(table, path, file_format=known, snaplen_bytes=snaplen_bytes)
         return Written(report, known.use.format(file=report.files[0]))
 
 

@@ -2,47 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 from pyarrow import csv
 
 from trafficgen.outputs import whole_files
-from trafficgen.packet_files.report import ProjectionReport, bytes_of, report_unchanged
 from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
-from trafficgen.tables.stream import PacketStream, stream_of
+from trafficgen.tables.stream import PacketStream
 
 
-def write_csv(table: PacketTable, path: str | Path) -> ProjectionReport:
-    """Write a packet table to two CSV files, from which packets, flows and origin read back equal.
-
-    Null is an empty field; an optional column without values is left out. Each row of
-    ``NAME.flows.csv`` repeats the origin as ``origin_ns``.
-
-    Raises:
-        OutputFileError: If a file cannot be written.
-    """
-    path = Path(path)
-    write_csv_stream(stream_of(table), path)
-    return csv_report(table, path, len(table), bytes_of(table))
-
-
-def csv_report(head: PacketTable, path: Path, packets: int, ip_bytes: int) -> ProjectionReport:
-    """Report both files of a CSV, and what they lack of the table's flows, messages and notes."""
-    lost = []
+def csv_losses(head: PacketTable) -> Iterator[str]:
+    """Yield what the two files lack of a table's flows, messages and notes."""
     if head.signalling.num_rows:
-        lost.append(f"signalling messages ({head.signalling.num_rows})")
+        yield f"signalling messages ({head.signalling.num_rows})"
     if head.notes:
-        lost.append(f"notes on how the table was made: {', '.join(sorted(head.notes))}")
+        yield f"notes on how the table was made: {', '.join(sorted(head.notes))}"
     if not head.flows.num_rows and head.origin_ns:
-        lost.append("the origin of the times, which the flow table holds: there is no flow")
-    files = (path.name, flows_file(path).name)
-    return report_unchanged("csv", files, packets, ip_bytes, lost)
+        yield "the origin of the times, which the flow table holds: there is no flow"
 
 
 def write_csv_stream(stream: PacketStream, path: Path) -> None:
-    """Write packets as they come, to the files of :func:`write_csv`.
+    """Write packets as they come, to two files, from which packets, flows and origin read back.
+
+    Null is an empty field; an optional column without values is left out. Each row of
+    ``NAME.flows.csv`` repeats the origin as ``origin_ns``.
 
     Raises:
         OutputFileError: If a file cannot be written.

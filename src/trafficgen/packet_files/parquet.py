@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from trafficgen.outputs import whole_files, whole_folder
-from trafficgen.packet_files.report import ProjectionReport, bytes_of, report_unchanged
 from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.metadata import (
@@ -27,7 +26,7 @@ from trafficgen.tables.metadata import (
     part_name,
     table_metadata,
 )
-from trafficgen.tables.stream import PIECE_ROWS, PacketStream, stream_of
+from trafficgen.tables.stream import PIECE_ROWS, PacketStream
 
 #: Columns with few different values; a dictionary of all others would be filled first and thrown
 #: away then.
@@ -54,23 +53,12 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-def write_parquet(table: PacketTable, path: str | Path) -> ProjectionReport:
-    """Write a packet table to a Parquet file (zstd), from which it reads back equal.
+def write_parquet_stream(stream: PacketStream, path: Path) -> None:
+    """Write packets as they come to a Parquet file (zstd), from which the table reads back equal.
 
     The columns are those of :data:`~trafficgen.tables.PACKET_SCHEMA`, absent ones null; the schema
     metadata has under ``trafficgen`` a JSON object with all else, see
     :func:`trafficgen.tables.metadata.table_metadata`.
-
-    Raises:
-        OutputFileError: If the file cannot be written.
-    """
-    path = Path(path)
-    write_parquet_stream(stream_of(table), path)
-    return report_unchanged("parquet", (path.name,), len(table), bytes_of(table))
-
-
-def write_parquet_stream(stream: PacketStream, path: Path) -> None:
-    """Write packets as they come; the file is that of :func:`write_parquet`.
 
     Raises:
         OutputFileError: If the file cannot be written.
@@ -95,27 +83,13 @@ def write_parquet_stream(stream: PacketStream, path: Path) -> None:
             report_step("writing", packets, stream.rows, unit="packets")
 
 
-def write_dataset(table: PacketTable, path: str | Path) -> ProjectionReport:
-    """Write a packet table as a folder of Parquet files (zstd), from which it reads back equal.
-
-    Args:
-        table: The packets.
-        path: Folder to write; it appears whole or not at all. An earlier dataset there is replaced.
-
-    Raises:
-        OutputFileError: If the folder cannot be written, or holds something else.
-    """
-    folder = Path(path)
-    write_dataset_stream(stream_of(table), folder)
-    return report_unchanged("dataset", (folder.name,), len(table), bytes_of(table))
-
-
 def write_dataset_stream(stream: PacketStream, folder: Path, *, part_rows: int = PART_ROWS) -> None:
-    """Write packets as they come; the folder is that of :func:`write_dataset`.
+    """Write packets as they come to a folder of Parquet files (zstd), which reads back equal.
 
     Args:
         stream: The packets.
-        folder: Folder to write.
+        folder: Folder to write; it appears whole or not at all. An earlier dataset there is
+            replaced.
         part_rows: Packets of a part, a multiple of the rows that writers take at once.
 
     Raises:

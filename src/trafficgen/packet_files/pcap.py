@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from trafficgen._core import CaptureWriter
 from trafficgen.outputs import whole_files
-from trafficgen.packet_files.report import ProjectionReport, bytes_of
+from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.progress import report_step
 from trafficgen.tables import PacketTable
 from trafficgen.tables.buffers import validity_of, values_of
@@ -43,50 +43,6 @@ _NUMBERS_WITH_HEADERS = (1, 2, 6, _UDP, 58)  # ICMP, IGMP, TCP, UDP, ICMPv6
 _COLUMNS_WITHOUT_PLACE = ("arrival_ns", "phase", "scale_level", "retransmission")
 
 
-def write_pcap(
-    table: PacketTable,
-    path: str | Path,
-    *,
-    snaplen_bytes: int = WHOLE_FRAME_BYTES,
-    raise_small: bool = False,
-) -> ProjectionReport:
-    """Write packets as a classic pcap file with nanosecond times (magic 0xa1b23c4d, Ethernet).
-
-    Args:
-        table: Packets in order of time; addresses and ports come from the flow table.
-        path: File to write; it appears whole or not at all.
-        snaplen_bytes: Bytes kept of a frame; its original length is recorded all the same.
-        raise_small: Make packets that are too small for their headers just large enough instead of
-            failing.
-
-    Raises:
-        ExportError: If a packet cannot be such a frame; the message names its row.
-        OutputFileError: If the file cannot be written.
-        ValueError: If the snapshot length is out of range.
-    """
-    return _write_capture(
-        table, Path(path), "pcap", snaplen_bytes=snaplen_bytes, raise_small=raise_small
-    )
-
-
-def write_pcapng(
-    table: PacketTable,
-    path: str | Path,
-    *,
-    snaplen_bytes: int = WHOLE_FRAME_BYTES,
-    raise_small: bool = False,
-) -> ProjectionReport:
-    """Write packets as a pcapng file: one section, one Ethernet interface with nanosecond times.
-
-    Arguments and errors are those of :func:`write_pcap`.
-
-    Source: draft-ietf-opsawg-pcapng.
-    """
-    return _write_capture(
-        table, Path(path), "pcapng", snaplen_bytes=snaplen_bytes, raise_small=raise_small
-    )
-
-
 def write_replay(
     table: PacketTable,
     path: Path,
@@ -97,8 +53,7 @@ def write_replay(
 ) -> ProjectionReport:
     """Write a classic pcap file whose frames can be sent as they are, from one card to the other.
 
-    Packets too small for their headers are made just large enough; the report counts them. Errors
-    are those of :func:`write_pcap`.
+    Packets too small for their headers are made just large enough; the report counts them.
 
     Args:
         table: Packets in order of time.
@@ -107,35 +62,17 @@ def write_replay(
         macs: Addresses of the network cards of server and client, 6 bytes each.
         microseconds: Round times to microseconds (magic 0xa1b2c3d4), for readers that know no
             others.
+
+    Raises:
+        ExportError: If a packet cannot be such a frame; the message names its row.
+        OutputFileError: If the file cannot be written.
     """
-    container = "pcap_us" if microseconds else "pcap"
-    return _write_capture(table, path, target, container=container, macs=macs, raise_small=True)
-
-
-def _write_capture(
-    table: PacketTable,
-    path: Path,
-    target: str,
-    *,
-    container: str | None = None,
-    macs: tuple[bytes, bytes] | None = None,
-    snaplen_bytes: int = WHOLE_FRAME_BYTES,
-    raise_small: bool,
-) -> ProjectionReport:
-    if not 1 <= snaplen_bytes <= WHOLE_FRAME_BYTES:
-        raise ValueError(f"snaplen_bytes must lie in [1, {WHOLE_FRAME_BYTES}], not {snaplen_bytes}")
     losses = CaptureLosses(table)
     losses.add(table)
-    written = write_capture_stream(
-        stream_of(table),
-        path,
-        container=container or target,
-        macs=macs,
-        snaplen_bytes=snaplen_bytes,
-        raise_small=raise_small,
-    )
-    lost = tuple(losses.texts(written, snaplen_bytes=snaplen_bytes))
-    return capture_report(target, path, written, bytes_of(table), lost)
+    container = "pcap_us" if microseconds else "pcap"
+    written = write_capture_stream(stream_of(table), path, container=container, macs=macs)
+    lost = tuple(losses.texts(written, snaplen_bytes=WHOLE_FRAME_BYTES))
+    return capture_report(target, path, written, int(table.ip_bytes.sum(dtype="int64")), lost)
 
 
 def capture_report(
@@ -160,18 +97,19 @@ def write_capture_stream(
     container: str,
     macs: tuple[bytes, bytes] | None = None,
     snaplen_bytes: int = WHOLE_FRAME_BYTES,
-    raise_small: bool = False,
+    raise_small: bool = True,
 ) -> dict[str, int]:
-    """Write packets as they come; the file is that of :func:`write_pcap` or :func:`write_pcapng`.
+    """Write packets as they come to a pcap or pcapng file with real headers (Ethernet).
 
     Args:
-        stream: The packets.
+        stream: The packets; addresses and ports come from the flow table.
         path: File to write; it appears whole or not at all.
-        container: ``pcap``, ``pcap_us`` (times in microseconds) or ``pcapng``.
+        container: ``pcap`` (nanoseconds, magic 0xa1b23c4d), ``pcap_us`` (microseconds) or
+            ``pcapng`` (one section, one interface, nanoseconds; draft-ietf-opsawg-pcapng).
         macs: Addresses of the network cards of server and client, 6 bytes each; None for made ones.
-        snaplen_bytes: Bytes kept of a frame.
-        raise_small: Make packets that are too small for their headers just large enough instead of
-            failing.
+        snaplen_bytes: Bytes kept of a frame; its original length is recorded all the same.
+        raise_small: Make packets that are too small for their headers just large enough; otherwise
+            they are refused.
 
     Returns:
         Counts: ``packets``, ``ip_bytes``, ``packets_raised``, ``packets_left_out``,
@@ -180,7 +118,10 @@ def write_capture_stream(
     Raises:
         ExportError: If a packet cannot be such a frame; the message names its row.
         OutputFileError: If the file cannot be written.
+        ValueError: If the snapshot length is out of range.
     """
+    if not 1 <= snaplen_bytes <= WHOLE_FRAME_BYTES:
+        raise ValueError(f"snaplen_bytes must lie in [1, {WHOLE_FRAME_BYTES}], not {snaplen_bytes}")
     with whole_files([path]) as [part]:
         writer = CaptureWriter(
             part,

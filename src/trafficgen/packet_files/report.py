@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -11,9 +11,9 @@ from trafficgen.notebook import NotebookView
 from trafficgen.options import option
 
 if TYPE_CHECKING:
-    from trafficgen.tables import PacketTable
+    pass
 
-#: Whose capture an output shows; see :func:`trafficgen.packet_files.formats.select_view`.
+#: Whose capture an output shows; see :func:`trafficgen.packet_files.writing.select_view`.
 View = Literal["sender", "receiver"]
 
 
@@ -115,17 +115,3 @@ class ProjectionReport(NotebookView):
         return {
             key: list(value) if isinstance(value, tuple) else value for key, value in report.items()
         }
-
-
-def report_unchanged(
-    target: str, files: tuple[str, ...], packets: int, ip_bytes: int, lost: Iterable[str] = ()
-) -> ProjectionReport:
-    """Report an output that keeps the size and time of each packet."""
-    return ProjectionReport(
-        target, files, packets, 0, ip_bytes, ip_bytes, cannot_express=tuple(lost)
-    )
-
-
-def bytes_of(table: PacketTable) -> int:
-    """Return the IP bytes of all packets."""
-    return int(table.ip_bytes.sum(dtype="int64"))

@@ -12,7 +12,7 @@ from trafficgen.generation import session_starts
 from trafficgen.models import Model, PublishedModel
 from trafficgen.options import takes
 from trafficgen.packet_files.destinations import format_of
-from trafficgen.packet_files.formats import write_as
+from trafficgen.packet_files.writing import write_packets
 from trafficgen.provenance import software_version
 from trafficgen.simulation.competitors import Competitor, participants
 from trafficgen.simulation.options import SimulateOptions
@@ -73,7 +73,7 @@ def simulate(
             3,
         )
     if file_format is not None and options.out is not None:
-        write_as(file_format, result.packets(), FilePath(options.out), at=options.at)
+        write_packets(result.packets(), options.out, file_format=file_format, at=options.at)
     return result
 
 

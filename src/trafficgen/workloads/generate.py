@@ -10,7 +10,8 @@ from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import load_model
 from trafficgen.options import takes
 from trafficgen.packet_files.destinations import format_of, local_path
-from trafficgen.packet_files.formats import check_options, select_view, write_as
+from trafficgen.packet_files.formats import check_options
+from trafficgen.packet_files.writing import select_view, write_packets
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.simulation.path import UNLIMITED_PATH
 from trafficgen.simulation.simulate import generate_over_path
@@ -67,7 +68,13 @@ def generate(
     found = load_model(model) if isinstance(model, str | Path) else model
     table = _play(found, options)
     if file_format is not None and out is not None:
-        write_as(file_format, table, Path(out), at=options.at, snaplen_bytes=options.snaplen_bytes)
+        write_packets(
+            table,
+            Path(out),
+            file_format=file_format,
+            at=options.at,
+            snaplen_bytes=options.snaplen_bytes,
+        )
     return table
 
 
@@ -134,7 +141,13 @@ def generate_workload(
         )
     table = _play(playable, options)
     with deliver(out) as target:
-        write_as(file_format, table, target, at=options.at, snaplen_bytes=options.snaplen_bytes)
+        write_packets(
+            table,
+            target,
+            file_format=file_format,
+            at=options.at,
+            snaplen_bytes=options.snaplen_bytes,
+        )
     if file_format.name not in _BOTH_VIEWS:
         table = select_view(table, options.at)
     return describe_written(out, stream_of(table))

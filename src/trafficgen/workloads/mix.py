@@ -23,8 +23,8 @@ from trafficgen.generation.columns import PlacedColumns, superpose, to_tables
 from trafficgen.generation.model_player import Viewing
 from trafficgen.generation.session import FlowRow
 from trafficgen.models import Model
-from trafficgen.packet_files.formats import select_view
 from trafficgen.packet_files.report import View
+from trafficgen.packet_files.writing import select_view
 from trafficgen.randomness import random_stream
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import FloatArray, IntArray

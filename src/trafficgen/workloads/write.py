@@ -12,13 +12,11 @@ from trafficgen.errors import GenerationError
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.generation.timeline import machine_memory_bytes
 from trafficgen.notebook import NotebookView
-from trafficgen.packet_files.csv import write_csv_stream
 from trafficgen.packet_files.destinations import local_path
 from trafficgen.packet_files.formats import FileFormat
-from trafficgen.packet_files.parquet import write_dataset_stream, write_parquet_stream
-from trafficgen.packet_files.pcap import write_capture_stream
+from trafficgen.packet_files.writing import write_pieces
 from trafficgen.tables.stream import PacketStream
-from trafficgen.units import WHOLE_FRAME_BYTES, s_from_ns
+from trafficgen.units import s_from_ns
 from trafficgen.workloads.blocks import BLOCK_PACKETS, Sessions, cut
 from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.run import SCRATCH, make_in_memory, make_workload, work_folder
@@ -99,7 +97,9 @@ def write_sessions(
     if options.scheduler is None and options.storage is None and _fits(sessions, memory_bytes):
         stream = make_in_memory(sessions, workers=options.workers, origin_ns=options.origin_ns)
         with deliver(out) as target:
-            _write_stream(file_format, stream, target, options.snaplen_bytes)
+            write_pieces(
+                stream, target, format_name=file_format.name, snaplen_bytes=options.snaplen_bytes
+            )
         return describe_written(out, stream)
     folder = work_folder(out)
     _check_room(sessions, folder, memory_bytes, blocks_here=options.storage is None)
@@ -116,7 +116,9 @@ def write_sessions(
         ) as stream,
         deliver(out, folder / SCRATCH) as target,
     ):
-        _write_stream(file_format, stream, target, options.snaplen_bytes)
+        write_pieces(
+            stream, target, format_name=file_format.name, snaplen_bytes=options.snaplen_bytes
+        )
         return describe_written(out, stream)
 
 
@@ -173,20 +175,4 @@ def _check_room(sessions: Sessions, folder: Path, memory_bytes: int, *, blocks_h
             f"{sessions.count} sessions need about {needed_bytes / 1e9:.3g} GB of disk while they"
             f" are made, {free_bytes / 1e9:.3g} GB are free for {folder}; ask for fewer or shorter"
             " sessions, or make room"
-        )
-
-
-def _write_stream(
-    file_format: FileFormat, stream: PacketStream, path: Path, snaplen_bytes: int | None
-) -> None:
-    if file_format.name == "parquet":
-        write_parquet_stream(stream, path)
-    elif file_format.name == "dataset":
-        write_dataset_stream(stream, path)
-    elif file_format.name == "csv":
-        write_csv_stream(stream, path)
-    else:
-        snaplen = snaplen_bytes or WHOLE_FRAME_BYTES
-        write_capture_stream(
-            stream, path, container=file_format.name, snaplen_bytes=snaplen, raise_small=True
         )

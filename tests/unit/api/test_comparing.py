@@ -10,8 +10,7 @@ import pytest
 
 import trafficgen
 from trafficgen.flows import swap_ends
-from trafficgen.packet_files.parquet import write_parquet
-from trafficgen.packet_files.pcap import write_pcap
+from trafficgen.packet_files.writing import write_packets
 from trafficgen.tables import PacketTable
 
 TableMaker = Callable[..., PacketTable]
@@ -29,7 +28,7 @@ def two_flows(make_table: TableMaker, tmp_path: Path) -> Callable[[bool], str]:
         path = tmp_path / f"two_{small_first}.parquet"
         small = np.arange(TIME_S.size) % 2 == (0 if small_first else 1)
         flow = np.where(small, 0, 1) if small_first else np.where(small, 1, 0)
-        write_parquet(make_table(TIME_S, ip_bytes=np.where(small, 500, 900), flow=flow), path)
+        write_packets(make_table(TIME_S, ip_bytes=np.where(small, 500, 900), flow=flow), path)
         return str(path)
 
     return write
@@ -94,8 +93,8 @@ def test_of_an_upload_the_candidate_is_turned_as_it_needs(
     """
     captured = _upload(make_table)
     sent, made = str(tmp_path / f"upload.{ending}"), str(tmp_path / "made.parquet")
-    (write_parquet if ending == "parquet" else write_pcap)(captured, sent)
-    write_parquet(swap_ends(captured), made)
+    write_packets(captured, sent)
+    write_packets(swap_ends(captured), made)
 
     def sizes(
         reference: str,

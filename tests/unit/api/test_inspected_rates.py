@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.packet_files.parquet import write_parquet
-from trafficgen.packet_files.pcap import write_pcap
+from trafficgen.packet_files.writing import write_packets
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
 
@@ -29,8 +28,7 @@ def inspected(
     table = make_table(
         time_s, ip_bytes=sizes, flow=flow, to_client=generator.uniform(size=5000) < 0.8
     )
-    write = write_pcap if request.param == "pcap" else write_parquet
-    write(table, tmp_path / f"a.{request.param}")
+    write_packets(table, tmp_path / f"a.{request.param}")
     return table, trafficgen.inspect(tmp_path / f"a.{request.param}")
 
 

@@ -15,7 +15,7 @@ from trafficgen.capture.memory import most_flows_in
 from trafficgen.capture.options import ReadOptions
 from trafficgen.capture.packets import read_flows, stream_capture
 from trafficgen.capture.scan import scan_capture
-from trafficgen.packet_files.pcap import write_pcap
+from trafficgen.packet_files.writing import write_packets
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def ten_flows(make_table: TableMaker, tmp_path: Path) -> Path:
     """
     flow = np.tile(np.arange(10), 3)
     rows = [{"flow": number, "client_port": 5000 + number} for number in range(10)]
-    write_pcap(
+    write_packets(
         make_table(np.arange(30.0).tolist(), flow=flow.tolist(), flows=rows), tmp_path / "ten.pcap"
     )
     return tmp_path / "ten.pcap"
@@ -70,7 +70,7 @@ def test_little_memory_leaves_room_for_the_first_flows_alone(
     count = 12_000
     rows = [{"flow": number, "client_port": 1024 + number} for number in range(count)]
     table = make_table(np.arange(count).tolist(), flow=np.arange(count).tolist(), flows=rows)
-    write_pcap(table, tmp_path / "many.pcap")
+    write_packets(table, tmp_path / "many.pcap")
     found = trafficgen.inspect(tmp_path / "many.pcap", memory_bytes=1_000_000)
     assert found.flows.num_rows == most_flows_in(1_000_000) == 10_000
     assert "2000 packets of flows behind the first 10000" in found.warnings[0]

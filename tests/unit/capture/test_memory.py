@@ -14,7 +14,7 @@ import trafficgen
 from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, sessions_that_fit
 from trafficgen.flows import swap_ends
 from trafficgen.models import FittedProvenance, dump_model
-from trafficgen.packet_files.parquet import write_parquet
+from trafficgen.packet_files.writing import write_packets
 
 EXAMPLE = (
     Path(__file__).resolve().parents[3] / "examples" / "captures" / "http_burst_then_paced.pcap.gz"
@@ -88,7 +88,7 @@ def test_a_window_of_a_packet_table_is_that_of_its_capture(
         of_table = trafficgen.fit(table, from_s=100, to_s=200, memory_bytes=memory_bytes)
         assert of_table.model.streams == of_capture.model.streams
     turned = tmp_path / "turned.parquet"
-    write_parquet(swap_ends(trafficgen.read_packets(long_capture)), turned)
+    write_packets(swap_ends(trafficgen.read_packets(long_capture)), turned)
     of_upload = trafficgen.fit(turned, from_s=100, to_s=200, upload=True, memory_bytes=TINY)
     assert of_upload.model.streams == of_capture.model.streams
 

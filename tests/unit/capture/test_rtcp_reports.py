@@ -9,7 +9,7 @@ from scapy.all import IP, UDP, Ether, Raw, wrpcap  # type: ignore[attr-defined]
 
 from trafficgen.capture.reading import read_packets
 from trafficgen.capture.table_files import read_table
-from trafficgen.packet_files.parquet import write_parquet
+from trafficgen.packet_files.writing import write_packets
 
 
 def capture_with_reports(path: Path) -> Path:
@@ -68,7 +68,7 @@ def test_reports_are_read_field_by_field(tmp_path: Path) -> None:
 
 def test_reports_survive_a_packet_table(tmp_path: Path) -> None:
     table = read_packets(capture_with_reports(tmp_path / "a.pcap"))
-    write_parquet(table, tmp_path / "a.parquet")
+    write_packets(table, tmp_path / "a.parquet")
     assert read_table(tmp_path / "a.parquet").rtcp.equals(table.rtcp)
     assert np.isin(table.rtcp.column("flow").to_numpy(), table.flow).all()
 

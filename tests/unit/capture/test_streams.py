@@ -17,9 +17,7 @@ from trafficgen.capture.scan import scan_capture
 from trafficgen.capture.table_streams import open_table_file, packets_in
 from trafficgen.errors import CaptureError, PacketTableError
 from trafficgen.flows import inspect_stream
-from trafficgen.packet_files.csv import write_csv
-from trafficgen.packet_files.parquet import write_parquet
-from trafficgen.packet_files.pcap import write_pcap
+from trafficgen.packet_files.writing import write_packets
 from trafficgen.tables import PacketTable
 from trafficgen.tables.stream import sort_pieces
 
@@ -39,9 +37,9 @@ def test_packets_of_a_stream_are_those_of_the_capture() -> None:
 
 def test_a_capture_that_grows_meanwhile_is_refused(make_table: TableMaker, tmp_path: Path) -> None:
     file = tmp_path / "growing.pcap"
-    write_pcap(make_table([0.0, 1.0]), file)
+    write_packets(make_table([0.0, 1.0]), file)
     scan = scan_capture([file])
-    write_pcap(
+    write_packets(
         make_table([0.0, 1.0], flow=[0, 1], flows=[{"flow": 0}, {"flow": 1, "client_port": 9}]),
         file,
     )
@@ -84,7 +82,7 @@ def test_a_table_read_piece_by_piece_is_the_table(
     two_flows: PacketTable, ending: str, tmp_path: Path
 ) -> None:
     file = tmp_path / f"packets.{ending}"
-    (write_parquet if ending == "parquet" else write_csv)(two_flows, file)
+    write_packets(two_flows, file)
     found = open_table_file(file)
     whole = trafficgen.read_packets(file)
     assert found.columns == tuple(whole.packets.column_names)
@@ -103,7 +101,7 @@ def test_flows_of_a_stream_are_measured_as_those_of_a_table(
 ) -> None:
     file = tmp_path / "packets.parquet"
     pauses = two_flows.select((two_flows.time_s % 1) < 0.9)
-    write_parquet(pauses, file)
+    write_packets(pauses, file)
     streamed = inspect_stream(
         open_table_file(file).stream(), files=(str(file),), idle_timeout_s=idle_timeout_s
     )
@@ -125,7 +123,7 @@ def test_a_table_without_our_flow_table_gets_one(two_flows: PacketTable, tmp_pat
 
 def test_flows_beyond_the_flow_table_are_refused(two_flows: PacketTable, tmp_path: Path) -> None:
     file = tmp_path / "packets.csv"
-    write_csv(two_flows, file)
+    write_packets(two_flows, file)
     lines = file.read_text().splitlines()
     file.write_text("\n".join([*lines, lines[-1].replace(",1,", ",9,", 1)]) + "\n")
     with pytest.raises(PacketTableError, match="of flow 9, the flow table has 2 rows"):

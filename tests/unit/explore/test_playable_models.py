@@ -20,7 +20,7 @@ from trafficgen.explore.playable_models import PlayableModel, open_model
 from trafficgen.explore.request import SimulationRequest
 from trafficgen.models import save_model
 from trafficgen.models.published import entry_names, load_entry
-from trafficgen.packet_files.parquet import write_parquet
+from trafficgen.packet_files.writing import write_packets
 from trafficgen.units import bytes_from_bps
 
 
@@ -28,7 +28,7 @@ from trafficgen.units import bytes_from_bps
 def table(make_table: Callable[..., Any], tmp_path: Path) -> Path:
     """Write 20 s of a stream whose packets grow every 10 s."""
     time_s = np.arange(1000) * 0.02
-    write_parquet(
+    write_packets(
         make_table(time_s, ip_bytes=np.where(time_s < 10, 600, 1200)), tmp_path / "session.parquet"
     )
     return tmp_path / "session.parquet"

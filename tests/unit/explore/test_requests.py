@@ -20,7 +20,7 @@ from trafficgen.explore.application import LARGEST_REQUEST_BYTES
 from trafficgen.explore.controls import COMPETITORS, CONTROLS, PRESETS
 from trafficgen.explore.playable_models import PlayableModel, open_model
 from trafficgen.explore.request import MOST_PACKETS, SimulationRequest, play_request
-from trafficgen.packet_files.parquet import write_parquet
+from trafficgen.packet_files.writing import write_packets
 
 Simulate = Callable[..., Any]
 
@@ -244,7 +244,7 @@ def test_commands_of_a_capture_print_the_same_result(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    write_parquet(make_table([0.02 * number for number in range(1000)]), Path("a session.parquet"))
+    write_packets(make_table([0.02 * number for number in range(1000)]), Path("a session.parquet"))
     offer = open_model("a session.parquet", seed=3)
     shown = play_request(
         SimulationRequest.parse({"model": offer.name, "duration_s": 10}, {offer.name: offer})

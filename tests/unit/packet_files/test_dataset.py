@@ -12,7 +12,8 @@ import pytest
 
 import trafficgen
 from trafficgen.errors import OutputFileError, PacketTableError
-from trafficgen.packet_files.parquet import write_dataset, write_dataset_stream
+from trafficgen.packet_files.parquet import write_dataset_stream
+from trafficgen.packet_files.writing import write_packets
 from trafficgen.tables import PacketTable
 from trafficgen.tables.metadata import FLOWS_FILE, METADATA_FILE, part_name
 from trafficgen.tables.stream import stream_of
@@ -24,7 +25,7 @@ def table() -> PacketTable:
 
 
 def test_a_dataset_reads_back_equal(table: PacketTable, tmp_path: Path) -> None:
-    write_dataset(table, tmp_path / "packets")
+    write_packets(table, tmp_path / "packets")
     found = trafficgen.read_packets(tmp_path / "packets")
     assert found.packets.equals(table.packets.select(found.packets.column_names))
     assert found.flows.equals(table.flows)
@@ -48,7 +49,7 @@ def test_parts_are_stretches_of_time_that_others_read_as_one(
 
 def test_the_same_table_gives_the_same_bytes(table: PacketTable, tmp_path: Path) -> None:
     for name in ("one", "other"):
-        write_dataset(table, tmp_path / name)
+        write_packets(table, tmp_path / name)
     one, other = (
         {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
         for name in ("one", "other")
@@ -58,13 +59,13 @@ def test_the_same_table_gives_the_same_bytes(table: PacketTable, tmp_path: Path)
 
 
 def test_a_table_without_packets_is_a_dataset_too(table: PacketTable, tmp_path: Path) -> None:
-    write_dataset(table.select(table.time_ns < 0), tmp_path / "packets")
+    write_packets(table.select(table.time_ns < 0), tmp_path / "packets")
     assert len(trafficgen.read_packets(tmp_path / "packets")) == 0
 
 
 def test_an_earlier_dataset_is_replaced_whole(table: PacketTable, tmp_path: Path) -> None:
     write_dataset_stream(stream_of(table), tmp_path / "packets", part_rows=100)
-    write_dataset(table, tmp_path / "packets")
+    write_packets(table, tmp_path / "packets")
     assert len(list((tmp_path / "packets").glob("part-*"))) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["packets"]
 
@@ -72,7 +73,7 @@ def test_an_earlier_dataset_is_replaced_whole(table: PacketTable, tmp_path: Path
 def test_a_folder_of_something_else_is_left_alone(table: PacketTable, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(OutputFileError, match="other files in it"):
-        write_dataset(table, tmp_path)
+        write_packets(table, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
@@ -100,14 +101,14 @@ def test_a_folder_that_is_no_dataset_is_named(tmp_path: Path) -> None:
 def test_a_damaged_file_of_a_dataset_is_named(
     table: PacketTable, tmp_path: Path, damaged: str
 ) -> None:
-    write_dataset(table, tmp_path / "packets")
+    write_packets(table, tmp_path / "packets")
     (tmp_path / "packets" / damaged).write_bytes(b"{")
     with pytest.raises(PacketTableError, match=damaged):
         trafficgen.read_packets(tmp_path / "packets")
 
 
 def test_a_dataset_of_another_version_is_refused(table: PacketTable, tmp_path: Path) -> None:
-    write_dataset(table, tmp_path / "packets")
+    write_packets(table, tmp_path / "packets")
     path = tmp_path / "packets" / METADATA_FILE
     path.write_text(json.dumps({**json.loads(path.read_text()), "schema_version": "7.0"}))
     with pytest.raises(PacketTableError, match="schema version 7"):

@@ -8,6 +8,7 @@ import pytest
 
 from trafficgen.errors import OutputFileError
 from trafficgen.packet_files.formats import FILE_FORMATS, format_for
+from trafficgen.packet_files.writing import write_packets
 from trafficgen.tables import PacketTable
 
 
@@ -16,7 +17,7 @@ def test_every_format_writes_the_files_it_reports_and_nothing_else(
     table: PacketTable, tmp_path: Path, name: str
 ) -> None:
     known = FILE_FORMATS[name]
-    report = known.write(table, tmp_path / f"out{known.suffix}")
+    report = write_packets(table, tmp_path / f"out{known.suffix}")
     assert {path.name for path in tmp_path.iterdir()} == set(report.files)
     assert (report.target, report.packets, report.bytes_before) == (name, 6, 2360)
 
@@ -27,7 +28,7 @@ def test_every_format_writes_a_table_without_packets(
 ) -> None:
     known = FILE_FORMATS[name]
     empty = replace(table, packets=table.packets.slice(0, 0))
-    report = known.write(empty, tmp_path / f"out{known.suffix}")
+    report = write_packets(empty, tmp_path / f"out{known.suffix}")
     assert (report.packets, report.bytes_before, report.bytes_after) == (0, 0, 0)
 
 
@@ -37,13 +38,13 @@ def test_no_format_leaves_anything_in_a_folder_it_cannot_write(
 ) -> None:
     known = FILE_FORMATS[name]
     with pytest.raises(OutputFileError, match="cannot be written"):
-        known.write(table, tmp_path / "missing" / f"out{known.suffix}")
+        write_packets(table, tmp_path / "missing" / f"out{known.suffix}")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", FILE_FORMATS)
 def test_reports_of_formats_are_json(table: PacketTable, tmp_path: Path, name: str) -> None:
-    report = FILE_FORMATS[name].write(table, tmp_path / f"out{FILE_FORMATS[name].suffix}").to_dict()
+    report = write_packets(table, tmp_path / f"out{FILE_FORMATS[name].suffix}").to_dict()
     assert json.loads(json.dumps(report)) == report
 
 

@@ -10,10 +10,11 @@ import pyarrow as pa
 import pytest
 
 from trafficgen.errors import ExportError, OutputFileError
-from trafficgen.packet_files.formats import select_view
-from trafficgen.packet_files.pcap import write_pcap, write_pcapng
+from trafficgen.packet_files.pcap import write_capture_stream
 from trafficgen.packet_files.report import ProjectionReport
+from trafficgen.packet_files.writing import select_view, write_packets
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
+from trafficgen.tables.stream import stream_of
 
 
 def _frames(path: Path) -> list[tuple[float, bytes]]:
@@ -40,14 +41,14 @@ def _with_column(table: PacketTable, name: str, values: list[object]) -> PacketT
 def test_a_pcap_begins_with_the_nanosecond_magic_version_snaplen_and_ethernet(
     table: PacketTable, tmp_path: Path
 ) -> None:
-    write_pcap(table, tmp_path / "a.pcap", snaplen_bytes=96)
+    write_packets(table, tmp_path / "a.pcap", snaplen_bytes=96)
     head = (tmp_path / "a.pcap").read_bytes()[:24]
     assert struct.unpack("<IHHiIII", head) == (0xA1B23C4D, 2, 4, 0, 0, 96, 1)
 
 
 def test_times_keep_every_nanosecond_in_both_formats(table: PacketTable, tmp_path: Path) -> None:
-    write_pcap(table, tmp_path / "a.pcap")
-    write_pcapng(table, tmp_path / "a.pcapng")
+    write_packets(table, tmp_path / "a.pcap")
+    write_packets(table, tmp_path / "a.pcapng")
     seconds, nanoseconds = struct.unpack_from("<II", (tmp_path / "a.pcap").read_bytes(), 24)
     assert seconds * 10**9 + nanoseconds == table.origin_ns
     # Behind section header (28 bytes) and interface (32): block type, length, interface, time high,
@@ -60,8 +61,7 @@ def test_times_keep_every_nanosecond_in_both_formats(table: PacketTable, tmp_pat
 def test_frames_carry_addresses_ports_sizes_and_rtp_fields(
     table: PacketTable, tmp_path: Path, name: str
 ) -> None:
-    write = write_pcapng if name.endswith("ng") else write_pcap
-    write(table, tmp_path / name)
+    write_packets(table, tmp_path / name)
     frames = [dpkt.ethernet.Ethernet(frame) for _, frame in _frames(tmp_path / name)]
     assert [len(frame) for frame in frames] == table.frame_bytes.tolist()
     datagram = frames[0].data.data
@@ -80,7 +80,7 @@ def test_frames_carry_addresses_ports_sizes_and_rtp_fields(
 def test_a_handshake_without_sequence_numbers_in_the_table_gets_consistent_ones(
     table: PacketTable, tmp_path: Path
 ) -> None:
-    write_pcap(table, tmp_path / "a.pcap")
+    write_packets(table, tmp_path / "a.pcap")
     segments = [
         dpkt.ethernet.Ethernet(frame).data.data for _, frame in _frames(tmp_path / "a.pcap")
     ]
@@ -91,7 +91,7 @@ def test_a_handshake_without_sequence_numbers_in_the_table_gets_consistent_ones(
 def test_the_receivers_view_has_arrivals_in_order_and_no_lost_packets(
     table: PacketTable, tmp_path: Path
 ) -> None:
-    report = write_pcap(select_view(table, "receiver"), tmp_path / "a.pcap")
+    report = write_packets(select_view(table, "receiver"), tmp_path / "a.pcap")
     frames = _frames(tmp_path / "a.pcap")
     assert report.packets == len(frames) == 5
     assert [len(frame) for _, frame in frames] == [554, 214, 54, 54, 54]
@@ -102,13 +102,13 @@ def test_the_receivers_view_of_a_table_without_arrivals_is_the_table(
     table: PacketTable, tmp_path: Path
 ) -> None:
     unknown = replace(table, packets=table.packets.drop_columns(["arrival_ns"]))
-    assert write_pcap(select_view(unknown, "receiver"), tmp_path / "a.pcap").packets == 6
+    assert write_packets(select_view(unknown, "receiver"), tmp_path / "a.pcap").packets == 6
 
 
 def test_the_snaplen_cuts_frames_but_not_their_recorded_length(
     table: PacketTable, tmp_path: Path
 ) -> None:
-    report = write_pcap(table, tmp_path / "a.pcap", snaplen_bytes=60)
+    report = write_packets(table, tmp_path / "a.pcap", snaplen_bytes=60)
     assert [len(frame) for _, frame in _frames(tmp_path / "a.pcap")] == [60, 54, 54, 54, 60, 60]
     captured, original = struct.unpack_from("<II", (tmp_path / "a.pcap").read_bytes(), 24 + 8)
     assert (captured, original) == (60, 214)
@@ -120,15 +120,15 @@ def test_a_packet_too_small_for_its_headers_is_refused_by_row_and_leaves_no_file
 ) -> None:
     small = _with_column(table, "ip_bytes", [200, 40, 40, 40, 39, 540])
     with pytest.raises(ExportError, match=r"packet 4 \(flow 0\): ip_bytes 39 .* take 40"):
-        write_pcap(small, tmp_path / "a.pcap")
+        write_capture_stream(
+            stream_of(small), tmp_path / "a.pcap", container="pcap", raise_small=False
+        )
     assert list(tmp_path.iterdir()) == []
 
 
-def test_small_packets_are_raised_when_asked_and_counted(
-    table: PacketTable, tmp_path: Path
-) -> None:
+def test_small_packets_are_raised_and_counted(table: PacketTable, tmp_path: Path) -> None:
     small = _with_column(table, "ip_bytes", [200, 40, 40, 40, 39, 540])
-    report = write_pcap(small, tmp_path / "a.pcap", raise_small=True)
+    report = write_packets(small, tmp_path / "a.pcap")
     assert (report.packets, report.packets_changed) == (6, 1)
     assert (report.bytes_before, report.bytes_after) == (899, 900)
     assert "sizes below their headers were raised to them (1 packets)" in report.cannot_express
@@ -165,7 +165,7 @@ def test_what_no_frame_can_be_is_refused_with_its_place(
     table: PacketTable, tmp_path: Path, spoil: Callable[[PacketTable], PacketTable], message: str
 ) -> None:
     with pytest.raises(ExportError, match=message):
-        write_pcap(spoil(table), tmp_path / "a.pcap")
+        write_packets(spoil(table), tmp_path / "a.pcap")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -173,7 +173,7 @@ def test_packets_without_ip_are_left_out_and_reported(table: PacketTable, tmp_pa
     mixed = _with_flow_values(
         table, protocol=["udp", "non-ip"], server=["192.0.2.1", ""], client=["198.51.100.1", ""]
     )
-    report = write_pcap(mixed, tmp_path / "a.pcap")
+    report = write_packets(mixed, tmp_path / "a.pcap")
     assert report.packets == len(_frames(tmp_path / "a.pcap")) == 2
     assert "packets without IP were left out (4 packets)" in report.cannot_express
 
@@ -183,7 +183,7 @@ def test_the_report_says_what_a_capture_cannot_hold(table: PacketTable, tmp_path
         pa.array(["playout"] * 6).dictionary_encode().cast(pa.dictionary(pa.int8(), pa.string()))
     )
     fuller = replace(table, packets=table.packets.append_column("phase", phase))
-    report = write_pcap(fuller, tmp_path / "a.pcap")
+    report = write_packets(fuller, tmp_path / "a.pcap")
     assert report == ProjectionReport(
         target="pcap",
         files=("a.pcap",),
@@ -200,11 +200,11 @@ def test_the_report_says_what_a_capture_cannot_hold(table: PacketTable, tmp_path
 
 def test_a_folder_that_is_not_there_is_an_output_error(table: PacketTable, tmp_path: Path) -> None:
     with pytest.raises(OutputFileError, match="cannot be written"):
-        write_pcap(table, tmp_path / "missing" / "a.pcap")
+        write_packets(table, tmp_path / "missing" / "a.pcap")
 
 
 def test_options_out_of_range_are_refused(table: PacketTable, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="snaplen_bytes"):
-        write_pcap(table, tmp_path / "a.pcap", snaplen_bytes=0)
+        write_packets(table, tmp_path / "a.pcap", snaplen_bytes=0)
     with pytest.raises(ValueError, match="view"):
         select_view(table, "nobody")  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from trafficgen.calibration.session_fit import Calibration, SessionInputs, fit_s
 from trafficgen.errors import GenerationError
 from trafficgen.flows import SessionView, choose_session, rate_curve
 from trafficgen.models import Estimate, Law, PooledPoint, PooledResponse, ResponseCurve
-from trafficgen.packet_files.parquet import write_parquet
+from trafficgen.packet_files.writing import write_packets
 from trafficgen.reports.charts import Axis, Band, Cells, Chart, Curve, Rule, Span
 from trafficgen.reports.drawing import draw_svg
 from trafficgen.reports.fit import subject
@@ -427,7 +427,7 @@ def test_save_report_and_plots_take_a_fit(framed: trafficgen.Fit, tmp_path: Path
 def test_a_population_draws_its_laws_over_the_values_of_its_sessions(tmp_path: Path) -> None:
     for seed in (1, 2, 3):
         view = at_random(seed, seconds=20.0 + 5 * seed)
-        write_parquet(view.table, tmp_path / f"s{seed}.parquet")
+        write_packets(view.table, tmp_path / f"s{seed}.parquet")
     found = trafficgen.fit_population(
         [tmp_path / f"s{seed}.parquet" for seed in (1, 2, 3)], workers=1
     )
