@@ -10,17 +10,16 @@ from typing import TypeAlias
 import numpy as np
 
 from trafficgen.reproduction.experiment import Experiment, Measures
-from trafficgen.reproduction.nichols.session import Session
 from trafficgen.reproduction.nichols.single_rate import measure_grids, play_grid
 from trafficgen.reproduction.nichols.testbed import (
     CAPACITIES_KBPS,
     LATENCY_S,
     QUEUE_PACKETS,
     RATES_KBPS,
-    RUNS,
+    Session,
     Setting,
     play,
-    tcp_rate_kbps,
+    play_tcp_alone,
 )
 
 _SINGLE = Setting(capacity_kbps=725, clip={"encoding_rate_kbps": 548})
@@ -50,8 +49,8 @@ def _induce_loss(seed: int) -> Measures:
         "lower": [one.level[-1] < _HIGHEST_LEVEL and not one.thinned for one in multiple],
         "multiple_thinned": [one.thinned for one in multiple],
         "post_kbps": [one.post_rate_kbps for one in single],
-        "offered_kbps": [one.measure_offered_kbps(0.0, one.full_s) for one in single],
-        "tcp_kbps": [one.tcp_kbps(0.0, one.full_s) for one in single],
+        "offered_kbps": [one.media.offered_kbps(0.0, one.full_s) for one in single],
+        "tcp_kbps": [one.tcp.rate_kbps(0.0, one.full_s) for one in single],
         "late": late.answered,
         "early": early.answered,
     }
@@ -99,7 +98,7 @@ def _induce_latency(seed: int) -> Measures:
         "answered": np.mean([one.answered for one in grown]),
         "smallest": min(ratios),
         "largest": max(ratios),
-        "tcp": grown[-1].tcp_kbps(0.0, grown[-1].end_s) / base.tcp_kbps(0.0, base.end_s),
+        "tcp": grown[-1].tcp.rate_kbps(0.0, grown[-1].end_s) / base.tcp.rate_kbps(0.0, base.end_s),
         "fixed_loss": fixed.buffering_loss - base.buffering_loss,
         "fixed_rate": fixed.post_rate_kbps / base.post_rate_kbps,
     }
@@ -109,12 +108,6 @@ def _with_latency(latency_s: float) -> Setting:
     return replace(
         _SINGLE, latency_s=latency_s, queue_packets=round(QUEUE_PACKETS * latency_s / LATENCY_S)
     )
-
-
-def _play_tcp_alone(seed: int) -> Measures:
-    """Simulate a bulk TCP flow alone on 140 kbit/s with 1000 ms of latency for 15 s."""
-    rate_kbps = tcp_rate_kbps(140.0, round_trip_s=1.0, start_s=10.0, end_s=15.0, seed=seed)
-    return {"filled": rate_kbps / 140.0}
 
 
 _DOWNWARDS = tuple(RATES_KBPS[-count:] for count in range(1, 11))
@@ -140,7 +133,7 @@ def _largest_that_fits(ladder: Sequence[int], capacity: int) -> int:
 
 
 def _present_rate(session: Session, ladder: Sequence[int], number: int) -> int:
-    return sorted(ladder)[int(session.level[number])]
+    return sorted(ladder)[session.level[number]]
 
 
 def _play_multiple_rates(seed: int) -> Measures:
@@ -181,8 +174,8 @@ def _probe(sessions: _Sessions) -> Measures:
     some = sessions[725, _TRIPLES[0]]
     return {
         "probe_error": float(np.mean(errors)),
-        "probe_packets": float(some.probe_s.size),
-        "probe_bytes": float(some.probe_bytes.mean()),
+        "probe_packets": float(some.probe.sent_s.size),
+        "probe_bytes": float(some.probe.ip_bytes.mean()),
     }
 
 
@@ -229,11 +222,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     # a second scatters much from run to run.
     Experiment("nichols/single-rate", (play_grid,) * 6, measure_grids),
     # Figures 41 to 72.
-    Experiment("nichols/multiple-rates", (_play_multiple_rates,) * RUNS),
+    Experiment("nichols/multiple-rates", (_play_multiple_rates,) * 3),
     # Figures 73 to 84.
     Experiment("nichols/induced-loss", (_induce_loss,) * 8, _measure_induced_loss),
     # Figures 85 to 92.
     Experiment("nichols/induced-latency", (_induce_latency,) * 3),
     # Figure 2.
-    Experiment("nichols/tcp-alone", (_play_tcp_alone,)),
+    Experiment("nichols/tcp-alone", (play_tcp_alone,)),
 )

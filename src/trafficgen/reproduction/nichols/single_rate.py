@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import stats
 
 from trafficgen.reproduction.experiment import Measures
-from trafficgen.reproduction.nichols.session import (
-    Session,
-    median_gap_between_bursts_s,
-    median_gap_in_bursts_s,
-)
 from trafficgen.reproduction.nichols.testbed import (
     CAPACITIES_KBPS,
     LATENCY_S,
     RATES_KBPS,
+    Session,
     Setting,
     play,
 )
+from trafficgen.units import FloatArray
 
 #: Of CCZ-F1: bytes of a TCP packet.
 _FRIENDLY_BYTES = 1500
+#: Gaps inside of bursts are milliseconds, those between them hundreds.
+_BURST_GAP_S = 0.05
 #: Windows in which the offered load is looked at, and how far "at first" goes, s.
 _WINDOW_S, _AT_FIRST_S = 5.0, 20.0
 
@@ -34,26 +33,29 @@ _GRID = tuple(itertools.product(CAPACITIES_KBPS, RATES_KBPS))
 
 
 def play_grid(seed: int) -> Measures:
-    """Simulate all points of figures 3 to 40 once."""
-    sessions = {
-        (capacity_kbps, rate_kbps): play(
-            Setting(capacity_kbps=capacity_kbps, clip={"encoding_rate_kbps": rate_kbps}),
-            seed=seed,
-            run=number,
-        )
-        for number, (capacity_kbps, rate_kbps) in enumerate(_GRID)
-    }
+    """Simulate all points of figures 3 to 40 once and return the measures of each."""
     return {
-        name: {point: measure(session) for point, session in sessions.items()}
-        for name, measure in _OF_SESSION.items()
+        "points": [
+            _measure_session(
+                play(
+                    Setting(capacity_kbps=capacity, clip={"encoding_rate_kbps": rate}),
+                    seed=seed,
+                    run=number,
+                )
+            )
+            for number, (capacity, rate) in enumerate(_GRID)
+        ]
     }
 
 
 def measure_grids(grids: Sequence[Measures]) -> Measures:
     """Average over the runs of a point, as the thesis does, then derive the quantities."""
     mean = {
-        name: {point: _mean([grid[name][point] for grid in grids]) for point in _GRID}
-        for name in _OF_SESSION
+        name: {
+            point: _mean([grid["points"][number][name] for grid in grids])
+            for number, point in enumerate(_GRID)
+        }
+        for name in grids[0]["points"][0]
     }
     return {**_rates_and_losses(mean), **_playout(mean), **_samples(mean), **_bursts(mean)}
 
@@ -68,35 +70,53 @@ def _friendly_kbps(session: Session) -> float:
     loss = session.buffering_loss
     if loss <= 0:
         return math.inf
-    round_trip_s = 2 * LATENCY_S + session.mean_queueing_s
+    arrived = np.isfinite(session.media.arrival_s)
+    queueing_s = float(np.mean(session.queueing_s[session.buffering & arrived]))
+    round_trip_s = 2 * LATENCY_S + queueing_s
     return 1.5 * math.sqrt(2 / 3) * _FRIENDLY_BYTES * 8 / (round_trip_s * math.sqrt(loss)) / 1000
 
 
-_OF_SESSION: dict[str, Callable[[Session], float]] = {
-    "silence_s": lambda one: -one.request_s,
-    "buffering_s": lambda one: one.buffering_s,
-    "buffering_kbps": lambda one: one.buffering_rate_kbps,
-    "offered_kbps": lambda one: one.measure_offered_kbps(0.0, one.full_s),
-    "first_kbps": lambda one: one.measure_offered_kbps(0.0, one.full_s, first_sendings=True),
-    "buffering_loss": lambda one: one.buffering_loss,
-    "peak_loss": lambda one: one.peak_loss(0.0, one.full_s),
-    "tcp_peak_loss": lambda one: one.tcp_peak_loss(0.0, one.full_s),
-    "post_s": lambda one: one.post_s,
-    "post_kbps": lambda one: one.post_rate_kbps,
-    "post_loss": lambda one: one.post_loss,
-    "last_kbps": lambda one: one.last_rate_kbps,
-    "thinned": lambda one: float(one.thinned),
-    "thinned_s": lambda one: one.response_s,
-    "loss_before_thinning": lambda one: one.loss(0.0, one.response_s if one.answered else math.inf),
-    "largest_offered_kbps": lambda one: one.largest_offered_kbps(_WINDOW_S, _AT_FIRST_S),
-    "frames_kept": lambda one: one.frames_kept,
-    "gaps_below_5ms": lambda one: float(np.mean(one.buffering_gaps_s < 0.005)),
-    "gap_ms": lambda one: 1000 * median_gap_in_bursts_s(one.buffering_gaps_s),
-    "idle_s": lambda one: median_gap_between_bursts_s(one.buffering_gaps_s),
-    "idle_after_s": lambda one: median_gap_between_bursts_s(one.playout_gaps_s),
-    "burst_bytes": lambda one: one.burst_bytes,
-    "friendly_kbps": _friendly_kbps,
-}
+def _measure_session(session: Session) -> dict[str, float]:
+    media, full_s, end_s = session.media, session.full_s, session.end_s
+    first = ~session.again
+    buffering_gaps_s = np.diff(media.sent_s[session.buffering])
+    playout_gaps_s = np.diff(media.sent_s[~session.buffering])
+    bursts = 1 + np.count_nonzero(buffering_gaps_s > _BURST_GAP_S)
+    window_starts_s = np.arange(0.0, _AT_FIRST_S - _WINDOW_S + 1e-9)
+    return {
+        "silence_s": -session.request_s,
+        "buffering_s": session.buffering_s,
+        "buffering_kbps": session.buffering_rate_kbps,
+        "offered_kbps": media.offered_kbps(0.0, full_s),
+        "first_kbps": media.select(first).offered_kbps(0.0, full_s),
+        "buffering_loss": session.buffering_loss,
+        "peak_loss": media.peak_loss(full_s),
+        "tcp_peak_loss": session.tcp.peak_loss(full_s, least_packets=5),
+        "post_s": end_s - full_s,
+        "post_kbps": session.post_rate_kbps,
+        "post_loss": media.loss(full_s, math.inf),
+        "last_kbps": session.last_rate_kbps,
+        "thinned": float(session.thinned),
+        "thinned_s": session.response_s,
+        "loss_before_thinning": media.loss(
+            0.0, session.response_s if session.answered else math.inf
+        ),
+        "largest_offered_kbps": max(
+            media.offered_kbps(start_s, start_s + _WINDOW_S) for start_s in window_starts_s
+        ),
+        "frames_kept": session.frames_kept,
+        "gaps_below_5ms": float(np.mean(buffering_gaps_s < 0.005)),
+        "gap_ms": 1000 * _median(buffering_gaps_s[buffering_gaps_s <= _BURST_GAP_S]),
+        "idle_s": _median(buffering_gaps_s[buffering_gaps_s > _BURST_GAP_S]),
+        "idle_after_s": _median(playout_gaps_s[playout_gaps_s > _BURST_GAP_S]),
+        # First sendings only (figures 36 and 37).
+        "burst_bytes": float(media.ip_bytes[session.buffering & first].sum() / bursts),
+        "friendly_kbps": _friendly_kbps(session),
+    }
+
+
+def _median(values: FloatArray) -> float:
+    return float(np.median(values)) if values.size else math.nan
 
 
 _Means: TypeAlias = dict[str, dict[tuple[int, int], float]]

@@ -32,9 +32,9 @@ def test_a_340_kbps_clip_buffers_faster_than_it_plays_and_squeezes_tcp() -> None
     assert 450 < session.buffering_rate_kbps < 650
     assert 340 < session.post_rate_kbps < 375
     assert (
-        session.tcp_kbps(0, session.full_s)
+        session.tcp.rate_kbps(0, session.full_s)
         < 250
-        < session.tcp_kbps(session.full_s + 5, session.end_s)
+        < session.tcp.rate_kbps(session.full_s + 5, session.end_s)
     )
     assert not session.answered
 
@@ -43,7 +43,7 @@ def test_a_clip_far_above_the_capacity_is_thinned_to_its_audio_at_38_s() -> None
     session = play(Setting(capacity_kbps=250, clip={"encoding_rate_kbps": 548}), seed=11)
     assert session.audio_only
     assert session.response_s == pytest.approx(38.0)
-    assert session.loss(0, session.response_s) > 0.65
+    assert session.media.loss(0, session.response_s) > 0.65
     assert 40 < session.last_rate_kbps < 60
 
 
@@ -57,14 +57,14 @@ def test_between_the_papers_capacities_the_pair_decides_how_a_clip_buffers(
     assert alone.estimate_kbps == pytest.approx(capacity_kbps, rel=1e-3)
     accelerated = capacity_kbps >= 2 * 340
     assert alone.buffering_s == pytest.approx(8.7 if accelerated else 16.5, abs=0.8)
-    assert alone.loss(-math.inf, math.inf) == 0
+    assert alone.media.loss(-math.inf, math.inf) == 0
 
 
 def test_beside_cubic_the_clip_keeps_its_rate_and_the_response_stays_out() -> None:
     cubic = {"congestion_control": "cubic"}
     session = play(Setting(capacity_kbps=1000, clip={"encoding_rate_kbps": 340}, tcp=cubic), seed=2)
     assert session.post_rate_kbps == pytest.approx(340 * 1.04, rel=0.05)
-    assert session.tcp_kbps(session.full_s + 5, 40) > 500
+    assert session.tcp.rate_kbps(session.full_s + 5, 40) > 500
 
 
 @pytest.mark.slow
