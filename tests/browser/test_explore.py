@@ -90,7 +90,7 @@ def test_every_axis_has_its_unit_and_every_control_its_label(opened: PageOpener)
     titles = page.eval_on_selector_all(".plot", axes)
     assert len(titles) >= 8
     assert [
-        title for title in titles if not title.endswith((", s", ", kbps", ", %", "per second"))
+        title for title in titles if not title.endswith((", s", ", kbit/s", ", %", "per second"))
     ] == []
     nameless = page.eval_on_selector_all(
         "main input, main select, main button, header select, header button",

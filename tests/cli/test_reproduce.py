@@ -92,7 +92,7 @@ def test_a_miss_exits_with_1_and_says_why(command: Command) -> None:
     assert "MISS" in result.out
     assert (
         result.err
-        == "missed: AAA-M1 quantity of AAA-M1: 5, accepted 1 to 4: nobody knows the queue\n"
+        == "missed: AAA-M1 quantity of AAA-M1, kbit/s: 5, accepted 1 to 4: nobody knows the queue\n"
     )
 
 

@@ -123,7 +123,7 @@ def _print_rates(comparison: trafficgen.Comparison) -> None:
     print()
     print_curves(
         "rate of the media (IP bytes)",
-        [Curve(name, rate, "kbps", top=top) for name, rate in zip(names, rates, strict=True)],
+        [Curve(name, rate, "kbit/s", top=top) for name, rate in zip(names, rates, strict=True)],
         start_s=0.0,
         end_s=end_s,
     )

@@ -98,9 +98,8 @@ def _render_rates(found: trafficgen.Inspection, described: list[dict[str, Any]])
     for name, flow, way in zip(names, shown, ways, strict=True):
         rates = found.rates[flow["flow"]]
         curve = rates.to_client if way == "to_client" else rates.to_server
-        curves.append(
-            Curve(name, curve.rate_kbps(bins, start_s=0.0, end_s=found.duration_s), "kbps")
-        )
+        rate_kbps = curve.rate_kbps(bins, start_s=0.0, end_s=found.duration_s)
+        curves.append(Curve(name, rate_kbps, "kbit/s"))
     print_curves("rate on the wire (frame bytes)", curves, start_s=0.0, end_s=found.duration_s)
 
 

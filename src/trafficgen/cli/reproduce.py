@@ -67,7 +67,7 @@ def reproduce(
     for row in found.missed:
         finding = row.finding
         reason = f": {finding.gap}" if finding.gap else ""
-        text = f"{finding.id} {finding.quantity}: {number(row.simulated)}, accepted"
+        text = f"{finding.id} {finding.quantity_text}: {number(row.simulated)}, accepted"
         messages.fail(f"missed: {text} {finding.accepted_text}{reason}")
     if not found.ok:
         raise typer.Exit(1)

@@ -110,7 +110,7 @@ MEANINGS = {
 
 #: Name, label, unit, group, smallest and largest value, default.
 _TABLE = (
-    Control("rate_kbps", "Capacity", "kbps", "path", 20, FASTEST_KBPS, 725, scale="log"),
+    Control("rate_kbps", "Capacity", "kbit/s", "path", 20, FASTEST_KBPS, 725, scale="log"),
     Control("delay_ms", "One-way delay", "ms", "path", 0, 1000, 45),
     Control("queue_packets", "Queue", "packets", "path", 1, 2000, 50, scale="log", whole=True),
     Control("loss_percent", "Random loss", "%", "path", 0, 50, 0, step=0.1),
@@ -119,7 +119,7 @@ _TABLE = (
     Control(
         "compete_kbps",
         "Its rate",
-        "kbps",
+        "kbit/s",
         "competitor",
         1,
         FASTEST_KBPS,

@@ -162,9 +162,11 @@ def _pause_threshold_s(gap_s: FloatArray) -> float | None:
 
 
 def gamma_to_exponential(values: FloatArray, *, regular: bool = False) -> float:
-    """Return twice the log-likelihood ratio of a gamma law to an exponential one (chi-squared).
+    """Test whether values are exponential: how much better a gamma law fits them, as chi-squared.
 
-    The shape is the closed-form approximation of Minka (2002), which is within 1.5% of the maximum.
+    It is twice the log-likelihood ratio of the two laws, about 0 to 4 for exponential values, and
+    larger for more regular or more variable ones. The gamma law's shape is the closed-form
+    approximation of Minka (2002), which is within 1.5% of the maximum.
 
     Args:
         values: Positive values, shape (n,), n > 0.

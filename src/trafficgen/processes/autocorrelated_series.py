@@ -25,15 +25,15 @@ _FEWEST_VALUES = 8
 _RIDGE = 1e-3
 
 
-def correlated_scores(
+def draw_correlated_scores(
     autocorrelation: FloatArray, count: int, generator: np.random.Generator
 ) -> FloatArray:
     """Draw normal scores with nearly a given autocorrelation at lags 1 to k, shape (count,)."""
     scores = special.ndtri((np.arange(count) + 0.5) / count)
-    return correlated_order(scores, autocorrelation, generator)
+    return draw_correlated_order(scores, autocorrelation, generator)
 
 
-def correlated_order(
+def draw_correlated_order(
     ascending: FloatArray, autocorrelation: FloatArray, generator: np.random.Generator
 ) -> FloatArray:
     """Order values at random with nearly a given sample autocorrelation, shape (n,).

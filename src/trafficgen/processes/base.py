@@ -52,7 +52,7 @@ class DrawnPart:
     """Part of a process as laws to draw from; its fields are those of the model's part."""
 
     @classmethod
-    def of(cls, part: Any, **given: Any) -> Self:
+    def from_model(cls, part: Any, **given: Any) -> Self:
         """Convert a part of a model by the names of its fields; ``given`` fields are taken as is.
 
         Laws become distributions, and estimates their values.
@@ -129,7 +129,7 @@ def players() -> Mapping[type[PacketProcess], type[PlayableProcess]]:
 
 def playable(process: PacketProcess) -> PlayableProcess:
     """Return a process as laws to draw from, made once for all sessions."""
-    return _PLAYERS[type(process)].of(process)
+    return _PLAYERS[type(process)].from_model(process)
 
 
 def refuse_lost_steps(step_s: float, end_s: float, name: str) -> None:
@@ -140,7 +140,7 @@ def refuse_lost_steps(step_s: float, end_s: float, name: str) -> None:
     """
     if step_s < np.spacing(abs(end_s)):
         raise GenerationError(
-            f"{name} of {step_s:g} s on average are too short to be told apart {end_s:g} s after"
+            f"{name} of {step_s:g} s on average are too short to move on from {end_s:g} s after"
             " the start; correct the model"
         )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from trafficgen.processes.autocorrelated_series import correlated_scores
+from trafficgen.processes.autocorrelated_series import draw_correlated_scores
 from trafficgen.processes.base import DrawnPart, GeneratorOf
 from trafficgen.units import FloatArray, IntArray
 
@@ -33,7 +33,9 @@ class DependenceOfBursts(DrawnPart):
         shape (b,) and come in any order.
         """
         scores, own = (
-            correlated_scores(np.array(correlation), packets.size, generator_of(f"order of {name}"))
+            draw_correlated_scores(
+                np.array(correlation), packets.size, generator_of(f"order of {name}")
+            )
             for name, correlation in (
                 ("burst_packets", self.packets_autocorrelation),
                 ("spacing_s", self.spacing_autocorrelation),

@@ -46,10 +46,12 @@ class BurstLaws(PlayableProcess):
     dependence: DependenceOfBursts | None = None
 
     @classmethod
-    def of(cls, part: BurstProcess, **given: Any) -> BurstLaws:
+    def from_model(cls, part: BurstProcess, **given: Any) -> BurstLaws:
         """Convert a burst process of a model."""
-        dependence = None if part.dependence is None else DependenceOfBursts.of(part.dependence)
-        return super().of(part, dependence=dependence, **given)
+        dependence = (
+            None if part.dependence is None else DependenceOfBursts.from_model(part.dependence)
+        )
+        return super().from_model(part, dependence=dependence, **given)
 
     def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
         """Return the packets in a span."""

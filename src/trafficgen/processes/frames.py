@@ -60,11 +60,11 @@ class GroupLaws(DrawnPart):
     reference_position: int
 
     @classmethod
-    def of(cls, part: GroupOfPictures, **given: Any) -> GroupLaws:
+    def from_model(cls, part: GroupOfPictures, **given: Any) -> GroupLaws:
         """Convert groups of pictures of a model."""
         frames = np.array([distance.frames for distance in part.distances])
         share = np.array([distance.share for distance in part.distances])
-        return super().of(part, frames=frames, share=share, **given)
+        return super().from_model(part, frames=frames, share=share, **given)
 
     def shares(self) -> dict[str, float]:
         """Return the share of frames that are of each type, by name."""
@@ -115,15 +115,15 @@ class FrameLaws(PlayableProcess):
     gap_scale: Literal["packet", "frame", "bytes"]
 
     @classmethod
-    def of(cls, part: FrameProcess, **given: Any) -> FrameLaws:
+    def from_model(cls, part: FrameProcess, **given: Any) -> FrameLaws:
         """Convert a frame process of a model."""
-        return super().of(
+        return super().from_model(
             part,
             spacing_spectrum=spectrum_of(part.spacing_spectrum),
             lateness_spectrum=spectrum_of(part.lateness_spectrum),
             size_spectrum=spectrum_of(part.size_spectrum),
-            types=tuple(FrameTypeLaws.of(one) for one in part.types),
-            group=None if part.group is None else GroupLaws.of(part.group),
+            types=tuple(FrameTypeLaws.from_model(one) for one in part.types),
+            group=None if part.group is None else GroupLaws.from_model(part.group),
             **given,
         )
 
@@ -149,7 +149,7 @@ class FrameLaws(PlayableProcess):
         counts = np.bincount(frame, minlength=count)
         first = np.cumsum(counts) - counts
         offset_s, after_s = self._draw_offsets(frame, sizes, counts, generator_of("gap_within_s"))
-        sent_s = sent_times(instant_s + lateness_s, offset_s[first + counts - 1] + after_s)
+        sent_s = schedule_frames(instant_s + lateness_s, offset_s[first + counts - 1] + after_s)
         if span.first_at_start:
             sent_s = sent_s - sent_s[0]
         time_s = span.start_s + sent_s[frame] + offset_s
@@ -206,7 +206,7 @@ def frame_instants(laws: FrameLaws, *, span_s: float, generator_of: GeneratorOf)
     for turn in range(_MOST_TURNS):
         count = int((span_s - reached_s) / mean_s * (1 + _SPARE_SHARE)) + _SPARE_FRAMES
         values = laws.spacing_s.ascending_sample(generator_of(f"spacing_s {turn}"), count)
-        ordered = in_order(values, laws.spacing_spectrum, generator_of(f"order {turn}"))
+        ordered = order_by_spectrum(values, laws.spacing_spectrum, generator_of(f"order {turn}"))
         spacings.append(np.maximum(ordered, 0.0))
         reached_s += float(spacings[-1].sum())
         if reached_s >= span_s:
@@ -295,14 +295,14 @@ def _fill(
         frames = frames[left[frames] > 0]
 
 
-def in_order(
+def order_by_spectrum(
     ascending: FloatArray, spectrum: Spectrum | None, generator: np.random.Generator
 ) -> FloatArray:
     """Order values so that they have a spectrum: sums of spacings vary as it says, shape (n,)."""
     return ascending[spectral_ranks(spectrum, ascending.size, generator, ascending=ascending)]
 
 
-def sent_times(ready_s: FloatArray, busy_s: FloatArray) -> FloatArray:
+def schedule_frames(ready_s: FloatArray, busy_s: FloatArray) -> FloatArray:
     """Return when each frame is sent: when it is ready and the one before is out (Lindley 1952).
 
     A frame keeps the sender busy for ``busy_s``; all have the shape (k,).

@@ -17,7 +17,7 @@ from trafficgen.processes.base import (
     draw_sizes,
     plays,
 )
-from trafficgen.processes.rate_path import DwellDraws, RateChain, on_path, time_in
+from trafficgen.processes.rate_path import DwellDraws, RateChain, place_on_path, time_in
 from trafficgen.units import FloatArray
 
 
@@ -33,7 +33,7 @@ class MmppLaws(PlayableProcess):
     observed_s: float
 
     @classmethod
-    def of(cls, part: MmppProcess, **given: Any) -> MmppLaws:
+    def from_model(cls, part: MmppProcess, **given: Any) -> MmppLaws:
         """Convert an MMPP of a model: sojourns are exponential."""
         mean_s = np.array([state.mean_sojourn_s.value for state in part.states])
         rate_per_s = np.array([state.rate_per_s.value for state in part.states])
@@ -42,7 +42,7 @@ class MmppLaws(PlayableProcess):
             mean_dwell_s=mean_s,
             transition=np.array(part.transition),
         )
-        return super().of(part, rate_per_s=rate_per_s, chain=chain, **given)
+        return super().from_model(part, rate_per_s=rate_per_s, chain=chain, **given)
 
     def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
         """Return the packets in a span.
@@ -61,7 +61,7 @@ class MmppLaws(PlayableProcess):
         for state, rate in enumerate(self.rate_per_s.tolist()):
             total_s = time_in(path, state)
             moments = np.sort(generator.random(int(generator.poisson(rate * total_s)))) * total_s
-            times.append(on_path(path, state, moments)[0])
+            times.append(place_on_path(path, state, moments)[0])
         time_s = np.sort(np.concatenate(times))
         sizes = draw_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
         return PlayedPackets(time_s, sizes)

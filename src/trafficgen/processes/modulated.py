@@ -11,7 +11,7 @@ import numpy as np
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
 from trafficgen.models import ModulatedProcess
-from trafficgen.processes.autocorrelated_series import correlated_order
+from trafficgen.processes.autocorrelated_series import draw_correlated_order
 from trafficgen.processes.base import (
     LARGEST_IP_BYTES,
     DrawnPart,
@@ -85,10 +85,10 @@ class ModulatedLaws(PlayableProcess):
     classes: tuple[ClassLaws, ...]
 
     @classmethod
-    def of(cls, part: ModulatedProcess, **given: Any) -> ModulatedLaws:
+    def from_model(cls, part: ModulatedProcess, **given: Any) -> ModulatedLaws:
         """Convert a modulated process of a model."""
-        classes = tuple(ClassLaws.of(one) for one in part.classes)
-        return super().of(part, classes=classes, **given)
+        classes = tuple(ClassLaws.from_model(one) for one in part.classes)
+        return super().from_model(part, classes=classes, **given)
 
     def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
         """Return the packets in a span.
@@ -146,7 +146,7 @@ class ModulatedLaws(PlayableProcess):
         """Draw the bytes of each bin, the first not idle where a packet has to be at the start."""
         count = max(1, math.ceil(span.length_s / self.bin_s - 1e-9))
         ascending = np.maximum(self.bin_bytes.ascending_sample(generator, count), 0.0)
-        bins = correlated_order(ascending, np.array(self.autocorrelation), generator)
+        bins = draw_correlated_order(ascending, np.array(self.autocorrelation), generator)
         if span.first_at_start and bins[0] <= 0 and np.any(bins > 0):
             bins = np.roll(bins, -int(np.argmax(bins > 0)))
         return bins

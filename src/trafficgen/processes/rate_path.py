@@ -158,7 +158,7 @@ class RateChain:
         return best[1]
 
 
-def on_path(path: RatePath, state: int, time_s: FloatArray) -> tuple[FloatArray, IntArray]:
+def place_on_path(path: RatePath, state: int, time_s: FloatArray) -> tuple[FloatArray, IntArray]:
     """Return when moments of a state's own clock, which runs only in its dwells, come.
 
     Args:

@@ -18,7 +18,7 @@ from trafficgen.processes.base import (
     playable,
     plays,
 )
-from trafficgen.processes.rate_path import RateChain, RatePath, on_path, time_in
+from trafficgen.processes.rate_path import RateChain, RatePath, place_on_path, time_in
 from trafficgen.units import BoolArray, FloatArray
 
 
@@ -34,7 +34,7 @@ class SemiMarkovLaws(PlayableProcess):
     observed_s: float
 
     @classmethod
-    def of(cls, part: SemiMarkovProcess, **given: Any) -> SemiMarkovLaws:
+    def from_model(cls, part: SemiMarkovProcess, **given: Any) -> SemiMarkovLaws:
         """Convert a semi-Markov process of a model; a state without a law is never left."""
         laws = [
             None if state.dwell_s is None else state.dwell_s.distribution() for state in part.states
@@ -46,7 +46,7 @@ class SemiMarkovLaws(PlayableProcess):
             transition=np.array([never if row is None else row for row in part.transition]),
             first_state=part.first_state,
         )
-        return super().of(
+        return super().from_model(
             part,
             rate_bps=np.array([state.rate_bps for state in part.states]),
             chain=chain,
@@ -91,7 +91,7 @@ class SemiMarkovLaws(PlayableProcess):
         drawn = self.packets[state].play(
             span, lambda quantity: generator_of(f"state {state}/{quantity}")
         )
-        time_s, dwell = on_path(path, state, drawn.time_s)
+        time_s, dwell = place_on_path(path, state, drawn.time_s)
         starts = np.ones(time_s.size, dtype=np.bool_)
         if drawn.burst_starts is not None:
             starts[:] = False

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-#: What a layer stands for.
+#: What a layer shows, which decides on its colour.
 Role = Literal["measured", "synthetic", "law", "extra", "other", "more", "baseline"]
-#: One colour a role, that of Okabe and Ito (2008), which the colour-blind tell apart.
+#: One colour a role, that of Okabe and Ito (2008), which the colour-blind can distinguish.
 LIGHT: dict[Role, str] = {
     "measured": "#0072b2",
     "synthetic": "#c14e00",
@@ -67,7 +67,7 @@ class Layer:
 
     Attributes:
         name: Its name in the legend; layers of one name are one entry.
-        role: What it stands for.
+        role: What it shows.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Curve(Layer):
         y: Values, shape (n,); NaN interrupts a line.
         shape: How it is drawn.
         dashed: Whether a line is dashed, or points are hollow.
-        low: Lower ends of intervals around ``y``, shape (n,); None: there are none.
+        low: Lower ends of intervals around ``y``, shape (n,); None without intervals.
         high: Upper ends of intervals around ``y``, shape (n,).
     """
 

@@ -42,7 +42,7 @@ class PlottedLaw:
     Attributes:
         name: Its name in the legend.
         law: The law.
-        role: What it stands for.
+        role: What it shows.
         dashed: Whether it is drawn dashed.
     """
 
@@ -75,7 +75,7 @@ def chart_law(
         samples: The sample that the laws were fitted to first, then others.
         laws: The laws, the most important first.
         axis: Axis of the values.
-        caption: What else is to be said.
+        caption: Beginning of the caption.
     """
     shown = [one.values[one.values > 0] if axis.log else one.values for one in samples]
     if not shown[0].size:
@@ -85,14 +85,14 @@ def chart_law(
     bands = [band for one in laws for band in _band(one, x, upper=False)]
     lines = [one.curve(x, one.law.distribution().cdf(x)) for one in reversed(laws)]
     atoms = [_describe_atoms(one) for one in laws[:1] if one.law.atoms]
-    said = [caption, *atoms, BAND_CAPTION if bands else ""]
+    parts = [caption, *atoms, BAND_CAPTION if bands else ""]
     return Chart(
         name=name,
         title=title,
         x=axis,
         y=Axis(label="share of values up to it", low=0, high=1),
         layers=(*bands, *reversed(curves), *lines),
-        caption=" ".join(part for part in said if part),
+        caption=" ".join(part for part in parts if part),
     )
 
 
@@ -121,8 +121,8 @@ def chart_law_tail(
     for one in reversed(laws):
         share = reaching(one.law.distribution(), x)
         layers.append(one.curve(x, np.where(share >= least, share, np.nan)))
-    said = f"{caption} {BAND_CAPTION if isinstance(layers[0], Band) else ''}".strip()
-    return chart_survival(name, title, samples, axis=axis, caption=said, behind=layers)
+    caption = f"{caption} {BAND_CAPTION if isinstance(layers[0], Band) else ''}".strip()
+    return chart_survival(name, title, samples, axis=axis, caption=caption, behind=layers)
 
 
 def chart_law_quantiles(

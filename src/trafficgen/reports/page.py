@@ -139,12 +139,12 @@ class Report:
 
 def warn(warnings: Iterable[str]) -> Iterator[Block]:
     """Yield warnings, without the folders of files, since reports are passed on."""
-    if lines := tuple(map(without_folder, warnings)):
+    if lines := tuple(map(drop_folder, warnings)):
         yield Text(lines=("To be careful about:",))
         yield Text(lines=lines, kind="warnings")
 
 
-def without_folder(text: str) -> str:
+def drop_folder(text: str) -> str:
     """Shorten the path with which a warning begins to the name of the file."""
     found = _ABOUT_FILE.match(text)
     return text if found is None else f"{PurePath(found['path']).name}{found['rest']}"

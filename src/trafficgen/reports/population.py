@@ -161,7 +161,7 @@ def _describe_prototypes(population: Population) -> Iterator[Block]:
     records = [
         {
             "session": one.name,
-            "stands for": f"{one.weight:.0%}",
+            "share of the sessions": f"{one.weight:.0%}",
             "its rate, kbit/s": kbps_from_bps(one.playout_rate_bps),
             "its length, s": one.media_duration_s,
             "rate of its group, kbit/s": kbps_from_bps(one.group_rate_bps),

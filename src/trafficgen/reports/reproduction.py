@@ -133,11 +133,9 @@ def _describe_misses(missed: Sequence[FindingResult]) -> Iterator[str]:
 
 
 def _describe_miss(row: FindingResult) -> str:
-    simulated = "not measured in most runs"
-    if not math.isnan(row.simulated):
-        unit = "" if row.finding.unit in {"", "share"} else f" {row.finding.unit}"
-        simulated = f"{number(row.simulated)}{unit}"
-    return f"{row.finding.quantity}: {simulated}, accepted {row.finding.accepted_text}"
+    finding, simulated = row.finding, number(row.simulated)
+    simulated = "not measured in most runs" if math.isnan(row.simulated) else simulated
+    return f"{finding.quantity_text}: {simulated}, accepted {finding.accepted_text}"
 
 
 def _tabulate_papers(papers: Sequence[tuple[_Paper, tuple[FindingResult, ...]]]) -> Table | None:
@@ -296,9 +294,7 @@ def _tabulate(title: str, rows: Sequence[FindingResult]) -> Table | None:
         marks[place] = cast("Mark", mark)
         records.append(
             {
-                "finding and quantity": ", ".join(
-                    filter(None, (f"{finding.id}: {finding.quantity}", finding.unit))
-                ),
+                "finding and quantity": f"{finding.id}: {finding.quantity_text}",
                 "published": float(published) if isinstance(published, int) else published,
                 "accepted": row.finding.accepted_text,
                 "simulated": row.simulated,

@@ -28,7 +28,7 @@ class Sample:
 
     Attributes:
         name: Its name in the legend.
-        role: What it stands for.
+        role: What it shows.
         values: Observations, shape (n,).
         dashed: Whether it is drawn dashed, behind others.
     """

@@ -98,7 +98,7 @@ class Comparison(NotebookView):
         return reference, candidate
 
     def to_json(self) -> dict[str, object]:
-        """Return the object that `compare --json` prints; what cannot be computed is None."""
+        """Return the object that `compare --json` prints; null where one cannot be computed."""
         reference, candidate = map(asdict, self.totals)
         cut = dict(zip(("reference", "candidate"), self.resegmented_packets, strict=True))
         parts: dict[str, object] = {

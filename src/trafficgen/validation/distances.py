@@ -18,7 +18,7 @@ _BRIDGE_95_OVER_MEAN = 1.85
 
 @dataclass(frozen=True)
 class Distances:
-    """How far two samples are apart; NaN where it cannot be said.
+    """How far two samples are apart; NaN where it is undefined.
 
     Attributes:
         ks: Two-sample Kolmogorov-Smirnov distance, NaN where a sample is empty.

@@ -83,8 +83,8 @@ def total_metrics(reference: Totals, candidate: Totals) -> dict[str, dict[str, f
 def incomparable_rates(reference: Measurement, candidate: Measurement) -> dict[str, str]:
     """Find rates that cannot be compared: flat name such as ``rate.10`` -> reason.
 
-    The number of bins tells how long a session is, not what it is like: two sessions of one bin
-    each would have the largest distance. Bursts are different: their number is compared.
+    The number of bins depends on the length of a session, not on what it is like: two sessions of
+    one bin each would have the largest distance. Bursts are different: their number is compared.
     """
     reasons = {}
     for width, bin_s in RATE_BINS_S.items():

@@ -83,5 +83,5 @@ def variance_time_noise(*, reference_s: float, candidate_s: float) -> float:
 
 
 def span_s(time_ns: IntArray) -> float:
-    """Return the time from the first to the last packet, s; 0 where there are none."""
+    """Return the time from the first to the last packet, s; 0 without packets."""
     return s_from_ns(int(time_ns[-1] - time_ns[0])) if time_ns.size else 0.0

@@ -144,7 +144,7 @@ def test_simulation_of_more_packets_than_the_page_allows_is_given_up(simulate: S
 
 
 def test_limit_of_packets_is_that_of_the_engine(models: dict[str, PlayableModel]) -> None:
-    # 340 kbps in packets of 1000 bytes for 10 s: 425 packets and a few of control.
+    # 340 kbit/s in packets of 1000 bytes for 10 s: 425 packets and a few of control.
     asked = SimulationRequest.parse({"model": "cbr", "duration_s": 10}, models)
     with pytest.raises(ExploreError, match="more than 400 packets"):
         play_request(asked, most_packets=400)

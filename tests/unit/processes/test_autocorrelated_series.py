@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from trafficgen.processes.autocorrelated_series import (
-    correlated_order,
-    correlated_scores,
+    draw_correlated_order,
+    draw_correlated_scores,
     sample_autocorrelation,
     spectrum,
 )
@@ -21,7 +21,7 @@ def autoregression(coefficient: float, *, lags: int) -> FloatArray:
 
 def test_an_order_keeps_every_value_once() -> None:
     ascending = np.sort(random_stream(1, session=0, purpose="values").lognormal(size=500))
-    series = correlated_order(
+    series = draw_correlated_order(
         ascending, autoregression(0.8, lags=20), random_stream(1, session=0, purpose="order")
     )
     np.testing.assert_array_equal(np.sort(series), ascending)
@@ -32,7 +32,9 @@ def test_a_short_series_has_nearly_the_autocorrelation_asked_for(coefficient: fl
     # A free realisation of 120 values would be off by 2 / sqrt(120) = 0.18 at some lag as a rule.
     wanted = autoregression(coefficient, lags=20)
     for seed in range(10):
-        series = correlated_scores(wanted, 120, random_stream(seed, session=0, purpose="scores"))
+        series = draw_correlated_scores(
+            wanted, 120, random_stream(seed, session=0, purpose="scores")
+        )
         assert np.max(np.abs(sample_autocorrelation(series, 20) - wanted)) < 0.15
 
 
@@ -40,7 +42,7 @@ def test_a_strict_period_comes_back_with_its_autocorrelation() -> None:
     measured = np.tile([5.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], 20)
     measured += random_stream(0, session=0, purpose="noise").normal(0, 0.1, measured.size)
     wanted = sample_autocorrelation(measured, 24)
-    series = correlated_order(
+    series = draw_correlated_order(
         np.sort(measured), wanted, random_stream(0, session=0, purpose="order")
     )
     assert np.max(np.abs(sample_autocorrelation(series, 24) - wanted)) < 0.15
@@ -49,7 +51,7 @@ def test_a_strict_period_comes_back_with_its_autocorrelation() -> None:
 def test_seeds_give_different_orders_and_one_seed_always_the_same() -> None:
     ascending, wanted = np.arange(100.0), autoregression(0.7, lags=10)
     runs = [
-        correlated_order(ascending, wanted, random_stream(seed, session=0, purpose="order"))
+        draw_correlated_order(ascending, wanted, random_stream(seed, session=0, purpose="order"))
         for seed in (1, 2, 1)
     ]
     np.testing.assert_array_equal(runs[0], runs[2])
@@ -57,7 +59,7 @@ def test_seeds_give_different_orders_and_one_seed_always_the_same() -> None:
 
 
 def test_without_lags_the_order_is_random() -> None:
-    series = correlated_order(
+    series = draw_correlated_order(
         np.arange(400.0), np.zeros(0), random_stream(0, session=0, purpose="order")
     )
     # 3.5 standard deviations of the autocorrelation of independent values.

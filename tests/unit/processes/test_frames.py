@@ -15,7 +15,7 @@ from trafficgen.processes.frames import (
     GroupLaws,
     cut_into_packets,
     frame_types,
-    sent_times,
+    schedule_frames,
 )
 from trafficgen.units import FloatArray
 
@@ -154,7 +154,9 @@ def by_hand(ready_s: FloatArray, busy_s: FloatArray) -> list[float]:
 def test_sending_times_are_lindleys_recursion() -> None:
     rng = np.random.default_rng(0)
     ready_s, busy_s = np.cumsum(rng.exponential(1, 200)), rng.exponential(0.9, 200)
-    np.testing.assert_allclose(sent_times(ready_s, busy_s), by_hand(ready_s, busy_s), rtol=1e-12)
+    np.testing.assert_allclose(
+        schedule_frames(ready_s, busy_s), by_hand(ready_s, busy_s), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("packetisation", ["filled", "equal"])

@@ -5,7 +5,7 @@ import pytest
 
 from trafficgen.errors import GenerationError
 from trafficgen.processes import Span
-from trafficgen.processes.rate_path import DwellDraws, RateChain, RatePath, on_path, time_in
+from trafficgen.processes.rate_path import DwellDraws, RateChain, RatePath, place_on_path, time_in
 
 TRANSITION = np.array([[0, 0.75, 0.25], [0.5, 0, 0.5], [0.2, 0.8, 0]])
 MEAN_S = np.array([2.0, 3.0, 7.0])
@@ -103,6 +103,6 @@ def test_more_changes_than_memory_holds_are_refused() -> None:
 
 def test_a_clock_of_a_state_runs_only_in_its_dwells() -> None:
     path = RatePath(edge_s=np.array([10.0, 12.0, 15.0, 16.0]), state=np.array([0, 1, 0]))
-    time_s, dwell = on_path(path, 0, np.array([0.0, 1.5, 2.0, 2.9]))
+    time_s, dwell = place_on_path(path, 0, np.array([0.0, 1.5, 2.0, 2.9]))
     np.testing.assert_allclose(time_s, [10.0, 11.5, 15.0, 15.9])
     np.testing.assert_array_equal(dwell, [0, 0, 2, 2])

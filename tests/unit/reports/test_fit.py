@@ -26,7 +26,7 @@ from trafficgen.reports.fit import subject
 from trafficgen.reports.fit.path import LOSS_SOURCES
 from trafficgen.reports.fit.report import report_fit
 from trafficgen.reports.laws import PlottedLaw, chart_law, chart_law_quantiles, chart_law_tail
-from trafficgen.reports.page import Report, Table, Text, without_folder
+from trafficgen.reports.page import Report, Table, Text, drop_folder
 from trafficgen.reports.same_source import report_same_source
 from trafficgen.reports.samples import Sample
 from trafficgen.reports.writing import render_html, report_of
@@ -488,7 +488,7 @@ def test_an_answer_to_congestion_is_drawn_with_its_intervals() -> None:
     ],
 )
 def test_warnings_name_files_without_their_folders(text: str, shown: str) -> None:
-    assert without_folder(text) == shown
+    assert drop_folder(text) == shown
 
 
 def test_every_source_of_a_loss_has_words() -> None:

@@ -85,15 +85,15 @@ def test_the_first_words_count_what_is_within_range(report: Report) -> None:
 def test_every_miss_is_told_with_its_reason_or_that_there_is_none(report: Report) -> None:
     words = texts_of(report)
     assert (
-        "BMW-B1: what BMW-B1 is about: 125 kbps, accepted 90 to 110. Why: the queue is not told."
+        "BMW-B1: what BMW-B1 is about, kbit/s: 125, accepted 90 to 110. Why: the queue is not told."
         in words
     )
     assert (
-        "BMW-B2: what BMW-B2 is about: 6 packets, accepted at least 10. Why is not known." in words
+        "BMW-B2: what BMW-B2 is about, packets: 6, accepted at least 10. Why is not known." in words
     )
     assert (
-        "NIC-B2: what NIC-B2 is about: not measured in most runs, accepted 90 to 110. Why is not"
-        " known." in words
+        "NIC-B2: what NIC-B2 is about, kbit/s: not measured in most runs, accepted 90 to 110. Why"
+        " is not known." in words
     )
     assert "NIC-B1" not in words
 

@@ -11,7 +11,7 @@ from trafficgen.calibration.laws.ranks import mean_ranks
 from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets
 from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.models import Estimate, Law, ScoreSpectrum, SpectralLine
-from trafficgen.processes.frames import in_order, sent_times
+from trafficgen.processes.frames import order_by_spectrum, schedule_frames
 from trafficgen.processes.spectral_scores import spectral_ranks, spectrum_of
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
@@ -201,12 +201,14 @@ def _draw_spacings(
     """Draw spacings as frames would be sent by a timing."""
     count = busy_s.size
     spacing_s = timing.spacing_s.distribution().ascending_sample(generator, count)
-    ready_s = np.cumsum(in_order(spacing_s, spectrum_of(timing.spacing_spectrum), generator))
+    ready_s = np.cumsum(
+        order_by_spectrum(spacing_s, spectrum_of(timing.spacing_spectrum), generator)
+    )
     if timing.lateness_s is not None:
         lateness_s = timing.lateness_s.distribution().ascending_sample(generator, count)
         spectrum = spectrum_of(timing.lateness_spectrum)
         ready_s += lateness_s[spectral_ranks(spectrum, count, generator)]
-    return np.diff(sent_times(ready_s, busy_s))
+    return np.diff(schedule_frames(ready_s, busy_s))
 
 
 def normal_scores_of(series: FloatArray) -> FloatArray:

@@ -45,7 +45,7 @@ function streamsOf(run) {
 
 const PANELS = [
   {
-    id: "rate", title: "Rate", axis: "rate, kbps", unit: "kbps", tall: true,
+    id: "rate", title: "Rate", axis: "rate, kbit/s", unit: "kbit/s", tall: true,
     curves(run, paint, { measured, capacityKbps, span }) {
       const { series } = run;
       const made = [];
@@ -64,7 +64,7 @@ const PANELS = [
     pinned: (run, paint) => curve(run.series, run.series.media_kbps, "pinned: received", { color: paint.pinned, width: 2 }),
   },
   {
-    id: "level", title: "Encoding level", axis: "encoding, kbps", unit: "kbps", nothing: "This source has one encoding: there is no level to choose.",
+    id: "level", title: "Encoding level", axis: "encoding, kbit/s", unit: "kbit/s", nothing: "This source has one encoding: there is no level to choose.",
     curves(run, paint) {
       if (!some(run.series.encoding_kbps)) return [];
       return [curve(run.series, run.series.encoding_kbps, "encoding rate", { color: paint.level, width: 2, shape: "hv" })];

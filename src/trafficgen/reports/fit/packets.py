@@ -217,7 +217,7 @@ def chart_frames(subject: FitSubject) -> Iterator[Chart | None]:
             caption=f"{part.label}: {int(np.count_nonzero(types == kind)):,} frames.",
         )
     samples = [_measured(np.diff(frames.start_s))]
-    played, place = list(subject.played_packets(part.stream)), part.stream.phases.index(part.phase)
+    played, place = list(subject.replay_packets(part.stream)), part.stream.phases.index(part.phase)
     again = frames_of(played[place]) if place < len(played) else None
     if again is not None:
         samples.append(_played(PLAYED, np.diff(again.start_s)))

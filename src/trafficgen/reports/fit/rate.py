@@ -34,7 +34,7 @@ def chart_rates(subject: FitSubject) -> Iterator[Chart | None]:
     measured = rate_curve(views[0], bin_s=bin_s, name="measured", role="measured")
     model = [rate_curve(view, bin_s=bin_s, name=PLAYED, role="synthetic") for view in views[1:]]
     highest = max(float(np.max(curve.y, initial=0.0)) for curve in (measured, *model))
-    link_kbps, said = _link(subject, highest)
+    link_kbps, note = _link(subject, highest)
     highest = 1.05 * max(highest, link_kbps or 0.0, 1e-3)
     time = Axis(label=_TIME, unit="s", low=0, high=end_s)
     rate = Axis(label="IP rate to the client", unit="kbit/s", low=0, high=highest)
@@ -42,14 +42,14 @@ def chart_rates(subject: FitSubject) -> Iterator[Chart | None]:
     rules = [] if link_kbps is None else [Rule(name="link", at=link_kbps)]
     if phases.low_s is not None and phases.high_s is not None:
         ends = f"{number(phases.low_s)} to {number(phases.high_s)} s"
-        said = f" Buffering ends at {number(phases.buffering_end_s)} s, 95% interval {ends}.{said}"
+        note = f" Buffering ends at {number(phases.buffering_end_s)} s, 95% interval {ends}.{note}"
     yield Chart(
         name="rate",
         title="Rate over time",
         x=time,
         y=rate,
         layers=(*spans, measured, *rules, *_level_path(subject)),
-        caption=f"Means over bins of {bin_s:g} s.{said}",
+        caption=f"Means over bins of {bin_s:g} s.{note}",
     )
     if model:
         caption = (
@@ -143,7 +143,7 @@ def chart_time_scales(subject: FitSubject) -> Iterator[Chart | None]:
             continue
         x = lag * np.arange(1, len(values) + 1, dtype=np.float64)
         curves = [_autocorrelation(facts, quantity) for facts in subject.played_facts]
-        layers, said = _played_layers(x, [one for one in curves if len(one) == len(values)])
+        layers, note = _played_layers(x, [one for one in curves if len(one) == len(values)])
         measured = Curve(name="measured", x=x, y=np.array(values), shape="points")
         rows = [np.array(values), *(row for layer in layers for row in _rows_of(layer))]
         extremes = 1.1 * np.array([np.min(rows), np.max(rows)])
@@ -157,7 +157,7 @@ def chart_time_scales(subject: FitSubject) -> Iterator[Chart | None]:
                 high=max(0.25, float(extremes[1])),
             ),
             layers=(Rule(name="none", at=0.0), *layers, measured),
-            caption=f"{caption} 0 is no dependence. {said}".strip(),
+            caption=f"{caption} 0 is no dependence. {note}".strip(),
         )
     yield _chart_variance_time(subject)
 
@@ -179,7 +179,7 @@ def _played_layers(
         return [], ""
     values, runs = np.array(curves), len(curves)
     share = max(0.0, (runs - 1) / (runs + 1))
-    said = (
+    note = (
         f"The band reaches from the smallest to the largest of {runs} sessions that the model"
         f" plays, measured by the same code: a further one lies in it at {share:.0%} of the places."
     )
@@ -187,7 +187,7 @@ def _played_layers(
     return [
         Band(name=PLAYED, x=x, low=low, high=high, role="synthetic"),
         Curve(name="median of the played", x=x, y=median, role="synthetic"),
-    ], said
+    ], note
 
 
 def _chart_variance_time(subject: FitSubject) -> Chart | None:
@@ -200,7 +200,7 @@ def _chart_variance_time(subject: FitSubject) -> Chart | None:
         tuple(_variances(one).get(width, math.nan) for width in known)
         for one in subject.played_facts
     ]
-    layers, said = _played_layers(bin_s, [one for one in curves if np.isfinite(one).all()])
+    layers, note = _played_layers(bin_s, [one for one in curves if np.isfinite(one).all()])
     long_range = subject.session.long_range
     periodic = long_range is not None and long_range.verdict == "periodic"
     if hurst is not None and not periodic:  # a strict period has no slope
@@ -217,7 +217,7 @@ def _chart_variance_time(subject: FitSubject) -> Chart | None:
         layers=(*layers, Curve(name="measured", x=bin_s, y=variance, shape="points")),
         caption=(
             "Independent packets fall with slope -1 (H = 0.5); bursts, levels and long memory fall"
-            f" more slowly.{words} {said}".strip()
+            f" more slowly.{words} {note}".strip()
         ),
     )
 

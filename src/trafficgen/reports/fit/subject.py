@@ -122,7 +122,7 @@ class FitSubject:
 
     @cached_property
     def played(self) -> PlayedSessions | str:
-        """Sessions that the model plays, or why there are none."""
+        """Sessions that the model plays, or why it cannot play any."""
         seed, packets = self.provenance.seed, max(1, self.session.packets)
         runs = min(_RUNS, max(_FEWEST_RUNS, _MOST_PACKETS // packets))
         first: SessionView | None = None
@@ -143,7 +143,7 @@ class FitSubject:
         """Facts of the playout of each played session."""
         return () if isinstance(self.played, str) else self.played.facts
 
-    def played_packets(self, stream: Stream) -> Iterator[PhasePackets]:
+    def replay_packets(self, stream: Stream) -> Iterator[PhasePackets]:
         """Yield the packets of a stream of the first played session, phase by phase."""
         if isinstance(self.played, str):
             return
