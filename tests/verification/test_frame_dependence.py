@@ -8,7 +8,8 @@ from scipy import signal
 
 from trafficgen.calibration.processes.frame_timing import normal_scores_of, score_spectrum
 from trafficgen.calibration.processes.hurst import autocorrelation
-from trafficgen.processes.spectral_scores import normal_scores, spectral_ranks, spectrum_of
+from trafficgen.processes.autocorrelated_series import normal_scores, spectral_ranks
+from trafficgen.processes.base import to_playable
 from trafficgen.units import FloatArray
 
 
@@ -20,7 +21,7 @@ def autoregressive(coefficient: float, count: int, seed: int) -> FloatArray:
 @pytest.mark.parametrize("coefficient", [-0.5, 0.3, 0.8, 0.97])
 def test_played_scores_have_the_autocorrelation_that_was_measured(coefficient: float) -> None:
     scores = normal_scores_of(np.exp(autoregressive(coefficient, 3000, seed=1)))
-    ranks = spectral_ranks(spectrum_of(score_spectrum(scores)), 3000, np.random.default_rng(2))
+    ranks = spectral_ranks(to_playable(score_spectrum(scores)), 3000, np.random.default_rng(2))
     played = autocorrelation(normal_scores(3000)[ranks], lags=20)
     # by Bartlett's formula a sample autocorrelation of 3000 values has a standard error of at most
     # sqrt((1 + c^2) / (1 - c^2) / 3000), 0.1 for c = 0.97 and 0.024 for -0.5; what bands average
@@ -38,7 +39,7 @@ def test_a_strict_period_stays_strict() -> None:
     spectrum = score_spectrum(scores)
     assert spectrum is not None
     assert spectrum.lines[0].frequency == pytest.approx(0.02)
-    ranks = spectral_ranks(spectrum_of(spectrum), 2000, np.random.default_rng(1))
+    ranks = spectral_ranks(to_playable(spectrum), 2000, np.random.default_rng(1))
     played = autocorrelation(normal_scores(2000)[ranks], lags=500)
     # ten periods on, the series agrees with itself as far as its noise (a sixth of the variance)
     # and its end let it
@@ -46,7 +47,7 @@ def test_a_strict_period_stays_strict() -> None:
 
 
 def test_two_seeds_give_two_orders_of_the_same_values() -> None:
-    spectrum = spectrum_of(score_spectrum(normal_scores_of(autoregressive(0.8, 1000, seed=0))))
+    spectrum = to_playable(score_spectrum(normal_scores_of(autoregressive(0.8, 1000, seed=0))))
     one, other = (spectral_ranks(spectrum, 1000, np.random.default_rng(seed)) for seed in (1, 2))
     assert sorted(one) == sorted(other) == list(range(1000))
     assert np.mean(one == other) < 0.05

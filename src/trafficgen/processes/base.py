@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import singledispatch
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
-from trafficgen.models import Estimate, Law, PacketProcess
+from trafficgen.models import Estimate, Law, ModelPart, PacketProcess
 from trafficgen.units import FloatArray, IntArray
 
 UintArray = npt.NDArray[np.uint32]
@@ -47,24 +48,29 @@ class PlayedPackets:
     frame_clock_s: FloatArray | None = None
 
 
+@singledispatch
+def to_playable(value: Any) -> Any:
+    """Convert a value of a model to what is drawn from; parts are registered by :func:`plays`.
+
+    Laws become distributions, and estimates their values.
+    """
+    return value
+
+
+to_playable.register(Law, Law.distribution)
+to_playable.register(Estimate, lambda estimate: estimate.value)
+to_playable.register(tuple, lambda values: tuple(map(to_playable, values)))
+
+
 @dataclass(frozen=True, kw_only=True)
 class DrawnPart:
     """Part of a process as laws to draw from; its fields are those of the model's part."""
 
     @classmethod
     def from_model(cls, part: Any, **given: Any) -> Self:
-        """Convert a part of a model by the names of its fields; ``given`` fields are taken as is.
-
-        Laws become distributions, and estimates their values.
-        """
+        """Convert a part of a model by the names of its fields; ``given`` ones are taken as is."""
         names = [field.name for field in fields(cls) if field.name not in given]
-        return cls(**{name: _to_playable(getattr(part, name)) for name in names}, **given)
-
-
-def _to_playable(value: object) -> object:
-    if isinstance(value, Law):
-        return value.distribution()
-    return value.value if isinstance(value, Estimate) else value
+        return cls(**{name: to_playable(getattr(part, name)) for name in names}, **given)
 
 
 @dataclass(frozen=True)
@@ -108,28 +114,31 @@ class PlayableProcess(DrawnPart, ABC):
         return {"packet_bytes": self.packet_bytes}  # type: ignore[attr-defined]  # most have it
 
 
-_Player = TypeVar("_Player", bound=PlayableProcess)
-_PLAYERS: dict[type[PacketProcess], type[PlayableProcess]] = {}
+_Player = TypeVar("_Player", bound=type[DrawnPart])
+_PLAYERS: dict[type[ModelPart], type[PlayableProcess]] = {}
 
 
-def plays(kind: type[PacketProcess]) -> Callable[[type[_Player]], type[_Player]]:
-    """Register the class that plays a kind of process of the model."""
+def plays(kind: type[ModelPart]) -> Callable[[_Player], _Player]:
+    """Register the class that plays a kind of process of the model, or a part of one."""
 
-    def register(player: type[_Player]) -> type[_Player]:
-        _PLAYERS[kind] = player
+    def register(player: _Player) -> _Player:
+        to_playable.register(kind, player.from_model)
+        if issubclass(player, PlayableProcess):
+            _PLAYERS[kind] = player
         return player
 
     return register
 
 
-def players() -> Mapping[type[PacketProcess], type[PlayableProcess]]:
+def players() -> Mapping[type[ModelPart], type[PlayableProcess]]:
     """Return the class that plays each kind of process."""
     return _PLAYERS
 
 
 def playable(process: PacketProcess) -> PlayableProcess:
-    """Return a process as laws to draw from, made once for all sessions."""
-    return _PLAYERS[type(process)].from_model(process)
+    """Convert a process to laws to draw from, once for all sessions."""
+    player: PlayableProcess = to_playable(process)
+    return player
 
 
 def refuse_lost_steps(step_s: float, end_s: float, name: str) -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
-from trafficgen.models import BurstProcess
+from trafficgen.models import BurstDependence, BurstProcess
+from trafficgen.processes.autocorrelated_series import draw_correlated_scores, normal_scores
 from trafficgen.processes.base import (
     BLOCK,
+    DrawnPart,
     GeneratorOf,
     PlayableProcess,
     PlayedPackets,
@@ -20,7 +21,6 @@ from trafficgen.processes.base import (
     draw_sizes,
     plays,
 )
-from trafficgen.processes.burst_dependence import DependenceOfBursts
 from trafficgen.processes.renewal import is_spread, nonnegative, positive_mean_s, renewal_times
 from trafficgen.units import FloatArray, IntArray
 
@@ -30,6 +30,55 @@ _SHORTEST_EXCESS_S = 1e-9
 _WAITING_SHARE = 0.01
 #: Share of its spacing that a squeezed burst may fill where that is hardly above the threshold.
 _FILLED_SHARE = 0.5
+
+
+@plays(BurstDependence)
+@dataclass(frozen=True, kw_only=True)
+class DependenceOfBursts(DrawnPart):
+    """Laws of a :class:`~trafficgen.models.BurstDependence`; meanings and units as there."""
+
+    packets_autocorrelation: tuple[float, ...]
+    spacing_autocorrelation: tuple[float, ...]
+    packets_to_spacing: float
+    gap_correlation: float
+    packets_to_gap: float
+
+    def arrange(
+        self, packets: FloatArray, spacing_s: FloatArray, generator_of: GeneratorOf
+    ) -> tuple[FloatArray, FloatArray]:
+        """Order packets and spacings so that they depend on one another.
+
+        Ranks follow a Gaussian copula: normal scores with the autocorrelations and correlations of
+        the model (Iman and Conover 1982), so that every quantity keeps its own law. Both have the
+        shape (b,) and come in any order.
+        """
+        scores, own = (
+            draw_correlated_scores(
+                np.array(correlation), packets.size, generator_of(f"order of {name}")
+            )
+            for name, correlation in (
+                ("burst_packets", self.packets_autocorrelation),
+                ("spacing_s", self.spacing_autocorrelation),
+            )
+        )
+        spacing_scores = _correlate(scores, self.packets_to_spacing, own)
+        return _order_by(scores, packets), _order_by(spacing_scores, spacing_s)
+
+    def arrange_gaps(
+        self, gaps_s: FloatArray, counts: IntArray, generator: np.random.Generator
+    ) -> FloatArray:
+        """Order gaps so that those of one burst resemble one another.
+
+        There is a gap for each packet, in any order; ``counts`` are the packets of the bursts.
+        """
+        if self.gap_correlation == 0.0:
+            return gaps_s
+        sizes = rank_scores(counts.astype(np.float64))
+        of_burst = _correlate(sizes, self.packets_to_gap, generator.standard_normal(counts.size))
+        own = generator.standard_normal(gaps_s.size)
+        share = math.sqrt(_pearson(self.gap_correlation))
+        scores = share * np.repeat(of_burst, counts) + math.sqrt(1 - share**2) * own
+        return _order_by(scores, gaps_s)
 
 
 @plays(BurstProcess)
@@ -44,14 +93,6 @@ class BurstLaws(PlayableProcess):
     packet_bytes: MixedLaw
     last_packet_bytes: MixedLaw
     dependence: DependenceOfBursts | None = None
-
-    @classmethod
-    def from_model(cls, part: BurstProcess, **given: Any) -> BurstLaws:
-        """Convert a burst process of a model."""
-        dependence = (
-            None if part.dependence is None else DependenceOfBursts.from_model(part.dependence)
-        )
-        return super().from_model(part, dependence=dependence, **given)
 
     def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
         """Return the packets in a span."""
@@ -197,3 +238,26 @@ def _deal_spacings(
         pool[chosen], pool[-1] = pool[-1], pool[chosen]
         dealt_s[burst] = pool.pop()
     return dealt_s
+
+
+def _correlate(scores: FloatArray, rank_correlation: float, own: FloatArray) -> FloatArray:
+    """Return normal scores whose ranks have a given correlation with those of others."""
+    correlation = _pearson(rank_correlation)
+    return correlation * scores + math.sqrt(max(0.0, 1 - correlation**2)) * own
+
+
+def _pearson(rank_correlation: float) -> float:
+    """Return the correlation of normal scores with this rank correlation (Pearson 1907)."""
+    return 2 * math.sin(math.pi * rank_correlation / 6)
+
+
+def _order_by(scores: FloatArray, values: FloatArray) -> FloatArray:
+    """Return values in the order of the ranks of scores."""
+    arranged = np.empty(values.size)
+    arranged[np.argsort(scores, kind="stable")] = np.sort(values)
+    return arranged
+
+
+def rank_scores(values: FloatArray) -> FloatArray:
+    """Return the normal scores of the ranks of a sample, shape (n,); ties keep their order."""
+    return _order_by(values, normal_scores(values.size))

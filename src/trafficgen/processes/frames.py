@@ -11,7 +11,8 @@ import numpy as np
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
-from trafficgen.models import FrameProcess, GroupOfPictures
+from trafficgen.models import FrameProcess, FrameType, GroupOfPictures
+from trafficgen.processes.autocorrelated_series import Spectrum, spectral_ranks
 from trafficgen.processes.base import (
     LARGEST_IP_BYTES,
     DrawnPart,
@@ -23,7 +24,6 @@ from trafficgen.processes.base import (
     plays,
 )
 from trafficgen.processes.renewal import positive_mean_s
-from trafficgen.processes.spectral_scores import Spectrum, spectral_ranks, spectrum_of
 from trafficgen.units import FloatArray, IntArray
 
 #: Frames drawn beyond the expected number, so that the last one passes the end of the phase.
@@ -34,6 +34,7 @@ _MOST_TURNS = 64
 _MOST_PACKETS = 4096
 
 
+@plays(FrameType)
 @dataclass(frozen=True, kw_only=True)
 class FrameTypeLaws(DrawnPart):
     """Laws of a :class:`~trafficgen.models.FrameType`; meanings and units as there."""
@@ -49,6 +50,7 @@ class FrameTypeLaws(DrawnPart):
         return self.lead_share * len(self.lead_bytes) + max(1.0, rest / packet_bytes + 0.5)
 
 
+@plays(GroupOfPictures)
 @dataclass(frozen=True, kw_only=True)
 class GroupLaws(DrawnPart):
     """A :class:`~trafficgen.models.GroupOfPictures` as arrays."""
@@ -113,19 +115,6 @@ class FrameLaws(PlayableProcess):
     packet_bytes: MixedLaw
     gap_within_s: MixedLaw | None
     gap_scale: Literal["packet", "frame", "bytes"]
-
-    @classmethod
-    def from_model(cls, part: FrameProcess, **given: Any) -> FrameLaws:
-        """Convert a frame process of a model."""
-        return super().from_model(
-            part,
-            spacing_spectrum=spectrum_of(part.spacing_spectrum),
-            lateness_spectrum=spectrum_of(part.lateness_spectrum),
-            size_spectrum=spectrum_of(part.size_spectrum),
-            types=tuple(FrameTypeLaws.from_model(one) for one in part.types),
-            group=None if part.group is None else GroupLaws.from_model(part.group),
-            **given,
-        )
 
     def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
         """Return the packets in a span."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
-from trafficgen.models import ModulatedProcess
+from trafficgen.models import ModulatedProcess, RateClass
 from trafficgen.processes.autocorrelated_series import draw_correlated_order
 from trafficgen.processes.base import (
     LARGEST_IP_BYTES,
@@ -35,6 +34,7 @@ _LARGEST_CUT = 0.9
 Filling = tuple[IntArray, FloatArray, UintArray, BoolArray]
 
 
+@plays(RateClass)
 @dataclass(frozen=True, kw_only=True)
 class ClassLaws(DrawnPart):
     """Laws of a :class:`~trafficgen.models.RateClass`; meanings and units as there."""
@@ -83,12 +83,6 @@ class ModulatedLaws(PlayableProcess):
     bin_bytes: MixedLaw
     autocorrelation: tuple[float, ...]
     classes: tuple[ClassLaws, ...]
-
-    @classmethod
-    def from_model(cls, part: ModulatedProcess, **given: Any) -> ModulatedLaws:
-        """Convert a modulated process of a model."""
-        classes = tuple(ClassLaws.from_model(one) for one in part.classes)
-        return super().from_model(part, classes=classes, **given)
 
     def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
         """Return the packets in a span.

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from trafficgen._core import spectral_ranks
-from trafficgen.processes.spectral_scores import Spectrum
-from trafficgen.processes.spectral_scores import spectral_ranks as ranks_with
+from trafficgen.processes.autocorrelated_series import Spectrum
+from trafficgen.processes.autocorrelated_series import spectral_ranks as ranks_with
 from trafficgen.units import FloatArray, IntArray
 
 

@@ -13,7 +13,7 @@ from trafficgen.flows import Bursts, gamma_to_exponential, segment_bursts
 from trafficgen.models import BurstDependence, BurstProcess, RenewalProcess
 from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.processes.base import GeneratorOf
-from trafficgen.processes.burst_dependence import normal_scores
+from trafficgen.processes.bursts import rank_scores
 from trafficgen.units import FloatArray, IntArray, s_from_ns
 
 
@@ -145,7 +145,7 @@ def fit_dependence(bursts: Bursts, packets: PhasePackets) -> BurstDependence | N
 def _autocorrelate(values: FloatArray, *, limit: float) -> tuple[float, ...]:
     """Return the autocorrelation of the normal scores, empty where no lag stands out."""
     lags = min(_LIMITS.most_lags, int(values.size * _LIMITS.largest_lag_share))
-    found = sample_autocorrelation(normal_scores(values), lags)
+    found = sample_autocorrelation(rank_scores(values), lags)
     if np.max(np.abs(found), initial=0.0) <= limit:
         return ()
     return tuple(round(float(value), _DIGITS) for value in found)
@@ -169,7 +169,7 @@ def _correlate_gaps(bursts: Bursts, packets: PhasePackets) -> tuple[float, IntAr
     counts, groups = bursts.packets[with_gaps] - 1, with_gaps.size
     if groups < _LIMITS.fewest_dependent or counts.sum() <= 2 * groups:
         return 0.0, with_gaps[:0], np.zeros(0)
-    scores = normal_scores(packets.gap_s[bursts.within])
+    scores = rank_scores(packets.gap_s[bursts.within])
     mean = np.add.reduceat(scores, np.cumsum(counts) - counts) / counts
     between = float(np.dot(counts, (mean - scores.mean()) ** 2)) / (groups - 1)
     within = float(((scores - np.repeat(mean, counts)) ** 2).sum()) / (scores.size - groups)

@@ -11,8 +11,9 @@ from trafficgen.calibration.laws.ranks import mean_ranks
 from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets
 from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.models import Estimate, Law, ScoreSpectrum, SpectralLine
+from trafficgen.processes.autocorrelated_series import spectral_ranks
+from trafficgen.processes.base import to_playable
 from trafficgen.processes.frames import order_by_spectrum, schedule_frames
-from trafficgen.processes.spectral_scores import spectral_ranks, spectrum_of
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 
@@ -202,11 +203,11 @@ def _draw_spacings(
     count = busy_s.size
     spacing_s = timing.spacing_s.distribution().ascending_sample(generator, count)
     ready_s = np.cumsum(
-        order_by_spectrum(spacing_s, spectrum_of(timing.spacing_spectrum), generator)
+        order_by_spectrum(spacing_s, to_playable(timing.spacing_spectrum), generator)
     )
     if timing.lateness_s is not None:
         lateness_s = timing.lateness_s.distribution().ascending_sample(generator, count)
-        spectrum = spectrum_of(timing.lateness_spectrum)
+        spectrum = to_playable(timing.lateness_spectrum)
         ready_s += lateness_s[spectral_ranks(spectrum, count, generator)]
     return np.diff(schedule_frames(ready_s, busy_s))
 
