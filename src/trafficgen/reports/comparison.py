@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from trafficgen.formatting import number
 from trafficgen.provenance import software_version
 from trafficgen.reports.charts import Axis, Chart, Curve, Role
-from trafficgen.reports.page import Block, Mark, Report, Section, Table, Text, keep, tabulate
+from trafficgen.reports.page import Block, Mark, Report, Table, Text, build_report, tabulate
 from trafficgen.reports.samples import (
     Sample,
     chart_distribution,
@@ -85,17 +85,16 @@ class _Side:
 def report_comparison(comparison: Comparison) -> Report:
     """Make the report of a comparison; without its sides it has no charts of them."""
     reference, candidate = comparison.names
-    distances = (_chart_distances(comparison), *keep(_tabulate_metrics(comparison)))
-    sections = [
-        Section(title="Summary", blocks=_describe(comparison)),
-        Section(title="Distances", blocks=distances),
-    ]
+    sections: dict[str, Iterable[Block | None]] = {
+        "Summary": _describe(comparison),
+        "Distances": (_chart_distances(comparison), _tabulate_metrics(comparison)),
+    }
     if comparison.sides is not None:
-        sections += _chart_sides(comparison, _measure_all(comparison, comparison.sides))
-    return Report(
-        title="Traffic compared with its reference",
-        subtitle=f"{candidate} compared with {reference}",
-        sections=tuple(sections),
+        sections |= _chart_sides(comparison, _measure_all(comparison, comparison.sides))
+    return build_report(
+        "Traffic compared with its reference",
+        f"{candidate} compared with {reference}",
+        sections,
         made_by=(
             f"trafficgen {software_version()}: trafficgen compare {reference} {candidate} --seed"
             f" {comparison.seed}"
@@ -103,14 +102,12 @@ def report_comparison(comparison: Comparison) -> Report:
     )
 
 
-def _describe(comparison: Comparison) -> tuple[Block, ...]:
+def _describe(comparison: Comparison) -> Iterator[Block | None]:
     *groups, summary = comparison.verdict().lines()
-    return (
-        Text(lines=(summary,), kind="lead"),
-        Text(lines=tuple(groups), kind="list"),
-        *keep(_tabulate_totals(comparison)),
-        Text(lines=tuple(_notes(comparison)), kind="list"),
-    )
+    yield Text((summary,), kind="lead")
+    yield Text(tuple(groups), kind="list")
+    yield _tabulate_totals(comparison)
+    yield Text(tuple(_notes(comparison)), kind="list")
 
 
 def _tabulate_totals(comparison: Comparison) -> Table | None:
@@ -234,20 +231,19 @@ def _measure_all(comparison: Comparison, sides: tuple[Measurement, Measurement])
     return found
 
 
-def _chart_sides(comparison: Comparison, sides: list[_Side]) -> Iterator[Section]:
-    rates = [
-        *_chart_rates(sides[1], sides[0]),
-        _chart_autocorrelation(sides),
-        _chart_variance_time(sides),
-        *(_chart_samples(sides, key) for key in ("rate.0.5", "smoothness")),
-    ]
-    packets = [_chart_samples(sides, key) for key in ("packet_bytes", "gap_s")]
-    bursts = [_chart_samples(sides, key) for key in ("burst_packets", "burst_spacing_s")]
-    yield Section(title="Rate", blocks=tuple(keep(*rates)))
-    gaps = _chart_gaps(comparison, sides)
-    yield Section(title="Packets", blocks=tuple(keep(*packets, *gaps)))
-    if any(bursts):
-        yield Section(title="Bursts", blocks=tuple(keep(*bursts)))
+def _chart_sides(comparison: Comparison, sides: list[_Side]) -> dict[str, tuple[Chart | None, ...]]:
+    charts = {key: _chart_samples(sides, key) for key in _SAMPLES}
+    return {
+        "Rate": (
+            *_chart_rates(sides[1], sides[0]),
+            _chart_autocorrelation(sides),
+            _chart_variance_time(sides),
+            charts["rate.0.5"],
+            charts["smoothness"],
+        ),
+        "Packets": (charts["packet_bytes"], charts["gap_s"], *_chart_gaps(comparison, sides)),
+        "Bursts": (charts["burst_packets"], charts["burst_spacing_s"]),
+    }
 
 
 def _chart_rates(reference: _Side, candidate: _Side) -> Iterator[Chart]:

@@ -1,4 +1,4 @@
-"""Report of a population: how its sessions differ, and what each of them is like."""
+"""Reports of fits of several captures: of a population, and of one source over several paths."""
 
 from __future__ import annotations
 
@@ -8,14 +8,22 @@ from dataclasses import replace
 import numpy as np
 
 from trafficgen.calibration.population.fit_population import PopulationFit
+from trafficgen.calibration.population.same_source import SameSourceFit
 from trafficgen.formatting import number
-from trafficgen.models import Estimate, FittedProvenance, Population, PopulationQuantity
-from trafficgen.reports.charts import Axis, Band, Chart, Curve
+from trafficgen.models import (
+    Estimate,
+    FittedProvenance,
+    PathCondition,
+    Population,
+    PopulationQuantity,
+    ResponseCurve,
+)
+from trafficgen.reports.charts import Axis, Band, Chart, Curve, Rule
 from trafficgen.reports.fit.packets import family_name
 from trafficgen.reports.fit.tables import process_name
 from trafficgen.reports.laws import PlottedLaw, chart_law
-from trafficgen.reports.page import Block, Report, Section, Table, Text, keep, tabulate, warn
-from trafficgen.reports.samples import Sample
+from trafficgen.reports.page import Block, Report, Table, Text, build_report, tabulate, warn
+from trafficgen.reports.samples import Sample, points_with_intervals
 from trafficgen.units import kbps_from_bps
 
 #: Name of each quantity and the unit in which it is shown.
@@ -29,6 +37,13 @@ _QUANTITIES: Mapping[PopulationQuantity, tuple[str, str]] = {
     "loss_rate": ("loss", ""),
     "media_start_s": ("start of the media in the capture", "s"),
 }
+#: Name and unit of each condition, and whether its axis is logarithmic.
+_CONDITIONS: Mapping[PathCondition, tuple[str, str, bool]] = {
+    "loss_rate": ("loss / sent packets", "", False),
+    "queueing_delay_s": ("queueing delay", "s", False),
+    "throughput_bps": ("rate that arrived", "bit/s", True),
+    "link_rate_bps": ("rate of the narrow link", "bit/s", True),
+}
 #: Longer tables of sessions are folded.
 _LONGEST_OPEN_TABLE = 40
 
@@ -37,25 +52,24 @@ def report_population(fitted: PopulationFit) -> Report:
     """Make the report of a population."""
     population, provenance = fitted.population, fitted.model.provenance
     assert isinstance(provenance, FittedProvenance)
-    differences = (*_chart_laws(fitted), *keep(_tabulate_laws(population)))
-    sections = [
-        Section(title="Summary", blocks=tuple(_describe(fitted))),
-        Section(
-            title="How sessions differ",
-            blocks=(*differences, *keep(_tabulate_correlations(population))),
-        ),
-        Section(title="What is played", blocks=tuple(_describe_prototypes(population))),
-        Section(title="Sessions", blocks=tuple(_describe_sessions(fitted))),
-    ]
-    return Report(
-        title="Fit of a population",
-        subtitle=f"{population.sessions} sessions of {population.captures} captures",
-        sections=tuple(sections),
+    return build_report(
+        "Fit of a population",
+        f"{population.sessions} sessions of {population.captures} captures",
+        {
+            "Summary": _describe_population(fitted),
+            "How sessions differ": (
+                *_chart_laws(fitted),
+                _tabulate_laws(population),
+                _tabulate_correlations(population),
+            ),
+            "What is played": _describe_prototypes(population),
+            "Sessions": _describe_sessions(fitted),
+        },
         made_by=f"{provenance.software}: trafficgen fit --population, seed {provenance.seed}",
     )
 
 
-def _describe(fitted: PopulationFit) -> Iterator[Block]:
+def _describe_population(fitted: PopulationFit) -> Iterator[Block]:
     population, laws = fitted.population, fitted.population.laws
     rate_kbps = number(kbps_from_bps(laws["playout_rate_bps"].median.value))
     length_s = number(laws["media_duration_s"].median.value)
@@ -63,17 +77,17 @@ def _describe(fitted: PopulationFit) -> Iterator[Block]:
         f"{population.sessions} sessions of {population.captures} captures, each fitted by itself"
         f" and pooled. The typical one plays {rate_kbps} kbit/s for {length_s} s."
     )
-    yield Text(lines=(text,), kind="lead")
+    yield Text((text,), kind="lead")
     if population.ladder:
         rungs = ", ".join(
             f"{number(kbps_from_bps(rung.rate_bps))} kbit/s ({rung.share:.0%})"
             for rung in population.ladder
         )
-        yield Text(lines=(f"Shared levels, with the share of sessions that have them: {rungs}.",))
+        yield Text((f"Shared levels, with the share of sessions that have them: {rungs}.",))
     if population.absent:
-        absent = tuple(f"{_name(quantity)}: {why}" for quantity, why in population.absent.items())
-        yield Text(lines=("Not pooled:",))
-        yield Text(lines=absent, kind="list")
+        yield Text(("Not pooled:",))
+        absent = (f"{_name(quantity)}: {why}" for quantity, why in population.absent.items())
+        yield Text(tuple(absent), kind="list")
     yield from warn(fitted.warnings)
 
 
@@ -152,12 +166,12 @@ def _tabulate_correlations(population: Population) -> Table | None:
     return tabulate("Correlated quantities", records)
 
 
-def _describe_prototypes(population: Population) -> Iterator[Block]:
+def _describe_prototypes(population: Population) -> Iterator[Block | None]:
     text = (
         "A session draws its length, rate, buffering and silence from the laws; its packets are"
         " those of a prototype near the drawn rate, scaled to it."
     )
-    yield Text(lines=(text,))
+    yield Text((text,))
     records = [
         {
             "session": one.name,
@@ -168,10 +182,10 @@ def _describe_prototypes(population: Population) -> Iterator[Block]:
         }
         for one in population.prototypes
     ]
-    yield from keep(tabulate("Prototypes", records))
+    yield tabulate("Prototypes", records)
 
 
-def _describe_sessions(fitted: PopulationFit) -> Iterator[Block]:
+def _describe_sessions(fitted: PopulationFit) -> Iterator[Block | None]:
     records = []
     for one in fitted.sessions:
         record: dict[str, object] = {"session": one.name}
@@ -181,5 +195,78 @@ def _describe_sessions(fitted: PopulationFit) -> Iterator[Block]:
             record[f"{name}, {unit}" if unit else name] = value
         process = one.model.streams[0].phases[-1].process
         records.append({**record, "packets of its last phase": process_name(process.kind)})
-    yield from keep(tabulate("Each session", records, folded=len(records) > _LONGEST_OPEN_TABLE))
+    yield tabulate("Each session", records, folded=len(records) > _LONGEST_OPEN_TABLE)
     yield from warn(fitted.session_warnings)
+
+
+def report_same_source(fitted: SameSourceFit) -> Report:
+    """Make the report of captures of one source over several paths."""
+    response, provenance = fitted.response, fitted.model.provenance
+    assert isinstance(provenance, FittedProvenance)
+    charts = [_chart_response(curve) for curve in response.curves]
+    tables = [_tabulate_response(curve) for curve in response.curves]
+    return build_report(
+        "Fit of one source over several paths",
+        f"{len(response.captures)} captures: {', '.join(response.captures)}",
+        {"Summary": _describe_source(fitted), "Congestion response": (*charts, *tables)},
+        made_by=f"{provenance.software}: trafficgen fit --same-source, seed {provenance.seed}",
+    )
+
+
+def _describe_source(fitted: SameSourceFit) -> Iterator[Block]:
+    response = fitted.response
+    rate_kbps = number(kbps_from_bps(response.uncongested_rate_bps))
+    text = (
+        f"Congestion response: {response.kind.replace('_', ' ')}. Rates are relative to"
+        f" {rate_kbps} kbit/s; packets follow {response.source}, the least congested capture."
+    )
+    yield Text((text,), kind="lead")
+    yield Text(response.evidence, kind="list")
+    if response.absent:
+        yield Text(("No curve against:",))
+        absent = (f"{name.replace('_', ' ')}: {why}" for name, why in response.absent.items())
+        yield Text(tuple(absent), kind="list")
+    yield from warn(fitted.warnings)
+
+
+def _chart_response(curve: ResponseCurve) -> Chart:
+    name, unit, log = _CONDITIONS[curve.condition]
+    rates = [point.relative_rate for point in curve.points]
+    low, factor, high = (
+        number(value, digits=3)
+        for value in (curve.end_to_end.low, curve.end_to_end.value, curve.end_to_end.high)
+    )
+    return Chart(
+        name=f"response-{curve.condition.rpartition('_')[0].replace('_', '-')}",
+        title=f"Rate against {name}",
+        x=Axis(label=name, unit=unit, log=log),
+        y=Axis(label="relative rate", low=0),
+        layers=(
+            Rule(name="without congestion", at=1.0),
+            points_with_intervals(rates, [point.condition for point in curve.points]),
+        ),
+        caption=(
+            "Rate an interval later / rate without congestion. From the least to the most"
+            f" congested point it changes by a factor of {factor} [{low}, {high}]; between captures"
+            f" it differs by {curve.capture_log_deviation:.0%} besides."
+            f" {curve.method[0].upper()}{curve.method[1:]}."
+        ),
+    )
+
+
+def _tabulate_response(curve: ResponseCurve) -> Table | None:
+    name, unit, _ = _CONDITIONS[curve.condition]
+    records = [
+        {
+            f"{name}, {unit}" if unit else name: point.condition,
+            "from": point.low,
+            "to": point.high,
+            "relative rate": point.relative_rate.value,
+            "95% from": point.relative_rate.low,
+            "95% to": point.relative_rate.high,
+            "intervals": point.intervals,
+            "captures": point.captures,
+        }
+        for point in curve.points
+    ]
+    return tabulate(f"Rate against {name}", records, folded=True)

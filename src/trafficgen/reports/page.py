@@ -18,14 +18,9 @@ _ABOUT_FILE = re.compile(r"(?P<path>[^:]*/[^:]*?)(?P<rest>(, session \d+)?: .*)$
 Mark = Literal["good", "bad"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Text:
-    """Paragraphs or a list.
-
-    Attributes:
-        lines: A paragraph or an item each.
-        kind: ``lead`` is what is read first, ``warnings`` are things to be careful about.
-    """
+    """Paragraphs or a list, one line each; ``lead`` is what is read first."""
 
     lines: tuple[str, ...]
     kind: Literal["text", "lead", "list", "warnings"] = "text"
@@ -33,14 +28,12 @@ class Text:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table.
+    """A table of texts.
 
     Attributes:
-        title: What it shows.
         header: Names of the columns, with units.
-        rows: Cells as texts, each row as long as the header.
         numbers: Places of the columns that hold numbers, aligned to the right.
-        marks: Rows by their place that stand out: ``good`` or ``bad``.
+        marks: Place and colour of each row that stands out.
         folded: Whether it is shown only when it is opened; on paper it always is.
     """
 
@@ -63,16 +56,9 @@ def tabulate(
     folded: bool = False,
     marks: Mapping[int, Mark] | None = None,
 ) -> Table | None:
-    """Make a table of records with equal keys, which are the header; numbers are formatted.
+    """Make a table of records with equal keys, which are the header; None without records.
 
-    Args:
-        title: What it shows.
-        records: A row each; None is shown as "-".
-        folded: Whether it is shown only when it is opened.
-        marks: Rows by their place that stand out.
-
-    Returns:
-        The table; None without records.
+    Numbers are formatted, and None is shown as "-". ``marks`` has the rows that stand out.
     """
     known = list(records)
     rows = [
@@ -99,15 +85,9 @@ def tabulate(
 Block = Text | Table | Chart
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Section:
-    """A part of a report under a heading of its own.
-
-    Attributes:
-        title: Heading.
-        blocks: Its contents, in order; charts that follow each other are side by side
-            where there is room.
-    """
+    """A part of a report under a heading; charts in a row are side by side where there is room."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -118,9 +98,7 @@ class Report:
     """A report.
 
     Attributes:
-        title: What it is about.
         subtitle: What was looked at, such as the names of the files.
-        sections: Its parts.
         made_by: How it can be made again: software, seed.
     """
 
@@ -137,19 +115,26 @@ class Report:
         )
 
 
+def build_report(
+    title: str, subtitle: str, sections: Mapping[str, Iterable[Block | None]], *, made_by: str
+) -> Report:
+    """Build a report of blocks by heading, without blocks that are None and empty sections."""
+    known = {
+        heading: tuple(block for block in blocks if block is not None)
+        for heading, blocks in sections.items()
+    }
+    parts = tuple(Section(heading, blocks) for heading, blocks in known.items() if blocks)
+    return Report(title=title, subtitle=subtitle, sections=parts, made_by=made_by)
+
+
 def warn(warnings: Iterable[str]) -> Iterator[Block]:
     """Yield warnings, without the folders of files, since reports are passed on."""
     if lines := tuple(map(drop_folder, warnings)):
-        yield Text(lines=("To be careful about:",))
-        yield Text(lines=lines, kind="warnings")
+        yield Text(("To be careful about:",))
+        yield Text(lines, kind="warnings")
 
 
 def drop_folder(text: str) -> str:
     """Shorten the path with which a warning begins to the name of the file."""
     found = _ABOUT_FILE.match(text)
     return text if found is None else f"{PurePath(found['path']).name}{found['rest']}"
-
-
-def keep(*blocks: Block | None) -> Iterator[Block]:
-    """Yield the blocks that there are."""
-    yield from (block for block in blocks if block is not None)

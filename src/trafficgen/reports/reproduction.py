@@ -13,7 +13,7 @@ from trafficgen.formatting import format_count, number
 from trafficgen.models.published import load_entry
 from trafficgen.provenance import software_version
 from trafficgen.reports.charts import Axis, Chart, Curve, Layer, Role, Rule
-from trafficgen.reports.page import Block, Mark, Report, Section, Table, Text, keep, tabulate
+from trafficgen.reports.page import Block, Mark, Report, Table, Text, build_report, tabulate
 from trafficgen.reproduction import FindingResult, Reproduction, experiments
 
 #: Where a mean far outside its range is drawn.
@@ -51,22 +51,16 @@ def report_reproduction(found: Reproduction) -> Report:
     papers = [(paper, rows) for paper in _PAPERS if (rows := _rows_of(paper, found.rows))]
     known = {paper.prefix for paper in _PAPERS}
     others = tuple(row for row in found.rows if _prefix(row.finding.id) not in known)
-    sections = [
-        Section(title="Summary", blocks=tuple(_summarise(found, papers))),
-        *(
-            Section(title=paper.title, blocks=tuple(_describe_paper(paper, rows)))
-            for paper, rows in papers
-        ),
-    ]
-    if others:
-        table = _tabulate("All quantities", others)
-        sections.append(Section(title="Others", blocks=tuple(keep(table))))
-    entries = tuple(keep(_tabulate_entries(found.rows)))
-    return Report(
-        title="What the papers published, simulated again",
-        subtitle=", ".join(_list_of_papers(papers))
-        + f"; means of {format_count(found.runs, 'run')}",
-        sections=(*sections, Section(title="Catalogue entries", blocks=entries)),
+    names = ", ".join(_list_of_papers(papers))
+    return build_report(
+        "What the papers published, simulated again",
+        f"{names}; means of {format_count(found.runs, 'run')}",
+        {
+            "Summary": _summarise(found, papers),
+            **{paper.title: _describe_paper(paper, rows) for paper, rows in papers},
+            "Others": (_tabulate("All quantities", others),),
+            "Catalogue entries": (_tabulate_entries(found.rows),),
+        },
         made_by=(
             f"trafficgen {software_version()}: trafficgen reproduce {_chosen(found.rows)}--runs"
             f" {found.runs} --seed {found.seed}"
@@ -101,7 +95,7 @@ def _authors(authors: Sequence[str]) -> str:
 
 def _summarise(
     found: Reproduction, papers: Sequence[tuple[_Paper, tuple[FindingResult, ...]]]
-) -> Iterator[Block]:
+) -> Iterator[Block | None]:
     counts = found.summary()
     predicted, inputs = counts["predicted"], counts["inputs"]
     share = f" ({counts['predicted_ok'] / predicted:.0%})" if predicted else ""
@@ -115,11 +109,11 @@ def _summarise(
             " themselves, lie within it."
         )
     lines.append(f"{counts['findings_ok']} of {counts['findings']} findings hold as a whole.")
-    yield Text(lines=(" ".join(lines),), kind="lead")
+    yield Text((" ".join(lines),), kind="lead")
     if found.missed:
-        yield Text(lines=("Outside their range:",))
-        yield Text(lines=tuple(_describe_misses(found.missed)), kind="warnings")
-    yield from keep(_tabulate_papers(papers))
+        yield Text(("Outside their range:",))
+        yield Text(tuple(_describe_misses(found.missed)), kind="warnings")
+    yield _tabulate_papers(papers)
 
 
 def _describe_misses(missed: Sequence[FindingResult]) -> Iterator[str]:
@@ -148,12 +142,10 @@ def _tabulate_papers(papers: Sequence[tuple[_Paper, tuple[FindingResult, ...]]])
     return tabulate("Within range, paper by paper", records)
 
 
-def _describe_paper(paper: _Paper, rows: tuple[FindingResult, ...]) -> Iterator[Block]:
+def _describe_paper(paper: _Paper, rows: tuple[FindingResult, ...]) -> Iterator[Block | None]:
     for citation in load_entry(paper.entries[0]).provenance.citations:
         venue = f" {citation.venue}." if citation.venue else ""
-        yield Text(
-            lines=(f"{_authors(citation.authors)} ({citation.year}): {citation.title}.{venue}",)
-        )
+        yield Text((f"{_authors(citation.authors)} ({citation.year}): {citation.title}.{venue}",))
     yield _chart_positions(paper, rows)
     numbers = [
         row
@@ -164,7 +156,7 @@ def _describe_paper(paper: _Paper, rows: tuple[FindingResult, ...]) -> Iterator[
     ]
     if numbers:
         yield _chart_scatter(paper, numbers)
-    yield from keep(_tabulate(f"All quantities of {paper.title}", rows))
+    yield _tabulate(f"All quantities of {paper.title}", rows)
 
 
 def _chart_positions(paper: _Paper, rows: tuple[FindingResult, ...]) -> Chart:

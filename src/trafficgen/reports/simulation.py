@@ -15,7 +15,7 @@ import numpy as np
 
 from trafficgen.formatting import number
 from trafficgen.reports.charts import Axis, Chart, Curve, Layer, Role, Span
-from trafficgen.reports.page import Report, Section, Table, Text, keep, tabulate
+from trafficgen.reports.page import Report, Table, Text, build_report, tabulate
 from trafficgen.reports.samples import thin
 from trafficgen.simulation.measures import IntervalMeasure
 from trafficgen.simulation.path import Path
@@ -41,23 +41,16 @@ _MOST_VALUES = 12
 
 def report_simulation(result: SimulationResult) -> Report:
     """Make the report of a simulated session."""
-    sections = [
-        Section(
-            title="Summary",
-            blocks=(
-                Text(lines=(" ".join(_describe(result)),), kind="lead"),
-                *keep(_tabulate_moments(result)),
-            ),
-        ),
-        Section(title="Over time", blocks=tuple(_chart(result))),
-        Section(title="Flows", blocks=tuple(keep(*_tabulate_flows(result)))),
-        Section(title="Conditions", blocks=tuple(keep(_tabulate_conditions(result)))),
-    ]
-    notes = result.notes
-    return Report(
-        title="A session played over a path",
-        subtitle=f"{notes['model']}, seed {result.seed}",
-        sections=tuple(sections),
+    notes, summary = result.notes, Text((" ".join(_describe(result)),), kind="lead")
+    return build_report(
+        "A session played over a path",
+        f"{notes['model']}, seed {result.seed}",
+        {
+            "Summary": (summary, _tabulate_moments(result)),
+            "Over time": _chart(result),
+            "Flows": _tabulate_flows(result),
+            "Conditions": (_tabulate_conditions(result),),
+        },
         made_by=f"{notes['software']}: {' '.join(_command(result))}",
     )
 

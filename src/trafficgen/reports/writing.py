@@ -21,10 +21,9 @@ from trafficgen.reports.charts import DARK, LIGHT, Chart, Role
 from trafficgen.reports.comparison import report_comparison
 from trafficgen.reports.drawing import FORMATS, draw_svg, save_charts
 from trafficgen.reports.fit.report import report_fit
+from trafficgen.reports.many_captures import report_population, report_same_source
 from trafficgen.reports.page import Block, Report, Text
-from trafficgen.reports.population import report_population
 from trafficgen.reports.reproduction import report_reproduction
-from trafficgen.reports.same_source import report_same_source
 from trafficgen.reports.simulation import report_simulation
 from trafficgen.reproduction import Reproduction
 from trafficgen.simulation.results import SimulationResult

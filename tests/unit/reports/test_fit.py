@@ -26,8 +26,8 @@ from trafficgen.reports.fit import subject
 from trafficgen.reports.fit.path import LOSS_SOURCES
 from trafficgen.reports.fit.report import report_fit
 from trafficgen.reports.laws import PlottedLaw, chart_law, chart_law_quantiles, chart_law_tail
+from trafficgen.reports.many_captures import report_same_source
 from trafficgen.reports.page import Report, Table, Text, drop_folder
-from trafficgen.reports.same_source import report_same_source
 from trafficgen.reports.samples import Sample
 from trafficgen.reports.writing import render_html, report_of
 from trafficgen.units import kbps_from_bps, s_from_ns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from trafficgen.calibration.fit import Fit
 from trafficgen.formatting import format_count, interval, number
@@ -21,7 +21,7 @@ from trafficgen.reports.fit.tables import (
     tabulate_laws,
     tabulate_measures,
 )
-from trafficgen.reports.page import Block, Report, Section, Text, keep, warn
+from trafficgen.reports.page import Block, Report, Text, build_report, warn
 from trafficgen.units import kbps_from_bps
 
 _LONG_RANGE = {
@@ -37,13 +37,13 @@ _MEDIA = {"mixed": "mixed media", "unknown": "media", "bulk": "a bulk transfer"}
 def report_fit(fitted: Fit) -> Report:
     """Make the report of a fit."""
     subject = FitSubject(fitted)
-    blocks: dict[str, tuple[Block | None, ...]] = {
-        "Summary": tuple(_describe(subject)),
+    sections: dict[str, Iterable[Block | None]] = {
+        "Summary": _describe(subject),
         "Rate": (*chart_rates(subject), *describe_levels(subject), *chart_player(subject)),
-        "Packets": tuple(chart_packets(subject)),
-        "Bursts": tuple(chart_bursts(subject)),
-        "Frames": tuple(chart_frames(subject)),
-        "Time scales": tuple(chart_time_scales(subject)),
+        "Packets": chart_packets(subject),
+        "Bursts": chart_bursts(subject),
+        "Frames": chart_frames(subject),
+        "Time scales": chart_time_scales(subject),
         "Path and response": (
             *chart_path(subject),
             tabulate_measures(subject),
@@ -55,12 +55,9 @@ def report_fit(fitted: Fit) -> Report:
             tabulate_choices(subject),
         ),
     }
-    known = {title: tuple(keep(*some)) for title, some in blocks.items()}
-    return Report(
-        title="Fit of a session",
-        subtitle=_subtitle(subject.provenance),
-        sections=tuple(Section(title=title, blocks=some) for title, some in known.items() if some),
-        made_by=_command(subject.provenance),
+    provenance = subject.provenance
+    return build_report(
+        "Fit of a session", _subtitle(provenance), sections, made_by=_command(provenance)
     )
 
 
@@ -80,8 +77,8 @@ def _command(provenance: FittedProvenance) -> str:
 
 
 def _describe(subject: FitSubject) -> Iterator[Block]:
-    yield Text(lines=(" ".join(_summarise(subject)),), kind="lead")
-    yield Text(lines=tuple(_detail(subject)), kind="list")
+    yield Text((" ".join(_summarise(subject)),), kind="lead")
+    yield Text(tuple(_detail(subject)), kind="list")
     doubts = list(subject.fitted.warnings)
     if isinstance(subject.played, str):
         doubts.append(
@@ -97,7 +94,7 @@ def _describe(subject: FitSubject) -> Iterator[Block]:
     )
     if any(stream.name.startswith("unknown") for stream in subject.model.streams):
         text += " A stream is called unknown where the capture does not say what it carries."
-    yield Text(lines=(text,))
+    yield Text((text,))
 
 
 def _summarise(subject: FitSubject) -> Iterator[str]:

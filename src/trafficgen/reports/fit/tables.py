@@ -278,9 +278,9 @@ def describe_conditions(subject: FitSubject) -> Iterator[Block | None]:
     for name, why in sorted(subject.model.absent.items()):
         absent.setdefault(why, {})[_part_name(name)] = None
     if absent:
-        yield Text(lines=("Not measurable from this capture:",))
+        yield Text(("Not measurable from this capture:",))
         lines = tuple(f"{', '.join(names)}: {why}" for why, names in absent.items())
-        yield Text(lines=lines, kind="list")
+        yield Text(lines, kind="list")
 
 
 def _part_name(name: str) -> str:
