@@ -121,10 +121,8 @@ def application(
 async def _simulate(
     request: Request, models: Mapping[str, PlayableModel], queue: OneAtATime
 ) -> Response:
-    if (
-        request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        != "application/json"
-    ):
+    content_type = request.headers.get("content-type", "").partition(";")[0]
+    if content_type.strip().lower() != "application/json":
         return _refuse("a request is JSON (Content-Type: application/json)", status=415)
     body = await _body(request)
     if isinstance(body, Response):
@@ -151,9 +149,8 @@ async def _body(request: Request) -> bytes | Response:
             async for part in request.stream():
                 body += part
                 if len(body) > LARGEST_REQUEST_BYTES:
-                    return _refuse(
-                        f"a request has at most {LARGEST_REQUEST_BYTES} bytes", status=413
-                    )
+                    message = f"a request has at most {LARGEST_REQUEST_BYTES} bytes"
+                    return _refuse(message, status=413)
     except TimeoutError:
         return _refuse(f"a request must arrive within {LONGEST_REQUEST_S:g} s", status=408)
     return body

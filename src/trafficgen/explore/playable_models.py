@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,9 @@ from trafficgen.calibration.options import FitOptions
 from trafficgen.capture.inputs import file_text, is_stream
 from trafficgen.capture.options import ReadOptions, SessionChoice
 from trafficgen.capture.session import open_session
-from trafficgen.explore.controls import CONTROLS
-from trafficgen.explore.option_fields import option_fields
+from trafficgen.explore.controls import CONTROLS, FASTEST_KBPS
 from trafficgen.flows import SessionView, rate_series
-from trafficgen.models import Model, PublishedModel
+from trafficgen.models import Model, Option, PublishedModel, format_value
 from trafficgen.models.published import entry_names, load_model
 from trafficgen.models.published.listing import models_list
 from trafficgen.units import kbps_from_bps, ms_from_s
@@ -24,6 +23,8 @@ from trafficgen.units import kbps_from_bps, ms_from_s
 _MODEL_ENDINGS = (".json", ".yaml", ".yml")
 #: Bins of the measured rate, s: as the series of a simulation have them.
 _BIN_S = 0.5
+#: Largest value of an option by its unit, where the entry has no smaller one.
+_LARGEST = {"kbit/s": FASTEST_KBPS, "s": 3600.0}
 #: Capacity where the link of a capture is not known, as a multiple of its fastest phase.
 _ROOM_RATIO = 1.5
 
@@ -67,9 +68,7 @@ class PlayableModel:
 
 def list_catalogue() -> list[PlayableModel]:
     """Return the models of the catalogue, by name."""
-    return [
-        PlayableModel(name=one.name, model=one.model, argument=one.name) for one in models_list()
-    ]
+    return [PlayableModel(one.name, one.model, one.name) for one in models_list()]
 
 
 def open_model(
@@ -93,27 +92,19 @@ def open_model(
         CalibrationError: If the capture does not have what a fit needs.
     """
     if isinstance(what, Model | PublishedModel):
-        return PlayableModel(
-            name=what.name, model=what, argument=f"{what.name}.json", values=_values_for(what)
-        )
+        return PlayableModel(what.name, what, f"{what.name}.json", values=_values_for(what))
     name = str(what)
     if _names_a_model(what):
         model = load_model(what)
-        return PlayableModel(
-            name=file_text(name), model=model, argument=name, values=_values_for(model)
-        )
+        return PlayableModel(file_text(name), model, name, values=_values_for(model))
     opened = open_session(
         [name], SessionChoice(flow=flow, session=session), ReadOptions(memory_bytes=None)
     )
     fitted = fit_open_session(opened, [name], FitOptions(seed=seed))
     model_file = "model.json"
-    chosen = [
-        f"--{key} {number}"
-        for key, number in (("flow", flow), ("session", session))
-        if number is not None
-    ]
-    seeded = [f"--seed {seed}"] if seed else []
-    command = " ".join(["trafficgen fit", shlex.quote(name), "-o", model_file, *chosen, *seeded])
+    options = {"flow": flow, "session": session, "seed": seed or None}
+    chosen = [f"--{key} {value}" for key, value in options.items() if value is not None]
+    command = " ".join(["trafficgen fit", shlex.quote(name), "-o", model_file, *chosen])
     return PlayableModel(
         name=file_text(name),
         model=fitted.model,
@@ -161,11 +152,7 @@ def _values_for(model: Model | PublishedModel) -> dict[str, float]:
     if conditions is not None and conditions.rtt_s is not None:
         values["delay_ms"] = ms_from_s(conditions.rtt_s.value) / 2
     values["duration_s"] = model.playout.duration_s.value + model.startup.silence_s.value
-    return {name: _three_digits(CONTROLS[name].clip(value)) for name, value in values.items()}
-
-
-def _three_digits(value: float) -> float:
-    return float(f"{value:.3g}")
+    return {name: float(f"{CONTROLS[name].clip(value):.3g}") for name, value in values.items()}
 
 
 def _published(model: PublishedModel) -> dict[str, Any]:
@@ -175,8 +162,43 @@ def _published(model: PublishedModel) -> dict[str, Any]:
         "review": model.provenance.review,
         "citations": [source.text for source in model.provenance.citations],
         "limits": list(model.provenance.limitations),
-        "options": [asdict(one) for one in option_fields(model)],
+        "options": describe_options(model),
     }
+
+
+def describe_options(model: PublishedModel) -> list[dict[str, Any]]:
+    """Return the options of a model as the page draws them; values are texts, as after ``--set``.
+
+    ``low`` and ``high`` are None where there is no limit, and ``choices`` is empty where any value
+    within them is possible.
+    """
+    return [
+        {
+            "name": name,
+            "kind": _kind(option),
+            "default": "" if option.default is None else format_value(option.default),
+            "choices": tuple(map(format_value, option.choices)),
+            "low": option.low,
+            "high": largest_value(option),
+            "unit": option.unit,
+            "meaning": option.description,
+            "source": option.source,
+        }
+        for name, option in model.options.items()
+    ]
+
+
+def _kind(option: Option) -> str:
+    if option.choices:
+        return "choices" if option.many else "choice"
+    is_number = isinstance(option.default, int | float) and not isinstance(option.default, bool)
+    return "list" if option.many else "number" if is_number else "text"
+
+
+def largest_value(option: Option) -> float | None:
+    """Return the largest value of an option that is simulated in a moment; None without a limit."""
+    limit = None if option.choices else _LARGEST.get(option.unit)
+    return min((end for end in (option.high, limit) if end is not None), default=None)
 
 
 def _fitted(model: Model) -> dict[str, Any]:

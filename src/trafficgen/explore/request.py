@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
-from trafficgen.errors import ExploreError, TrafficgenError, TrafficgenWarning
+from trafficgen.errors import ExploreError, SettingError, TrafficgenError, TrafficgenWarning
 from trafficgen.explore.controls import COMPETITORS, CONTROLS, DEFAULT_COMPETITOR
-from trafficgen.explore.option_fields import check_settings
-from trafficgen.explore.playable_models import PlayableModel
-from trafficgen.models import PublishedModel
+from trafficgen.explore.playable_models import PlayableModel, largest_value
+from trafficgen.models import Option, PublishedModel
+from trafficgen.models.published import with_settings
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.simulation.results import SimulationResult
 from trafficgen.simulation.simulate import run_sessions
@@ -23,6 +23,8 @@ from trafficgen.simulation.sources import sources_of
 
 T = TypeVar("T")
 
+_LONGEST_TEXT = 200
+_LONGEST_LIST = 20
 _OTHER_KEYS = ("model", "competitor", "settings")
 #: Packets after which a simulation is given up: about three seconds of work, and memory of 300 MB.
 MOST_PACKETS = 2_000_000
@@ -68,7 +70,7 @@ class SimulationRequest:
         settings = request.get("settings", {})
         if not isinstance(settings, dict):
             raise ExploreError("settings is an object of options and texts", control="model")
-        return cls(playable, values, str(competitor), _settings(playable, settings))
+        return cls(playable, values, str(competitor), _check_settings(playable, settings))
 
     @property
     def path(self) -> str:
@@ -101,17 +103,6 @@ class SimulationRequest:
         return [f"{what}@{_text(self.values['compete_start_s'])}s{stop}"]
 
     @property
-    def options(self) -> SimulateOptions:
-        """Options of the simulation."""
-        return SimulateOptions(
-            path=self.path,
-            compete=self.compete,
-            settings=self.settings,
-            seed=int(self.values["seed"]),
-            duration_s=self.values["duration_s"],
-        )
-
-    @property
     def commands(self) -> list[str]:
         """Commands that print the same result."""
         words = ["trafficgen", "simulate", self.playable.argument, "--path", self.path]
@@ -133,14 +124,51 @@ def _known(name: object, among: Mapping[str, T], *, what: str) -> T:
     return among[name]
 
 
-def _settings(playable: PlayableModel, settings: Mapping[str, object]) -> dict[str, JsonValue]:
-    if isinstance(playable.model, PublishedModel):
-        return check_settings(playable.model, settings)
-    if settings:
+def _check_settings(
+    playable: PlayableModel, settings: Mapping[str, object]
+) -> dict[str, JsonValue]:
+    """Check settings of a model's options: known, valid, and simulated in a moment."""
+    model = playable.model
+    if not isinstance(model, PublishedModel):
+        if settings:
+            raise ExploreError(
+                f"{playable.name} is a fitted model, which has no options", control="model"
+            )
+        return {}
+    checked: dict[str, JsonValue] = {}
+    for name, value in settings.items():
+        control = f"set.{name}"
+        if name not in model.options:
+            known = ", ".join(model.options) or "none"
+            raise ExploreError(
+                f"{model.name} has no option {name!r}; its options are {known}", control=control
+            )
+        if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
+            raise ExploreError(
+                f"{name}: write a text of at most {_LONGEST_TEXT} characters", control=control
+            )
+        try:
+            option = with_settings(model, {name: value}).options[name]
+        except SettingError as error:
+            raise ExploreError(str(error), control=control) from error
+        _check_size(name, option, control=control)
+        checked[name] = value
+    return checked
+
+
+def _check_size(name: str, option: Option, *, control: str) -> None:
+    values = option.default if isinstance(option.default, list) else [option.default]
+    if len(values) > _LONGEST_LIST:
         raise ExploreError(
-            f"{playable.name} is a fitted model, which has no options", control="model"
+            f"{name}: at most {_LONGEST_LIST} values are simulated here", control=control
         )
-    return {}
+    high = largest_value(option)
+    for value in values:
+        if high is not None and isinstance(value, int | float) and value > high:
+            raise ExploreError(
+                f"{name}: {value:,.10g} is above {high:,.10g} {option.unit}".rstrip(),
+                control=control,
+            )
 
 
 def _text(value: float) -> str:
@@ -168,7 +196,14 @@ def play_request(request: SimulationRequest, *, most_packets: int = MOST_PACKETS
 
 
 def _simulate(request: SimulationRequest, *, most_packets: int) -> SimulationResult:
-    options, model = request.options, request.playable.model
+    options = SimulateOptions(
+        path=request.path,
+        compete=request.compete,
+        settings=request.settings,
+        seed=int(request.values["seed"]),
+        duration_s=request.values["duration_s"],
+    )
+    model = request.playable.model
     sources = sources_of(model, request.settings, duration_s=options.duration_s, seed=options.seed)
     return SimulationResult(*run_sessions(sources, options, most_packets=most_packets))
 

@@ -60,7 +60,7 @@ def test_page_that_asks_again_before_its_turn_gets_the_newest_answer_only(
     def play(asked: Any) -> dict[str, Any]:
         begun.set()
         assert release.wait(30)
-        return {"seed": asked.options.seed}
+        return {"seed": asked.values["seed"]}
 
     monkeypatch.setattr(application, "play_request", play)
 

@@ -15,8 +15,7 @@ import pytest
 from trafficgen.errors import ExploreError, InputFileError, ModelFileError, SelectionError
 from trafficgen.explore.application import FIRST_MODEL, application
 from trafficgen.explore.controls import COMPETITORS, CONTROLS, PRESETS
-from trafficgen.explore.option_fields import option_fields
-from trafficgen.explore.playable_models import PlayableModel, open_model
+from trafficgen.explore.playable_models import PlayableModel, describe_options, open_model
 from trafficgen.explore.request import SimulationRequest
 from trafficgen.models import save_model
 from trafficgen.models.published import entry_names, load_entry
@@ -57,10 +56,12 @@ def test_published_model_brings_its_citations_limits_and_options(client: Any, na
 def test_defaults_and_choices_of_options_are_taken_back_as_they_are_shown(
     models: dict[str, PlayableModel], name: str
 ) -> None:
-    for field in option_fields(load_entry(name)):
-        for text in filter(None, (field.default, *field.choices)):
-            asked = SimulationRequest.parse({"model": name, "settings": {field.name: text}}, models)
-            assert asked.settings == {field.name: text}
+    for field in describe_options(load_entry(name)):
+        for text in filter(None, (field["default"], *field["choices"])):
+            asked = SimulationRequest.parse(
+                {"model": name, "settings": {field["name"]: text}}, models
+            )
+            assert asked.settings == {field["name"]: text}
 
 
 def test_presets_stay_within_the_controls(models: dict[str, PlayableModel]) -> None:
