@@ -61,8 +61,7 @@ if TYPE_CHECKING:
     from trafficgen.simulation.simulate import simulate
     from trafficgen.tables import PacketTable
     from trafficgen.validation.compare import compare
-    from trafficgen.validation.comparison import Comparison
-    from trafficgen.validation.limits import exceeded_limits
+    from trafficgen.validation.comparison import Comparison, exceeded_limits
     from trafficgen.workloads.files import load_workload
     from trafficgen.workloads.generate import generate, generate_workload
     from trafficgen.workloads.plan import PlannedWorkload
@@ -93,8 +92,7 @@ _NAMES_IN = {
     "trafficgen.simulation.simulate": "simulate",
     "trafficgen.tables": "PacketTable",
     "trafficgen.validation.compare": "compare",
-    "trafficgen.validation.comparison": "Comparison",
-    "trafficgen.validation.limits": "exceeded_limits",
+    "trafficgen.validation.comparison": "Comparison exceeded_limits",
     "trafficgen.workloads.files": "load_workload",
     "trafficgen.workloads.generate": "generate generate_workload",
     "trafficgen.workloads.plan": "PlannedWorkload",

@@ -24,8 +24,8 @@ from trafficgen.reports.samples import (
 from trafficgen.units import kbps_from_bytes
 from trafficgen.validation.baselines import BASELINES, generate_baseline
 from trafficgen.validation.comparison import Comparison
+from trafficgen.validation.distances import rate_variances, variance_time_bins_s
 from trafficgen.validation.measurement import Measurement, Totals, measure
-from trafficgen.validation.time_scales import rate_variances, variance_time_bins_s
 
 _BASELINE_ROLES: dict[str, Role] = {"cbr": "baseline", "poisson": "extra", "renewal": "other"}
 _KINDS_OF_DISTANCE = (".ks", ".max_abs_difference")

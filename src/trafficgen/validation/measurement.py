@@ -20,7 +20,7 @@ from trafficgen.flows import (
 from trafficgen.flows.measures import successive_ratios
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, ns_from_s, s_from_ns
-from trafficgen.validation.time_scales import MOST_BINS, autocorrelation, span_s
+from trafficgen.validation.distances import MOST_BINS, autocorrelation, span_s
 
 #: Bins of the compared rate series, s, by their name in the output.
 RATE_BINS_S = {"0.1": 0.1, "0.5": 0.5, "1": 1.0, "10": 10.0}

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from trafficgen.calibration.processes.hurst import Hurst
 from trafficgen.validation.distances import (
+    MOST_BINS,
     Distances,
     are_too_few,
+    autocorrelation_noise,
     ks_noise,
+    largest_log10_ratio,
+    rate_variances,
     sample_distances,
+    variance_time_bins_s,
+    variance_time_noise,
     wasserstein_noise,
 )
 from trafficgen.validation.measurement import RATE_BINS_S, Measurement, Totals
-from trafficgen.validation.time_scales import (
-    MOST_BINS,
-    autocorrelation_noise,
-    largest_log10_ratio,
-    rate_variances,
-    variance_time_bins_s,
-    variance_time_noise,
-)
 
 #: Nested metrics as `compare` prints them; a leaf is a number (NaN: not computable) or a pair
 #: reference, candidate.
@@ -147,20 +146,10 @@ def flat_metrics(metrics: Mapping[str, object]) -> dict[str, float]:
     return flat
 
 
-def median_metrics(runs: list[Metrics]) -> Metrics:
-    """Take the median of each metric over runs; NaN where one run lacks it."""
-    first = runs[0]
-    return {name: _median([run[name] for run in runs]) for name in first}
-
-
-def _median(parts: list[object]) -> object:
-    first = parts[0]
-    if isinstance(first, dict):
-        return median_metrics([part for part in parts if isinstance(part, dict)])
-    if isinstance(first, list):
-        return [
-            _median(list(values))
-            for values in zip(*(part for part in parts if isinstance(part, list)), strict=True)
-        ]
-    values = np.array(parts, dtype=np.float64)
-    return math.nan if np.isnan(values).any() else float(np.median(values))
+def median_metrics(runs: Sequence[Any]) -> Any:
+    """Take the median of each metric, in nested parts, over runs; NaN where one run lacks it."""
+    if isinstance(runs[0], dict):
+        return {name: median_metrics([run[name] for run in runs]) for name in runs[0]}
+    if isinstance(runs[0], list):
+        return [median_metrics(values) for values in zip(*runs, strict=True)]
+    return float(np.median(np.array(runs, dtype=np.float64)))  # of a NaN it is NaN

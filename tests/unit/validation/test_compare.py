@@ -14,8 +14,7 @@ import pytest
 from trafficgen.errors import SelectionError
 from trafficgen.flows import SessionView
 from trafficgen.validation.compare import compare_sessions
-from trafficgen.validation.comparison import Comparison
-from trafficgen.validation.limits import exceeded_limits
+from trafficgen.validation.comparison import Comparison, exceeded_limits
 
 ViewOf = Callable[..., SessionView]
 

@@ -15,7 +15,7 @@ from trafficgen.reports.charts import Axis, Band, Chart, Curve, Rule, Span
 from trafficgen.reports.fit.subject import FitSubject, PlayedSessions
 from trafficgen.reports.samples import Sample, chart_distribution, rate_bin_s, rate_curve
 from trafficgen.units import FloatArray, kbps_from_bps, ns_from_s, s_from_ns
-from trafficgen.validation.time_scales import MOST_BINS
+from trafficgen.validation.distances import MOST_BINS
 
 _RATE_BIN_S = 0.5
 _HURST_BIN_S = 0.1

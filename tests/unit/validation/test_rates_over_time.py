@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trafficgen.critical_values import NORMAL_95
-from trafficgen.validation.time_scales import (
+from trafficgen.validation.distances import (
     autocorrelation,
     autocorrelation_noise,
     largest_log10_ratio,
