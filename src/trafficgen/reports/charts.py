@@ -40,11 +40,9 @@ class Axis:
     """An axis.
 
     Attributes:
-        label: Quantity along it.
         unit: Its unit; empty for shares, ratios and correlations.
         log: Whether it is logarithmic.
-        low: Where it begins; None leaves that to the data.
-        high: Where it ends; None leaves that to the data.
+        low: Where it begins; None leaves that to the data, as it does for ``high``.
         categories: Names of places 0, 1, ... along it; empty for a quantity.
     """
 
@@ -61,14 +59,17 @@ class Axis:
         return f"{self.label}, {self.unit}" if self.unit else self.label
 
 
+#: Axes that several reports share.
+SIZE = Axis(label="IP packet", unit="bytes")
+GAP = Axis(label="gap between packets of a flow", unit="s", log=True)
+BURST = Axis(label="burst", unit="packets", log=True)
+SPACING = Axis(label="start of a burst to the start of the next", unit="s", log=True)
+TIME = Axis(label="time after the first media packet", unit="s")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Layer:
-    """Something on a chart.
-
-    Attributes:
-        name: Its name in the legend; layers of one name are one entry.
-        role: What it shows.
-    """
+    """Something on a chart; layers of one name are one entry of the legend."""
 
     name: str
     role: Role = "measured"
@@ -81,10 +82,8 @@ class Curve(Layer):
     Attributes:
         x: Places, shape (n,).
         y: Values, shape (n,); NaN interrupts a line.
-        shape: How it is drawn.
         dashed: Whether a line is dashed, or points are hollow.
-        low: Lower ends of intervals around ``y``, shape (n,); None without intervals.
-        high: Upper ends of intervals around ``y``, shape (n,).
+        low: Lower ends of intervals around ``y``, as ``high`` has the upper ones, shape (n,).
     """
 
     x: Numbers
@@ -125,9 +124,7 @@ class Rule(Layer):
 class Cells(Layer):
     """Shaded cells with their numbers; the categories of the axes name rows and columns.
 
-    Attributes:
-        values: Numbers from 0 to 1, rows from the bottom, shape (rows, columns); NaN where there is
-            none.
+    Values are from 0 to 1, rows from the bottom, shape (rows, columns); a cell of NaN is empty.
     """
 
     values: npt.NDArray[np.float64]
@@ -139,9 +136,6 @@ class Chart:
 
     Attributes:
         name: Name of its files, unique in a report.
-        title: Title.
-        x: Horizontal axis.
-        y: Vertical axis.
         layers: What is drawn, from back to front.
         caption: How to read it, and what was done to the data.
     """

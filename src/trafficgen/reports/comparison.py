@@ -11,7 +11,7 @@ import numpy as np
 
 from trafficgen.formatting import number
 from trafficgen.provenance import software_version
-from trafficgen.reports.charts import Axis, Chart, Curve, Role
+from trafficgen.reports.charts import BURST, GAP, SIZE, SPACING, Axis, Chart, Curve, Role
 from trafficgen.reports.page import Block, Mark, Report, Table, Text, build_report, tabulate
 from trafficgen.reports.samples import (
     Sample,
@@ -51,20 +51,16 @@ _SUBJECTS = {
     "phases.buffering_ratio": "buffering ratio, difference",
 }
 _RATE = re.compile(r"rate\.(?P<bin>[\d.]+?)\.(?P<kind>[a-z]+)$")
-_GAP = Axis(label="gap between packets of a flow", unit="s", log=True)
 _BIN = Axis(label="IP rate in bins of 0.5 s", unit="kbit/s")
 _RATIO = Axis(label="rate in 0.5 s / rate in the 0.5 s before", log=True)
-_SIZE = Axis(label="IP packet", unit="bytes")
-_BURST = Axis(label="burst", unit="packets", log=True)
-_SPACING = Axis(label="start of a burst to the start of the next", unit="s", log=True)
 #: Sample -> name, title, axis and caption of the chart of its distribution.
 _SAMPLES: dict[str, tuple[str, str, Axis, str]] = {
     "rate.0.5": ("rate-distribution", "Distribution of the rate", _BIN, ""),
     "smoothness": ("smoothness", "Smoothness: ratio of successive rates", _RATIO, ""),
-    "packet_bytes": ("packet-sizes", "Packet sizes", _SIZE, ""),
-    "gap_s": ("gaps", "Gaps between packets", _GAP, "Gaps of 0 s are left out."),
-    "burst_packets": ("burst-packets", "Packets in a burst", _BURST, ""),
-    "burst_spacing_s": ("burst-spacing", "Spacing of the bursts", _SPACING, ""),
+    "packet_bytes": ("packet-sizes", "Packet sizes", SIZE, ""),
+    "gap_s": ("gaps", "Gaps between packets", GAP, "Gaps of 0 s are left out."),
+    "burst_packets": ("burst-packets", "Packets in a burst", BURST, ""),
+    "burst_spacing_s": ("burst-spacing", "Spacing of the bursts", SPACING, ""),
 }
 
 
@@ -319,7 +315,7 @@ def _chart_samples(sides: list[_Side], key: str) -> Chart | None:
 
 def _chart_gaps(comparison: Comparison, sides: list[_Side]) -> Iterator[Chart | None]:
     gaps = [side.sample("gap_s") for side in sides]
-    yield chart_survival("gap-tail", "Tail of the gaps", gaps, axis=_GAP)
+    yield chart_survival("gap-tail", "Tail of the gaps", gaps, axis=GAP)
     yield chart_quantiles(
         "gap-quantiles",
         "Quantiles of the gaps",

@@ -37,14 +37,7 @@ BAND_CAPTION = (
 
 @dataclass(frozen=True, kw_only=True)
 class PlottedLaw:
-    """A law to be drawn over a sample.
-
-    Attributes:
-        name: Its name in the legend.
-        law: The law.
-        role: What it shows.
-        dashed: Whether it is drawn dashed.
-    """
+    """A law to be drawn over a sample, and its name in the legend."""
 
     name: str
     law: Law
@@ -67,15 +60,8 @@ def chart_law(
 ) -> Chart | None:
     """Chart distribution functions of samples and laws; None where the first sample has no values.
 
-    On a logarithmic axis values of 0 are left of it: curves begin at their share.
-
-    Args:
-        name: Name of the chart.
-        title: Title.
-        samples: The sample that the laws were fitted to first, then others.
-        laws: The laws, the most important first.
-        axis: Axis of the values.
-        caption: Beginning of the caption.
+    The first sample is the one that the laws were fitted to; the most important law comes first. On
+    a logarithmic axis values of 0 are left of it: curves begin at their share.
     """
     shown = [one.values[one.values > 0] if axis.log else one.values for one in samples]
     if not shown[0].size:
@@ -131,15 +117,7 @@ def chart_law_quantiles(
     """Chart quantiles of a sample against those of its law (QQ plot); None where there are too few.
 
     The k-th smallest of n independent draws has the share Beta(k, n + 1 - k), which gives its
-    interval.
-
-    Args:
-        name: Name of the chart.
-        title: Title.
-        values: The sample, shape (n,).
-        law: Its law.
-        axis: Axis of the law's quantiles.
-        of: Axis of the sample's quantiles.
+    interval. ``values`` has the shape (n,); ``axis`` is that of the law, ``of`` that of the sample.
     """
     ordered = np.sort(values)
     n = ordered.size

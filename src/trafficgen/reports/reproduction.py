@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from trafficgen.provenance import software_version
 from trafficgen.reports.charts import Axis, Chart, Curve, Layer, Role, Rule
 from trafficgen.reports.page import Block, Mark, Report, Table, Text, build_report, tabulate
 from trafficgen.reproduction import FindingResult, Reproduction, experiments
+from trafficgen.reproduction.finding import Paper, papers
 
 #: Where a mean far outside its range is drawn.
 _FARTHEST = 2.5
@@ -25,39 +25,21 @@ _DIGEST_CHARACTERS = 12
 _LONGEST_OPEN_TABLE = 30
 
 
-@dataclass(frozen=True)
-class _Paper:
-    """A paper: how the ids of its findings begin, the title of its section, its entries."""
-
-    prefix: str
-    title: str
-    entries: tuple[str, ...]
-
-
-_PAPERS = (
-    _Paper(
-        "CCZ",
-        "RealPlayer 8 over UDP and TCP",
-        ("realplayer8_chung2002", "realplayer8_tcp_chung2002"),
-    ),
-    _Paper("BMW", "RealVideo 10 and TurboPlay", ("realvideo10_boyden2005",)),
-    _Paper("NIC", "Windows Media 9", ("wmedia9_nichols2004",)),
-    _Paper("LJM", "Two-stream rate control", ("twostream_latecki2003",)),
-)
-
-
 def report_reproduction(found: Reproduction) -> Report:
     """Make the report of a reproduction."""
-    papers = [(paper, rows) for paper in _PAPERS if (rows := _rows_of(paper, found.rows))]
-    known = {paper.prefix for paper in _PAPERS}
-    others = tuple(row for row in found.rows if _prefix(row.finding.id) not in known)
-    names = ", ".join(_list_of_papers(papers))
+    by_prefix: dict[str, list[FindingResult]] = {}
+    for row in found.rows:
+        by_prefix.setdefault(row.finding.id.partition("-")[0], []).append(row)
+    known = {paper.prefix: paper for paper in papers()}
+    studies = [(known[key], tuple(rows)) for key, rows in by_prefix.items() if key in known]
+    others = [row for key, rows in by_prefix.items() if key not in known for row in rows]
+    names = ", ".join(_list_papers(studies))
     return build_report(
         "What the papers published, simulated again",
         f"{names}; means of {format_count(found.runs, 'run')}",
         {
-            "Summary": _summarise(found, papers),
-            **{paper.title: _describe_paper(paper, rows) for paper, rows in papers},
+            "Summary": _summarise(found, studies),
+            **{paper.title: _describe_paper(paper, rows) for paper, rows in studies},
             "Others": (_tabulate("All quantities", others),),
             "Catalogue entries": (_tabulate_entries(found.rows),),
         },
@@ -75,17 +57,9 @@ def _chosen(rows: Sequence[FindingResult]) -> str:
     return "" if every <= set(ids) else " ".join([*ids, ""])
 
 
-def _prefix(identifier: str) -> str:
-    return identifier.partition("-")[0]
-
-
-def _rows_of(paper: _Paper, rows: Sequence[FindingResult]) -> tuple[FindingResult, ...]:
-    return tuple(row for row in rows if _prefix(row.finding.id) == paper.prefix)
-
-
-def _list_of_papers(papers: Sequence[tuple[_Paper, Sequence[FindingResult]]]) -> Iterator[str]:
-    for paper, _ in papers:
-        citation = load_entry(paper.entries[0]).provenance.citations[0]
+def _list_papers(studies: Sequence[tuple[Paper, Sequence[FindingResult]]]) -> Iterator[str]:
+    for paper, _ in studies:
+        citation = load_entry(paper.entry).provenance.citations[0]
         yield f"{_authors(citation.authors)} {citation.year}"
 
 
@@ -94,7 +68,7 @@ def _authors(authors: Sequence[str]) -> str:
 
 
 def _summarise(
-    found: Reproduction, papers: Sequence[tuple[_Paper, tuple[FindingResult, ...]]]
+    found: Reproduction, studies: Sequence[tuple[Paper, tuple[FindingResult, ...]]]
 ) -> Iterator[Block | None]:
     counts = found.summary()
     predicted, inputs = counts["predicted"], counts["inputs"]
@@ -113,7 +87,7 @@ def _summarise(
     if found.missed:
         yield Text(("Outside their range:",))
         yield Text(tuple(_describe_misses(found.missed)), kind="warnings")
-    yield _tabulate_papers(papers)
+    yield _tabulate_papers(studies)
 
 
 def _describe_misses(missed: Sequence[FindingResult]) -> Iterator[str]:
@@ -132,9 +106,9 @@ def _describe_miss(row: FindingResult) -> str:
     return f"{finding.quantity_text}: {simulated}, accepted {finding.accepted_text}"
 
 
-def _tabulate_papers(papers: Sequence[tuple[_Paper, tuple[FindingResult, ...]]]) -> Table | None:
+def _tabulate_papers(studies: Sequence[tuple[Paper, tuple[FindingResult, ...]]]) -> Table | None:
     records = []
-    for paper, results in papers:
+    for paper, results in studies:
         counts = Reproduction(rows=results, seed=0, runs=1).summary()
         names = {"predicted quantities": "predicted", "inputs": "inputs", "findings": "findings"}
         shares = {name: f"{counts[f'{key}_ok']} of {counts[key]}" for name, key in names.items()}
@@ -142,8 +116,8 @@ def _tabulate_papers(papers: Sequence[tuple[_Paper, tuple[FindingResult, ...]]])
     return tabulate("Within range, paper by paper", records)
 
 
-def _describe_paper(paper: _Paper, rows: tuple[FindingResult, ...]) -> Iterator[Block | None]:
-    for citation in load_entry(paper.entries[0]).provenance.citations:
+def _describe_paper(paper: Paper, rows: tuple[FindingResult, ...]) -> Iterator[Block | None]:
+    for citation in load_entry(paper.entry).provenance.citations:
         venue = f" {citation.venue}." if citation.venue else ""
         yield Text((f"{_authors(citation.authors)} ({citation.year}): {citation.title}.{venue}",))
     yield _chart_positions(paper, rows)
@@ -159,7 +133,7 @@ def _describe_paper(paper: _Paper, rows: tuple[FindingResult, ...]) -> Iterator[
     yield _tabulate(f"All quantities of {paper.title}", rows)
 
 
-def _chart_positions(paper: _Paper, rows: tuple[FindingResult, ...]) -> Chart:
+def _chart_positions(paper: Paper, rows: tuple[FindingResult, ...]) -> Chart:
     """Chart where each mean lies in its accepted range: -1 is the lower end, 1 the upper one."""
     ids = list(dict.fromkeys(row.finding.id for row in rows))
     places = _places(ids, rows)
@@ -184,8 +158,9 @@ def _chart_positions(paper: _Paper, rows: tuple[FindingResult, ...]) -> Chart:
             values = (row.interval[0], row.simulated, row.interval[1])
             positions.append([_position(row, value) for value in values])
         low, mean, high = zip(*positions, strict=True)
+        ends: Any = {"low": low, "high": high}
         name = "mean and 95% interval"
-        layers.append(_points(name, x, mean, low, high, role="synthetic"))
+        layers.append(Curve(name=name, x=x, y=mean, role="synthetic", shape="points", **ends))
     return Chart(
         name=f"{paper.prefix.lower()}-ranges",
         title="Where the means lie in their accepted ranges",
@@ -198,18 +173,6 @@ def _chart_positions(paper: _Paper, rows: tuple[FindingResult, ...]) -> Chart:
             " beyond that end."
         ),
     )
-
-
-def _points(
-    name: str,
-    x: Sequence[float],
-    mean: Sequence[float],
-    low: Sequence[float],
-    high: Sequence[float],
-    *,
-    role: Role,
-) -> Curve:
-    return Curve(name=name, x=x, y=mean, low=low, high=high, role=role, shape="points")
 
 
 def _places(ids: Sequence[str], rows: Sequence[FindingResult]) -> list[tuple[float, FindingResult]]:
@@ -244,7 +207,7 @@ def _open_position(row: FindingResult) -> float:
     return -_BEYOND if low is not None and row.simulated < low else _BEYOND
 
 
-def _chart_scatter(paper: _Paper, rows: Sequence[FindingResult]) -> Chart:
+def _chart_scatter(paper: Paper, rows: Sequence[FindingResult]) -> Chart:
     """Chart simulated against published numbers of every unit on logarithmic axes."""
     published = [float(row.finding.published or 0) for row in rows]
     ends = [min(published), max(published)]
@@ -262,8 +225,9 @@ def _chart_scatter(paper: _Paper, rows: Sequence[FindingResult]) -> Chart:
             # An interval that reaches 0 has no place on a logarithmic axis.
             low = [end if end > 0 else math.nan for end, _ in (row.interval for row in found)]
             high = [end if one > 0 else math.nan for one, end in (row.interval for row in found)]
-            curve = _points(name, x, [row.simulated for row in found], low, high, role=role)
-            layers.append(replace(curve, dashed=wanted == "input"))
+            style: Any = {"role": role, "shape": "points", "dashed": wanted == "input"}
+            y = [row.simulated for row in found]
+            layers.append(Curve(name=name, x=x, y=y, low=low, high=high, **style))
     return Chart(
         name=f"{paper.prefix.lower()}-published",
         title="Simulated against published numbers",

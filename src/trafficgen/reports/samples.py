@@ -24,14 +24,7 @@ _RATE_BINS, _FINEST_RATE_BIN_S = 400, 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """A sample to be drawn.
-
-    Attributes:
-        name: Its name in the legend.
-        role: What it shows.
-        values: Observations, shape (n,).
-        dashed: Whether it is drawn dashed, behind others.
-    """
+    """A sample to be drawn, values of shape (n,), and its name in the legend."""
 
     name: str
     role: Role
@@ -94,13 +87,7 @@ def chart_quantiles(
 ) -> Chart | None:
     """Chart quantiles against those of a reference (QQ plot), with the line of equal ones.
 
-    Args:
-        name: Name of the chart.
-        title: Title.
-        reference: Observations of the reference, shape (n,).
-        samples: What is compared with it; the first is drawn on top.
-        axis: Axis of the reference's quantiles.
-        other: Axis of the others' quantiles.
+    The first sample is drawn on top; ``axis`` is that of the reference, ``other`` of the samples.
     """
     most = min([reference.size, *(one.values.size for one in samples)])
     if most < 2:
@@ -152,13 +139,7 @@ def rate_bin_s(span_s: float) -> float:
 
 
 def choose_bin_s(span_s: float, *, most: int = MOST_POINTS, finest_s: float = 0.1) -> float:
-    """Choose a width, s, of which at most ``most`` fill a span: 1, 2 or 5 times a power of ten.
-
-    Args:
-        span_s: The span, s.
-        most: Largest number of bins.
-        finest_s: Narrowest bin, s.
-    """
+    """Choose a width, s, of which at most ``most`` fill a span: 1, 2 or 5 times a power of ten."""
     needed = max(span_s / most, finest_s)
     decade = 10.0 ** np.floor(np.log10(needed))
     widths = [float(factor * decade) for factor in (1, 2, 5, 10)]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from trafficgen.formatting import number
-from trafficgen.reports.charts import Axis, Chart, Curve, Layer, Role, Span
+from trafficgen.reports.charts import TIME, Axis, Chart, Curve, Layer, Role, Span
 from trafficgen.reports.page import Report, Table, Text, build_report, tabulate
 from trafficgen.reports.samples import thin
 from trafficgen.simulation.measures import IntervalMeasure
@@ -149,7 +149,7 @@ class _Series:
         return Chart(
             name=name,
             title=title,
-            x=Axis(label="time after the first media packet", unit="s"),
+            x=TIME,
             y=y,
             layers=tuple(layers),
             caption=f"{caption} Bins of {self.values['interval_s']:g} s.".strip(),

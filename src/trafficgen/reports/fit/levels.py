@@ -10,7 +10,7 @@ import numpy as np
 from trafficgen.calibration.levels.dwells import mean_dwell
 from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog
 from trafficgen.formatting import number
-from trafficgen.reports.charts import Axis, Cells, Chart, Curve, Rule, Span
+from trafficgen.reports.charts import TIME, Axis, Cells, Chart, Curve, Rule, Span
 from trafficgen.reports.fit.rate import phase_spans
 from trafficgen.reports.fit.subject import FitSubject
 from trafficgen.reports.page import Block, tabulate
@@ -22,7 +22,6 @@ _CLOCKS = {
     "option": "by the given offset",
     "capture_start": "at the capture's first packet",
 }
-_TIME = Axis(label="time after the first media packet", unit="s")
 
 
 def describe_levels(subject: FitSubject) -> Iterator[Block | None]:
@@ -113,7 +112,7 @@ def _chart_buffer(log: PlayerLog, spans: tuple[Span, ...]) -> Chart:
     return Chart(
         name="player-buffer",
         title="Buffer of the player",
-        x=_TIME,
+        x=TIME,
         y=Axis(label="media in the buffer", unit="s", low=0),
         layers=(*spans, *rules, Curve(name="buffer", x=x, y=y, role="measured")),
         caption=f"By {log.file}; its clock was placed {_CLOCKS[log.clock]}.",
@@ -131,7 +130,7 @@ def _chart_levels(log: PlayerLog, names: tuple[str, ...], spans: tuple[Span, ...
     return Chart(
         name="player-levels",
         title="Levels that the player chose",
-        x=_TIME,
+        x=TIME,
         y=axis,
         layers=(*spans, curve),
         caption=f"By {log.file}: media payload, without headers.",

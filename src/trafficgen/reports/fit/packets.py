@@ -13,17 +13,13 @@ from trafficgen.calibration.processes.group_of_pictures import find_group
 from trafficgen.flows import gaps_within_flows_s, segment_bursts
 from trafficgen.formatting import number
 from trafficgen.models import BurstProcess, FrameProcess, Law
-from trafficgen.reports.charts import Axis, Chart, Curve, Role
+from trafficgen.reports.charts import BURST, GAP, SIZE, SPACING, Axis, Chart, Curve, Role
 from trafficgen.reports.fit.rate import PLAYED, note_as_sent
 from trafficgen.reports.fit.subject import FitSubject, StreamPart
 from trafficgen.reports.laws import PlottedLaw, chart_law, chart_law_quantiles, chart_law_tail
 from trafficgen.reports.samples import Sample, chart_distribution
 from trafficgen.units import FloatArray
 
-_SIZE = Axis(label="IP packet", unit="bytes")
-_GAP = Axis(label="gap between packets of a flow", unit="s", log=True)
-_BURST = Axis(label="burst", unit="packets", log=True)
-_SPACING = Axis(label="start of a burst to the start of the next", unit="s", log=True)
 _GAP_WITHIN = Axis(label="gap within a burst", unit="s", log=True)
 _FRAME = Axis(label="frame, headers of its packets included", unit="bytes")
 _FRAME_SPACING = Axis(label="first packet of a frame to that of the next", unit="s", log=True)
@@ -42,16 +38,16 @@ def chart_packets(subject: FitSubject) -> Iterator[Chart | None]:
     view, rows, session = subject.views.captured, subject.captured_rows, subject.session
     sizes = [_measured(view.table.ip_bytes[rows.playout])]
     title = "Packet sizes in the playout"
-    yield chart_law("packet-sizes", title, sizes, _law_curves(session.packet_bytes), axis=_SIZE)
+    yield chart_law("packet-sizes", title, sizes, _law_curves(session.packet_bytes), axis=SIZE)
     gap_s, laws = playout_gaps_s(view, rows), _law_curves(session.gap_s)
     gaps = [_measured(gap_s)]
     if not isinstance(subject.played, str):
         played_s = playout_gaps_s(subject.played.first, subject.played.rows)
         gaps.append(_played(PLAYED, played_s))
     caption = f"Gaps of the playout. {note_as_sent(subject)}".strip()
-    yield chart_law("gaps", "Gaps between packets", gaps, laws, axis=_GAP, caption=caption)
+    yield chart_law("gaps", "Gaps between packets", gaps, laws, axis=GAP, caption=caption)
     caption = "Both axes are logarithmic: a straight fall is a power law."
-    yield chart_law_tail("gap-tail", "Tail of the gaps", gaps, laws, axis=_GAP, caption=caption)
+    yield chart_law_tail("gap-tail", "Tail of the gaps", gaps, laws, axis=GAP, caption=caption)
     yield chart_law_quantiles(
         "gap-quantiles",
         "Quantiles of the gaps against their law",
@@ -105,15 +101,11 @@ def _chart_buffering(subject: FitSubject) -> Iterator[Chart | None]:
         gaps.append(Sample(name=name, role=role, values=gap_s[part[ends]], dashed=dashed))
     caption = "The buffering has laws of its own in the model."
     yield chart_distribution(
-        "packet-sizes-buffering",
-        "Packet sizes in the buffering",
-        sizes,
-        axis=_SIZE,
-        caption=caption,
+        "packet-sizes-buffering", "Packet sizes in the buffering", sizes, axis=SIZE, caption=caption
     )
     caption += " Gaps of 0 s are left out."
     yield chart_distribution(
-        "gaps-buffering", "Gaps in the buffering", gaps, axis=_GAP, caption=caption
+        "gaps-buffering", "Gaps in the buffering", gaps, axis=GAP, caption=caption
     )
 
 
@@ -134,8 +126,8 @@ def chart_bursts(subject: FitSubject) -> Iterator[Chart | None]:
         found.append((f"playout, {PLAYED}", bursts, "synthetic"))
         caption = f"{caption} {note_as_sent(subject)}".strip()
     for name, title, quantity, axis in (
-        ("burst-packets", "Packets in a burst", "packets", _BURST),
-        ("burst-spacing", "Spacing of the bursts", "spacing_s", _SPACING),
+        ("burst-packets", "Packets in a burst", "packets", BURST),
+        ("burst-spacing", "Spacing of the bursts", "spacing_s", SPACING),
     ):
         samples = [
             Sample(
@@ -163,14 +155,14 @@ def _chart_burst_laws(part: StreamPart) -> Iterator[Chart | None]:
             "Packets in a burst and their law",
             bursts.packets.astype(np.float64),
             process.burst_packets,
-            _BURST,
+            BURST,
         ),
         (
             "burst-spacing-law",
             "Spacing of the bursts and its law",
             bursts.spacing_s,
             process.spacing_s,
-            _SPACING,
+            SPACING,
         ),
         (
             "burst-gaps-law",

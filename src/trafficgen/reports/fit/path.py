@@ -12,7 +12,7 @@ from trafficgen.calibration.path.path_records import PathSeries, sum_intervals
 from trafficgen.calibration.response.friendliness import INTERVAL_S, padhye_bps, tcp_friendly_bps
 from trafficgen.formatting import number
 from trafficgen.models import LossModel, ResponsePoint
-from trafficgen.reports.charts import Axis, Band, Chart, Curve, Layer, Role, Rule
+from trafficgen.reports.charts import TIME, Axis, Band, Chart, Curve, Layer, Role, Rule
 from trafficgen.reports.fit.rate import phase_spans
 from trafficgen.reports.fit.subject import FitSubject
 from trafficgen.reports.samples import choose_bin_s, points_with_intervals
@@ -30,7 +30,6 @@ LOSS_SOURCES: Mapping[LossSource, str] = {
 _MOST_INTERVALS, _FINEST_S = 300, 1.0
 #: Fewer runs of losses show no law.
 _FEWEST_RUNS = 3
-_TIME = Axis(label="time after the first media packet", unit="s")
 
 
 def chart_path(subject: FitSubject) -> Iterator[Chart | None]:
@@ -64,7 +63,7 @@ def _chart_loss(subject: FitSubject, series: PathSeries) -> Chart | None:
     return Chart(
         name="loss",
         title="Loss over time",
-        x=_TIME,
+        x=TIME,
         y=Axis(label="lost / sent packets", low=0),
         layers=(*phase_spans(subject), Rule(name="mean", at=loss.rate), curve),
         caption=(
@@ -81,7 +80,7 @@ def _chart_delay(subject: FitSubject, series: PathSeries) -> Chart | None:
     return Chart(
         name="queueing-delay",
         title="Queueing delay over time",
-        x=_TIME,
+        x=TIME,
         y=Axis(label="one-way delay above the least", unit="s", low=0),
         layers=(
             *phase_spans(subject),
@@ -192,7 +191,7 @@ def _chart_friendliness(subject: FitSubject) -> Chart | None:
     return Chart(
         name="tcp-friendliness",
         title="Rate compared with TCP on the same path",
-        x=_TIME,
+        x=TIME,
         y=Axis(label="rate", unit="kbit/s", log=True),
         layers=(
             Curve(name="measured", x=x, y=np.where(rate > 0, rate, np.nan), role="measured"),

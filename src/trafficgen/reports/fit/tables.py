@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from trafficgen.formatting import format_share, interval, number
 from trafficgen.models import Estimate, Law, ModelPart, Phase
@@ -87,13 +86,6 @@ def laws_in(part: ModelPart, place: str) -> Iterator[tuple[str, Law]]:
                     yield from laws_in(each, f"{inner} {getattr(each, 'name', count)}")
 
 
-class StreamPhase(NamedTuple):
-    """A phase with its stream and name, for people."""
-
-    label: str
-    phase: Phase
-
-
 def tabulate_estimates(subject: FitSubject) -> Table | None:
     """Tabulate all estimates apart from laws and conditions, with intervals and methods."""
     model, hurst = subject.model, subject.session.hurst
@@ -106,14 +98,15 @@ def tabulate_estimates(subject: FitSubject) -> Table | None:
         method = "wavelets, bytes in bins of 0.1 s of the playout (Abry and Veitch 1998)"
         ends = (hurst.value, hurst.low, hurst.high)
         records.append(_estimate_record("Hurst parameter", ends, method=method))
-    for part in _phases(subject):
-        records += _estimate_records(estimates_in(part.phase.process, part.label))
+    for label, phase in _phases(subject):
+        records += _estimate_records(estimates_in(phase.process, label))
     return tabulate("Estimates", records)
 
 
-def _phases(subject: FitSubject) -> list[StreamPhase]:
+def _phases(subject: FitSubject) -> list[tuple[str, Phase]]:
+    """Return every phase with the names of its stream and itself."""
     return [
-        StreamPhase(f"{stream.name}, {phase.name}", phase)
+        (f"{stream.name}, {phase.name}", phase)
         for stream in subject.model.streams
         for phase in stream.phases
     ]
@@ -180,8 +173,8 @@ def tabulate_laws(subject: FitSubject) -> Iterator[Table | None]:
         ("packet sizes of the playout", subject.session.packet_bytes.parametric),
         ("gaps of the playout", subject.session.gap_s.parametric),
     ]
-    for part in _phases(subject):
-        laws += laws_in(part.phase.process, part.label)
+    for label, phase in _phases(subject):
+        laws += laws_in(phase.process, label)
     records = (_law_record(place, law) for place, law in laws)
     yield tabulate("Laws and how well they fit", records, folded=len(laws) > _LONGEST_OPEN_TABLE)
     others = (_alternatives_record(place, law) for place, law in laws if law.alternatives)
@@ -236,10 +229,10 @@ def _parameter(law: Law, name: str) -> str:
 def tabulate_choices(subject: FitSubject) -> Table | None:
     """Tabulate the packet processes that were tried for each phase, with their distances."""
     tried = [
-        (part.label, one, one is part.phase.choice.tried[part.phase.choice.chosen])
-        for part in _phases(subject)
-        if part.phase.choice
-        for one in part.phase.choice.tried
+        (label, one, one is phase.choice.tried[phase.choice.chosen])
+        for label, phase in _phases(subject)
+        if phase.choice
+        for one in phase.choice.tried
     ]
     statistics = dict.fromkeys(name for _, one, _ in tried for name in one.distances)
     records = (
