@@ -41,7 +41,8 @@ def page() -> str:
         if path.exists():
             results = json.loads(path.read_text(encoding="utf-8"))
             parts += [*sections(results), _made_by(results)]
-    return "\n\n".join([*parts, _OPEN]) + "\n"
+    # Results name the unit as their keys do.
+    return "\n\n".join([*parts, _OPEN]).replace("kbps", "kbit/s") + "\n"
 
 
 _OPEN = """## What has not been checked

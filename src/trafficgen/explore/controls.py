@@ -26,15 +26,11 @@ class Control:
 
     Attributes:
         name: Name in links and requests; it ends with the unit.
-        label: Name for people.
-        unit: Unit for people; empty: none.
+        label: Name for people, as ``unit`` is.
         group: Part of the page.
-        low: Smallest value.
-        high: Largest value.
         default: Value of a request that does not name it.
         step: Distance between values of a linear scale.
         scale: Whether the slider moves by equal distances or by equal ratios.
-        whole: Whether it is a whole number.
         only_for: Competitors that it belongs to; empty: always.
     """
 
@@ -137,13 +133,7 @@ CONTROLS: dict[str, Control] = {control.name: control for control in _TABLE}
 
 @dataclass(frozen=True)
 class Preset:
-    """A path worth trying.
-
-    Attributes:
-        label: Name for people.
-        values: Values of controls; the others have their defaults.
-        competitor: Competing flow.
-    """
+    """A path worth trying; controls without a value have their defaults."""
 
     label: str
     values: dict[str, float]

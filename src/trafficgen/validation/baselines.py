@@ -35,9 +35,7 @@ def make_poisson(
     time_ns: IntArray, ip_bytes: IntArray, generator: np.random.Generator
 ) -> tuple[FloatArray, IntArray]:
     """Make packets with exponential gaps of the reference's mean and resampled sizes."""
-    end_s = s_from_ns(int(time_ns[-1] - time_ns[0]))
-    mean_s = end_s / max(1, time_ns.size - 1)
-    times_s = _times_up_to(end_s, lambda count: generator.exponential(mean_s, count), mean_s=mean_s)
+    times_s = _draw_times(time_ns, lambda count, mean_s: generator.exponential(mean_s, count))
     return times_s, generator.choice(ip_bytes, times_s.size)
 
 
@@ -46,9 +44,7 @@ def make_renewal(
 ) -> tuple[FloatArray, IntArray]:
     """Make packets with gaps and sizes resampled from the reference, independently."""
     gaps_s = s_from_ns(np.diff(time_ns))
-    end_s = s_from_ns(int(time_ns[-1] - time_ns[0]))
-    mean_s = end_s / max(1, gaps_s.size)
-    times_s = _times_up_to(end_s, lambda count: generator.choice(gaps_s, count), mean_s=mean_s)
+    times_s = _draw_times(time_ns, lambda count, _: generator.choice(gaps_s, count))
     return times_s, generator.choice(ip_bytes, times_s.size)
 
 
@@ -92,14 +88,14 @@ def generate_baseline(reference: SessionView, *, name: str, seed: int, run: int)
     )
 
 
-def _times_up_to(
-    end_s: float, draw_gaps: Callable[[int], FloatArray], *, mean_s: float
-) -> FloatArray:
-    """Return 0 and the sums of drawn gaps up to the end, s."""
+def _draw_times(time_ns: IntArray, draw_gaps: Callable[[int, float], FloatArray]) -> FloatArray:
+    """Draw times from 0 to the reference's length, s; gaps are drawn by number and mean, s."""
+    end_s = s_from_ns(int(time_ns[-1] - time_ns[0]))
+    mean_s = end_s / max(1, time_ns.size - 1)
     blocks = [np.zeros(1)]
     while mean_s > 0 and blocks[-1][-1] <= end_s:
         count = min(_BLOCK, 16 + int(1.1 * (end_s - blocks[-1][-1]) / mean_s))
-        blocks.append(blocks[-1][-1] + np.cumsum(draw_gaps(count)))
+        blocks.append(blocks[-1][-1] + np.cumsum(draw_gaps(count, mean_s)))
     times_s = np.concatenate(blocks)
     return times_s[times_s <= end_s]
 

@@ -87,10 +87,9 @@ _RELATIVE = ".relative_difference"
 
 @dataclass(frozen=True)
 class MetricVerdict:
-    """Verdict on one metric.
+    """Verdict on one metric, by its flat name such as ``gap_s.ks``.
 
     Attributes:
-        name: Flat name, such as ``gap_s.ks``.
         distance: Distance of the candidate from the reference; NaN where it cannot be computed.
         grade: Its grade, never ``PARTLY_BEATEN``.
         ties: Baselines that differ from the candidate by chance at most.
@@ -109,10 +108,8 @@ class GroupVerdict:
     """Verdict on the metrics that look at one thing.
 
     Attributes:
-        group: Short name, such as ``sizes``.
-        label: What they look at, for people.
+        group: Short name, such as ``sizes``; ``label`` is for people.
         grade: The worst grade of its metrics; ``PARTLY_BEATEN`` where only some are beaten.
-        metrics: The verdict on each metric.
         sentence: The verdict in words, without the label.
     """
 

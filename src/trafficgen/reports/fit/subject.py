@@ -29,13 +29,7 @@ _LONGEST_S = 864_000.0
 
 @dataclass(frozen=True)
 class StreamPart:
-    """One phase of one stream.
-
-    Attributes:
-        stream: The stream.
-        phase: Its phase in the model.
-        packets: The packets that the phase was fitted to.
-    """
+    """One phase of one stream, and the packets that it was fitted to."""
 
     stream: Stream
     phase: Phase
@@ -51,10 +45,8 @@ class StreamPart:
 class PlayedSessions:
     """Sessions that the model plays with successive seeds, as `trafficgen generate` does.
 
-    Attributes:
-        first: The session of the fit's seed.
-        rows: Its packets by phase.
-        facts: Facts of the playout of each.
+    ``first`` is the session of the fit's seed, ``rows`` its packets by phase, and ``facts`` has
+    facts of the playout of each session.
     """
 
     first: SessionView
@@ -64,11 +56,7 @@ class PlayedSessions:
 
 @dataclass(frozen=True)
 class FitSubject:
-    """A fit with its parts and sessions that the model plays.
-
-    Attributes:
-        fitted: The fit.
-    """
+    """A fit with its parts and sessions that the model plays."""
 
     fitted: Fit
 
