@@ -43,7 +43,7 @@ def chart_packets(subject: FitSubject) -> Iterator[Chart | None]:
     gaps = [_measured(gap_s)]
     if not isinstance(subject.played, str):
         played_s = playout_gaps_s(subject.played.first, subject.played.rows)
-        gaps.append(_played(PLAYED, played_s))
+        gaps.append(_sample(PLAYED, "synthetic", played_s))
     caption = f"Gaps of the playout. {note_as_sent(subject)}".strip()
     yield chart_law("gaps", "Gaps between packets", gaps, laws, axis=GAP, caption=caption)
     caption = "Both axes are logarithmic: a straight fall is a power law."
@@ -60,12 +60,14 @@ def chart_packets(subject: FitSubject) -> Iterator[Chart | None]:
         yield from _chart_buffering(subject)
 
 
+def _sample(name: str, role: Role, values: np.ndarray) -> Sample:
+    """Return a sample to draw; what the model plays is dashed."""
+    numbers = values.astype(np.float64)
+    return Sample(name=name, role=role, values=numbers, dashed=role == "synthetic")
+
+
 def _measured(values: np.ndarray) -> Sample:
-    return Sample(name="measured", role="measured", values=values.astype(np.float64))
-
-
-def _played(name: str, values: np.ndarray) -> Sample:
-    return Sample(name=name, role="synthetic", values=values.astype(np.float64), dashed=True)
+    return _sample("measured", "measured", values)
 
 
 def _law_curves(fitted: FittedLaw) -> list[PlottedLaw]:
@@ -96,9 +98,8 @@ def _chart_buffering(subject: FitSubject) -> Iterator[Chart | None]:
     sizes, gaps = [], []
     for name, role, view, part in wanted:
         gap_s, ends = gaps_within_flows_s(view.table, view.media)
-        dashed, ip_bytes = role == "synthetic", view.table.ip_bytes[part].astype(np.float64)
-        sizes.append(Sample(name=name, role=role, values=ip_bytes, dashed=dashed))
-        gaps.append(Sample(name=name, role=role, values=gap_s[part[ends]], dashed=dashed))
+        sizes.append(_sample(name, role, view.table.ip_bytes[part]))
+        gaps.append(_sample(name, role, gap_s[part[ends]]))
     caption = "The buffering has laws of its own in the model."
     yield chart_distribution(
         "packet-sizes-buffering", "Packet sizes in the buffering", sizes, axis=SIZE, caption=caption
@@ -129,15 +130,7 @@ def chart_bursts(subject: FitSubject) -> Iterator[Chart | None]:
         ("burst-packets", "Packets in a burst", "packets", BURST),
         ("burst-spacing", "Spacing of the bursts", "spacing_s", SPACING),
     ):
-        samples = [
-            Sample(
-                name=label,
-                role=role,
-                values=np.asarray(getattr(bursts, quantity), dtype=np.float64),
-                dashed=role == "synthetic",
-            )
-            for label, bursts, role in found
-        ]
+        samples = [_sample(label, role, getattr(bursts, quantity)) for label, bursts, role in found]
         yield chart_distribution(name, title, samples, axis=axis, caption=caption)
     parts = [part for part in subject.parts if isinstance(part.phase.process, BurstProcess)]
     if parts:
@@ -203,7 +196,7 @@ def chart_frames(subject: FitSubject) -> Iterator[Chart | None]:
         yield chart_law(
             f"frame-sizes-{name}",
             "Sizes of frames" if name == "frame" else f"Sizes of {name} frames",
-            [Sample(name="measured", role=role, values=sizes[types == kind])],
+            [_sample("measured", role, sizes[types == kind])],
             [PlottedLaw(name=family_name(law), law=law)] if law else [],
             axis=_FRAME,
             caption=f"{part.label}: {int(np.count_nonzero(types == kind)):,} frames.",
@@ -212,7 +205,7 @@ def chart_frames(subject: FitSubject) -> Iterator[Chart | None]:
     played, place = list(subject.replay_packets(part.stream)), part.stream.phases.index(part.phase)
     again = frames_of(played[place]) if place < len(played) else None
     if again is not None:
-        samples.append(_played(PLAYED, np.diff(again.start_s)))
+        samples.append(_sample(PLAYED, "synthetic", np.diff(again.start_s)))
     caption = f"{part.label}. A step where all frames are on time; a slope where they are late."
     yield chart_distribution(
         "frame-spacing", "Spacing of the frames", samples, axis=_FRAME_SPACING, caption=caption
