@@ -7,7 +7,6 @@ import socket
 import threading
 import webbrowser
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from trafficgen.errors import ExploreError
@@ -86,12 +85,7 @@ class LocalPage:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def __repr__(self) -> str:

@@ -127,15 +127,6 @@ class BurstLaws(PlayableProcess):
         return (self.burst_packets.mean - 1) * gap_s + self.threshold_s
 
 
-@dataclass(frozen=True)
-class _Bursts:
-    """Packets of each burst, offsets of packets in theirs, and the spacing that each needs, s."""
-
-    counts: IntArray
-    offsets_s: FloatArray
-    needed_s: FloatArray
-
-
 def burst_times(
     laws: BurstLaws, span: Span, generator_of: GeneratorOf
 ) -> tuple[FloatArray, IntArray]:
@@ -167,31 +158,33 @@ def burst_times(
     first_rows = np.cumsum(counts) - counts
     offsets_s = _draw_offsets(laws, counts, first_rows, generator_of)
     needed_s = offsets_s[first_rows + counts - 1] + laws.threshold_s
-    bursts = _Bursts(counts, offsets_s, needed_s)
-    spacing_s = _keep_apart(laws, spacing_s, bursts, generator_of)
+    spacing_s, squeezed = _keep_apart(laws, spacing_s, needed_s, generator_of)
+    if squeezed is not None:
+        offsets_s *= np.repeat(squeezed, counts)
     times_s = np.repeat(start_s + np.cumsum(spacing_s) - spacing_s, counts)
     times_s += offsets_s
     return times_s, first_rows
 
 
 def _keep_apart(
-    laws: BurstLaws, spacing_s: FloatArray, bursts: _Bursts, generator_of: GeneratorOf
-) -> FloatArray:
-    """Return spacings in which no burst reaches the next; without room, bursts are squeezed."""
-    needed_s = bursts.needed_s
+    laws: BurstLaws, spacing_s: FloatArray, needed_s: FloatArray, generator_of: GeneratorOf
+) -> tuple[FloatArray, FloatArray | None]:
+    """Return spacings in which no burst reaches the next, and how bursts are squeezed without room.
+
+    ``needed_s`` is the spacing that each burst needs; the second result is the factor of its gaps,
+    None where bursts keep theirs.
+    """
     if not np.any(needed_s >= spacing_s):
-        return spacing_s
+        return spacing_s, None
     short_s = float(np.maximum(needed_s - spacing_s, 0.0).sum())
     waits = laws.dependence is not None and short_s <= _WAITING_SHARE * float(spacing_s.sum())
     if not waits:
         spacing_s = _deal_spacings(spacing_s, needed_s, generator_of("dealt spacing_s"))
     if waits or laws.mean_need_s < laws.spacing_s.mean:
-        return np.maximum(spacing_s, needed_s + _SHORTEST_EXCESS_S)
+        return np.maximum(spacing_s, needed_s + _SHORTEST_EXCESS_S), None
     length_s = needed_s - laws.threshold_s
     available_s = np.maximum(spacing_s - laws.threshold_s, _FILLED_SHARE * spacing_s)
-    squeezed = np.minimum(1.0, available_s / np.maximum(length_s, available_s))
-    bursts.offsets_s[:] *= np.repeat(squeezed, bursts.counts)
-    return spacing_s
+    return spacing_s, np.minimum(1.0, available_s / np.maximum(length_s, available_s))
 
 
 def _draw_offsets(
