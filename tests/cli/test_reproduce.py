@@ -138,9 +138,8 @@ def test_a_report_is_written_also_when_something_misses(command: Command, tmp_pa
     assert [row["id"] for row in result.json["findings"]] == ["AAA-M1"]
     assert result.json == command("reproduce", "AAA-M1", "--workers", "1", "--json", "-q").json
     page = report.read_text(encoding="utf-8")
-    assert (
-        "AAA-M1: quantity of AAA-M1: 5 kbps, accepted 1 to 4. Why: nobody knows the queue." in page
-    )
+    reason = "accepted 1 to 4. Why: nobody knows the queue."
+    assert f"AAA-M1: quantity of AAA-M1, kbit/s: 5, {reason}" in page
 
 
 def test_statements_are_listed_without_a_run(command: Command) -> None:

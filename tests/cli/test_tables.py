@@ -159,7 +159,7 @@ def test_nothing_that_commands_print_overflows_a_terminal(
         if not re.match(r"warning: |.*written to ", line)
     ]
     assert [line for line in results if len(line) > columns] == []
-    for word in ("reference", "candidate", "playout", "buffer", "tcp-1", "kbps", "█"):
+    for word in ("reference", "candidate", "playout", "buffer", "tcp-1", "kbit/s", "█"):
         assert word in shown
     assert "\x1b[36m" in shown, "curves are coloured"
 
@@ -181,7 +181,7 @@ def test_encodings_without_block_elements_get_other_characters(
     )
     assert (done.returncode, done.stderr) == (0, b"")
     curve = done.stdout.decode("ascii").splitlines()[-1]
-    assert re.fullmatch(r"flow 0 to client  [_.:=+*#-]{60}  .* kbps", curve), curve
+    assert re.fullmatch(r"flow 0 to client  [_.:=+*#-]{60}  .* kbit/s", curve), curve
 
 
 def test_names_that_the_encoding_lacks_do_not_end_a_command(table_file: Path) -> None:
