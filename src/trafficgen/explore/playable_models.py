@@ -169,8 +169,8 @@ def _published(model: PublishedModel) -> dict[str, Any]:
 def describe_options(model: PublishedModel) -> list[dict[str, Any]]:
     """Return the options of a model as the page draws them; values are texts, as after ``--set``.
 
-    ``low`` and ``high`` are None where there is no limit, and ``choices`` is empty where any value
-    within them is possible.
+    Without a limit ``low`` or ``high`` is null, and ``choices`` is empty where any value within
+    them is possible.
     """
     return [
         {

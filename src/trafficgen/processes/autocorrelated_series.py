@@ -1,6 +1,6 @@
 """Series with a given law and a given autocorrelation or power spectrum.
 
-The method is that of surrogate data: amplitudes of the spectrum are those that are asked for,
+The method is that of surrogate data: amplitudes of the spectrum are those that are wanted,
 phases are random, and ranks are mapped to the values of the law in turn (Theiler et al. 1992;
 Schreiber and Schmitz 1996). A series as long as the one that was measured then has nearly its
 sample autocorrelation, rather than one that is off by the sampling error of two realisations.

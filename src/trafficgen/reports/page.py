@@ -118,7 +118,7 @@ class Report:
 def build_report(
     title: str, subtitle: str, sections: Mapping[str, Iterable[Block | None]], *, made_by: str
 ) -> Report:
-    """Build a report of blocks by heading, without blocks that are None and empty sections."""
+    """Build a report of blocks by heading; leave out missing blocks and empty sections."""
     known = {
         heading: tuple(block for block in blocks if block is not None)
         for heading, blocks in sections.items()
