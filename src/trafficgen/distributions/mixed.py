@@ -42,19 +42,12 @@ class AliasTable:
 
 @dataclass(frozen=True, kw_only=True)
 class MixedLaw:
-    """Takes each atom with its probability, else draws from the continuous part.
+    """Takes each atom with its probability, else draws from the continuous part."""
 
-    Attributes:
-        continuous: Law of what is no atom; None where the atoms are everything.
-        values: Values of the atoms.
-        probabilities: Probabilities of the atoms, adding up to at most 1.
-        integer: Whether draws of the continuous part are rounded to whole numbers within its
-            support.
-    """
-
-    continuous: Distribution | None
-    values: tuple[float, ...] = ()
-    probabilities: tuple[float, ...] = ()
+    continuous: Distribution | None  #: law of what is no atom; None where the atoms are everything
+    values: tuple[float, ...] = ()  #: values of the atoms
+    probabilities: tuple[float, ...] = ()  #: probabilities of the atoms, adding up to at most 1
+    #: Whether draws of the continuous part are rounded to whole numbers within its support.
     integer: bool = False
     _sorted_values: FloatArray = field(init=False, repr=False, compare=False)
     _cumulative: FloatArray = field(init=False, repr=False, compare=False)

@@ -19,15 +19,10 @@ _TOLERANCE = 1e-13
 
 @dataclass(frozen=True, kw_only=True)
 class Mixture(Distribution):
-    """Draws from one of several components.
+    """Draws from one of several components."""
 
-    Attributes:
-        weights: Probabilities of the components, positive, adding up to 1.
-        components: Their laws.
-    """
-
-    weights: tuple[float, ...]
-    components: tuple[Distribution, ...]
+    weights: tuple[float, ...]  #: probabilities of the components, positive, adding up to 1
+    components: tuple[Distribution, ...]  #: their laws
 
     def __post_init__(self) -> None:
         if len(self.weights) != len(self.components) or not self.weights:

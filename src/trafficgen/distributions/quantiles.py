@@ -16,15 +16,11 @@ _LARGEST = 1e150
 
 @dataclass(frozen=True, kw_only=True)
 class Quantiles(Distribution):
-    """Uniform between neighbouring quantiles; equal neighbours carry their probability as a jump.
+    """Uniform between neighbouring quantiles; equal ones carry their probability as a jump."""
 
-    Attributes:
-        probabilities: Cumulative probabilities, ascending from 0 to 1, at least two.
-        values: Quantiles at these probabilities, ascending.
-    """
-
+    #: Cumulative probabilities, ascending from 0 to 1, at least two.
     probabilities: tuple[float, ...]
-    values: tuple[float, ...]
+    values: tuple[float, ...]  #: quantiles at these probabilities, ascending
     _p: FloatArray = field(init=False, repr=False, compare=False)
     _x: FloatArray = field(init=False, repr=False, compare=False)
 

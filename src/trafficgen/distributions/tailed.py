@@ -13,17 +13,11 @@ from trafficgen.units import FloatArray
 
 @dataclass(frozen=True, kw_only=True)
 class BodyAndTail(Distribution):
-    """Follows a body up to its largest value and a tail beyond, each with its probability.
+    """Follows a body up to its largest value and a tail beyond, each with its probability."""
 
-    Attributes:
-        body: Law of the values up to the end of its support.
-        tail: Law of the values beyond that end.
-        tail_probability: Share of the tail, in (0, 1).
-    """
-
-    body: Distribution
-    tail: Distribution
-    tail_probability: float
+    body: Distribution  #: law of the values up to the end of its support
+    tail: Distribution  #: law of the values beyond that end
+    tail_probability: float  #: share of the tail, in (0, 1)
 
     def __post_init__(self) -> None:
         if not 0 < self.tail_probability < 1:

@@ -19,17 +19,11 @@ _REJECTION_ROUNDS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Truncated(Distribution):
-    """The law of X given minimum <= X <= maximum.
+    """The law of X given minimum <= X <= maximum."""
 
-    Attributes:
-        whole: The law without bounds.
-        minimum: Smallest value.
-        maximum: Largest value, not below ``minimum``.
-    """
-
-    whole: Distribution
-    minimum: float = -inf
-    maximum: float = inf
+    whole: Distribution  #: the law without bounds
+    minimum: float = -inf  #: smallest value
+    maximum: float = inf  #: largest value, not below ``minimum``
     _upper: bool = field(init=False, repr=False, compare=False)
     _from: float = field(init=False, repr=False, compare=False)
     _mass: float = field(init=False, repr=False, compare=False)

@@ -31,21 +31,14 @@ ModelSource = Callable[[str, Mapping[str, str]], Source]
 
 @dataclass(frozen=True)
 class Competitor:
-    """A competing flow.
+    """A competing flow."""
 
-    Attributes:
-        what: ``tcp``, ``cbr``, ``ping`` or the name of a model.
-        argument: Text after the colon; empty: none.
-        options: Options in brackets.
-        start_s: When it starts, s from the media session's first packet; negative before it.
-        stop_s: When it stops, s; None: it does not.
-    """
-
-    what: str
-    argument: str = ""
-    options: dict[str, str] = field(default_factory=dict)
+    what: str  #: ``tcp``, ``cbr``, ``ping`` or the name of a model
+    argument: str = ""  #: text after the colon; empty: none
+    options: dict[str, str] = field(default_factory=dict)  #: options in brackets
+    #: When it starts, s from the media session's first packet; negative before it.
     start_s: float = 0.0
-    stop_s: float | None = None
+    stop_s: float | None = None  #: when it stops, s; None: it does not
 
     @classmethod
     def parse(cls, text: str) -> Competitor:

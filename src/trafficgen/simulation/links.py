@@ -18,20 +18,16 @@ DEFAULT_REORDER_DELAY_S = 0.01
 
 @dataclass
 class Links:
-    """The links of a scenario; those of each end are added agent by agent.
+    """The links of a scenario; those of each end are added agent by agent."""
 
-    Attributes:
-        access_bps: Rate of each end's own link, bit/s; None: none.
-        configs: Links as the engine reads them.
-        forward: Numbers of the shared links towards the client.
-        reverse: Numbers of the shared links towards the server.
-        rate_bps: Mean capacity of the narrowest link towards the client, bit/s; None: no limit.
-    """
-
-    access_bps: float | None
+    access_bps: float | None  #: rate of each end's own link, bit/s; None: none
+    #: Links as the engine reads them.
     configs: list[dict[str, object]] = field(default_factory=list)
+    #: Numbers of the shared links towards the client.
     forward: list[int] = field(default_factory=list)
+    #: Numbers of the shared links towards the server.
     reverse: list[int] = field(default_factory=list)
+    #: Mean capacity of the narrowest link towards the client, bit/s; None: no limit.
     rate_bps: float | None = None
 
     @classmethod

@@ -102,17 +102,11 @@ def delays(run: Run, flows: list[int], *, sent_s: tuple[float, float]) -> Delay:
 
 @dataclass(frozen=True)
 class Bins:
-    """Bins of half a second, aligned to the first media packet.
+    """Bins of half a second, aligned to the first media packet."""
 
-    Attributes:
-        run: The simulation.
-        first: Number of the first bin; bin 0 begins with the first media packet.
-        count: Number of bins.
-    """
-
-    run: Run
-    first: int
-    count: int
+    run: Run  #: the simulation
+    first: int  #: number of the first bin; bin 0 begins with the first media packet
+    count: int  #: number of bins
 
     @classmethod
     def from_times(cls, run: Run, start_s: float, end_s: float) -> Bins:

@@ -18,19 +18,12 @@ from trafficgen.units import (
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of values; a field of a path or link names its kind, and is set by a key.
+    """A kind of values; a field of a path or link names its kind, and is set by a key."""
 
-    Attributes:
-        unit: End of the field's name, which the key leaves out.
-        read: Returns the value of a text; None: invalid.
-        write: Returns the text of a value.
-        remedy: What to write instead of something invalid.
-    """
-
-    unit: str
-    read: Callable[[str], object | None]
-    write: Callable[[object], str]
-    remedy: str
+    unit: str  #: end of the field's name, which the key leaves out
+    read: Callable[[str], object | None]  #: returns the value of a text; None: invalid
+    write: Callable[[object], str]  #: returns the text of a value
+    remedy: str  #: what to write instead of something invalid
 
     def value(self, key: str, text: str) -> object:
         """Return the value of a text.

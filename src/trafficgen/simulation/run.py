@@ -33,23 +33,15 @@ MEDIA_FLOWS = ("audio", "video", "mixed")
 
 @dataclass(frozen=True)
 class Run:
-    """A simulation that has ended.
+    """A simulation that has ended."""
 
-    Attributes:
-        config: Scenario as the engine read it, without schedules, JSON-compatible.
-        participants: Sessions and competing flows in the engine's order.
-        path_rate_bps: Mean capacity of the narrowest link to the client, bit/s; None: no limit.
-        end_s: When it was to be cut off at the latest, s.
-        seed: Its seed.
-        outcome: What came of it.
-    """
-
-    config: dict[str, Any]
-    participants: tuple[Participant, ...]
+    config: dict[str, Any]  #: scenario as the engine read it, without schedules, JSON-compatible
+    participants: tuple[Participant, ...]  #: sessions and competing flows in the engine's order
+    #: Mean capacity of the narrowest link to the client, bit/s; None: no limit.
     path_rate_bps: float | None
-    end_s: float
-    seed: int
-    outcome: SimulationOutcome
+    end_s: float  #: when it was to be cut off at the latest, s
+    seed: int  #: its seed
+    outcome: SimulationOutcome  #: what came of it
 
     @cached_property
     def agents(self) -> list[SimulatedAgentDict]:

@@ -49,24 +49,16 @@ class Stall:
 
 @dataclass(frozen=True)
 class SessionEvents:
-    """Moments of a session, s after its first media packet.
+    """Moments of a session, s after its first media packet."""
 
-    Attributes:
-        times_s: First occurrence of each named moment; None: never.
-        phases: Begin and name of each phase.
-        encodings: Time and value of each encoding rate, bit/s of media payload.
-        stalls: Stalls; one without an end lasts to the session's end.
-        thinned_s: First time video was thinned.
-        audio_only_s: First time no video was sent any more.
-        facts: Other logged numbers: name -> times and values.
-    """
-
-    times_s: dict[str, float | None]
-    phases: tuple[tuple[float, str], ...]
+    times_s: dict[str, float | None]  #: first occurrence of each named moment; None: never
+    phases: tuple[tuple[float, str], ...]  #: begin and name of each phase
+    #: Time and value of each encoding rate, bit/s of media payload.
     encodings: tuple[tuple[float, float], ...]
-    stalls: tuple[Stall, ...]
-    thinned_s: float | None
-    audio_only_s: float | None
+    stalls: tuple[Stall, ...]  #: stalls; one without an end lasts to the session's end
+    thinned_s: float | None  #: first time video was thinned
+    audio_only_s: float | None  #: first time no video was sent any more
+    #: Other logged numbers: name -> times and values.
     facts: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
 
     @classmethod

@@ -40,44 +40,29 @@ Schedule = tuple[
 
 @dataclass(frozen=True)
 class Source:
-    """A source of the engine.
+    """A source of the engine."""
 
-    Attributes:
-        name: Name of the model, or ``tcp``, ``cbr``, ``ping``.
-        kind: Mechanism of the engine.
-        parameters: Its parameters.
-        settings: Options that were set, for the record.
-        digest: Digest of the model's file; None: no file.
-        schedules: Schedules of the streams of a fitted model; parameters refer to their numbers.
-        competing_tcp: TCP of the bulk flows that it was measured with; None: that of today.
-    """
-
-    name: str
-    kind: str
-    parameters: Mapping[str, object]
+    name: str  #: name of the model, or ``tcp``, ``cbr``, ``ping``
+    kind: str  #: mechanism of the engine
+    parameters: Mapping[str, object]  #: its parameters
+    #: Options that were set, for the record.
     settings: Mapping[str, object] = field(default_factory=dict)
-    digest: str | None = None
+    digest: str | None = None  #: digest of the model's file; None: no file
+    #: Schedules of the streams of a fitted model; parameters refer to their numbers.
     schedules: tuple[Schedule, ...] = ()
+    #: TCP of the bulk flows that it was measured with; None: that of today.
     competing_tcp: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True)
 class Participant:
-    """A source with its place in a scenario.
+    """A source with its place in a scenario."""
 
-    Attributes:
-        name: Name in results, unique.
-        source: Its source.
-        start_s: When its first packet leaves, s from the first session's start.
-        stop_s: When it is stopped, s; None: it ends by itself.
-        is_session: Whether it is a session, not a competing flow.
-    """
-
-    name: str
-    source: Source
-    start_s: float = 0.0
-    stop_s: float | None = None
-    is_session: bool = False
+    name: str  #: name in results, unique
+    source: Source  #: its source
+    start_s: float = 0.0  #: when its first packet leaves, s from the first session's start
+    stop_s: float | None = None  #: when it is stopped, s; None: it ends by itself
+    is_session: bool = False  #: whether it is a session, not a competing flow
 
 
 #: Headers that the engine puts before a datagram (IPv4 and UDP); IP lengths stay those of the

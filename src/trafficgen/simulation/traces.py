@@ -55,17 +55,11 @@ _OTHER_PROPERTIES = {
 
 @dataclass(frozen=True)
 class Capacity:
-    """Capacity of a link.
+    """Capacity of a link."""
 
-    Attributes:
-        config: Capacity as the engine reads it; None: no limit.
-        mean_bps: Mean over the file, bit/s; None: no limit.
-        overhead_bytes: Bytes of each packet on the link on top of its IP bytes.
-    """
-
-    config: dict[str, object] | None
-    mean_bps: float | None
-    overhead_bytes: int = 0
+    config: dict[str, object] | None  #: capacity as the engine reads it; None: no limit
+    mean_bps: float | None  #: mean over the file, bit/s; None: no limit
+    overhead_bytes: int = 0  #: bytes of each packet on the link on top of its IP bytes
 
 
 def load_trace(file: str, *, period_s: float | None = None, way: Way = "to_client") -> Capacity:
