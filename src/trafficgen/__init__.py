@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from trafficgen.capture.convert import Conversion, convert
     from trafficgen.capture.reading import inspect, read_packets
     from trafficgen.explore import LocalPage, explore
-    from trafficgen.export.exporting import export
     from trafficgen.flows import Inspection
     from trafficgen.models import Model, PublishedModel, model_json_schema, save_model
     from trafficgen.models.published import load_model
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from trafficgen.tables import PacketTable
     from trafficgen.validation.compare import compare
     from trafficgen.validation.comparison import Comparison, exceeded_limits
+    from trafficgen.workloads.export import export
     from trafficgen.workloads.files import load_workload
     from trafficgen.workloads.generate import generate, generate_workload
     from trafficgen.workloads.plan import PlannedWorkload
@@ -77,7 +77,6 @@ _NAMES_IN = {
     "trafficgen.capture.convert": "Conversion convert",
     "trafficgen.capture.reading": "inspect read_packets",
     "trafficgen.explore": "LocalPage explore",
-    "trafficgen.export.exporting": "export",
     "trafficgen.flows": "Inspection",
     "trafficgen.models": "Model PublishedModel model_json_schema save_model",
     "trafficgen.models.published": "load_model",
@@ -93,6 +92,7 @@ _NAMES_IN = {
     "trafficgen.tables": "PacketTable",
     "trafficgen.validation.compare": "compare",
     "trafficgen.validation.comparison": "Comparison exceeded_limits",
+    "trafficgen.workloads.export": "export",
     "trafficgen.workloads.files": "load_workload",
     "trafficgen.workloads.generate": "generate generate_workload",
     "trafficgen.workloads.plan": "PlannedWorkload",

@@ -29,9 +29,10 @@ def export(
         typer.Argument(
             metavar="TABLE",
             help=(
-                "Packet table (.parquet, .csv) or capture, exported as this very schedule; or a"
+                "Packet table (.parquet, .csv) or capture, exported as this very schedule; a"
                 " fitted model (.json),"
-                " whose law is exported for targets that draw it themselves."
+                " whose law is exported for targets that draw it themselves; or a workload file"
+                " (.yaml), exported in bounded memory."
             ),
         ),
     ],
@@ -55,6 +56,8 @@ def export(
     Example: trafficgen export synthetic.parquet --to mgen -o for-mgen --set destination=192.0.2.7
 
     Example: trafficgen export model.json --to ns3 -o for-ns3
+
+    Example: trafficgen export evening.yaml --to trex -o for-trex --for 1h
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     given: dict[str, Any] = dict(settings_of(settings))

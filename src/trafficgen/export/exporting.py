@@ -16,7 +16,6 @@ from trafficgen.export.targets import TARGETS
 from trafficgen.flows.selection import require_number
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import entry_names, load_model
-from trafficgen.options import takes
 from trafficgen.outputs import list_leftovers, whole_folder
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.packet_files.writing import select_view
@@ -27,14 +26,14 @@ from trafficgen.tables import PacketTable
 Writer = Callable[[Path], Written]
 
 
-@takes(ExportOptions)
-def export(table: PacketTable | Model | str | Path, options: ExportOptions) -> ProjectionReport:
-    """Write packets, or a model's law, for another tool into a folder, with a README on its use.
+def export_packets(
+    table: PacketTable | Model | str | Path, options: ExportOptions
+) -> ProjectionReport:
+    """Write packets, or a model's law, for another tool into a folder.
 
     Args:
-        table: A packet table or the name of a table or capture, whose packets are exported as this
-            very schedule; or a fitted model or the name of its file (``.json``), whose law is
-            exported where the target can draw it.
+        table: A packet table or the name of a table or capture, or a fitted model or the name of
+            its file.
         options: See :class:`~trafficgen.export.options.ExportOptions`.
 
     Raises:
@@ -44,23 +43,8 @@ def export(table: PacketTable | Model | str | Path, options: ExportOptions) -> P
             would be overwritten.
         SelectionError: If there is no such flow.
         InputFileError: If a file of packets cannot be read, or does not fit into the memory.
-
-    Example:
-        >>> import trafficgen
-        >>> table = trafficgen.generate("cbr", duration_s=10)
-        >>> settings = {"destination": "192.0.2.7"}
-        >>> trafficgen.export(table, to="iperf3", directory="for-iperf3", settings=settings)
-        <ProjectionReport for iperf3: 4 files, 425 packets, 0 resized, timing error at most 0.0408
-        s, 3 limits>
-        >>> _ = trafficgen.generate("cbr", "cbr.parquet", duration_s=20)
-        >>> model = trafficgen.fit("cbr.parquet").model
-        >>> trafficgen.export(model, to="ns3", directory="for-ns3").kind  # ns-3 draws from it
-        'model'
     """
-    if options.to not in TARGETS:
-        raise ExportError(f"Unknown target {options.to!r}. Use one of {', '.join(TARGETS)}.")
-    target = TARGETS[options.to]
-    settings = Settings(target.name, target.settings, options.settings or {})
+    target, settings = find_target(options)
     if isinstance(table, Model) or (not isinstance(table, PacketTable) and _names_a_model(table)):
         if options.flow is not None or options.at != "sender":
             raise ExportError("A model has no flows and no views; leave out --flow and --at.")
@@ -69,8 +53,31 @@ def export(table: PacketTable | Model | str | Path, options: ExportOptions) -> P
         if not isinstance(table, PacketTable):
             table = read_packets(table, memory_bytes=options.memory_bytes)
         write = _schedule_writer(table, target, settings, options)
+    return write_folder(target, options.directory, write)
+
+
+def find_target(options: ExportOptions) -> tuple[Target, Settings]:
+    """Return the target of an export and its settings.
+
+    Raises:
+        ExportError: If there is no such target.
+        SettingError: If the target has no such setting.
+    """
+    if options.to not in TARGETS:
+        raise ExportError(f"Unknown target {options.to!r}. Use one of {', '.join(TARGETS)}.")
+    target = TARGETS[options.to]
+    return target, Settings(target.name, target.settings, options.settings or {})
+
+
+def write_folder(target: Target, directory: str | Path, write: Writer) -> ProjectionReport:
+    """Write the files of an export and their README into a folder, all of them or none.
+
+    Raises:
+        OutputFileError: If the folder cannot be written, or a file that is no earlier export's
+            would be overwritten.
+    """
     report_step(f"exporting for {target.name}")
-    directory = Path(options.directory)
+    directory = Path(directory)
     earlier = list_exported_files(directory)
     with whole_folder(directory, earlier=earlier, list_file=README) as folder:
         written = write(folder)

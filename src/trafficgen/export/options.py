@@ -9,8 +9,9 @@ from pathlib import Path
 from trafficgen.capture.options import memory_option
 from trafficgen.export.settings import SettingValue
 from trafficgen.export.targets import TARGETS
-from trafficgen.options import option
+from trafficgen.options import option, seed_option
 from trafficgen.packet_files.report import View, view_option
+from trafficgen.units import parse_duration_s
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,8 +25,12 @@ class ExportOptions:
         flow: Number of the flow that is exported alone; None exports all.
         at: Whose view is written.
         settings: Settings of the target -> value.
-        memory_bytes: Memory that it may take, bytes; packets of a file that do not fit are refused.
-            None takes what it needs.
+        memory_bytes: Memory that it may take, bytes; packets of a file that do not fit are refused,
+            a workload is made in blocks. None takes what it needs, for a workload 1 GB.
+        seed: Seed of a workload's sessions.
+        sessions: Number of a workload's sessions; None: as its file gives.
+        window_s: Time in which a workload's sessions start, s; None: as its file gives.
+        workers: Processes that make a workload's sessions.
     """
 
     to: str = option(MISSING, "--to", help=f"One of: {', '.join(TARGETS)}.", metavar="TARGET")
@@ -40,3 +45,17 @@ class ExportOptions:
     at: View = view_option()
     settings: Mapping[str, SettingValue] | None = None
     memory_bytes: int | None = memory_option()
+    seed: int = seed_option()
+    sessions: int | None = option(
+        None, "--sessions", help="Number of sessions of a workload; default: of its file.", low=1
+    )
+    window_s: float | None = option(
+        None,
+        "--for",
+        help="Time in which sessions of a workload start; default: of its file.",
+        metavar="TIME",
+        parse=parse_duration_s,
+    )
+    workers: int = option(
+        1, "--workers", help="Processes that make a workload; the result is the same.", low=1
+    )

@@ -82,9 +82,9 @@ def _all_files(report: ProjectionReport) -> str:
 def _kept(report: ProjectionReport) -> str:
     lines = []
     if report.packets is not None:
-        lines.append(
-            f"- packets: {report.packets}, of which changed in size: {report.packets_changed}"
-        )
+        changed = report.packets_changed
+        of_which = "" if changed is None else f", of which changed in size: {changed}"
+        lines.append(f"- packets: {report.packets}{of_which}")
         lines.append(f"- IP bytes: {report.bytes_before} before, {report.bytes_after} after")
     if report.timing_error_s is not None:
         error = report.timing_error_s

@@ -10,12 +10,15 @@ from trafficgen.packet_files.formats import FileFormat
 from trafficgen.units import WHOLE_FRAME_BYTES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from trafficgen.export.settings import Settings
+    from trafficgen.export.workload_groups import SessionGroup
     from trafficgen.models import Model
     from trafficgen.packet_files.report import ProjectionReport
     from trafficgen.tables import PacketTable
+    from trafficgen.tables.stream import PacketStream
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,30 @@ class ModelWriter(Protocol):
         ...
 
 
+class StreamWriter(Protocol):
+    """Writes packets that come piece by piece, in bounded memory, into a folder."""
+
+    def __call__(self, stream: PacketStream, folder: Path, settings: Settings) -> Written:
+        """Write files into ``folder``, which exists and is empty, and report what was kept.
+
+        Raises:
+            ExportError: If the target cannot express the packets; the message says what to do.
+        """
+        ...
+
+
+class GroupsWriter(Protocol):
+    """Writes groups of sessions, for a target that starts sessions itself, into a folder."""
+
+    def __call__(self, groups: Sequence[SessionGroup], folder: Path, settings: Settings) -> Written:
+        """Write files into ``folder``, which exists and is empty, and report what was kept.
+
+        Raises:
+            ExportError: If the target cannot play the sessions; the message says what to do.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class Target:
     """One tool that can be fed.
@@ -67,6 +94,9 @@ class Target:
         versions: Versions of the tool that take it.
         write: Writer of schedules.
         write_model: Writer of models; None where the tool draws nothing itself.
+        write_stream: Writer of workloads of any length; None where there is none.
+        write_groups: Writer of workloads for a tool that starts sessions itself; None where it does
+            not.
         settings: What ``--set`` may say.
         takes_view: Whether the receiver's view can be exported; otherwise the table's own times
             are.
@@ -82,11 +112,19 @@ class Target:
     versions: str
     write: ScheduleWriter
     write_model: ModelWriter | None = None
+    write_stream: StreamWriter | None = None
+    write_groups: GroupsWriter | None = None
     settings: tuple[Setting, ...] = ()
     takes_view: bool = True
     protocols: str = "any"
     flows: str = "any"
     how_to: str | None = None
+
+    @property
+    def takes_workloads(self) -> bool:
+        """Whether a workload can be exported for it."""
+        can_stream = self.write_stream is not None or self.write_groups is not None
+        return can_stream or isinstance(self.write, FormatWriter)
 
 
 _SNAPLEN = Setting(

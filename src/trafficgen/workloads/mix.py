@@ -89,9 +89,14 @@ class MixedSessions:
         return self._order[0]
 
     @property
+    def groups(self) -> npt.NDArray[np.uint16]:
+        """Number of each session's group in the workload, shape (count,)."""
+        return self._order[1]
+
+    @property
     def notes(self) -> dict[str, object]:
         """How they are made, for the notes of their table."""
-        counts = np.bincount(self._order[1], minlength=len(self.workload.groups)).tolist()
+        counts = np.bincount(self.groups, minlength=len(self.workload.groups)).tolist()
         groups = [
             {"name": group.name, "model": group.model.name, "sessions": sessions}
             for group, sessions in zip(self.workload.groups, counts, strict=True)

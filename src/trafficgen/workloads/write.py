@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +18,10 @@ from trafficgen.packet_files.destinations import local_path
 from trafficgen.packet_files.formats import FileFormat
 from trafficgen.packet_files.writing import write_pieces
 from trafficgen.tables.stream import PacketStream
-from trafficgen.units import s_from_ns
+from trafficgen.units import ETHERNET_HEADER_BYTES, s_from_ns
 from trafficgen.workloads.blocks import BLOCK_PACKETS, Sessions, cut
 from trafficgen.workloads.options import WorkloadOptions
-from trafficgen.workloads.run import SCRATCH, make_in_memory, make_workload, work_folder
+from trafficgen.workloads.run import make_in_memory, make_workload, work_folder
 from trafficgen.workloads.storage import deliver
 
 
@@ -60,6 +62,8 @@ class WrittenWorkload(NotebookView):
         packets: Number of packets.
         flows: Number of flows.
         duration_s: First to last packet, s.
+        sessions: Number of sessions.
+        ip_bytes: IP bytes of all packets.
 
     Example:
         >>> import trafficgen
@@ -73,6 +77,8 @@ class WrittenWorkload(NotebookView):
     packets: int
     flows: int
     duration_s: float
+    sessions: int = 1
+    ip_bytes: int = 0
 
     def __repr__(self) -> str:
         parts = (
@@ -93,39 +99,54 @@ def write_sessions(
         OutputFileError: If something cannot be written.
         SettingError: If the cluster or the storage cannot be used.
     """
-    memory_bytes = options.memory_bytes
-    if options.scheduler is None and options.storage is None and _fits(sessions, memory_bytes):
-        stream = make_in_memory(sessions, workers=options.workers, origin_ns=options.origin_ns)
-        with deliver(out) as target:
-            write_pieces(
-                stream, target, format_name=file_format.name, snaplen_bytes=options.snaplen_bytes
-            )
-        return describe_written(out, stream)
-    folder = work_folder(out)
-    _check_room(sessions, folder, memory_bytes, blocks_here=options.storage is None)
-    with (
-        make_workload(
-            sessions,
-            cut(sessions, packets=_block_packets(memory_bytes)),
-            folder,
-            memory_bytes=int(_USE.merge_share * memory_bytes),
-            workers=options.workers,
-            scheduler=options.scheduler,
-            storage=options.storage,
-            origin_ns=options.origin_ns,
-        ) as stream,
-        deliver(out, folder / SCRATCH) as target,
-    ):
+    with stream_sessions(sessions, work_folder(out), options) as stream, deliver(out) as target:
         write_pieces(
             stream, target, format_name=file_format.name, snaplen_bytes=options.snaplen_bytes
         )
         return describe_written(out, stream)
 
 
+@contextmanager
+def stream_sessions(
+    sessions: Sessions, folder: Path, options: WorkloadOptions
+) -> Iterator[PacketStream]:
+    """Make sessions and give their packets in order of time, from the memory or from blocks.
+
+    Args:
+        sessions: The sessions.
+        folder: Folder for blocks, and for temporary files while there are blocks.
+        options: Memory, workers, scheduler, storage and origin.
+
+    Raises:
+        GenerationError: If a session cannot be played, or there is no room for the packets.
+        OutputFileError: If something cannot be written.
+        SettingError: If the cluster or the storage cannot be used.
+    """
+    memory_bytes = options.memory_bytes
+    if options.scheduler is None and options.storage is None and _fits(sessions, memory_bytes):
+        yield make_in_memory(sessions, workers=options.workers, origin_ns=options.origin_ns)
+        return
+    _check_room(sessions, folder, memory_bytes, blocks_here=options.storage is None)
+    with make_workload(
+        sessions,
+        cut(sessions, packets=_block_packets(memory_bytes)),
+        folder,
+        memory_bytes=int(_USE.merge_share * memory_bytes),
+        workers=options.workers,
+        scheduler=options.scheduler,
+        storage=options.storage,
+        origin_ns=options.origin_ns,
+    ) as stream:
+        yield stream
+
+
 def describe_written(out: str | Path, stream: PacketStream) -> WrittenWorkload:
     """Describe what was written of a stream whose number of packets is known."""
     path, flows = local_path(out), stream.head.flows
     packets = pc.add(flows.column("packets_to_client"), flows.column("packets_to_server"))
+    frame_bytes = pc.add(
+        flows.column("frame_bytes_to_client"), flows.column("frame_bytes_to_server")
+    )
     seen = flows.filter(pc.greater(packets, 0))
     first_ns, last_ns = pc.min(seen.column("first_time_ns")), pc.max(seen.column("last_time_ns"))
     return WrittenWorkload(
@@ -133,6 +154,9 @@ def describe_written(out: str | Path, stream: PacketStream) -> WrittenWorkload:
         packets=stream.rows or 0,
         flows=flows.num_rows,
         duration_s=s_from_ns(last_ns.as_py() - first_ns.as_py()) if seen.num_rows else 0.0,
+        sessions=max(1, pc.count_distinct(flows.column("session")).as_py()),
+        ip_bytes=(pc.sum(frame_bytes).as_py() or 0)
+        - ETHERNET_HEADER_BYTES * (pc.sum(packets).as_py() or 0),
     )
 
 

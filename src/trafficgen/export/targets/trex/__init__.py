@@ -18,6 +18,7 @@ from trafficgen.export.scripts import fill_template
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Target, Written
 from trafficgen.export.targets.trex.astf import ASTF_SETTINGS, write_astf
+from trafficgen.export.targets.trex.groups import GROUP_SETTINGS, write_trex_groups
 from trafficgen.packet_files.pcap import write_replay
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.tables import PacketTable
@@ -56,6 +57,7 @@ TREX_SETTINGS = (
         high=1e6,
     ),
     *ASTF_SETTINGS,
+    *GROUP_SETTINGS,
 )
 _FILES = {True: "to_client.pcap", False: "to_server.pcap"}
 _STL_PROGRAM, _PCAP_PROGRAM = "profile.py", "run.py"
@@ -256,6 +258,7 @@ TARGET = Target(
     ),
     versions="TRex 3.04 (loaded by its Python client), 3.08 (by its source)",
     write=write_trex,
+    write_groups=write_trex_groups,
     settings=TREX_SETTINGS,
     protocols="any over IP; mode=astf: TCP",
     how_to="feed-trex",

@@ -62,7 +62,8 @@ def write_astf(table: PacketTable, folder: Path, settings: Settings, *, target: 
             " mode"
         )
     ranges = {
-        name.upper(): _range(settings, name, target=target) for name in ("clients", "servers")
+        name.upper(): address_range(settings, name, target=target)
+        for name in ("clients", "servers")
     }
     schedules = schedules_of(table, target=target, protocols=["tcp"])
     first_port = settings.whole("first_port")
@@ -74,7 +75,7 @@ def write_astf(table: PacketTable, folder: Path, settings: Settings, *, target: 
         )
     sent, flows, joined = [], [], 0
     for flow, port in zip(schedules.flows, ports, strict=True):
-        at_ns, writes = _writes(flow, most=settings.whole("most_writes"), target=target)
+        at_ns, writes = join_writes(flow, most=settings.whole("most_writes"), target=target)
         sent.append(replace(flow, time_ns=at_ns))
         flows.append({"flow": flow.flow, "port": port, "writes": writes})
         joined += len(flow) - len(writes)
@@ -97,7 +98,8 @@ def write_astf(table: PacketTable, folder: Path, settings: Settings, *, target: 
     return Written(report, _how_to_run(duration_s=duration_s))
 
 
-def _range(settings: Settings, name: str, *, target: str) -> list[str]:
+def address_range(settings: Settings, name: str, *, target: str) -> list[str]:
+    """Return first and last address of a setting; SettingError if it is invalid."""
     text = settings.text(name)
     first, _, last = text.partition("-")
     try:
@@ -112,7 +114,7 @@ def _range(settings: Settings, name: str, *, target: str) -> list[str]:
     return [str(low), str(high)]
 
 
-def _writes(flow: FlowSchedule, *, most: int, target: str) -> tuple[IntArray, list[list[int]]]:
+def join_writes(flow: FlowSchedule, *, most: int, target: str) -> tuple[IntArray, list[list[int]]]:
     """Return when each segment is written, ns, and the program's writes: us from the start, bytes.
 
     Segments within a chunk of time are one write, at the time of the first; chunks are as long as

@@ -1,0 +1,93 @@
+"""Workloads for tools that start sessions themselves, and for others as one stream."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.unit.workloads.conftest import Load
+
+import trafficgen
+from trafficgen.errors import ExportError
+from trafficgen.workloads.export import session_groups
+from trafficgen.workloads.sessions import sessions_of_workload
+
+LOAD = """
+name: load
+sessions: 40
+for: 20s
+arrivals: poisson
+groups:
+  - {name: udp, model: udp.json, share: 75%, duration: "uniform:1s,high=5s"}
+  - {name: tcp, model: tcp.json, share: 25%}
+"""
+
+
+def test_trex_plays_a_session_of_each_group_at_the_rate_of_the_group(
+    load: Load, tmp_path: Path
+) -> None:
+    workload = load(LOAD)
+    report = trafficgen.export(workload, to="trex", directory=tmp_path / "out", seed=3)
+    assert report.files == ("profile.py", "groups.json")
+    groups = json.loads((tmp_path / "out" / "groups.json").read_text(encoding="utf-8"))["groups"]
+    counts = np.bincount(sessions_of_workload(workload, seed=3).groups)
+    assert [group["name"] for group in groups] == ["udp", "tcp"]
+    assert [group["rate_per_s"] * 20 for group in groups] == pytest.approx(counts.tolist())
+    for group in groups:
+        (flow,) = group["flows"]
+        assert flow["protocol"] == group["name"]
+        assert flow["rate_per_s"] == group["rate_per_s"]
+    ports = [flow["port"] for group in groups for flow in group["flows"]]
+    assert len(set(ports)) == len(ports)
+
+
+def test_several_examples_share_the_rate_of_their_group(load: Load, tmp_path: Path) -> None:
+    settings = {"templates": 3}
+    trafficgen.export(load(LOAD), to="trex", directory=tmp_path / "out", settings=settings)
+    groups = json.loads((tmp_path / "out" / "groups.json").read_text(encoding="utf-8"))["groups"]
+    udp = groups[0]
+    assert len(udp["flows"]) == 3
+    assert sum(flow["rate_per_s"] for flow in udp["flows"]) == pytest.approx(udp["rate_per_s"])
+    sizes = [sum(size for _, size in flow["writes"]) for flow in udp["flows"]]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[2] / 1.5
+
+
+def test_the_examples_offer_about_the_load_of_the_sample(load: Load) -> None:
+    for group in session_groups(sessions_of_workload(load(LOAD), seed=1)):
+        sizes = dict(zip(group.sampled, group.sizes_bytes.tolist(), strict=True))
+        for count in (1, 2, 5):
+            chosen = [sizes[number] for number in group.choose_examples(count)]
+            assert np.mean(chosen) == pytest.approx(group.sizes_bytes.mean(), rel=0.25)
+
+
+@pytest.mark.parametrize("memory_bytes", [None, 2_000_000])
+def test_a_capture_of_a_workload_is_what_generate_writes(
+    load: Load, tmp_path: Path, memory_bytes: int | None
+) -> None:
+    workload = load(LOAD)
+    trafficgen.generate_workload(workload, tmp_path / "all.pcap", seed=5, snaplen_bytes=96)
+    table = trafficgen.generate_workload(workload, tmp_path / "all.parquet", seed=5)
+    report = trafficgen.export(
+        workload,
+        to="pcap",
+        directory=tmp_path / "out",
+        seed=5,
+        memory_bytes=memory_bytes,
+        settings={"snaplen_bytes": 96},
+    )
+    assert report.files == ("packets.pcap",)
+    packets = trafficgen.read_packets(table.path)
+    assert report.packets == len(packets)
+    assert report.bytes_after == table.ip_bytes == packets.ip_bytes.sum(dtype="int64")
+    written = tmp_path / "out" / "packets.pcap"
+    assert written.read_bytes() == (tmp_path / "all.pcap").read_bytes()
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["README.md", written.name]
+
+
+def test_a_target_that_takes_no_workload_names_those_that_do(load: Load, tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match=r"choose one of pcap.*trex"):
+        trafficgen.export(load(LOAD), to="ns3", directory=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
