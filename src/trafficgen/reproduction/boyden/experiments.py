@@ -66,7 +66,7 @@ def _measure_unlimited(session: Session) -> Measures:
         "buffering_s": start_s - session.first_s,
         "buffering_kbps": session.mean_kbps(session.first_s, start_s),
         "playback_kbps": playback_kbps,
-        "peak_kbps": float(np.max(session.rates_kbps())),
+        "peak_kbps": np.max(session.rates_kbps()),
         "largest_kbps": largest_kbps,
         "ratio": largest_kbps / playback_kbps,
     }
@@ -83,8 +83,8 @@ def _measure_near_capacity(session: Session) -> Measures:
     start_s, _ = session.playback_s
     return {
         "mean_kbps": session.mean_kbps(start_s, session.last_s),
-        "lost_first_half": float(session.count_losses(session.first_s, middle_s)),
-        "lost_second_half": float(session.count_losses(middle_s, session.last_s)),
+        "lost_first_half": session.count_losses(session.first_s, middle_s),
+        "lost_second_half": session.count_losses(middle_s, session.last_s),
     }
 
 
@@ -103,7 +103,7 @@ def _measure_audio_only(session: Session) -> Measures:
     above = rates > 2 * rates.mean()
     # A peak is a run of bins above the limit, so that one that lasts does not count twice.
     peaks = int(above[0]) + int(np.sum(above[1:] & ~above[:-1]))
-    return {"mean_kbps": float(rates.mean()), "peaks": float(peaks)}
+    return {"mean_kbps": rates.mean(), "peaks": peaks}
 
 
 def _measure_lower_quality(session: Session) -> Measures:
@@ -122,7 +122,7 @@ def _measure_room(session: Session) -> Measures:
     return {
         "fast_kbps": session.mean_kbps(rises_s, ends_s),
         "fast_s": ends_s - rises_s,
-        "lost": float(session.count_losses()),
+        "lost": session.count_losses(),
     }
 
 
@@ -134,7 +134,7 @@ def _measure_room_turboplay(session: Session) -> Measures:
     return {
         "fast_kbps": session.mean_kbps(begins_s, ends_s),
         "fast_s": ends_s - begins_s,
-        "lost": float(lost),
+        "lost": lost,
         "lost_at_start": at_start / lost if lost else float("nan"),
     }
 
@@ -156,7 +156,7 @@ def _measure_overrun(session: Session) -> Measures:
     after_tcp_kbps = session.mean_kbps(_TCP_STOP_S + 5, session.last_s)
     gave_up = audio_only_s - session.first_s <= 60.0 and after_tcp_kbps < _AUDIO_ONLY_KBPS
     return {
-        "gave_up": float(gave_up),
+        "gave_up": gave_up,
         "media_share": session.mean_kbps(60.0, session.last_s) / _TRUE_512_KBPS,
         "tcp_kbps": session.mean_kbps(60.0, _TCP_STOP_S, flow=TCP),
     }
@@ -168,10 +168,10 @@ def _measure_oscillation(session: Session) -> Measures:
     later = session.rates_kbps(start_s=_SETTLED_S, end_s=session.last_s, width_s=1.0)
     low, high = np.percentile(later, [10, 90])
     return {
-        "first_kbps": float(start.max()),
+        "first_kbps": start.max(),
         "then_kbps": session.mean_kbps(peak_s + 0.5, peak_s + 2.5),
-        "low_kbps": float(low),
-        "high_kbps": float(high),
+        "low_kbps": low,
+        "high_kbps": high,
         "tcp_after_kbps": session.mean_kbps(session.end_s - 8.0, session.end_s, flow=TCP),
     }
 

@@ -9,16 +9,9 @@ from functools import cache, partial
 import numpy as np
 from scipy import stats
 
-from trafficgen.reproduction.chung import pair_measures, scaling
-from trafficgen.reproduction.chung.playout import (
-    RATES_KBPS,
-    Outcome,
-    Pair,
-    Pool,
-    join_series,
-    tcp_kbps,
-    udp_kbps,
-)
+from trafficgen.reproduction.chung import measures
+from trafficgen.reproduction.chung.measures import LIMIT_KBPS, RATES_KBPS
+from trafficgen.reproduction.chung.playout import Outcome, Pair
 from trafficgen.reproduction.chung.setups import (
     PING,
     Bottleneck,
@@ -79,21 +72,12 @@ def _play_pairs(
     clips: Sequence[PlaylistClip], rate_kbps: int, bottleneck: Bottleneck, seed: int
 ) -> Measures:
     """Play clips over both transports side by side; the seed is that of the playlist's run."""
-    pairs, pools = [], []
+    pairs = []
     for clip in clips:
         outcome = Outcome(run_scenario(scenario(clip, TRANSPORTS, bottleneck.link(), seed=seed)))
-        (udp, of_udp), (tcp, of_tcp) = (
-            outcome.playout(clip, transport) for transport in TRANSPORTS
-        )
+        udp, tcp = (outcome.playout(clip, transport) for transport in TRANSPORTS)
         pairs.append(Pair(clip, rate_kbps, udp, tcp, outcome.pings(PING)))
-        pools.append(Pool(of_udp, of_tcp))
-    return {"rate_kbps": rate_kbps, "pairs": pairs, "pool": _join_pools(pools)}
-
-
-def _join_pools(pools: Sequence[Pool]) -> Pool:
-    return Pool(
-        join_series([pool.udp for pool in pools]), join_series([pool.tcp for pool in pools])
-    )
+    return {"pairs": pairs}
 
 
 def _play_alone(
@@ -103,47 +87,41 @@ def _play_alone(
     playouts = []
     for clip in clips:
         outcome = Outcome(run_scenario(scenario(clip, (transport,), link, seed=seed)))
-        playouts.append(outcome.playout(clip, transport)[0])
+        playouts.append(outcome.playout(clip, transport))
     return {"playouts": playouts}
 
 
 def _measure_head_to_head(pieces: Sequence[Measures]) -> Measures:
-    pairs = {
-        rate: [pair for piece in pieces if piece["rate_kbps"] == rate for pair in piece["pairs"]]
-        for rate in RATES_KBPS
-    }
-    pools = {
-        rate: _join_pools([piece["pool"] for piece in pieces if piece["rate_kbps"] == rate])
-        for rate in RATES_KBPS
-    }
+    played = [pair for piece in pieces for pair in piece["pairs"]]
+    pairs = {rate: [pair for pair in played if pair.rate_kbps == rate] for rate in RATES_KBPS}
     return {
-        **pair_measures.measure_traffic(pairs, pools),
-        **pair_measures.measure_competing(pairs),
-        **pair_measures.compare_bandwidth(pairs),
-        **pair_measures.correlate_with_pings(pairs),
-        **pair_measures.measure_friendliness(pairs),
-        **scaling.measure_switching(pairs),
-        **pair_measures.measure_smoothness(pools),
+        **measures.measure_traffic(pairs),
+        **measures.measure_competing(pairs),
+        **measures.compare_bandwidth(pairs),
+        **measures.correlate_with_pings(pairs),
+        **measures.measure_friendliness(pairs),
+        **measures.measure_switching(pairs),
+        **measures.measure_smoothness(pairs),
     }
 
 
 def _measure_alone(pieces: Sequence[Measures]) -> Measures:
     udp, tcp = (piece["playouts"] for piece in pieces)
-    return scaling.measure_scaling(udp, tcp)
+    return measures.measure_scaling(udp, tcp)
 
 
 def _measure_unconstrained(pieces: Sequence[Measures]) -> Measures:
-    values = pair_measures.measure_unconstrained(pieces[0]["pairs"])
-    for name, piece in zip(_ACCESSES, pieces, strict=True):
-        udp, tcp = udp_kbps(piece["pairs"]), tcp_kbps(piece["pairs"])
-        values[f"s3_{name}"] = stats.ks_2samp(udp, tcp).statistic
-    return values
+    distances = {
+        f"s3_{name}": stats.ks_2samp(*measures.rates_kbps(piece["pairs"])).statistic
+        for name, piece in zip(_ACCESSES, pieces, strict=True)
+    }
+    return {**measures.measure_unconstrained(pieces[0]["pairs"]), **distances}
 
 
 def _measure_clearing(pieces: Sequence[Measures]) -> Measures:
     udp, tcp = (piece["playouts"] for piece in pieces)
     narrow_s, wide_s = _CLEARING_STEPS_S[1:]
-    return scaling.measure_clearing(udp, tcp, from_s=narrow_s, until_s=wide_s)
+    return measures.measure_clearing(udp, tcp, from_s=narrow_s, until_s=wide_s)
 
 
 def _clearing_clips() -> list[PlaylistClip]:
@@ -167,7 +145,7 @@ def list_experiments(numbers: tuple[int, ...] = ()) -> tuple[Experiment, ...]:
     Without numbers they play the whole playlist.
     """
     clips = [clip for clip in playlist_clips() if not numbers or clip.number in numbers]
-    narrow = token_bucket(scaling.LIMIT_KBPS, queue_bytes=5_000).link()
+    narrow = token_bucket(LIMIT_KBPS, queue_bytes=5_000).link()
     return (
         Experiment("chung/population", (_describe_playlist,)),
         # CCZ-S1: pairs of a UDP and a TCP player behind a token bucket, several runs at each rate.

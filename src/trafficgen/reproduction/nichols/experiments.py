@@ -66,18 +66,18 @@ def _measure_induced_loss(parts: Sequence[Measures]) -> Measures:
     always = [_LOSSES.index(loss) for loss in _ALWAYS]
     at = _LOSSES.index
     return {
-        "never": float(mean["thinned"][never].mean()),
-        "always": float(mean["thinned"][always].mean()),
-        "offered_ratio": float(mean["offered_kbps"][at(0.2)] / mean["offered_kbps"][at(0.0)]),
-        "tcp_ratio": float(mean["tcp_kbps"][at(0.2)] / mean["tcp_kbps"][at(0.0)]),
-        "rate_10": float(mean["post_kbps"][at(0.1)] / mean["post_kbps"][at(0.05)]),
-        "rate_20": float(mean["post_kbps"][at(0.2)] / mean["post_kbps"][at(0.05)]),
-        "lower_above_5": float(mean["lower"][at(0.07) :].mean()),
-        "lower_at_3": float(mean["lower"][at(0.03)]),
-        "lower_without": float(mean["lower"][never].mean()),
-        "multiple_thinned": float(mean["multiple_thinned"].mean()),
-        "late": float(mean["late"]),
-        "early": float(mean["early"]),
+        "never": mean["thinned"][never].mean(),
+        "always": mean["thinned"][always].mean(),
+        "offered_ratio": mean["offered_kbps"][at(0.2)] / mean["offered_kbps"][at(0.0)],
+        "tcp_ratio": mean["tcp_kbps"][at(0.2)] / mean["tcp_kbps"][at(0.0)],
+        "rate_10": mean["post_kbps"][at(0.1)] / mean["post_kbps"][at(0.05)],
+        "rate_20": mean["post_kbps"][at(0.2)] / mean["post_kbps"][at(0.05)],
+        "lower_above_5": mean["lower"][at(0.07) :].mean(),
+        "lower_at_3": mean["lower"][at(0.03)],
+        "lower_without": mean["lower"][never].mean(),
+        "multiple_thinned": mean["multiple_thinned"].mean(),
+        "late": mean["late"],
+        "early": mean["early"],
     }
 
 
@@ -164,7 +164,7 @@ def _choices(sessions: _Sessions) -> Measures:
         for (capacity, ladder), session in sessions.items()
     ]
     lower = [_present_rate(sessions[725, pair], pair, 0) == min(pair) for pair in _PAIRS]
-    return {"right_choice": float(np.mean(right)), "lower_choice": float(np.mean(lower))}
+    return {"right_choice": np.mean(right), "lower_choice": np.mean(lower)}
 
 
 def _probe(sessions: _Sessions) -> Measures:
@@ -173,9 +173,9 @@ def _probe(sessions: _Sessions) -> Measures:
     ]
     some = sessions[725, _TRIPLES[0]]
     return {
-        "probe_error": float(np.mean(errors)),
-        "probe_packets": float(some.probe.sent_s.size),
-        "probe_bytes": float(some.probe.ip_bytes.mean()),
+        "probe_error": np.mean(errors),
+        "probe_packets": some.probe.sent_s.size,
+        "probe_bytes": some.probe.ip_bytes.mean(),
     }
 
 
@@ -198,7 +198,7 @@ def _after(sessions: _Sessions) -> Measures:
         for capacity in CAPACITIES_KBPS
         for ladder in _UPWARDS
     ]
-    return {"last_unthinned": float(np.mean(ends))}
+    return {"last_unthinned": np.mean(ends)}
 
 
 def _reports(seed: int) -> Measures:

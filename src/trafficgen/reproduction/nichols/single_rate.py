@@ -76,7 +76,7 @@ def _friendly_kbps(session: Session) -> float:
     return 1.5 * math.sqrt(2 / 3) * _FRIENDLY_BYTES * 8 / (round_trip_s * math.sqrt(loss)) / 1000
 
 
-def _measure_session(session: Session) -> dict[str, float]:
+def _measure_session(session: Session) -> Measures:
     media, full_s, end_s = session.media, session.full_s, session.end_s
     first = ~session.again
     buffering_gaps_s = np.diff(media.sent_s[session.buffering])
@@ -96,7 +96,7 @@ def _measure_session(session: Session) -> dict[str, float]:
         "post_kbps": session.post_rate_kbps,
         "post_loss": media.loss(full_s, math.inf),
         "last_kbps": session.last_rate_kbps,
-        "thinned": float(session.thinned),
+        "thinned": session.thinned,
         "thinned_s": session.response_s,
         "loss_before_thinning": media.loss(
             0.0, session.response_s if session.answered else math.inf
@@ -105,12 +105,12 @@ def _measure_session(session: Session) -> dict[str, float]:
             media.offered_kbps(start_s, start_s + _WINDOW_S) for start_s in window_starts_s
         ),
         "frames_kept": session.frames_kept,
-        "gaps_below_5ms": float(np.mean(buffering_gaps_s < 0.005)),
+        "gaps_below_5ms": np.mean(buffering_gaps_s < 0.005),
         "gap_ms": 1000 * _median(buffering_gaps_s[buffering_gaps_s <= _BURST_GAP_S]),
         "idle_s": _median(buffering_gaps_s[buffering_gaps_s > _BURST_GAP_S]),
         "idle_after_s": _median(playout_gaps_s[playout_gaps_s > _BURST_GAP_S]),
         # First sendings only (figures 36 and 37).
-        "burst_bytes": float(media.ip_bytes[session.buffering & first].sum() / bursts),
+        "burst_bytes": media.ip_bytes[session.buffering & first].sum() / bursts,
         "friendly_kbps": _friendly_kbps(session),
     }
 
@@ -139,22 +139,18 @@ def _rates_and_losses(mean: _Means) -> Measures:
         "buffering_rate": kbps[725, 340],
         "buffering_length": mean["buffering_s"][725, 340],
         "playout_rate": mean["post_kbps"][725, 340],
-        "smallest_multiple": float(multiples.min()),
-        "largest_multiple": float(multiples.max()),
+        "smallest_multiple": multiples.min(),
+        "largest_multiple": multiples.max(),
         "multiple_548": mean["first_kbps"][725, 548] / 548,
-        "growth": float(
-            stats.spearmanr(RATES_KBPS, _column(mean, "buffering_kbps", 1500)).statistic
-        ),
+        "growth": stats.spearmanr(RATES_KBPS, _column(mean, "buffering_kbps", 1500)).statistic,
         "ratio_340_548": kbps[725, 340] / kbps[725, 548],
-        "largest_loss": float(max(values.max() for values in loss.values())),
+        "largest_loss": max(values.max() for values in loss.values()),
         "peak_340": mean["peak_loss"][725, 340],
         "tcp_peak_340": mean["tcp_peak_loss"][725, 340],
-        "rise_to_340": float(
-            stats.spearmanr(low, _column(mean, "buffering_loss", 725, low)).statistic
-        ),
+        "rise_to_340": stats.spearmanr(low, _column(mean, "buffering_loss", 725, low)).statistic,
         "dip_548": at_725[725, 548] / min(at_725[725, 340], at_725[725, 764]),
-        "loss_1500": float(loss[1500].mean()),
-        "loss_1500_ratio": float(loss[1500].mean() / loss[725].mean()),
+        "loss_1500": loss[1500].mean(),
+        "loss_1500_ratio": loss[1500].mean() / loss[725].mean(),
         "friendly_ratio": kbps[725, 340] / mean["friendly_kbps"][725, 340],
     }
 
@@ -189,9 +185,9 @@ def _playout(mean: _Means) -> Measures:
         "post_shorter": shorter,
         "smallest_slope": min(slopes),
         "largest_slope": max(slopes),
-        "post_loss_250": float(_column(mean, "post_loss", 250).max()),
-        "last_share_250": float(_column(mean, "last_kbps", 250, above_250).mean() / 250),
-        "thinned_1500": float(_column(mean, "thinned", 1500).mean()),
+        "post_loss_250": _column(mean, "post_loss", 250).max(),
+        "last_share_250": _column(mean, "last_kbps", 250, above_250).mean() / 250,
+        "thinned_1500": _column(mean, "thinned", 1500).mean(),
         "higher_again": mean["post_kbps"][250, 1128] / mean["post_kbps"][250, 764],
         "order": _order_share(mean),
     }
