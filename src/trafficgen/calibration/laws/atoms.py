@@ -8,20 +8,28 @@ import numpy as np
 
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
-#: An atom occurs at least this often; with less, chance makes atoms.
-_FEWEST_TIMES = 10
-#: ... and has at least this share of the sample; rarer values do not shape the law.
-_SMALLEST_SHARE = 0.01
-#: ... and is this many times as frequent as the mean of this many ticks on either side.
-_EXCESS = 5.0
-_NEIGHBOURS = 3
-#: Up to this many distinct values, each seen this often on average, are a discrete law.
-_DISCRETE_VALUES = 12
-_TIMES_EACH = 10
-#: Up to this many distinct values besides the atoms become atoms too.
-_FEW_LEFT = 3
-#: A law has at most this many atoms: the model file stays small.
-_MOST_ATOMS = 32
+
+@dataclass(frozen=True)
+class AtomLimits:
+    """When a value is an atom."""
+
+    #: An atom occurs at least this often; with less, chance makes atoms.
+    fewest_times: int = 10
+    #: ... and has at least this share of the sample; rarer values do not shape the law.
+    smallest_share: float = 0.01
+    #: ... and is this many times as frequent as the mean of this many ticks on either side.
+    excess: float = 5.0
+    neighbours: int = 3
+    #: Up to this many distinct values, each seen this often on average, are a discrete law.
+    discrete_values: int = 12
+    times_each: int = 10
+    #: Up to this many distinct values besides the atoms become atoms too.
+    few_left: int = 3
+    #: A law has at most this many atoms: the model file stays small.
+    most: int = 32
+
+
+_LIMITS = AtomLimits()
 
 
 @dataclass(frozen=True)
@@ -39,17 +47,20 @@ def split_atoms(sample: FloatArray, *, tick: float) -> Split:
     A value is an atom when it has 1% of the sample (and ten values) and five times the mean of
     the three clock ticks on either side: a law with a density puts nearly the same on neighbouring
     ticks. A sample of at most a dozen distinct values, each seen ten times on average, is atoms
-    throughout, and so are up to three distinct values that are left. The sample has the shape (n,),
-    n > 0, and values of the granularity ``tick``.
+    throughout, and so are up to three distinct values that are left.
+
+    Args:
+        sample: The sample, shape (n,), n > 0.
+        tick: Granularity of its values, > 0.
     """
     ticks = np.rint(sample / tick).astype(np.int64)
     distinct, place, counts = np.unique(ticks, return_inverse=True, return_counts=True)
     atom = _exceeds_neighbours(distinct, counts)
-    if np.count_nonzero(atom) > _MOST_ATOMS:
-        atom &= counts >= np.sort(counts[atom])[-_MOST_ATOMS]
+    if np.count_nonzero(atom) > _LIMITS.most:
+        atom &= counts >= np.sort(counts[atom])[-_LIMITS.most]
     left = counts[~atom]
-    few = left.size <= _DISCRETE_VALUES
-    if left.size <= _FEW_LEFT or (few and left.sum() >= _TIMES_EACH * left.size):
+    few = left.size <= _LIMITS.discrete_values
+    if left.size <= _LIMITS.few_left or (few and left.sum() >= _LIMITS.times_each * left.size):
         atom[:] = True
     # The median of what fell on the tick: pieces of offload packets lie between clock ticks.
     values = [float(np.median(sample[place == index])) for index in np.flatnonzero(atom)]
@@ -62,9 +73,9 @@ def split_atoms(sample: FloatArray, *, tick: float) -> Split:
 
 def _exceeds_neighbours(distinct: IntArray, counts: IntArray) -> BoolArray:
     total = np.concatenate(([0], np.cumsum(counts)))
-    first = np.searchsorted(distinct, distinct - _NEIGHBOURS)
-    last = np.searchsorted(distinct, distinct + _NEIGHBOURS, side="right")
-    nearby = (total[last] - total[first] - counts) / (2 * _NEIGHBOURS)
-    often = (counts >= _FEWEST_TIMES) & (counts >= _SMALLEST_SHARE * total[-1])
-    atom: BoolArray = often & (counts > _EXCESS * nearby)
+    first = np.searchsorted(distinct, distinct - _LIMITS.neighbours)
+    last = np.searchsorted(distinct, distinct + _LIMITS.neighbours, side="right")
+    nearby = (total[last] - total[first] - counts) / (2 * _LIMITS.neighbours)
+    often = (counts >= _LIMITS.fewest_times) & (counts >= _LIMITS.smallest_share * total[-1])
+    atom: BoolArray = often & (counts > _LIMITS.excess * nearby)
     return atom

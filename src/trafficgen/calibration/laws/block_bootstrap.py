@@ -13,15 +13,23 @@ import numpy as np
 
 from trafficgen.units import FloatArray
 
-#: Ratios of variances above 1 by fewer standard errors than this are chance.
-_CHANCE_ERRORS = 2.0
-#: Resamples of an interval; more make its ends vary less with the seed.
-_REPLICATES = 999
-#: A block is at most this share of the series, and an interval uses at least so many blocks.
-_LONGEST_SHARE = 0.1
-_FEWEST_BLOCKS = 4
-#: Shorter series have no interval.
-_FEWEST_VALUES = 20
+
+@dataclass(frozen=True)
+class BlockLimits:
+    """How blocks are formed and when dependence counts."""
+
+    #: Ratios of variances above 1 by fewer standard errors than this are chance.
+    chance_errors: float = 2.0
+    #: Resamples of an interval; more make its ends vary less with the seed.
+    replicates: int = 999
+    #: A block is at most this share of the series, and an interval uses at least so many blocks.
+    longest_share: float = 0.1
+    fewest_blocks: int = 4
+    #: Shorter series have no interval.
+    fewest_values: int = 20
+
+
+_LIMITS = BlockLimits()
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,7 @@ def block_length(values: FloatArray) -> int:
     lag_1 = float(np.dot(centred[1:], centred[:-1])) / variance if variance > 0 else 0.0
     lag_1 = min(abs(lag_1), 0.97)
     length = 1.1447 * (n * 4 * lag_1**2 / (1 - lag_1**2) ** 2) ** (1 / 3)
-    longest = int(_LONGEST_SHARE * n)
+    longest = int(_LIMITS.longest_share * n)
     return max(1, min(round(max(float(length), float(n ** (1 / 3)))), longest))
 
 
@@ -66,7 +74,7 @@ def variance_inflation(series: FloatArray) -> FloatArray:
     """
     n = series.shape[0]
     ratios = np.ones(series.shape[1])
-    if n < _FEWEST_VALUES:
+    if n < _LIMITS.fewest_values:
         return ratios
     for column, values in enumerate(np.ascontiguousarray(series.T)):
         variance = float(values.var())
@@ -74,7 +82,7 @@ def variance_inflation(series: FloatArray) -> FloatArray:
             continue
         length = block_length(values)
         ratio = long_run_variance(values, length=length) / variance
-        if ratio > 1 + _CHANCE_ERRORS * float(np.sqrt(4 * length / (3 * n))):
+        if ratio > 1 + _LIMITS.chance_errors * float(np.sqrt(4 * length / (3 * n))):
             ratios[column] = ratio
     return ratios
 
@@ -83,16 +91,19 @@ def mean_with_interval(values: FloatArray, generator: np.random.Generator) -> Me
     """Compute a mean with its 95% interval by the moving-block bootstrap.
 
     The ends are the mean plus and minus the quantiles of the bootstrap means about theirs (basic
-    interval), from 999 resamples of as many whole blocks as fill the series. The values are in the
-    order of time, such as the bytes in successive bins, shape (n,), n > 0.
+    interval), from 999 resamples of as many whole blocks as fill the series.
+
+    Args:
+        values: The series in time order, such as the bytes in successive bins, shape (n,), n > 0.
+        generator: Source of the resamples.
     """
     n, mean = values.size, float(values.mean())
-    if n < _FEWEST_VALUES:
+    if n < _LIMITS.fewest_values:
         return MeanInterval(mean, None, None)
-    length = min(block_length(values), n // _FEWEST_BLOCKS)
+    length = min(block_length(values), n // _LIMITS.fewest_blocks)
     total = np.concatenate(([0.0], np.cumsum(values)))
     block_means = (total[length:] - total[:-length]) / length
-    size = (_REPLICATES, max(1, n // length))
+    size = (_LIMITS.replicates, max(1, n // length))
     means = block_means[generator.integers(0, block_means.size, size)].mean(axis=1)
     below, above = np.quantile(means - means.mean(), [0.025, 0.975])
     return MeanInterval(mean, mean - float(above), mean - float(below))

@@ -19,18 +19,27 @@ from trafficgen.distributions import Distribution
 from trafficgen.units import FloatArray, IntArray
 
 TINY = 1e-300
-#: Width of cells in units of the spread of the logarithms: finer ones gain nothing but cost.
-_RELATIVE_WIDTH = 0.02
-#: Up to this many distinct values each has its own cell.
-_MOST_DISTINCT = 400
-_MOST_EDGES = 100_000
-#: Above this many ticks the difference of two clock readings is as good as the gap.
-_SMOOTHED_TICKS = 64
-#: Below this many ticks a clock's rounding is felt.
-_COARSE_TICKS = 20
-#: Points of the mean over a tick, and at the first tick, where laws may rise steeply.
-_NODES = 4
-_NODES_OF_FIRST = 12
+
+
+@dataclass(frozen=True)
+class CellSizes:
+    """How fine cells are, and where the clock's rounding is taken into account."""
+
+    #: Width of cells in units of the spread of the logarithms: finer ones gain nothing but cost.
+    relative_width: float = 0.02
+    #: Up to this many distinct values each has its own cell.
+    most_distinct: int = 400
+    most_edges: int = 100_000
+    #: Above this many ticks the difference of two clock readings is as good as the gap.
+    smoothed_ticks: int = 64
+    #: Below this many ticks a clock's rounding is felt.
+    coarse_ticks: int = 20
+    #: Points of the mean over a tick, and at the first tick, where laws may rise steeply.
+    nodes: int = 4
+    nodes_of_first: int = 12
+
+
+_SIZES = CellSizes()
 #: Interquartile range of a normal law, in standard deviations.
 _INTERQUARTILE = 1.349
 
@@ -54,7 +63,7 @@ class ClockEdges:
         points, weights, starts, at = [], [], [], 0
         for edge in self.edges[: self._smoothed]:
             number = round(edge / self.tick - 0.5)
-            count = _NODES_OF_FIRST if number == 0 else _NODES
+            count = _SIZES.nodes_of_first if number == 0 else _SIZES.nodes
             node, weight = np.polynomial.legendre.leggauss(count)
             u, w = (node + 1) / 2, weight / 2
             if number == 0:  # laws may rise steeply from 0: u**3 puts the nodes there
@@ -71,7 +80,7 @@ class ClockEdges:
     def _smoothed(self) -> int:
         if not self.is_difference:
             return 0
-        return int(np.searchsorted(self.edges, _SMOOTHED_TICKS * self.tick))
+        return int(np.searchsorted(self.edges, _SIZES.smoothed_ticks * self.tick))
 
     def cdf(self, law: Distribution) -> FloatArray:
         """Return the probabilities below the edges, shape (m,)."""
@@ -174,13 +183,16 @@ class Cells:
 
 
 def group_into_cells(values: FloatArray, *, tick: float, is_difference: bool) -> Cells:
-    """Group values >= 0 in their order in time, shape (n,), n > 0, into cells.
+    """Group a sample into cells.
 
-    Their granularity is ``tick``; gaps are differences of two clock readings, sizes are not.
+    Args:
+        values: The sample, in its order in time, shape (n,), n > 0, values >= 0.
+        tick: Granularity of the values, > 0.
+        is_difference: Whether values are differences of two clock readings, as gaps are.
     """
     number = np.rint(values / tick).astype(np.int64)
     distinct, place = np.unique(number, return_inverse=True)
-    if distinct.size <= _MOST_DISTINCT:
+    if distinct.size <= _SIZES.most_distinct:
         lower_number, upper_number = distinct - 1, distinct
     else:
         ends = _geometric_ends(distinct, np.bincount(place))
@@ -200,7 +212,7 @@ def group_into_cells(values: FloatArray, *, tick: float, is_difference: bool) ->
         counts=counts,
         values=np.maximum(sums / counts, 0.25 * tick),
         place=place,
-        coarse_share=float(np.count_nonzero(number < _COARSE_TICKS)) / values.size,
+        coarse_share=float(np.count_nonzero(number < _SIZES.coarse_ticks)) / values.size,
     )
 
 
@@ -210,7 +222,9 @@ def _geometric_ends(distinct: IntArray, counts: IntArray) -> IntArray:
     quartiles = distinct[np.searchsorted(cumulative, cumulative[-1] * np.array([0.25, 0.75]))]
     first, last = float(max(distinct[0], 1)), float(max(distinct[-1], 1))
     spread = np.log(max(quartiles[1], 1.0) / max(quartiles[0], 1.0)) / _INTERQUARTILE
-    width = max(_RELATIVE_WIDTH * min(1.0, spread), np.log(last / first) / _MOST_EDGES, 1e-12)
+    width = max(
+        _SIZES.relative_width * min(1.0, spread), np.log(last / first) / _SIZES.most_edges, 1e-12
+    )
     steps = np.arange(np.ceil(np.log(last / first) / width) + 1)
     ends = np.floor(first * np.exp(width * steps)).astype(np.int64)
     start, inside = [distinct[0] - 1, distinct[0]], ends[ends < distinct[-1]]

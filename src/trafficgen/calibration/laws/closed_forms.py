@@ -48,9 +48,11 @@ class _Sample:
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
 def fit_closed_form(family: Family, values: FloatArray) -> ClosedFit | None:
-    """Fit a family of :data:`CLOSED_FORMS` to positive values, shape (n,), by maximum likelihood.
+    """Fit one family by maximum likelihood; None where the sample is too small or of one value.
 
-    The result is None where the sample is too small or of one value.
+    Args:
+        family: scipy.stats name, one of :data:`CLOSED_FORMS`.
+        values: Sample of positive values, shape (n,).
 
     Raises:
         ValueError: If a value is not positive.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import optimize
 
@@ -14,28 +16,43 @@ from trafficgen.distributions import GeneralisedPareto, truncate
 from trafficgen.models import QuantilePoint, Tail
 from trafficgen.units import FloatArray, IntArray
 
-#: Points at most; more do not bring a law closer than sampling error.
-_MOST_POINTS = 64
-#: A point needs this many values, but a law has at least so many points.
-_VALUES_PER_POINT = 2
-_FEWEST_POINTS = 3
-#: With fewer values, two points in three follow the distribution function, not the tails.
-_FEW_VALUES = 100
-#: Larger samples are thinned to this many order statistics, and this many at either end.
-_ORDER_STATISTICS = 10_000
-_EXTREMES = 200
-#: No point is added where the law is this close (at least, and in units of sampling error) and has
-#: more points than this, or than a quarter of the most.
-_CLOSE_ENOUGH = 0.002
-_CLOSE_TO_SAMPLING_ERROR = 0.25
-_FEW_POINTS = 16
-#: Shares of the sample in which a tail is sought, and the values it needs at least.
-_TAIL_SHARES = (0.02, 0.01, 0.005)
-_FEWEST_IN_TAIL = 50
-#: A tail ends at this multiple of the largest value: no capture shows more.
-_REACH = 1.5
-#: Heavier tails have a mean that the sample does not determine.
-_LARGEST_SHAPE = 0.75
+
+@dataclass(frozen=True)
+class PointLimits:
+    """How many quantiles describe a sample: enough to follow it, too few to store it."""
+
+    #: Points at most; more do not bring a law closer than sampling error.
+    most: int = 64
+    #: A point needs this many values, but a law has at least so many points.
+    values_per_point: int = 2
+    fewest: int = 3
+    #: With fewer values, two points in three follow the distribution function, not the tails.
+    few_values: int = 100
+    #: Larger samples are thinned to this many order statistics, and this many at either end.
+    order_statistics: int = 10_000
+    extremes: int = 200
+    #: No point is added where the law is this close (at least, and in units of sampling error)
+    #: and has more points than this, or than a quarter of the most.
+    close_enough: float = 0.002
+    close_to_sampling_error: float = 0.25
+    few_points: int = 16
+
+
+@dataclass(frozen=True)
+class TailLimits:
+    """When the largest values follow a Pareto tail."""
+
+    #: Shares of the sample in which a tail is sought, and the values it needs at least.
+    shares: tuple[float, ...] = (0.02, 0.01, 0.005)
+    fewest: int = 50
+    #: A tail ends at this multiple of the largest value: no capture shows more.
+    reach: float = 1.5
+    #: Heavier tails have a mean that the sample does not determine.
+    largest_shape: float = 0.75
+
+
+_POINTS = PointLimits()
+_TAILS = TailLimits()
 _SWEEPS = 50
 _DIGITS = 6
 
@@ -48,19 +65,24 @@ def empirical_law(
     The tail is the largest of a fiftieth, a hundredth and a two-hundredth of the sample whose
     excesses over its start follow a generalised Pareto law (Pickands 1975; Balkema and de Haan
     1974) that is heavier than exponential beyond doubt. Its shape is the likeliest one, its scale
-    keeps the mean of the sample. Only differences of two clock readings have tails.
+    keeps the mean of the sample.
 
-    The sample, shape (n,), n >= 2, ascends. Returned are quantiles of the body, its tail, and where
-    the tail ends: some way beyond the largest value.
+    Args:
+        sample: Sample, ascending, shape (n,), n >= 2.
+        tick: Granularity of the values.
+        is_difference: Whether values are differences of two clock readings; only these have tails.
+
+    Returns:
+        Quantiles of the body, its tail, and where the tail ends: some way beyond the largest value.
     """
-    for share in _TAIL_SHARES if is_difference else ():
+    for share in _TAILS.shares if is_difference else ():
         count = int(share * sample.size)
-        if count < _FEWEST_IN_TAIL:
+        if count < _TAILS.fewest:
             break
         tail = _fit_tail(sample, count, tick=tick)
         if tail is not None:
             points = quantile_points(sample[:-count], last=tail.threshold)
-            return points, tail, _REACH * float(sample[-1])
+            return points, tail, _TAILS.reach * float(sample[-1])
     return quantile_points(sample), None, None
 
 
@@ -68,7 +90,7 @@ def _fit_tail(sample: FloatArray, count: int, *, tick: float) -> Tail | None:
     """Fit the tail of so many values; None where it is not heavier than exponential."""
     threshold = _round_digits(0.5 * float(sample[-count - 1] + sample[-count]))
     excess = sample[-count:] - threshold
-    if excess[0] < 0 or np.unique(excess).size < _FEWEST_IN_TAIL // 2:
+    if excess[0] < 0 or np.unique(excess).size < _TAILS.fewest // 2:
         return None
     cells = group_into_cells(excess, tick=tick, is_difference=False)
     starts = initial_estimates("genpareto", cells)
@@ -82,9 +104,9 @@ def _fit_tail(sample: FloatArray, count: int, *, tick: float) -> Tail | None:
     c = law.params["c"]
     heavy = wald_intervals(law, around, observations=count).low["c"] > 0
     ks = ks_distance(excess, law.distribution, tick=tick, is_difference=False)
-    if ks > KOLMOGOROV_95 / np.sqrt(count) or not heavy or c > _LARGEST_SHAPE:
+    if ks > KOLMOGOROV_95 / np.sqrt(count) or not heavy or c > _TAILS.largest_shape:
         return None
-    reach = _REACH * float(sample[-1]) - threshold
+    reach = _TAILS.reach * float(sample[-1]) - threshold
     scale = _scale_for_mean(c, float(excess.mean()), reach)
     if not scale:
         return None
@@ -110,7 +132,7 @@ def _round_digits(value: float) -> float:
 
 
 def quantile_points(
-    sample: FloatArray, *, most: int = _MOST_POINTS, last: float | None = None
+    sample: FloatArray, *, most: int = _POINTS.most, last: float | None = None
 ) -> tuple[QuantilePoint, ...]:
     """Choose few points of a law that follows a sample and keeps its mean.
 
@@ -120,16 +142,18 @@ def quantile_points(
     line runs above a convex quantile function, as every tail has, so the points are then moved
     until the mean between neighbours is that of the sample.
 
-    The sample, shape (n,), n >= 2, ascends; ``last`` is the value of the last point where that is
-    not the largest value.
+    Args:
+        sample: Sample, ascending, shape (n,), n >= 2.
+        most: Number of points at most.
+        last: Value of the last point where it is not the largest value.
     """
     n = sample.size
-    thinned = np.rint(np.linspace(0, n - 1, min(n, _ORDER_STATISTICS))).astype(np.int64)
-    ends = np.arange(min(n, _EXTREMES))
+    thinned = np.rint(np.linspace(0, n - 1, min(n, _POINTS.order_statistics))).astype(np.int64)
+    ends = np.arange(min(n, _POINTS.extremes))
     index = np.unique(np.concatenate((thinned, ends, n - 1 - ends)))
     p = (index + 0.5) / n
     p[0], p[-1] = 0.0, 1.0
-    most = min(most, max(_FEWEST_POINTS, n // _VALUES_PER_POINT))
+    most = min(most, max(_POINTS.fewest, n // _POINTS.values_per_point))
     chosen = _choose_points(p, sample[index], most, n)
     value = _keep_mean(sample, index[chosen], p[chosen])
     if last is not None:
@@ -144,13 +168,13 @@ def quantile_points(
 def _choose_points(p: FloatArray, value: FloatArray, most: int, n: int) -> list[int]:
     """Return which order statistics become points, ascending."""
     chosen = [0, p.size - 1]
-    close = max(_CLOSE_ENOUGH, _CLOSE_TO_SAMPLING_ERROR / np.sqrt(n))
+    close = max(_POINTS.close_enough, _POINTS.close_to_sampling_error / np.sqrt(n))
     while len(chosen) < min(most, p.size):
-        by_area = len(chosen) % (3 if n < _FEW_VALUES else 2) == 0
+        by_area = len(chosen) % (3 if n < _POINTS.few_values else 2) == 0
         worst, distance = _find_worst(p, value, chosen, by_area=by_area)
         if worst in chosen:
             worst, distance = _find_worst(p, value, chosen, by_area=not by_area)
-        enough = distance < close and len(chosen) > max(_FEW_POINTS, most // 4)
+        enough = distance < close and len(chosen) > max(_POINTS.few_points, most // 4)
         if worst in chosen or enough:
             break
         chosen = sorted([*chosen, worst])

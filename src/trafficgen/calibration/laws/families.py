@@ -83,6 +83,14 @@ def families_of(unit: Unit, *, richer: bool = False) -> tuple[str, ...]:
     )
 
 
+def _exponential(sample: Cells) -> list[Params]:
+    return [{"loc": 0.0, "scale": sample.mean}]
+
+
+def _lognormal(sample: Cells) -> list[Params]:
+    return [{"s": sample.sd_log, "loc": 0.0, "scale": float(np.exp(sample.mean_log))}]
+
+
 def _gamma(sample: Cells) -> list[Params]:
     shape = gamma_shape(max(float(np.log(sample.mean)) - sample.mean_log, 1e-12))
     return [{"a": shape, "loc": 0.0, "scale": sample.mean / shape}]
@@ -271,12 +279,8 @@ FITTED_FAMILIES: Mapping[str, FittedFamily] = {
     "nbinom": FittedFamily(_negative_binomial, {"n": "log", "p": "logit"}, units=_COUNTS),
     "zipf": FittedFamily(_zeta, {"a": "log_above_1"}, units=_COUNTS),
     "poisson": FittedFamily(_poisson, {"mu": "log"}, units=_COUNTS),
-    "expon": FittedFamily(lambda sample: [{"loc": 0.0, "scale": sample.mean}], {"scale": "log"}),
-    "lognorm": FittedFamily(
-        lambda sample: [{"s": sample.sd_log, "loc": 0.0, "scale": float(np.exp(sample.mean_log))}],
-        {"s": "log", "scale": "log"},
-        units=_ALL,
-    ),
+    "expon": FittedFamily(_exponential, {"scale": "log"}),
+    "lognorm": FittedFamily(_lognormal, {"s": "log", "scale": "log"}, units=_ALL),
     "gamma": FittedFamily(_gamma, {"a": "log", "scale": "log"}, units=_ALL),
     "weibull_min": FittedFamily(_weibull, {"c": "log", "scale": "log"}, units=_ALL),
     "pareto": FittedFamily(_pareto, {"b": "log"}, ends=("scale",)),

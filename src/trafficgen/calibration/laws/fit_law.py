@@ -30,26 +30,34 @@ from trafficgen.errors import TooFewObservationsError
 from trafficgen.models import Alternative, Atom, GoodnessOfFit, Law
 from trafficgen.units import FloatArray
 
-#: Largest KS distance of the continuous part, and largest relative error of its mean.
-_LARGEST_KS = 0.05
-_LARGEST_MEAN_ERROR = 0.03
-#: A mixture has more parameters than a description should: it has to be closer than others.
-_KS_OF_MIXTURE = 0.02
-_PLAIN_PARAMETERS = 3
-#: Sampling error allows nearly every family with fewer values: they have to be this close.
-_FEW_VALUES = 100
-_KS_OF_FEW = 0.1
-#: Fewer values than this do not support a richer family.
-_FEWEST_OF_RICHER = 200
-#: The ends of the sample cut a family off if at least this share of it lies beyond them.
-_CUT_OFF_SHARE = 0.002
-#: Values on at most this many ticks may follow a family without atoms ...
-_FEW_TICKS = 64
-#: ... with this many ticks more than parameters, and a p-value of at least this.
-_SPARE_TICKS = 2
-_SMALLEST_P_VALUE = 0.01
-#: The result mentions a stand-in law that is further from the sample than this.
-_STAND_IN_KS = 0.05
+
+@dataclass(frozen=True)
+class FitLimits:
+    """When a family describes a sample; otherwise generation uses the smoothed empirical law."""
+
+    #: Largest KS distance of the continuous part, and largest relative error of its mean.
+    ks: float = 0.05
+    mean_error: float = 0.03
+    #: A mixture has more parameters than a description should: it has to be closer than others.
+    ks_of_mixture: float = 0.02
+    plain_parameters: int = 3
+    #: Sampling error allows nearly every family with fewer values: they have to be this close.
+    few_values: int = 100
+    ks_of_few: float = 0.1
+    #: Fewer values than this do not support a richer family.
+    fewest_of_richer: int = 200
+    #: The ends of the sample cut a family off if at least this share of it lies beyond them.
+    cut_off_share: float = 0.002
+    #: Values on at most this many ticks may follow a family without atoms ...
+    few_ticks: int = 64
+    #: ... with this many ticks more than parameters, and a p-value of at least this.
+    spare_ticks: int = 2
+    p_value: float = 0.01
+    #: The result mentions a stand-in law that is further from the sample than this.
+    stand_in_ks: float = 0.05
+
+
+_LIMITS = FitLimits()
 
 
 @dataclass(frozen=True)
@@ -78,12 +86,16 @@ class _Quantity:
     def is_difference(self) -> bool:
         return self.unit == "s"
 
+    @property
+    def rest(self) -> FloatArray:
+        return self.split.rest
+
     @cached_property
     def cells(self) -> Cells:
-        return group_into_cells(self.split.rest, tick=self.tick, is_difference=self.is_difference)
+        return group_into_cells(self.rest, tick=self.tick, is_difference=self.is_difference)
 
     def distance_to(self, law: Distribution) -> float:
-        return ks_distance(self.split.rest, law, tick=self.tick, is_difference=self.is_difference)
+        return ks_distance(self.rest, law, tick=self.tick, is_difference=self.is_difference)
 
 
 def fit_law(
@@ -116,14 +128,7 @@ def fit_law(
         return FittedLaw(discrete, discrete)
     split = split_atoms(sample, tick=tick)
     if split.rest.size == 0:
-        law = Law(
-            unit=unit,
-            family="atoms",
-            atoms=_list_atoms(split),
-            integer=unit != "s",
-            observations=sample.size,
-            fit=GoodnessOfFit(ks=0.0, method="the atoms are the sample"),
-        )
+        law = _law_of_atoms(split, unit, sample.size)
         return FittedLaw(law, law)
     quantity = _Quantity(unit, tick, sample.size, split, generator)
     candidates = _fit_families(quantity)
@@ -136,9 +141,10 @@ def fit_law(
     if problem is None:
         return FittedLaw(parametric, parametric)
     stand_in = _fit_empirical(quantity, candidates)
-    if stand_in.fit is not None and stand_in.fit.ks > _STAND_IN_KS:
-        off = f"{stand_in.fit.ks:.3f}"
-        problem += f"; the smoothed empirical law in its place is off by {off} itself"
+    if stand_in.fit is not None and stand_in.fit.ks > _LIMITS.stand_in_ks:
+        problem += (
+            f"; the smoothed empirical law in its place is off by {stand_in.fit.ks:.3f} itself"
+        )
     return FittedLaw(parametric, stand_in, problem)
 
 
@@ -147,7 +153,7 @@ def _fit_few_ticks(
 ) -> Law | None:
     """Fit a family without atoms to a sample on few ticks, all of which would be atoms, or None."""
     ticks = np.unique(np.rint(sample / tick)).size
-    if unit == "bytes" or ticks > _FEW_TICKS or ticks <= 1 + _SPARE_TICKS:
+    if unit == "bytes" or ticks > _LIMITS.few_ticks or ticks <= 1 + _LIMITS.spare_ticks:
         return None
     whole = Split(np.zeros(0), np.zeros(0), rest=np.rint(sample / tick) * tick)
     quantity = _Quantity(unit, tick, sample.size, whole, generator)
@@ -155,7 +161,7 @@ def _fit_few_ticks(
     if not candidates:
         return None
     chosen = choose(candidates)
-    if ticks < chosen.parameters + _SPARE_TICKS:
+    if ticks < chosen.parameters + _LIMITS.spare_ticks:
         return None
     law = _describe_family(quantity, chosen, candidates)
     fits = not _is_rejected(law) and _find_misfit(quantity, chosen, law) is None
@@ -165,6 +171,17 @@ def _fit_few_ticks(
 def _list_atoms(split: Split) -> tuple[Atom, ...]:
     pairs = zip(split.values, split.probabilities, strict=True)
     return tuple(Atom(value=float(value), p=float(p)) for value, p in pairs)
+
+
+def _law_of_atoms(split: Split, unit: Unit, observations: int) -> Law:
+    return Law(
+        unit=unit,
+        family="atoms",
+        atoms=_list_atoms(split),
+        integer=unit != "s",
+        observations=observations,
+        fit=GoodnessOfFit(ks=0.0, method="the atoms are the sample"),
+    )
 
 
 def _fit_families(quantity: _Quantity) -> list[Candidate]:
@@ -178,8 +195,8 @@ def _fit_families(quantity: _Quantity) -> list[Candidate]:
         bounds = _find_cut_off(quantity, candidates)
         if bounds != (None, None):
             candidates = fit_candidates(quantity.cells, singles, bounds=bounds) or candidates
-    n, distance = quantity.split.rest.size, quantity.distance_to(choose(candidates).distribution)
-    if distance > KOLMOGOROV_95 / np.sqrt(n) and n >= _FEWEST_OF_RICHER:
+    n, distance = quantity.rest.size, quantity.distance_to(choose(candidates).distribution)
+    if distance > KOLMOGOROV_95 / np.sqrt(n) and n >= _LIMITS.fewest_of_richer:
         richer = families_of(quantity.unit, richer=True)
         candidates += fit_candidates(quantity.cells, richer, bounds=bounds)
     return sorted(candidates, key=lambda one: one.bic)
@@ -190,7 +207,7 @@ def _find_cut_off(quantity: _Quantity, candidates: Sequence[Candidate]) -> Bound
 
     They count where enough of the best family without ends of its own lies beyond them.
     """
-    values, rest = quantity.split.values, quantity.split.rest
+    values, rest = quantity.split.values, quantity.rest
     minimum = float(values[0]) + 0.5 if values[0] < rest.min() else None
     maximum = float(values[-1]) - 0.5 if values[-1] > rest.max() else None
     endless = [one.distribution for one in candidates if one.distribution.support[1] == np.inf]
@@ -198,7 +215,7 @@ def _find_cut_off(quantity: _Quantity, candidates: Sequence[Candidate]) -> Bound
         return None, None
     below = float(endless[0].cdf(minimum)) if minimum else 0.0
     above = float(endless[0].sf(maximum)) if maximum else 0.0
-    return (minimum, maximum) if below + above >= _CUT_OFF_SHARE else (None, None)
+    return (minimum, maximum) if below + above >= _LIMITS.cut_off_share else (None, None)
 
 
 def _describe_family(
@@ -208,13 +225,13 @@ def _describe_family(
     family_law = chosen.maximum.law
     cells = law_cells(family_law, tick=quantity.tick, is_difference=quantity.is_difference)
     params, log_likelihood, intervals = _estimate(quantity, chosen, cells)
-    weight = quantity.split.rest.size / quantity.observations
+    weight = quantity.rest.size / quantity.observations
     ks = quantity.distance_to(chosen.distribution) * weight
     fit = GoodnessOfFit(
         ks=ks, method="no p-value: the sample does not determine the family's parameters"
     )
     if cells is not None:
-        fit = check_fit(quantity.split.rest, cells, ks=ks, generator=quantity.generator)
+        fit = check_fit(quantity.rest, cells, ks=ks, generator=quantity.generator)
     return Law(
         unit=quantity.unit,
         family=chosen.family,
@@ -223,7 +240,7 @@ def _describe_family(
         high=intervals.high,
         atoms=_list_atoms(quantity.split),
         minimum=_smallest_value(quantity, chosen),
-        maximum=None if quantity.unit != "bytes" else float(quantity.split.rest.max()),
+        maximum=None if quantity.unit != "bytes" else float(quantity.rest.max()),
         integer=quantity.unit != "s",
         observations=quantity.observations,
         log_likelihood=log_likelihood,
@@ -239,10 +256,11 @@ def _estimate(
 
     Values of which none is near the clock's tick have the closed forms, with exact intervals.
     """
-    law, rest = chosen.maximum.law, quantity.split.rest
+    law, rest = chosen.maximum.law, quantity.rest
     fine = quantity.cells.coarse_share == 0 and law.bounds == (None, None)
-    has_closed_form = fine and chosen.family in CLOSED_FORMS
-    exact = fit_closed_form(chosen.family, rest) if has_closed_form else None
+    exact = None
+    if fine and chosen.family in CLOSED_FORMS:
+        exact = fit_closed_form(chosen.family, rest)
     if exact is not None:
         params, log_likelihood = exact.params, exact.log_likelihood
         intervals = Intervals(exact.low, exact.high)
@@ -273,7 +291,7 @@ def _smallest_value(quantity: _Quantity, chosen: Candidate) -> float | None:
     """Return the lower bound of the law that generation draws from, or None."""
     if quantity.unit == "s":
         return 0.0 if chosen.family == "norm" else None
-    smallest = float(quantity.split.rest.min())
+    smallest = float(quantity.rest.min())
     if quantity.unit == "bytes":
         return smallest
     return 1.0 if smallest >= 1 and chosen.family not in DISCRETE_FAMILIES else None
@@ -299,30 +317,30 @@ def _find_misfit(quantity: _Quantity, chosen: Candidate, law: Law) -> str | None
     What sampling error allows is allowed to families that are not rejected. In a few values it
     would be anything: there the family has to have their mean, and to be close.
     """
-    rest, rejected = quantity.split.rest, _is_rejected(law)
+    rest, rejected = quantity.rest, _is_rejected(law)
     ks, root = quantity.distance_to(chosen.distribution), float(np.sqrt(rest.size))
-    few = rest.size < _FEW_VALUES
+    few = rest.size < _LIMITS.few_values
     by_chance = 0.0 if rejected else KOLMOGOROV_95 / root
     if few:
-        by_chance = min(by_chance, _KS_OF_FEW)
-    rich = chosen.family in MIXTURES and chosen.parameters > _PLAIN_PARAMETERS
-    if ks > max(_KS_OF_MIXTURE if rich else _LARGEST_KS, by_chance):
+        by_chance = min(by_chance, _LIMITS.ks_of_few)
+    rich = chosen.family in MIXTURES and chosen.parameters > _LIMITS.plain_parameters
+    if ks > max(_LIMITS.ks_of_mixture if rich else _LIMITS.ks, by_chance):
         return f"{chosen.family}, the best family, is off by a KS distance of {ks:.3f}"
     mean, found = chosen.distribution.mean, float(rest.mean())
     error = 0.0 if rejected or few else 2 * float(rest.std()) / root
-    if not abs(mean - found) <= max(_LARGEST_MEAN_ERROR * found, error):
+    if not abs(mean - found) <= max(_LIMITS.mean_error * found, error):
         return f"{chosen.family}, the best family, has the mean {mean:.4g} rather than {found:.4g}"
     return None
 
 
 def _is_rejected(law: Law) -> bool:
     p_value = law.fit.p_value if law.fit else None
-    return p_value is None or p_value < _SMALLEST_P_VALUE
+    return p_value is None or p_value < _LIMITS.p_value
 
 
 def _fit_empirical(quantity: _Quantity, candidates: Sequence[Candidate]) -> Law:
     """Fit the smoothed empirical law of the rest next to the atoms; name all families tried."""
-    ordered = np.sort(quantity.split.rest)
+    ordered = np.sort(quantity.rest)
     points, tail, largest = empirical_law(
         ordered, tick=quantity.tick, is_difference=quantity.is_difference
     )

@@ -15,25 +15,33 @@ from trafficgen.distributions import MIXTURES, Distribution
 from trafficgen.models import Family
 from trafficgen.units import FloatArray
 
-#: A richer family needs a BIC smaller by this: "strong" evidence of Kass and Raftery (1995).
-_BIC_GAIN = 6.0
-#: ... and a held-out likelihood larger by this many standard errors.
-_HELD_OUT_ERRORS = 1.0
-_FOLDS = 5
-#: A step of an estimate without a fold is halved up to this often.
-_HALVINGS = 8
-#: A family needs this many values for each parameter; two parameters need no more than this.
-_VALUES_PER_PARAMETER = 10
-_VALUES_OF_TWO = 20
-#: Each start gets so many steps; a family further behind the best of all than this share of the
-#: sample (and this much) goes no further: it is not taken wherever its maximum is.
-_FIRST_ROUNDS = 5
-_FAR_BEHIND = 0.02
-_FAR_BEHIND_AT_LEAST = 30.0
-#: Mixtures creep towards their maximum where they do not fit: they get this many steps.
-_ROUNDS_OF_MIXTURES = 15
-#: With less of the law between the bounds, what lies there does not determine the law.
-_SMALLEST_MASS = 0.05
+
+@dataclass(frozen=True)
+class SelectionLimits:
+    """When a richer family is taken, and how much work goes into each."""
+
+    #: A richer family needs a BIC smaller by this: "strong" evidence of Kass and Raftery (1995).
+    bic_gain: float = 6.0
+    #: ... and a held-out likelihood larger by this many standard errors.
+    held_out_errors: float = 1.0
+    folds: int = 5
+    #: A step of an estimate without a fold is halved up to this often.
+    halvings: int = 8
+    #: A family needs this many values for each parameter; two parameters need no more than this.
+    values_per_parameter: int = 10
+    values_of_two: int = 20
+    #: Each start gets so many steps; a family further behind the best of all than this share of
+    #: the sample (and this much) goes no further: it is not taken wherever its maximum is.
+    first_rounds: int = 5
+    far_behind: float = 0.02
+    far_behind_at_least: float = 30.0
+    #: Mixtures creep towards their maximum where they do not fit: they get this many steps.
+    rounds_of_mixtures: int = 15
+    #: With less of the law between the bounds, what lies there does not determine the law.
+    smallest_mass: float = 0.05
+
+
+_LIMITS = SelectionLimits()
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,7 @@ def fit_candidates(
     if cells.n < FEWEST_VALUES or cells.sd_log < SMALLEST_LOG_SPREAD:
         return []
     first = [one for family in families if (one := _first_maximum(family, cells, bounds))]
-    behind = max(_FAR_BEHIND_AT_LEAST, _FAR_BEHIND * cells.n)
+    behind = max(_LIMITS.far_behind_at_least, _LIMITS.far_behind * cells.n)
     reached = max((one.value(cells.counts) for one in first), default=0.0) - behind
     found = [_polish(one, cells) if one.value(cells.counts) >= reached else one for one in first]
     fold_counts = _fold_counts(cells)
@@ -122,18 +130,18 @@ def choose(candidates: Sequence[Candidate]) -> Candidate:
 
 def _is_clearly_better(richer: Candidate, simpler: Candidate) -> bool:
     gain, error = richer.compare_held_out(simpler)
-    strong = simpler.bic - richer.bic >= _BIC_GAIN
-    return strong and gain > _HELD_OUT_ERRORS * error
+    strong = simpler.bic - richer.bic >= _LIMITS.bic_gain
+    return strong and gain > _LIMITS.held_out_errors * error
 
 
 def _first_maximum(family: str, cells: Cells, bounds: Bounds) -> Maximum | None:
     """Return the best of a family's starts after a few steps."""
     name = family.split("/", maxsplit=1)[0]
-    most = max(cells.n, _VALUES_OF_TWO)
+    most = max(cells.n, _LIMITS.values_of_two)
     found = [
-        maximise(FamilyLaw(name, start, bounds), cells, rounds=_FIRST_ROUNDS)
+        maximise(FamilyLaw(name, start, bounds), cells, rounds=_LIMITS.first_rounds)
         for start in initial_estimates(family, cells)
-        if _VALUES_PER_PARAMETER * count_parameters(name, start) <= most
+        if _LIMITS.values_per_parameter * count_parameters(name, start) <= most
     ]
     known = [one for one in found if one is not None]
     return max(known, key=lambda one: one.value(cells.counts), default=None)
@@ -141,7 +149,7 @@ def _first_maximum(family: str, cells: Cells, bounds: Bounds) -> Maximum | None:
 
 def _polish(maximum: Maximum, cells: Cells) -> Maximum | None:
     mixture = maximum.law.family in MIXTURES
-    rounds = _ROUNDS_OF_MIXTURES if mixture else MOST_ROUNDS
+    rounds = _LIMITS.rounds_of_mixtures if mixture else MOST_ROUNDS
     return maximise(maximum.law, cells, rounds=rounds)
 
 
@@ -153,12 +161,12 @@ def _is_identifiable(maximum: Maximum) -> bool:
     whole = replace(maximum.law, bounds=(None, None)).distribution
     above = float(whole.sf(high)) if high is not None else 0.0
     below = float(whole.cdf(low)) if low is not None else 0.0
-    return 1 - above - below >= _SMALLEST_MASS
+    return 1 - above - below >= _LIMITS.smallest_mass
 
 
 def _fold_counts(cells: Cells) -> FloatArray:
     """Return the values of each fold in each cell; folds are contiguous in the sample's order."""
-    folds = np.array_split(cells.place, _FOLDS)
+    folds = np.array_split(cells.place, _LIMITS.folds)
     size = cells.counts.size
     return np.array([np.bincount(fold, minlength=size) for fold in folds], dtype=np.float64)
 
@@ -191,7 +199,7 @@ def _step_without(maximum: Maximum, step: FloatArray, cells: Cells, kept: FloatA
     kept, is halved until it leads upwards; if none does, the law stays where it is.
     """
     reached = maximum.value(kept)
-    for halving in range(_HALVINGS):
+    for halving in range(_LIMITS.halvings):
         there = maximum.law.log_probabilities(
             cells.log_probabilities, maximum.law.free - step / 2**halving
         )
