@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from trafficgen.distributions.base import Distribution
 from trafficgen.distributions.beta import Beta
@@ -70,27 +70,23 @@ def distribution_of(family: str, params: Mapping[str, float]) -> Distribution:
         raise ValueError(
             f"unknown family {family!r}; known are {', '.join((*FAMILIES, *MIXTURES))}"
         )
-    kind = FAMILIES[family]
     known = _PARAMETERS[family]
-    required = known - {"loc", "scale"}
-    if set(params) - known or required - set(params):
-        raise ValueError(
-            f"{family} takes the parameters {', '.join(sorted(known))}; got"
-            f" {', '.join(params) or 'none'}"
-        )
-    return kind(**params)
+    if set(params) - known or known - {"loc", "scale"} - set(params):
+        raise _parameter_error(family, sorted(known), params)
+    return FAMILIES[family](**params)
+
+
+def _parameter_error(family: str, known: Iterable[str], params: Iterable[str]) -> ValueError:
+    got = ", ".join(params) or "none"
+    return ValueError(f"{family} takes the parameters {', '.join(known)}; got {got}")
 
 
 def _mixture(family: str, params: Mapping[str, float]) -> Mixture:
     component, names = MIXTURES[family]
-    count = max(1, len(params) // (1 + len(names)))
-    known = [f"{name}{number}" for number in range(1, count + 1) for name in ("p", *names)]
+    numbers = range(1, max(1, len(params) // (1 + len(names))) + 1)
+    known = [f"{name}{number}" for number in numbers for name in ("p", *names)]
     if set(params) != set(known):
-        raise ValueError(
-            f"{family} takes the parameters {', '.join(known)}, ...; got"
-            f" {', '.join(params) or 'none'}"
-        )
-    numbers = range(1, count + 1)
+        raise _parameter_error(family, [*known, "..."], params)
     return Mixture(
         weights=tuple(params[f"p{number}"] for number in numbers),
         components=tuple(

@@ -90,12 +90,12 @@ class MixedLaw:
     @cached_property
     def mean(self) -> float:
         """Expectation; infinite where it diverges or is too large for a number."""
-        return self._finite_moment(1)
+        return self._moment(1)
 
     @cached_property
     def variance(self) -> float:
         """Variance; infinite where it diverges or is too large for a number."""
-        second = self._finite_moment(2)
+        second = self._moment(2)
         return math.inf if math.isinf(second) else max(0.0, second - self.mean * self.mean)
 
     def cdf(self, value: npt.ArrayLike) -> FloatArray:
@@ -139,7 +139,8 @@ class MixedLaw:
         if count >= self._worth_a_table:
             return self._table.sample(generator, count)
         if not self.values:
-            return self._continuous_sample(generator, count)
+            assert self.continuous is not None
+            return self._whole(self.continuous.sample(generator, count))
         if len(self.values) == 1 and self.continuous is None:
             return np.full(count, self.values[0])
         chosen = np.searchsorted(self._cumulative, generator.random(count), side="right")
@@ -147,7 +148,7 @@ class MixedLaw:
             return self._sorted_values[np.minimum(chosen, self._sorted_values.size - 1)]
         draws = np.append(self._sorted_values, math.nan)[chosen]
         rest = np.flatnonzero(chosen == self._sorted_values.size)
-        draws[rest] = self._continuous_sample(generator, rest.size)
+        draws[rest] = self._whole(self.continuous.sample(generator, rest.size))
         return draws
 
     def spread_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
@@ -219,10 +220,6 @@ class MixedLaw:
         inside = self.continuous.cdf(whole + 0.5)
         return np.where(whole < low, 0.0, np.where(whole >= high, 1.0, inside))
 
-    def _continuous_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        assert self.continuous is not None
-        return self._whole(self.continuous.sample(generator, count))
-
     def _whole(self, draws: FloatArray) -> FloatArray:
         """Round draws of the continuous part in place where the law has whole numbers only."""
         if self.integer:
@@ -230,24 +227,18 @@ class MixedLaw:
             np.clip(draws, *self._bounds, out=draws)
         return draws
 
-    def _finite_moment(self, order: int) -> float:
+    def _moment(self, order: int) -> float:
+        pairs = zip(self.probabilities, self.values, strict=True)
         try:
-            return self._moment(order)
+            atoms = math.fsum(p * value**order for p, value in pairs)
+            if self.continuous is None:
+                return atoms / math.fsum(self.probabilities)
+            if self.continuous_weight == 0:
+                return atoms
+            moment = self._rounded_moment if self.integer else self.continuous.partial_moment
+            return atoms + self.continuous_weight * moment(order)
         except OverflowError:  # powers of Python's floats raise where products become infinite
             return math.inf
-
-    def _moment(self, order: int) -> float:
-        atoms = math.fsum(
-            p * value**order for p, value in zip(self.probabilities, self.values, strict=True)
-        )
-        if self.continuous is None:
-            return atoms / math.fsum(self.probabilities)
-        if self.continuous_weight == 0:
-            return atoms
-        continuous = (
-            self._rounded_moment(order) if self.integer else self.continuous.partial_moment(order)
-        )
-        return atoms + self.continuous_weight * continuous
 
     def _rounded_moment(self, order: int) -> float:
         """Return E[X**order] of the rounded part: summed over its body, integrated beyond."""

@@ -64,11 +64,9 @@ class Competitor:
     def source(
         self, model_source: ModelSource, *, usual_tcp: Mapping[str, object] | None = None
     ) -> Source:
-        """Return the source of the flow.
+        """Return the source of the flow; ``model_source`` makes that of a model.
 
-        Args:
-            model_source: Makes the source of a model.
-            usual_tcp: TCP that the session's source was measured with; None: that of today.
+        A bulk flow uses TCP as the session's source was measured with; None: that of today.
 
         Raises:
             SimulationError: If an argument or an option is invalid.

@@ -56,13 +56,9 @@ class Delay:
 def interval_measure(
     run: Run, flows: list[int], *, received_s: tuple[float, float], sent_s: tuple[float, float]
 ) -> IntervalMeasure:
-    """Measure flows in an interval.
+    """Measure flows in intervals of arrivals and of sendings, s after time zero, without ends.
 
-    Args:
-        run: The simulation.
-        flows: Numbers of the flows.
-        received_s: Interval of arrivals, s after time zero, without its end.
-        sent_s: Interval of sendings; it ends earlier if the interval ends with its last packet.
+    The sendings end earlier if the interval ends with its last packet.
     """
     arrived = _totals(run, flows, received_s)
     sent = _totals(run, flows, sent_s)

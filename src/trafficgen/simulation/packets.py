@@ -19,12 +19,9 @@ _TCP_COLUMNS = ("tcp_sequence", "tcp_acknowledgement", "tcp_flags", "tcp_window"
 
 
 def packet_table(run: Run, *, origin_ns: int, notes: dict[str, object]) -> PacketTable:
-    """Return all packets of a simulation; times count from its first packet.
+    """Return all packets of a simulation; times count from its first packet, sent at ``origin_ns``.
 
-    Args:
-        run: The simulation.
-        origin_ns: Time of the first packet since 1970-01-01 UTC, ns.
-        notes: Facts about how it was made.
+    The notes are facts about how it was made.
     """
     first_ns = int(run.columns["time_ns"][0]) if run.outcome.packets else 0
     table = PacketTable(

@@ -81,14 +81,9 @@ def run_path(
     seed: int = 0,
     most_packets: int | None = None,
 ) -> Run:
-    """Run sessions and competing flows over a path.
+    """Run sessions and competing flows over a path that all share, up to the last session's end.
 
-    Args:
-        path: The path that all share.
-        sessions: The sessions; the simulation ends with the last of them.
-        competitors: Competing flows.
-        seed: Seed, >= 0.
-        most_packets: Packets of all flows after which it is given up; None: as many as fit.
+    After ``most_packets`` of all flows it is given up; None: as many as fit. The seed is >= 0.
 
     Raises:
         SimulationError: If something cannot be simulated, which the message names, the seed is too
@@ -100,36 +95,16 @@ def run_path(
         SimulationWarning: If a session did not end by itself.
     """
     if seed < 0 or not sessions:
-        raise ValueError(
-            f"the seed must not be negative and there must be a session; got {seed},"
-            f" {len(sessions)}"
-        )
+        got = f"got {seed}, {len(sessions)}"
+        raise ValueError(f"the seed must not be negative and there must be a session; {got}")
     if seed > LARGEST_SEED:
         raise SimulationError(f"seed {seed} is above 2^64 - 1; choose a smaller one")
     # Sessions come first, so that their random numbers do not depend on competing flows.
     taking_part = (*sessions, *competitors)
     links = Links.from_path(path)
     _check(taking_part, links)
-    agents: list[dict[str, object]] = []
     schedules: list[Schedule] = []
-    for one in taking_part:
-        forward, reverse = links.route(one.name)
-        parameters = dict(one.source.parameters)
-        if one.source.schedules:
-            parameters["first_schedule"] = len(schedules)
-            schedules += one.source.schedules
-        agents.append(
-            {
-                "name": one.name,
-                "kind": one.source.kind,
-                "parameters": parameters,
-                "start_s": one.start_s,
-                "stop_s": one.stop_s,
-                "awaited": one.is_session,
-                "forward": forward,
-                "reverse": reverse,
-            }
-        )
+    agents = [_describe_agent(one, links, schedules) for one in taking_part]
     end_s = max(one.start_s for one in sessions) + LONGEST_SESSION_S
     config = {
         "seed": seed,
@@ -150,14 +125,31 @@ def run_path(
     return Run(config, taking_part, links.rate_bps, end_s, seed, outcome)
 
 
+def _describe_agent(one: Participant, links: Links, schedules: list[Schedule]) -> dict[str, object]:
+    """Describe a participant for the engine; its schedules join those of the others."""
+    forward, reverse = links.route(one.name)
+    parameters = dict(one.source.parameters)
+    if one.source.schedules:
+        parameters["first_schedule"] = len(schedules)
+        schedules += one.source.schedules
+    return {
+        "name": one.name,
+        "kind": one.source.kind,
+        "parameters": parameters,
+        "start_s": one.start_s,
+        "stop_s": one.stop_s,
+        "awaited": one.is_session,
+        "forward": forward,
+        "reverse": reverse,
+    }
+
+
 def run_scenario(
     scenario: Mapping[str, object], *, schedules: Sequence[Schedule] = ()
 ) -> SimulationOutcome:
-    """Run a scenario as the engine reads it: seed, links, agents and when it ends.
+    """Run a JSON-compatible scenario as the engine reads it: seed, links, agents and its end.
 
-    Args:
-        scenario: The scenario, JSON-compatible.
-        schedules: Schedules of streams of fitted models; parameters refer to their numbers.
+    Parameters of agents refer to the numbers of schedules, those of streams of fitted models.
 
     Raises:
         SimulationError: If a link, a route or a parameter is not valid; the message names it.

@@ -86,11 +86,7 @@ def run_sessions(
 ) -> tuple[Run, dict[str, object]]:
     """Run sessions that share a path with competing flows; return the run, and how it was made.
 
-    Args:
-        sources: Source of each session.
-        options: Path, competing flows, seed and duration.
-        starts_s: Start of each session, s; None: all together.
-        most_packets: Packets after which it is given up; None: as many as fit.
+    Sessions start at ``starts_s``, or all together. After ``most_packets`` the run is given up.
 
     Raises:
         SimulationError: If the path or a competing flow cannot be simulated, or there are more

@@ -83,13 +83,9 @@ def sources_of(
 ) -> list[Source]:
     """Return sessions of a model as sources of the engine.
 
-    Args:
-        model: A model, the name of a catalogue entry or of a model file.
-        settings: Options and parameters of a published model.
-        sessions: Number of sessions.
-        first_session: Number of the first; each draws from random streams of its own.
-        duration_s: Length of sessions of a fitted model, s; None for that of the model.
-        seed: Seed, >= 0.
+    The model may be the name of a catalogue entry, which ``settings`` change, or of a model file.
+    Each session of a fitted model draws from the random streams of its number, from
+    ``first_session`` on, and lasts for ``duration_s``; None: as long as the model's.
 
     Raises:
         ModelFileError: If the model cannot be read.
