@@ -15,7 +15,7 @@ from trafficgen.errors import SelectionError, SimulationError
 from trafficgen.models.published import entry_digest, load_entry
 from trafficgen.progress import report_each
 from trafficgen.randomness import random_stream
-from trafficgen.reproduction.boyden.experiments import EXPERIMENTS as BOYDEN
+from trafficgen.reproduction.boyden import EXPERIMENTS as BOYDEN
 from trafficgen.reproduction.chung.experiments import list_experiments as list_chung
 from trafficgen.reproduction.experiment import Experiment, Measures, Piece
 from trafficgen.reproduction.finding import Finding, PublishedFinding, papers

@@ -9,8 +9,8 @@ import pytest
 
 from trafficgen.models.published import load_entry, parameters_for_engine
 from trafficgen.reproduction import Experiment, run_experiments
-from trafficgen.reproduction.boyden.experiments import EXPERIMENTS
-from trafficgen.reproduction.boyden.testbed import (
+from trafficgen.reproduction.boyden import (
+    EXPERIMENTS,
     SURESTREAM,
     TCP,
     TURBOPLAY_ENTRY,
@@ -72,7 +72,7 @@ def test_a_high_rate_keeps_its_video_on_any_link_below_it(link_kbps: float) -> N
 
 def test_a_low_rate_with_room_for_it_alone_is_left_alone() -> None:
     session = Setup(clip=384, link_kbps=500.0).play(seed=3)
-    assert np.isnan(session.time_s("audio_only"))
+    assert np.isnan(session.log.first_s("audio_only"))
     assert session.mean_kbps(60.0, session.last_s) == pytest.approx(360.0, rel=0.1)
 
 
@@ -87,5 +87,5 @@ def test_surestream_settles_on_what_each_link_carries() -> None:
 
 def test_audio_only_lasts_when_the_competitor_has_gone() -> None:
     session = Setup(clip=512, link_kbps=1500.0, with_tcp=True, tcp_stop_s=60.0).play(seed=3)
-    assert session.time_s("audio_only") < 60.0
+    assert session.log.first_s("audio_only") < 60.0
     assert session.mean_kbps(70.0, session.last_s) < 100.0

@@ -10,8 +10,8 @@ from trafficgen.reproduction import Experiment
 from trafficgen.reproduction.chung.experiments import list_experiments
 from trafficgen.reproduction.chung.playout import Outcome
 from trafficgen.reproduction.chung.setups import (
-    Bottleneck,
-    agent_of_clip,
+    drop_tail,
+    player_of_clip,
     playlist_clips,
     scenario,
     token_bucket,
@@ -61,14 +61,15 @@ def test_the_playlist_has_79_clips_of_which_55_answer_pings() -> None:
 
 
 def test_an_agent_is_told_its_own_row_of_the_playlist() -> None:
-    kind, parameters = agent_of_clip(playlist_clips()[64], "tcp")
-    assert kind == "realplayer8"
+    agent = player_of_clip(playlist_clips()[64], "tcp")
+    parameters = agent["parameters"]
+    assert agent["kind"] == "realplayer8"
     assert parameters["transport"] == "tcp"
     assert [row["clip"] for row in parameters["playlist"]] == [65]
 
 
 def test_the_bottleneck_is_the_filter_of_the_paper() -> None:
-    assert token_bucket(75).link() == {
+    assert token_bucket(75) == {
         "name": "bottleneck",
         "capacity": {"token_bucket": {"rate_bps": 75_000, "burst_bytes": 1600}},
         "queue": {"bytes": 10_000},
@@ -77,24 +78,23 @@ def test_the_bottleneck_is_the_filter_of_the_paper() -> None:
 
 def test_both_players_share_the_path_to_the_server_with_pings() -> None:
     clip = next(clip for clip in playlist_clips() if clip.answers_ping and clip.path_loss > 0)
-    made = scenario(clip, ("udp", "tcp"), token_bucket(300).link(), seed=1)
+    made = scenario(clip, ("udp", "tcp"), token_bucket(300), seed=1)
     agents = made["agents"]
-    assert isinstance(agents, list)
     assert [agent["name"] for agent in agents] == ["udp", "tcp", "ping"]
     assert {(*agent["forward"], *agent["reverse"]) for agent in agents} == {(0, 1, 2)}
-    assert made["links"][0]["loss"]["rate"] == clip.path_loss  # type: ignore[index]
+    assert made["links"][0]["loss"]["rate"] == clip.path_loss
 
 
 def constant_rate_run(*, loss: float) -> Outcome:
     """80 kbit/s for 120 s over 50 ms each way, with pings beside it."""
     clip = playlist_clips()[0]
-    made = scenario(clip, ("udp",), Bottleneck(1000, 10_000).link(), seed=4)
-    for link in made["links"]:  # type: ignore[attr-defined]
+    made = scenario(clip, ("udp",), drop_tail(1000, 10_000), seed=4)
+    for link in made["links"]:
         link.update(
             {"delay_s": 0.0} if link["name"] == "bottleneck" else {"delay_s": 0.05, "loss": None}
         )
     if loss:
-        made["links"][2]["loss"] = {"rate": loss, "mean_burst_packets": 1.0}  # type: ignore[index]
+        made["links"][2]["loss"] = {"rate": loss, "mean_burst_packets": 1.0}
     route = {"forward": [0, 1], "reverse": [2], "start_s": 0.0}
     agents = [
         {"name": "udp", "awaited": True, **CBR, **route},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -14,9 +15,9 @@ from trafficgen.reproduction.chung.measures import LIMIT_KBPS, RATES_KBPS
 from trafficgen.reproduction.chung.playout import Outcome, Pair
 from trafficgen.reproduction.chung.setups import (
     PING,
-    Bottleneck,
     PlaylistClip,
     Transport,
+    drop_tail,
     playlist_clips,
     scenario,
     token_bucket,
@@ -32,11 +33,8 @@ PLAYLIST_RUNS = 2
 
 
 #: Unconstrained accesses of CCZ-S3: campus LAN, and DSL without a filter. The paper leaves their
-#: queues open: here they hold 100 packets of full size and half a second.
-_ACCESSES = {
-    "lan": Bottleneck(15_000, queue_bytes=150_000),
-    "dsl": Bottleneck(700, queue_bytes=43_750),
-}
+#: queues open: here they hold 100 packets of full size and half a second. Rates in kbit/s, bytes.
+_ACCESSES = {"lan": (15_000, 150_000), "dsl": (700, 43_750)}
 #: Clips of CCZ-M5, their length, and since when the link has 600, 75 and 600 kbit/s.
 _CLEARING_CLIPS, _CLEARING_LENGTH_S = 12, 420.0
 _CLEARING_STEPS_S = (0.0, 60.0, 180.0)
@@ -69,24 +67,24 @@ def _above(clips: Sequence[PlaylistClip], level: int, limit_kbps: float) -> floa
 
 
 def _play_pairs(
-    clips: Sequence[PlaylistClip], rate_kbps: int, bottleneck: Bottleneck, seed: int
+    clips: Sequence[PlaylistClip], rate_kbps: int, bottleneck: dict[str, Any], seed: int
 ) -> Measures:
     """Play clips over both transports side by side; the seed is that of the playlist's run."""
     pairs = []
     for clip in clips:
-        outcome = Outcome(run_scenario(scenario(clip, TRANSPORTS, bottleneck.link(), seed=seed)))
+        outcome = Outcome(run_scenario(scenario(clip, TRANSPORTS, bottleneck, seed=seed)))
         udp, tcp = (outcome.playout(clip, transport) for transport in TRANSPORTS)
         pairs.append(Pair(clip, rate_kbps, udp, tcp, outcome.pings(PING)))
     return {"pairs": pairs}
 
 
 def _play_alone(
-    clips: Sequence[PlaylistClip], transport: Transport, link: dict[str, object], seed: int
+    clips: Sequence[PlaylistClip], transport: Transport, bottleneck: dict[str, Any], seed: int
 ) -> Measures:
     """Play clips over one transport alone."""
     playouts = []
     for clip in clips:
-        outcome = Outcome(run_scenario(scenario(clip, (transport,), link, seed=seed)))
+        outcome = Outcome(run_scenario(scenario(clip, (transport,), bottleneck, seed=seed)))
         playouts.append(outcome.playout(clip, transport))
     return {"playouts": playouts}
 
@@ -132,7 +130,7 @@ def _clearing_clips() -> list[PlaylistClip]:
     return [replace(clip, length_s=_CLEARING_LENGTH_S) for clip in scalable[:_CLEARING_CLIPS]]
 
 
-def _clearing_link() -> dict[str, object]:
+def _clearing_link() -> dict[str, Any]:
     rates_bps = [bps_from_kbps(rate_kbps) for rate_kbps in (600, 75, 600)]
     steps = {"times_s": list(_CLEARING_STEPS_S), "rates_bps": rates_bps, "period_s": None}
     return {"name": "bottleneck", "capacity": {"steps": steps}, "queue": {"bytes": 10_000}}
@@ -145,7 +143,7 @@ def list_experiments(numbers: tuple[int, ...] = ()) -> tuple[Experiment, ...]:
     Without numbers they play the whole playlist.
     """
     clips = [clip for clip in playlist_clips() if not numbers or clip.number in numbers]
-    narrow = token_bucket(LIMIT_KBPS, queue_bytes=5_000).link()
+    narrow = token_bucket(LIMIT_KBPS, queue_bytes=5_000)
     return (
         Experiment("chung/population", (_describe_playlist,)),
         # CCZ-S1: pairs of a UDP and a TCP player behind a token bucket, several runs at each rate.
@@ -168,8 +166,8 @@ def list_experiments(numbers: tuple[int, ...] = ()) -> tuple[Experiment, ...]:
         Experiment(
             "chung/unconstrained",
             tuple(
-                partial(_play_pairs, clips, round(access.rate_kbps), access)
-                for access in _ACCESSES.values()
+                partial(_play_pairs, clips, rate_kbps, drop_tail(rate_kbps, queue_bytes))
+                for rate_kbps, queue_bytes in _ACCESSES.values()
             ),
             _measure_unconstrained,
         ),

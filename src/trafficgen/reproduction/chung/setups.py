@@ -9,13 +9,16 @@ from typing import Any, Literal
 
 from pydantic import JsonValue, TypeAdapter
 
-from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
+from trafficgen.models.published import load_entry
 from trafficgen.randomness import random_stream
+from trafficgen.reproduction.testbed import link, player
 from trafficgen.units import bps_from_kbps
 
 Transport = Literal["udp", "tcp"]
 
 PING = "ping"
+#: Links towards the players and back.
+_ROUTE: dict[str, list[int]] = {"forward": [0, 1], "reverse": [2]}
 _ENTRIES: dict[Transport, str] = {
     "udp": "realplayer8_chung2002",
     "tcp": "realplayer8_tcp_chung2002",
@@ -69,37 +72,20 @@ def playlist_clips() -> tuple[PlaylistClip, ...]:
     )
 
 
-@dataclass(frozen=True)
-class Bottleneck:
-    """The narrowest link towards the players.
-
-    Attributes:
-        rate_kbps: Its rate.
-        queue_bytes: Its queue.
-        burst_bytes: Bucket of a token bucket filter; None: a plain link.
-    """
-
-    rate_kbps: float
-    queue_bytes: int
-    burst_bytes: int | None = None
-
-    def link(self) -> dict[str, object]:
-        """Return the link as the engine reads it."""
-        rate_bps = bps_from_kbps(self.rate_kbps)
-        capacity: dict[str, object] = {"constant": {"rate_bps": rate_bps}}
-        if self.burst_bytes is not None:
-            capacity = {"token_bucket": {"rate_bps": rate_bps, "burst_bytes": self.burst_bytes}}
-        return {"name": "bottleneck", "capacity": capacity, "queue": {"bytes": self.queue_bytes}}
+def drop_tail(rate_kbps: float, queue_bytes: int) -> dict[str, Any]:
+    """Return a bottleneck as a plain link."""
+    return link("bottleneck", rate_kbps, queue={"bytes": queue_bytes})
 
 
-def token_bucket(rate_kbps: float, *, queue_bytes: int = 10_000) -> Bottleneck:
+def token_bucket(rate_kbps: float, queue_bytes: int = 10_000) -> dict[str, Any]:
     """Return the filter of CCZ-S1 (queue of 10 kB) or CCZ-S2: a bucket of 1600 bytes."""
-    return Bottleneck(rate_kbps, queue_bytes, burst_bytes=1600)
+    bucket = {"rate_bps": bps_from_kbps(rate_kbps), "burst_bytes": 1600}
+    return {**drop_tail(rate_kbps, queue_bytes), "capacity": {"token_bucket": bucket}}
 
 
 def scenario(
-    clip: PlaylistClip, transports: Sequence[Transport], bottleneck: dict[str, object], *, seed: int
-) -> dict[str, object]:
+    clip: PlaylistClip, transports: Sequence[Transport], bottleneck: dict[str, Any], *, seed: int
+) -> dict[str, Any]:
     """Return a run of one clip: its players, and pings of 64 bytes every second (CCZ-S4).
 
     The path before the bottleneck has half of the clip's round-trip time each way and its random
@@ -108,60 +94,45 @@ def scenario(
     Args:
         clip: The clip.
         transports: Transport of each player; agents have their names.
-        bottleneck: The link, see :meth:`Bottleneck.link`.
+        bottleneck: The narrowest link towards the players.
         seed: Seed of the playlist's run; every clip draws from a stream of its own.
     """
     stream = random_stream(seed, session=clip.number, purpose="chung/playout")
     one_way_s = clip.base_rtt_s / 2
     loss = {"rate": clip.path_loss, "mean_burst_packets": 1.0} if clip.path_loss > 0 else None
-    links = [
-        {"name": "path", "delay_s": one_way_s, "loss": loss},
-        bottleneck,
-        {"name": "return", "delay_s": one_way_s},
-    ]
-    route = {"forward": [0, 1], "reverse": [2]}
-    agents: list[dict[str, object]] = []
+    agents = []
     for transport in transports:
-        kind, parameters = agent_of_clip(clip, transport)
         start_s = float(stream.uniform(0, _START_SPREAD_S)) if len(transports) > 1 else 0.0
-        agents.append(
-            {
-                "name": transport,
-                "kind": kind,
-                "parameters": parameters,
-                "start_s": start_s,
-                "awaited": True,
-                **route,
-            }
-        )
+        agents.append({**player_of_clip(clip, transport), "start_s": start_s})
     if clip.answers_ping:
-        agents.append({"name": PING, "kind": "ping", "parameters": {}, "start_s": 0.0, **route})
+        agents.append({"name": PING, "kind": "ping", "parameters": {}, "start_s": 0.0, **_ROUTE})
     return {
         "seed": int(stream.integers(_SEEDS)),
-        "links": links,
+        "links": [
+            link("path", delay_s=one_way_s, loss=loss),
+            bottleneck,
+            link("return", delay_s=one_way_s),
+        ],
         "agents": agents,
         "run_on_s": _RUN_ON_S,
         "end_s": _LONGEST_LENGTHS * clip.length_s + _LONGEST_EXTRA_S,
     }
 
 
-def agent_of_clip(clip: PlaylistClip, transport: Transport) -> tuple[str, dict[str, Any]]:
-    """Return kind and parameters of the agent that plays a clip, with this clip's row only.
+def player_of_clip(clip: PlaylistClip, transport: Transport) -> dict[str, Any]:
+    """Return the agent that plays a clip, with this clip's row of the playlist only.
 
-    Args:
-        clip: The clip; its length may differ from the playlist's.
-        transport: Transport of the media, which chooses the catalogue entry.
+    The length of the clip may differ from the playlist's.
     """
-    kind, parameters = _engine_parameters(transport)
+    agent = _player(transport)
     rows = [
         {**row, "length_s": clip.length_s}
-        for row in parameters["playlist"]
+        for row in agent["parameters"]["playlist"]
         if row["clip"] == clip.number
     ]
-    return kind, {**parameters, "clip": clip.number, "playlist": rows}
+    return {**agent, "parameters": {**agent["parameters"], "clip": clip.number, "playlist": rows}}
 
 
 @cache
-def _engine_parameters(transport: Transport) -> tuple[str, dict[str, Any]]:
-    model = with_settings(load_entry(_ENTRIES[transport]), {"transport": transport})
-    return model.mechanism.kind, dict(parameters_for_engine(model))
+def _player(transport: Transport) -> dict[str, Any]:
+    return player(_ENTRIES[transport], {"transport": transport}, name=transport, **_ROUTE)

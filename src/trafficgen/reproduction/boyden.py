@@ -1,24 +1,41 @@
-"""The experiments of BMW05: streams alone on the bottleneck and with a bulk TCP flow."""
+"""RealVideo 10 and the Helix server, with and without TurboPlay (BMW05).
+
+Streams alone on the bottleneck and with a bulk TCP flow.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from trafficgen.reproduction.boyden.testbed import (
-    BIN_S,
-    SURESTREAM,
-    TCP,
-    UNLIMITED_KBPS,
-    Session,
-    Setup,
-)
+from trafficgen._core import SimulationOutcome
+from trafficgen.models.published import competing_tcp, load_entry
 from trafficgen.reproduction.experiment import Experiment, Measures, merge_pieces
+from trafficgen.reproduction.testbed import EventLog, bulk_tcp, link, player
+from trafficgen.simulation.run import run_scenario
+from trafficgen.units import FloatArray, kbps_from_bps, kbps_from_bytes, ns_from_s, s_from_ns
 
-_Measure = Callable[[Session], Measures]
+UNASSISTED_ENTRY, TURBOPLAY_ENTRY = "realvideo10_boyden2005", "realvideo10_turboplay_boyden2005"
+#: The "unlimited" bottleneck (BMW-S1).
+_UNLIMITED_KBPS = 100_000.0
+SURESTREAM = "surestream"
+_MEDIA, TCP = "media", "tcp"
+
+_QUEUE_BYTES = 51_200
+#: The hosts' own network.
+_HOST_KBPS = 10_000.0
+#: 50 ms on the bottleneck and as much on the end networks as makes a round trip of 105 ms ("about 2
+#: ms" a way).
+_BOTTLENECK_S, _END_NETWORKS_S = 0.050, 0.0025
+_HEAD_START_S = 10.0
+_LONGEST_S = 900.0
+#: Bins of the player's statistics (BMW-S1).
+_BIN_S = 0.5
 
 _LOW_RATE = (56, 128, 256, 384)
 _CLIPS = (*_LOW_RATE, 512, 768, 1000, 1500, SURESTREAM)
@@ -35,6 +52,141 @@ _TCP_STOP_S = 90.0
 _AUDIO_ONLY_KBPS = 100.0
 
 
+class Session:
+    """One run; times in s from the player's first request, rates of IP bytes at the player."""
+
+    def __init__(self, outcome: SimulationOutcome) -> None:
+        """Take the engine's outcome."""
+        self._outcome = outcome
+        agents = outcome.agents()
+        self.log = EventLog(outcome)
+        self._samples = agents[0]["samples"]
+        self._flows: dict[str, list[int]] = {}
+        for number, flow in enumerate(outcome.flows()):
+            if flow["name"] != "control":
+                self._flows.setdefault(agents[flow["agent"]]["name"], []).append(number)
+        totals = outcome.totals(self._flows[_MEDIA], media_only=True)
+        first_ns, last_ns = totals["first_arrived_ns"], totals["last_arrived_ns"]
+        #: Arrival of the first and the last media packet; NaN where none came.
+        self.first_s = math.nan if first_ns is None else s_from_ns(first_ns)
+        self.last_s = math.nan if last_ns is None else s_from_ns(last_ns)
+        self.end_s = s_from_ns(outcome.end_ns)
+
+    @property
+    def playback_s(self) -> tuple[float, float]:
+        """When playback began and when it ended."""
+        start_s = self.log.first_s("playback_start")
+        return start_s, start_s + next(iter(self.log.values("played_s")), math.nan)
+
+    def mean_kbps(self, start_s: float, end_s: float, *, flow: str = _MEDIA) -> float:
+        """Return the mean rate of an agent's flows from ``start_s`` to before ``end_s``."""
+        if not end_s > start_s:
+            return math.nan
+        size_bytes, _ = self._binned("arrived", flow, start_s, end_s - start_s, 1)
+        return kbps_from_bytes(float(size_bytes[0]), end_s - start_s)
+
+    def rates_kbps(
+        self, *, start_s: float = 0.0, end_s: float | None = None, width_s: float = _BIN_S
+    ) -> FloatArray:
+        """Return rates of the media in whole bins of ``width_s``, shape (n,)."""
+        stop_s = self.end_s if end_s is None else end_s
+        bins = max(int((stop_s - start_s) / width_s + 1e-9), 0)
+        size_bytes, _ = self._binned("arrived", _MEDIA, start_s, width_s, bins)
+        return np.asarray(kbps_from_bytes(1.0, width_s) * size_bytes, dtype=np.float64)
+
+    def count_losses(self, start_s: float = 0.0, end_s: float | None = None) -> int:
+        """Count the media packets, retransmissions included, dropped in an interval."""
+        stop_s = self.end_s if end_s is None else end_s
+        _, packets = self._binned("dropped", _MEDIA, start_s, stop_s - start_s, 1)
+        return int(packets[0])
+
+    def frames_per_s(self, start_s: float, end_s: float) -> float:
+        """Return the mean of the player's frame rates, a sample each 0.5 s."""
+        return self._mean_sample(1, start_s, end_s)
+
+    def encoding_kbps(self, start_s: float, end_s: float) -> float:
+        """Return the mean of the encodings that come, media payload."""
+        return kbps_from_bps(self._mean_sample(0, start_s, end_s))
+
+    def _mean_sample(self, column: int, start_s: float, end_s: float) -> float:
+        first_ns = self._outcome.first_media_ns
+        if first_ns is None:
+            return math.nan
+        times_s = s_from_ns(first_ns) + _BIN_S * np.arange(len(self._samples), dtype=np.float64)
+        values = self._samples[(times_s >= start_s) & (times_s < end_s), column]
+        values = values[np.isfinite(values)]
+        return float(values.mean()) if values.size else math.nan
+
+    def _binned(
+        self,
+        by: Literal["arrived", "dropped"],
+        flow: str,
+        start_s: float,
+        width_s: float,
+        bins: int,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return bytes and packets of an agent's flows in bins, each of shape (bins,)."""
+        size_bytes, packets = self._outcome.binned(
+            self._flows[flow],
+            by=by,
+            origin_ns=ns_from_s(start_s),
+            interval_ns=ns_from_s(width_s),
+            bins=bins,
+            media_only=flow == _MEDIA,
+        )
+        return size_bytes.astype(np.float64), packets.astype(np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """One run of the test bed.
+
+    Attributes:
+        clip: Rate of the clip's audience, kbit/s, or ``surestream``.
+        link_kbps: Capacity of the bottleneck.
+        turboplay: Whether the player has TurboPlay on.
+        with_tcp: Whether a bulk TCP flow has started 10 s before.
+        tcp_stop_s: When that flow stops, s after the player's first request; None: it outlasts the
+            session.
+        run_on_s: How long it is watched after the session.
+    """
+
+    clip: int | str
+    link_kbps: float
+    turboplay: bool = False
+    with_tcp: bool = False
+    tcp_stop_s: float | None = None
+    run_on_s: float = 0.0
+
+    def play(self, *, seed: int) -> Session:
+        """Simulate it; zero is the player's first request."""
+        entry = TURBOPLAY_ENTRY if self.turboplay else UNASSISTED_ENTRY
+        agents = [player(entry, {"encoding_rate_kbps": self.clip}, forward=[0, 1], reverse=[2])]
+        if self.with_tcp:
+            tcp = competing_tcp(load_entry(UNASSISTED_ENTRY))
+            times = {"start_s": -_HEAD_START_S, "stop_s": self.tcp_stop_s}
+            agents.append(bulk_tcp(tcp, **times, forward=[3, 1], reverse=[2]))
+        host: dict[str, Any] = {"rate_kbps": _HOST_KBPS, "delay_s": _END_NETWORKS_S / 2}
+        bottleneck: dict[str, Any] = {"rate_kbps": self.link_kbps, "queue": {"bytes": _QUEUE_BYTES}}
+        links = [
+            link("media-server", **host),
+            link("bottleneck", **bottleneck, delay_s=_BOTTLENECK_S + _END_NETWORKS_S / 2),
+            link("return", **bottleneck, delay_s=_BOTTLENECK_S + _END_NETWORKS_S),
+            link("tcp-server", **host),
+        ]
+        scenario = {
+            "seed": seed,
+            "links": links,
+            "agents": agents,
+            "run_on_s": self.run_on_s,
+            "end_s": _LONGEST_S,
+        }
+        return Session(run_scenario(scenario))
+
+
+_Measure = Callable[[Session], Measures]
+
+
 def _play(setup: Setup, measure: _Measure, seed: int) -> Measures:
     return measure(setup.play(seed=seed))
 
@@ -49,9 +201,11 @@ def _play_burst(setup: Setup, seed: int) -> Measures:
     """Return the largest rate of 2 s in the first 8 s as a share of the link."""
     session = setup.play(seed=seed)
     rates = session.rates_kbps(start_s=session.first_s, end_s=session.first_s + _BURST_WITHIN_S)
-    width = round(_BURST_S / BIN_S)
+    width = round(_BURST_S / _BIN_S)
     burst_kbps = np.convolve(rates, np.full(width, 1 / width), "valid").max()
-    return {f"share/{setup.name}": burst_kbps / setup.link_kbps}
+    competitor = "-tcp" if setup.with_tcp else ""
+    name = f"{setup.clip}-{setup.link_kbps:g}-turboplay{competitor}"
+    return {f"share/{name}": burst_kbps / setup.link_kbps}
 
 
 def _measure_unlimited(session: Session) -> Measures:
@@ -116,9 +270,10 @@ def _measure_lower_quality(session: Session) -> Measures:
 
 
 def _measure_room(session: Session) -> Measures:
-    ends_s = session.phase_end_s()
+    # The second phase begins when the server stops sending ahead.
+    ends_s = session.log.select("phase")[1].time_s
     steady_kbps = float(np.median(session.rates_kbps(start_s=ends_s + 2, end_s=session.last_s - 2)))
-    rises_s = BIN_S * float(np.argmax(session.rates_kbps() >= steady_kbps))
+    rises_s = _BIN_S * float(np.argmax(session.rates_kbps() >= steady_kbps))
     return {
         "fast_kbps": session.mean_kbps(rises_s, ends_s),
         "fast_s": ends_s - rises_s,
@@ -128,7 +283,7 @@ def _measure_room(session: Session) -> Measures:
 
 def _measure_room_turboplay(session: Session) -> Measures:
     fast = np.flatnonzero(session.rates_kbps() >= _BURST_SHARE * _LINK_KBPS)
-    begins_s, ends_s = BIN_S * float(fast[0]), BIN_S * float(fast[-1] + 1)
+    begins_s, ends_s = _BIN_S * float(fast[0]), _BIN_S * float(fast[-1] + 1)
     lost = session.count_losses()
     at_start = session.count_losses(0.0, ends_s + 1)
     return {
@@ -152,7 +307,7 @@ def _measure_settled(session: Session) -> Measures:
 
 
 def _measure_overrun(session: Session) -> Measures:
-    audio_only_s = session.time_s("audio_only")
+    audio_only_s = session.log.first_s("audio_only")
     after_tcp_kbps = session.mean_kbps(_TCP_STOP_S + 5, session.last_s)
     gave_up = audio_only_s - session.first_s <= 60.0 and after_tcp_kbps < _AUDIO_ONLY_KBPS
     return {
@@ -164,7 +319,7 @@ def _measure_overrun(session: Session) -> Measures:
 
 def _measure_oscillation(session: Session) -> Measures:
     start = session.rates_kbps(end_s=15.0)
-    peak_s = BIN_S * float(np.argmax(start))
+    peak_s = _BIN_S * float(np.argmax(start))
     later = session.rates_kbps(start_s=_SETTLED_S, end_s=session.last_s, width_s=1.0)
     low, high = np.percentile(later, [10, 90])
     return {
@@ -202,7 +357,7 @@ _BURSTS = tuple(
 EXPERIMENTS: tuple[Experiment, ...] = (
     _several_clips(
         "bmw-table",
-        ((Setup(clip=clip, link_kbps=UNLIMITED_KBPS), _measure_unlimited) for clip in _CLIPS),
+        ((Setup(clip=clip, link_kbps=_UNLIMITED_KBPS), _measure_unlimited) for clip in _CLIPS),
         _add_audience_share,
     ),
     _several_clips(
