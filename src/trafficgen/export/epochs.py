@@ -6,6 +6,7 @@ Traffic Generator).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -152,19 +153,17 @@ class Plan:
             are packets.
         epochs: When how much is sent.
         size_bytes: Payload of each datagram of an epoch, shape (e,).
+        limits: What datagrams the tool can send.
+        packets_raised: Datagrams that had to be enlarged for it.
         guard_s: End of each epoch in which nothing is sent, s.
-        low_bytes: Smallest payload of a datagram.
-        packets_raised: Datagrams that had to be made so large.
-        bunched: Whether the second and third datagram of an epoch leave together.
     """
 
     flow: FlowSchedule
     epochs: Epochs
     size_bytes: IntArray
-    guard_s: float = 0.0
-    low_bytes: int = 1
-    packets_raised: int = 0
-    bunched: bool = False
+    limits: Limits
+    packets_raised: int
+    guard_s: float
 
     @property
     def rate_bps(self) -> IntArray:
@@ -180,7 +179,7 @@ class Plan:
     def sent(self) -> FlowSchedule:
         """What the tool sends: the k-th of n packets, from 0, leaves after k / n of its epoch."""
         row, place = number_pieces(self.epochs.packets)
-        if self.bunched:
+        if self.limits.bunched:
             place -= place >= 2
         return replace(
             self.flow,
@@ -195,7 +194,8 @@ class Plan:
     @property
     def _gaps(self) -> IntArray:
         """Gaps that an epoch is shared into, shape (e,)."""
-        return np.maximum(self.epochs.packets - 1, 2) if self.bunched else self.epochs.packets
+        packets = self.epochs.packets
+        return np.maximum(packets - 1, 2) if self.limits.bunched else packets
 
 
 @dataclass(frozen=True)
@@ -286,10 +286,9 @@ def plan_flow(
         flow,
         epochs,
         np.maximum(mean_bytes, limits.low_bytes),
-        guard_s=guard_s,
-        low_bytes=limits.low_bytes,
+        limits,
         packets_raised=int(epochs.packets[mean_bytes < limits.low_bytes].sum()),
-        bunched=limits.bunched,
+        guard_s=guard_s,
     )
 
 
@@ -358,9 +357,11 @@ def _changes(plans: Plans) -> list[str]:
             f"packets that the tool cannot send in one were cut: {pieces} more datagrams than"
             " packets"
         )
-    for low_bytes in sorted({plan.low_bytes for plan in plans.flows}):
-        raised = sum(plan.packets_raised for plan in plans.flows if plan.low_bytes == low_bytes)
-        texts += note_raised(raised, low_bytes)
+    raised: Counter[int] = Counter()
+    for plan in plans.flows:
+        raised[plan.limits.low_bytes] += plan.packets_raised
+    for low_bytes, packets in sorted(raised.items()):
+        texts += note_raised(packets, low_bytes)
     return texts
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from trafficgen.errors import ExportError
@@ -11,7 +12,7 @@ from trafficgen.export.epochs import EPOCH_S, EPOCHS, Limits, Plan, plans_of, pl
 from trafficgen.export.scripts import write_executable
 from trafficgen.export.sending_ends import DESTINATION, DIRECTION, HIGHEST_PORT, destination_of
 from trafficgen.export.settings import Setting, Settings
-from trafficgen.export.target import Written
+from trafficgen.export.target import Target, Written
 from trafficgen.tables import PacketTable
 from trafficgen.units import US_PER_S, ms_from_s, us_from_ns, us_from_s
 
@@ -26,7 +27,10 @@ class Iperf:
     Attributes:
         target: Name of the target.
         title: Name of the tool in texts.
+        versions: Versions that take the scripts.
         program: Its command.
+        first_port: First port by default.
+        guard_s: End of each epoch in which nothing is sent by default, s.
         limits: Protocol -> what datagrams a run can send.
         options: Options of a run, from protocol, port, datagrams, bytes of each, and bit/s.
         server: Options of a server of a protocol, before its port.
@@ -36,7 +40,10 @@ class Iperf:
 
     target: str
     title: str
+    versions: str
     program: str
+    first_port: int
+    guard_s: float
     limits: Mapping[str, Limits]
     options: Callable[[str, int, int, int, int], str]
     server: Callable[[str], str]
@@ -44,13 +51,26 @@ class Iperf:
     how_to_run: str
 
 
-def settings_of_runs(*, first_port: int, guard_s: float) -> tuple[Setting, ...]:
-    """Return the settings of both targets, with the defaults of one of them."""
+def iperf_target(tool: Iperf) -> Target:
+    """Describe a version of iperf as a target."""
+    return Target(
+        name=tool.target,
+        summary=f"scripts of {tool.title} runs, one an epoch, with their servers",
+        versions=tool.versions,
+        write=partial(write_runs, tool=tool),
+        settings=_settings_of(tool),
+        protocols="UDP, TCP",
+        flows="`servers` ports each",
+        how_to="feed-iperf",
+    )
+
+
+def _settings_of(tool: Iperf) -> tuple[Setting, ...]:
     return (
         DESTINATION,
         Setting(
             "first_port",
-            first_port,
+            tool.first_port,
             "First port; each flow has `servers` ports from there on.",
             low=1,
             high=HIGHEST_PORT,
@@ -68,7 +88,7 @@ def settings_of_runs(*, first_port: int, guard_s: float) -> tuple[Setting, ...]:
         EPOCHS,
         Setting(
             "guard_s",
-            guard_s,
+            tool.guard_s,
             "End of each epoch in which nothing is sent, s: a run that starts so much late stays"
             " within its epoch.",
             low=0.0,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from trafficgen.export.settings import Setting
 from trafficgen.packet_files.formats import FileFormat
 from trafficgen.units import WHOLE_FRAME_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from trafficgen.export.settings import Settings
@@ -35,53 +35,16 @@ class Written:
     how_to_run: str
 
 
-class ScheduleWriter(Protocol):
-    """Writes the packets of a table, as this very schedule, into a folder."""
-
-    def __call__(self, table: PacketTable, folder: Path, settings: Settings) -> Written:
-        """Write files into ``folder``, which exists and is empty, and report what was kept.
-
-        Raises:
-            ExportError: If the target cannot express the packets; the message says which, and what
-                to do.
-        """
-        ...
-
-
-class ModelWriter(Protocol):
-    """Writes the law of a fitted model, for a target that draws it itself, into a folder."""
-
-    def __call__(self, model: Model, folder: Path, settings: Settings) -> Written:
-        """Write files into ``folder``, which exists and is empty, and report what was kept.
-
-        Raises:
-            ExportError: If the target cannot draw the law; the message says what to do.
-        """
-        ...
-
-
-class StreamWriter(Protocol):
-    """Writes packets that come piece by piece, in bounded memory, into a folder."""
-
-    def __call__(self, stream: PacketStream, folder: Path, settings: Settings) -> Written:
-        """Write files into ``folder``, which exists and is empty, and report what was kept.
-
-        Raises:
-            ExportError: If the target cannot express the packets; the message says what to do.
-        """
-        ...
-
-
-class GroupsWriter(Protocol):
-    """Writes groups of sessions, for a target that starts sessions itself, into a folder."""
-
-    def __call__(self, groups: Sequence[SessionGroup], folder: Path, settings: Settings) -> Written:
-        """Write files into ``folder``, which exists and is empty, and report what was kept.
-
-        Raises:
-            ExportError: If the target cannot play the sessions; the message says what to do.
-        """
-        ...
+#: Writes the packets of a table, as this very schedule, into a folder, which exists and is empty,
+#: and reports what was kept. Raises ExportError if the target cannot express the packets; the
+#: message says which, and what to do.
+ScheduleWriter: TypeAlias = "Callable[[PacketTable, Path, Settings], Written]"
+#: The same of the law of a fitted model, for a target that draws it itself.
+ModelWriter: TypeAlias = "Callable[[Model, Path, Settings], Written]"
+#: The same of packets that come piece by piece, in bounded memory.
+StreamWriter: TypeAlias = "Callable[[PacketStream, Path, Settings], Written]"
+#: The same of groups of sessions, for a target that starts sessions itself.
+GroupsWriter: TypeAlias = "Callable[[Sequence[SessionGroup], Path, Settings], Written]"
 
 
 @dataclass(frozen=True)

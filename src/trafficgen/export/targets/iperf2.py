@@ -5,11 +5,8 @@ Source: manual page of iperf 2.1.8; what it does at the ends of a run by running
 
 from __future__ import annotations
 
-from functools import partial
-
 from trafficgen.export.epochs import Limits
-from trafficgen.export.iperf_runs import Iperf, settings_of_runs, write_runs
-from trafficgen.export.target import Target
+from trafficgen.export.iperf_runs import Iperf, iperf_target
 
 #: UDP: the first datagram of a run has a header of 76 bytes, and the last one comes on top of
 #: ``-n``.
@@ -46,20 +43,14 @@ Traps:
 _TOOL = Iperf(
     target="iperf2",
     title="iperf 2",
+    versions="iperf 2.1.8; bash 5",
     program="iperf",
+    first_port=5001,
+    guard_s=0.02,
     limits=_LIMITS,
     options=_options,
     server=lambda protocol: " -u" if protocol == "udp" else "",
     lost=(),
     how_to_run=_HOW_TO_RUN,
 )
-TARGET = Target(
-    name="iperf2",
-    summary="scripts of iperf 2 runs, one an epoch, with their servers",
-    versions="iperf 2.1.8; bash 5",
-    write=partial(write_runs, tool=_TOOL),
-    settings=settings_of_runs(first_port=5001, guard_s=0.02),
-    protocols="UDP, TCP",
-    flows="`servers` ports each",
-    how_to="feed-iperf",
-)
+TARGET = iperf_target(_TOOL)

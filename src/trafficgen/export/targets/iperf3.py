@@ -5,11 +5,8 @@ Source: manual page of iperf3 3.12; its limits by running it.
 
 from __future__ import annotations
 
-from functools import partial
-
 from trafficgen.export.epochs import Limits
-from trafficgen.export.iperf_runs import Iperf, settings_of_runs, write_runs
-from trafficgen.export.target import Target
+from trafficgen.export.iperf_runs import Iperf, iperf_target
 
 #: Lengths that iperf3 3.12 takes: UDP 16 to 65507, TCP to 2**20.
 _LIMITS = {
@@ -55,7 +52,10 @@ Traps:
 _TOOL = Iperf(
     target="iperf3",
     title="iperf3",
+    versions="iperf3 3.12 and newer; bash 5",
     program="iperf3",
+    first_port=5201,
+    guard_s=0.03,
     limits=_LIMITS,
     options=_options,
     server=lambda _protocol: "",
@@ -65,13 +65,4 @@ _TOOL = Iperf(
     ),
     how_to_run=_HOW_TO_RUN,
 )
-TARGET = Target(
-    name="iperf3",
-    summary="scripts of iperf3 runs, one an epoch, with their servers",
-    versions="iperf3 3.12 and newer; bash 5",
-    write=partial(write_runs, tool=_TOOL),
-    settings=settings_of_runs(first_port=5201, guard_s=0.03),
-    protocols="UDP, TCP",
-    flows="`servers` ports each",
-    how_to="feed-iperf",
-)
+TARGET = iperf_target(_TOOL)

@@ -119,7 +119,7 @@ def write_otg(table: PacketTable, folder: Path, settings: Settings) -> Written:
 
 def _raised_one_by_one(plan: Plan) -> Plan:
     return replace(
-        plan, packets_raised=int(np.count_nonzero(plan.flow.payload_bytes < plan.low_bytes))
+        plan, packets_raised=int(np.count_nonzero(plan.flow.payload_bytes < plan.limits.low_bytes))
     )
 
 
@@ -130,7 +130,7 @@ def _sent(plan: Plan, settings: Settings) -> FlowSchedule:
     sizes = plan.size_bytes[row]
     if settings.text("sizes") == "weights":
         ends = np.cumsum(epochs.packets)[:-1]
-        own = np.maximum(plan.flow.payload_bytes, plan.low_bytes)
+        own = np.maximum(plan.flow.payload_bytes, plan.limits.low_bytes)
         sizes = np.concatenate(
             [_grouped(part, settings.whole("size_pairs")) for part in np.split(own, ends)]
         )

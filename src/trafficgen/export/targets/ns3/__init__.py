@@ -9,8 +9,8 @@ the last line has no newline.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -100,12 +100,12 @@ def write_ns3(table: PacketTable, folder: Path, settings: Settings) -> Written:
     Source: src/applications/model/udp-trace-client.cc of ns-3; model/trace-file-burst-generator.cc
         and model/bursty-application.cc of ns-3-vr-app.
     """
-    mode = _MODES[settings.text("mode")]
+    protocols, write = _MODES[settings.text("mode")]
     schedules = schedules_of(
-        table, target="ns3", protocols=mode.protocols, direction=direction_of(settings)
+        table, target="ns3", protocols=protocols, direction=direction_of(settings)
     )
     refuse_oversized_datagrams(schedules.flows, target="ns3")
-    return mode.write(schedules, folder, settings)
+    return write(schedules, folder, settings)
 
 
 def _write_trace(schedules: Schedules, folder: Path, settings: Settings) -> Written:
@@ -172,16 +172,11 @@ def _write_bursts(schedules: Schedules, folder: Path, settings: Settings) -> Wri
     return Written(report, bursts_how_to_run(sent, first_port=settings.whole("first_port")))
 
 
-@dataclass(frozen=True)
-class _Mode:
-    protocols: tuple[str, ...]
-    write: Callable[[Schedules, Path, Settings], Written]
-
-
+#: Mode -> protocols that it sends, and its writer.
 _MODES = {
-    "trace": _Mode(("udp",), _write_trace),
-    "exact": _Mode(("udp", "tcp"), _write_exact),
-    "bursts": _Mode(("udp",), _write_bursts),
+    "trace": (["udp"], _write_trace),
+    "exact": (["udp", "tcp"], _write_exact),
+    "bursts": (["udp"], _write_bursts),
 }
 
 

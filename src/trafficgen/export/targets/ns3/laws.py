@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -72,17 +72,15 @@ def exact_law(law: Law) -> Ns3Law | None:
     """Return the random variable of ns-3 that is the same as a model's law, or None."""
     if law.family == "atoms" and len(law.atoms) == 1 and law.atoms[0].value >= 0:
         return constant_law(law.atoms[0].value)
-    family = _SAME.get(law.family)
-    if family is None or law.atoms or law.integer or law.params.get("loc", 0.0) != 0:
+    if law.family not in _SAME or law.atoms or law.integer or law.params.get("loc", 0.0) != 0:
         return None
     distribution = distribution_of(law.family, law.params)
     if law.minimum is not None and law.minimum > distribution.support[0]:
         return None
     if law.maximum is not None and law.family not in _BOUNDED:
         return None
-    bound = f"|Bound={law.maximum or 0!r}" if law.family in _BOUNDED else ""
     bounded = truncate(distribution, minimum=None, maximum=law.maximum)
-    return _drawn(f"ns3::{family(law.params)}{bound}]", bounded)
+    return _drawn(_variable(law.family, law.params, bound=law.maximum or 0), bounded)
 
 
 def nearest_law(sample_s: FloatArray) -> Ns3Law:
@@ -116,38 +114,26 @@ def _distance(ordered_s: FloatArray, law: Ns3Law) -> float:
     )
 
 
-def _exponential(params: Mapping[str, float]) -> str:
-    return f"ExponentialRandomVariable[Mean={params.get('scale', 1.0)!r}"
-
-
-def _weibull(params: Mapping[str, float]) -> str:
-    return f"WeibullRandomVariable[Scale={params.get('scale', 1.0)!r}|Shape={params['c']!r}"
-
-
-def _pareto(params: Mapping[str, float]) -> str:
-    return f"ParetoRandomVariable[Scale={params.get('scale', 1.0)!r}|Shape={params['b']!r}"
-
-
-def _lognormal(params: Mapping[str, float]) -> str:
-    return (
-        f"LogNormalRandomVariable[Mu={math.log(params.get('scale', 1.0))!r}|Sigma={params['s']!r}"
-    )
-
-
-def _gamma(params: Mapping[str, float]) -> str:
-    return f"GammaRandomVariable[Alpha={params['a']!r}|Beta={params.get('scale', 1.0)!r}"
-
-
-#: Family -> the random variable of ns-3 that is the same, without its bound and closing bracket.
-_SAME: dict[str, Callable[[Mapping[str, float]], str]] = {
-    "expon": _exponential,
-    "weibull_min": _weibull,
-    "pareto": _pareto,
-    "lognorm": _lognormal,
-    "gamma": _gamma,
+#: Family -> the random variable of ns-3 that is the same, and which parameter is which attribute.
+_SAME = {
+    "expon": ("Exponential", {"Mean": "scale"}),
+    "weibull_min": ("Weibull", {"Scale": "scale", "Shape": "c"}),
+    "pareto": ("Pareto", {"Scale": "scale", "Shape": "b"}),
+    "lognorm": ("LogNormal", {"Mu": "log scale", "Sigma": "s"}),
+    "gamma": ("Gamma", {"Alpha": "a", "Beta": "scale"}),
 }
 #: Those that ns-3 draws again when a draw is above ``Bound``, which is the law cut there.
 _BOUNDED = frozenset({"expon", "weibull_min", "pareto"})
+
+
+def _variable(family: str, params: Mapping[str, float], *, bound: float = 0) -> str:
+    """Return a random variable of ns-3; a bound of 0 is none."""
+    name, attributes = _SAME[family]
+    known = {"scale": 1.0, **params}
+    known["log scale"] = math.log(known["scale"])
+    values = "|".join(f"{attribute}={known[key]!r}" for attribute, key in attributes.items())
+    bounded = f"|Bound={bound!r}" if family in _BOUNDED else ""
+    return f"ns3::{name}RandomVariable[{values}{bounded}]"
 
 
 def _of_moments(mean: float, variance: float) -> list[tuple[str, Distribution]]:
@@ -193,8 +179,7 @@ def _of_moments(mean: float, variance: float) -> list[tuple[str, Distribution]]:
 def _family(
     name: Literal["expon", "gamma", "lognorm", "pareto", "weibull_min"], params: dict[str, float]
 ) -> tuple[str, Distribution]:
-    bound = "|Bound=0" if name in _BOUNDED else ""
-    return f"ns3::{_SAME[name](params)}{bound}]", distribution_of(name, params)
+    return _variable(name, params), distribution_of(name, params)
 
 
 def _weibull_shape(spread: float) -> float | None:

@@ -87,13 +87,14 @@ def format_delimited(
 
 #: Libraries of ns-3 that the scenario needs.
 LIBRARIES = ("core", "network", "internet", "applications", "point-to-point", "traffic-control")
+_LINKED = " ".join(f"-lns3-{library}" for library in LIBRARIES)
 
 #: How the scenario is run by each of the ways in which people have ns-3.
 _RUN = """With the Python wheel (Python 3.11, x86-64):
 
 ```sh
 pip install ns3==3.44.post0
-python {name}.py
+python scenario.py
 ```
 
 Two lines about `Failed to materialize symbols` are the wheel's own, and harmless.
@@ -102,15 +103,15 @@ In C++, with the packages of Debian or Ubuntu:
 
 ```sh
 apt-get install --no-install-recommends g++ libns3-dev
-g++ -std=c++17 {name}.cc -o {name} {libraries}
-./{name}
+g++ -std=c++17 scenario.cc -o scenario {libraries}
+./scenario
 ```
 
 In C++, in a source tree of ns-3, version 3.37 or later: copy this folder to `scratch/replay` there,
 then
 
 ```sh
-./ns3 run "scratch/replay/{name}.cc --folder=scratch/replay"
+./ns3 run "scratch/replay/scenario.cc --folder=scratch/replay"
 ```
 
 Do not start the scenario in Python in `/`: it hangs there before the simulation begins (seen with
@@ -194,28 +195,14 @@ was sent and arrived.
 """
 
 
-def _run_commands(name: str) -> str:
-    """Return how a scenario is run, by each of the ways in which people have ns-3.
-
-    Args:
-        name: Name of its files, without the ending.
-    """
-    libraries = " ".join(f"-lns3-{library}" for library in LIBRARIES)
-    return _RUN.format(name=name, libraries=libraries)
-
-
 def packets_how_to_run(mode: str) -> str:
-    """Return how schedules are played.
-
-    Args:
-        mode: ``trace`` or ``exact``.
-    """
-    return _SCHEDULE.format(run=_run_commands("scenario"), mode=_OF_MODE[mode])
+    """Return how schedules are played in the mode ``trace`` or ``exact``."""
+    return _SCHEDULE.format(run=_RUN.format(libraries=_LINKED), mode=_OF_MODE[mode])
 
 
 def model_how_to_run() -> str:
     """Return how the law of a model is drawn."""
-    return _MODEL.format(run=_run_commands("scenario"))
+    return _MODEL.format(run=_RUN.format(libraries=_LINKED))
 
 
 def bursts_how_to_run(flows: Sequence[FlowSchedule], *, first_port: int) -> str:
