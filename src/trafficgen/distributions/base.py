@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -82,8 +82,7 @@ class Distribution(ABC):
         return max(0.0, second - self.mean**2)
 
 
-@dataclass(frozen=True, kw_only=True)
-class StandardForm:
+class StandardForm(NamedTuple):
     """Functions of Z, the variable of a family with loc = 0 and scale = 1."""
 
     cdf: Callable[[FloatArray], Reals]  #: P(Z <= z) for z within the ends
@@ -130,10 +129,12 @@ class LocationScale(Distribution):
         return self.loc + self.scale * standard.low, self.loc + self.scale * standard.high
 
     def _cdf(self, x: FloatArray) -> Reals:
-        return self._standard.cdf(self._standardised(x))
+        standard = self._standard
+        return standard.cdf(self._standardise(x, standard))
 
     def _sf(self, x: FloatArray) -> Reals:
-        return self._standard.sf(self._standardised(x))
+        standard = self._standard
+        return standard.sf(self._standardise(x, standard))
 
     def _ppf(self, p: FloatArray) -> Reals:
         return self.loc + self.scale * self._standard.ppf(p)
@@ -141,13 +142,14 @@ class LocationScale(Distribution):
     def _isf(self, p: FloatArray) -> Reals:
         return self.loc + self.scale * self._standard.isf(p)
 
-    def _standardised(self, x: FloatArray) -> FloatArray:
-        return np.clip((x - self.loc) / self.scale, self._standard.low, self._standard.high)
+    def _standardise(self, x: FloatArray, standard: StandardForm) -> FloatArray:
+        z = (x - self.loc) / self.scale
+        return np.minimum(np.maximum(z, standard.low), standard.high)  # half the time of np.clip
 
     def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
         """Return E[X**order; low < X <= high], by the binomial theorem from the moments of Z."""
         ends = np.array([low, max(low, high)])
-        bottom, top = self._standardised(ends).tolist()
+        bottom, top = self._standardise(ends, self._standard).tolist()
         return math.fsum(
             math.comb(order, k)
             * self.loc ** (order - k)

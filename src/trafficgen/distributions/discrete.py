@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -23,8 +23,7 @@ _ROUNDING = 4e-16
 Condition = Callable[[FloatArray], BoolArray]
 
 
-@dataclass(frozen=True, kw_only=True)
-class CountForm:
+class CountForm(NamedTuple):
     """Functions of K, the variable of a family with loc = 0."""
 
     cdf: Callable[[FloatArray], Reals]  #: P(K <= k) for whole k >= the first
