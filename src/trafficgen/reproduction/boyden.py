@@ -109,10 +109,8 @@ class Session:
         return kbps_from_bps(self._mean_sample(0, start_s, end_s))
 
     def _mean_sample(self, column: int, start_s: float, end_s: float) -> float:
-        first_ns = self._outcome.first_media_ns
-        if first_ns is None:
-            return math.nan
-        times_s = s_from_ns(first_ns) + _BIN_S * np.arange(len(self._samples), dtype=np.float64)
+        first_s = s_from_ns(self._outcome.first_media_ns or 0)
+        times_s = first_s + _BIN_S * np.arange(len(self._samples), dtype=np.float64)
         values = self._samples[(times_s >= start_s) & (times_s < end_s), column]
         values = values[np.isfinite(values)]
         return float(values.mean()) if values.size else math.nan

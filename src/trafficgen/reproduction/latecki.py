@@ -216,20 +216,17 @@ def _measure_trends(session: Session) -> Measures:
     came = ~np.isnan(session.audio_delay_s)
     trends = find_delay_trends(session.audio_delay_s[came])
     at_s = session.audio_sent_s[came][trends.last_packet]
-    short, _, long = classify(trends.pct, trends.pdt)
+    verdicts = classify(trends.pct, trends.pdt)
+    short, trending = verdicts[0], np.abs(verdicts) == INCREASING
     with_video = (at_s >= _VIDEO_START_S) & (at_s < _VIDEO_END_S)
     congested = (at_s >= _VIDEO_START_S + _STABLE_FROM_S) & (at_s < _VIDEO_END_S)
     return {
         "seen_rising_s": _first(at_s[short == INCREASING], _VIDEO_START_S),
         "seen_falling_s": _first(at_s[short == DECREASING], _VIDEO_END_S),
         "rising_while_congested": np.mean(short[congested] == INCREASING),
-        "long_less_short": _share_of_trends(long[with_video]) - _share_of_trends(short[with_video]),
+        # Positions that a scale calls increasing or decreasing.
+        "long_less_short": np.mean(trending[2][with_video]) - np.mean(trending[0][with_video]),
     }
-
-
-def _share_of_trends(verdicts: FloatArray) -> float:
-    """Return the share of positions that a scale calls increasing or decreasing; shape (k,)."""
-    return float(np.mean(np.abs(verdicts) == INCREASING))
 
 
 def _first(times_s: FloatArray, start_s: float) -> float:
@@ -290,10 +287,7 @@ def _play(options: Mapping[str, JsonValue], seed: int) -> Measures:
 
 
 def _test_independent_delays(seed: int) -> Measures:
-    """Apply both trend tests to delays without a trend: what LJM-D1 expects of them.
-
-    Averages both over 200 windows of 64 independent delays that share no packet.
-    """
+    """Average both trend tests over 200 windows of 64 independent delays each (LJM-D1)."""
     delay_s = np.random.default_rng(seed).uniform(0.05, 0.15, 200 * 64)
     trends = find_delay_trends(delay_s, scales_packets=(64,), step_packets=64)
     return {"pct": trends.pct.mean(), "pdt": trends.pdt.mean()}

@@ -82,13 +82,8 @@ def run_experiments(
     Args:
         chosen: Experiments, each with the findings to report of it.
         runs: Runs of each, >= 1, with seeds of their own.
-        seed: Seed from which theirs are derived, >= 0.
-        workers: Processes that share the pieces; None for one a core. A script that uses more
-            than one calls this under ``if __name__ == "__main__":``, as for any new process.
-
-    Raises:
-        SimulationError: If an experiment cannot be simulated.
-        ValueError: If the number of runs or workers is not positive.
+        seed: As for :func:`reproduce`.
+        workers: As for :func:`reproduce`, and so are the errors.
     """
     if runs < 1 or (workers is not None and workers < 1):
         raise ValueError(f"runs and workers must be at least 1, got {runs} and {workers}")

@@ -8,8 +8,8 @@ import pytest
 
 from trafficgen.reproduction import Experiment
 from trafficgen.reproduction.chung.experiments import list_experiments
-from trafficgen.reproduction.chung.playout import Outcome
-from trafficgen.reproduction.chung.setups import (
+from trafficgen.reproduction.chung.testbed import (
+    Outcome,
     drop_tail,
     player_of_clip,
     playlist_clips,

@@ -11,8 +11,7 @@ import pytest
 from trafficgen.flows.measures import DataRates
 from trafficgen.reproduction.chung import measures
 from trafficgen.reproduction.chung.measures import RATES_KBPS
-from trafficgen.reproduction.chung.playout import Pair, Pings, Playout
-from trafficgen.reproduction.chung.setups import PlaylistClip
+from trafficgen.reproduction.chung.testbed import Pair, Pings, PlaylistClip, Playout
 from trafficgen.units import FloatArray, IntArray
 
 CLIP = PlaylistClip(

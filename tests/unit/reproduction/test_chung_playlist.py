@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.reproduction.chung.setups import PlaylistClip, playlist_clips
+from trafficgen.reproduction.chung.testbed import PlaylistClip, playlist_clips
 
 
 def _share(holds: list[bool]) -> float:

@@ -12,9 +12,10 @@ from scipy import stats
 
 from trafficgen.reproduction.chung import measures
 from trafficgen.reproduction.chung.measures import LIMIT_KBPS, RATES_KBPS
-from trafficgen.reproduction.chung.playout import Outcome, Pair
-from trafficgen.reproduction.chung.setups import (
+from trafficgen.reproduction.chung.testbed import (
     PING,
+    Outcome,
+    Pair,
     PlaylistClip,
     Transport,
     drop_tail,
@@ -104,8 +105,7 @@ def _measure_head_to_head(pieces: Sequence[Measures]) -> Measures:
 
 
 def _measure_alone(pieces: Sequence[Measures]) -> Measures:
-    udp, tcp = (piece["playouts"] for piece in pieces)
-    return measures.measure_scaling(udp, tcp)
+    return measures.measure_scaling(*(piece["playouts"] for piece in pieces))
 
 
 def _measure_unconstrained(pieces: Sequence[Measures]) -> Measures:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 from scipy import stats
 
-from trafficgen.calibration.response.friendliness import tcp_friendly_bps
+from trafficgen.calibration.response.friendliness import tcp_friendly_kbps
 from trafficgen.flows.measures import rate_differences, spread
-from trafficgen.reproduction.chung.playout import Pair, Playout
+from trafficgen.reproduction.chung.testbed import Pair, Playout
 from trafficgen.reproduction.experiment import Measures
-from trafficgen.units import FloatArray, IntArray, kbps_from_bps
+from trafficgen.units import FloatArray, IntArray
 
 #: Token rates of CCZ-S1, kbit/s; below the first the two streams no longer fit side by side.
 RATES_KBPS = (600, 300, 150, 75)
@@ -144,10 +144,8 @@ def _correlation(pairs: Sequence[Pair], by: str) -> float:
 
 def is_unfriendly(playout: Playout, pair: Pair) -> bool:
     """Check whether a flow exceeds the bound of CCZ-F1 for its run's pings; never without loss."""
-    if not pair.pings.loss > 0:
-        return False
-    bound_bps = float(tcp_friendly_bps(np.array(pair.pings.rtt_s), np.array(pair.pings.loss)))
-    return playout.mean_kbps > kbps_from_bps(bound_bps)
+    bound_kbps = tcp_friendly_kbps(rtt_s=pair.pings.rtt_s, loss_rate=pair.pings.loss)
+    return bound_kbps is not None and playout.mean_kbps > bound_kbps
 
 
 def measure_friendliness(pairs: PairsByRate) -> Measures:
@@ -155,28 +153,24 @@ def measure_friendliness(pairs: PairsByRate) -> Measures:
     values: Measures = {}
     answered = {rate: _answered(pairs[rate]) for rate in RATES_KBPS}
     for rate, some in answered.items():
-        lossy = [pair for pair in some if pair.pings.loss > 0]
-        values[f"f2_udp_{rate}"] = _share_of(lossy, _udp_is_unfriendly)
-        values[f"f2_tcp_{rate}"] = _share_of(lossy, lambda pair: is_unfriendly(pair.tcp, pair))
+        shares = _unfriendly_shares([pair for pair in some if pair.pings.loss > 0])
+        values[f"f2_udp_{rate}"], values[f"f2_tcp_{rate}"] = shares
     values["f2_udp_600"] -= np.mean([values[f"f2_udp_{rate}"] for rate in _CONSTRAINED_KBPS])
     before, after = [], []
     for rate in _CONSTRAINED_KBPS:
         scalable = [pair for pair in answered[rate] if _can_scale(pair, rate / 2)]
-        values[f"f3_before_{rate}"] = _share_of(answered[rate], _udp_is_unfriendly)
-        values[f"f3_after_{rate}"] = _share_of(scalable, _udp_is_unfriendly)
+        values[f"f3_before_{rate}"], _ = _unfriendly_shares(answered[rate])
+        values[f"f3_after_{rate}"], _ = _unfriendly_shares(scalable)
         before += answered[rate]
         after += scalable
-    growth = _share_of(after, _udp_is_unfriendly) - _share_of(before, _udp_is_unfriendly)
+    growth = _unfriendly_shares(after)[0] - _unfriendly_shares(before)[0]
     return {**values, "f3_growth": growth}
 
 
-def _share_of(pairs: Sequence[Pair], holds: Callable[[Pair], bool]) -> float:
-    """Return the share of pairs for which something holds, NaN without pairs."""
-    return sum(map(holds, pairs)) / len(pairs) if pairs else math.nan
-
-
-def _udp_is_unfriendly(pair: Pair) -> bool:
-    return is_unfriendly(pair.udp, pair)
+def _unfriendly_shares(pairs: Sequence[Pair]) -> FloatArray:
+    """Return the shares of UDP and of TCP streams that are unfriendly; NaN without pairs."""
+    flags = [(is_unfriendly(pair.udp, pair), is_unfriendly(pair.tcp, pair)) for pair in pairs]
+    return np.mean(flags, axis=0) if flags else np.full(2, math.nan)
 
 
 def _can_scale(pair: Pair, fair_kbps: float) -> bool:
@@ -247,6 +241,7 @@ def measure_scaling(udp: Sequence[Playout], tcp: Sequence[Playout]) -> Measures:
     udp_s, tcp_s = (
         np.array([each.find_adaptation_s(LIMIT_KBPS) for each in some]) for some in (udp, tcp)
     )
+    leaping_udp, leaping_tcp = (_of(_LEAPING_CLIP, some) for some in (udp, tcp))
     return {
         "m1_udp": np.mean(udp_changes == 0),
         "m1_tcp": np.mean(tcp_changes == 0),
@@ -260,7 +255,9 @@ def measure_scaling(udp: Sequence[Playout], tcp: Sequence[Playout]) -> Measures:
         "m2_later": _least_delay_s(udp_s, tcp_s),
         "m4_lag": _median_lag_s(tcp) / _median_lag_s(udp),
         **_measure_steps(_of(_STEPPING_CLIP, udp), _of(_STEPPING_CLIP, tcp)),
-        **_measure_leaps(_of(_LEAPING_CLIP, udp), _of(_LEAPING_CLIP, tcp)),
+        "m3_levels": len({kbps for time_s, kbps in leaping_udp.encodings if time_s <= 10}),
+        "m3_leaps": _steps_until_below(leaping_tcp),
+        "m3_leap_s": leaping_tcp.find_adaptation_s(LIMIT_KBPS),
     }
 
 
@@ -277,14 +274,6 @@ def _measure_steps(udp: Playout, tcp: Playout) -> Measures:
         "m3_tcp_steps": _steps_until_below(tcp),
         "m3_udp_s": udp_s,
         "m3_times": tcp.find_adaptation_s(LIMIT_KBPS) / udp_s if udp_s > 0 else math.nan,
-    }
-
-
-def _measure_leaps(udp: Playout, tcp: Playout) -> Measures:
-    return {
-        "m3_levels": len({rate_kbps for time_s, rate_kbps in udp.encodings if time_s <= 10}),
-        "m3_leaps": _steps_until_below(tcp),
-        "m3_leap_s": tcp.find_adaptation_s(LIMIT_KBPS),
     }
 
 

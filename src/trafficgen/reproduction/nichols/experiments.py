@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from trafficgen.reproduction.nichols.testbed import (
     LATENCY_S,
     QUEUE_PACKETS,
     RATES_KBPS,
-    Session,
     Setting,
     play,
     play_tcp_alone,
@@ -34,14 +32,13 @@ _LATENCIES_S = (0.15, 0.45, 0.75, 1.05, 1.35)
 
 def _induce_loss(seed: int) -> Measures:
     """Simulate every loss rate with one level and with several, and loss that changes."""
-    single = [
-        play(replace(_SINGLE, loss=loss), seed=seed, run=number)
-        for number, loss in enumerate(_LOSSES)
-    ]
-    multiple = [
-        play(replace(_MULTIPLE, loss=loss), seed=seed, run=100 + number)
-        for number, loss in enumerate(_LOSSES)
-    ]
+    single, multiple = (
+        [
+            play(replace(setting, loss=loss), seed=seed, run=first + number)
+            for number, loss in enumerate(_LOSSES)
+        ]
+        for first, setting in ((0, _SINGLE), (100, _MULTIPLE))
+    )
     late = play(replace(_SINGLE, loss=_CHANGED_LOSS, loss_start_s=_CHANGE_S), seed=seed, run=200)
     early = play(replace(_SINGLE, loss=_CHANGED_LOSS, loss_stop_s=_CHANGE_S), seed=seed, run=201)
     return {
@@ -58,20 +55,17 @@ def _induce_loss(seed: int) -> Measures:
 
 def _measure_induced_loss(parts: Sequence[Measures]) -> Measures:
     """Shares and means over the runs."""
-    mean = {
-        key: np.mean([np.asarray(part[key], dtype=float) for part in parts], axis=0)
-        for key in parts[0]
-    }
-    never = [_LOSSES.index(loss) for loss in _NEVER]
-    always = [_LOSSES.index(loss) for loss in _ALWAYS]
+    mean = {key: np.mean([np.asarray(part[key]) for part in parts], axis=0) for key in parts[0]}
     at = _LOSSES.index
+    never, always = ([at(loss) for loss in some] for some in (_NEVER, _ALWAYS))
+    offered_kbps, tcp_kbps, post_kbps = mean["offered_kbps"], mean["tcp_kbps"], mean["post_kbps"]
     return {
         "never": mean["thinned"][never].mean(),
         "always": mean["thinned"][always].mean(),
-        "offered_ratio": mean["offered_kbps"][at(0.2)] / mean["offered_kbps"][at(0.0)],
-        "tcp_ratio": mean["tcp_kbps"][at(0.2)] / mean["tcp_kbps"][at(0.0)],
-        "rate_10": mean["post_kbps"][at(0.1)] / mean["post_kbps"][at(0.05)],
-        "rate_20": mean["post_kbps"][at(0.2)] / mean["post_kbps"][at(0.05)],
+        "offered_ratio": offered_kbps[at(0.2)] / offered_kbps[at(0.0)],
+        "tcp_ratio": tcp_kbps[at(0.2)] / tcp_kbps[at(0.0)],
+        "rate_10": post_kbps[at(0.1)] / post_kbps[at(0.05)],
+        "rate_20": post_kbps[at(0.2)] / post_kbps[at(0.05)],
         "lower_above_5": mean["lower"][at(0.07) :].mean(),
         "lower_at_3": mean["lower"][at(0.03)],
         "lower_without": mean["lower"][never].mean(),
@@ -86,10 +80,11 @@ def _induce_latency(seed: int) -> Measures:
 
     Delayed packets fill the fixed queue too, as in the emulator of the thesis.
     """
-    grown = [
-        play(_with_latency(latency_s), seed=seed, run=number)
-        for number, latency_s in enumerate(_LATENCIES_S, start=1)
-    ]
+    grown = []
+    for number, latency_s in enumerate(_LATENCIES_S, start=1):
+        queue_packets = round(QUEUE_PACKETS * latency_s / LATENCY_S)
+        setting = replace(_SINGLE, latency_s=latency_s, queue_packets=queue_packets)
+        grown.append(play(setting, seed=seed, run=number))
     base = play(_SINGLE, seed=seed)
     fixed_queue = replace(_SINGLE, latency_s=_LATENCIES_S[-1], hold_in_flight=True)
     fixed = play(fixed_queue, seed=seed, run=100)
@@ -102,12 +97,6 @@ def _induce_latency(seed: int) -> Measures:
         "fixed_loss": fixed.buffering_loss - base.buffering_loss,
         "fixed_rate": fixed.post_rate_kbps / base.post_rate_kbps,
     }
-
-
-def _with_latency(latency_s: float) -> Setting:
-    return replace(
-        _SINGLE, latency_s=latency_s, queue_packets=round(QUEUE_PACKETS * latency_s / LATENCY_S)
-    )
 
 
 _DOWNWARDS = tuple(RATES_KBPS[-count:] for count in range(1, 11))
@@ -132,10 +121,6 @@ def _largest_that_fits(ladder: Sequence[int], capacity: int) -> int:
     return max((rate for rate in ladder if rate <= capacity), default=min(ladder))
 
 
-def _present_rate(session: Session, ladder: Sequence[int], number: int) -> int:
-    return sorted(ladder)[session.level[number]]
-
-
 def _play_multiple_rates(seed: int) -> Measures:
     """Simulate each clip at each of its capacities."""
     sessions = {
@@ -146,75 +131,51 @@ def _play_multiple_rates(seed: int) -> Measures:
         )
         for (capacity_kbps, ladder), number in _NUMBERS.items()
     }
-    return {
-        **_choices(sessions),
-        **_probe(sessions),
-        **_audio(sessions),
-        **_after(sessions),
-        **_reports(seed),
-    }
-
-
-_Sessions: TypeAlias = dict[tuple[int, tuple[int, ...]], Session]
-
-
-def _choices(sessions: _Sessions) -> Measures:
+    first_kbps, last_kbps = (
+        {point: sorted(point[1])[session.level[place]] for point, session in sessions.items()}
+        for place in (0, -1)
+    )
     right = [
-        _present_rate(session, ladder, 0) == _largest_that_fits(ladder, capacity)
-        for (capacity, ladder), session in sessions.items()
+        rate == _largest_that_fits(ladder, capacity)
+        for (capacity, ladder), rate in first_kbps.items()
     ]
-    lower = [_present_rate(sessions[725, pair], pair, 0) == min(pair) for pair in _PAIRS]
-    return {"right_choice": np.mean(right), "lower_choice": np.mean(lower)}
-
-
-def _probe(sessions: _Sessions) -> Measures:
     errors = [
         abs(session.estimate_kbps / capacity - 1) for (capacity, _), session in sessions.items()
     ]
-    some = sessions[725, _TRIPLES[0]]
-    return {
-        "probe_error": np.mean(errors),
-        "probe_packets": some.probe.sent_s.size,
-        "probe_bytes": some.probe.ip_bytes.mean(),
-    }
-
-
-def _audio(sessions: _Sessions) -> Measures:
+    # Clips end at the last level that was not thinned alone (NIC-M5).
+    ends = [
+        last_kbps[capacity, ladder] == _largest_that_fits(ladder, unthinned)
+        for capacity, unthinned in ((250, 148), (725, 548), (1500, 1128))
+        for ladder in _UPWARDS
+    ]
+    probe = sessions[725, _TRIPLES[0]].probe
     ten, five = sessions[1500, RATES_KBPS], sessions[1500, RATES_KBPS[-5:]]
     return {
+        "right_choice": np.mean(right),
+        "lower_choice": np.mean([first_kbps[725, pair] == min(pair) for pair in _PAIRS]),
+        "probe_error": np.mean(errors),
+        "probe_packets": probe.sent_s.size,
+        "probe_bytes": probe.ip_bytes.mean(),
         "audio_340": sessions[725, (340, 1128)].post_rate_kbps,
         "audio_548": sessions[725, (548, 764, 1128)].post_rate_kbps,
         "along_rate": ten.buffering_rate_kbps / five.buffering_rate_kbps,
         "along_loss": ten.buffering_loss - five.buffering_loss,
+        "last_unthinned": np.mean(ends),
+        **_reports(seed),
     }
 
 
-def _after(sessions: _Sessions) -> Measures:
-    """Share of clips that end at the last level that was not thinned alone (NIC-M5)."""
-    unthinned = {250: 148, 725: 548, 1500: 1128}
-    ends = [
-        _present_rate(sessions[capacity, ladder], ladder, -1)
-        == _largest_that_fits(ladder, unthinned[capacity])
-        for capacity in CAPACITIES_KBPS
-        for ladder in _UPWARDS
-    ]
-    return {"last_unthinned": np.mean(ends)}
-
-
 def _reports(seed: int) -> Measures:
+    """Measure the most reports in a second with loss, and their rate without."""
     lossy = play(Setting(capacity_kbps=250, clip={"encoding_rate_kbps": 548}), seed=seed, run=900)
     clean = play(
         Setting(capacity_kbps=1500, clip={"encoding_rate_kbps": 148}, tcp=None), seed=seed, run=901
     )
+    a_second = np.bincount(lossy.report_s[lossy.report_s >= 0].astype(np.int64))
     return {
-        "reports_lossy": _most_reports(lossy),
+        "reports_lossy": a_second.max() if a_second.size else math.nan,
         "reports_clean": clean.report_s.size / clean.end_s,
     }
-
-
-def _most_reports(session: Session) -> float:
-    counts = np.bincount(session.report_s[session.report_s >= 0].astype(np.int64))
-    return float(counts.max()) if counts.size else math.nan
 
 
 EXPERIMENTS: tuple[Experiment, ...] = (

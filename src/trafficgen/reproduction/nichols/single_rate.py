@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from scipy import stats
 
+from trafficgen.calibration.response.friendliness import tcp_friendly_kbps
 from trafficgen.reproduction.experiment import Measures
 from trafficgen.reproduction.nichols.testbed import (
     CAPACITIES_KBPS,
@@ -21,8 +22,6 @@ from trafficgen.reproduction.nichols.testbed import (
 )
 from trafficgen.units import FloatArray
 
-#: Of CCZ-F1: bytes of a TCP packet.
-_FRIENDLY_BYTES = 1500
 #: Gaps inside of bursts are milliseconds, those between them hundreds.
 _BURST_GAP_S = 0.05
 #: Windows in which the offered load is looked at, and how far "at first" goes, s.
@@ -57,23 +56,22 @@ def measure_grids(grids: Sequence[Measures]) -> Measures:
         }
         for name in grids[0]["points"][0]
     }
-    return {**_rates_and_losses(mean), **_playout(mean), **_samples(mean), **_bursts(mean)}
+    return {**_rates_and_losses(mean), **_playout(mean), **_samples(mean)}
 
 
-def _mean(values: Sequence[float]) -> float:
+def _mean(values: Iterable[float]) -> float:
     known = [value for value in values if not math.isnan(value)]
     return float(np.mean(known)) if known else math.nan
 
 
 def _friendly_kbps(session: Session) -> float:
     """Return the TCP-friendly rate (CCZ-F1) for the clip's loss and delay while it buffered."""
-    loss = session.buffering_loss
-    if loss <= 0:
-        return math.inf
     arrived = np.isfinite(session.media.arrival_s)
     queueing_s = float(np.mean(session.queueing_s[session.buffering & arrived]))
-    round_trip_s = 2 * LATENCY_S + queueing_s
-    return 1.5 * math.sqrt(2 / 3) * _FRIENDLY_BYTES * 8 / (round_trip_s * math.sqrt(loss)) / 1000
+    bound_kbps = tcp_friendly_kbps(
+        rtt_s=2 * LATENCY_S + queueing_s, loss_rate=session.buffering_loss
+    )
+    return math.inf if bound_kbps is None else bound_kbps
 
 
 def _measure_session(session: Session) -> Measures:
@@ -124,7 +122,7 @@ _Means: TypeAlias = dict[str, dict[tuple[int, int], float]]
 
 def _column(
     mean: _Means, name: str, capacity: int, rates: Sequence[int] = RATES_KBPS
-) -> np.ndarray[Any, np.dtype[Any]]:
+) -> FloatArray:
     return np.array([mean[name][capacity, rate] for rate in rates])
 
 
@@ -161,28 +159,22 @@ def _playout(mean: _Means) -> Measures:
         capacity: [rate for rate in RATES_KBPS if rate < capacity] for capacity in CAPACITIES_KBPS
     }
     above_250 = [rate for rate in RATES_KBPS if rate > 250]
-    lengths = {capacity: _column(mean, "buffering_s", capacity) for capacity in CAPACITIES_KBPS}
-    spreads, slopes = [], []
+    lengths = [_column(mean, "buffering_s", capacity) for capacity in CAPACITIES_KBPS]
+    slopes = []
     for capacity, rates in below.items():
-        post_s = _column(mean, "post_s", capacity, rates)
-        spreads.append(float(np.ptp(post_s) / post_s.mean()))
-        encoded = np.array(rates, dtype=float)
-        slopes.append(
-            float(
-                np.sum(encoded * _column(mean, "post_kbps", capacity, rates)) / np.sum(encoded**2)
-            )
+        encoded, post_kbps = (
+            np.array(rates, dtype=float),
+            _column(mean, "post_kbps", capacity, rates),
         )
+        slopes.append(np.sum(encoded * post_kbps) / np.sum(encoded**2))
+    post_s = _column(mean, "post_s", 725, below[725])
     thinned = [rate for rate in RATES_KBPS if mean["thinned"][725, rate] > 0.5]
     kept = [rate for rate in below[725] if rate not in thinned]
-    shorter = _mean([mean["post_s"][725, rate] for rate in thinned]) / _mean(
-        [mean["post_s"][725, rate] for rate in kept]
-    )
+    thinned_s, kept_s = (_mean(_column(mean, "post_s", 725, some)) for some in (thinned, kept))
     return {
-        "length_correlation": min(
-            float(np.corrcoef(RATES_KBPS, values)[0, 1]) for values in lengths.values()
-        ),
-        "post_spread": spreads[1],
-        "post_shorter": shorter,
+        "length_correlation": min(np.corrcoef(RATES_KBPS, one)[0, 1] for one in lengths),
+        "post_spread": np.ptp(post_s) / post_s.mean(),
+        "post_shorter": thinned_s / kept_s,
         "smallest_slope": min(slopes),
         "largest_slope": max(slopes),
         "post_loss_250": _column(mean, "post_loss", 250).max(),
@@ -205,6 +197,7 @@ def _order_share(mean: _Means) -> float:
 
 
 def _samples(mean: _Means) -> Measures:
+    """Return what the thesis shows of single clips, and of the bursts in which they are sent."""
     offered = mean["largest_offered_kbps"]
     return {
         "thinned_548_s": mean["thinned_s"][250, 548],
@@ -217,11 +210,6 @@ def _samples(mean: _Means) -> Measures:
         "offered_1128": offered[725, 1128] / 1128,
         "peak_1128": mean["peak_loss"][725, 1128],
         "last_1128": mean["last_kbps"][725, 1128],
-    }
-
-
-def _bursts(mean: _Means) -> Measures:
-    return {
         "gaps_below_5ms": min(mean["gaps_below_5ms"][725, 340], mean["gaps_below_5ms"][725, 548]),
         "gap_difference_ms": mean["gap_ms"][725, 548] - mean["gap_ms"][725, 340],
         "idle_340": mean["idle_s"][725, 340],
