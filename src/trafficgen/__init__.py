@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from trafficgen.tables import PacketTable
     from trafficgen.validation.compare import compare
     from trafficgen.validation.comparison import Comparison, exceeded_limits
+    from trafficgen.workloads.estimate import WorkloadEstimate, estimate_workload
     from trafficgen.workloads.export import export
     from trafficgen.workloads.files import load_workload
     from trafficgen.workloads.generate import generate, generate_workload
@@ -92,6 +93,7 @@ _NAMES_IN = {
     "trafficgen.tables": "PacketTable",
     "trafficgen.validation.compare": "compare",
     "trafficgen.validation.comparison": "Comparison exceeded_limits",
+    "trafficgen.workloads.estimate": "WorkloadEstimate estimate_workload",
     "trafficgen.workloads.export": "export",
     "trafficgen.workloads.files": "load_workload",
     "trafficgen.workloads.generate": "generate generate_workload",
@@ -163,11 +165,13 @@ __all__ = [
     "TooFewObservationsError",
     "TrafficgenError",
     "TrafficgenWarning",
+    "WorkloadEstimate",
     "WorkloadFileError",
     "WrittenWorkload",
     "__version__",
     "compare",
     "convert",
+    "estimate_workload",
     "exceeded_limits",
     "explore",
     "export",

@@ -33,6 +33,15 @@ def size_text(size_bytes: float) -> str:
     return f"{size_bytes / SIZE_UNITS_BYTES[unit]:.3g} {unit}"
 
 
+def format_duration(time_s: float) -> str:
+    """Return a time in words that are read at a glance, such as ``3 min 20 s``."""
+    minutes, seconds = divmod(round(time_s), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+
+
 def format_count(count: int, noun: str, nouns: str | None = None) -> str:
     """Return a count with its noun, ``1 flow``, ``2,000 flows``; ``nouns``: irregular plural."""
     return f"{count:,d} {noun if count == 1 else nouns or f'{noun}s'}"

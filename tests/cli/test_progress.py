@@ -74,6 +74,15 @@ def test_time_that_is_left_shrinks_while_nothing_is_heard(
     ]
 
 
+def test_sessions_have_their_pace(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    progress = Progress(clock=clock)
+    progress.step(Step("generating", 0, 5000, "sessions"))
+    _after(progress, clock, 10.0, Step("generating", 1250, 5000, "sessions"))
+    assert capsys.readouterr().err.splitlines() == [
+        "generating: 1,250 of 5,000 sessions (25%), 125 sessions/s, about 30 s left"
+    ]
+
+
 @pytest.mark.parametrize(
     ("step", "line"),
     [

@@ -40,9 +40,13 @@ def refused(out: Path, *, storage: str | None = None) -> str:
 
 
 def at_block(number: int, act: Callable[[], object]) -> Callable[[Step], None]:
+    made: list[Step] = []
+
     def follow(step: Step) -> None:
-        if step.what == "making" and step.done == number:
-            act()
+        if step.what == "making":
+            made.append(step)
+            if len(made) == number:
+                act()
 
     return follow
 

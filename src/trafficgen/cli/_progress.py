@@ -11,6 +11,7 @@ from contextlib import ExitStack, suppress
 from typing import Self
 
 from trafficgen.cli._signals import raise_if_interrupted
+from trafficgen.formatting import format_duration, number
 from trafficgen.progress import Step, following
 from trafficgen.units import megabytes
 
@@ -102,18 +103,22 @@ class Progress:
 
     def _left_s(self, now_s: float) -> float | None:
         """Return the time left at the mean speed so far, s; None if unknown."""
-        done, total = self._step.done - self._first_step.done, self._step.total
-        if total is None or done <= 0 or self._step.done >= total:
+        speed, total = self._speed(), self._step.total
+        if total is None or speed <= 0 or self._step.done >= total:
             return None
-        speed = done / max(self._heard_s - self._first_step_s, 1e-9)
         return max(1.0, (total - self._step.done) / speed - (now_s - self._heard_s))
+
+    def _speed(self) -> float:
+        """Return how much is done in a second, on average so far."""
+        done = self._step.done - self._first_step.done
+        return done / max(self._heard_s - self._first_step_s, 1e-9)
 
     def _text(self, now_s: float) -> str:
         step, left_s = self._step, self._left_s(now_s)
         time_text = (
-            f"{_duration(now_s - self._first_step_s)} so far"
+            f"{format_duration(now_s - self._first_step_s)} so far"
             if left_s is None
-            else f"about {_duration(left_s)} left"
+            else f"about {format_duration(left_s)} left"
         )
         if not step.unit:
             return f"{step.what}: {time_text}"
@@ -122,7 +127,10 @@ class Progress:
             return f"{step.what}: {_amount(step.done, step.unit)} {unit}, {time_text}"
         share = f" ({min(1.0, step.done / step.total):.0%})" if step.total > 0 else ""
         done, total = _amount(step.done, step.unit), _amount(step.total, step.unit)
-        return f"{step.what}: {done} of {total} {unit}{share}, {time_text}"
+        speed = self._speed()
+        # Sessions are what a load test counts; other units have the time left alone.
+        pace = f" {number(speed, digits=3)} sessions/s," if unit == "sessions" and speed > 0 else ""
+        return f"{step.what}: {done} of {total} {unit}{share},{pace} {time_text}"
 
 
 def clear_line() -> None:
@@ -154,12 +162,3 @@ def _columns() -> int:
 
 def _amount(value: float, unit: str) -> str:
     return f"{megabytes(value) if unit == 'bytes' else value:,.0f}"
-
-
-def _duration(time_s: float) -> str:
-    """Return a time in words that are read at a glance, such as ``3 min 20 s``."""
-    minutes, seconds = divmod(round(time_s), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"

@@ -11,6 +11,8 @@ import trafficgen
 from trafficgen.cli._closed_loop import Compete, PathOption, Settings, settings_of
 from trafficgen.cli._options import Quiet, Verbose, expand_options, messages_of
 from trafficgen.cli._outputs import Force, Outputs, claim, files_among
+from trafficgen.cli._terminal import say_line
+from trafficgen.formatting import size_text
 from trafficgen.workloads.options import WorkloadOptions
 
 
@@ -23,8 +25,9 @@ def generate(
             help="Model file of fit, catalogue name, or workload file (YAML) of several models.",
         ),
     ],
+    options: WorkloadOptions,
     out: Annotated[
-        str,
+        str | None,
         typer.Option(
             "-o",
             "--out",
@@ -35,8 +38,14 @@ def generate(
                 " end."
             ),
         ),
-    ],
-    options: WorkloadOptions,
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Estimate sessions, packets, bytes and time from a sample; write nothing.",
+        ),
+    ] = False,
     settings: Settings = None,
     path: PathOption = None,
     compete: Compete = None,
@@ -61,15 +70,32 @@ def generate(
 
     Example: trafficgen generate evening.yaml -o evening --for 30min --workers 2
 
+    Example: trafficgen generate evening.yaml -o evening.pcap --for 1h --sessions 5000 --dry-run
+
     Example: trafficgen generate realvideo10_boyden2005 -o received.pcap --path
     rate=725kbps,delay=45ms,queue=80p --compete tcp@-10s --at receiver
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
-    claim(Outputs(packets=out), force=force, inputs=files_among(model, path))
     options = replace(
         options, settings=dict(settings_of(settings)), path=path, compete=compete or ()
     )
+    if dry_run:
+        estimate_workload = trafficgen.estimate_workload
+        with messages.progress("sampling sessions"):
+            estimate = estimate_workload(model, out or "packets.parquet", **vars(options))
+        for line in estimate.lines():
+            say_line(line)
+        return
+    if out is None:
+        raise typer.BadParameter(
+            "Missing. Name a file or folder to write, or give --dry-run.",
+            param_hint="'-o' / '--out'",
+        )
+    claim(Outputs(packets=out), force=force, inputs=files_among(model, path))
     play = trafficgen.generate_workload  # loaded here, so that only the work counts as progress
     with messages.progress("generating"):
         written = play(model, out, **vars(options))
-    messages.say(f"{written.packets:,} packets in {written.duration_s:.3f} s written to {out}")
+    packets = f"{written.packets:,} packets"
+    if written.sessions > 1:
+        packets = f"{written.sessions:,} sessions, {packets}, {size_text(written.ip_bytes)} of IP"
+    messages.say(f"{packets} in {written.duration_s:.3f} s written to {out}")

@@ -173,9 +173,11 @@ def make_workload(
             finished = {block.place: block for block in find_finished(blocks, place)}
             rest = [block for block in blocks if block.place not in finished]
             makers = choose_workers(min(workers, max(1, len(rest))), scheduler)
+            done = sessions.count - sum(block.count for block in rest)
             for block in makers.make(Task(sessions, place, run), rest):
                 finished[block.place] = block
-                report_step("making", len(finished), len(blocks), unit="blocks")
+                done += blocks[block.place].count
+                report_step("making", done, sessions.count, unit="sessions")
             made = [finished[block.place] for block in blocks]
             with _discard_if_damaged(made, place):
                 yield _stream_blocks(
