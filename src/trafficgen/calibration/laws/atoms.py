@@ -47,11 +47,8 @@ def split_atoms(sample: FloatArray, *, tick: float) -> Split:
     A value is an atom when it has 1% of the sample (and ten values) and five times the mean of
     the three clock ticks on either side: a law with a density puts nearly the same on neighbouring
     ticks. A sample of at most a dozen distinct values, each seen ten times on average, is atoms
-    throughout, and so are up to three distinct values that are left.
-
-    Args:
-        sample: The sample, shape (n,), n > 0.
-        tick: Granularity of its values, > 0.
+    throughout, and so are up to three distinct values that are left. The sample has the shape (n,),
+    n > 0, and values of the granularity ``tick``.
     """
     ticks = np.rint(sample / tick).astype(np.int64)
     distinct, place, counts = np.unique(ticks, return_inverse=True, return_counts=True)

@@ -91,11 +91,8 @@ def mean_with_interval(values: FloatArray, generator: np.random.Generator) -> Me
     """Compute a mean with its 95% interval by the moving-block bootstrap.
 
     The ends are the mean plus and minus the quantiles of the bootstrap means about theirs (basic
-    interval), from 999 resamples of as many whole blocks as fill the series.
-
-    Args:
-        values: The series in time order, such as the bytes in successive bins, shape (n,), n > 0.
-        generator: Source of the resamples.
+    interval), from 999 resamples of as many whole blocks as fill the series. The values are in the
+    order of time, such as the bytes in successive bins, shape (n,), n > 0.
     """
     n, mean = values.size, float(values.mean())
     if n < _LIMITS.fewest_values:

@@ -183,12 +183,9 @@ class Cells:
 
 
 def group_into_cells(values: FloatArray, *, tick: float, is_difference: bool) -> Cells:
-    """Group a sample into cells.
+    """Group values >= 0 in their order in time, shape (n,), n > 0, into cells.
 
-    Args:
-        values: The sample, in its order in time, shape (n,), n > 0, values >= 0.
-        tick: Granularity of the values, > 0.
-        is_difference: Whether values are differences of two clock readings, as gaps are.
+    Their granularity is ``tick``; gaps are differences of two clock readings, sizes are not.
     """
     number = np.rint(values / tick).astype(np.int64)
     distinct, place = np.unique(number, return_inverse=True)

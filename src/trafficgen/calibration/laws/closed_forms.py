@@ -48,11 +48,9 @@ class _Sample:
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
 def fit_closed_form(family: Family, values: FloatArray) -> ClosedFit | None:
-    """Fit one family by maximum likelihood; None where the sample is too small or of one value.
+    """Fit a family of :data:`CLOSED_FORMS` to positive values, shape (n,), by maximum likelihood.
 
-    Args:
-        family: scipy.stats name, one of :data:`CLOSED_FORMS`.
-        values: Sample of positive values, shape (n,).
+    The result is None where the sample is too small or of one value.
 
     Raises:
         ValueError: If a value is not positive.

@@ -65,15 +65,10 @@ def empirical_law(
     The tail is the largest of a fiftieth, a hundredth and a two-hundredth of the sample whose
     excesses over its start follow a generalised Pareto law (Pickands 1975; Balkema and de Haan
     1974) that is heavier than exponential beyond doubt. Its shape is the likeliest one, its scale
-    keeps the mean of the sample.
+    keeps the mean of the sample. Only differences of two clock readings have tails.
 
-    Args:
-        sample: Sample, ascending, shape (n,), n >= 2.
-        tick: Granularity of the values.
-        is_difference: Whether values are differences of two clock readings; only these have tails.
-
-    Returns:
-        Quantiles of the body, its tail, and where the tail ends: some way beyond the largest value.
+    The sample, shape (n,), n >= 2, ascends. Returned are quantiles of the body, its tail, and where
+    the tail ends: some way beyond the largest value.
     """
     for share in _TAILS.shares if is_difference else ():
         count = int(share * sample.size)
@@ -142,10 +137,8 @@ def quantile_points(
     line runs above a convex quantile function, as every tail has, so the points are then moved
     until the mean between neighbours is that of the sample.
 
-    Args:
-        sample: Sample, ascending, shape (n,), n >= 2.
-        most: Number of points at most.
-        last: Value of the last point where it is not the largest value.
+    The sample, shape (n,), n >= 2, ascends; ``last`` is the value of the last point where that is
+    not the largest value.
     """
     n = sample.size
     thinned = np.rint(np.linspace(0, n - 1, min(n, _POINTS.order_statistics))).astype(np.int64)

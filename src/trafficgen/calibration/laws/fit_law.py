@@ -86,16 +86,12 @@ class _Quantity:
     def is_difference(self) -> bool:
         return self.unit == "s"
 
-    @property
-    def rest(self) -> FloatArray:
-        return self.split.rest
-
     @cached_property
     def cells(self) -> Cells:
-        return group_into_cells(self.rest, tick=self.tick, is_difference=self.is_difference)
+        return group_into_cells(self.split.rest, tick=self.tick, is_difference=self.is_difference)
 
     def distance_to(self, law: Distribution) -> float:
-        return ks_distance(self.rest, law, tick=self.tick, is_difference=self.is_difference)
+        return ks_distance(self.split.rest, law, tick=self.tick, is_difference=self.is_difference)
 
 
 def fit_law(
@@ -128,7 +124,14 @@ def fit_law(
         return FittedLaw(discrete, discrete)
     split = split_atoms(sample, tick=tick)
     if split.rest.size == 0:
-        law = _law_of_atoms(split, unit, sample.size)
+        law = Law(
+            unit=unit,
+            family="atoms",
+            atoms=_list_atoms(split),
+            integer=unit != "s",
+            observations=sample.size,
+            fit=GoodnessOfFit(ks=0.0, method="the atoms are the sample"),
+        )
         return FittedLaw(law, law)
     quantity = _Quantity(unit, tick, sample.size, split, generator)
     candidates = _fit_families(quantity)
@@ -142,9 +145,8 @@ def fit_law(
         return FittedLaw(parametric, parametric)
     stand_in = _fit_empirical(quantity, candidates)
     if stand_in.fit is not None and stand_in.fit.ks > _LIMITS.stand_in_ks:
-        problem += (
-            f"; the smoothed empirical law in its place is off by {stand_in.fit.ks:.3f} itself"
-        )
+        off = f"{stand_in.fit.ks:.3f}"
+        problem += f"; the smoothed empirical law in its place is off by {off} itself"
     return FittedLaw(parametric, stand_in, problem)
 
 
@@ -173,17 +175,6 @@ def _list_atoms(split: Split) -> tuple[Atom, ...]:
     return tuple(Atom(value=float(value), p=float(p)) for value, p in pairs)
 
 
-def _law_of_atoms(split: Split, unit: Unit, observations: int) -> Law:
-    return Law(
-        unit=unit,
-        family="atoms",
-        atoms=_list_atoms(split),
-        integer=unit != "s",
-        observations=observations,
-        fit=GoodnessOfFit(ks=0.0, method="the atoms are the sample"),
-    )
-
-
 def _fit_families(quantity: _Quantity) -> list[Candidate]:
     """Fit the families of the unit to the rest, and richer ones where the best does not fit."""
     singles = families_of(quantity.unit)
@@ -195,7 +186,7 @@ def _fit_families(quantity: _Quantity) -> list[Candidate]:
         bounds = _find_cut_off(quantity, candidates)
         if bounds != (None, None):
             candidates = fit_candidates(quantity.cells, singles, bounds=bounds) or candidates
-    n, distance = quantity.rest.size, quantity.distance_to(choose(candidates).distribution)
+    n, distance = quantity.split.rest.size, quantity.distance_to(choose(candidates).distribution)
     if distance > KOLMOGOROV_95 / np.sqrt(n) and n >= _LIMITS.fewest_of_richer:
         richer = families_of(quantity.unit, richer=True)
         candidates += fit_candidates(quantity.cells, richer, bounds=bounds)
@@ -207,7 +198,7 @@ def _find_cut_off(quantity: _Quantity, candidates: Sequence[Candidate]) -> Bound
 
     They count where enough of the best family without ends of its own lies beyond them.
     """
-    values, rest = quantity.split.values, quantity.rest
+    values, rest = quantity.split.values, quantity.split.rest
     minimum = float(values[0]) + 0.5 if values[0] < rest.min() else None
     maximum = float(values[-1]) - 0.5 if values[-1] > rest.max() else None
     endless = [one.distribution for one in candidates if one.distribution.support[1] == np.inf]
@@ -225,13 +216,13 @@ def _describe_family(
     family_law = chosen.maximum.law
     cells = law_cells(family_law, tick=quantity.tick, is_difference=quantity.is_difference)
     params, log_likelihood, intervals = _estimate(quantity, chosen, cells)
-    weight = quantity.rest.size / quantity.observations
+    weight = quantity.split.rest.size / quantity.observations
     ks = quantity.distance_to(chosen.distribution) * weight
     fit = GoodnessOfFit(
         ks=ks, method="no p-value: the sample does not determine the family's parameters"
     )
     if cells is not None:
-        fit = check_fit(quantity.rest, cells, ks=ks, generator=quantity.generator)
+        fit = check_fit(quantity.split.rest, cells, ks=ks, generator=quantity.generator)
     return Law(
         unit=quantity.unit,
         family=chosen.family,
@@ -240,7 +231,7 @@ def _describe_family(
         high=intervals.high,
         atoms=_list_atoms(quantity.split),
         minimum=_smallest_value(quantity, chosen),
-        maximum=None if quantity.unit != "bytes" else float(quantity.rest.max()),
+        maximum=None if quantity.unit != "bytes" else float(quantity.split.rest.max()),
         integer=quantity.unit != "s",
         observations=quantity.observations,
         log_likelihood=log_likelihood,
@@ -256,11 +247,10 @@ def _estimate(
 
     Values of which none is near the clock's tick have the closed forms, with exact intervals.
     """
-    law, rest = chosen.maximum.law, quantity.rest
+    law, rest = chosen.maximum.law, quantity.split.rest
     fine = quantity.cells.coarse_share == 0 and law.bounds == (None, None)
-    exact = None
-    if fine and chosen.family in CLOSED_FORMS:
-        exact = fit_closed_form(chosen.family, rest)
+    has_closed_form = fine and chosen.family in CLOSED_FORMS
+    exact = fit_closed_form(chosen.family, rest) if has_closed_form else None
     if exact is not None:
         params, log_likelihood = exact.params, exact.log_likelihood
         intervals = Intervals(exact.low, exact.high)
@@ -291,7 +281,7 @@ def _smallest_value(quantity: _Quantity, chosen: Candidate) -> float | None:
     """Return the lower bound of the law that generation draws from, or None."""
     if quantity.unit == "s":
         return 0.0 if chosen.family == "norm" else None
-    smallest = float(quantity.rest.min())
+    smallest = float(quantity.split.rest.min())
     if quantity.unit == "bytes":
         return smallest
     return 1.0 if smallest >= 1 and chosen.family not in DISCRETE_FAMILIES else None
@@ -317,7 +307,7 @@ def _find_misfit(quantity: _Quantity, chosen: Candidate, law: Law) -> str | None
     What sampling error allows is allowed to families that are not rejected. In a few values it
     would be anything: there the family has to have their mean, and to be close.
     """
-    rest, rejected = quantity.rest, _is_rejected(law)
+    rest, rejected = quantity.split.rest, _is_rejected(law)
     ks, root = quantity.distance_to(chosen.distribution), float(np.sqrt(rest.size))
     few = rest.size < _LIMITS.few_values
     by_chance = 0.0 if rejected else KOLMOGOROV_95 / root
@@ -340,7 +330,7 @@ def _is_rejected(law: Law) -> bool:
 
 def _fit_empirical(quantity: _Quantity, candidates: Sequence[Candidate]) -> Law:
     """Fit the smoothed empirical law of the rest next to the atoms; name all families tried."""
-    ordered = np.sort(quantity.rest)
+    ordered = np.sort(quantity.split.rest)
     points, tail, largest = empirical_law(
         ordered, tick=quantity.tick, is_difference=quantity.is_difference
     )
