@@ -13,9 +13,9 @@ use thiserror::Error;
 /// A capture that cannot be read at all. The texts end with what the user can do.
 #[derive(Debug, Error)]
 pub enum CaptureError {
-    #[error("cannot be opened ({0})")]
+    #[error("cannot be opened ({})", reason_of(.0))]
     Open(io::Error),
-    #[error("cannot be read ({0})")]
+    #[error("cannot be read ({})", reason_of(.0))]
     Read(io::Error),
     #[error("is empty")]
     Empty,
@@ -27,6 +27,15 @@ pub enum CaptureError {
     BadHeader(String),
     #[error(transparent)]
     Expands(#[from] Expands),
+}
+
+/// The system's words for an error without its number, which says the same again.
+pub(crate) fn reason_of(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" (os error ") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
 }
 
 /// A compressed file that expands to far more than captures do: made so, most likely, to keep its
@@ -278,6 +287,12 @@ impl ReadBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_of_the_system_is_told_without_its_number() {
+        let error = CaptureError::Open(io::Error::from_raw_os_error(2));
+        assert_eq!(error.to_string(), "cannot be opened (No such file or directory)");
+    }
 
     /// How many of 2 GiB a reader gives before it refuses, with so many packed bytes taken.
     fn given_bytes(packed_bytes: u64) -> u64 {

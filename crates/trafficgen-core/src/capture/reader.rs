@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-use super::input::{CaptureError, Compression, Input, ReadBuffer};
+use super::input::{reason_of, CaptureError, Compression, Input, ReadBuffer};
 use super::pcap::PcapReader;
 use super::pcapng::PcapngReader;
 use super::record::{Found, Record, Stop};
@@ -166,7 +166,7 @@ impl CaptureFile {
         let compressed = self.compression != Compression::None;
         let reason = match (self.buffer.failure(), stop) {
             (Some(error), _) if compressed => format!("the compressed data breaks off ({error})"),
-            (Some(error), _) => format!("reading failed ({error})"),
+            (Some(error), _) => format!("reading failed ({})", reason_of(error)),
             (None, Stop::CutOff) => "cut off".to_owned(),
             (None, Stop::Damaged(what)) => format!("damaged ({what})"),
         };
