@@ -294,8 +294,8 @@ def _test_independent_delays(seed: int) -> Measures:
 
 
 def _two_streams(name: str, transport: str, control: str, video_kbps: float) -> Experiment:
-    options = {"traffic_transport": transport, "control": control, "video_kbps": video_kbps}
-    return Experiment(name, (partial(_play, options),))
+    options: dict[str, JsonValue] = {"traffic_transport": transport, "control": control}
+    return Experiment(name, (partial(_play, {**options, "video_kbps": video_kbps}),))
 
 
 EXPERIMENTS: tuple[Experiment, ...] = (

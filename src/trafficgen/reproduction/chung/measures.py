@@ -42,10 +42,9 @@ def rates_kbps(pairs: Sequence[Pair]) -> FloatArray:
     return np.array(rates, dtype=np.float64).reshape(-1, 2).T
 
 
-def _split(pairs: Iterable[Pair]) -> tuple[list[Playout], list[Playout]]:
+def _split(pairs: Sequence[Pair]) -> tuple[list[Playout], list[Playout]]:
     """Return the UDP and the TCP streams."""
-    some = list(pairs)
-    return [pair.udp for pair in some], [pair.tcp for pair in some]
+    return [pair.udp for pair in pairs], [pair.tcp for pair in pairs]
 
 
 def _answered(pairs: Iterable[Pair]) -> list[Pair]:
@@ -58,7 +57,7 @@ def measure_traffic(pairs: PairsByRate) -> Measures:
     loss = {
         rate: np.array([pair.pings.loss for pair in _answered(pairs[rate])]) for rate in RATES_KBPS
     }
-    streams = _split(pair for of_rate in pairs.values() for pair in of_rate)
+    streams = _split([pair for of_rate in pairs.values() for pair in of_rate])
     udp, tcp = (np.sum([playout.sizes for playout in some], axis=0) for some in streams)
     return {
         "w2": _low_share(pairs),
@@ -170,7 +169,7 @@ def measure_friendliness(pairs: PairsByRate) -> Measures:
 def _unfriendly_shares(pairs: Sequence[Pair]) -> FloatArray:
     """Return the shares of UDP and of TCP streams that are unfriendly; NaN without pairs."""
     flags = [(is_unfriendly(pair.udp, pair), is_unfriendly(pair.tcp, pair)) for pair in pairs]
-    return np.mean(flags, axis=0) if flags else np.full(2, math.nan)
+    return np.asarray(np.mean(flags or [(math.nan, math.nan)], axis=0), dtype=np.float64)
 
 
 def _can_scale(pair: Pair, fair_kbps: float) -> bool:
@@ -241,6 +240,8 @@ def measure_scaling(udp: Sequence[Playout], tcp: Sequence[Playout]) -> Measures:
     udp_s, tcp_s = (
         np.array([each.find_adaptation_s(LIMIT_KBPS) for each in some]) for some in (udp, tcp)
     )
+    stepping_udp, stepping_tcp = (_of(_STEPPING_CLIP, some) for some in (udp, tcp))
+    step_s = stepping_udp.find_adaptation_s(LIMIT_KBPS)
     leaping_udp, leaping_tcp = (_of(_LEAPING_CLIP, some) for some in (udp, tcp))
     return {
         "m1_udp": np.mean(udp_changes == 0),
@@ -254,7 +255,12 @@ def measure_scaling(udp: Sequence[Playout], tcp: Sequence[Playout]) -> Measures:
         "m2_behind": np.mean(udp_s <= 10) - np.mean(tcp_s <= 25),
         "m2_later": _least_delay_s(udp_s, tcp_s),
         "m4_lag": _median_lag_s(tcp) / _median_lag_s(udp),
-        **_measure_steps(_of(_STEPPING_CLIP, udp), _of(_STEPPING_CLIP, tcp)),
+        "b6_udp": stepping_udp.span_s,
+        "b6_tcp": stepping_tcp.span_s,
+        "m3_udp_steps": _steps_until_below(stepping_udp),
+        "m3_tcp_steps": _steps_until_below(stepping_tcp),
+        "m3_udp_s": step_s,
+        "m3_times": stepping_tcp.find_adaptation_s(LIMIT_KBPS) / step_s if step_s > 0 else math.nan,
         "m3_levels": len({kbps for time_s, kbps in leaping_udp.encodings if time_s <= 10}),
         "m3_leaps": _steps_until_below(leaping_tcp),
         "m3_leap_s": leaping_tcp.find_adaptation_s(LIMIT_KBPS),
@@ -265,26 +271,14 @@ def _of(number: int, playouts: Sequence[Playout]) -> Playout:
     return next(each for each in playouts if each.clip.number == number)
 
 
-def _measure_steps(udp: Playout, tcp: Playout) -> Measures:
-    udp_s = udp.find_adaptation_s(LIMIT_KBPS)
-    return {
-        "b6_udp": udp.span_s,
-        "b6_tcp": tcp.span_s,
-        "m3_udp_steps": _steps_until_below(udp),
-        "m3_tcp_steps": _steps_until_below(tcp),
-        "m3_udp_s": udp_s,
-        "m3_times": tcp.find_adaptation_s(LIMIT_KBPS) / udp_s if udp_s > 0 else math.nan,
-    }
-
-
 def _steps_until_below(playout: Playout) -> float:
     """Count scale changes until the first level below the limit; NaN where none is reached."""
-    return next(iter(np.flatnonzero(playout.encoding_kbps <= LIMIT_KBPS)), math.nan)
+    return float(next(iter(np.flatnonzero(playout.encoding_kbps <= LIMIT_KBPS)), math.nan))
 
 
 def _least_delay_s(udp_s: FloatArray, tcp_s: FloatArray) -> float:
     """Return the least difference of both quantile functions from 45% on, s."""
-    reached = min(np.mean(np.isfinite(udp_s)), np.mean(np.isfinite(tcp_s)))
+    reached = min(float(np.mean(np.isfinite(each_s))) for each_s in (udp_s, tcp_s))
     shares = np.arange(_FROM_QUANTILE, reached, _QUANTILE_STEP)
     if shares.size == 0:
         return math.nan
@@ -330,7 +324,8 @@ def _follows_beyond_chance(pairs: Sequence[Pair]) -> float:
 def _is_after(moments_s: FloatArray, events_s: FloatArray) -> FloatArray:
     """Return 1 where an event lies shortly before a moment, else 0, shape (n,)."""
     since_s = moments_s[:, None] - events_s[None, :]
-    return ((since_s > 0) & (since_s <= _FOLLOWS_WITHIN_S)).any(axis=1).astype(np.float64)
+    is_after = (since_s > 0) & (since_s <= _FOLLOWS_WITHIN_S)
+    return np.asarray(is_after.any(axis=1), dtype=np.float64)
 
 
 def measure_clearing(

@@ -273,13 +273,12 @@ class Outcome:
             if flow["media"] in _MEDIA_CODES:
                 self._media_flows[names[flow["agent"]]].append(number)
         totals = [outcome.totals(flows, media_only=True) for flows in self._media_flows.values()]
-        firsts_ns, lasts_ns = (
-            [one[key] for one in totals if one[key] is not None]
-            for key in ("first_arrived_ns", "last_arrived_ns")
-        )
+        arrivals_ns = [(one["first_arrived_ns"], one["last_arrived_ns"]) for one in totals]
         #: When the first and the last media packet of any player came.
-        self._first_ns = min(firsts_ns, default=None)
-        self._last_ns = max(lasts_ns, default=outcome.end_ns)
+        self._first_ns = min((first for first, _ in arrivals_ns if first is not None), default=None)
+        self._last_ns = max(
+            (last for _, last in arrivals_ns if last is not None), default=outcome.end_ns
+        )
 
     def playout(self, clip: PlaylistClip, agent: str) -> Playout:
         """Return what came of a player."""
