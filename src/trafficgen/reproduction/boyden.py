@@ -337,10 +337,10 @@ def _several_clips(
     return Experiment(name, tuple(partial(_play_by_clip, *one) for one in setups), combine)
 
 
-def _beside_tcp(
+def _with_tcp(
     name: str, clip: int | str, measure: _Measure, *, runs: int = 1, **parts: Any
 ) -> Experiment:
-    """Return runs of a clip beside a bulk TCP flow, over which each measure is averaged."""
+    """Return runs of a clip with a bulk TCP flow, over which each measure is averaged."""
     setup = Setup(clip=clip, link_kbps=_LINK_KBPS, with_tcp=True, **parts)
     return Experiment(name, (partial(_play, setup, measure),) * runs)
 
@@ -378,12 +378,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "bmw-room-turboplay",
         [(Setup(clip=512, link_kbps=_LINK_KBPS, turboplay=True), _measure_room_turboplay)],
     ),
-    _beside_tcp("bmw-1000-turboplay", 1000, _measure_settled, turboplay=True),
-    _beside_tcp("bmw-512-turboplay", 512, _measure_settled, turboplay=True),
-    _beside_tcp("bmw-512", 512, _measure_overrun, runs=10, tcp_stop_s=_TCP_STOP_S),
-    _beside_tcp(
+    _with_tcp("bmw-1000-turboplay", 1000, _measure_settled, turboplay=True),
+    _with_tcp("bmw-512-turboplay", 512, _measure_settled, turboplay=True),
+    _with_tcp("bmw-512", 512, _measure_overrun, runs=10, tcp_stop_s=_TCP_STOP_S),
+    _with_tcp(
         "bmw-surestream-turboplay", SURESTREAM, _measure_settled, turboplay=True, run_on_s=10.0
     ),
-    _beside_tcp("bmw-surestream", SURESTREAM, _measure_oscillation, run_on_s=10.0),
+    _with_tcp("bmw-surestream", SURESTREAM, _measure_oscillation, run_on_s=10.0),
     Experiment("bmw-burst", tuple(partial(_play_burst, one) for one in _BURSTS), merge_pieces),
 )

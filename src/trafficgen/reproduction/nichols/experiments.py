@@ -46,7 +46,7 @@ def _induce_loss(seed: int) -> Measures:
         "lower": [one.level[-1] < _HIGHEST_LEVEL and not one.thinned for one in multiple],
         "multiple_thinned": [one.thinned for one in multiple],
         "post_kbps": [one.post_rate_kbps for one in single],
-        "offered_kbps": [one.media.offered_kbps(0.0, one.full_s) for one in single],
+        "offered_kbps": [one.media.measure_offered_kbps(0.0, one.full_s) for one in single],
         "tcp_kbps": [one.tcp.rate_kbps(0.0, one.full_s) for one in single],
         "late": late.answered,
         "early": early.answered,

@@ -85,8 +85,8 @@ def _measure_session(session: Session) -> Measures:
         "silence_s": -session.request_s,
         "buffering_s": session.buffering_s,
         "buffering_kbps": session.buffering_rate_kbps,
-        "offered_kbps": media.offered_kbps(0.0, full_s),
-        "first_kbps": media.select(first).offered_kbps(0.0, full_s),
+        "offered_kbps": media.measure_offered_kbps(0.0, full_s),
+        "first_kbps": media.select(first).measure_offered_kbps(0.0, full_s),
         "buffering_loss": session.buffering_loss,
         "peak_loss": media.peak_loss(full_s),
         "tcp_peak_loss": session.tcp.peak_loss(full_s, least_packets=5),
@@ -100,7 +100,7 @@ def _measure_session(session: Session) -> Measures:
             0.0, session.response_s if session.answered else math.inf
         ),
         "largest_offered_kbps": max(
-            media.offered_kbps(start_s, start_s + _WINDOW_S) for start_s in window_starts_s
+            media.measure_offered_kbps(start_s, start_s + _WINDOW_S) for start_s in window_starts_s
         ),
         "frames_kept": session.frames_kept,
         "gaps_below_5ms": np.mean(buffering_gaps_s < 0.005),

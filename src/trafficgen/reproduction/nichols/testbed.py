@@ -64,7 +64,7 @@ class Packets:
         """Return the rate at the client in an interval; NaN: the interval is empty."""
         return self._rate_kbps(self.arrival_s, start_s, end_s)
 
-    def offered_kbps(self, start_s: float, end_s: float) -> float:
+    def measure_offered_kbps(self, start_s: float, end_s: float) -> float:
         """Return the rate before the router in an interval; NaN: the interval is empty."""
         return self._rate_kbps(self.sent_s, start_s, end_s)
 
