@@ -37,7 +37,7 @@ class _Compared(Protocol):
 class Grade(StrEnum):
     """Grade of a metric or of a group of metrics, best first; the value is its text."""
 
-    MATCH = "no difference beyond chance"
+    MATCH = "no difference found in this sample"
     CLOSEST = "closer than every baseline"
     MET = "as close as the closest baseline"
     PARTLY_BEATEN = "partly worse than a baseline"

@@ -58,8 +58,8 @@ def _gaps(ks: float) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("candidate", "others", "grade", "words"),
     [
-        (0.0, (0.5, 0.5, 0.5), Grade.MATCH, "no difference beyond chance"),
-        (0.04, (0.5, 0.01, 0.5), Grade.MATCH, "no difference beyond chance"),
+        (0.0, (0.5, 0.5, 0.5), Grade.MATCH, "no difference found in this sample"),
+        (0.04, (0.5, 0.01, 0.5), Grade.MATCH, "no difference found in this sample"),
         (0.1, (0.5, 0.4, 0.2), Grade.CLOSEST, "closer than every baseline"),
         (0.1, (0.5, 0.1, 0.2), Grade.MET, "as close as Poisson"),
         (
@@ -124,8 +124,8 @@ def test_distances_of_one_thing_are_named_together() -> None:
     assert words(0.2, 0.2, 0.2, 0.2) == "worse than constant rate in all 4 metrics"
     assert (
         words(0.2, 0.2, 0.2, 0.0)
-        == "worse than constant rate in rate.0.1 and rate.10.ks; otherwise no difference beyond"
-        " chance"
+        == "worse than constant rate in rate.0.1 and rate.10.ks; otherwise no difference found"
+        " in this sample"
     )
 
 
@@ -178,7 +178,7 @@ def test_totals_are_told_in_percent_and_not_ranked() -> None:
             comparison.ties[name],
         )  # baselines take totals from the reference: no rank
     (group,) = judge(comparison).groups
-    assert group.sentence == "packets 3.10% off; otherwise no difference beyond chance"
+    assert group.sentence == "packets 3.10% off; otherwise no difference found in this sample"
 
 
 def test_groups_of_one_verdict_share_a_line_and_the_best_come_first() -> None:
@@ -193,7 +193,7 @@ def test_groups_of_one_verdict_share_a_line_and_the_best_come_first() -> None:
         },
     )
     assert judge(comparison).lines() == [
-        "Packet sizes and packet gaps: no difference beyond chance.",
+        "Packet sizes and packet gaps: no difference found in this sample.",
         "Rate changes: worse than Poisson in smoothness.ks.",
         "2 of 3 metrics match; 1 is worse than a simple baseline.",
     ]
