@@ -41,7 +41,7 @@ class Fit(NotebookView):
         >>> print(f"{summary['phases']['playout']['rate_kbps']:.0f} kbit/s in the playout")
         247 kbit/s in the playout
         >>> summary["loss"]["rate"], len(fitted.warnings)
-        (0.0, 3)
+        (0.0, 4)
     """
 
     calibration: Calibration
@@ -125,6 +125,7 @@ def fit(paths: Paths, options: SessionFitOptions) -> Fit:
         receiver=_read_other_end(options),
         receiver_files=tuple(name_in_model(name) for name in as_paths(options.receiver or ())),
         player_log=log,
+        buffering_end_s=options.buffering_end_s,
     )
     return fit_open_session(opened, names, options, inputs=inputs, hints=hints)
 

@@ -57,6 +57,8 @@ class SessionFitOptions(FitOptions):
             stalls and levels.
         player_log_offset_s: Zero of that log after the capture's first packet, s; None takes the
             log's Unix time, or the capture's first packet if it has none.
+        buffering_end_s: End of buffering, s after the first media packet; 0 fits no buffering, None
+            finds it.
         from_s: Start of the window that is fitted, s after the capture's first packet.
         to_s: End of that window, s after the capture's first packet; None is the capture's end.
 
@@ -84,6 +86,16 @@ class SessionFitOptions(FitOptions):
         ),
         metavar="TIME",
         parse=parse_offset_s,
+    )
+    buffering_end_s: float | None = option(
+        None,
+        "--buffering-end",
+        help=(
+            "End of the start-up burst after the first media packet, such as 45s; 0s for none."
+            " Default: found in the rate."
+        ),
+        metavar="TIME",
+        parse=parse_time_s,
     )
     from_s: float = option(
         0.0,

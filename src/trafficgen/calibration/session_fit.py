@@ -21,6 +21,7 @@ from trafficgen.calibration.summary import summarise
 from trafficgen.capture.options import TimeWindow
 from trafficgen.errors import CalibrationError, TooFewObservationsError
 from trafficgen.flows import SessionView, clock_tick_ns, resegment
+from trafficgen.formatting import number
 from trafficgen.models import (
     LONGEST_S,
     Buffering,
@@ -29,6 +30,7 @@ from trafficgen.models import (
     Model,
     Playout,
     Startup,
+    describe_failed_checks,
 )
 from trafficgen.progress import report_step
 from trafficgen.provenance import run_date, software_version
@@ -45,6 +47,7 @@ _ANCHORED_METHOD = {
         " the log"
     ),
     "playback_start": "player log: last media packet before the playback started",
+    "option": "set by --buffering-end",
 }
 
 
@@ -59,6 +62,8 @@ class SessionInputs:
         receiver: Packets of a capture at the other end of the path, in order of time.
         receiver_files: Names of its files.
         player_log: What the player logged, on the session's clock.
+        buffering_end_s: Known end of buffering, s from the first media packet; 0 for no buffering,
+            None to find it.
     """
 
     files: tuple[str, ...] = ()
@@ -67,6 +72,7 @@ class SessionInputs:
     receiver: PacketTable | None = None
     receiver_files: tuple[str, ...] = ()
     player_log: PlayerLog | None = None
+    buffering_end_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -146,7 +152,8 @@ def fit_session(
     )
     origin = _describe_origin(ends, path, streams, restored.method, seed=options.seed)
     model = _build_model(views, measures, streams, origin, inputs.window)
-    return Calibration(compact_model(model), measures, _list_warnings(streams, origin), views)
+    warnings = _list_warnings(model, sent_phases, streams, origin)
+    return Calibration(compact_model(model), measures, warnings, views)
 
 
 @dataclass(frozen=True)
@@ -221,7 +228,13 @@ def _find_phases(
     view: SessionView, tick_s: float, inputs: SessionInputs, options: FitOptions
 ) -> Phases:
     generator = random_stream(options.seed, session=view.session, purpose="fit/phases")
-    phases = find_phases(view, tick_s=tick_s, generator=generator)
+    phases = find_phases(
+        view,
+        tick_s=tick_s,
+        generator=generator,
+        keep_visible=True,
+        buffering_end_s=inputs.buffering_end_s,
+    )
     log = inputs.player_log
     return phases if log is None else anchor_phases(phases, view, log)
 
@@ -230,8 +243,14 @@ def _base_names(files: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(PurePath(name).name for name in files)
 
 
-def _list_warnings(streams: FittedStreams, origin: FittedProvenance) -> list[str]:
-    warnings = list(streams.warnings)
+def _list_warnings(
+    model: Model, phases: Phases, streams: FittedStreams, origin: FittedProvenance
+) -> list[str]:
+    failure = describe_failed_checks(model)
+    warnings = [f"self-check failed: {failure}"] if failure else []
+    if phases.burst_p_value is not None:
+        warnings.append(_warn_of_burst(phases, phases.burst_p_value))
+    warnings += streams.warnings
     warnings += [f"{what} {why}: it is not in the model" for what, why in streams.absent.items()]
     if origin.restored is not None:
         warnings.append(f"the model describes what was sent, not what arrived: {origin.restored}")
@@ -241,6 +260,16 @@ def _list_warnings(streams: FittedStreams, origin: FittedProvenance) -> list[str
             " MTU size before the fit"
         )
     return warnings
+
+
+def _warn_of_burst(phases: Phases, p_value: float) -> str:
+    return (
+        f"start-up burst: {phases.buffering_bytes_share:.0%} of the bytes come in the first"
+        f" {number(phases.buffering_end_s, digits=3)} s, {number(phases.ratio, digits=2)} times the"
+        " later rate, but a test cannot separate this from the rate's own variation"
+        f" (p = {p_value:.2g}); the model keeps it: --buffering-end TIME sets where it ends, 0s"
+        " removes it"
+    )
 
 
 def _build_model(
@@ -253,7 +282,9 @@ def _build_model(
     names, phases = origin.files, views.sent_phases
     absent = {**streams.absent, **session.path.absent, **session.response.absent}
     if phases.buffering_end_s is None:
-        absent["buffering"] = "the start is not faster than the rest"
+        by_option = phases.anchor == "option"
+        why = "set by --buffering-end" if by_option else "the start is not faster than the rest"
+        absent["buffering"] = why
     absent |= {f"measures.{name}": why for name, why in session.measures.absent.items()}
     buffering_bps, playout_bps = estimate_phase_rates(views.sent, phases, seed=origin.seed)
     part = f", {window}" if window else ""
@@ -279,6 +310,8 @@ def _buffering(phases: Phases, rate: Estimate | None) -> Buffering | None:
     if phases.buffering_end_s is None or rate is None or phases.ratio is None:
         return None
     method = PHASES_METHOD if phases.anchor is None else _ANCHORED_METHOD[phases.anchor]
+    if phases.burst_p_value is not None:
+        method += f"; kept although the test cannot separate it (p = {phases.burst_p_value:.2g})"
     return Buffering(
         duration_s=Estimate(
             value=phases.buffering_end_s, low=phases.low_s, high=phases.high_s, method=method

@@ -85,6 +85,7 @@ def _phases(phases: Phases) -> Json:
             "low": phases.low_s,
             "high": phases.high_s,
             "anchor": phases.anchor,
+            "p_value": phases.burst_p_value,
         }
     return {
         "silence_s": phases.silence_s,

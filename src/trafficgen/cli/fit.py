@@ -19,7 +19,8 @@ from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._terminal import say_line
-from trafficgen.formatting import endpoint, interval
+from trafficgen.formatting import endpoint, format_count, interval
+from trafficgen.models import judged_parts
 from trafficgen.units import kbps_from_bps
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ def _refuse_options_of_one_session(options: SessionFitOptions, together: str) ->
         "--flow": (options.flow is not None, "a flow has another number in each capture"),
         "--player-log": (options.player_log is not None, "a player log belongs to one capture"),
         "--receiver": (options.receiver, "it belongs to one session, not to many captures"),
+        "--buffering-end": (options.buffering_end_s is not None, "it belongs to one session"),
         "--from, --to": (not options.window.is_whole, "a window is of one capture, not of many"),
     }
     for flag, (is_given, why) in refused.items():
@@ -166,6 +168,12 @@ def _print_fit(fitted: trafficgen.Fit) -> None:
     for stream in fitted.model.streams:
         for phase in stream.phases:
             say_line(f"  {stream.name}, {phase.name}: {_describe_phase(phase)}")
+    if parts := judged_parts(fitted.model):
+        passed = sum(tried.passed for _, tried in parts)
+        verdict = "passed" if passed == len(parts) else "failed"
+        say_line(
+            f"self-check {verdict}: rates match in {passed} of {format_count(len(parts), 'part')}"
+        )
     _print_rate(fitted, summary["phases"])
 
 
@@ -235,6 +243,7 @@ _ANCHORS = {
     None: "",
     "buffer_full": " (to the full buffer in the player log)",
     "playback_start": " (to the start of the playback in the player log)",
+    "option": " (set by --buffering-end)",
 }
 
 

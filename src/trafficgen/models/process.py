@@ -424,6 +424,9 @@ class TriedProcess(ModelPart):
     distances: dict[str, float]
     """Statistic -> median distance of played sessions to the capture: Kolmogorov-Smirnov
     distances, and for rate_acf half the largest difference at lags 1 to 20."""
+    beyond_chance: dict[str, float] = Field(default_factory=dict)
+    """Statistics of the rate that differ by more than chance -> the distance that chance
+    explains; empty for a process that passed."""
 
 
 class ProcessChoice(ModelPart):

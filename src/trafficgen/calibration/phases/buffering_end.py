@@ -12,7 +12,7 @@ import numpy as np
 from scipy import special
 
 from trafficgen.calibration.levels.cycles import Cycles
-from trafficgen.units import FloatArray, IntArray, kbps_from_bytes, s_from_ns
+from trafficgen.units import BoolArray, FloatArray, IntArray, kbps_from_bytes, s_from_ns
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,13 @@ class FallLimits:
     #: A fall before the likeliest one counts too if it is one by itself, and this improbable with
     #: all that follows.
     largest_p_of_earlier: float = 0.02
+    #: A start that carries this share of the bytes in at most this share of the time, at this
+    #: multiple of the later rate, is visible,
+    visible_bytes: float = 0.25
+    visible_time: float = 0.4
+    visible_ratio: float = 1.5
+    #: and kept, as doubtful, if a rate that only wanders falls so far no more often than this.
+    largest_p_of_visible: float = 0.2
     #: Buffering ends before this share of the session: the rest has to show the playout.
     largest_share: float = 0.8
     #: A source that takes longer than this to become fast does not start fast, s.
@@ -72,6 +79,27 @@ def count_buffering_cycles(cycles: Cycles) -> int | None:
         found = change if found is None or not _continues(cycles, change, found) else found
         change = _find_fall(cycles.keep_first(change))
     return found
+
+
+def find_visible_burst(cycles: Cycles) -> tuple[int, float] | None:
+    """Find a start that looks like a burst although the test cannot separate it.
+
+    Returns:
+        Its cycles, and the probability of such a fall where the rate only wanders; None if the
+        start does not stand out.
+    """
+    fall = _find_likeliest_fall(cycles)
+    if fall is None:
+        return None
+    change, _ = fall
+    ends_s, total, before, after = _measure_means(cycles)
+    stands_out = (
+        total[change - 1] >= _LIMITS.visible_bytes * total[-1]
+        and ends_s[change - 1] <= _LIMITS.visible_time * ends_s[-1]
+        and before[change - 1] >= _LIMITS.visible_ratio * after[change - 1]
+    )
+    p_value = rate_drop_p_value(cycles, change)
+    return (change, p_value) if stands_out and p_value <= _LIMITS.largest_p_of_visible else None
 
 
 def measure_fast_start(
@@ -146,8 +174,8 @@ def _measure_means(cycles: Cycles) -> tuple[FloatArray, FloatArray, FloatArray, 
     return ends_s, total, before, after
 
 
-def _find_fall(cycles: Cycles) -> int | None:
-    """Return the cycles before the likeliest fall of the rate; None if the rate may only wander."""
+def _find_likeliest_fall(cycles: Cycles) -> tuple[int, BoolArray] | None:
+    """Return the cycles before the likeliest fall, and after which the rate falls; None if none."""
     if len(cycles) < _LIMITS.fewest_cycles:
         return None
     ends_s, total, before, after = _measure_means(cycles)
@@ -162,8 +190,15 @@ def _find_fall(cycles: Cycles) -> int | None:
     likelihood = two_rate_log_likelihood(total[:-1], total[-1], ends_s[:-1], ends_s[-1])
     change = int(np.argmax(np.where(falls, likelihood, -np.inf))) + 1
     slow = np.flatnonzero(before[: change - 1] < after[change - 1])
-    if slow.size and ends_s[slow[-1]] > _LIMITS.longest_lead_s:
+    return None if slow.size and ends_s[slow[-1]] > _LIMITS.longest_lead_s else (change, falls)
+
+
+def _find_fall(cycles: Cycles) -> int | None:
+    """Return the cycles before the likeliest fall of the rate; None if the rate may only wander."""
+    fall = _find_likeliest_fall(cycles)
+    if fall is None:
         return None
+    change, falls = fall
     if rate_drop_p_value(cycles, change) < _LIMITS.largest_p:
         return change
     if cycles.paused and falls[0] and size_drop_p_value(cycles.size_bytes) < _LIMITS.largest_p:

@@ -11,12 +11,14 @@ from trafficgen.calibration.levels.cycles import Cycles, cut_into_cycles
 from trafficgen.calibration.phases.buffering_end import (
     count_buffering_cycles,
     find_tail,
+    find_visible_burst,
     measure_fast_start,
     two_rate_log_likelihood,
 )
 from trafficgen.calibration.phases.rebuffering import Pause, Stall, find_stalls
+from trafficgen.errors import CalibrationError
 from trafficgen.flows import SessionView
-from trafficgen.units import IntArray, kbps_from_bytes, s_from_ns
+from trafficgen.units import IntArray, kbps_from_bytes, ns_from_s, s_from_ns
 
 #: Resamples behind the interval of the end of buffering.
 _REPLICATES = 400
@@ -40,7 +42,10 @@ class Phases:
             `numpy.searchsorted`) or still belongs to buffering as a pause follows (``"right"``).
         stalls: Pauses out of the source's rhythm with the refill after them, in order of time.
         playout_end_s: Last packet before the stream runs out or strays; None for ``end_s``.
-        anchor: Event of a player log that placed the end of buffering; None for the packets.
+        anchor: Event of a player log that placed the end of buffering, or the option that set it;
+            None for the packets.
+        burst_p_value: Probability of such a start where the rate only wanders, if the test cannot
+            separate the two and the start stands out; None where buffering is beyond doubt.
         player_stalls: Stalls that a player log reports; None without a log.
     """
 
@@ -54,7 +59,8 @@ class Phases:
     side: Literal["left", "right"] = "left"
     stalls: tuple[Stall, ...] = ()
     playout_end_s: float | None = None
-    anchor: Literal["buffer_full", "playback_start"] | None = None
+    anchor: Literal["buffer_full", "playback_start", "option"] | None = None
+    burst_p_value: float | None = None
     player_stalls: tuple[Pause, ...] | None = None
 
     @property
@@ -74,6 +80,13 @@ class Phases:
             return None
         return self.buffering_kbps / self.playout_kbps
 
+    @property
+    def buffering_bytes_share(self) -> float:
+        """Share of the bytes of buffering and playout that buffering carries."""
+        fast = (self.buffering_kbps or 0.0) * self.playout_start_s
+        slow = self.playout_kbps * (self.playout_stop_s - self.playout_start_s)
+        return fast / (fast + slow) if fast > 0 else 0.0
+
 
 PHASES_METHOD = (
     "likeliest change of the mean rate (Poisson likelihood of two rates at packet starts), tested"
@@ -81,14 +94,32 @@ PHASES_METHOD = (
 )
 
 
-def find_phases(view: SessionView, *, tick_s: float, generator: np.random.Generator) -> Phases:
+def find_phases(
+    view: SessionView,
+    *,
+    tick_s: float,
+    generator: np.random.Generator,
+    keep_visible: bool = False,
+    buffering_end_s: float | None = None,
+) -> Phases:
     """Divide a session into silence, buffering, playout with its stalls, and end.
 
     Late strays and a last part that runs out are cut off first; then the start is tested for being
     faster than the rest (:mod:`~trafficgen.calibration.phases.buffering_end`) on whole cycles, so
     that an ON period alone is no phase; stalls are searched for in the playout. The media may begin
-    anywhere in the file, and all media flows of the session count together. ``tick_s`` is the
-    granularity of the clock; ``generator`` draws for the bootstrap.
+    anywhere in the file, and all media flows of the session count together.
+
+    Args:
+        view: The session.
+        tick_s: Granularity of the clock, s.
+        generator: Draws for the bootstrap.
+        keep_visible: Whether a start that stands out is buffering although the test cannot separate
+            it from a rate that wanders.
+        buffering_end_s: End of buffering if it is known, s from the first media packet; 0 for a
+            session without buffering.
+
+    Raises:
+        CalibrationError: If buffering would end before the second media packet or after the last.
     """
     time_ns, size_bytes = view.media_time_ns, view.media_ip_bytes
     zero_ns = view.first_media_ns
@@ -103,7 +134,12 @@ def find_phases(view: SessionView, *, tick_s: float, generator: np.random.Genera
         kept = int(np.searchsorted(time_ns, cycles.active_end_ns[tail - 1], side="right"))
         cycles = cycles.keep_first(tail)
     playout_end_s = s_from_ns(int(time_ns[kept - 1]) - zero_ns)
-    found = _find_buffering(time_ns[:kept], size_bytes[:kept], cycles, generator=generator)
+    if buffering_end_s is None:
+        found = _find_buffering(
+            time_ns[:kept], size_bytes[:kept], cycles, generator, keep_visible=keep_visible
+        )
+    else:
+        found = _set_buffering(time_ns[:kept], size_bytes[:kept], buffering_end_s)
     start = found.packets if found else 0
     start_s = found.end_s if found else 0.0
     span_s = playout_end_s - start_s
@@ -117,11 +153,13 @@ def find_phases(view: SessionView, *, tick_s: float, generator: np.random.Genera
         playout_kbps=(
             kbps_from_bytes(float(size_bytes[start:kept].sum()), span_s) if span_s > 0 else 0.0
         ),
-        side="right" if found and cycles.paused else "left",
+        side="right" if found and (cycles.paused or buffering_end_s) else "left",
         stalls=find_stalls(
             view, time_ns[start:kept], size_bytes[start:kept], zero_ns=zero_ns, tick_s=tick_s
         ),
         playout_end_s=playout_end_s if kept < time_ns.size else None,
+        anchor=None if buffering_end_s is None else "option",
+        burst_p_value=found.p_value if found else None,
     )
 
 
@@ -130,17 +168,39 @@ class _Buffering:
     """The end of buffering with its interval, s from the first media packet; packets; rate."""
 
     end_s: float
-    low_s: float
-    high_s: float
     packets: int
     rate_kbps: float
+    low_s: float | None = None
+    high_s: float | None = None
+    p_value: float | None = None
+
+
+def _set_buffering(time_ns: IntArray, size_bytes: IntArray, end_s: float) -> _Buffering | None:
+    """Return buffering that ends at a given time, s; None for 0."""
+    if end_s == 0:
+        return None
+    packets = int(np.searchsorted(time_ns, time_ns[0] + ns_from_s(end_s), side="right"))
+    if not 1 < packets < time_ns.size:
+        raise CalibrationError(
+            f"--buffering-end is {end_s:g} s, but the media last"
+            f" {s_from_ns(int(time_ns[-1] - time_ns[0])):.6g} s: give a time with packets before"
+            " and after it, or 0s for no buffering"
+        )
+    return _Buffering(end_s, packets, kbps_from_bytes(float(size_bytes[:packets].sum()), end_s))
 
 
 def _find_buffering(
-    time_ns: IntArray, size_bytes: IntArray, cycles: Cycles, *, generator: np.random.Generator
+    time_ns: IntArray,
+    size_bytes: IntArray,
+    cycles: Cycles,
+    generator: np.random.Generator,
+    *,
+    keep_visible: bool,
 ) -> _Buffering | None:
     """Return where buffering ends; None if the start is not faster than the rest."""
-    change = count_buffering_cycles(cycles)
+    change, p_value = count_buffering_cycles(cycles), None
+    if change is None and keep_visible and (visible := find_visible_burst(cycles)):
+        change, p_value = visible
     if change is None:
         return None
     end_ns = _refine_end_ns(time_ns, size_bytes, cycles, change)
@@ -150,7 +210,7 @@ def _find_buffering(
         return None
     packets, end_s, rate_kbps = start
     low_s, high_s = _estimate_interval(cycles, change, end_s, generator=generator)
-    return _Buffering(end_s, low_s, high_s, packets, rate_kbps)
+    return _Buffering(end_s, packets, rate_kbps, low_s, high_s, p_value)
 
 
 def _refine_end_ns(time_ns: IntArray, size_bytes: IntArray, cycles: Cycles, change: int) -> int:

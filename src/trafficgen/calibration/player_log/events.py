@@ -263,7 +263,8 @@ def anchor_phases(phases: Phases, view: SessionView, log: PlayerLog) -> Phases:
     Buffering ends at the last packet before the buffer was full, known to one sample of the log, if
     the rate until then is at least 1.2 times that of the rest of the playout and the player did not
     stall before; else where the packets show its end. If neither does, the start of the playback is
-    tried the same way. Pauses of the packets count as stalls only near a stall of the player.
+    tried the same way. An end that the user set stays. Pauses of the packets count as stalls only
+    near a stall of the player.
 
     Args:
         phases: Phases as the packets show them.
@@ -275,7 +276,8 @@ def anchor_phases(phases: Phases, view: SessionView, log: PlayerLog) -> Phases:
         full_s = None
     within_s = log.sample_interval_s
     anchored = _end_buffering(phases, view, full_s, within_s=within_s, anchor="buffer_full")
-    if anchored is None and phases.buffering_end_s is None:
+    is_doubtful = phases.buffering_end_s is None or phases.burst_p_value is not None
+    if anchored is None and is_doubtful:
         start_s = log.playback_start_s
         anchored = _end_buffering(phases, view, start_s, within_s=0.0, anchor="playback_start")
     anchored = anchored or phases
@@ -301,7 +303,7 @@ def _end_buffering(
     anchor: Literal["buffer_full", "playback_start"],
 ) -> Phases | None:
     """Return phases whose buffering ends at a time of the log; None if the rate does not fall."""
-    if at_s is None or at_s <= 0:
+    if at_s is None or at_s <= 0 or phases.anchor == "option":
         return None
     time_ns, size_bytes, stop_s = (view.media_time_ns, view.media_ip_bytes, phases.playout_stop_s)
     ends_ns = [view.first_media_ns + ns_from_s(end_s) for end_s in (at_s, stop_s)]
@@ -324,4 +326,5 @@ def _end_buffering(
         playout_kbps=slow,
         side="right",
         anchor=anchor,
+        burst_p_value=None,
     )

@@ -154,6 +154,7 @@ def _describe_choice(fitted: list[FittedProcess], checks: list[Check], best: int
             passed=check.passed,
             score=round(check.score, _DIGITS),
             distances={name: round(apart, _DIGITS) for name, apart in check.distances.items()},
+            beyond_chance={name: round(check.chance[name], _DIGITS) for name in check.failed},
         )
         for found, check in zip(fitted, checks, strict=True)
     )
@@ -183,11 +184,16 @@ class Check:
     @property
     def passed(self) -> bool:
         """Whether rates are as near to the packets as played sessions are to one another."""
-        return all(
-            distance <= self.chance[name] + _LIMITS.slack
+        return not self.failed
+
+    @property
+    def failed(self) -> list[str]:
+        """Names of the statistics of the rate that differ by more than chance."""
+        return [
+            name
             for name, distance in self.distances.items()
-            if "rate" in name
-        )
+            if "rate" in name and distance > self.chance[name] + _LIMITS.slack
+        ]
 
     @property
     def score(self) -> float:

@@ -7,7 +7,14 @@ from collections.abc import Iterable, Iterator
 
 from trafficgen.calibration.fit import Fit
 from trafficgen.formatting import format_count, interval, number
-from trafficgen.models import Estimate, FittedProvenance, Stream
+from trafficgen.models import (
+    Estimate,
+    FittedProvenance,
+    Model,
+    Stream,
+    describe_failed_checks,
+    judged_parts,
+)
 from trafficgen.reports.fit.levels import chart_player, describe_levels
 from trafficgen.reports.fit.packets import chart_bursts, chart_frames, chart_packets
 from trafficgen.reports.fit.path import LOSS_SOURCES, chart_path
@@ -97,8 +104,18 @@ def _describe(subject: FitSubject) -> Iterator[Block]:
     yield Text((text,))
 
 
+def _describe_self_check(model: Model) -> Iterator[str]:
+    """Yield the verdict on what the model plays."""
+    failure = describe_failed_checks(model)
+    if failure:
+        yield f"Self-check failed: {failure}."
+    elif parts := judged_parts(model):
+        yield f"Self-check passed: the played rate matches in {format_count(len(parts), 'part')}."
+
+
 def _summarise(subject: FitSubject) -> Iterator[str]:
-    """Yield what is read first: the source, its phases, its rates."""
+    """Yield what is read first: the verdict, the source, its phases, its rates."""
+    yield from _describe_self_check(subject.model)
     session, phases = subject.session, subject.session.phases
     kinds = Counter(_describe_stream(stream) for stream in subject.model.streams)
     streams = " and ".join(
@@ -120,6 +137,9 @@ def _summarise(subject: FitSubject) -> Iterator[str]:
             f" at {number(phases.buffering_kbps)} kbit/s, {number(phases.ratio, digits=3)} times"
             f" the {playout} kbit/s of the playout."
         )
+        if phases.burst_p_value is not None:
+            p_value = number(phases.burst_p_value, digits=2)
+            yield f"A test cannot separate it from the rate's own variation (p = {p_value})."
     if pauses := len(phases.stalls) + len(phases.player_stalls or ()):
         yield f"Playback or packets pause {format_count(pauses, 'time')}."
 
@@ -182,11 +202,3 @@ def _describe_processes(subject: FitSubject) -> Iterator[str]:
     phases = [phase for stream in subject.model.streams for phase in stream.phases]
     kinds = dict.fromkeys(process_name(phase.process.kind) for phase in phases)
     yield f"The model plays: {', '.join(kinds)}."
-    judged = [phase.choice.tried[phase.choice.chosen] for phase in phases if phase.choice]
-    if judged:
-        passed = sum(tried.passed for tried in judged)
-        verdict = "passed" if passed == len(judged) else "failed"
-        yield (
-            f"Self-check {verdict}: {passed} of {format_count(len(judged), 'part')} played by the"
-            " model have rates that match the capture within chance."
-        )

@@ -239,7 +239,7 @@ def tabulate_choices(subject: FitSubject) -> Table | None:
         {
             "phase": label,
             "process": process_name(one.kind) + (" (chosen)" if chosen else ""),
-            "within chance": "yes" if one.passed else "no",
+            "passed": "yes" if one.passed else "no",
             "score": one.score,
             **{name.replace("_", " "): one.distances.get(name) for name in statistics},
         }

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from trafficgen.calibration.phases.session_phases import Phases, find_phases
+from trafficgen.errors import CalibrationError
 from trafficgen.flows import choose_session
 from trafficgen.tables import PacketTable
 from trafficgen.units import FloatArray
@@ -211,3 +212,45 @@ def test_a_small_chunk_before_a_last_full_one_is_not_the_end(make_table: TableMa
         for start_s, on_s in zip(starts_s, lengths_s, strict=True)
     ]
     assert phases_of(make_table(np.concatenate(parts))).playout_end_s is None
+
+
+def levels_per_s() -> FloatArray:
+    """A fast start of 16 s, then levels that change, packets at an even distance in each second."""
+    rates = [200] * 16 + [60] * 17 + [80] * 12 + [150] * 30
+    return np.concatenate([second + np.arange(rate) / rate for second, rate in enumerate(rates)])
+
+
+def test_a_visible_burst_that_the_test_cannot_separate_is_kept_where_asked(
+    make_table: TableMaker,
+) -> None:
+    view = choose_session(make_table(levels_per_s()))
+    generator = np.random.default_rng(0)
+    assert find_phases(view, tick_s=1e-9, generator=generator).buffering_end_s is None
+    phases = find_phases(view, tick_s=1e-9, generator=generator, keep_visible=True)
+    assert phases.buffering_end_s == pytest.approx(16, abs=0.5)
+    assert phases.buffering_bytes_share == pytest.approx(3200 / 9680, rel=0.05)
+    assert phases.burst_p_value is not None
+    assert 0.005 < phases.burst_p_value <= 0.2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_stream_of_one_rate_has_no_visible_burst(make_table: TableMaker, seed: int) -> None:
+    times = two_rates(seed, change_s=60, end_s=120, fast_per_s=100, slow_per_s=100)
+    view = choose_session(make_table(times))
+    phases = find_phases(view, tick_s=1e-9, generator=np.random.default_rng(0), keep_visible=True)
+    assert phases.buffering_end_s is None
+
+
+def test_the_end_of_buffering_can_be_set(make_table: TableMaker) -> None:
+    view = choose_session(make_table(bursts(0, change_s=10, end_s=60)))
+
+    def phases_to(end_s: float) -> Phases:
+        generator = np.random.default_rng(0)
+        return find_phases(view, tick_s=1e-9, generator=generator, buffering_end_s=end_s)
+
+    phases = phases_to(25)
+    assert (phases.buffering_end_s, phases.low_s, phases.anchor) == (25, None, "option")
+    assert phases.playout_start_s == 25
+    assert phases_to(0).buffering_end_s is None
+    with pytest.raises(CalibrationError, match="--buffering-end is 90 s, but the media last"):
+        phases_to(90)
