@@ -82,7 +82,8 @@ class InputFileError(TrafficgenError):
 
     def __init__(self, *, file: str, problem: str, remedy: str) -> None:
         self.file, self.problem, self.remedy = file, problem, remedy
-        super().__init__(f"{file}: {problem}; {remedy}")
+        place = "standard input" if file == "-" else file
+        super().__init__(f"{place}: {problem}; {remedy}")
 
 
 class CaptureError(InputFileError):

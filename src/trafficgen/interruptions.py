@@ -38,6 +38,11 @@ def clean_up_after(cleanup: Callable[[], None]) -> Iterator[None]:
             _unfinished.pop(key, None)
 
 
+def clean_up_at_end(cleanup: Callable[[], None]) -> None:
+    """Call a function when the process ends, however it ends."""
+    _unfinished[object()] = (os.getpid(), cleanup)
+
+
 @atexit.register
 def clean_up() -> None:
     """Clean up after blocks of :func:`clean_up_after` that did not come to it."""

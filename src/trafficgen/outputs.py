@@ -28,6 +28,7 @@ from pathlib import Path
 
 from trafficgen.errors import OutputFileError
 from trafficgen.interruptions import clean_up_after, defer_signals
+from trafficgen.standard_streams import STANDARD_OUTPUT
 
 _FILE_REMEDY = "choose a folder that exists, is writable and has room"
 _FOLDER_REMEDY = "choose a folder that can be made and written and has room"
@@ -82,8 +83,11 @@ def _descriptor(path: Path) -> Path | None:
 
 
 def _own_descriptor(path: Path) -> int | None:
-    """Return the number of the descriptor of this process by which a path leads to a file."""
-    found = _descriptor(path) if path.is_file() else None
+    """Return the number of the descriptor of this process by which a path leads to a file.
+
+    Or to a socket, which cannot be opened by its name either.
+    """
+    found = _descriptor(path) if path.is_file() or path.is_socket() else None
     if found is None or not found.name.isdecimal():
         return None
     own = ("/dev/fd", f"/proc/{os.getpid()}/fd")
@@ -170,7 +174,7 @@ def _target(path: Path) -> _Target:
     number = _own_descriptor(path)
     if number is not None:
         file = Path(os.path.realpath(path))
-        if not os.access(file.parent, os.W_OK | os.X_OK):
+        if path.is_socket() or not os.access(file.parent, os.W_OK | os.X_OK):
             file = Path(tempfile.gettempdir(), file.name)
         return _Target(file, _temporary(file, "part"), descriptor=number)
     if is_stream(path):
@@ -388,4 +392,6 @@ def _system_errors(file: str | Path, remedy: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if isinstance(error, BrokenPipeError) and str(file) == str(STANDARD_OUTPUT):
+            raise  # the reader has what it wanted, as `head` does
         raise _error(file, f"cannot be written ({error.strerror or error})", remedy) from error

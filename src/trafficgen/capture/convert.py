@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from trafficgen.capture.inputs import STANDARD_INPUT, is_table_file, is_trace
+from trafficgen.capture.inputs import is_table_file, is_trace
 from trafficgen.capture.options import ConvertOptions, ReadOptions
 from trafficgen.capture.reading import read_or_stream
 from trafficgen.capture.table_files import holds_packet_table
@@ -29,6 +29,7 @@ from trafficgen.packet_files.writing import (
     write_packets,
     write_stream,
 )
+from trafficgen.standard_streams import STANDARD_INPUT, given_name, input_file
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 
@@ -166,14 +167,14 @@ def convert(
         >>> trafficgen.read_packets("video.parquet")
         <PacketTable: 200 packets, 1 flow, 2.36 s, 242,000 IP bytes>
     """
-    file_format = None if out is None else format_of(out)
+    file_format = None if out is None else format_of(out, options.to_format)
     _check(options)
-    name = str(trace)
+    name = input_file(str(trace), stream_captures=True)
     read = _read(name, options)
     if read is None:
         return _convert_packets(name, out, file_format, options)
     written, report = _write(read.table, out, file_format, options)
-    return Conversion(file=name, written=written, report=report, **vars(read))
+    return Conversion(file=given_name(name), written=written, report=report, **vars(read))
 
 
 def _write(
@@ -201,7 +202,7 @@ def _convert_packets(
     if source.stream is None:
         written, report = _write(source.table, out, file_format, options)
         return Conversion(
-            name, kind, source.table, len(source.table), written=written, report=report
+            given_name(name), kind, source.table, len(source.table), written=written, report=report
         )
     if options.at != "sender" and "arrival_ns" in source.stream.columns:
         problem = (
@@ -214,7 +215,13 @@ def _convert_packets(
         counts, report = write_stream(source.stream, Path(out), format_name=file_format.name)
     packets = counts.packets
     return Conversion(
-        name, kind, source.stream.head, packets, written=packets, report=report, counts=counts
+        given_name(name),
+        kind,
+        source.stream.head,
+        packets,
+        written=packets,
+        report=report,
+        counts=counts,
     )
 
 

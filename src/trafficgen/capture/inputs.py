@@ -15,9 +15,9 @@ from trafficgen.capture.table_files import holds_packet_table, read_table
 from trafficgen.capture.table_streams import TableFile, open_table_file, packets_in
 from trafficgen.errors import CaptureError, PacketTableError
 from trafficgen.redaction import redact_addresses
+from trafficgen.standard_streams import STANDARD_INPUT, given_name, input_file
 from trafficgen.tables import PacketTable
 
-STANDARD_INPUT = "-"
 _TABLE_ENDINGS = (".parquet", ".csv")
 _SNIFFED_BYTES = 1 << 16
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -26,7 +26,7 @@ Paths = str | Path | Sequence[str | Path]
 
 
 def as_paths(paths: Paths) -> list[str]:
-    """Return one or several paths as a list of names.
+    """Return one or several paths as a list of names; ``-`` becomes a copy if it is no capture.
 
     Raises:
         CaptureError: If standard input is named more than once.
@@ -35,7 +35,7 @@ def as_paths(paths: Paths) -> list[str]:
     if names.count(STANDARD_INPUT) > 1:
         problem = "standard input is named more than once"
         raise CaptureError(file=STANDARD_INPUT, problem=problem, remedy="name it once")
-    return names
+    return [input_file(name, stream_captures=True) for name in names]
 
 
 def is_stream(name: str) -> bool:
@@ -154,7 +154,7 @@ def _copy_stream(name: str, stack: ExitStack) -> str:
 
 def file_text(name: str) -> str:
     """Return a file's name without folders as valid UTF-8, as JSON needs it."""
-    return Path(name).name.encode(errors="replace").decode()
+    return Path(given_name(name)).name.encode(errors="replace").decode()
 
 
 def name_in_model(name: str) -> str:

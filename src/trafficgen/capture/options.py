@@ -10,7 +10,7 @@ from typing import Any
 from trafficgen.capture.traces.formats import FORMATS
 from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.options import option
-from trafficgen.packet_files.report import View, view_option
+from trafficgen.packet_files.report import View, format_option, view_option
 from trafficgen.units import bytes_from_text, parse_duration_s
 
 #: Memory that a command takes by default, bytes.
@@ -140,6 +140,7 @@ class ConvertOptions(TraceOptions):
 
     Attributes:
         from_format: Name of the trace's format; None recognises it by its content.
+        to_format: Format that is written; None goes by the ending.
         at: Whose view a pcap or CSV shows.
         memory_bytes: Memory that the conversion may take, bytes; None sets no limit.
     """
@@ -150,5 +151,6 @@ class ConvertOptions(TraceOptions):
         help=f"Format; default: by the content. One of: {', '.join(FORMATS)}.",
         metavar="FORMAT",
     )
+    to_format: str | None = format_option()
     at: View = view_option()
     memory_bytes: int | None = memory_option()

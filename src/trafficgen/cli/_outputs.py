@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,7 @@ from trafficgen.outputs import (
     is_stream,
     keep_existing,
 )
+from trafficgen.standard_streams import STANDARD_INPUT, STANDARD_OUTPUT
 
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 #: Kinds of plots, as :mod:`trafficgen.reports.drawing` makes them; by default all.
@@ -30,7 +33,8 @@ class Outputs:
     """What a command is to write.
 
     Attributes:
-        packets: Packets, in the format that the ending names; a URL may name where they go.
+        packets: Packets; a URL may name where they go.
+        to_format: Their format; None: the one that the ending names.
         file: A file of another kind.
         export: Folder of an export.
         report: A report.
@@ -39,6 +43,7 @@ class Outputs:
     """
 
     packets: str | Path | None = None
+    to_format: str | None = None
     file: Path | None = None
     export: Path | None = None
     report: Path | None = None
@@ -46,13 +51,22 @@ class Outputs:
     plot_formats: Sequence[str] | None = None
 
 
-def claim(outputs: Outputs, *, force: bool, inputs: Iterable[str | Path | None] = ()) -> None:
+def claim(
+    outputs: Outputs,
+    *,
+    force: bool,
+    inputs: Iterable[str | Path | None] = (),
+    as_json: bool = False,
+    quiet: bool = False,
+) -> None:
     """Refuse what cannot be written before any work; without ``force`` existing files are kept.
 
     Args:
         outputs: What is to be written.
         force: Whether files that exist are replaced.
         inputs: What is read, as given; names that are no files are left alone.
+        as_json: Whether the command prints JSON on standard output.
+        quiet: Whether nothing is printed where standard output gets an output.
 
     Raises:
         OutputFileError: If a file exists and is not to be replaced, is an input too, or cannot be
@@ -61,15 +75,19 @@ def claim(outputs: Outputs, *, force: bool, inputs: Iterable[str | Path | None] 
     """
     if not force:
         keep_existing()
+    inputs = list(inputs)
+    if [str(name) for name in inputs].count(STANDARD_INPUT) > 1:
+        raise typer.BadParameter("standard input (-) is named twice; give one input a file")
+    _reserve_stdout(outputs, as_json=as_json, quiet=quiet)
     files = [path for path in (outputs.file, outputs.report) if path is not None]
-    written = [*files, *_check_packets(outputs.packets)]
+    written = [*files, *_check_packets(outputs.packets, outputs.to_format)]
     _refuse_twice(written)
     read = [Path(name) for name in inputs if name is not None and os.path.exists(name)]  # noqa: PTH110 - any text
     for path in written:
         _refuse_input(path, read)
     for path in files:
         check_files([path])
-    if outputs.export is not None:
+    if outputs.export not in (None, STANDARD_OUTPUT):
         _check_export(outputs.export, read)
     if outputs.plots is not None:
         _check_plots(outputs.plots, outputs.plot_formats or PLOT_FORMATS)
@@ -80,13 +98,28 @@ def files_among(*names: str | None) -> list[str]:
     return [name for name in names if name is not None and os.path.isfile(name)]  # noqa: PTH113 - any text
 
 
-def _check_packets(out: str | Path | None) -> list[Path]:
+def _reserve_stdout(outputs: Outputs, *, as_json: bool, quiet: bool) -> None:
+    """Leave standard output to the output that goes there: what is printed goes to stderr."""
+    binary = None if outputs.to_format == "csv" else outputs.packets
+    given = (outputs.packets, outputs.file, outputs.export, outputs.report)
+    count = sum(str(place) == str(STANDARD_OUTPUT) for place in given)
+    if not count:
+        return
+    if count > 1 or as_json:
+        other = "--json and -o -" if as_json else "two outputs"
+        raise typer.BadParameter(f"{other} both take standard output; name a file for one")
+    if str(binary) == str(STANDARD_OUTPUT) and sys.stdout.isatty():
+        raise typer.BadParameter("a terminal cannot show packets; add > FILE, | COMMAND or -o FILE")
+    sys.stdout = io.StringIO() if quiet else sys.stderr
+
+
+def _check_packets(out: str | Path | None, to_format: str | None) -> list[Path]:
     if out is None:
         return []
     from trafficgen.packet_files.destinations import check_output, output_paths  # noqa: PLC0415 - --help needs none of it
 
-    check_output(out)
-    return output_paths(out)
+    check_output(out, to_format)
+    return output_paths(out, to_format)
 
 
 def _refuse_twice(written: Sequence[Path]) -> None:

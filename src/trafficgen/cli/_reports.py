@@ -10,6 +10,7 @@ import typer
 import trafficgen
 from trafficgen.cli._output import Messages
 from trafficgen.cli._outputs import PLOT_FORMATS
+from trafficgen.standard_streams import output_path
 
 if TYPE_CHECKING:
     from trafficgen.reports.writing import Reportable
@@ -29,6 +30,7 @@ ReportFile = Annotated[
         "--report",
         metavar="FILE.html",
         help="Write a report with plots to this file; it needs no network to be read.",
+        parser=output_path,
     ),
 ]
 PlotsFolder = Annotated[

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import NoReturn
 
 from trafficgen.interruptions import ENDING_SIGNALS, clean_up
+from trafficgen.standard_streams import as_given
 
 #: Added to the number of a signal, it is the exit code that shells give.
 _SIGNALLED = 128
@@ -42,7 +43,7 @@ def report_end() -> int:
 def print_error(text: str) -> None:
     """Print a line on stderr; errors in printing it are ignored."""
     with suppress(OSError, ValueError):
-        print(text, file=sys.stderr)
+        print(as_given(text), file=sys.stderr)
 
 
 def raise_if_interrupted() -> None:

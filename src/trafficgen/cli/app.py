@@ -11,6 +11,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from contextvars import copy_context
 from importlib import import_module
 from typing import Annotated
@@ -117,7 +118,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _outcome(arguments: Sequence[str] | None) -> int:
-    with warnings.catch_warnings():
+    # A command whose output takes stdout sends what it prints to stderr: that ends with it.
+    with warnings.catch_warnings(), redirect_stdout(sys.stdout):
         warnings.showwarning = _show_warning
         given = list(sys.argv[1:] if arguments is None else arguments)
         table = command_table(given[:1]) if given and given[0] in COMMANDS else command_table()

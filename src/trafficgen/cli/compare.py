@@ -55,7 +55,7 @@ def compare(
     )
     messages = messages_of(quiet=quiet, verbose=verbose)
     written = Outputs(report=report, plots=plots, plot_formats=plot_formats)
-    claim(written, force=force, inputs=[reference, candidate])
+    claim(written, force=force, inputs=[reference, candidate], as_json=as_json, quiet=quiet)
     compare_both = trafficgen.compare  # loaded before the clock of the progress runs
     with messages.progress("reading"):
         comparison = compare_both(reference, candidate, **vars(options))

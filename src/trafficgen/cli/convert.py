@@ -12,6 +12,7 @@ from trafficgen.capture.options import ConvertOptions
 from trafficgen.cli._options import AsJson, Quiet, Verbose, expand_options, messages_of
 from trafficgen.cli._output import print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
+from trafficgen.standard_streams import output_path
 
 
 @expand_options
@@ -22,15 +23,18 @@ def convert(
             metavar="TRACE",
             help=(
                 "Packet list (CSV, Parquet), frame-size trace, trace of ns-3 or INET, log of MGEN"
-                " or D-ITG; a capture or packet table too; - is standard input, a trace with"
-                " --from."
+                " or D-ITG; a capture or packet table too; - is standard input."
             ),
         ),
     ],
     out: Annotated[
         Path,
         typer.Option(
-            "-o", "--out", metavar="OUT", help="File to write: .parquet, .csv, .pcap or .pcapng."
+            "-o",
+            "--out",
+            metavar="OUT",
+            help="File to write: .parquet, .csv, .pcap or .pcapng; - (with --to): standard output.",
+            parser=output_path,
         ),
     ],
     options: ConvertOptions,
@@ -48,7 +52,13 @@ def convert(
     Example: trafficgen convert packets.csv --sizes payload -o packets.pcap
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
-    claim(Outputs(packets=out), force=force, inputs=[trace])
+    claim(
+        Outputs(packets=out, to_format=options.to_format),
+        force=force,
+        inputs=[trace],
+        as_json=as_json,
+        quiet=quiet,
+    )
     work = trafficgen.convert  # loaded here, so that only the work itself counts as progress
     with messages.progress("converting"):
         done = work(trace, out, **vars(options))

@@ -15,6 +15,7 @@ from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._terminal import say_line
 from trafficgen.export.options import ExportOptions
+from trafficgen.standard_streams import as_given
 
 if TYPE_CHECKING:
     from trafficgen.packet_files.report import ProjectionReport
@@ -64,7 +65,7 @@ def export(
     if snaplen is not None:
         given["snaplen_bytes"] = snaplen
     out = Path(options.directory)
-    claim(Outputs(export=out), force=force, inputs=[table])
+    claim(Outputs(export=out), force=force, inputs=[table], as_json=as_json, quiet=quiet)
     work = trafficgen.export  # loaded here, so that only the work itself counts as progress
     with messages.progress("exporting"):
         report = work(table, **vars(replace(options, settings=given)))
@@ -73,12 +74,12 @@ def export(
         return
     if report.bytes_before is not None:
         messages.detail(f"bytes {report.bytes_before:,} before, {report.bytes_after:,} after")
-    _print_report(report, out)
+    _print_report(report, as_given(str(out)))
     if report.removed:
         messages.say(f"files of an earlier export removed from {out}: {_listed(report.removed)}")
 
 
-def _print_report(report: ProjectionReport, out: Path) -> None:
+def _print_report(report: ProjectionReport, out: str) -> None:
     whole = "the model's law" if report.kind == "model" else "the path"
     what = whole if report.packets is None else f"{report.packets:,} packets"
     say_line(f"{what} written to {out}: {_listed(report.files)}")

@@ -21,6 +21,7 @@ from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_
 from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import endpoint, format_count, interval
 from trafficgen.models import judged_parts
+from trafficgen.standard_streams import output_path
 from trafficgen.units import kbps_from_bps
 
 if TYPE_CHECKING:
@@ -37,7 +38,13 @@ def fit(
     options: SessionFitOptions,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="MODEL.json", help="Write the model to this file."),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="MODEL.json",
+            help="Write the model to this file; - is standard output.",
+            parser=output_path,
+        ),
     ] = None,
     receiver: Annotated[
         list[Path] | None,
@@ -101,7 +108,8 @@ def fit(
         _refuse_options_of_one_session(options, "--population" if population else "--same-source")
     messages = messages_of(quiet=quiet, verbose=verbose)
     written = Outputs(file=out, report=report, plots=plots, plot_formats=plot_formats)
-    claim(written, force=force, inputs=[*captures, *(receiver or ()), options.player_log])
+    inputs = [*captures, *(receiver or ()), options.player_log]
+    claim(written, force=force, inputs=inputs, as_json=as_json, quiet=quiet)
     shared = {one.name: getattr(options, one.name) for one in fields(FitOptions)}
     # The functions are loaded here, so that only the work itself counts as progress.
     work: Callable[[list[str]], trafficgen.Fit | PopulationFit | SameSourceFit]

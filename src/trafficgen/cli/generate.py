@@ -13,6 +13,7 @@ from trafficgen.cli._options import Quiet, Verbose, expand_options, messages_of
 from trafficgen.cli._outputs import Force, Outputs, claim, files_among
 from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import size_text
+from trafficgen.standard_streams import output_place
 from trafficgen.workloads.options import WorkloadOptions
 
 
@@ -22,7 +23,10 @@ def generate(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="Model file of fit, catalogue name, or workload file (YAML) of several models.",
+            help=(
+                "Model file of fit, catalogue name, or workload file (YAML) of several models; - is"
+                " standard input."
+            ),
         ),
     ],
     options: WorkloadOptions,
@@ -34,9 +38,10 @@ def generate(
             metavar="OUT",
             help=(
                 "File to write: .parquet, .csv, .pcap or .pcapng; without an ending a folder, a"
-                " partitioned Parquet dataset. A URL (file://, s3://) gets the whole file at the"
-                " end."
+                " partitioned Parquet dataset; - is standard output, with --to. A URL (file://,"
+                " s3://) gets the whole file at the end."
             ),
+            parser=output_place,
         ),
     ] = None,
     dry_run: Annotated[
@@ -68,6 +73,8 @@ def generate(
     Example: trafficgen generate realplayer8_chung2002 -o evening.pcap --for 1h --arrivals
     poisson:20/h --popularity zipf:0.8 --snaplen 96
 
+    Example: trafficgen fit capture.pcapng -o - | trafficgen generate - -o - --to pcap
+
     Example: trafficgen generate evening.yaml -o evening --for 30min --workers 2
 
     Example: trafficgen generate evening.yaml -o evening.pcap --for 1h --sessions 5000 --dry-run
@@ -91,7 +98,8 @@ def generate(
             "Missing. Name a file or folder to write, or give --dry-run.",
             param_hint="'-o' / '--out'",
         )
-    claim(Outputs(packets=out), force=force, inputs=files_among(model, path))
+    written_to = Outputs(packets=out, to_format=options.to_format)
+    claim(written_to, force=force, inputs=files_among(model, path))
     play = trafficgen.generate_workload  # loaded here, so that only the work counts as progress
     with messages.progress("generating"):
         written = play(model, out, **vars(options))

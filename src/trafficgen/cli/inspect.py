@@ -17,6 +17,7 @@ from trafficgen.cli._output import number, print_json_lists
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import endpoint
+from trafficgen.standard_streams import given_name
 from trafficgen.units import NS_PER_S
 
 _SHOWN_FLOWS = 20
@@ -55,8 +56,9 @@ def inspect(
 
 def _render(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> None:
     start = datetime.datetime.fromtimestamp(found.start_time_ns // NS_PER_S, datetime.UTC)
+    files = ", ".join(map(given_name, found.files))
     say_line(
-        f"{', '.join(found.files)}: {found.packets:,} packets ({found.ip_packets:,} IP),"
+        f"{files}: {found.packets:,} packets ({found.ip_packets:,} IP),"
         f" {found.frame_bytes:,} bytes, {found.duration_s:.3f} s from {start:%Y-%m-%d %H:%M:%S} UTC"
     )
     kinds = found.session_kinds({flow["session"] for flow in described})

@@ -54,8 +54,15 @@ def simulate(
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     out = None if options.out is None else Path(options.out)
-    written = Outputs(packets=out, report=report, plots=plots, plot_formats=plot_formats)
-    claim(written, force=force, inputs=files_among(model, str(options.path)))
+    packets = Outputs(packets=out, to_format=options.to_format)
+    written = replace(packets, report=report, plots=plots, plot_formats=plot_formats)
+    claim(
+        written,
+        force=force,
+        inputs=files_among(model, str(options.path)),
+        as_json=as_json,
+        quiet=quiet,
+    )
     options = replace(options, settings=dict(settings_of(settings)), compete=compete or ())
     play = trafficgen.simulate  # loaded here, so that only the work itself counts as progress
     with messages.progress("simulating"):

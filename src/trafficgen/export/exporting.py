@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +18,11 @@ from trafficgen.export.targets import TARGETS
 from trafficgen.flows.selection import require_number
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import entry_names, load_model
-from trafficgen.outputs import list_leftovers, whole_folder
+from trafficgen.outputs import is_stream, list_leftovers, whole_files, whole_folder
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.packet_files.writing import select_view
 from trafficgen.progress import report_step
+from trafficgen.standard_streams import input_file
 from trafficgen.tables import PacketTable
 
 #: Writes the files of an export into an empty folder.
@@ -45,6 +48,8 @@ def export_packets(
         InputFileError: If a file of packets cannot be read, or does not fit into the memory.
     """
     target, settings = find_target(options)
+    if not isinstance(table, Model | PacketTable):
+        table = input_file(str(table), stream_captures=True)
     if isinstance(table, Model) or (not isinstance(table, PacketTable) and _names_a_model(table)):
         if options.flow is not None or options.at != "sender":
             raise ExportError("A model has no flows and no views; leave out --flow and --at.")
@@ -72,12 +77,16 @@ def find_target(options: ExportOptions) -> tuple[Target, Settings]:
 def write_folder(target: Target, directory: str | Path, write: Writer) -> ProjectionReport:
     """Write the files of an export and their README into a folder, all of them or none.
 
+    A stream gets the one file of an export, without its README.
+
     Raises:
         OutputFileError: If the folder cannot be written, or a file that is no earlier export's
             would be overwritten.
     """
     report_step(f"exporting for {target.name}")
     directory = Path(directory)
+    if is_stream(directory):
+        return _write_one_file(target, directory, write)
     earlier = list_exported_files(directory)
     with whole_folder(directory, earlier=earlier, list_file=README) as folder:
         written = write(folder)
@@ -85,6 +94,26 @@ def write_folder(target: Target, directory: str | Path, write: Writer) -> Projec
         (folder / README).write_text(text, encoding="utf-8", errors="replace")
         removed = list_leftovers(directory, earlier, [path.name for path in folder.iterdir()])
     return replace(written.report, removed=tuple(removed))
+
+
+def _write_one_file(target: Target, stream: Path, write: Writer) -> ProjectionReport:
+    """Write the file of an export to a stream; of a pair, such as that of CSV, the first."""
+    with tempfile.TemporaryDirectory(prefix="trafficgen-") as folder:
+        report = write(Path(folder)).report
+        names = report.files
+        if len(names) > 1 and not isinstance(target.write, FormatWriter):
+            listed = f"{', '.join(names[:3])}{', ...' if names[3:] else ''}"
+            raise ExportError(
+                f"{target.name} writes {len(names)} files ({listed}), and {stream} takes one; give"
+                " -o a folder"
+            )
+        with (
+            Path(folder, names[0]).open("rb") as written,
+            whole_files([stream]) as [part],
+            part.open("wb") as output,
+        ):
+            shutil.copyfileobj(written, output)
+    return replace(report, files=names[:1])
 
 
 def _names_a_model(name: str | Path) -> bool:

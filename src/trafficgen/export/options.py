@@ -11,6 +11,7 @@ from trafficgen.export.settings import SettingValue
 from trafficgen.export.targets import TARGETS
 from trafficgen.options import option, seed_option
 from trafficgen.packet_files.report import View, view_option
+from trafficgen.standard_streams import output_path
 from trafficgen.units import parse_duration_s
 
 
@@ -21,7 +22,8 @@ class ExportOptions:
     Attributes:
         to: Name of the target.
         directory: Folder; made when it is not there. Files of an earlier export in it are replaced,
-            or removed where this one does not write them again; other files stay.
+            or removed where this one does not write them again; other files stay. A stream,
+            such as ``/dev/stdout``, gets the one file without its README.
         flow: Number of the flow that is exported alone; None exports all.
         at: Whose view is written.
         settings: Settings of the target -> value.
@@ -37,9 +39,9 @@ class ExportOptions:
     directory: str | Path = option(
         MISSING,
         *("-o", "--out"),
-        help="Folder to write; other files in it stay.",
+        help="Folder to write; other files in it stay. - writes a single file to standard output.",
         metavar="DIR",
-        parse=Path,
+        parse=output_path,
     )
     flow: int | None = option(None, "--flow", help="Take this flow alone.", low=0)
     at: View = view_option()

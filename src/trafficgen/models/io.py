@@ -16,6 +16,7 @@ from trafficgen.models.published_model import PublishedModel
 from trafficgen.models.schema import SCHEMA_VERSION, Model
 from trafficgen.models.yaml_text import YamlTextError, read_yaml
 from trafficgen.outputs import whole_files
+from trafficgen.standard_streams import input_file
 
 #: Gives the content of a catalogue entry by its name.
 ParentOf = Callable[[str], Mapping[str, Any]]
@@ -42,7 +43,7 @@ def read_model(path: str | Path, *, parent: ParentOf | None = None) -> Model | P
         ModelFileError: If the file cannot be read, is not JSON or YAML, or breaks the schema; the
             message names the key.
     """
-    name = str(path)
+    name, path = str(path), input_file(str(path))
     remedy = "give a file made by `trafficgen fit`, or a name of `trafficgen models list`"
     try:
         with Path(path).open("rb") as stream:
@@ -53,6 +54,8 @@ def read_model(path: str | Path, *, parent: ParentOf | None = None) -> Model | P
         raise ModelFileError(
             file=name, problem=f"cannot be read ({reason})", remedy=remedy
         ) from error
+    if not text.strip():
+        raise ModelFileError(file=name, problem="is empty", remedy=remedy)
     if len(beginning) > LARGEST_MODEL_BYTES:
         problem = f"is larger than {LARGEST_MODEL_BYTES:,} bytes, the limit of a model file"
         raise ModelFileError(file=name, problem=problem, remedy=remedy)

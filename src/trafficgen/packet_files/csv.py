@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import csv
 
-from trafficgen.outputs import whole_files
+from trafficgen.outputs import is_stream, whole_files
 from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream
@@ -35,15 +35,16 @@ def write_csv_stream(stream: PacketStream, path: Path) -> None:
     """
     flows = stream.head.flows
     origin_ns = pa.array([stream.head.origin_ns] * flows.num_rows, type=pa.int64())
-    with whole_files([path, flows_file(path)]) as [packets_part, flows_part]:
+    with whole_files(csv_files(path)) as [packets_part, *flows_parts]:
         _write_packets(stream, packets_part)
-        with flows_part.open("wb") as file:
-            csv.write_csv(flows.append_column("origin_ns", origin_ns), file)
+        for part in flows_parts:
+            with part.open("wb") as file:
+                csv.write_csv(flows.append_column("origin_ns", origin_ns), file)
 
 
-def flows_file(path: Path) -> Path:
-    """Return the name of the file with the flow table of a CSV of packets."""
-    return path.with_suffix(".flows.csv")
+def csv_files(path: Path) -> list[Path]:
+    """Return the files of packets and of their flow table; a stream gets the packets alone."""
+    return [path] if is_stream(path) else [path, path.with_suffix(".flows.csv")]
 
 
 def _write_packets(stream: PacketStream, path: Path) -> None:

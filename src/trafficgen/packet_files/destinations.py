@@ -6,19 +6,30 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from trafficgen.errors import ExportError, SettingError
-from trafficgen.outputs import check_files, check_folder
-from trafficgen.packet_files.csv import flows_file
+from trafficgen.outputs import check_files, check_folder, is_stream
+from trafficgen.packet_files.csv import csv_files
 from trafficgen.packet_files.formats import DATASET, FILE_FORMATS, FileFormat, format_for
+from trafficgen.packet_files.report import FORMAT_NAMES, parse_format
 from trafficgen.tables.metadata import is_dataset
 
+_OTHERS = FORMAT_NAMES[1:]
 
-def format_of(out: str | Path) -> FileFormat:
-    """Return the format that an ending names; a name without one is a folder, a Parquet dataset.
+
+def format_of(out: str | Path, to_format: str | None = None) -> FileFormat:
+    """Return the format of an output: the one that is asked for, or that of the ending.
+
+    A name without an ending is a folder, a Parquet dataset.
 
     Raises:
-        ExportError: If the ending names no format.
+        ExportError: If the ending names no format, or ``to_format`` does not suit the place.
     """
     path = Path(out)
+    if to_format is not None:
+        if path.is_dir() or str(out).endswith("/"):
+            raise ExportError(f"{out}: is a folder; --to {to_format} writes a file: name one")
+        return FILE_FORMATS[parse_format(to_format)]
+    if is_stream(path) and not path.suffix:
+        raise ExportError(f"{out}: has no ending; add --to pcap (or {', '.join(_OTHERS)})")
     found = format_for(path.suffix)
     if found is not None:
         return found
@@ -51,7 +62,7 @@ def local_path(place: str | Path) -> Path | None:
     return Path(unquote(parts.path))
 
 
-def output_paths(out: str | Path) -> list[Path]:
+def output_paths(out: str | Path, to_format: str | None = None) -> list[Path]:
     """Return the files, or the folder, that packets are written to here; the named one is first.
 
     Raises:
@@ -60,18 +71,18 @@ def output_paths(out: str | Path) -> list[Path]:
     path = local_path(out)
     if path is None:
         return []
-    return [path, flows_file(path)] if format_of(path).name == "csv" else [path]
+    return csv_files(path) if format_of(path, to_format).name == "csv" else [path]
 
 
-def check_output(out: str | Path) -> None:
+def check_output(out: str | Path, to_format: str | None = None) -> None:
     """Refuse what packets cannot be written to on this machine, before any work is done for them.
 
     Raises:
         ExportError: If the ending names no format.
         OutputFileError: If something is in the way, or nothing can be written there.
     """
-    paths = output_paths(out)
-    if paths and format_of(out) is DATASET:
+    paths = output_paths(out, to_format)
+    if paths and format_of(out, to_format) is DATASET:
         check_folder(paths[0], is_earlier=is_dataset)
     elif paths:
         check_files(paths)

@@ -35,6 +35,28 @@ def view_option() -> Any:
     )
 
 
+#: Formats of one file, as `--to` names them.
+FORMAT_NAMES = ("pcap", "pcapng", "csv", "parquet")
+
+
+def parse_format(text: str) -> str:
+    """Return the name of a file format; raise ValueError for any other text."""
+    if text not in FORMAT_NAMES:
+        raise ValueError(f"Unknown format {text!r}. Use one of {', '.join(FORMAT_NAMES)}.")
+    return text
+
+
+def format_option() -> Any:
+    """Declare the option ``--to`` of a field ``to_format``."""
+    return option(
+        None,
+        "--to",
+        help="Format of the packets; default: by the ending of OUT. Needed for -o -.",
+        metavar="|".join(FORMAT_NAMES),
+        parse=parse_format,
+    )
+
+
 @dataclass(frozen=True)
 class TimingError:
     """Difference between the times of the table and those of the output.

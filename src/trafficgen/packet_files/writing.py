@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from trafficgen.packet_files.csv import csv_losses, flows_file, write_csv_stream
+from trafficgen.packet_files.csv import csv_files, csv_losses, write_csv_stream
 from trafficgen.packet_files.destinations import format_of
 from trafficgen.packet_files.formats import FileFormat, check_options
 from trafficgen.packet_files.parquet import write_dataset_stream, write_parquet_stream
@@ -136,7 +136,7 @@ def write_stream(
     is_csv = format_name == "csv"
     return counts, ProjectionReport(
         target=format_name,
-        files=(path.name, flows_file(path).name) if is_csv else (path.name,),
+        files=tuple(file.name for file in csv_files(path)) if is_csv else (path.name,),
         packets=counts.packets,
         packets_changed=0,
         bytes_before=counts.ip_bytes,

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trafficgen.options import Option, offer, option, seed_option
-from trafficgen.packet_files.report import View
+from trafficgen.packet_files.report import View, format_option
+from trafficgen.standard_streams import output_path
 from trafficgen.units import parse_duration_s
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class SimulateOptions:
         seed: Seed, >= 0.
         out: File for the packets of all flows, by its ending as for :func:`~trafficgen.generate`;
             None writes nothing.
+        to_format: Format of ``out``; None goes by its ending.
         at: Whose view a pcap or CSV shows.
     """
 
@@ -61,8 +63,9 @@ class SimulateOptions:
     out: str | Path | None = option(
         None,
         *("-o", "--out"),
-        help="Write the packets too: .parquet, .csv, .pcap or .pcapng.",
+        help="Write the packets too: .parquet, .csv, .pcap or .pcapng; - is standard output.",
         metavar="OUT",
-        parse=Path,
+        parse=output_path,
     )
+    to_format: str | None = format_option()
     at: View = "sender"

@@ -62,7 +62,7 @@ def simulate(
         video 409 kbit/s, 14.6% lost
         tcp-1 257 kbit/s, 0.6% lost
     """
-    file_format = None if options.out is None else format_of(options.out)
+    file_format = None if options.out is None else format_of(options.out, options.to_format)
     settings, duration_s = options.settings or {}, options.duration_s
     sources = sources_of(model, settings, duration_s=duration_s, seed=options.seed)
     result = SimulationResult(*run_sessions(sources, options))

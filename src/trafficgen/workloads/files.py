@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from trafficgen.errors import WorkloadFileError
 from trafficgen.models import YamlTextError, read_yaml
 from trafficgen.models.io import split_problems
+from trafficgen.standard_streams import input_file
 from trafficgen.workloads.description import WORKLOAD_SCHEMA_VERSION, WorkloadDescription
 from trafficgen.workloads.plan import PlannedWorkload, plan_workload
 
@@ -43,13 +44,13 @@ def load_workload(path: str | Path) -> PlannedWorkload:
         radio: 30% of the sessions play realplayer8_tcp_chung2002
         films: 70% of the sessions play wmedia9_nichols2004
     """
-    file = Path(path)
-    return plan_workload(read_description(file), file=str(path), folder=file.parent)
+    description = read_description(Path(input_file(str(path))))
+    return plan_workload(description, file=str(path), folder=Path(path).parent)
 
 
 def is_workload_file(path: str | Path) -> bool:
     """Return whether a file is YAML or JSON with groups at the top level, as workloads have."""
-    file = Path(path)
+    file = Path(input_file(str(path)))
     if file.suffix.lower() not in _ENDINGS or not file.is_file():
         return False
     try:

@@ -64,7 +64,7 @@ def generate(
         >>> table.flows.column("media").to_pylist()
         ['bulk', 'control', 'audio', 'video', 'video', 'control']
     """
-    file_format = None if out is None else format_of(out)
+    file_format = None if out is None else format_of(out, options.to_format)
     found = load_model(model) if isinstance(model, str | Path) else model
     table = _play(found, options)
     if file_format is not None and out is not None:
@@ -117,7 +117,7 @@ def generate_workload(
         >>> written.flows, trafficgen.read_packets("fleet").flows.num_rows
         (40, 40)
     """
-    file_format = format_of(out)
+    file_format = format_of(out, options.to_format)
     check_options(file_format, at=options.at, snaplen_bytes=options.snaplen_bytes)
     if file_format.name == "dataset" and local_path(out) is None:
         raise ExportError(f"{out}: a folder cannot be sent; name a file, such as {out}.parquet")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from trafficgen.capture.options import memory_option
 from trafficgen.options import option, seed_option
-from trafficgen.packet_files.report import View, view_option
+from trafficgen.packet_files.report import View, format_option, view_option
 from trafficgen.units import DEFAULT_ORIGIN_NS, WHOLE_FRAME_BYTES, parse_duration_s, parse_positive
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class GenerateOptions:
     workers: int = option(
         1, "--workers", help="Processes or threads; the result does not depend on them.", low=1
     )
+    to_format: str | None = format_option()
     at: View = view_option()
     snaplen_bytes: int | None = option(
         None,

@@ -21,7 +21,8 @@ import pyarrow as pa
 
 from trafficgen.errors import OutputFileError
 from trafficgen.generation.columns import order_columns
-from trafficgen.outputs import short_name
+from trafficgen.interruptions import clean_up_at_end
+from trafficgen.outputs import is_stream, short_name
 from trafficgen.packet_files.destinations import local_path
 from trafficgen.progress import report_step
 from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA, PACKET_SCHEMA, PacketTable
@@ -107,8 +108,15 @@ def _head(sessions: Sessions, flows: list[pa.Table], origin_ns: int) -> PacketTa
 
 
 def work_folder(out: str | Path) -> Path:
-    """Return the folder of an output's blocks: next to it, or a temporary one if it is a URL."""
+    """Return the folder of an output's blocks: next to it, or a temporary one for URLs and streams.
+
+    That of a stream is of this process alone and ends with it: there is no run to continue.
+    """
     path = local_path(out)
+    if path is not None and is_stream(path):
+        folder = Path(tempfile.mkdtemp(prefix="trafficgen-"))
+        clean_up_at_end(lambda: shutil.rmtree(folder, ignore_errors=True))
+        return folder / "blocks"
     if path is not None:
         return path.parent / f".{short_name(path)}.work"
     name = hashlib.sha256(str(out).encode()).hexdigest()[:_DIGEST_DIGITS]
@@ -193,6 +201,8 @@ def make_workload(
                 check_run(place, run)
                 place.remove_all()
             shutil.rmtree(folder, ignore_errors=True)
+    except BrokenPipeError:  # the reader of standard output has gone
+        raise
     except OSError as error:
         problem = f"cannot be written ({error.strerror or error})"
         raise _error_with_count(str(folder), problem, "make room", place, blocks) from error

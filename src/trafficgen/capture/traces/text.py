@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.errors import PacketTableError
+from trafficgen.standard_streams import STANDARD_INPUT
 from trafficgen.units import NS_PER_S, BoolArray, IntArray
 
 LARGEST_FILE_BYTES = 1_000_000_000
-STANDARD_INPUT = "-"
 #: What formats leave out: empty lines, and those that begin with a sign of comments.
 IGNORED = r"^\s*([#%;].*)?$"
 _IGNORED_LINE = re.compile(IGNORED)

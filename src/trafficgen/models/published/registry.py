@@ -20,6 +20,7 @@ from trafficgen.models import (
     read_yaml,
 )
 from trafficgen.models.published.mechanisms import check_mechanism
+from trafficgen.standard_streams import STANDARD_INPUT
 
 #: Folder of the entries: a YAML file in it is a published model, and nothing lists it.
 ENTRIES = resources.files("trafficgen.models.published") / "entries"
@@ -59,7 +60,7 @@ def load_model(name: str | Path) -> Model | PublishedModel:
     """Load a catalogue entry by its name, or the model in a JSON or YAML file.
 
     A name without folder and ending is looked for in the catalogue first; ``./NAME`` is always a
-    file.
+    file, and ``-`` is standard input.
 
     Raises:
         ModelFileError: If there is neither, the file breaks the schema, or a published model cannot
@@ -73,7 +74,8 @@ def load_model(name: str | Path) -> Model | PublishedModel:
     text = str(name)
     if isinstance(name, str) and text in entry_names():
         return load_entry(text)
-    if isinstance(name, str) and "/" not in text and "." not in text and not Path(text).exists():
+    is_name = text != STANDARD_INPUT and "/" not in text and "." not in text
+    if isinstance(name, str) and is_name and not Path(text).exists():
         raise _no_such_entry(text)
     model = read_model(name, parent=lambda parent: _merged(parent, ()))
     if isinstance(model, PublishedModel):

@@ -1,0 +1,117 @@
+"""`-` as a file: standard input is opened by the name of a copy, standard output by its device.
+
+A capture on standard input is read as it comes, without a copy. Anything else (packet table, trace,
+model, workload) is copied to a temporary file with the ending of its kind, once in a process.
+"""
+
+from __future__ import annotations
+
+import codecs
+import ctypes
+import os
+import re
+import shutil
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from trafficgen.interruptions import clean_up_at_end
+
+STANDARD_INPUT = "-"
+STANDARD_OUTPUT = Path("/dev/stdout")
+_SNIFFED_BYTES = 4096
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+#: First line of YAML that is no comment: a key, or the mark of a document.
+_YAML_LINE = re.compile(r"---\s*$|[\"']?\w[\w-]*[\"']?:(\s|$)")
+#: Streams that were copied -> name of the copy.
+_copies: dict[object, str] = {}
+
+
+def output_place(text: str) -> str:
+    """Return where an output goes: ``-`` is standard output, ``./-`` a file of that name."""
+    return str(STANDARD_OUTPUT) if text == "-" else text
+
+
+def output_path(text: str) -> Path:
+    """Return the path of an output: ``-`` is standard output, ``./-`` a file of that name."""
+    return Path(output_place(text))
+
+
+def input_file(name: str, *, stream_captures: bool = False) -> str:
+    """Return the name of a file to read: for standard input (``-``) that of a copy.
+
+    Args:
+        name: Name as given.
+        stream_captures: Whether ``-`` is returned for standard input that may be a capture, which
+            its reader takes as it comes.
+    """
+    if name != STANDARD_INPUT:
+        return name
+    stream: IO[bytes] = sys.stdin.buffer
+    if stream in _copies:
+        return _copies[stream]
+    seen = _peek(stream) if stream_captures else None
+    if seen is not None and not _ending(seen):
+        return name
+    file = tempfile.NamedTemporaryFile(prefix="trafficgen-", delete=False)  # noqa: SIM115
+    clean_up_at_end(lambda: Path(copy).unlink(missing_ok=True))
+    copy = file.name
+    with file:
+        beginning = stream.read(_SNIFFED_BYTES)
+        file.write(beginning)
+        shutil.copyfileobj(stream, file)
+    copy += _ending(beginning)
+    Path(file.name).rename(copy)
+    _copies[stream] = copy
+    return copy
+
+
+def given_name(name: str) -> str:
+    """Return a name as the user gave it: ``-`` for the copy of standard input."""
+    return STANDARD_INPUT if name in _copies.values() else name
+
+
+def as_given(text: str) -> str:
+    """Replace the names of standard input's copy and of standard output's device in a message."""
+    for copy in _copies.values():
+        text = text.replace(f"{copy}:", "standard input:").replace(copy, STANDARD_INPUT)
+    return text.replace(str(STANDARD_OUTPUT), "standard output")
+
+
+def _ending(beginning: bytes) -> str:
+    """Return the ending that suits a content; empty for what may be a capture, or is empty."""
+    if beginning.startswith(b"PAR1"):
+        return ".parquet"
+    encoding = "utf-16" if beginning.startswith(_UTF16_MARKS) else "utf-8-sig"
+    try:  # the last character may be cut
+        text = codecs.getincrementaldecoder(encoding)().decode(beginning)
+    except UnicodeDecodeError:
+        return ""
+    lines = (line for line in text.splitlines() if line.strip() and not line.startswith("#"))
+    first = next(lines, text).lstrip()
+    if "\0" in text or not first:
+        return ""
+    if first.startswith(("{", "[")):
+        return ".json"
+    if _YAML_LINE.match(first):
+        return ".yaml"
+    return ".csv" if "," in first else ".txt"
+
+
+def _peek(stream: IO[bytes]) -> bytes | None:
+    """Return the first bytes of a file or pipe and leave them in it; None where that fails."""
+    with suppress(OSError, AttributeError):
+        number = stream.fileno()
+        with suppress(OSError):
+            return os.pread(number, _SNIFFED_BYTES, os.lseek(number, 0, os.SEEK_CUR))
+        reader, writer = os.pipe()
+        try:  # tee of Linux copies from pipe to pipe; elsewhere there is none
+            count = ctypes.CDLL(None).tee(number, writer, _SNIFFED_BYTES, 0)
+            if count >= 0:
+                return os.read(reader, count) if count else b""
+        finally:
+            os.close(reader)
+            os.close(writer)
+    return None

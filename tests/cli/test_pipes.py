@@ -1,0 +1,151 @@
+"""Standard input and output as files: `-` takes and gives captures, tables and models."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Command
+
+import trafficgen
+
+COMMAND = f'{sys.executable} -c "from trafficgen.cli.entry import main; main()"'
+
+
+def _shell(line: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a line of a shell, in which ``tg`` is the command; a failed part fails the line."""
+    script = f'set -o pipefail; tg() {{ {COMMAND} "$@"; }}; {line}'
+    return subprocess.run(["bash", "-c", script], capture_output=True, timeout=120, check=False)
+
+
+@pytest.mark.parametrize("name", ["pcap", "pcapng", "csv", "parquet"])
+def test_packets_through_a_pipe_are_those_of_the_file(
+    command: Command, rtp_model_file: Path, name: str
+) -> None:
+    command("generate", str(rtp_model_file), "-o", f"packets.{name}", "--seed", "3")
+    piped = _shell(f"tg generate - -o - --to {name} --seed 3 < {rtp_model_file}")
+    assert piped.stdout == Path(f"packets.{name}").read_bytes()
+    assert b"packets in" in piped.stderr
+    assert not list(Path().glob("-*"))
+
+
+def test_a_capture_is_fitted_played_and_compared_without_a_file(
+    command: Command, table_file: Path
+) -> None:
+    line = (
+        f"tg fit - -o - < {table_file} | tg generate - -o - --to pcap"
+        f" | tg convert - -o - --to parquet | tg compare {table_file} - --json"
+    )
+    done = _shell(line)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["metrics"]["gap_s"]["ks"] < 0.2
+
+
+def test_what_would_be_printed_goes_to_stderr(command: Command, table_file: Path) -> None:
+    command("fit", str(table_file), "-o", "model.json")
+    fitted = _shell(f"tg fit {table_file} -o -")
+    assert fitted.stdout == Path("model.json").read_bytes()
+    assert b"packet gap" in fitted.stderr
+
+
+def test_an_export_of_one_file_goes_through_a_pipe(command: Command, table_file: Path) -> None:
+    command("export", str(table_file), "--to", "pcap", "-o", "folder")
+    piped = _shell(f"tg export - --to pcap -o - < {table_file}")
+    assert piped.stdout == Path("folder/packets.pcap").read_bytes()
+    refused = _shell(f"tg export - --to ns3 -o - < {table_file}")
+    assert refused.returncode == 2
+    assert b"give -o a folder" in refused.stderr
+    assert refused.stdout == b""
+
+
+def test_a_workload_comes_through_a_pipe_and_finds_its_files_in_the_folder(
+    command: Command, model_file: Path
+) -> None:
+    groups = f"groups: [{{model: {model_file.name}}}]\nfor: 1min\narrivals: {{poisson: 0.1/s}}\n"
+    Path("evening.yaml").write_text(groups)
+    by_name = _shell("tg generate evening.yaml -o - --to csv")
+    assert by_name.returncode == 0, by_name.stderr
+    assert _shell("tg generate - -o - --to csv < evening.yaml").stdout == by_name.stdout
+
+
+def test_a_reader_that_goes_away_ends_the_writing_quietly(
+    command: Command, model_file: Path
+) -> None:
+    done = _shell(f"tg generate {model_file} -q -o - --to pcap --sessions 40 | head -c 24")
+    assert done.returncode == 0
+    assert len(done.stdout) == 24
+    assert done.stderr == b""
+
+
+def test_a_socket_takes_output_too(command: Command, model_file: Path) -> None:
+    ours, theirs = socket.socketpair()
+    program = [sys.executable, "-c", "from trafficgen.cli.entry import main; main()"]
+    arguments = ["generate", str(model_file), "-q", "-o", "-", "--to", "csv", "--duration", "3s"]
+    with ours, theirs:
+        subprocess.run([*program, *arguments], stdout=theirs, check=True, timeout=60)
+        theirs.shutdown(socket.SHUT_WR)
+        text = b"".join(iter(lambda: ours.recv(1 << 16), b""))
+    command("generate", str(model_file), "-o", "packets.csv", "--duration", "3s")
+    assert text == Path("packets.csv").read_bytes()
+
+
+def test_a_file_called_minus_is_written_and_read(command: Command) -> None:
+    command("generate", "cbr", "-o", "./-", "--to", "pcap", "--duration", "2s")
+    assert Path("-").is_file()
+    assert command("inspect", "./-", "--json").json["packets"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["generate", "cbr", "-o", "-"], ["has no ending", "add --to pcap"]),
+        (["generate", "cbr", "-o", "-", "--to", "hdf5"], ["Unknown format 'hdf5'", "parquet"]),
+        (["compare", "-", "-"], ["standard input (-) is named twice"]),
+        (["fit", "x.pcap", "-o", "-", "--json"], ["--json and -o -", "name a file"]),
+        (["fit", "x.pcap", "-o", "-", "--report", "-"], ["two outputs", "name a file"]),
+    ],
+)
+def test_what_cannot_go_through_a_pipe_is_refused(
+    command: Command, arguments: list[str], parts: list[str]
+) -> None:
+    result = command(*arguments)
+    assert result.code == 2
+    assert all(part in result.err for part in parts), result.err
+    assert len(result.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"\x7fELF\0\0", b"no,packets\n1,2\n"])
+def test_unsuitable_input_is_one_line_that_names_standard_input(
+    command: Command, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    Path("input").write_bytes(content)
+    for arguments in (["inspect", "-"], ["generate", "-", "-o", "out.pcap"]):
+        with Path("input").open() as stream:
+            monkeypatch.setattr("sys.stdin", stream)
+            # A capture is read from the descriptor itself.
+            before = os.dup(0)
+            os.dup2(stream.fileno(), 0)
+            try:
+                result = command(*arguments)
+            finally:
+                os.dup2(before, 0)
+                os.close(before)
+        assert result.code == 2
+        assert result.err.startswith("trafficgen: standard input: "), result.err
+        assert "/trafficgen-" not in result.err
+
+
+def test_a_model_is_loaded_from_standard_input_by_the_function_as_well(
+    model_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, model_file.read_bytes())
+    os.close(writer)
+    with os.fdopen(reader) as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        assert trafficgen.load_model("-") == trafficgen.load_model(model_file)
