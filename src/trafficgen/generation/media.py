@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ from trafficgen.units import BoolArray, IntArray, ns_array_from_s, s_from_ns
 UintArray = npt.NDArray[np.uint32]
 
 _RTP_HEADER_BYTES = 12
+#: Longest IP packet of an Ethernet frame.
+_ETHERNET_BYTES = 1500
 #: Sampling instants are separated unless there are this many times more frames than instants.
 _CROWDED = 1.1
 #: Timestamps count modulo 2**32; a larger step looks like one backwards.
@@ -79,6 +81,26 @@ def media_packets(played: PlayedStream, *, zero_s: float, seed: int, session: in
         np.clip(part.ip_bytes, smallest, LARGEST_IP_BYTES, out=part.ip_bytes)
         parts.append(part)
     return _join(parts)
+
+
+def scale_payloads(media: MediaPackets, factor: float, *, header_bytes: int) -> MediaPackets:
+    """Return packets with ``factor`` times the payload, at least a byte and an RTP header long.
+
+    None gets larger than an Ethernet frame holds, or than the largest of the packets given.
+    """
+    largest = max(_ETHERNET_BYTES, int(media.ip_bytes.max(initial=0)))
+    payload = (media.ip_bytes.astype(np.int64) - header_bytes) * factor
+    ip_bytes = np.clip(
+        header_bytes + np.rint(payload), header_bytes + _RTP_HEADER_BYTES + 1, largest
+    )
+    return replace(media, ip_bytes=ip_bytes.astype(np.uint32))
+
+
+def delay_packets(media: MediaPackets, delay_ns: IntArray | None) -> MediaPackets:
+    """Return packets that are late, each by its delay, in the order that they had."""
+    if delay_ns is None:
+        return media
+    return replace(media, time_ns=np.sort(media.time_ns + delay_ns))
 
 
 def _phase_packets(

@@ -35,6 +35,9 @@ class Viewing:
         length_s: Length if the viewer stays, s; None: that of the model or the clip.
         leaves_at: Share of that length after which the viewer leaves; None: no such share.
         leaves_after_s: Time after which the viewer leaves, s; None: no such time.
+        length_factor: Length of this session / the length that it would have.
+        size_factor: Payload of its datagrams / that of the model.
+        jitter_s: Longest delay that a packet gets at random, s.
     """
 
     session: int
@@ -43,6 +46,9 @@ class Viewing:
     length_s: float | None = None
     leaves_at: float | None = None
     leaves_after_s: float | None = None
+    length_factor: float = 1.0
+    size_factor: float = 1.0
+    jitter_s: float = 0.0
 
     @property
     def leaves(self) -> bool:
@@ -79,6 +85,10 @@ class ModelPlayer:
         if self._sampler is not None:
             number = viewing.session if viewing.clip is None else viewing.clip
         whole = self._whole(number, viewing.rate_factor, viewing.length_s)
+        if viewing.length_factor != 1:
+            longer_s = whole.length_s * viewing.length_factor
+            whole = whole.with_length(max(longer_s, whole.first_media_s + _SHORTEST_MEDIA_S))
+            check_extent(whole)
         if not viewing.leaves or (end_s := viewing.end_s(whole.length_s)) >= whole.length_s:
             return whole
         return whole.with_length(max(end_s, whole.first_media_s + _SHORTEST_MEDIA_S))
@@ -93,8 +103,9 @@ class ModelPlayer:
         drawn = self._sampler.draw(
             number, duration_s=viewing.length_s, rate_factor=viewing.rate_factor
         )
-        whole_s = drawn.silence_s + drawn.media_duration_s
-        return self._sampler.expected_packets(drawn) * min(1.0, viewing.end_s(whole_s) / whole_s)
+        drawn_s = drawn.silence_s + drawn.media_duration_s
+        end_s = viewing.end_s(drawn_s * viewing.length_factor)
+        return self._sampler.expected_packets(drawn) * min(viewing.length_factor, end_s / drawn_s)
 
     def shortest_s(self) -> float:
         """Return a length that every session can have, s."""
@@ -133,6 +144,8 @@ class ModelPlayer:
             start_ns=start_ns,
             first_flow=first_flow,
             addresses=addresses,
+            size_factor=viewing.size_factor,
+            jitter_s=viewing.jitter_s,
         )
 
     def _make_timeline(

@@ -9,13 +9,19 @@ import numpy.typing as npt
 
 from trafficgen.generation.addresses import AddressPlan, Endpoints, session_endpoints
 from trafficgen.generation.columns import FlowColumns, PlacedColumns
-from trafficgen.generation.media import MediaPackets, media_packets, rtp_headers
+from trafficgen.generation.media import (
+    MediaPackets,
+    delay_packets,
+    media_packets,
+    rtp_headers,
+    scale_payloads,
+)
 from trafficgen.generation.tcp import TcpConnection, tcp_flow
 from trafficgen.generation.timeline import Timeline
 from trafficgen.models import Stream, Transport
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PHASES
-from trafficgen.units import ETHERNET_HEADER_BYTES, BoolArray, IntArray
+from trafficgen.units import ETHERNET_HEADER_BYTES, BoolArray, IntArray, ns_from_s
 
 FlowRow = dict[str, object]
 #: Payload of the first packet of a player over UDP, bytes.
@@ -30,6 +36,8 @@ def session_packets(
     start_ns: int,
     first_flow: int,
     addresses: AddressPlan | None = None,
+    size_factor: float = 1.0,
+    jitter_s: float = 0.0,
 ) -> tuple[list[PlacedColumns], list[FlowRow]]:
     """Return the packets of one session, flow by flow in order of time, and the rows of its flows.
 
@@ -40,6 +48,10 @@ def session_packets(
         start_ns: Start of the session, ns from the table's origin.
         first_flow: Number of its first flow.
         addresses: Where its addresses come from; None: those reserved for documentation.
+        size_factor: Payload of datagrams / that of the model; none gets larger than an Ethernet
+            frame, or than the largest of the model.
+        jitter_s: Longest delay of a media packet, s, drawn from a uniform law; packets of a flow
+            keep their order.
     """
     played = timeline.streams
     endpoints = session_endpoints(
@@ -50,12 +62,15 @@ def session_packets(
     for place, one in enumerate(played):
         stream, flow = one.stream, first_flow + place
         media = media_packets(one, zero_s=timeline.first_media_s, seed=seed, session=session)
+        if size_factor != 1 and stream.transport.protocol == "udp":
+            media = scale_payloads(media, size_factor, header_bytes=stream.transport.header_bytes)
         ssrc, parts = _flow_parts(
             stream,
             media,
             timeline=timeline,
             opening_ns=timeline.opening_ns(one),
             generator=_header_draws(stream, session=session, seed=seed),
+            delay_ns=_delays_ns(stream, media, jitter_s=jitter_s, session=session, seed=seed),
         )
         packets += [PlacedColumns(part, flow, start_ns) for part in parts]
         row = _flow_row(stream, endpoints[place], parts, start_ns=start_ns)
@@ -70,10 +85,12 @@ def _flow_parts(
     timeline: Timeline,
     opening_ns: int | None,
     generator: np.random.Generator,
+    delay_ns: IntArray | None,
 ) -> tuple[int | None, list[FlowColumns]]:
-    """Return the SSRC, if any, and the packets of a flow."""
+    """Return the SSRC, if any, and the packets of a flow; RTP timestamps know no delays."""
     transport = stream.transport
     if transport.protocol == "tcp":
+        media = delay_packets(media, delay_ns)
         connection = TcpConnection.open(transport, rtt_s=timeline.rtt_s, generator=generator)
         return None, [tcp_flow(connection, media, opening_ns=opening_ns or 0)]
     ssrc: int | None = None
@@ -81,7 +98,7 @@ def _flow_parts(
     if transport.rtp is not None:
         ssrc, headers = rtp_headers(media, transport.rtp, generator=generator)
     parts = [] if opening_ns is None else [_udp_opening(transport, time_ns=opening_ns)]
-    return ssrc, [*parts, _udp_media(transport, media, headers=headers)]
+    return ssrc, [*parts, _udp_media(transport, delay_packets(media, delay_ns), headers=headers)]
 
 
 def _udp_opening(transport: Transport, *, time_ns: int) -> FlowColumns:
@@ -207,6 +224,15 @@ def stream_schedules(timeline: Timeline, *, session: int, seed: int) -> tuple[St
             )
         )
     return tuple(schedules)
+
+
+def _delays_ns(
+    stream: Stream, media: MediaPackets, *, jitter_s: float, session: int, seed: int
+) -> IntArray | None:
+    if jitter_s == 0:
+        return None
+    generator = random_stream(seed, session=session, purpose=f"{stream.name}/jitter")
+    return generator.integers(0, ns_from_s(jitter_s), len(media), endpoint=True)
 
 
 def _header_draws(stream: Stream, *, session: int, seed: int) -> np.random.Generator:

@@ -13,6 +13,7 @@ from trafficgen.workloads.arrivals import ArrivalsPart
 from trafficgen.workloads.clips import ClipsPart
 from trafficgen.workloads.laws import LawOfLength, LawOfShare
 from trafficgen.workloads.shorthand import (
+    KindPart,
     NetworkText,
     ShareText,
     TimeText,
@@ -23,6 +24,7 @@ from trafficgen.workloads.shorthand import (
 WORKLOAD_SCHEMA_VERSION: Final = "1"
 #: A group more is a model more in the memory of every worker.
 MOST_GROUPS = 1000
+HIGHEST_SCALE = 1000
 _SHARES_CLOSE = 1e-6
 
 
@@ -66,7 +68,40 @@ NetworkTexts = Annotated[
 ]
 
 
-class GroupPart(ModelPart):
+class VaryPart(KindPart):
+    """How much sessions differ: spreads, each a standard deviation / the mean."""
+
+    both: ShareText | None = None
+    """Spread of durations and rates, where they have none of their own."""
+    duration: ShareText | None = None
+    """Spread of the lengths of sessions."""
+    rate: ShareText | None = None
+    """Spread of the rates of sessions."""
+    size: ShareText | None = None
+    """Spread of the payloads of datagrams, alike in all packets of a session; rates change with
+    them."""
+
+    def spread(self, quantity: Literal["duration", "rate", "size"]) -> float:
+        """Return the spread of a quantity; 0 where it does not vary."""
+        text = getattr(self, quantity)
+        if text is None and quantity != "size":
+            text = self.both
+        return 0.0 if text is None else parse_share(text)
+
+
+class VariedPart(ModelPart):
+    """What makes sessions of a model differ, and what changes all of them."""
+
+    vary: VaryPart | None = None
+    """How much sessions of a fitted model differ, such as `duration=20%,rate=10%`; null: as much as
+    those of the model."""
+    scale_rate: float | None = Field(default=None, gt=0, le=HIGHEST_SCALE)
+    """Rate of all sessions / that of the fitted model; null: 1."""
+    jitter: TimeText | None = None
+    """Longest delay that each packet of a fitted model gets at random; null: none."""
+
+
+class GroupPart(VariedPart):
     """Sessions of one model."""
 
     name: str | None = Field(default=None, min_length=1, max_length=200)
@@ -106,7 +141,7 @@ class GroupPart(ModelPart):
         return self
 
 
-class WorkloadDescription(ModelPart):
+class WorkloadDescription(VariedPart):
     """A workload, as data: what a workload file holds."""
 
     model_config = ConfigDict(populate_by_name=True)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.errors import GenerationError
-from trafficgen.formatting import format_count, format_duration, number, size_text
+from trafficgen.formatting import format_count, format_duration, size_text
 from trafficgen.generation.columns import order_columns, superpose
 from trafficgen.generation.session import FlowRow
 from trafficgen.models import Model, PublishedModel
@@ -33,6 +33,8 @@ from trafficgen.workloads.sessions import choose_sessions, plan_model, sessions_
 
 #: Most sessions that are played for an estimate, and the time after which no other is begun, s.
 _SAMPLED, _SAMPLED_S = 60, 5.0
+#: Errors are written out from here on, values without a fraction from there on.
+_SMALL_SHARE, _WHOLE_FROM = 0.005, 100
 #: Sessions up to which each one's packets are estimated; in runs of so many.
 _EXPECTED_EACH, _RUN = 20_000, 1000
 
@@ -79,21 +81,23 @@ class WorkloadEstimate(NotebookView):
 
     def lines(self) -> list[str]:
         """Return the estimate as lines for people."""
-        error = f" (± {self.error_share:.0%})" if self.error_share > 0 else ""
+        share = "< 1%" if self.error_share < _SMALL_SHARE else f"{self.error_share:.0%}"
+        error = f" (± {share})" if self.error_share > 0 else ""
         rate_bps = bps_from_bytes(self.ip_bytes, self.duration_s) if self.duration_s > 0 else 0.0
         return [
             f"{format_count(self.sessions, 'session')} in {format_duration(self.duration_s)},"
-            f" {number(self.concurrent, digits=3)} at once on average",
-            f"about {_round(self.packets):,} packets, {size_text(self.ip_bytes)} of IP{error},"
-            f" {number(rate_bps / 1e6, digits=3)} Mbit/s on average",
+            f" {_round(self.concurrent)} at once on average",
+            f"about {_round(self.packets)} packets, {size_text(self.ip_bytes)} of IP{error},"
+            f" {_round(rate_bps / 1e6)} Mbit/s on average",
             f"about {size_text(self.file_bytes)} as {self.file_format},"
             f" {format_duration(self.time_s)} to make",
         ]
 
 
-def _round(value: float) -> int:
-    """Return a count with three significant digits: an estimate is no more precise."""
-    return int(float(f"{value:.3g}"))
+def _round(value: float) -> str:
+    """Return a value with three significant digits: an estimate is no more precise."""
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.0f}" if rounded >= _WHOLE_FROM else f"{rounded:g}"
 
 
 @takes(WorkloadOptions)

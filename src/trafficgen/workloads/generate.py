@@ -21,7 +21,7 @@ from trafficgen.workloads.files import is_workload_file, load_workload
 from trafficgen.workloads.options import GenerateOptions, WorkloadOptions
 from trafficgen.workloads.plan import PlannedWorkload
 from trafficgen.workloads.run import gather_table, make_in_memory
-from trafficgen.workloads.sessions import choose_sessions, list_given
+from trafficgen.workloads.sessions import VARIATIONS, choose_sessions, list_given
 from trafficgen.workloads.storage import check_deliverable, deliver
 from trafficgen.workloads.write import WrittenWorkload, describe_written, write_sessions
 
@@ -163,6 +163,9 @@ def _play(model: Model | PublishedModel, options: GenerateOptions) -> PacketTabl
                 sessions.check_memory()
             workers, origin_ns = options.workers, options.origin_ns
             return gather_table(make_in_memory(sessions, workers=workers, origin_ns=origin_ns))
+    given = list_given(WorkloadOptions(**vars(options)), *VARIATIONS)
+    if given:
+        raise GenerationError(f"{given}: only for sessions without a path; leave --path out")
     if options.path is None and options.compete:
         raise GenerationError("competing flows need a path to compete on; add --path")
     return generate_over_path(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from scipy import special
 
 from trafficgen.errors import GenerationError
 from trafficgen.generation.addresses import AddressPlan
@@ -24,7 +26,7 @@ from trafficgen.tables import PacketTable
 from trafficgen.tables.addresses import documentation_pair
 from trafficgen.units import FloatArray, IntArray, s_from_ns
 from trafficgen.workloads.clips import Variants
-from trafficgen.workloads.plan import PlannedGroup
+from trafficgen.workloads.plan import PlannedGroup, Variation
 
 #: Sources of clips that are cached: popular clips come repeatedly.
 _KEPT = 256
@@ -33,6 +35,7 @@ _PILOTS = 4
 _SHORTEST_S = 1e-3
 #: A clip plays no slower than this share of its model: gaps must stay finite.
 _LOWEST_RATE = 1e-3
+_LEAST_UNIFORM = 1e-12
 
 
 class GroupPlayer:
@@ -56,6 +59,7 @@ class GroupPlayer:
         if group.clips is not None and group.clips.is_shuffled and self.variants is not None:
             self.variants = self._shuffle(self.variants)
         if isinstance(group.model, PublishedModel):
+            _check_variation(group)
             self._shortest_s = _SHORTEST_S
             self.model: ModelPlayer | EntryPlayer = EntryPlayer(
                 group.model, seed=seed, variants=self.variants
@@ -75,8 +79,8 @@ class GroupPlayer:
 
         Args:
             sessions: Their numbers, shape (n,).
-            uniforms: Draws in [0, 1) by purpose (``clip``, ``duration``, ``leaving``, ``left``),
-                each shape (n,).
+            uniforms: Draws in [0, 1) by purpose (``clip``, ``duration``, ``leaving``, ``left``,
+                ``vary rate`` and so on for what varies), each shape (n,).
         """
         group, count = self.group, sessions.size
         clips: list[int | None] = [None] * count
@@ -87,6 +91,13 @@ class GroupPlayer:
             lengths_s, rates = self._clip_lengths_s[ranks], self._clip_rates[ranks]
         if group.duration is not None:
             lengths_s = np.minimum(lengths_s, group.duration.ppf(uniforms["duration"]))
+        factors = {
+            name: _factors(uniforms, name, spread=getattr(group.variation, name), count=count)
+            for name in ("duration", "rate", "size")
+        }
+        rates = np.maximum(rates * factors["rate"] * group.variation.scale_rate, _LOWEST_RATE)
+        if isinstance(group.model, PublishedModel):
+            lengths_s, factors["duration"] = lengths_s * factors["duration"], np.ones(count)
         lengths_s = np.maximum(lengths_s, self._shortest_s)
         watched = after_s = np.full(count, np.nan)
         if group.departures is not None:
@@ -103,14 +114,19 @@ class GroupPlayer:
                 length_s=length_s if math.isfinite(length_s) else None,
                 leaves_at=None if math.isnan(share) else share,
                 leaves_after_s=None if math.isnan(leaves_s) else leaves_s,
+                length_factor=longer,
+                size_factor=larger,
+                jitter_s=group.variation.jitter_s,
             )
-            for session, clip, rate, length_s, share, leaves_s in zip(
+            for session, clip, rate, length_s, share, leaves_s, longer, larger in zip(
                 sessions.tolist(),
                 clips,
                 rates.tolist(),
                 lengths_s.tolist(),
                 watched.tolist(),
                 after_s.tolist(),
+                factors["duration"].tolist(),
+                factors["size"].tolist(),
                 strict=True,
             )
         ]
@@ -140,6 +156,35 @@ class GroupPlayer:
         uniform = random_stream(self.seed, session=0, purpose=purpose).random(count)
         drawn: FloatArray = law.ppf(uniform)
         return drawn
+
+
+def _check_variation(group: PlannedGroup) -> None:
+    """Refuse to vary what a published model determines itself."""
+    varied = group.variation
+    if replace(varied, duration=0.0) != Variation():
+        raise GenerationError(
+            f"group {group.name!r}: {group.model.name} is a published model, whose rates, sizes and"
+            " times follow from its options; vary fitted models, or set options of this one"
+        )
+    has_length = group.duration is not None or (
+        group.clips is not None and group.clips.length is not None
+    )
+    if varied.duration and not has_length:
+        raise GenerationError(
+            f"group {group.name!r}: {group.model.name} ends by itself; give a duration to vary it"
+        )
+
+
+def _factors(
+    uniforms: dict[str, FloatArray], name: str, *, spread: float, count: int
+) -> FloatArray:
+    """Return log-normal factors with mean 1 and a standard deviation, one a session."""
+    if spread == 0:
+        return np.ones(count)
+    sigma = math.sqrt(math.log1p(spread**2))
+    # A draw of 0 would be a factor of 0.
+    normal = special.ndtri(np.maximum(uniforms[f"vary {name}"], _LEAST_UNIFORM))
+    return np.asarray(np.exp(sigma * normal - sigma**2 / 2))
 
 
 class EntryPlayer:

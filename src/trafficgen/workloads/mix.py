@@ -112,7 +112,7 @@ class MixedSessions:
     def request(self) -> dict[str, object]:
         """All that their packets depend on, JSON-compatible."""
         durations = hashlib.sha256(
-            repr([group.duration for group in self.workload.groups]).encode()
+            repr([(group.duration, group.variation) for group in self.workload.groups]).encode()
         )
         return {
             "workload": self.workload.description.model_dump(mode="json"),
@@ -227,8 +227,14 @@ class MixedSessions:
         sessions = np.arange(first, first + count)
         groups = self._order[1][first : first + count]
         purposes = ("clip", "duration", "leaving", "left")
+        varied = [
+            f"vary {name}"
+            for name in ("duration", "rate", "size")
+            if any(getattr(group.variation, name) for group in self.workload.groups)
+        ]
         uniforms = {
-            purpose: uniform_draws(self.seed, purpose, first, count) for purpose in purposes
+            purpose: uniform_draws(self.seed, purpose, first, count)
+            for purpose in (*purposes, *varied)
         }
         found: dict[int, tuple[GroupPlayer, Viewing]] = {}
         for group in np.unique(groups).tolist():

@@ -66,6 +66,29 @@ class GenerateOptions:
         metavar="R",
         parse=parse_positive,
     )
+    vary: str | None = option(
+        None,
+        "--vary",
+        help=(
+            "How much sessions of a fitted model differ: duration=20%,rate=10%,size=5% (standard"
+            " deviation / mean); 20% alone varies durations and rates."
+        ),
+        metavar="SPREADS",
+    )
+    scale_rate: float | None = option(
+        None,
+        "--scale-rate",
+        help="Rate of all sessions / that of the fitted model, such as 1.5.",
+        metavar="FACTOR",
+        parse=parse_positive,
+    )
+    jitter_s: float | None = option(
+        None,
+        "--jitter",
+        help="Longest delay that each packet of a fitted model gets at random, such as 5ms.",
+        metavar="TIME",
+        parse=parse_duration_s,
+    )
     seed: int = seed_option()
     workers: int = option(
         1, "--workers", help="Processes or threads; the result does not depend on them.", low=1

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import SettingError, SimulationError
@@ -20,7 +21,12 @@ from trafficgen.simulation.competitors import options_from_text
 from trafficgen.workloads.arrivals import ArrivalsPart
 from trafficgen.workloads.clips import CLIP_OPTION, PlannedClips, plan_clips
 from trafficgen.workloads.column_files import ColumnFiles
-from trafficgen.workloads.description import DeparturesPart, GroupPart, WorkloadDescription
+from trafficgen.workloads.description import (
+    DeparturesPart,
+    GroupPart,
+    VariedPart,
+    WorkloadDescription,
+)
 from trafficgen.workloads.laws import LawPart, read_law
 from trafficgen.workloads.shorthand import parse_network, parse_share, parse_time_s
 
@@ -41,6 +47,37 @@ class PlannedDepartures:
 
 
 @dataclass(frozen=True)
+class Variation:
+    """How sessions of a fitted model differ from it.
+
+    Attributes:
+        duration: Spread of their lengths: standard deviation / mean.
+        rate: Spread of their rates.
+        size: Spread of the payloads of their datagrams.
+        scale_rate: Rate of all of them / that of the model.
+        jitter_s: Longest delay that each packet gets at random, s.
+    """
+
+    duration: float = 0.0
+    rate: float = 0.0
+    size: float = 0.0
+    scale_rate: float = 1.0
+    jitter_s: float = 0.0
+
+    def overridden(self, part: VariedPart) -> Variation:
+        """Return the variation with what a part of a workload file says."""
+        vary = part.vary
+        spreads = {} if vary is None else {name: vary.spread(name) for name in _SPREADS}
+        scale = {} if part.scale_rate is None else {"scale_rate": part.scale_rate}
+        jitter = {} if part.jitter is None else {"jitter_s": parse_time_s(part.jitter)}
+        return replace(self, **spreads, **scale, **jitter)
+
+
+#: What may differ from session to session.
+_SPREADS: tuple[Literal["duration", "rate", "size"], ...] = ("duration", "rate", "size")
+
+
+@dataclass(frozen=True)
 class PlannedGroup:
     """Sessions of one model.
 
@@ -55,6 +92,7 @@ class PlannedGroup:
         departures: Viewers who leave early; None: all stay.
         clients: Ranges of the clients by IP version.
         servers: Ranges of the servers by IP version.
+        variation: How its sessions differ from the model.
     """
 
     name: str
@@ -67,6 +105,7 @@ class PlannedGroup:
     departures: PlannedDepartures | None
     clients: dict[int, AddressRange]
     servers: dict[int, AddressRange]
+    variation: Variation = Variation()
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,6 +162,13 @@ class PlannedWorkload(NotebookView):
     def name(self) -> str:
         """Name of the workload."""
         return self.description.name
+
+    def with_variation(self, part: VariedPart) -> PlannedWorkload:
+        """Return the workload with another variation where a part says so, for all groups."""
+        groups = [
+            replace(group, variation=group.variation.overridden(part)) for group in self.groups
+        ]
+        return replace(self, groups=tuple(groups))
 
     def with_duration(self, duration_s: float) -> PlannedWorkload:
         """Return the workload with every session of one length, s."""
@@ -224,6 +270,7 @@ class _Planner:
             ),
             clients=_ranges(group.clients),
             servers=_ranges(group.servers),
+            variation=Variation().overridden(described).overridden(group),
         )
         for version in _ip_versions(model):
             for key, given in (("clients", planned.clients), ("servers", planned.servers)):

@@ -12,19 +12,27 @@ from trafficgen.errors import GenerationError
 from trafficgen.generation.arrivals import MOST_SESSIONS
 from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.models import Model, PublishedModel
+from trafficgen.models.estimate import ModelPart
 from trafficgen.models.published import with_settings
 from trafficgen.options import list_options
 from trafficgen.packet_files.report import View
 from trafficgen.workloads.arrivals import ArrivalsPart
 from trafficgen.workloads.blocks import Sessions
 from trafficgen.workloads.clips import ClipsPart, PopularityPart
-from trafficgen.workloads.description import GroupPart, WorkloadDescription
+from trafficgen.workloads.description import (
+    HIGHEST_SCALE,
+    GroupPart,
+    VariedPart,
+    VaryPart,
+    WorkloadDescription,
+)
 from trafficgen.workloads.mix import MixedSessions
-from trafficgen.workloads.options import WorkloadOptions
+from trafficgen.workloads.options import GenerateOptions, WorkloadOptions
 from trafficgen.workloads.plan import PlannedWorkload, plan_workload
-from trafficgen.workloads.shorthand import ChoicePart
 
-Part = TypeVar("Part", bound=ChoicePart)
+Part = TypeVar("Part", bound=ModelPart)
+#: Options that let sessions of a fitted model differ.
+VARIATIONS = ("--vary", "--scale-rate", "--jitter")
 
 
 def choose_sessions(
@@ -57,8 +65,10 @@ def choose_sessions(
             window_s=options.window_s,
             duration_s=options.duration_s,
             at=options.at,
+            varied=parse_variation(options),
         )
-    if options.window_s is None and options.arrivals is None and options.popularity is None:
+    is_plain = options.window_s is None and options.arrivals is None and options.popularity is None
+    if is_plain and not list_given(options, *VARIATIONS):
         if isinstance(playable, Model):
             _refuse_settings(playable, options)
             return OpenLoopSessions(
@@ -83,6 +93,7 @@ def sessions_of_workload(
     window_s: float | None = None,
     duration_s: float | None = None,
     at: View = "sender",
+    varied: VariedPart | None = None,
 ) -> MixedSessions:
     """Return the sessions of a workload, ready to be cut into blocks and made.
 
@@ -94,6 +105,7 @@ def sessions_of_workload(
             number and time is given here, the other one of the workload does not hold.
         duration_s: Length of each session, s; None: as the workload gives.
         at: Whose packets they are, the sender's or the receiver's.
+        varied: How sessions differ, for all groups; None: as the workload gives.
 
     Raises:
         GenerationError: If there are no such sessions.
@@ -108,6 +120,8 @@ def sessions_of_workload(
         workload = replace(workload, sessions=sessions, window_s=window_s)
     if duration_s is not None:
         workload = workload.with_duration(duration_s)
+    if varied is not None:
+        workload = workload.with_variation(varied)
     mixed = MixedSessions(workload=workload, seed=seed, at=at)
     mixed.check()
     return mixed
@@ -143,7 +157,21 @@ def plan_model(model: Model | PublishedModel, options: WorkloadOptions) -> Plann
     )
     workload = plan_workload(described, file=model.name, folder=Path(), models={model.name: model})
     workload = replace(workload, window_s=options.window_s)
+    workload = workload.with_variation(parse_variation(options))
     return workload if options.duration_s is None else workload.with_duration(options.duration_s)
+
+
+def parse_variation(options: GenerateOptions) -> VariedPart:
+    """Return how options let sessions differ; raise GenerationError for what is not understood."""
+    if options.scale_rate is not None and options.scale_rate > HIGHEST_SCALE:
+        raise GenerationError(
+            f"--scale-rate {options.scale_rate:g} is above {HIGHEST_SCALE}; give a smaller factor"
+        )
+    return VariedPart(
+        vary=None if options.vary is None else _parse("vary", VaryPart, options.vary),
+        scale_rate=options.scale_rate,
+        jitter=None if options.jitter_s is None else f"{options.jitter_s!r}s",
+    )
 
 
 def parse_arrivals(text: str) -> ArrivalsPart:
