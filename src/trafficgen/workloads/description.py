@@ -89,19 +89,21 @@ class VaryPart(KindPart):
         return 0.0 if text is None else parse_share(text)
 
 
+ScaleRate = Annotated[float, Field(gt=0, le=HIGHEST_SCALE)]
+
+
 class VariedPart(ModelPart):
-    """What makes sessions of a model differ, and what changes all of them."""
+    """What makes sessions of a fitted model differ, and what changes all of them."""
 
     vary: VaryPart | None = None
-    """How much sessions of a fitted model differ, such as `duration=20%,rate=10%`; null: as much as
-    those of the model."""
-    scale_rate: float | None = Field(default=None, gt=0, le=HIGHEST_SCALE)
-    """Rate of all sessions / that of the fitted model; null: 1."""
+    """How much sessions differ."""
+    scale_rate: ScaleRate | None = None
+    """Rate of all sessions / that of the model."""
     jitter: TimeText | None = None
-    """Longest delay that each packet of a fitted model gets at random; null: none."""
+    """Longest delay that each packet gets at random."""
 
 
-class GroupPart(VariedPart):
+class GroupPart(ModelPart):
     """Sessions of one model."""
 
     name: str | None = Field(default=None, min_length=1, max_length=200)
@@ -127,6 +129,13 @@ class GroupPart(VariedPart):
     """Ranges of the clients' addresses; null: addresses reserved for documentation."""
     servers: NetworkTexts | None = None
     """Ranges of the servers' addresses; null: addresses reserved for documentation."""
+    vary: VaryPart | None = None
+    """How much sessions of a fitted model differ, such as `duration=20%,rate=10%`; null: as those
+    of the workload."""
+    scale_rate: ScaleRate | None = None
+    """Rate of its sessions / that of the fitted model; null: as the workload's."""
+    jitter: TimeText | None = None
+    """Longest delay that each packet of a fitted model gets at random; null: as the workload's."""
 
     @model_validator(mode="after")
     def _own_arrivals(self) -> Self:
@@ -141,7 +150,7 @@ class GroupPart(VariedPart):
         return self
 
 
-class WorkloadDescription(VariedPart):
+class WorkloadDescription(ModelPart):
     """A workload, as data: what a workload file holds."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -166,6 +175,13 @@ class WorkloadDescription(VariedPart):
     """Law of a session's length, for groups without one; null: that of their models."""
     departures: DeparturesPart | None = None
     """Viewers who leave early, for groups without such; null: all stay."""
+    vary: VaryPart | None = None
+    """How much sessions differ in groups that do not say it; null: as much as those of the
+    model."""
+    scale_rate: ScaleRate | None = None
+    """Rate of sessions / that of their model, for groups without one; null: 1."""
+    jitter: TimeText | None = None
+    """Longest delay of each packet, for groups without one; null: none."""
     groups: tuple[GroupPart, ...] = Field(min_length=1, max_length=MOST_GROUPS)
     """Which models play; their sessions are mixed."""
 

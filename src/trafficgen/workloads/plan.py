@@ -64,7 +64,7 @@ class Variation:
     scale_rate: float = 1.0
     jitter_s: float = 0.0
 
-    def overridden(self, part: VariedPart) -> Variation:
+    def overridden(self, part: VariedPart | GroupPart | WorkloadDescription) -> Variation:
         """Return the variation with what a part of a workload file says."""
         vary = part.vary
         spreads = {} if vary is None else {name: vary.spread(name) for name in _SPREADS}
