@@ -30,8 +30,6 @@ BANNED = {
     r"(?:kbps|Mbps|Gbps)(?![\w\"`'.\]]|_)": "kbit/s, Mbit/s (keys of JSON in backquotes)",
 }
 _BANNED = re.compile(r"(?<![\w_`\"'-])(?:" + "|".join(BANNED) + r")(?![\w_])", re.IGNORECASE)
-#: Packages and pages whose texts are being rewritten.
-_NOT_YET: tuple[str, ...] = ()
 PAGES = sorted(
     path
     for path in [
@@ -75,13 +73,9 @@ def banned(texts: Iterator[tuple[int, str]]) -> list[str]:
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
 def test_code_speaks_plainly(path: Path) -> None:
-    if path.relative_to(PACKAGE).parts[0] in _NOT_YET:
-        pytest.skip("being rewritten")
     assert banned(texts_of_code(path)) == []
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_pages_speak_plainly(path: Path) -> None:
-    if str(path.relative_to(ROOT)) in _NOT_YET:
-        pytest.skip("being rewritten")
     assert banned(prose_of_page(path)) == []

@@ -224,7 +224,7 @@ def raise_all(flows: Sequence[FlowSchedule], *, low_bytes: int) -> tuple[list[Fl
 
 
 def note_raised(packets: int, low_bytes: int) -> list[str]:
-    """Return the sentence on payloads that were raised, none if there was none."""
+    """Return the sentence on payloads that were raised, if there were any."""
     text = f"sizes below {low_bytes} bytes were raised to {low_bytes} ({packets} packets)"
     return [text] if packets else []
 

@@ -57,7 +57,7 @@ class Target:
         versions: Versions of the tool that take it.
         write: Writer of schedules.
         write_model: Writer of models; None where the tool draws nothing itself.
-        write_stream: Writer of workloads of any length; None where there is none.
+        write_stream: Writer of workloads of any length, or None.
         write_groups: Writer of workloads for a tool that starts sessions itself; None where it does
             not.
         settings: What ``--set`` may say.

@@ -13,7 +13,7 @@ from trafficgen.units import IntArray
 
 @dataclass(frozen=True)
 class SessionGroup:
-    """Sessions of one model, by a sample of them that stands for all.
+    """Sessions of one model, represented by a sample.
 
     Attributes:
         name: Name of the group.
@@ -37,7 +37,7 @@ class SessionGroup:
         return self.sessions / self.window_s
 
     def choose_examples(self, count: int) -> list[int]:
-        """Return sessions that stand for the sample: one of each of ``count`` equal parts by size.
+        """Choose sessions that represent the sample: one of each of ``count`` equal parts by size.
 
         Of a part the session is taken whose size is closest to the part's mean, so that the
         examples offer about the load of the sample.

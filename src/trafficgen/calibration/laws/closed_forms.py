@@ -50,7 +50,7 @@ class _Sample:
 def fit_closed_form(family: Family, values: FloatArray) -> ClosedFit | None:
     """Fit a family of :data:`CLOSED_FORMS` to positive values, shape (n,), by maximum likelihood.
 
-    The result is None where the sample is too small or of one value.
+    There is no result where the sample is too small or of one value.
 
     Raises:
         ValueError: If a value is not positive.

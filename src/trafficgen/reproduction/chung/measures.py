@@ -168,8 +168,10 @@ def measure_friendliness(pairs: PairsByRate) -> Measures:
 
 def _unfriendly_shares(pairs: Sequence[Pair]) -> FloatArray:
     """Return the shares of UDP and of TCP streams that are unfriendly; NaN without pairs."""
+    if not pairs:
+        return np.full(2, math.nan)
     flags = [(is_unfriendly(pair.udp, pair), is_unfriendly(pair.tcp, pair)) for pair in pairs]
-    return np.asarray(np.mean(flags or [(math.nan, math.nan)], axis=0), dtype=np.float64)
+    return np.asarray(np.mean(flags, axis=0), dtype=np.float64)
 
 
 def _can_scale(pair: Pair, fair_kbps: float) -> bool:

@@ -123,7 +123,7 @@ def _rows(
 
 
 def read_parquet_list(reading: Reading) -> Columns:
-    """Return the packets of a Parquet list, whose rows stand for lines.
+    """Return the packets of a Parquet list, one packet a row.
 
     Raises:
         PacketTableError: If it cannot be read, has no time or no size, or no row is readable.

@@ -127,7 +127,7 @@ _BOUNDED = frozenset({"expon", "weibull_min", "pareto"})
 
 
 def _variable(family: str, params: Mapping[str, float], *, bound: float = 0) -> str:
-    """Return a random variable of ns-3; a bound of 0 is none."""
+    """Return a random variable of ns-3; 0 sets no bound."""
     name, attributes = _SAME[family]
     known = {"scale": 1.0, **params}
     known["log scale"] = math.log(known["scale"])
