@@ -105,6 +105,28 @@ def test_syncodecs_frames_are_read_with_their_comments(tmp_path: Path) -> None:
     )
 
 
+_SYNCODECS = (
+    "% Nframe | type | X | timestamp | size (Bytes)\n0 U 0. 0.5 2423\n1 U 0. 0.506415 1169\n"
+)
+
+
+def test_syncodecs_frames_are_sent_at_their_times(tmp_path: Path) -> None:
+    trace = _read(tmp_path, _SYNCODECS, rtp=False, payload_bytes=9000)
+    assert (trace.format, _payloads(trace)) == ("syncodecs", [2423, 1169])
+    assert _times_ms(trace) == pytest.approx([0, 6.415])
+
+
+def test_a_frame_rate_goes_before_the_times_of_syncodecs(tmp_path: Path) -> None:
+    trace = _read(tmp_path, _SYNCODECS, frame_rate_fps=10, rtp=False, payload_bytes=9000)
+    assert _times_ms(trace) == [0, 100]
+
+
+@pytest.mark.parametrize("second", ["40.23", "39.79"], ids=["same", "lower"])
+def test_values_that_do_not_rise_are_no_times_of_syncodecs(tmp_path: Path, second: str) -> None:
+    with pytest.raises(PacketTableError, match="--frame-rate"):
+        _read(tmp_path, f"0 I 26.67 40.23 2423\n1 P 28.73 {second} 1169\n")
+
+
 def test_a_verbose_asu_trace_counts_bits_and_has_times_of_its_own(tmp_path: Path) -> None:
     with pytest.warns(CaptureWarning, match="taken for bits"):
         trace = _read(tmp_path, "0 0.0 I 8000 40 41 42\n1 0.04 P 804 30 31 32\n", rtp=False)
