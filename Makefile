@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo optimised test test-all test-rest test-rust lint lint-python lint-rust fuzz \
 	mutate verify ns3 kernel verification-results callgrind bench bench-results release \
-	release-check wheels soak audit docs site format clean
+	release-check wheels wheel-check wheels-portable soak audit docs site format clean
 
 help:  ## list the commands
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -66,10 +66,10 @@ $(VENV)/installed: $(VENV)/packages $(VENV)/core
 $(VENV)/installed-demo: $(VENV)/packages-demo $(VENV)/core
 	$(install_command)
 
-demo:  ## build, then inspect, fit, generate and compare a shipped capture
+demo:  ## build, then `trafficgen demo`: the commands on a shipped capture
 	@echo "# Compiling the Rust core and installing Python packages, side by side"
 	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/installed-demo
-	$(RUN) examples/demo.py
+	$(BIN)/trafficgen demo --force
 
 test:  ## the tests that a change needs, in 6 minutes
 	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/installed
@@ -144,10 +144,18 @@ release: $(VENV)/installed  ## wheel, source archive and bill of materials, in d
 	$(BIN)/maturin build --release --locked --sdist --out dist
 	$(RUN) release/sbom.py dist/trafficgen-streaming.cdx.json
 
-release-check: release  ## install the wheel elsewhere and run it on a shipped capture
+release-check: release  ## install that wheel elsewhere and run `trafficgen demo` there
 	$(RUN) release/check.py dist
 
-wheels: $(VENV)/installed  ## Linux wheels for x86-64 and aarch64 with older glibc (zig)
+wheels: $(BIN)/maturin  ## a wheel for this machine, in dist/
+	$(BIN)/maturin build --release --locked --out dist
+
+wheel-check: $(VENV)/installed  ## install a wheel elsewhere and run `trafficgen demo` there
+	rm -rf target/checked-wheel
+	$(BIN)/maturin build --quiet --profile quick --locked --out target/checked-wheel
+	$(RUN) release/check.py target/checked-wheel
+
+wheels-portable: $(VENV)/installed  ## Linux wheels for x86-64, aarch64 and older glibc (zig)
 	for machine in x86_64 aarch64; do $(BIN)/maturin build --release --locked --zig \
 		--target $$machine-unknown-linux-gnu --compatibility manylinux_2_28 --out dist || exit 1; done
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from trafficgen.calibration.population.same_source import SameSourceFit, fit_same_source
     from trafficgen.capture.convert import Conversion, convert
     from trafficgen.capture.reading import inspect, read_packets
+    from trafficgen.demo import demo
     from trafficgen.explore import LocalPage, explore
     from trafficgen.flows import Inspection
     from trafficgen.models import Model, PublishedModel, model_json_schema, save_model
@@ -77,6 +78,7 @@ _NAMES_IN = {
     "trafficgen.calibration.population.same_source": "SameSourceFit fit_same_source",
     "trafficgen.capture.convert": "Conversion convert",
     "trafficgen.capture.reading": "inspect read_packets",
+    "trafficgen.demo": "demo",
     "trafficgen.explore": "LocalPage explore",
     "trafficgen.flows": "Inspection",
     "trafficgen.models": "Model PublishedModel model_json_schema save_model",
@@ -171,6 +173,7 @@ __all__ = [
     "__version__",
     "compare",
     "convert",
+    "demo",
     "estimate_workload",
     "exceeded_limits",
     "explore",

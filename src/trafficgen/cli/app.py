@@ -40,6 +40,7 @@ INTERRUPTED = 130
 _GARBAGE_THRESHOLD = 50_000
 #: Each is a function in a module of its name or, if it has commands of its own, ``app`` there.
 COMMANDS = (
+    "demo",
     "inspect",
     "fit",
     "generate",

@@ -1,0 +1,47 @@
+"""`trafficgen demo`."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import trafficgen
+from trafficgen.cli._options import Quiet, messages_of
+from trafficgen.cli._outputs import Force
+from trafficgen.cli._progress import clear_line
+from trafficgen.cli._terminal import say_line
+from trafficgen.outputs import keep_existing
+
+
+def demo(
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="DIR", help="Folder for the results.")
+    ] = Path("demo-results"),
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Take a tour: inspect, fit, generate, compare and export a capture that comes with trafficgen.
+
+    Each step is one line. commands.sh in the folder of the results has the commands.
+
+    Example: trafficgen demo
+    """
+    if not force:
+        keep_existing()
+    from trafficgen.demo import find_missing_extra  # noqa: PLC0415 - --help needs none of it
+
+    messages = messages_of(quiet=quiet, verbose=False)
+    warnings.simplefilter("ignore", trafficgen.CaptureWarning)  # the capture is known
+    steps = trafficgen.demo(out)
+    with messages.progress("reading"):
+        for line in steps:
+            clear_line()
+            say_line(line)
+            sys.stdout.flush()
+    if (error := find_missing_extra()) is not None:
+        messages.say(f"note: no reports were written: {error}")
+    messages.say(f"results are in {out}; commands.sh there has the commands")
