@@ -9,6 +9,7 @@ of session *k* is the same however many sessions follow it.
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -117,6 +118,77 @@ class HourlyIntensity(Intensity):
     @property
     def _before(self) -> float:
         return float(self._since_midnight(np.array(self.begins_s)))
+
+
+@dataclass(frozen=True)
+class ListedIntensity(Intensity):
+    """A rate that is given at some times and linear between them, constant before and after.
+
+    Two rates at one time are a step.
+
+    Attributes:
+        knots_s: Times, s, ascending, >= 0.
+        rates_per_s: Rate at each, sessions/s.
+    """
+
+    knots_s: tuple[float, ...]
+    rates_per_s: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.knots_s) != len(self.rates_per_s) or not self.knots_s:
+            raise ValueError(
+                f"{len(self.knots_s)} times and {len(self.rates_per_s)} rates; give each time a"
+                " rate"
+            )
+        if self.knots_s[0] < 0 or any(a > b for a, b in itertools.pairwise(self.knots_s)):
+            raise ValueError("the times of the rates do not ascend from 0; put them in order")
+        if not all(rate >= 0 and math.isfinite(rate) for rate in self.rates_per_s):
+            raise ValueError("the rates must be finite and not negative; correct them")
+        _require_positive("the highest rate", max(self.rates_per_s))
+
+    def expected(self, time_s: FloatArray) -> FloatArray:
+        """Return the mean number of sessions that start before a time, any shape."""
+        place = np.clip(np.searchsorted(self._knots_s, time_s, side="right") - 1, 0, None)
+        since_s = time_s - self._knots_s[place]
+        rising = self._rates[place] * since_s + self._slopes[place] * since_s**2 / 2
+        return np.asarray(self._expected[place] + rising)
+
+    def times_s(self, expected: FloatArray) -> FloatArray:
+        """Return when the mean number of sessions reaches a value, s; infinity if it never does."""
+        place = np.clip(np.searchsorted(self._expected, expected, side="right") - 1, 0, None)
+        more, rate, slope = (
+            expected - self._expected[place],
+            self._rates[place],
+            self._slopes[place],
+        )
+        # The root of rate t + slope t**2 / 2 = more, in the form that does not cancel.
+        root = np.sqrt(np.maximum(rate**2 + 2 * slope * more, 0.0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            since_s = np.where(more > 0, 2 * more / (rate + root), 0.0)
+        return np.asarray(self._knots_s[place] + since_s)
+
+    @property
+    def _knots_s(self) -> FloatArray:
+        """Times of the rates, from 0 on, shape (k,)."""
+        return np.array([0.0, *self.knots_s], dtype=np.float64)
+
+    @property
+    def _rates(self) -> FloatArray:
+        """Rate from each of them on, sessions/s, shape (k,)."""
+        return np.array([self.rates_per_s[0], *self.rates_per_s], dtype=np.float64)
+
+    @property
+    def _slopes(self) -> FloatArray:
+        """Change of the rate from each on, sessions/s^2, shape (k,); 0 after the last."""
+        lengths_s, rises = np.diff(self._knots_s), np.diff(self._rates)
+        slopes = np.divide(rises, lengths_s, out=np.zeros_like(rises), where=lengths_s > 0)
+        return np.append(slopes, 0.0)
+
+    @property
+    def _expected(self) -> FloatArray:
+        """Mean number of sessions before each, shape (k,)."""
+        means = (self._rates[1:] + self._rates[:-1]) / 2
+        return np.concatenate(([0.0], np.cumsum(means * np.diff(self._knots_s))))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from trafficgen.generation.arrivals import (
     FlashCrowd,
     HourlyIntensity,
     ListedArrivals,
+    ListedIntensity,
     PoissonArrivals,
     TogetherArrivals,
 )
@@ -129,6 +130,22 @@ class FlashPart(KindPart):
         )
 
 
+class RatesPart(KindPart):
+    """Sessions start independently of each other, at rates that a file lists."""
+
+    name: str = Field(min_length=1)
+    """CSV or Parquet file next to this one with the columns `time_s` and `rate_per_s`. Rates are
+    linear between times and constant before and after; two lines of one time are a step."""
+    scale: float = Field(default=1.0, gt=0)
+    """Factor of all rates, such as 1/60 of rates a minute."""
+
+    def arrivals(self, files: ColumnFiles) -> Arrivals:
+        """Return the process."""
+        knots_s = files.read(self.name, "time_s", ())
+        rates = files.read(self.name, "rate_per_s", ()) * self.scale
+        return PoissonArrivals(ListedIntensity(tuple(knots_s.tolist()), tuple(rates.tolist())))
+
+
 class FilePart(KindPart):
     """Starts from a file."""
 
@@ -157,6 +174,8 @@ class ArrivalsPart(ChoicePart):
         default=None, examples=["flash:base=0.1/s,start=10min,peak=20,decay=5min"]
     )
     """A Poisson process with a surge."""
+    rates: RatesPart | None = Field(default=None, examples=["rates:FILE"])
+    """A Poisson process with the rates of a file."""
     file: FilePart | None = Field(default=None, examples=["file:FILE"])
     """Starts from a file."""
 

@@ -127,8 +127,8 @@ class WorkloadOptions(GenerateOptions):
         "--arrivals",
         help=(
             "When sessions start: together (default), poisson:0.5/s, hourly:FILE (24 rates of the"
-            " day), flash:base=0.1/s,start=10min,rise=1min,peak=20,decay=5min, or file:FILE (one"
-            " time a line)."
+            " day), flash:base=0.1/s,start=10min,rise=1min,peak=20,decay=5min, rates:FILE (CSV of"
+            " time_s,rate_per_s), or file:FILE (one time a line)."
         ),
         metavar="HOW",
     )

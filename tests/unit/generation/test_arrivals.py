@@ -18,6 +18,7 @@ from trafficgen.generation.arrivals import (
     HourlyIntensity,
     Intensity,
     ListedArrivals,
+    ListedIntensity,
     PoissonArrivals,
     TogetherArrivals,
     arrival_times_ns,
@@ -31,6 +32,8 @@ DAY_S = 86_400.0
 HOURS = (2, 1, 1, 0, 1, 1, 2, 4, 6, 6, 5, 5, 6, 6, 5, 5, 6, 8, 10, 12, 13, 11, 8, 4)
 HOURLY = HourlyIntensity(tuple(0.01 * rate for rate in HOURS))
 CROWD = FlashCrowd(base_per_s=0.5, start_s=600.0, rise_s=60.0, peak_factor=20.0, decay_s=300.0)
+#: A ramp up, a pause, a step, a ramp down to a lower rate that stays.
+RAMPS = ListedIntensity((10.0, 70.0, 100.0, 100.0, 150.0, 150.0, 200.0), (0, 6, 6, 0, 0, 9, 2))
 INTENSITIES = [
     pytest.param(ConstantIntensity(0.3), id="constant"),
     pytest.param(HOURLY, id="hourly"),
@@ -40,6 +43,7 @@ INTENSITIES = [
     pytest.param(CROWD, id="flash crowd"),
     pytest.param(FlashCrowd(2.0, 0.0, 0.0, 50.0, 10.0), id="a jump at once"),
     pytest.param(FlashCrowd(2.0, 5.0, 3.0, 1.0, 10.0), id="no surge"),
+    pytest.param(RAMPS, id="ramps and steps"),
 ]
 #: A wrong process fails with near certainty, a right one with this probability, which the fixed
 #: seed decides once.
@@ -69,6 +73,8 @@ def test_the_expected_number_is_the_integral_of_what_the_rate_is_said_to_be(
             return intensity.rate_per_s
         if isinstance(intensity, HourlyIntensity):
             return intensity.rates_per_s[int((time_s + intensity.begins_s) % DAY_S // 3600)]
+        if isinstance(intensity, ListedIntensity):
+            return float(np.interp(time_s, intensity.knots_s, intensity.rates_per_s))
         assert isinstance(intensity, FlashCrowd)
         since_s, peak_s = time_s - intensity.start_s, intensity.start_s + intensity.rise_s
         surge = 0.0 if since_s < 0 else since_s / intensity.rise_s if time_s < peak_s else 1.0
@@ -219,6 +225,38 @@ def test_a_table_of_hours_without_sense_is_refused() -> None:
             HourlyIntensity(rates)
     with pytest.raises(ValueError, match="within a day"):
         HourlyIntensity((1.0,) * 24, begins_s=DAY_S)
+
+
+def test_listed_rates_are_linear_between_their_times_and_constant_outside() -> None:
+    sessions = RAMPS.expected(np.array([5.0, 10.0, 40.0, 70.0, 100.0, 149.0, 200.0, 300.0]))
+    assert sessions.tolist() == [0, 0, 45, 180, 360, 360, 635, 835]
+    times = starts_s(PoissonArrivals(RAMPS), window_s=300.0)
+    assert times.size == pytest.approx(835, abs=4 * np.sqrt(835))
+    assert times.min() > 10
+    assert not ((times > 100) & (times < 150)).any()
+
+
+def test_rates_that_end_at_zero_start_no_further_sessions() -> None:
+    ended = PoissonArrivals(ListedIntensity((0.0, 10.0), (5.0, 0.0)))
+    assert starts_s(ended, window_s=1000.0).max() <= 10
+    with pytest.raises(GenerationError, match="ask for a higher arrival rate"):
+        starts_s(ended, sessions=100)
+
+
+@pytest.mark.parametrize(
+    ("knots", "rates", "said"),
+    [
+        ((0.0, 1.0), (1.0,), "2 times and 1 rates"),
+        ((2.0, 1.0), (1.0, 1.0), "put them in order"),
+        ((0.0, 1.0), (1.0, -1.0), "not negative"),
+        ((0.0, 1.0), (0.0, 0.0), "must be positive"),
+    ],
+)
+def test_listed_rates_without_sense_are_refused(
+    knots: tuple[float, ...], rates: tuple[float, ...], said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        ListedIntensity(knots, rates)
 
 
 def test_other_seeds_give_other_starts() -> None:

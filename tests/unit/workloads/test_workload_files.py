@@ -21,6 +21,7 @@ from trafficgen.generation.arrivals import (
     FlashCrowd,
     HourlyIntensity,
     ListedArrivals,
+    ListedIntensity,
     PoissonArrivals,
 )
 from trafficgen.models import Model, read_model
@@ -62,6 +63,16 @@ def test_hours_are_read_as_rates_or_in_proportion(load: Load, folder: Path) -> N
         found = intensity_of(load, {"hourly": {"hours": hours, "rate": mean, "begins": "18h"}})
         np.testing.assert_allclose(found.rates_per_s, wanted.rates_per_s)
     assert intensity_of(load, f"hourly:hours.txt,rate={mean},begins=18h").begins_s == 18 * 3600.0
+
+
+def test_rates_are_read_from_a_file_with_times(load: Load, folder: Path) -> None:
+    (folder / "ramp.csv").write_text("time_s,rate_per_s\n0,0\n60,12\n", encoding="utf-8")
+    assert intensity_of(load, "rates:ramp.csv") == ListedIntensity((0.0, 60.0), (0.0, 12.0))
+    found = intensity_of(load, {"rates": {"name": "ramp.csv", "scale": 0.5}})
+    assert found == ListedIntensity((0.0, 60.0), (0.0, 6.0))
+    (folder / "wrong.csv").write_text("time_s,rate\n0,0\n", encoding="utf-8")
+    with pytest.raises(WorkloadFileError, match="no column 'rate_per_s'"):
+        intensity_of(load, "rates:wrong.csv")
 
 
 @pytest.mark.parametrize(
