@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from trafficgen.progress import report_step
 from trafficgen.standard_streams import input_file
 from trafficgen.tables import PacketTable
 
+_FLOW_NOTE = re.compile(r"flow \d+: (?P<text>.*)", re.DOTALL)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 #: Writes the files of an export into an empty folder.
 Writer = Callable[[Path], Written]
 
@@ -90,6 +93,8 @@ def write_folder(target: Target, directory: str | Path, write: Writer) -> Projec
     earlier = list_exported_files(directory)
     with whole_folder(directory, earlier=earlier, list_file=README) as folder:
         written = write(folder)
+        limits = join_flow_notes(written.report.cannot_express)
+        written = replace(written, report=replace(written.report, cannot_express=limits))
         text = readme_of(written, versions=target.versions)
         (folder / README).write_text(text, encoding="utf-8", errors="replace")
         removed = list_leftovers(directory, earlier, [path.name for path in folder.iterdir()])
@@ -114,6 +119,34 @@ def _write_one_file(target: Target, stream: Path, write: Writer) -> ProjectionRe
         ):
             shutil.copyfileobj(written, output)
     return replace(report, files=names[:1])
+
+
+def join_flow_notes(notes: Sequence[str]) -> tuple[str, ...]:
+    """Return notes with one for all flows that lack the same, numbers from lowest to highest.
+
+    A note on a flow begins with its number, such as ``flow 3: ...``; the others stay as they are.
+    """
+    alike: dict[str, list[str]] = {}
+    found = [(note, _FLOW_NOTE.fullmatch(note)) for note in notes]
+    for _, about in found:
+        if about is not None:
+            alike.setdefault(_NUMBER.sub("0", about["text"]), []).append(about["text"])
+    joined = []
+    for note, about in found:
+        texts = [] if about is None else alike.pop(_NUMBER.sub("0", about["text"]), None)
+        if texts is not None:
+            joined.append(note if len(texts) < 2 else _range_note(texts))
+    return tuple(joined)
+
+
+def _range_note(texts: Sequence[str]) -> str:
+    """Return one note on flows whose notes differ in their numbers alone."""
+    numbers = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
+    ranges = iter(
+        same[0] if len(set(same)) == 1 else f"{min(same, key=float)} to {max(same, key=float)}"
+        for same in numbers
+    )
+    return f"{len(texts)} flows: {_NUMBER.sub(lambda _: next(ranges), texts[0])}"
 
 
 def _names_a_model(name: str | Path) -> bool:
