@@ -100,6 +100,17 @@ def test_one_capture_is_a_population_with_a_warning(command: Command, captures: 
     assert "one session" in result.err
 
 
+def test_two_captures_that_differ_say_what_their_intervals_need(
+    command: Command, captures: list[str], rtp_model_file: Path
+) -> None:
+    command("generate", str(rtp_model_file), "-o", "long.pcap", "--duration", "40")
+    result = command("fit", captures[0], "long.pcap", "--population", "--workers", "1")
+    assert result.code == 0
+    (warning,) = (line for line in result.err.splitlines() if line.startswith("warning: too few"))
+    assert "sessions (2) for media duration" in warning
+    assert "give 5 or more captures" in warning
+
+
 def test_one_source_over_several_paths(command: Command, captures: list[str]) -> None:
     result = command("fit", *captures, "--same-source", "--json", "-o", "one.json")
     assert result.code == 0

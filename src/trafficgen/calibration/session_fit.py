@@ -21,7 +21,7 @@ from trafficgen.calibration.summary import summarise
 from trafficgen.capture.options import TimeWindow
 from trafficgen.errors import CalibrationError, TooFewObservationsError
 from trafficgen.flows import SessionView, clock_tick_ns, resegment
-from trafficgen.formatting import number
+from trafficgen.formatting import format_count, number
 from trafficgen.models import (
     LONGEST_S,
     Buffering,
@@ -37,10 +37,13 @@ from trafficgen.provenance import run_date, software_version
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
 from trafficgen.tables.counts import as_received
-from trafficgen.units import s_from_ns
+from trafficgen.units import kbps_from_bytes, s_from_ns
 
 #: A gap needs two packets, and a law of gaps two gaps.
 _FEWEST_PACKETS = 3
+#: What a model can stand on: fewer packets show no law, shorter parts no rate, and the slowest
+#: speech codecs send more.
+_FEWEST_MODELLED, _SHORTEST_MODELLED_S, _SLOWEST_MODELLED_KBPS = 50, 1.0, 8.0
 _ANCHORED_METHOD = {
     "buffer_full": (
         "player log: last media packet before its buffer was full; interval of one sample of"
@@ -152,7 +155,7 @@ def fit_session(
     )
     origin = _describe_origin(ends, path, streams, restored.method, seed=options.seed)
     model = _build_model(views, measures, streams, origin, inputs.window)
-    warnings = _list_warnings(model, sent_phases, streams, origin)
+    warnings = _list_warnings(views, model, streams, origin)
     return Calibration(compact_model(model), measures, warnings, views)
 
 
@@ -244,13 +247,15 @@ def _base_names(files: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _list_warnings(
-    model: Model, phases: Phases, streams: FittedStreams, origin: FittedProvenance
+    views: FittedViews, model: Model, streams: FittedStreams, origin: FittedProvenance
 ) -> list[str]:
-    failure = describe_failed_checks(model)
+    failure, phases = describe_failed_checks(model), views.sent_phases
     warnings = [f"self-check failed: {failure}"] if failure else []
     if phases.burst_p_value is not None:
         warnings.append(_warn_of_burst(phases, phases.burst_p_value))
-    warnings += streams.warnings
+    # Laws that do not fit follow from an unsuited input: one warning is enough.
+    unsuited = _describe_unsuited(views.captured)
+    warnings += streams.warnings if unsuited is None else [unsuited]
     warnings += [f"{what} {why}: it is not in the model" for what, why in streams.absent.items()]
     if origin.restored is not None:
         warnings.append(f"the model describes what was sent, not what arrived: {origin.restored}")
@@ -260,6 +265,26 @@ def _list_warnings(
             " MTU size before the fit"
         )
     return warnings
+
+
+def _describe_unsuited(view: SessionView) -> str | None:
+    """Say why the media packets are no stream that a model can stand on; None if they are."""
+    packets = int(view.media_time_ns.size)
+    span_s = s_from_ns(int(view.media_time_ns[-1] - view.media_time_ns[0]))
+    rate_kbps = kbps_from_bytes(float(view.media_ip_bytes.sum()), span_s)
+    if (
+        packets >= _FEWEST_MODELLED
+        and span_s >= _SHORTEST_MODELLED_S
+        and rate_kbps >= _SLOWEST_MODELLED_KBPS
+    ):
+        return None
+    return (
+        f"nothing streams here that a model can stand on: {format_count(packets, 'media packet')}"
+        f" in {number(span_s, digits=3)} s at {number(rate_kbps, digits=3)} kbit/s; at least"
+        f" {_FEWEST_MODELLED} packets, {_SHORTEST_MODELLED_S:g} s and"
+        f" {_SLOWEST_MODELLED_KBPS:g} kbit/s are needed: choose another session with --session"
+        " (trafficgen inspect lists them), or capture more of the stream"
+    )
 
 
 def _warn_of_burst(phases: Phases, p_value: float) -> str:

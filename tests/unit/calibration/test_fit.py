@@ -274,3 +274,17 @@ def test_states_of_an_mmpp_are_in_the_summary(
         rate["value"] for rate in summary["dependence"]["mmpp"]["rates_per_s"]
     ] == pytest.approx([200, 20], rel=0.1)
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+
+
+@pytest.mark.parametrize(
+    "times_s",
+    [np.arange(20) * 0.02, np.arange(60) * 0.01, np.arange(100) * 30.0],
+    ids=["few packets", "a short part", "a slow trickle"],
+)
+def test_what_no_model_can_stand_on_is_one_warning(
+    make_table: TableMaker, times_s: np.ndarray[Any, Any]
+) -> None:
+    (warning,) = fitted(make_table(times_s)).warnings
+    assert warning.startswith("nothing streams here that a model can stand on: ")
+    assert "at least 50 packets, 1 s and 8 kbit/s are needed" in warning
+    assert "--session" in warning

@@ -15,6 +15,8 @@ from trafficgen.units import FloatArray
 
 #: Probability of the intervals.
 _LEVEL = 0.95
+#: An interval whose ends have a larger ratio says nothing.
+WIDEST_INTERVAL = 100.0
 #: Upper end of the search for the variance between sessions, in units of that of their estimates.
 _WIDEST = 100.0
 #: A smaller spread is rounding.
@@ -89,6 +91,12 @@ def pool_random_effects(estimates: FloatArray, *, standard_errors: FloatArray) -
         error_share=_error_share(error, between),
         effects=value + share * (estimates - value),
     )
+
+
+def is_too_wide(estimate: Estimate) -> bool:
+    """Return whether the interval of a positive estimate is too wide to say anything."""
+    low, high = estimate.low, estimate.high
+    return low is not None and high is not None and high > WIDEST_INTERVAL * low
 
 
 def _estimate(value: float, low: float | None = None, high: float | None = None) -> Estimate:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from trafficgen.calibration.fit import Fit, fit_open_session
 from trafficgen.calibration.options import PopulationFitOptions
+from trafficgen.calibration.population.across_sessions import WIDEST_INTERVAL, is_too_wide
 from trafficgen.calibration.population.pooled_model import pool_sessions
 from trafficgen.calibration.population.session_estimates import SessionEstimates, describe_session
 from trafficgen.capture.inputs import Paths, as_paths, is_stream, name_in_model
@@ -39,6 +40,8 @@ class CorpusLimits:
     share_among_many: float = 0.01
     #: Further files are not named in the model, which has to stay small.
     most_named_files: int = 48
+    #: With this many sessions the factor of Student's law no longer makes intervals wide.
+    fewest_sessions: int = 5
 
 
 _LIMITS = CorpusLimits()
@@ -192,6 +195,7 @@ def fit_population(paths: Paths, options: PopulationFitOptions) -> PopulationFit
     warnings = [f"{reason}; it is left out" for reason in left_out.values()]
     if len(sessions) == 1:
         warnings.append("a population of one session has no spread: give more captures")
+    warnings += _warn_of_wide_intervals(model)
     return PopulationFit(
         model=_name_captures(model, used),
         typical=typical,
@@ -200,6 +204,23 @@ def fit_population(paths: Paths, options: PopulationFitOptions) -> PopulationFit
         session_warnings=tuple(text for capture in fitted for text in capture.warnings),
         sessions=sessions,
     )
+
+
+def _warn_of_wide_intervals(model: Model) -> list[str]:
+    """Return a warning that names the quantities whose median is hardly known, if there are any."""
+    assert model.population is not None
+    wide = {
+        name.rpartition("_")[0].replace("_", " "): law.sessions
+        for name, law in model.population.laws.items()
+        if is_too_wide(law.median)
+    }
+    if not wide:
+        return []
+    return [
+        f"too few or too different sessions ({min(wide.values())}) for {', '.join(wide)}: the"
+        f" interval of the median spans a factor above {WIDEST_INTERVAL:g}; give"
+        f" {_LIMITS.fewest_sessions} or more captures of like sessions"
+    ]
 
 
 def nothing_fitted_error(names: Sequence[str], left_out: dict[str, str]) -> CalibrationError:

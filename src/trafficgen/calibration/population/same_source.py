@@ -9,6 +9,7 @@ import numpy as np
 
 from trafficgen.calibration.fit import Fit, fit_open_session
 from trafficgen.calibration.options import FitOptions
+from trafficgen.calibration.population.across_sessions import WIDEST_INTERVAL, is_too_wide
 from trafficgen.calibration.population.fit_population import nothing_fitted_error
 from trafficgen.calibration.response.path_intervals import PathIntervals, measure_intervals
 from trafficgen.calibration.response.response_curve import Observations, fit_response_curve
@@ -190,12 +191,31 @@ def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
         warnings.append(
             "one capture shows one path only: give captures of the same source over others"
         )
+    model = _combine(captures, calmest, interval_s)
+    assert model.same_source is not None
+    warnings += _warn_of_wide_curves(model.same_source)
     return SameSourceFit(
-        model=_combine(captures, calmest, interval_s),
+        model=model,
         calmest=calmest.fit.to_json(),
         left_out=left_out,
         warnings=(*warnings, *calmest.fit.warnings),
     )
+
+
+def _warn_of_wide_curves(response: PooledResponse) -> list[str]:
+    """Return a warning that names the curves whose intervals say nothing, if there are any."""
+    wide = [
+        curve.condition.replace("_", " ")
+        for curve in response.curves
+        if any(is_too_wide(point.relative_rate) for point in curve.points)
+    ]
+    if not wide:
+        return []
+    return [
+        f"{len(response.captures)} captures do not show how the rate depends on"
+        f" {', '.join(wide)}: intervals span a factor above {WIDEST_INTERVAL:g}; give more captures"
+        " of the source, each over a path with other values"
+    ]
 
 
 @dataclass(frozen=True)

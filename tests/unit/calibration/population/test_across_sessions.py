@@ -10,6 +10,7 @@ import pytest
 from trafficgen.calibration.population.across_sessions import (
     Observed,
     fit_law_across_sessions,
+    is_too_wide,
     pool_random_effects,
 )
 from trafficgen.models import PopulationLaw
@@ -31,6 +32,13 @@ def test_one_session_is_one_value_without_an_interval() -> None:
     assert pooled.law.atoms[0].value == pytest.approx(12.0)
     assert pooled.median.low is None
     assert "no spread" in pooled.method
+
+
+@pytest.mark.parametrize(("values", "expected"), [((10.0, 80.0), True), ((10.0, 11.0), False)])
+def test_two_sessions_that_differ_have_no_useful_interval(
+    values: tuple[float, ...], expected: bool
+) -> None:
+    assert is_too_wide(law_of(list(values)).median) is expected
 
 
 def test_few_sessions_are_lognormal() -> None:
