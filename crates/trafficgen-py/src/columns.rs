@@ -78,6 +78,9 @@ fn streams_to_python<'py>(py: Python<'py>, flows: &[FlowCounts]) -> PyResult<Bou
         "payload_type" => |(_, stream)| stream.payload_type,
         "from_initiator" => |(_, stream)| stream.direction == 0,
         "packets" => |(_, stream)| stream.packets,
+        "payload_bytes" => |(_, stream)| stream.payload_bytes,
+        "same_timestamp" => |(_, stream)| stream.same_timestamp,
+        "span_ns" => |(_, stream)| stream.span_ns,
         "expected" => |(_, stream)| stream.expected,
         "lost" => |(_, stream)| stream.lost,
         "reordered" => |(_, stream)| stream.reordered,
@@ -139,6 +142,9 @@ pub fn summary_to_python<'py>(
     result.set_item("payload_type", stream.payload_type)?;
     result.set_item("from_initiator", stream.direction == 0)?;
     result.set_item("packets", stream.packets)?;
+    result.set_item("payload_bytes", stream.payload_bytes)?;
+    result.set_item("same_timestamp", stream.same_timestamp)?;
+    result.set_item("span_ns", stream.span_ns)?;
     result.set_item("expected", stream.expected)?;
     result.set_item("lost", stream.lost)?;
     result.set_item("reordered", stream.reordered)?;

@@ -7,7 +7,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use trafficgen_core::capture::{CaptureError, MergedReader};
-use trafficgen_core::flow::{initiators_are_clients, FlowCounts, FlowPlan, Ingest, IngestOptions};
+use trafficgen_core::flow::{
+    initiators_are_clients, Application, FlowCounts, FlowPlan, Ingest, IngestOptions,
+};
 
 use crate::columns::{
     columns_to_python, counts_to_python, reports_to_python, summary_to_python, texts_to_python,
@@ -161,6 +163,11 @@ impl CaptureReader {
             "initiator_is_client",
             initiators_are_clients(all_keys, flows).into_pyarray(py),
         )?;
+        let flow_keys: Vec<u32> = flows.iter().map(|flow| flow.key).collect();
+        let labels = || flow_keys.iter().map(|&key| self.ingest.label(key));
+        let applications = labels().map(|(known, _)| known.map_or("", Application::name).into());
+        result.set_item("application", texts_to_python(py, applications)?)?;
+        result.set_item("name", texts_to_python(py, labels().map(|(_, name)| name.into()))?)?;
         Ok(result)
     }
 

@@ -6,6 +6,7 @@ use crate::packet::{classify_udp_payload, decode, Decoded, UdpPayload, Undecoded
 
 use super::assembly::{FlowAssembly, FlowKey, Place};
 use super::columns::{Columns, FlowPlan};
+use super::label::{Application, Labels};
 use super::measurement::{Measurement, Measuring, BATCH_ROWS};
 use super::meter::FlowMeter;
 use super::row::PacketRow;
@@ -83,6 +84,7 @@ pub struct Ingest {
     assembly: FlowAssembly,
     measuring: Measuring,
     rtsp: RtspFollower,
+    labels: Labels,
     rtcp: RtcpReports,
     counts: Counts,
     batch: Vec<PacketRow>,
@@ -102,6 +104,7 @@ impl Ingest {
             assembly: FlowAssembly::new(options.most_flows),
             measuring: Measuring::new(measurement),
             rtsp: RtspFollower::default(),
+            labels: Labels::default(),
             rtcp: RtcpReports::default(),
             counts: Counts::default(),
             batch: Vec::with_capacity(BATCH_ROWS),
@@ -140,6 +143,9 @@ impl Ingest {
                         &mut self.assembly,
                         &mut self.rtsp,
                     );
+                    if packet.source_port != 0 {
+                        self.labels.look(place, &packet);
+                    }
                     if row.is(PacketRow::RTCP) {
                         self.rtcp.packet(&row, packet.payload);
                     }
@@ -191,6 +197,12 @@ impl Ingest {
     /// The 5-tuples and the counts of the flows, as far as was read.
     pub fn flows(&mut self) -> (&[FlowKey], &FlowMeter) {
         (self.assembly.keys(), &self.measuring.settled().meter)
+    }
+
+    /// What the first packets of a 5-tuple say it is, and the server's name (empty where none was
+    /// seen).
+    pub fn label(&self, key: u32) -> (Option<Application>, &str) {
+        (self.labels.application(key), self.labels.name(key))
     }
 
     /// What was damaged, one line a file.

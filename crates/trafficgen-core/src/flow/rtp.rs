@@ -29,6 +29,9 @@ pub struct RtpStream {
     /// 0: from the flow's initiator, 1: to it.
     pub direction: usize,
     pub packets: u64,
+    payload_bytes: u64,
+    /// Packets with the timestamp of the one before: parts of one frame.
+    same_timestamp: u64,
     progress: u64,
     sequence: SequenceCount,
     first: (i64, u32),
@@ -93,6 +96,9 @@ pub struct RtpSummary {
     pub payload_type: u8,
     pub direction: usize,
     pub packets: u64,
+    pub payload_bytes: u64,
+    pub same_timestamp: u64,
+    pub span_ns: i64,
     pub expected: u64,
     pub lost: u64,
     pub reordered: u64,
@@ -111,6 +117,8 @@ impl RtpStream {
             payload_type: row.payload_type_or_flags,
             direction: row.direction(),
             packets: 1,
+            payload_bytes: row.payload_bytes.into(),
+            same_timestamp: 0,
             progress: 0,
             sequence: SequenceCount::new(row.sequence_or_window as u16),
             first: at,
@@ -126,6 +134,8 @@ impl RtpStream {
         let step_ticks = timestamp.wrapping_sub(self.last.1) as i32;
         let step_ns = row.time_ns.saturating_sub(self.last.0);
         self.packets += 1;
+        self.payload_bytes += u64::from(row.payload_bytes);
+        self.same_timestamp += u64::from(step_ticks == 0);
         self.progress += u64::from(self.sequence.add(row.sequence_or_window as u16));
         self.elapsed_ticks += i64::from(step_ticks);
         self.jitter.add(step_ns, step_ticks);
@@ -144,6 +154,9 @@ impl RtpStream {
             payload_type: self.payload_type,
             direction: self.direction,
             packets: self.packets,
+            payload_bytes: self.payload_bytes,
+            same_timestamp: self.same_timestamp,
+            span_ns: self.last.0.saturating_sub(self.first.0),
             expected: self.sequence.expected(),
             lost: self.sequence.expected().saturating_sub(self.sequence.received),
             reordered: self.sequence.reordered,

@@ -244,6 +244,7 @@ fn interleaved(
         timestamp_or_acknowledgement: header.timestamp,
         sequence_or_window: u32::from(header.sequence),
         payload_type_or_flags: header.payload_type,
+        payload_bytes: frame_bytes as u32,
         ..*row
     };
     let key = (row.flow, row.is(PacketRow::FORWARD), channel);

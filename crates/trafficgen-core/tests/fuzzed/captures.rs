@@ -86,6 +86,10 @@ fn read_out(mut ingest: Ingest) {
         rows += columns.len() as u64;
     }
     assert!(rows <= packets);
+    for key in 0..plan.number.len() as u32 {
+        let (_, name) = ingest.label(key);
+        assert!(name.len() <= 253 && name.bytes().all(|byte| byte.is_ascii_graphic()));
+    }
 }
 
 /// One frame of any link type: all header decoders, with and without a look into tunnels.
