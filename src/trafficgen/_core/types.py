@@ -15,6 +15,9 @@ class RtpStreamDict(TypedDict):
     payload_type: int
     from_initiator: bool
     packets: int
+    payload_bytes: int
+    same_timestamp: int
+    span_ns: int
     expected: int
     lost: int
     reordered: int
@@ -31,6 +34,9 @@ class RtpStreamColumns(TypedDict):
     payload_type: npt.NDArray[np.uint8]
     from_initiator: npt.NDArray[np.bool_]
     packets: npt.NDArray[np.uint64]
+    payload_bytes: npt.NDArray[np.uint64]
+    same_timestamp: npt.NDArray[np.uint64]
+    span_ns: npt.NDArray[np.int64]
     expected: npt.NDArray[np.uint64]
     lost: npt.NDArray[np.uint64]
     reordered: npt.NDArray[np.uint64]
@@ -62,7 +68,7 @@ Texts = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
 
 
 class CapturedFlowsDict(FlowCountsDict):
-    """Counts of captured flows, with who they are."""
+    """Counts of captured flows, with who they are; texts are empty where nothing is known."""
 
     initiator: Texts
     initiator_port: npt.NDArray[np.uint16]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -30,6 +31,44 @@ class MediaClock:
     media: str
     payload_type: int
     clock_hz: int
+
+
+@dataclass
+class Descriptions:
+    """What the session descriptions between two hosts say of the streams that SETUP named.
+
+    A stream on ports that no SETUP named is not described. Where none of the messages names a port
+    (a capture that begins after SETUP), every stream between the hosts is.
+
+    Attributes:
+        ports: Ports of the Transport headers.
+        clocks: Descriptions of the payload types; two media of a session may share one.
+    """
+
+    ports: set[int] = field(default_factory=set)
+    clocks: dict[int, dict[MediaClock, None]] = field(default_factory=dict)
+
+    def add(self, message: RtspMessage) -> None:
+        """Add what a message says."""
+        self.ports.update(message.client_ports, message.server_ports)
+        for clock in message.media_clocks:
+            self.clocks.setdefault(clock.payload_type, {})[clock] = None
+
+    def find(
+        self, payload_type: int, measured_clock_hz: int | None, ports: Collection[int] | None
+    ) -> MediaClock | None:
+        """Return the description of a stream, or None.
+
+        Args:
+            payload_type: Its payload type.
+            measured_clock_hz: Its clock by its timestamps, which decides between several.
+            ports: Its ports; None for a stream within the RTSP connection.
+        """
+        if ports is not None and self.ports and self.ports.isdisjoint(ports):
+            return None
+        found = list(self.clocks.get(payload_type, ()))
+        agreeing = [clock for clock in found if clock.clock_hz == measured_clock_hz] or found
+        return agreeing[-1] if agreeing else None
 
 
 @dataclass(frozen=True)

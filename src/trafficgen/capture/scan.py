@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +18,13 @@ from trafficgen._core.rtp_streams import each_stream
 from trafficgen._core.types import CapturedFlowsDict, RtpStreamDict, Texts
 from trafficgen.capture.memory import most_flows_in
 from trafficgen.capture.options import ReadOptions
-from trafficgen.capture.rtsp import STATIC_CLOCK_HZ, RtspMessage, parse_rtsp
+from trafficgen.capture.rtsp import (
+    STATIC_CLOCK_HZ,
+    Descriptions,
+    MediaClock,
+    RtspMessage,
+    parse_rtsp,
+)
 from trafficgen.capture.warnings import describe_oddities
 from trafficgen.progress import report_step
 from trafficgen.tables import FLOW_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA, FlowRates, RtpStreamCount
@@ -177,10 +184,7 @@ def collect_scan(reader: CaptureReader, setup: ReaderSetup) -> CaptureScan:
     rows = [
         (time_ns, flow, forward, message) for time_ns, flow, forward, message in parsed if message
     ]
-    clocks_hz = {
-        clock.payload_type: clock.clock_hz for *_, message in rows for clock in message.media_clocks
-    }
-    streams = _streams(found, numbers, interleaved, clocks_hz)
+    streams = _streams(found, numbers, interleaved, rows)
     oddities = describe_oddities(counts, name=setup.name, flows=len(numbers))
     return CaptureScan(
         setup=setup,
@@ -226,12 +230,11 @@ def _rates(
     }
 
 
-def _clock_hz(stream: RtpStreamDict, clocks_hz: Mapping[int, int]) -> int | None:
-    """Return the clock by the last SDP, else the static payload type, else the timestamps."""
-    payload_type = stream["payload_type"]
-    if payload_type in clocks_hz:
-        return clocks_hz[payload_type]
-    return STATIC_CLOCK_HZ.get(payload_type, stream["measured_clock_hz"])
+def _clock_hz(stream: RtpStreamDict, described: MediaClock | None) -> int | None:
+    """Return the clock by the SDP, else the static payload type, else the timestamps."""
+    if described is not None:
+        return described.clock_hz
+    return STATIC_CLOCK_HZ.get(stream["payload_type"], stream["measured_clock_hz"])
 
 
 def _jitter_s(stream: RtpStreamDict, clock_hz: int | None) -> float | None:
@@ -242,12 +245,24 @@ def _streams(
     found: CapturedFlowsDict,
     numbers: npt.NDArray[np.uint32],
     interleaved: list[tuple[int, int, RtpStreamDict]],
-    clocks_hz: Mapping[int, int],
+    messages: list[tuple[int, int, bool, RtspMessage]],
 ) -> tuple[RtpStreamCount, ...]:
+    hosts = _hosts_of(found)
+    descriptions: dict[frozenset[bytes], Descriptions] = defaultdict(Descriptions)
+    for _, old, _, message in messages:
+        descriptions[hosts(old)].add(message)
     in_udp = ((old, None, stream) for old, stream in each_stream(found["rtp_streams"]))
     counts = []
     for old, channel, stream in itertools.chain(in_udp, interleaved):
-        clock_hz = _clock_hz(stream, clocks_hz)
+        described = None
+        if descriptions and (known := descriptions.get(hosts(old))) is not None:
+            ports = (int(found["initiator_port"][old]), int(found["responder_port"][old]))
+            described = known.find(
+                stream["payload_type"],
+                stream["measured_clock_hz"],
+                ports if channel is None else None,
+            )
+        clock_hz = _clock_hz(stream, described)
         counts.append(
             RtpStreamCount(
                 flow=int(numbers[old]),
@@ -262,9 +277,23 @@ def _streams(
                 duplicates=stream["duplicates"],
                 jitter_s=_jitter_s(stream, clock_hz),
                 channel=channel,
+                payload_bytes=stream["payload_bytes"],
+                same_timestamp=stream["same_timestamp"],
+                span_s=s_from_ns(stream["span_ns"]),
+                declared_media=None if described is None else described.media,
             )
         )
     return tuple(sorted(counts, key=lambda count: (count.flow, -count.packets)))
+
+
+def _hosts_of(found: CapturedFlowsDict) -> Callable[[int], frozenset[bytes]]:
+    """Return a function from a flow to the addresses of its ends, as text."""
+
+    def text(texts: Texts, index: int) -> bytes:
+        offsets, data = texts
+        return data[offsets[index] : offsets[index + 1]].tobytes()
+
+    return lambda old: frozenset((text(found["initiator"], old), text(found["responder"], old)))
 
 
 def _flow_table(

@@ -185,6 +185,9 @@ def _list_rtp_streams(
                 reordered=stream["reordered"],
                 duplicates=stream["duplicates"],
                 jitter_s=stream["jitter_s"].get(clock_hz) if clock_hz is not None else None,
+                payload_bytes=stream["payload_bytes"],
+                same_timestamp=stream["same_timestamp"],
+                span_s=s_from_ns(stream["span_ns"]),
             )
         )
     return tuple(sorted(found, key=lambda stream: (stream.flow, -stream.packets)))

@@ -47,8 +47,15 @@ class SessionLimits:
 
 _LIMITS = SessionLimits()
 _VIDEO_CLOCK_HZ = 90_000
-_MPEG_AUDIO = 14
-_MPEG_TRANSPORT_STREAM = 33
+#: Static payload types whose clock does not tell (RFC 3551): MPEG audio and transport streams.
+_STATIC_MEDIA = {14: "audio", 33: "mixed"}
+_DYNAMIC_TYPES_FROM = 35
+#: Frames are in several packets each if so many packets have the timestamp of the one before, and
+#: are of so many bytes: digits dialled (RFC 4733) share timestamps as well, in small packets.
+_SPLIT_SHARE = 0.1
+_SPLIT_BYTES = 300
+#: Encoded audio stays below: MP3 and AAC go to 320 kbit/s, and RTP headers come on top.
+_MOST_AUDIO_BPS = 350_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +124,9 @@ def group_sessions(
     for row in rows.values():
         if row.flow not in control:
             by_hosts[row.hosts].append(row)
-    _join_rtsp(rows, by_hosts, signalling, union)
+    named = _join_rtsp(rows, by_hosts, signalling, union)
     for together in by_hosts.values():
-        _join_rtp(together, set(rtcp_flows), union)
+        _join_rtp(together, set(rtcp_flows), named, union)
     _join_web(flows, union)
     media = pa.array(_media(flows, signalling, rtp_streams, rtcp_flows), pa.string())
     flows = flows.set_column(
@@ -202,7 +209,8 @@ def _join_rtsp(
     by_hosts: dict[frozenset[str], list[_Flow]],
     signalling: pa.Table,
     union: _Union,
-) -> None:
+) -> set[int]:
+    """Join RTSP connections with their media; return the media that a Transport header named."""
     ports: dict[int, set[int]] = defaultdict(set)
     for message in signalling.select(["flow", "client_ports", "server_ports"]).to_pylist():
         ports[message["flow"]].update(message["client_ports"], message["server_ports"])
@@ -210,10 +218,12 @@ def _join_rtsp(
     # others, so that thousands of connections and streams are not compared each with each.
     named = {(rows[flow].hosts, port) for flow, numbers in ports.items() for port in numbers}
     first: dict[tuple[frozenset[str], int], int] = {}
+    chosen: set[int] = set()
     for hosts in {hosts for hosts, _ in named}:
         for media in by_hosts.get(hosts, ()):
             for place in ((hosts, port) for port in media.ports if (hosts, port) in named):
                 union.join(first.setdefault(place, media.flow), media.flow)
+                chosen.add(media.flow)
     unnamed: dict[frozenset[str], list[_Flow]] = defaultdict(list)
     for flow, numbers in ports.items():
         hosts = rows[flow].hosts
@@ -223,6 +233,7 @@ def _join_rtsp(
             unnamed[hosts].append(rows[flow])
     for hosts, controls in unnamed.items():
         _join_overlapping(controls, by_hosts.get(hosts, ()), union)
+    return chosen
 
 
 def _join_overlapping(controls: Iterable[_Flow], media: Iterable[_Flow], union: _Union) -> None:
@@ -242,14 +253,20 @@ def _join_overlapping(controls: Iterable[_Flow], media: Iterable[_Flow], union: 
         going_on[is_media].append(flow)
 
 
-def _join_rtp(together: list[_Flow], rtcp_flows: set[int], union: _Union) -> None:
+def _join_rtp(together: list[_Flow], rtcp_flows: set[int], named: set[int], union: _Union) -> None:
+    """Join RTP between two hosts with its RTCP, and with RTP of the same time.
+
+    What a SETUP named has its session: no other stream is part of that for its time alone.
+    """
     media = [row for row in together if row.flow not in rtcp_flows]
     by_port = {(row.server, row.server_port, row.client, row.client_port): row for row in media}
     for control in (row for row in together if row.flow in rtcp_flows):
         below = (control.server, control.server_port - 1, control.client, control.client_port - 1)
         if below in by_port:
             union.join(by_port[below].flow, control.flow)
-    media.sort(key=lambda row: row.first_time_ns)
+    media = sorted(
+        (row for row in media if row.flow not in named), key=lambda row: row.first_time_ns
+    )
     for before, after in itertools.pairwise(media):
         if before.overlaps(after) and before.server == after.server:
             union.join(before.flow, after.flow)
@@ -316,27 +333,22 @@ def _media(
     rtp_streams: Iterable[RtpStreamCount],
     rtcp_flows: Collection[int],
 ) -> list[str]:
-    declared = {
-        clock["payload_type"]: clock["media"]
-        for message in signalling.column("media_clocks").to_pylist()
-        for clock in message
-    }
     inside: dict[int, set[str]] = defaultdict(set)
+    main: dict[int, RtpStreamCount] = {}
     for stream in rtp_streams:
         if stream.channel is not None:
-            inside[stream.flow].add(_medium(stream.payload_type, stream.clock_hz, declared))
+            inside[stream.flow].add(_medium(stream))
+        else:
+            main[stream.flow] = max(
+                main.get(stream.flow, stream), stream, key=lambda one: (one.to_client, one.packets)
+            )
     control = set(signalling.column("flow").to_pylist()) | set(rtcp_flows)
     known: dict[int, str] = dict.fromkeys(control, "control")
     known |= {
         number: kinds.pop() if len(kinds) == 1 else "mixed" for number, kinds in inside.items()
     }
-    columns = (
-        flows.select(["flow", "payload_type", "clock_hz"])
-        .filter(pc.is_valid(flows.column("ssrc")))
-        .to_pydict()
-    )
-    for number, payload_type, clock_hz in zip(*columns.values(), strict=True):
-        known.setdefault(number, _medium(payload_type, clock_hz, declared))
+    for number, stream in main.items():
+        known.setdefault(number, _medium(stream))
     media: list[str] = flows.column("media").to_pylist()
     places = pc.index_in(
         pa.array(list(known), flows.schema.field("flow").type),
@@ -347,14 +359,27 @@ def _media(
     return media
 
 
-def _medium(payload_type: int | None, clock_hz: int | None, declared: dict[int, str]) -> str:
-    """Return what an RTP stream carries, by session description, static payload type or clock."""
-    if payload_type is not None and declared.get(payload_type) in {"audio", "video"}:
-        return declared[payload_type]
-    if payload_type == _MPEG_AUDIO:
-        return "audio"
-    if payload_type == _MPEG_TRANSPORT_STREAM:
-        return "mixed"
-    if clock_hz is None:
-        return "unknown"
-    return "video" if clock_hz == _VIDEO_CLOCK_HZ else "audio"
+def _medium(stream: RtpStreamCount) -> str:
+    """Return what an RTP stream carries: by its session description, static payload type, frames.
+
+    A dynamic payload type is video if its clock is video's, or if its frames take several packets
+    each. It is audio if its clock is audio's and its rate is one that encoded audio has. Between
+    them is ``unknown``: raw audio, and video whose timestamps do not follow the time.
+    """
+    if stream.declared_media in {"audio", "video"}:
+        return stream.declared_media
+    payload_type, clock_hz = stream.payload_type, stream.clock_hz
+    if payload_type in _STATIC_MEDIA:
+        return _STATIC_MEDIA[payload_type]
+    is_dynamic = payload_type is None or payload_type >= _DYNAMIC_TYPES_FROM
+    if clock_hz == _VIDEO_CLOCK_HZ or (is_dynamic and _has_split_frames(stream)):
+        return "video"
+    is_heavy = stream.payload_bytes * 8 > _MOST_AUDIO_BPS * stream.span_s
+    return "unknown" if clock_hz is None or (is_dynamic and is_heavy) else "audio"
+
+
+def _has_split_frames(stream: RtpStreamCount) -> bool:
+    """Return whether frames take several packets each."""
+    packets = max(stream.packets, 1)
+    is_frequent = stream.same_timestamp >= _SPLIT_SHARE * packets
+    return is_frequent and stream.payload_bytes >= _SPLIT_BYTES * packets

@@ -72,6 +72,10 @@ class RtpStreamCount:
         jitter_s: Mean over packets of the interarrival jitter estimate (RFC 3550 A.8), s; None
             without a clock.
         channel: Channel of an RTSP connection that carries it; None for RTP in UDP.
+        payload_bytes: Transport payload, RTP headers included.
+        same_timestamp: Packets with the timestamp of the packet before: parts of one frame.
+        span_s: From the first packet to the last, s.
+        declared_media: What the session description says that it carries; None where none does.
     """
 
     flow: int
@@ -86,3 +90,7 @@ class RtpStreamCount:
     duplicates: int
     jitter_s: float | None
     channel: int | None = None
+    payload_bytes: int = 0
+    same_timestamp: int = 0
+    span_s: float = 0.0
+    declared_media: str | None = None

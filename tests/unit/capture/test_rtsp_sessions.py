@@ -134,3 +134,55 @@ def test_rtp_interleaved_with_the_control_connection_is_counted_by_channel(
     counted = {stream.channel: (stream.expected, stream.lost) for stream in found.rtp_streams}
     assert counted == {0: (40, 0), 2: (41, 1)}
     assert [session.kind for session in found.sessions] == ["rtsp"]
+
+
+def test_rtp_that_no_setup_named_is_not_part_of_the_session(
+    made: SimpleNamespace, inspect_bytes: Inspect
+) -> None:
+    control = _Control(made)
+    head = [
+        control.frame(_DESCRIBED, from_client=False),
+        control.frame(_SETUP),
+        control.frame(_SET_UP, from_client=False),
+        control.frame(_PLAY),
+    ]
+    # A competing flow between the same hosts, video with the payload type of the session's audio.
+    beside = [
+        made.ethernet(
+            made.ipv4(made.udp(made.rtp(i, i * 1800, ssrc=9, payload_type=97), ports=(7100, 6100)))
+        )
+        for i in range(50)
+    ]
+    both = [frame for pair in zip(_media(made), beside, strict=True) for frame in pair]
+    found = inspect_bytes(made.pcap(made.packets([*head, *both], every_ns=10_000_000)))
+    assert [(session.kind, len(session.flows)) for session in found.sessions] == [
+        ("rtsp", 2),
+        ("rtp", 1),
+    ]
+    by_port = {flow["server_port"]: flow for flow in found.describe_flows()}
+    assert (by_port[7000]["media"], by_port[7100]["media"]) == ("video", "video")
+
+
+def test_two_media_with_one_payload_type_are_told_apart_by_their_clocks(
+    made: SimpleNamespace, inspect_bytes: Inspect
+) -> None:
+    sdp = _SDP.replace(b"97", b"96").replace(b"44100", b"8000")
+    described = b"RTSP/1.0 200 OK\r\nCSeq: 1\r\nContent-Length: %d\r\n\r\n%s" % (len(sdp), sdp)
+    control = _Control(made)
+    head = [
+        control.frame(described, from_client=False),
+        control.frame(_SETUP),
+        control.frame(_SETUP.replace(b"6000-6001", b"6002-6003")),
+    ]
+    audio = [
+        made.ethernet(made.ipv4(made.udp(made.rtp(i, i * 160, ssrc=9), ports=(7002, 6002))))
+        for i in range(50)
+    ]
+    video = [
+        made.ethernet(made.ipv4(made.udp(made.rtp(i, i * 1800), ports=(7000, 6000))))
+        for i in range(50)
+    ]
+    both = [frame for pair in zip(audio, video, strict=True) for frame in pair]
+    found = inspect_bytes(made.pcap(made.packets([*head, *both], every_ns=10_000_000)))
+    by_port = {flow["server_port"]: flow["media"] for flow in found.describe_flows()}
+    assert (by_port[7000], by_port[7002]) == ("video", "audio")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pytest
 
 from trafficgen.flows import group_sessions, list_sessions
-from trafficgen.tables import FLOW_SCHEMA, SIGNALLING_SCHEMA
+from trafficgen.tables import FLOW_SCHEMA, SIGNALLING_SCHEMA, RtpStreamCount
 
 
 def test_a_capture_without_any_flow_has_no_session() -> None:
@@ -50,3 +51,47 @@ def test_rtsp_joins_the_media_its_transport_names_and_tells_when_play_was_asked(
         ("rtp", (1,), None),
     ]
     assert grouped.column("media").to_pylist()[2] == "control"
+
+
+@pytest.mark.parametrize(
+    ("payload_type", "clock_hz", "sent", "split", "medium"),
+    [
+        (96, 90_000, (577, 1326), 0.5, "video"),
+        (96, 44_100, (577, 1326), 0.5, "video"),  # timestamps at half speed
+        (96, None, (577, 1326), 0.5, "video"),
+        (96, 44_100, (577, 1326), 0.0, "unknown"),
+        (96, None, (64, 172), 0.0, "unknown"),
+        (97, 48_000, (64, 172), 0.0, "audio"),
+        (97, 8000, (64, 172), 0.2, "audio"),  # dialled digits share timestamps
+        (97, 44_100, (320, 1000), 0.0, "audio"),
+        (10, 44_100, (1411, 1292), 0.0, "audio"),  # raw audio, by its static type
+        (14, 90_000, (128, 430), 0.0, "audio"),
+        (33, 90_000, (4000, 1328), 0.0, "mixed"),
+        (34, 90_000, (300, 900), 0.0, "video"),
+    ],
+)
+def test_what_rtp_carries_is_told_by_type_clock_frames_and_rate(
+    payload_type: int, clock_hz: int | None, sent: tuple[int, int], split: float, medium: str
+) -> None:
+    """`sent`: kbit/s, and payload of a packet; `split`: share of packets that continue a frame."""
+    rate_kbps, payload_bytes = sent
+    packets, span_s = 1000, 8 * payload_bytes / rate_kbps
+    stream = RtpStreamCount(
+        flow=0,
+        to_client=True,
+        ssrc=7,
+        payload_type=payload_type,
+        clock_hz=clock_hz,
+        packets=packets,
+        expected=packets,
+        lost=0,
+        reordered=0,
+        duplicates=0,
+        jitter_s=None,
+        payload_bytes=packets * payload_bytes,
+        same_timestamp=int(split * packets),
+        span_s=span_s,
+    )
+    flows = pa.Table.from_pylist([_flow(0, media_port=5000, protocol="udp", ssrc=7)], FLOW_SCHEMA)
+    grouped = group_sessions(flows, SIGNALLING_SCHEMA.empty_table(), rtp_streams=[stream])
+    assert grouped.column("media").to_pylist() == [medium]
