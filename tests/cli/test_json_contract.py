@@ -11,6 +11,7 @@ from typing import Any
 Command = Callable[..., Any]
 
 FLOW = {
+    *("application", "name"),
     *(
         "flow",
         "session",

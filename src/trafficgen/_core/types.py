@@ -70,6 +70,8 @@ Texts = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
 class CapturedFlowsDict(FlowCountsDict):
     """Counts of captured flows, with who they are; texts are empty where nothing is known."""
 
+    application: Texts
+    name: Texts
     initiator: Texts
     initiator_port: npt.NDArray[np.uint16]
     responder: Texts

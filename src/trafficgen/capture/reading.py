@@ -169,6 +169,7 @@ def inspection_of(scan: CaptureScan) -> Inspection:
         signalling=scan.signalling,
         warnings=scan.warnings,
         rates=scan.rates,
+        labels=scan.labels,
     )
 
 

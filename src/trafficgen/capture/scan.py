@@ -112,6 +112,8 @@ class CaptureScan:
         warnings: What was odd, one sentence each.
         rates: Frame bytes over time by number in the flow table, s from the first packet; of the
             heavier flows where there are many.
+        labels: Application and server's name of each flow by number, see
+            :class:`~trafficgen.flows.Inspection`.
         numbers: Number in the flow table by the order in which flows began, shape (n,).
         plan: What was decided about the flows, as the core needs it to read their packets.
     """
@@ -130,6 +132,7 @@ class CaptureScan:
     out_of_order: bool
     warnings: tuple[str, ...]
     rates: Mapping[int, FlowRates]
+    labels: pa.Table
     numbers: npt.NDArray[np.uint32]
     plan: FlowPlan = field(repr=False, compare=False)
 
@@ -201,6 +204,7 @@ def collect_scan(reader: CaptureReader, setup: ReaderSetup) -> CaptureScan:
         out_of_order=counts["steps_back"] > 0,
         warnings=(*reader.damages(), *oddities),
         rates=_rates(found, numbers, start_ns),
+        labels=_label_table(found, numbers),
         numbers=numbers,
         plan=reader.plan(numbers),
     )
@@ -294,6 +298,16 @@ def _hosts_of(found: CapturedFlowsDict) -> Callable[[int], frozenset[bytes]]:
         return data[offsets[index] : offsets[index + 1]].tobytes()
 
     return lambda old: frozenset((text(found["initiator"], old), text(found["responder"], old)))
+
+
+def _label_table(found: CapturedFlowsDict, numbers: npt.NDArray[np.uint32]) -> pa.Table:
+    """Return application and name of each flow, in the order of the flow table."""
+    columns = {name: _texts(found[name]) for name in ("application", "name")}
+    known = {
+        name: pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+        for name, texts in columns.items()
+    }
+    return pa.table(known).take(pa.array(np.argsort(numbers)))
 
 
 def _flow_table(

@@ -19,7 +19,7 @@ from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._terminal import say_line
-from trafficgen.formatting import endpoint, format_count, interval
+from trafficgen.formatting import endpoint, format_count, interval, one_line
 from trafficgen.models import judged_parts
 from trafficgen.standard_streams import output_path
 from trafficgen.units import kbps_from_bps
@@ -155,6 +155,8 @@ def _print_fit(fitted: trafficgen.Fit) -> None:
     summary: dict[str, Any] = fitted.to_json()
     flow = summary["flow"]
     server = endpoint(flow["server"], flow["server_port"])
+    if flow["name"]:
+        server = f"{one_line(flow['name'])} ({server})"
     client = endpoint(flow["client"], flow["client_port"])
     say_line(
         f"flow {flow['flow']} ({flow['media']} over {flow['protocol']}) from {server} to {client}"

@@ -16,11 +16,13 @@ from trafficgen.cli._options import AsJson, Captures, Quiet, Verbose, expand_opt
 from trafficgen.cli._output import number, print_json_lists
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
-from trafficgen.formatting import endpoint
+from trafficgen.flows.sessions import web_kind
+from trafficgen.formatting import endpoint, one_line
 from trafficgen.standard_streams import given_name
 from trafficgen.units import NS_PER_S
 
 _SHOWN_FLOWS = 20
+_SHOWN_NAME = 40
 
 
 @expand_options
@@ -63,7 +65,7 @@ def _render(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> No
     )
     kinds = found.session_kinds({flow["session"] for flow in described})
     rows = [_row(flow, kinds) for flow in described]
-    header = (
+    header: tuple[str, ...] = (
         "flow",
         "session",
         "proto",
@@ -76,6 +78,10 @@ def _render(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> No
         "length s",
         "RTP",
     )
+    names = [one_line(flow["name"] or "", longest=_SHOWN_NAME) for flow in described]
+    if any(names):
+        header = (*header, "name")
+        rows = [(*row, name) for row, name in zip(rows, names, strict=True)]
     print_table(header, rows, right=(0, 6, 7, 8, 9))
     _render_rates(found, described)
     for session in found.sessions if found.signalling.num_rows else ():
@@ -111,13 +117,15 @@ def _heavier_way(flow: dict[str, Any]) -> str:
 
 
 def _row(flow: dict[str, Any], kinds: dict[int, str]) -> tuple[str, ...]:
-    rtp = flow["rtp"]
+    rtp, kind = flow["rtp"], kinds[flow["session"]]
+    if kind in ("http", "quic"):  # a session of the web may have both
+        kind = web_kind(flow["protocol"], flow["server_port"], flow["application"])
     loss = (
         f"{rtp['lost']:,}/{rtp['expected']:,} lost, PT {number(rtp['payload_type'])}" if rtp else ""
     )
     return (
         str(flow["flow"]),
-        f"{flow['session']} {kinds[flow['session']]}",
+        f"{flow['session']} {kind}",
         flow["protocol"],
         endpoint(flow["server"], flow["server_port"]),
         endpoint(flow["client"], flow["client_port"]),

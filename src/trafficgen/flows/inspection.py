@@ -40,6 +40,9 @@ class Inspection(NotebookView):
         warnings: What was odd.
         rates: Frame bytes over time of each flow by its number, s from the first packet; of the
             heavier ones where there are more than a thousand.
+        labels: What the first packets of each captured flow say, in the order of ``flows``:
+            ``application`` (quic, tls, http, dns, dtls, stun) and ``name``, the server's name from
+            TLS, HTTP or DNS; null where unknown. None for packet tables.
 
     Example:
         >>> import trafficgen
@@ -67,6 +70,7 @@ class Inspection(NotebookView):
     signalling: pa.Table
     warnings: tuple[str, ...]
     rates: Mapping[int, FlowRates] = field(default_factory=dict, repr=False, compare=False)
+    labels: pa.Table | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         more = f" and {format_count(len(self.files) - 1, 'more file')}" if self.files[1:] else ""
@@ -95,15 +99,23 @@ class Inspection(NotebookView):
     @property
     def sessions(self) -> tuple[Session, ...]:
         """Sessions, by number."""
-        return list_sessions(self.flows, self.signalling)
+        return list_sessions(self.flows, self.signalling, self._applications())
+
+    def _applications(self) -> dict[int, str]:
+        """Return the applications that are known, by number of the flow."""
+        if self.labels is None:
+            return {}
+        texts = self.labels.column("application")
+        known = pc.is_valid(texts)
+        flows = self.flows.column("flow").filter(known).to_pylist()
+        return dict(zip(flows, texts.filter(known).to_pylist(), strict=True))
 
     def session_kinds(self, sessions: Collection[int]) -> dict[int, str]:
         """Return the kinds of some sessions: those of a network's millions would take long."""
         wanted = pa.array(list(sessions), self.flows.schema.field("session").type)
         members = self.flows.filter(pc.is_in(self.flows.column("session"), wanted))
-        return {
-            session.session: session.kind for session in list_sessions(members, self.signalling)
-        }
+        found = list_sessions(members, self.signalling, self._applications())
+        return {session.session: session.kind for session in found}
 
     def swap_ends(self) -> Inspection:
         """Return the same with server and client exchanged, as an upload is looked at."""
@@ -132,8 +144,9 @@ class Inspection(NotebookView):
         def describe() -> Iterator[dict[str, object]]:
             for start in range(0, len(heaviest_first), _FLOWS_PER_STEP):
                 rows = pa.array(heaviest_first[start : start + _FLOWS_PER_STEP])
-                for row in self.flows.take(rows).to_pylist():
-                    yield self._describe_row(row, streams.get(row["flow"], []))
+                labels = self._take_labels(rows)
+                for row, label in zip(self.flows.take(rows).to_pylist(), labels, strict=True):
+                    yield self._describe_row(row | label, streams.get(row["flow"], []))
 
         return report_each(describe(), "describing", total=len(heaviest_first), unit="flows")
 
@@ -143,10 +156,19 @@ class Inspection(NotebookView):
         Raises:
             KeyError: If there is no such flow.
         """
-        rows = self.flows.filter(pc.equal(self.flows.column("flow"), number)).to_pylist()
-        if not rows:
+        place = pc.index(self.flows.column("flow"), number).as_py()
+        if place < 0:
             raise KeyError(number)
-        return self._describe_row(rows[0], _group_by_flow(self.rtp_streams).get(number, []))
+        rows = pa.array([place])
+        row = self.flows.take(rows).to_pylist()[0] | self._take_labels(rows)[0]
+        return self._describe_row(row, _group_by_flow(self.rtp_streams).get(number, []))
+
+    def _take_labels(self, rows: pa.Array) -> list[dict[str, str | None]]:
+        """Return the labels of some rows of the flow table."""
+        if self.labels is None:
+            return [{"application": None, "name": None}] * len(rows)
+        labels: list[dict[str, str | None]] = self.labels.take(rows).to_pylist()
+        return labels
 
     def _describe_row(
         self, row: dict[str, int | str | None], streams: list[RtpStreamCount]
@@ -161,6 +183,8 @@ class Inspection(NotebookView):
             "flow": number["flow"],
             "session": number["session"],
             "protocol": row["protocol"],
+            "application": row["application"],
+            "name": row["name"],
             "server": row["server"],
             "server_port": number["server_port"],
             "client": row["client"],

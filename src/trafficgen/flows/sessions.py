@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import socket
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -149,8 +149,17 @@ def _select_flows(
     return {row["flow"]: _Flow(**row) for row in rows}
 
 
-def list_sessions(flows: pa.Table, signalling: pa.Table) -> tuple[Session, ...]:
-    """Return the sessions of a flow table, by number."""
+def list_sessions(
+    flows: pa.Table, signalling: pa.Table, applications: Mapping[int, str] | None = None
+) -> tuple[Session, ...]:
+    """Return the sessions of a flow table, by number.
+
+    Args:
+        flows: Flow table with sessions.
+        signalling: RTSP messages.
+        applications: What the first packets of flows show, by number; None where it is not known.
+    """
+    known = applications or {}
     members: dict[int, list[int]] = defaultdict(list)
     columns = flows.select(["flow", "session", "protocol", "server_port", "ssrc"]).to_pydict()
     for number, session in zip(columns["flow"], columns["session"], strict=True):
@@ -170,8 +179,9 @@ def list_sessions(flows: pa.Table, signalling: pa.Table) -> tuple[Session, ...]:
         if any(columns["ssrc"][place[number]] is not None for number in numbers):
             return "rtp"
         main = place[numbers[0]]
-        protocol, port = str(columns["protocol"][main]), columns["server_port"][main]
-        return _WEB_KINDS.get(protocol, protocol) if port in _LIMITS.web_ports else protocol
+        return web_kind(
+            columns["protocol"][main], columns["server_port"][main], known.get(numbers[0])
+        )
 
     return tuple(
         Session(number, kind(flows), tuple(sorted(flows)), plays.get(number))
@@ -179,7 +189,22 @@ def list_sessions(flows: pa.Table, signalling: pa.Table) -> tuple[Session, ...]:
     )
 
 
+def web_kind(protocol: str, server_port: int, application: str | None) -> str:
+    """Return ``quic`` or ``http`` for a flow of the web, else its protocol.
+
+    Where the first packets show nothing (headers alone, or a connection that had begun), its port
+    decides.
+    """
+    if application in ("quic", "http"):
+        return application
+    expected = _WEB_APPLICATIONS.get(protocol, ())
+    if server_port in _LIMITS.web_ports and application in expected:
+        return _WEB_KINDS[protocol]
+    return protocol
+
+
 _WEB_KINDS = {"udp": "quic", "tcp": "http"}
+_WEB_APPLICATIONS = {"udp": (None,), "tcp": (None, "tls")}
 
 
 class _Union:
