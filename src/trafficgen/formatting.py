@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from trafficgen.units import NS_PER_S, SIZE_UNITS_BYTES
@@ -84,3 +84,26 @@ def day_and_time(time_ns: int) -> str:
         return f"{datetime.fromtimestamp(time_ns // NS_PER_S, UTC):%Y-%m-%d %H:%M:%S} UTC"
     except (OverflowError, OSError, ValueError):
         return f"{time_ns:,d} ns since 1970"
+
+
+def find_name(wanted: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is meant: ``NS-3`` is ``ns3``, ``iperf`` the newest ``iperf3``."""
+    plain = {_plain(name): name for name in known}
+    newest = max((one for one in plain if one.rstrip("0123456789") == _plain(wanted)), default=None)
+    return plain.get(_plain(wanted)) or (None if newest is None else plain[newest])
+
+
+def suggest_name(wanted: str, known: Iterable[str]) -> str:
+    """Return `` (did you mean ns3?)`` for a name that resembles known ones; empty for others."""
+    from difflib import get_close_matches  # noqa: PLC0415 - of errors alone
+
+    plain = {_plain(name): name for name in known}
+    key = _plain(wanted)
+    close = [one for one in plain if len(key) > 1 and one.startswith(key)][:3]
+    close = close or get_close_matches(key, plain, n=1)
+    return f" (did you mean {' or '.join(plain[one] for one in close)}?)" if close else ""
+
+
+def _plain(name: str) -> str:
+    """Return a name without what people write differently: case, hyphens, underscores, spaces."""
+    return "".join(character for character in name.casefold() if character.isalnum())

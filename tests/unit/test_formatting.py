@@ -6,7 +6,16 @@ import math
 
 import pytest
 
-from trafficgen.formatting import day_and_time, endpoint, format_count, interval, number, one_line
+from trafficgen.formatting import (
+    day_and_time,
+    endpoint,
+    find_name,
+    format_count,
+    interval,
+    number,
+    one_line,
+    suggest_name,
+)
 
 
 @pytest.mark.parametrize(
@@ -58,3 +67,24 @@ def test_times_that_no_calendar_has_are_shown_all_the_same() -> None:
     assert day_and_time(0) == "1970-01-01 00:00:00 UTC"
     assert day_and_time(2**63 - 1) == "2262-04-11 23:47:16 UTC"
     assert day_and_time(-(2**70)).endswith(" ns since 1970")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "name"),
+    [("ns3", "ns3"), ("NS-3", "ns3"), ("iperf", "iperf3"), ("I perf_2", "iperf2"), ("ns4", None)],
+)
+def test_a_name_is_found_however_it_is_written(wanted: str, name: str | None) -> None:
+    assert find_name(wanted, ["iperf2", "iperf3", "ns3"]) == name
+
+
+@pytest.mark.parametrize(
+    ("wanted", "guess"),
+    [
+        ("dealy", " (did you mean delay?)"),
+        ("real", " (did you mean realplayer or realvideo?)"),
+        ("", ""),
+        ("xyz", ""),
+    ],
+)
+def test_a_wrong_name_comes_with_the_closest_ones(wanted: str, guess: str) -> None:
+    assert suggest_name(wanted, ["rate", "delay", "realplayer", "realvideo"]) == guess

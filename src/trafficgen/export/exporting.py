@@ -17,6 +17,7 @@ from trafficgen.export.settings import Settings
 from trafficgen.export.target import FormatWriter, Target, Written
 from trafficgen.export.targets import TARGETS
 from trafficgen.flows.selection import require_number
+from trafficgen.formatting import find_name, suggest_name
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import entry_names, load_model
 from trafficgen.outputs import is_stream, list_leftovers, whole_files, whole_folder
@@ -71,9 +72,11 @@ def find_target(options: ExportOptions) -> tuple[Target, Settings]:
         ExportError: If there is no such target.
         SettingError: If the target has no such setting.
     """
-    if options.to not in TARGETS:
-        raise ExportError(f"Unknown target {options.to!r}. Use one of {', '.join(TARGETS)}.")
-    target = TARGETS[options.to]
+    name = find_name(options.to, TARGETS)
+    if name is None:
+        guess = suggest_name(options.to, TARGETS)
+        raise ExportError(f"Unknown target {options.to!r}{guess}. Use one of {', '.join(TARGETS)}.")
+    target = TARGETS[name]
     return target, Settings(target.name, target.settings, options.settings or {})
 
 

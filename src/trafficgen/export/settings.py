@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from trafficgen.errors import SettingError
+from trafficgen.formatting import suggest_name
 
 SettingValue = str | int | float | bool
 _WORDS = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
@@ -73,7 +74,10 @@ class Settings:
         for name, value in given.items():
             if name not in by_name:
                 names = ", ".join(by_name) or "none"
-                raise SettingError(f"{target} has no setting {name!r}; its settings are: {names}")
+                guess = suggest_name(name, by_name)
+                raise SettingError(
+                    f"{target} has no setting {name!r}{guess}; its settings are: {names}"
+                )
             try:
                 self._values[name] = by_name[name].parse(value)
             except ValueError as error:

@@ -152,6 +152,8 @@ def split_problems(error: ValidationError) -> tuple[ErrorDetails, str, str]:
     found = error.errors(include_url=False, include_context=False, include_input=False)
     # A list whose items are wrong is reported as too short as well.
     found = [problem for problem in found if problem["type"] != "too_short"] or found
+    # A key that is spelt wrong is missing too.
+    found.sort(key=lambda problem: problem["type"] == "missing")
     places = [".".join(map(str, one["loc"])) or "the file as a whole" for one in found]
     others = [place for place in dict.fromkeys(places[1:]) if place != places[0]]
     named = [*others[:_NAMED_PLACES], "..."] if len(others) > _NAMED_PLACES else others

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from trafficgen.formatting import format_count, number
+from trafficgen.formatting import find_name, format_count, number, suggest_name
 from trafficgen.notebook import NotebookView
 from trafficgen.options import option
 
@@ -41,9 +41,11 @@ FORMAT_NAMES = ("pcap", "pcapng", "csv", "parquet")
 
 def parse_format(text: str) -> str:
     """Return the name of a file format; raise ValueError for any other text."""
-    if text not in FORMAT_NAMES:
-        raise ValueError(f"Unknown format {text!r}. Use one of {', '.join(FORMAT_NAMES)}.")
-    return text
+    name = find_name(text, FORMAT_NAMES)
+    if name is None:
+        guess = suggest_name(text, FORMAT_NAMES)
+        raise ValueError(f"Unknown format {text!r}{guess}. Use one of {', '.join(FORMAT_NAMES)}.")
+    return name
 
 
 def format_option() -> Any:

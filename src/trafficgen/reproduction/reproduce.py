@@ -12,6 +12,7 @@ from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 
 from trafficgen.errors import SelectionError, SimulationError
+from trafficgen.formatting import suggest_name
 from trafficgen.models.published import entry_digest, load_entry
 from trafficgen.progress import report_each
 from trafficgen.randomness import random_stream
@@ -151,7 +152,7 @@ def _select_ids(known: Iterable[str], wanted: Sequence[str]) -> set[str]:
         if not any(_begins(name, text) for name in ids):
             papers = ", ".join(sorted({name.partition("-")[0] for name in ids}))
             raise SelectionError(
-                what=f"finding {text!r}",
+                what=f"finding {text!r}{suggest_name(text, ids)}",
                 available=f"ids look like {min(ids)} and begin with {papers}; `trafficgen reproduce"
                 " --list` lists them",
             )

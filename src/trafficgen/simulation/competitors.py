@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from trafficgen.errors import SimulationError
+from trafficgen.formatting import suggest_name
 from trafficgen.simulation.sources import Participant, Source
 from trafficgen.units import bytes_from_text, rate_from_text, s_from_text
 
@@ -150,8 +151,10 @@ def _tcp(competitor: Competitor, usual_tcp: Mapping[str, object]) -> Source:
     usual = str(usual_tcp.get("congestion_control", DEFAULT_CONGESTION_CONTROL))
     control = competitor.argument or usual
     if control not in CONGESTION_CONTROLS:
-        known = " or ".join(CONGESTION_CONTROLS)
-        raise SimulationError(f"compete=tcp:{control}: unknown congestion control; use {known}")
+        known, guess = " or ".join(CONGESTION_CONTROLS), suggest_name(control, CONGESTION_CONTROLS)
+        raise SimulationError(
+            f"compete=tcp:{control}: unknown congestion control{guess}; use {known}"
+        )
     values = competitor.values
     parameters: dict[str, object] = {"bytes": values.pop("bytes")} if "bytes" in values else {}
     base = usual_tcp if control == usual else {}

@@ -10,7 +10,7 @@ from typing import Annotated, Self, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from trafficgen.errors import InputFileError, SimulationError
-from trafficgen.formatting import one_line
+from trafficgen.formatting import one_line, suggest_name
 from trafficgen.models import ModelPart, YamlTextError, read_yaml
 from trafficgen.notebook import NotebookView
 from trafficgen.simulation.path_keys import (
@@ -313,7 +313,8 @@ def _fields(settings: Mapping[str, object], part: type[ModelPart]) -> dict[str, 
     keys, fields = _keys(part), dict[str, object]()
     for name, value in settings.items():
         if name not in keys:
-            raise SimulationError(f"path: unknown key {name!r}; keys are {list_keys()}")
+            guess = suggest_name(name, keys)
+            raise SimulationError(f"path: unknown key {name!r}{guess}; keys are {list_keys()}")
         field, kind = keys[name]
         fields[field] = kind.value(name, str(value))
     return fields

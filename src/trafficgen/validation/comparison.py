@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 
 from trafficgen.errors import SelectionError
 from trafficgen.flows import rate_curve
-from trafficgen.formatting import number, one_line
+from trafficgen.formatting import number, one_line, suggest_name
 from trafficgen.notebook import NotebookView, RateLines, rates_of_packets
 from trafficgen.tables import RateCurve
 from trafficgen.validation.measurement import Measurement, Totals
@@ -216,7 +216,8 @@ def _flat_name(named: str, metrics: list[str]) -> str:
     matching = [metric for metric in metrics if metric.partition(".")[0] == named]
     if len(matching) != 1:
         raise SelectionError(
-            what=f"metric {named!r}", available=f"metrics are {', '.join(matching or metrics)}"
+            what=f"metric {named!r}{suggest_name(named, metrics)}",
+            available=f"metrics are {', '.join(matching or metrics)}",
         )
     return matching[0]
 

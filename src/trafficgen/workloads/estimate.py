@@ -172,7 +172,7 @@ def _estimate(sessions: Sessions, out: str | Path, options: WorkloadOptions) -> 
         error_share=_error_share(sizes, expected) if sampled < count else 0.0,
         duration_s=duration_s,
         concurrent=total_s / duration_s if duration_s > 0 else float(count),
-        file_format=format_of(out).name,
+        file_format=format_of(out, options.to_format).name,
         file_bytes=file_bytes * share,
         time_s=(sum(sample.times_s) / options.workers + write_s) * share,
     )
@@ -240,7 +240,7 @@ def _write_sample(
         packets=superpose([table.packets for table in tables]),
         flows=pa.concat_tables([table.flows for table in tables]),
     )
-    known = format_of(out)
+    known = format_of(out, options.to_format)
     with tempfile.TemporaryDirectory(prefix="trafficgen-") as folder:
         file, began_s = Path(folder) / f"sample{known.suffix}", time.perf_counter()
         write_packets(

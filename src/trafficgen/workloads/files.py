@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ValidationError
 
 from trafficgen.errors import WorkloadFileError
+from trafficgen.formatting import suggest_name
 from trafficgen.models import YamlTextError, read_yaml
 from trafficgen.models.io import split_problems
 from trafficgen.standard_streams import input_file
@@ -117,8 +118,9 @@ def description_of(content: object, *, file: str) -> WorkloadDescription:
 def _first_problem(error: ValidationError) -> tuple[str, str]:
     first, at, more = split_problems(error)
     if first["type"] == "extra_forbidden":
-        keys = ", ".join(_keys_at([str(part) for part in first["loc"][:-1]]))
-        return f"{at}: unknown key{more}", f"keys there are {keys}" if keys else _REMEDY
+        keys = _keys_at([str(part) for part in first["loc"][:-1]])
+        problem = f"{at}: unknown key{suggest_name(str(first['loc'][-1]), keys)}{more}"
+        return problem, f"keys there are {', '.join(keys)}" if keys else _REMEDY
     if first["type"] == "missing":
         return f"{at}: it is missing{more}", _REMEDY
     message = first["msg"].removeprefix("Value error, ")

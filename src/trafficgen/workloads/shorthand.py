@@ -5,11 +5,11 @@ from __future__ import annotations
 import ipaddress
 import math
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, model_validator
 
+from trafficgen.formatting import suggest_name
 from trafficgen.generation.addresses import Network
 from trafficgen.models.estimate import ModelPart
 from trafficgen.units import number_and_unit, per_s_from_text, s_from_text, share_from_text
@@ -126,8 +126,7 @@ class ChoicePart(ModelPart):
         kind, _, rest = (part.strip() for part in value.partition(":"))
         kinds = cls.kinds()
         if kind not in kinds:
-            meant = get_close_matches(kind, kinds, n=1)
-            guess = f" (did you mean {meant[0]}?)" if meant else ""
+            guess = suggest_name(kind, kinds)
             raise ValueError(f"unknown {cls.noun} {kind!r}{guess}; use {', '.join(kinds.values())}")
         return {kind: rest or {}}
 

@@ -11,9 +11,11 @@ from trafficgen.capture.traces.formats import FORMATS
 from trafficgen.capture.traces.formats.packet_list import FORMAT as PACKET_LIST
 from trafficgen.capture.traces.formats.packet_list import PARQUET_ENDING, read_parquet_list
 from trafficgen.capture.traces.options import OPTION_FLAGS, TraceOptions
-from trafficgen.capture.traces.text import STANDARD_INPUT, TextFile, read_text, text_beginning
+from trafficgen.capture.traces.text import TextFile, read_text, text_beginning
 from trafficgen.capture.traces.trace_format import Reading, ReadTrace, TraceFormat
 from trafficgen.errors import CaptureWarning, PacketTableError, SettingError
+from trafficgen.formatting import find_name, suggest_name
+from trafficgen.standard_streams import STANDARD_INPUT
 
 #: Key of a JSON file -> what the file is, and where it belongs.
 _JSON_KINDS = {
@@ -55,9 +57,11 @@ def read_trace(
         CaptureWarning: For each doubt, such as lines that could not be read.
     """
     options = options or TraceOptions()
-    if format_name is not None and format_name not in FORMATS:
+    wanted, format_name = format_name, format_name and find_name(format_name, FORMATS)
+    if wanted and not format_name:
+        guess = suggest_name(wanted, FORMATS)
         raise SettingError(
-            f"Unknown trace format {format_name!r}. Use one of {', '.join(FORMATS)}."
+            f"Unknown trace format {wanted!r}{guess}. Use one of {', '.join(FORMATS)}."
         )
     if Path(name).suffix.lower() == PARQUET_ENDING and format_name in (None, PACKET_LIST.name):
         _check_options(PACKET_LIST, options)

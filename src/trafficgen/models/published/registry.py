@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trafficgen.errors import ModelFileError
+from trafficgen.formatting import find_name, suggest_name
 from trafficgen.models import (
     Model,
     PublishedModel,
@@ -74,6 +75,8 @@ def load_model(name: str | Path) -> Model | PublishedModel:
     text = str(name)
     if isinstance(name, str) and text in entry_names():
         return load_entry(text)
+    if isinstance(name, str) and not Path(text).exists() and (meant := _name_meant(text)):
+        return load_entry(meant)
     is_name = text != STANDARD_INPUT and "/" not in text and "." not in text
     if isinstance(name, str) and is_name and not Path(text).exists():
         raise _no_such_entry(text)
@@ -124,9 +127,14 @@ def _merged(name: str, below: tuple[str, ...]) -> dict[str, Any]:
         ) from error
 
 
+def _name_meant(name: str) -> str | None:
+    """Return the entry that a name means, however it is written; None for names of files."""
+    return None if "/" in name or "." in name else find_name(name, entry_names())
+
+
 def _no_such_entry(name: str) -> ModelFileError:
     return ModelFileError(
         file=name,
-        problem="there is no such file and no such catalogue entry",
+        problem=f"no such file and no such catalogue entry{suggest_name(name, entry_names())}",
         remedy=f"entries are {', '.join(entry_names())}",
     )

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from trafficgen.errors import SettingError
+from trafficgen.formatting import suggest_name
 from trafficgen.models import Option, Parameter, PublishedModel, format_value, same_value
 from trafficgen.units import bps_from_kbps
 
@@ -41,7 +42,8 @@ def with_settings(model: PublishedModel, settings: Mapping[str, JsonValue]) -> P
             elif key in parameters:
                 parameters[key] = _set_parameter(parameters[key], value)
             else:
-                raise SettingError(f"{model.name} has no {key!r} to set; {_keys(model)}")
+                guess = suggest_name(key, [*options, *parameters])
+                raise SettingError(f"{model.name} has no {key!r} to set{guess}; {_keys(model)}")
         except ValueError as error:
             raise SettingError(f"{model.name}: {key}={format_value(value)}: {error}") from error
     mechanism = model.mechanism.model_copy(update={"parameters": parameters})
