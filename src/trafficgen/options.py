@@ -8,7 +8,7 @@ own options from the same fields (``cli/_options.py``).
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
@@ -37,6 +37,7 @@ class Option:
         parse: Turns the text of the command line into the value; raises ValueError with a message.
         text: Default as it is typed, where a parser reads it.
         low: Smallest number accepted.
+        values: Values that a shell completes.
     """
 
     flags: tuple[str, ...]
@@ -45,6 +46,7 @@ class Option:
     parse: Callable[[str], object] | None = None
     text: str | None = None
     low: int | None = None
+    values: Iterable[str] = ()
 
 
 def option(
@@ -55,9 +57,10 @@ def option(
     parse: Callable[[str], object] | None = None,
     text: str | None = None,
     low: int | None = None,
+    values: Iterable[str] = (),
 ) -> Any:
     """Declare a field of an options class; the arguments are those of :class:`Option`."""
-    declared = Option(flags, help, metavar, parse, text, low)
+    declared = Option(flags, help, metavar, parse, text, low, values)
     return field(default=default, metadata=offer(declared))
 
 

@@ -150,6 +150,7 @@ class ConvertOptions(TraceOptions):
         "--from",
         help=f"Format; default: by the content. One of: {', '.join(FORMATS)}.",
         metavar="FORMAT",
+        values=FORMATS,
     )
     to_format: str | None = format_option()
     at: View = view_option()

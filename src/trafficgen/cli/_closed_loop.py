@@ -6,9 +6,12 @@ from typing import Annotated
 
 import typer
 
+from trafficgen.cli._completion import complete_competitor, complete_path, complete_setting
 from trafficgen.simulation.options import PATH_HELP
 
-PathOption = Annotated[str | None, typer.Option("--path", metavar="PATH", help=PATH_HELP)]
+PathOption = Annotated[
+    str | None, typer.Option("--path", metavar="PATH", help=PATH_HELP, autocompletion=complete_path)
+]
 Compete = Annotated[
     list[str] | None,
     typer.Option(
@@ -19,12 +22,16 @@ Compete = Annotated[
             " packet), tcp:reno@-10s..60s (also stops), cbr:200kbps, ping, or a model with options,"
             " NAME(key=value). tcp is CUBIC with SACK, as in Linux."
         ),
+        autocompletion=complete_competitor,
     ),
 ]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="Set an option of a published model, see `models show`."
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set an option of a published model, see `models show`.",
+        autocompletion=complete_setting,
     ),
 ]
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from trafficgen.cli._completion import complete, complete_path
 from trafficgen.cli._output import Messages
 from trafficgen.errors import TrafficgenWarning
 from trafficgen.options import Option, list_options
@@ -53,6 +54,10 @@ Snaplen = Annotated[
         help="Bytes kept of a frame in a pcap; default: all.",
     ),
 ]
+
+
+#: Options whose values are completed by a function.
+_COMPLETED = {"--path": complete_path}
 
 
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -106,7 +111,14 @@ def _command_default(one: Field[Any], how: Option) -> Any:
 
 def _typer_option(how: Option) -> Any:
     parser = None if how.parse is None else _with_message(how.parse)
-    return typer.Option(*how.flags, help=how.help, metavar=how.metavar, parser=parser, min=how.low)
+    return typer.Option(
+        *how.flags,
+        help=how.help,
+        metavar=how.metavar,
+        parser=parser,
+        min=how.low,
+        autocompletion=_COMPLETED.get(how.flags[0]) or complete(how.values),
+    )
 
 
 def _with_message(parse: Callable[[str], object]) -> Callable[[str], object]:

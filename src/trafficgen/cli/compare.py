@@ -41,7 +41,9 @@ def compare(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Measure how closely traffic matches a reference, compared with CBR, Poisson and resampling.
+    """Measure how closely traffic matches a reference.
+
+    CBR, Poisson and resampling, which people use today, are measured next to it.
 
     Example: trafficgen compare capture.pcapng synthetic.pcap --fail-above gap_s.ks=0.1 --fail-above
     packets=0.1

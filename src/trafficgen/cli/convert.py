@@ -43,7 +43,7 @@ def convert(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Read a trace of another tool as packets, and write them as a packet table or a capture.
+    """Turn a trace of another tool into a packet table or a capture.
 
     Lines that cannot be read are counted. -v shows what is assumed where a trace says nothing.
 

@@ -10,6 +10,7 @@ import typer
 
 import trafficgen
 from trafficgen.cli._closed_loop import settings_of
+from trafficgen.cli._completion import complete_model, complete_setting
 from trafficgen.cli._options import AsJson, Quiet, Snaplen, Verbose, expand_options, messages_of
 from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
@@ -29,6 +30,7 @@ def export(
         str,
         typer.Argument(
             metavar="TABLE",
+            autocompletion=complete_model,
             help=(
                 "Packet table (.parquet, .csv) or capture, exported as this very schedule; a"
                 " fitted model (.json),"
@@ -45,6 +47,7 @@ def export(
             "--set",
             metavar="KEY=VALUE",
             help="A setting of the target, such as destination=192.0.2.7; see the reference.",
+            autocompletion=complete_setting,
         ),
     ] = None,
     snaplen: Snaplen = None,
@@ -52,7 +55,9 @@ def export(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Write packets for another tool, with a README on their use and a report of what changed.
+    """Write packets, or a model's law, as input of another tool.
+
+    A README says how to use the files, and a report what the tool cannot express.
 
     Example: trafficgen export synthetic.parquet --to mgen -o for-mgen --set destination=192.0.2.7
 

@@ -86,7 +86,9 @@ def fit(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Fit a model to the heaviest session of captures, or to the one you choose.
+    """Fit a model to the heaviest session of captures.
+
+    --session or --flow choose another one.
 
     Example: trafficgen fit capture.pcapng -o model.json
 

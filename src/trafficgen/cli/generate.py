@@ -9,6 +9,7 @@ import typer
 
 import trafficgen
 from trafficgen.cli._closed_loop import Compete, PathOption, Settings, settings_of
+from trafficgen.cli._completion import complete_model
 from trafficgen.cli._options import Quiet, Verbose, expand_options, messages_of
 from trafficgen.cli._outputs import Force, Outputs, claim, files_among
 from trafficgen.cli._terminal import say_line
@@ -23,6 +24,7 @@ def generate(
         str,
         typer.Argument(
             metavar="MODEL",
+            autocompletion=complete_model,
             help=(
                 "Model file of fit, catalogue name, or workload file (YAML) of several models; - is"
                 " standard input."
@@ -58,10 +60,10 @@ def generate(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Play a model into packets, open loop or over a path; the same seed gives the same bytes.
+    """Play a model or a workload into packets.
 
-    Without --path a fitted model plays as it was fitted, a catalogue entry over a path without
-    limits (1 Gbit/s, 10 ms one way).
+    The same seed gives the same bytes. Without --path a fitted model plays as it was fitted, a
+    catalogue entry over a path without limits (1 Gbit/s, 10 ms one way).
 
     Example: trafficgen generate model.json -o synthetic.pcap --seed 1
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import trafficgen
+from trafficgen.cli._completion import complete_model
 from trafficgen.cli._options import AsJson
 from trafficgen.cli._output import print_json
 from trafficgen.cli._tables import print_table
@@ -63,7 +64,12 @@ def schema() -> None:
 @app.command("show")
 def show(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Catalogue name, or a model file (JSON or YAML).")
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="Catalogue name, or a model file (JSON or YAML).",
+            autocompletion=complete_model,
+        ),
     ],
     as_json: AsJson = False,
 ) -> None:

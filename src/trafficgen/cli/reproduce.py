@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import trafficgen
+from trafficgen.cli._completion import complete_finding
 from trafficgen.cli._options import AsJson, Quiet, Seed, Verbose, messages_of
 from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
@@ -22,7 +23,9 @@ def reproduce(
     ids: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="ID...", help="Findings, or beginnings of ids such as BMW-T1; default: all."
+            metavar="ID...",
+            help="Findings, or beginnings of ids such as BMW-T1; default: all.",
+            autocompletion=complete_finding,
         ),
     ] = None,
     runs: Annotated[int, typer.Option(min=1, help="Runs of each set-up, with other seeds.")] = 5,
@@ -43,7 +46,7 @@ def reproduce(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Simulate the set-ups of the papers and compare the results with the published values.
+    """Simulate the set-ups of the papers, next to published values.
 
     The exit code is 1 when a quantity is not within the range that is accepted.
 

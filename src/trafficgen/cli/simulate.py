@@ -11,6 +11,7 @@ import typer
 
 import trafficgen
 from trafficgen.cli._closed_loop import Compete, Settings, settings_of
+from trafficgen.cli._completion import complete_model
 from trafficgen.cli._curves import Curve, Marks, curve_bins, letters_of, print_curves
 from trafficgen.cli._options import AsJson, Quiet, Verbose, expand_options, messages_of
 from trafficgen.cli._output import number, print_json
@@ -28,7 +29,12 @@ _PHASE_LETTERS = {"b": "buffering", "p": "playout", "s": "stall"}
 @expand_options
 def simulate(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="Name of a catalogue entry, or a model file.")
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="Name of a catalogue entry, or a model file.",
+            autocompletion=complete_model,
+        ),
     ],
     options: SimulateOptions,
     settings: Settings = None,
@@ -41,7 +47,9 @@ def simulate(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Play a model over a path with competing flows; the same seed gives the same result.
+    """Play a model over a path with competing flows.
+
+    The same seed gives the same result.
 
     Example: trafficgen simulate wmedia9_nichols2004 --path rate=725kbps,delay=45ms,queue=80p
     --compete tcp@-10s

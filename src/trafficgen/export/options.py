@@ -35,7 +35,9 @@ class ExportOptions:
         workers: Processes that make a workload's sessions.
     """
 
-    to: str = option(MISSING, "--to", help=f"One of: {', '.join(TARGETS)}.", metavar="TARGET")
+    to: str = option(
+        MISSING, "--to", help=f"One of: {', '.join(TARGETS)}.", metavar="TARGET", values=TARGETS
+    )
     directory: str | Path = option(
         MISSING,
         *("-o", "--out"),

@@ -32,6 +32,7 @@ def view_option() -> Any:
         help="Whose view a pcap or CSV shows.",
         metavar="sender|receiver",
         parse=parse_view,
+        values=("sender", "receiver"),
     )
 
 
@@ -56,6 +57,7 @@ def format_option() -> Any:
         help="Format of the packets; default: by the ending of OUT. Needed for -o -.",
         metavar="|".join(FORMAT_NAMES),
         parse=parse_format,
+        values=FORMAT_NAMES,
     )
 
 

@@ -110,5 +110,7 @@ def test_a_file_may_extend_an_entry(tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_is_answered_with_those_there_are() -> None:
-    with pytest.raises(ModelFileError, match=r"no such catalogue entry; entries are .*cbr"):
+    with pytest.raises(
+        ModelFileError, match=r"did you mean realvideo10_boyden2005\?\); entries .*cbr"
+    ):
         load_model("realvideo11")
