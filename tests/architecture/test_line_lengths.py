@@ -52,7 +52,7 @@ def long_lines(path: Path, lines: Iterator[tuple[int, str]]) -> list[str]:
 
 
 def test_code_has_at_most_100_columns() -> None:
-    files = tracked("*.py", "*.rs", "*.sh", "Makefile", ".ci/run", "*.toml")
+    files = tracked("*.py", "*.rs", "*.js", "*.css", "*.sh", "Makefile", ".ci/run", "*.toml")
     files = [path for path in files if "golden" not in path.parts]
     assert files
     assert [

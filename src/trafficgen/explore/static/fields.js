@@ -23,14 +23,25 @@ function labelled(name, text, unit) {
 export function sliderRow(control, changed) {
   const id = idOf(control.name);
   const slider = element("input", {
-    type: "range", id: `${id}-slider`, autocomplete: "off", ...rangeOf(control),
-    "aria-label": `${control.label}, slider`, "aria-describedby": `${id}-meaning`,
+    type: "range",
+    id: `${id}-slider`,
+    autocomplete: "off",
+    ...rangeOf(control),
+    "aria-label": `${control.label}, slider`,
+    "aria-describedby": `${id}-meaning`,
   });
   const box = element("input", {
-    type: "number", id, autocomplete: "off", min: control.low, max: control.high, step: "any", inputMode: "decimal",
+    type: "number",
+    id,
+    autocomplete: "off",
+    min: control.low,
+    max: control.high,
+    step: "any",
+    inputMode: "decimal",
     "aria-describedby": `${id}-meaning ${id}-error`,
   });
-  const spoken = (value) => slider.setAttribute("aria-valuetext", `${value} ${control.unit}`.trim());
+  const spoken = (value) =>
+    slider.setAttribute("aria-valuetext", `${value} ${control.unit}`.trim());
   slider.addEventListener("input", () => {
     const value = valueOf(control, slider.value);
     box.value = value;
@@ -43,9 +54,15 @@ export function sliderRow(control, changed) {
     spoken(box.valueAsNumber);
     changed(box.valueAsNumber);
   });
-  const row = element("div", { className: "row", title: control.meaning },
-    labelled(control.name, control.label, control.unit), box, slider,
-    element("p", { className: "meaning", id: `${id}-meaning` }, control.meaning), errorPlace(control.name));
+  const row = element(
+    "div",
+    { className: "row", title: control.meaning },
+    labelled(control.name, control.label, control.unit),
+    box,
+    slider,
+    element("p", { className: "meaning", id: `${id}-meaning` }, control.meaning),
+    errorPlace(control.name),
+  );
   const show = (value) => {
     box.value = value;
     slider.value = positionOf(control, Math.max(control.low, value));
@@ -54,17 +71,34 @@ export function sliderRow(control, changed) {
   return { row, show };
 }
 
-/** Return a row for an option of a published model; `changed` is called with a text, empty: the default. */
+/**
+ * Return a row for an option of a published model; `changed` is called with a text, empty: the
+ * default.
+ */
 export function optionRow(option, text, changed) {
   const name = `set.${option.name}`;
   const label = option.name.replace(/_(kbps|s|bytes)$/, "").replaceAll("_", " ");
-  const make = { choice: choiceInput, choices: choicesInput, number: numberInput, list: textInput, text: textInput };
+  const make = {
+    choice: choiceInput,
+    choices: choicesInput,
+    number: numberInput,
+    list: textInput,
+    text: textInput,
+  };
   const input = make[option.kind](option, text, changed);
   const several = option.kind === "choices";
-  const head = several ? element("span", { className: "label", id: `${idOf(name)}-label` }, label) : labelled(name, label, option.unit);
+  const head = several
+    ? element("span", { className: "label", id: `${idOf(name)}-label` }, label)
+    : labelled(name, label, option.unit);
   if (several && option.unit) head.append(" ", element("span", { className: "unit" }, option.unit));
-  const row = element("div", { className: several || option.kind === "list" ? "row wide" : "row", title: option.meaning }, head, input,
-    element("p", { className: "meaning", id: `${idOf(name)}-meaning` }, option.meaning), errorPlace(name));
+  const row = element(
+    "div",
+    { className: several || option.kind === "list" ? "row wide" : "row", title: option.meaning },
+    head,
+    input,
+    element("p", { className: "meaning", id: `${idOf(name)}-meaning` }, option.meaning),
+    errorPlace(name),
+  );
   return row;
 }
 
@@ -74,20 +108,38 @@ function described(option) {
 }
 
 function choiceInput(option, text, changed) {
-  const input = element("select", described(option), ...option.choices.map((one) => element("option", { value: one }, one)));
+  const input = element(
+    "select",
+    described(option),
+    ...option.choices.map((one) => element("option", { value: one }, one)),
+  );
   input.value = text ?? option.default;
-  input.addEventListener("change", () => changed(input.value === option.default ? "" : input.value));
+  input.addEventListener("change", () =>
+    changed(input.value === option.default ? "" : input.value),
+  );
   return input;
 }
 
 function choicesInput(option, text, changed) {
   const chosen = new Set((text ?? option.default).split(",").filter(Boolean));
-  const boxes = option.choices.map((one) => element("input", { type: "checkbox", value: one, checked: chosen.has(one) }));
-  const group = element("div", {
-    ...described(option), className: "several", role: "group", "aria-labelledby": `${idOf(`set.${option.name}`)}-label`,
-  }, ...boxes.map((box) => element("label", {}, box, box.value)));
+  const boxes = option.choices.map((one) =>
+    element("input", { type: "checkbox", value: one, checked: chosen.has(one) }),
+  );
+  const group = element(
+    "div",
+    {
+      ...described(option),
+      className: "several",
+      role: "group",
+      "aria-labelledby": `${idOf(`set.${option.name}`)}-label`,
+    },
+    ...boxes.map((box) => element("label", {}, box, box.value)),
+  );
   group.addEventListener("change", () => {
-    const values = boxes.filter((box) => box.checked).map((box) => box.value).join(",");
+    const values = boxes
+      .filter((box) => box.checked)
+      .map((box) => box.value)
+      .join(",");
     changed(values === option.default ? "" : values);
   });
   return group;
@@ -97,14 +149,26 @@ function numberInput(option, text, changed) {
   const bounds = {};
   if (option.low !== null) bounds.min = option.low;
   if (option.high !== null) bounds.max = option.high;
-  const input = element("input", { type: "number", step: "any", ...bounds, ...described(option), value: text ?? option.default });
+  const input = element("input", {
+    type: "number",
+    step: "any",
+    ...bounds,
+    ...described(option),
+    value: text ?? option.default,
+  });
   input.addEventListener("input", () => changed(input.value === option.default ? "" : input.value));
   return input;
 }
 
 function textInput(option, text, changed) {
-  const input = element("input", { type: "text", ...described(option), value: text ?? option.default });
-  input.addEventListener("input", () => changed(input.value.trim() === option.default ? "" : input.value.trim()));
+  const input = element("input", {
+    type: "text",
+    ...described(option),
+    value: text ?? option.default,
+  });
+  input.addEventListener("input", () =>
+    changed(input.value.trim() === option.default ? "" : input.value.trim()),
+  );
   return input;
 }
 
@@ -121,6 +185,7 @@ export function showError(name, message) {
 
 /** Remove all errors of controls. */
 export function clearErrors() {
-  for (const input of document.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
+  for (const input of document.querySelectorAll("[aria-invalid]"))
+    input.removeAttribute("aria-invalid");
   for (const place of document.querySelectorAll("p.error")) place.hidden = true;
 }

@@ -14,15 +14,28 @@ const COLUMNS = [
 
 /** Fill the table of flows. */
 export function showFlows(table, run) {
-  const head = element("thead", {}, element("tr", {}, ...COLUMNS.map(([name]) => element("th", { scope: "col" }, name))));
-  const rows = run.flows.map((flow) => element("tr", {}, ...COLUMNS.map(([, of], place) => (
-    place === 0 ? element("th", { scope: "row" }, of(flow)) : element("td", {}, of(flow))))));
+  const head = element(
+    "thead",
+    {},
+    element("tr", {}, ...COLUMNS.map(([name]) => element("th", { scope: "col" }, name))),
+  );
+  const rows = run.flows.map((flow) =>
+    element(
+      "tr",
+      {},
+      ...COLUMNS.map(([, of], place) =>
+        place === 0 ? element("th", { scope: "row" }, of(flow)) : element("td", {}, of(flow)),
+      ),
+    ),
+  );
   table.replaceChildren(head, element("tbody", {}, ...rows));
 }
 
 function phase(one) {
   if (!one) return null;
-  return `${number(one.duration_s, 3)} s at ${number(one.rate_kbps)} kbps, ${number(one.offered_kbps)} kbps offered, ${percent(one.loss)} lost`;
+  const rate = `${number(one.rate_kbps)} kbit/s`;
+  const offered = `${number(one.offered_kbps)} kbit/s offered`;
+  return `${number(one.duration_s, 3)} s at ${rate}, ${offered}, ${percent(one.loss)} lost`;
 }
 
 function moments(list, text) {
@@ -38,11 +51,32 @@ export function showSession(list, run) {
     ["Silence", `${number(session.silence_s, 3)} s before the first media packet`],
     ["Buffering", phase(session.buffering)],
     ["Playout", phase(session.playout)],
-    ["Level changes", moments(session.level_changes, (change) => `${number(change.from_kbps)} to ${number(change.to_kbps)} kbps at ${number(change.time_s, 3)} s`)],
-    ["Stalls", moments(session.stalls, (stall) => `${number(stall.duration_s, 3)} s at ${number(stall.start_s, 3)} s`)],
-    ["Playback starts", typeof session.times.playback_start_s === "number" ? `${number(session.times.playback_start_s, 3)} s` : null],
+    [
+      "Level changes",
+      moments(
+        session.level_changes,
+        (change) =>
+          `${number(change.from_kbps)} to ${number(change.to_kbps)} kbit/s` +
+          ` at ${number(change.time_s, 3)} s`,
+      ),
+    ],
+    [
+      "Stalls",
+      moments(
+        session.stalls,
+        (stall) => `${number(stall.duration_s, 3)} s at ${number(stall.start_s, 3)} s`,
+      ),
+    ],
+    [
+      "Playback starts",
+      typeof session.times.playback_start_s === "number"
+        ? `${number(session.times.playback_start_s, 3)} s`
+        : null,
+    ],
   ].filter(([, text]) => text !== null);
-  list.replaceChildren(...facts.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]));
+  list.replaceChildren(
+    ...facts.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]),
+  );
 }
 
 /** Return the series of a run as CSV, a line for each half second. */
@@ -51,7 +85,9 @@ export function seriesAsCsv(run) {
   const names = Object.keys(columns);
   const lines = [["time_s", ...names].join(",")];
   for (let place = 0; place < columns.media_kbps.length; place += 1) {
-    lines.push([start + place * interval, ...names.map((name) => columns[name][place] ?? "")].join(","));
+    lines.push(
+      [start + place * interval, ...names.map((name) => columns[name][place] ?? "")].join(","),
+    );
   }
   return `${lines.join("\n")}\n`;
 }

@@ -21,7 +21,8 @@ export function stateOf(query, state, controls) {
   for (const [name, value] of new URLSearchParams(query)) {
     if (name === "model" || name === "competitor") found[name] = value;
     else if (name.startsWith(SETTING)) found.settings[name.slice(SETTING.length)] = value;
-    else if (known.has(name) && value.trim() !== "" && Number.isFinite(Number(value))) found.values[name] = Number(value);
+    else if (known.has(name) && value.trim() !== "" && Number.isFinite(Number(value)))
+      found.values[name] = Number(value);
     else unknown.push(`${name}=${value}`);
   }
   return { state: found, unknown };

@@ -23,8 +23,15 @@ function modelOf(name) {
 }
 
 function defaults(name) {
-  const values = Object.fromEntries(setup.controls.map((control) => [control.name, control.default]));
-  return { model: name, competitor: setup.defaults.competitor, values: { ...values, ...modelOf(name)?.values }, settings: {} };
+  const values = Object.fromEntries(
+    setup.controls.map((control) => [control.name, control.default]),
+  );
+  return {
+    model: name,
+    competitor: setup.defaults.competitor,
+    values: { ...values, ...modelOf(name)?.values },
+    settings: {},
+  };
 }
 
 function keepLink() {
@@ -43,7 +50,12 @@ async function run() {
   const request = structuredClone(state);
   at("status").textContent = "Simulating …";
   try {
-    const answer = await simulate({ model: request.model, competitor: request.competitor, settings: request.settings, ...request.values });
+    const answer = await simulate({
+      model: request.model,
+      competitor: request.competitor,
+      settings: request.settings,
+      ...request.values,
+    });
     if (answer === null) return;
     latest = { ...answer, request };
     clearErrors();
@@ -60,13 +72,19 @@ function refused(error) {
   const isShown = error.control ? showError(error.control, error.message) : false;
   at("problem").textContent = error.message;
   at("problem").hidden = isShown;
-  at("status").textContent = latest ? "Not simulated; the curves are those of the run before." : "Not simulated.";
+  at("status").textContent = latest
+    ? "Not simulated; the curves are those of the run before."
+    : "Not simulated.";
 }
 
 function show() {
   const { run: result, tookMs, request } = latest;
   const model = modelOf(request.model);
-  drawPanels(result, { pinned: pinned?.run, measured: model.measured, capacityKbps: request.values.rate_kbps });
+  drawPanels(result, {
+    pinned: pinned?.run,
+    measured: model.measured,
+    capacityKbps: request.values.rate_kbps,
+  });
   showFlows(at("flows"), result);
   showSession(at("session"), result);
   at("command").textContent = result.commands.join("\n");
@@ -84,14 +102,22 @@ function showModel() {
   const model = modelOf(state.model);
   at("model").value = model ? state.model : "";
   at("model-about").textContent = model?.description ?? "";
-  at("options").replaceChildren(...(model?.options ?? []).map((option) => optionRow(option, state.settings[option.name], (text) => {
-    if (text === "") delete state.settings[option.name];
-    else state.settings[option.name] = text;
-    changed();
-  })));
+  at("options").replaceChildren(
+    ...(model?.options ?? []).map((option) =>
+      optionRow(option, state.settings[option.name], (text) => {
+        if (text === "") delete state.settings[option.name];
+        else state.settings[option.name] = text;
+        changed();
+      }),
+    ),
+  );
   at("options-group").hidden = !model || model.options.length === 0;
-  at("model-citations").replaceChildren(...(model?.citations ?? []).map((text) => element("li", {}, text)));
-  at("model-limits").replaceChildren(...(model?.limits ?? []).map((text) => element("li", {}, text)));
+  at("model-citations").replaceChildren(
+    ...(model?.citations ?? []).map((text) => element("li", {}, text)),
+  );
+  at("model-limits").replaceChildren(
+    ...(model?.limits ?? []).map((text) => element("li", {}, text)),
+  );
   at("model-details").hidden = !model || model.citations.length + model.limits.length === 0;
 }
 
@@ -110,34 +136,55 @@ function showAll() {
 }
 
 function makeControls() {
-  at("model").replaceChildren(...setup.models.map((model) => element("option", { value: model.name }, model.kind === "fitted" ? `${model.name} (fitted)` : model.name)));
+  at("model").replaceChildren(
+    ...setup.models.map((model) =>
+      element(
+        "option",
+        { value: model.name },
+        model.kind === "fitted" ? `${model.name} (fitted)` : model.name,
+      ),
+    ),
+  );
   at("model").addEventListener("change", () => {
     state = { ...state, model: at("model").value, settings: {} };
     Object.assign(state.values, modelOf(state.model).values);
     showAll();
     changed();
   });
-  at("competitor").replaceChildren(...setup.competitors.map((one) => element("option", { value: one.name }, one.meaning)));
+  at("competitor").replaceChildren(
+    ...setup.competitors.map((one) => element("option", { value: one.name }, one.meaning)),
+  );
   at("competitor").addEventListener("change", () => {
     state.competitor = at("competitor").value;
     showControls();
     changed();
   });
   for (const control of setup.controls) {
-    const made = sliderRow(control, (value) => { state.values[control.name] = value; changed(); });
+    const made = sliderRow(control, (value) => {
+      state.values[control.name] = value;
+      changed();
+    });
     rows.set(control.name, made);
     at(`${control.group}-controls`).append(made.row);
   }
-  at("presets").replaceChildren(...setup.presets.map((preset) => element("button", {
-    type: "button",
-    onclick: () => {
-      const kept = { duration_s: state.values.duration_s, seed: state.values.seed };
-      state.values = { ...defaults(state.model).values, ...preset.values, ...kept };
-      state.competitor = preset.competitor;
-      showControls();
-      changed();
-    },
-  }, preset.label)));
+  at("presets").replaceChildren(
+    ...setup.presets.map((preset) =>
+      element(
+        "button",
+        {
+          type: "button",
+          onclick: () => {
+            const kept = { duration_s: state.values.duration_s, seed: state.values.seed };
+            state.values = { ...defaults(state.model).values, ...preset.values, ...kept };
+            state.competitor = preset.competitor;
+            showControls();
+            changed();
+          },
+        },
+        preset.label,
+      ),
+    ),
+  );
 }
 
 async function copy(button, text) {
@@ -148,13 +195,21 @@ async function copy(button, text) {
   } catch {
     button.textContent = "Copying was refused";
   }
-  setTimeout(() => { button.textContent = before; }, 1500);
+  setTimeout(() => {
+    button.textContent = before;
+  }, 1500);
 }
 
 function makeButtons() {
   at("copy-link").addEventListener("click", () => copy(at("copy-link"), window.location.href));
-  at("copy-command").addEventListener("click", () => copy(at("copy-command"), at("command").textContent));
-  at("reset").addEventListener("click", () => { state = defaults(setup.defaults.model); showAll(); changed(); });
+  at("copy-command").addEventListener("click", () =>
+    copy(at("copy-command"), at("command").textContent),
+  );
+  at("reset").addEventListener("click", () => {
+    state = defaults(setup.defaults.model);
+    showAll();
+    changed();
+  });
   at("pin").addEventListener("click", () => {
     pinned = pinned ? null : latest;
     at("pin").setAttribute("aria-pressed", String(pinned !== null));
@@ -166,7 +221,9 @@ function makeButtons() {
     element("a", { href: address, download: `${pictureName()}.csv` }).click();
     setTimeout(() => URL.revokeObjectURL(address), 1000);
   });
-  at("explain").addEventListener("change", () => document.querySelector("main").classList.toggle("brief", !at("explain").checked));
+  at("explain").addEventListener("change", () =>
+    document.querySelector("main").classList.toggle("brief", !at("explain").checked),
+  );
 }
 
 function pictureName() {
@@ -175,13 +232,19 @@ function pictureName() {
 
 /** Take the settings of the link; parts that the page does not know are shown. */
 function readLink() {
-  const read = stateOf(window.location.search, defaults(new URLSearchParams(window.location.search).get("model") ?? setup.defaults.model), setup.controls);
+  const read = stateOf(
+    window.location.search,
+    defaults(new URLSearchParams(window.location.search).get("model") ?? setup.defaults.model),
+    setup.controls,
+  );
   state = read.state;
   return read.unknown;
 }
 
 async function start() {
-  watchTheme(at("theme"), () => { if (latest) show(); });
+  watchTheme(at("theme"), () => {
+    if (latest) show();
+  });
   makePanels(at("panels"), pictureName);
   makeButtons();
   try {
@@ -201,6 +264,10 @@ async function start() {
 }
 
 // A link that is followed within the page: back and forward.
-window.addEventListener("popstate", () => { readLink(); showAll(); changed(); });
+window.addEventListener("popstate", () => {
+  readLink();
+  showAll();
+  changed();
+});
 
 start();
