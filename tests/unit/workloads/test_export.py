@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ from tests.unit.workloads.conftest import Load
 
 import trafficgen
 from trafficgen.errors import ExportError
+from trafficgen.export.stream_epochs import iterate_epochs
+from trafficgen.tables.stream import stream_of
 from trafficgen.workloads.export import session_groups
 from trafficgen.workloads.sessions import sessions_of_workload
 
@@ -85,6 +88,55 @@ def test_a_capture_of_a_workload_is_what_generate_writes(
     written = tmp_path / "out" / "packets.pcap"
     assert written.read_bytes() == (tmp_path / "all.pcap").read_bytes()
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["README.md", written.name]
+
+
+@pytest.mark.parametrize("memory_bytes", [None, 2_000_000])
+@pytest.mark.parametrize("tool", ["iperf2", "iperf3"])
+def test_iperf_gets_one_list_of_runs_with_what_each_flow_sends(
+    load: Load, tmp_path: Path, tool: str, memory_bytes: int | None
+) -> None:
+    workload, out = load(LOAD), tmp_path / "out"
+    table = trafficgen.generate_workload(workload, tmp_path / "all.parquet", seed=5)
+    packets = trafficgen.read_packets(table.path)
+    report = trafficgen.export(workload, to=tool, directory=out, seed=5, memory_bytes=memory_bytes)
+    assert report.files == ("runs.txt", "send.sh", "sink.sh")
+    sent = packets.to_client & (packets.payload_bytes > 0)
+    epoch = (packets.time_ns - packets.time_ns[0]) // 1_000_000_000
+    wanted = {
+        (int(flow), int(at)) for flow, at in zip(packets.flow[sent], epoch[sent], strict=True)
+    }
+    runs = [line.split() for line in (out / "runs.txt").read_text("ascii").splitlines()]
+    assert len(runs) == len(wanted)
+    assert {(int(flow), int(start) // 1_000_000) for start, flow, *_ in runs} == wanted
+    assert [int(start) for start, *_ in runs] == sorted(int(start) for start, *_ in runs)
+    assert report.bytes_before == packets.payload_bytes[sent].sum(dtype="int64")
+    assert report.bytes_after == pytest.approx(report.bytes_before, rel=0.01)
+    used: dict[tuple[str, str], int] = {}
+    for start, _, *options in runs:
+        server = (
+            "udp" if tool == "iperf2" and "-u" in options else "",
+            options[options.index("-p") + 1],
+        )
+        assert int(start) >= used.get(server, -2_000_000) + 2_000_000
+        used[server] = int(start)
+
+
+def test_epochs_do_not_depend_on_the_pieces_that_packets_come_in() -> None:
+    table = trafficgen.generate("cbr", sessions=3, arrival_rate_per_s=1.0, duration_s=7.0, seed=1)
+    whole = stream_of(table)
+    pieces = [table.packets.slice(row, 37) for row in range(0, len(table), 37)]
+    found = [
+        [
+            (epoch.number, epoch.flows.tolist(), epoch.packets.tolist(), epoch.payload_bytes.sum())
+            for epoch in iterate_epochs(
+                stream, protocols=("udp",), to_client=True, epoch_s=1.0, piece_rows=rows
+            )
+        ]
+        for stream, rows in ((whole, 1 << 18), (replace(whole, pieces=pieces), 50))
+    ]
+    assert found[0] == found[1]
+    sent = table.to_client & (table.payload_bytes > 0)
+    assert sum(sum(packets) for _, _, packets, _ in found[0]) == sent.sum()
 
 
 def test_a_target_that_takes_no_workload_names_those_that_do(load: Load, tmp_path: Path) -> None:
