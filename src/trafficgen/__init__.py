@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from trafficgen.models.published import load_model
     from trafficgen.models.published.listing import (
         CatalogueModel,
+        models_diff,
         models_list,
         models_schema,
         models_show,
@@ -83,7 +84,9 @@ _NAMES_IN = {
     "trafficgen.flows": "Inspection",
     "trafficgen.models": "Model PublishedModel model_json_schema save_model",
     "trafficgen.models.published": "load_model",
-    "trafficgen.models.published.listing": "CatalogueModel models_list models_schema models_show",
+    "trafficgen.models.published.listing": (
+        "CatalogueModel models_diff models_list models_schema models_show"
+    ),
     "trafficgen.packet_files.report": "ProjectionReport",
     "trafficgen.progress": "Step following",
     "trafficgen.reports.writing": "save_plots save_report",
@@ -188,6 +191,7 @@ __all__ = [
     "load_model",
     "load_workload",
     "model_json_schema",
+    "models_diff",
     "models_list",
     "models_schema",
     "models_show",

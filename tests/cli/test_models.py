@@ -79,3 +79,14 @@ def test_a_published_model_without_a_path_plays_as_nothing_in_its_way(tmp_path: 
     )
     assert table.ip_bytes.sum() * 8 / 10 == pytest.approx(340e3, rel=0.01)
     assert table.is_known("arrival_ns").all()
+
+
+def test_diff_shows_what_differs_and_says_how_much_does(
+    command: Command, model_file: Path, rtp_model_file: Path
+) -> None:
+    same = command("models", "diff", str(model_file), str(model_file))
+    assert same.out == "0 of 5 estimates and laws differ beyond their uncertainty.\n"
+    shown = command("models", "diff", str(model_file), str(rtp_model_file))
+    assert "streams.video.phases.playout.process  renewal" in shown.out
+    found = command("models", "diff", str(model_file), str(rtp_model_file), "--json").json
+    assert {one["basis"] for one in found["differences"]} == {"value"}

@@ -14,6 +14,7 @@ from trafficgen.cli._options import AsJson
 from trafficgen.cli._output import print_json
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import columns, is_styled
+from trafficgen.formatting import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +51,40 @@ def list_models(as_json: AsJson = False) -> None:
         if given:
             _print_indented(f"options: {given}")
         _print_indented(f"source: {one.citation}")
+
+
+@app.command("diff")
+def diff(
+    first: Annotated[str, typer.Argument(metavar="A", help="Model file that `fit` wrote.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="Another.")],
+    every: Annotated[
+        bool, typer.Option("--all", help="Show numbers that differ and have no interval, too.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what differs between two fitted models beyond the uncertainty of their estimates.
+
+    Estimates differ if their intervals do not overlap, laws if their distance is more than chance
+    explains.
+
+    Example: trafficgen models diff model.json other.json
+    """
+    from trafficgen.models.differences import describe_value  # noqa: PLC0415 - not of --help
+
+    found = trafficgen.models_diff(first, second)
+    if as_json:
+        print_json(found.to_json())
+        return
+    shown = [one for one in found.differences if every or one.basis != "no_interval"]
+    if shown:
+        rows = [
+            (one.what, *map(describe_value, (one.first, one.second)), one.describe())
+            for one in shown
+        ]
+        print_table(["what", first, second, "how"], rows)
+    print(f"{found.summary}.")
+    if left_out := len(found.differences) - len(shown):
+        print(f"{format_count(left_out, 'number')} without an interval also differ; see --all.")
 
 
 @app.command("schema")

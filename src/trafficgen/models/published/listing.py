@@ -8,8 +8,10 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from trafficgen.errors import ModelFileError
 from trafficgen.formatting import format_count
 from trafficgen.models import Model, PublishedModel, model_json_schema
+from trafficgen.models.differences import ModelDifferences, find_differences
 from trafficgen.models.published import entry_digest, entry_names, load_entry, load_model
 from trafficgen.notebook import NotebookView
 
@@ -109,6 +111,41 @@ def models_show(name: str | Path) -> Model | PublishedModel:
         University of Calgary
     """
     return load_model(name)
+
+
+def models_diff(first: Model | str | Path, second: Model | str | Path) -> ModelDifferences:
+    """Return what differs between two fitted models beyond the uncertainty of their estimates.
+
+    Estimates differ if their intervals do not overlap, laws if their distance is more than chance
+    explains for independent observations.
+
+    Args:
+        first: A fitted model or the name of its file.
+        second: Another.
+
+    Raises:
+        ModelFileError: If there is no such file, it breaks the schema, or a model is published.
+
+    Example:
+        >>> import trafficgen
+        >>> model = trafficgen.fit("examples/captures/rtsp_rtp_two_streams.pcap.gz").model
+        >>> changed = model.model_copy(update={"buffering": None, "streams": model.streams[:1]})
+        >>> for one in trafficgen.models_diff(model, changed).differences:
+        ...     print(one.what, one.describe())
+        streams.audio differs
+    """
+    return find_differences(_fitted(first), _fitted(second))
+
+
+def _fitted(name: Model | str | Path) -> Model:
+    model = name if isinstance(name, Model) else load_model(name)
+    if isinstance(model, Model):
+        return model
+    raise ModelFileError(
+        file=model.name,
+        problem="is a published model, whose numbers have no intervals",
+        remedy="give models that `trafficgen fit` wrote",
+    )
 
 
 def models_schema() -> dict[str, object]:

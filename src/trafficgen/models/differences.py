@@ -1,0 +1,212 @@
+"""What differs between two fitted models by more than the uncertainty of their estimates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import numpy as np
+
+from trafficgen.critical_values import KOLMOGOROV_95
+from trafficgen.distributions import MixedLaw
+from trafficgen.formatting import format_count, interval, number
+from trafficgen.models.estimate import Estimate, ModelPart
+from trafficgen.models.law import Law
+from trafficgen.models.schema import Model
+from trafficgen.notebook import NotebookView
+
+#: Parts of a model that are compared; the others say where it comes from.
+_PARTS = ("startup", "buffering", "playout", "streams", "response", "same_source")
+#: Fields that say how a model was made, and ports, which the client's system chooses.
+_IGNORED = {"choice", "evidence", "captures", "client_port", "server_port"}
+#: Probabilities at which two laws are compared, atoms included.
+_PROBABILITIES = np.linspace(0.0, 1.0, 2001)
+#: Values of laws that differ by less, relative to them, count as the same.
+_SAME_VALUE = 1e-3
+
+Basis = Literal["interval", "law", "value", "no_interval"]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that differs.
+
+    Attributes:
+        what: Where it is in the model file; streams and phases by their names.
+        basis: ``interval``: the intervals do not overlap, or one estimate is outside the interval
+            of the other; ``law``: two laws are farther apart than chance explains; ``value``:
+            something that has no uncertainty; ``no_interval``: numbers without an interval.
+        first: In the first model: value, ``low`` and ``high`` of an estimate, the median of a law,
+            or the value itself; None where there is none.
+        second: The same in the second model.
+        ks: Kolmogorov-Smirnov distance of two laws; None for what is no law.
+        ks_limit: Distance that two samples of this size exceed once in 20 times by chance.
+    """
+
+    what: str
+    basis: Basis
+    first: object
+    second: object
+    ks: float | None = None
+    ks_limit: float | None = None
+
+    def describe(self) -> str:
+        """Say in a few words in what way they differ."""
+        if self.basis == "law":
+            return f"KS {number(self.ks, digits=3)}, chance {number(self.ks_limit, digits=3)}"
+        words = {"interval": "beyond the interval", "value": "differs"}
+        return words.get(self.basis, "no interval to judge by")
+
+
+@dataclass(frozen=True)
+class ModelDifferences(NotebookView):
+    """What differs between two fitted models.
+
+    Attributes:
+        differences: What differs: first what is beyond its interval, then laws, values, and
+            numbers without an interval.
+        matches: Number of estimates and laws that do not differ.
+
+    Example:
+        >>> import trafficgen
+        >>> capture = "examples/captures/rtsp_rtp_two_streams.pcap.gz"
+        >>> model = trafficgen.fit(capture).model
+        >>> trafficgen.models_diff(model, model).differences
+        ()
+    """
+
+    differences: tuple[Difference, ...]
+    matches: int
+
+    def __repr__(self) -> str:
+        return f"<ModelDifferences: {self.summary}>"
+
+    @property
+    def summary(self) -> str:
+        """How many estimates and laws differ, in one sentence."""
+        judged = sum(one.basis in ("interval", "law") for one in self.differences)
+        values = sum(one.basis == "value" for one in self.differences)
+        total = format_count(judged + self.matches, "estimate or law", "estimates and laws")
+        text = f"{judged} of {total} differ beyond their uncertainty"
+        if values:
+            text += f"; {format_count(values, 'property differs', 'properties differ')}"
+        return text
+
+    def to_json(self) -> dict[str, object]:
+        """Return the differences as `trafficgen models diff --json` prints them."""
+        return {"differences": [asdict(one) for one in self.differences], "matches": self.matches}
+
+    def _notebook_data(self) -> dict[str, object]:
+        return self.to_json()
+
+
+def find_differences(first: Model, second: Model) -> ModelDifferences:
+    """Compare two fitted models part by part; streams and phases are matched by their names."""
+    found = [
+        one
+        for name in _PARTS
+        for one in _compare(name, getattr(first, name), getattr(second, name))
+    ]
+    conditions = [getattr(model.provenance, "conditions", None) for model in (first, second)]
+    found += _compare("provenance.conditions", *conditions)
+    order: list[Basis] = ["interval", "law", "value", "no_interval"]
+    differences = [one for one in found if one is not None]
+    return ModelDifferences(
+        differences=tuple(sorted(differences, key=lambda one: order.index(one.basis))),
+        matches=len(found) - len(differences),
+    )
+
+
+def _compare(what: str, first: object, second: object) -> Iterator[Difference | None]:
+    """Yield what differs, and None for each estimate or law that does not."""
+    if isinstance(first, Estimate) and isinstance(second, Estimate):
+        yield _compare_estimates(what, first, second)
+    elif isinstance(first, Law) and isinstance(second, Law):
+        yield _compare_laws(what, first, second)
+    elif isinstance(first, ModelPart) and type(first) is type(second):
+        for name in type(first).model_fields:
+            if name not in _IGNORED:
+                yield from _compare(f"{what}.{name}", getattr(first, name), getattr(second, name))
+    elif isinstance(first, tuple) and isinstance(second, tuple):
+        if any(isinstance(one, ModelPart) for one in (*first, *second)):
+            yield from _compare_members(what, _by_name(first), _by_name(second))
+    elif isinstance(first, float) and isinstance(second, float):
+        if not math.isclose(first, second):
+            yield Difference(what, "no_interval", first, second)
+    elif first != second:
+        yield Difference(what, "value", _brief(first), _brief(second))
+
+
+def _compare_members(
+    what: str, first: Mapping[str, object], second: Mapping[str, object]
+) -> Iterator[Difference | None]:
+    for name in dict.fromkeys((*first, *second)):
+        yield from _compare(f"{what}.{name}", first.get(name), second.get(name))
+
+
+def _by_name(parts: Sequence[object]) -> dict[str, object]:
+    """Return parts by their names, or by their numbers where these do not tell them apart."""
+    names = [str(getattr(part, "name", number)) for number, part in enumerate(parts)]
+    if len(set(names)) < len(names):
+        names = [f"{name}-{number}" for number, name in enumerate(names)]
+    return dict(zip(names, parts, strict=True))
+
+
+def _compare_estimates(what: str, first: Estimate, second: Estimate) -> Difference | None:
+    if math.isclose(first.value, second.value):
+        return None
+    (low, high), (other_low, other_high) = _ends(first), _ends(second)
+    has_interval = low < high or other_low < other_high
+    if has_interval and low <= other_high and other_low <= high:
+        return None
+    values, other_values = (
+        {"value": one.value, "low": one.low, "high": one.high} for one in (first, second)
+    )
+    return Difference(what, "interval" if has_interval else "no_interval", values, other_values)
+
+
+def _ends(estimate: Estimate) -> tuple[float, float]:
+    """Return the ends of the interval; the value twice where there is none."""
+    low = estimate.value if estimate.low is None else estimate.low
+    return low, estimate.value if estimate.high is None else estimate.high
+
+
+def _compare_laws(what: str, first: Law, second: Law) -> Difference | None:
+    one, other = first.distribution(), second.distribution()
+    ks, sizes = _ks_distance(one, other), (first.observations, second.observations)
+    limit = KOLMOGOROV_95 * math.sqrt(sum(1 / size for size in sizes)) if all(sizes) else 0.0
+    if ks <= limit:
+        return None
+    median, other_median = (float(law.ppf(0.5)) for law in (one, other))
+    return Difference(what, "law", median, other_median, ks=ks, ks_limit=limit)
+
+
+def _ks_distance(one: MixedLaw, other: MixedLaw) -> float:
+    """Return how far two distribution functions are apart, small shifts of values allowed.
+
+    Without them one atom at 66.666 ms and another at 66.667 ms would be as far apart as laws can
+    be.
+    """
+    values = np.concatenate([law.ppf(_PROBABILITIES) for law in (one, other)])
+    values = values[np.isfinite(values)]
+    shifted = values + _SAME_VALUE * np.abs(values)
+    above = (one.cdf(values) - other.cdf(shifted), other.cdf(values) - one.cdf(shifted))
+    return max(0.0, *(float(difference.max()) for difference in above))
+
+
+def _brief(value: object) -> object:
+    """Return a part by what tells its kind, an estimate by its value, anything else as it is."""
+    if isinstance(value, Estimate):
+        return value.value
+    if isinstance(value, ModelPart):
+        return getattr(value, "kind", None) or getattr(value, "name", None) or "there"
+    return value
+
+
+def describe_value(value: object) -> str:
+    """Return one side of a difference as a table shows it."""
+    if isinstance(value, dict):
+        return f"{number(value['value'])} {interval(value['low'], value['high'])}".rstrip()
+    return number(value) if isinstance(value, float) else "none" if value is None else str(value)

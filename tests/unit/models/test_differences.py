@@ -1,0 +1,116 @@
+"""Two models differ where their uncertainty does not explain it, and where nothing is uncertain."""
+
+from __future__ import annotations
+
+import pytest
+
+import trafficgen
+from trafficgen.errors import ModelFileError
+from trafficgen.models import (
+    Atom,
+    Estimate,
+    Law,
+    Model,
+    Phase,
+    Playout,
+    PublishedProvenance,
+    PublishedSource,
+    RenewalProcess,
+    Startup,
+    Stream,
+    Transport,
+)
+
+
+def _estimate(value: float, low: float | None = None, high: float | None = None) -> Estimate:
+    return Estimate(value=value, low=low, high=high, method="by hand")
+
+
+def _law(scale: float, observations: int = 1000) -> Law:
+    params = {"a": 2.0, "loc": 0.0, "scale": scale}
+    return Law(unit="s", family="gamma", params=params, observations=observations)
+
+
+def _model(
+    *,
+    rate_bps: Estimate | None = None,
+    gap_s: Law | None = None,
+    names: tuple[str, ...] = ("video",),
+    protocol: str = "udp",
+) -> Model:
+    source = PublishedSource(authors=("N.",), year=2000, title="By hand", supports=("tests",))
+    sizes = Law(
+        unit="bytes", family="atoms", atoms=(Atom(value=1000, p=1),), integer=True, observations=9
+    )
+    transport = {"protocol": protocol, "server_port": 80, "client_port": 9, "header_bytes": 52}
+    process = RenewalProcess(gap_s=gap_s or _law(0.01), packet_bytes=sizes)
+    phase = Phase(name="playout", start_s=0, duration_s=10, rate_bps=8e5, process=process)
+    return Model(
+        name="by_hand",
+        provenance=PublishedProvenance(citations=(source,)),
+        startup=Startup(silence_s=_estimate(1.0)),
+        playout=Playout(duration_s=_estimate(10.0), rate_bps=rate_bps or _estimate(8e5, 7e5, 9e5)),
+        streams=tuple(
+            Stream(
+                name=name,
+                media="video",
+                transport=Transport.model_validate(transport),
+                phases=(phase,),
+            )
+            for name in names
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("rate_bps", "basis"),
+    [
+        (_estimate(8.5e5, 8e5, 9.5e5), None),  # the intervals overlap
+        (_estimate(9.5e5, 9.1e5, 9.9e5), "interval"),
+        (_estimate(8.9e5), None),  # within the other's interval
+        (_estimate(9.1e5), "interval"),
+    ],
+)
+def test_estimates_differ_beyond_their_intervals_only(
+    rate_bps: Estimate, basis: str | None
+) -> None:
+    found = trafficgen.models_diff(_model(), _model(rate_bps=rate_bps))
+    assert [(one.what, one.basis) for one in found.differences] == (
+        [("playout.rate_bps", basis)] if basis else []
+    )
+    assert found.matches == (4 if basis else 5)
+
+
+def test_an_estimate_without_any_interval_is_listed_as_not_judged() -> None:
+    first, second = (_model(rate_bps=_estimate(value)) for value in (8e5, 9e5))
+    found = trafficgen.models_diff(first, second)
+    assert [(one.what, one.basis) for one in found.differences] == [
+        ("playout.rate_bps", "no_interval")
+    ]
+    assert found.summary == "0 of 4 estimates and laws differ beyond their uncertainty"
+
+
+@pytest.mark.parametrize(("observations", "differs"), [(100, False), (10_000, True)])
+def test_laws_differ_by_more_than_chance_in_samples_of_their_size(
+    observations: int, differs: bool
+) -> None:
+    first, second = (_model(gap_s=_law(scale, observations)) for scale in (0.01, 0.011))
+    found = trafficgen.models_diff(first, second).differences
+    assert [one.what for one in found] == ["streams.video.phases.playout.process.gap_s"] * differs
+    if differs:
+        assert found[0].ks == pytest.approx(0.0514, abs=0.001)  # of the two gamma laws
+        assert found[0].ks_limit == pytest.approx(1.36 * (2 / observations) ** 0.5)
+
+
+def test_streams_are_matched_by_name_and_other_properties_compared() -> None:
+    first, second = _model(names=("video", "audio")), _model(names=("audio",), protocol="tcp")
+    found = trafficgen.models_diff(first, second).differences
+    assert [(one.what, one.first, one.second) for one in found] == [
+        ("streams.video", "video", None),
+        ("streams.audio.transport.protocol", "udp", "tcp"),
+    ]
+
+
+def test_a_published_model_is_refused() -> None:
+    with pytest.raises(ModelFileError, match="cbr: is a published model"):
+        trafficgen.models_diff(_model(), "cbr")
