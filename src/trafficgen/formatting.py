@@ -27,6 +27,13 @@ def interval(low: object, high: object) -> str:
     return "" if low is None and high is None else f"[{number(low)}, {number(high)}]"
 
 
+def rate_text(rate_kbps: float) -> str:
+    """Return a rate as people read it: ``386 Mbit/s``, ``64.2 kbit/s``."""
+    units = (("Gbit/s", 1e6), ("Mbit/s", 1e3), ("kbit/s", 1.0))
+    unit, kbps = next((one for one in units if rate_kbps >= one[1]), units[-1])
+    return f"{rate_kbps / kbps:.3g} {unit}"
+
+
 def size_text(size_bytes: float) -> str:
     """Return a number of bytes as people read it: ``1.5 GB``, ``340 MB``."""
     unit = "GB" if size_bytes >= SIZE_UNITS_BYTES["GB"] else "MB"

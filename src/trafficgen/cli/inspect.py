@@ -17,7 +17,7 @@ from trafficgen.cli._output import number, print_json_lists
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
 from trafficgen.flows.sessions import web_kind
-from trafficgen.formatting import endpoint, one_line
+from trafficgen.formatting import endpoint, format_count, one_line, rate_text
 from trafficgen.standard_streams import given_name
 from trafficgen.units import NS_PER_S
 
@@ -63,6 +63,8 @@ def _render(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> No
         f"{files}: {found.packets:,} packets ({found.ip_packets:,} IP),"
         f" {found.frame_bytes:,} bytes, {found.duration_s:.3f} s from {start:%Y-%m-%d %H:%M:%S} UTC"
     )
+    if found.flows.num_rows > _SHOWN_FLOWS:
+        _render_totals(found)
     kinds = found.session_kinds({flow["session"] for flow in described})
     rows = [_row(flow, kinds) for flow in described]
     header: tuple[str, ...] = (
@@ -89,6 +91,40 @@ def _render(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> No
             say_line(f"session {session.session}: PLAY at {play_s:.3f} s")
     if len(rows) < found.flows.num_rows:
         say_line(f"... and {found.flows.num_rows - len(rows):,} more flows (--flows 0 shows all)")
+
+
+def _render_totals(found: trafficgen.Inspection) -> None:
+    """Print what many flows are together: how many at once, how often one starts, their rate."""
+    import numpy as np  # noqa: PLC0415 - --help needs none
+    import pyarrow.compute as pc  # noqa: PLC0415 - same
+
+    count, duration_s = found.flows.num_rows, found.duration_s
+    starts = np.sort(found.flows.column("first_time_ns").to_numpy())
+    ends = np.sort(found.flows.column("last_time_ns").to_numpy())
+    at_once = np.arange(1, count + 1) - np.searchsorted(ends, starts)
+    sessions = len(found.flows.column("session").unique())
+    say_line(
+        f"{count:,} flows in {format_count(sessions, 'session')}, at most {at_once.max():,} at once"
+    )
+    if not duration_s > 0:
+        return
+    mean = float((ends - starts).sum()) / NS_PER_S / duration_s
+    spacing_s = float(starts[-1] - starts[0]) / NS_PER_S / (count - 1)
+    say_line(f"on average {number(mean)} flows at once, a new one every {number(spacing_s)} s")
+    ways = ("to_client", "to_server")
+    sizes = [pc.sum(found.flows.column(f"frame_bytes_{way}")).as_py() for way in ways]
+    to_client, to_server = (rate_text(8e-3 * size / duration_s) for size in sizes)
+    say_line(f"{to_client} to clients, {to_server} to servers on average")
+    names = [f"flows {way.replace('_', ' ')}" for way in ways]
+    bins = curve_bins(names)
+    curves = []
+    for name, way in zip(names, ways, strict=True):
+        rate_kbps = np.zeros(bins)
+        for rates in found.rates.values():
+            rate_kbps += getattr(rates, way).rate_kbps(bins, start_s=0.0, end_s=duration_s)
+        curves.append(Curve(name, rate_kbps, "kbit/s"))
+    drawn = "all" if len(found.rates) == count else f"the {len(found.rates):,} heaviest"
+    print_curves(f"rate of {drawn} flows (frame bytes)", curves, start_s=0.0, end_s=duration_s)
 
 
 def _render_rates(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> None:
