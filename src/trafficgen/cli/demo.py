@@ -24,9 +24,10 @@ def demo(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Take a tour: inspect, fit, generate, compare and export a capture that comes with trafficgen.
+    """Take a tour with a capture that comes with trafficgen.
 
-    Each step is one line. commands.sh in the folder of the results has the commands.
+    It inspects, fits, generates, compares and exports. Each step is one line. commands.sh in the
+    folder of the results has the commands.
 
     Example: trafficgen demo
     """
