@@ -9,6 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from tests.conftest import build_table
 
@@ -25,6 +26,7 @@ from trafficgen.notebook import (
     draw_rates,
     rates_of_packets,
 )
+from trafficgen.tables.frames import data_frame
 from trafficgen.units import ns_array_from_s
 
 #: A file that somebody else named: markup, a formula, quotes, a colour of the terminal, writing
@@ -193,6 +195,35 @@ def test_packets_become_a_data_frame() -> None:
     frame = build_table([0.0, 0.5], ip_bytes=1200).to_pandas()
     assert list(frame["time_ns"]) == [0, 500_000_000]
     assert list(frame["ip_bytes"]) == [1200, 1200]
+
+
+def test_a_frame_of_packets_has_the_ends_and_the_direction() -> None:
+    table = build_table([0.0, 0.5, 0.6], flow=[0, 0, 1], to_client=[True, False, True])
+    frame = table.to_pandas()
+    assert list(frame["direction"]) == ["to client", "to server", "to client"]
+    for end in ("server", "client"):
+        addresses = table.flows.column(end).to_pylist()
+        assert list(frame[end]) == [addresses[flow] for flow in (0, 0, 1)]
+
+
+def test_whole_numbers_stay_whole_where_some_are_missing() -> None:
+    frame = data_frame(pa.table({"a": [1, None], "b": [True, None], "c": ["x", None]}))
+    assert [str(kind) for kind in frame.dtypes] == ["Int64", "boolean", "string"]
+    assert frame["a"].sum() == 1
+    assert frame.isna().iloc[1].all()
+
+
+@pytest.mark.parametrize(
+    ("name", "column"), [("Inspection", "frame_bytes_to_client"), ("Comparison", "candidate")]
+)
+def test_a_result_that_is_a_table_becomes_a_data_frame(
+    objects: dict[str, Any], name: str, column: str
+) -> None:
+    frame = objects[name].to_pandas()
+    assert column in frame.columns
+    assert str(frame[column].dtype) in {"UInt64", "Float64"}
+    expected = objects[name].flows.num_rows if name == "Inspection" else len(objects[name].flat())
+    assert len(frame) == expected
 
 
 def test_series_of_a_simulation_have_their_times(objects: dict[str, Any], tmp_path: Path) -> None:

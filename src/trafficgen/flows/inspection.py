@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,11 @@ from trafficgen.notebook import POINTS, SHOWN_ROWS, FirstRows, NotebookView, Rat
 from trafficgen.progress import report_each
 from trafficgen.standard_streams import given_name
 from trafficgen.tables import FlowRates, RtpStreamCount
+from trafficgen.tables.frames import data_frame
 from trafficgen.units import s_from_ns
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FLOWS_PER_STEP = 10_000
 
@@ -95,6 +100,10 @@ class Inspection(NotebookView):
         for flow in self.rates.values():
             rates += flow.to_client.rate_kbps(steps, start_s=0.0, end_s=end_s)
         return RateLines(end_s / steps, [("bytes on the wire to clients", rates)])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the flow table as a pandas data frame with nullable types, a row a flow."""
+        return data_frame(self.flows)
 
     @property
     def sessions(self) -> tuple[Session, ...]:

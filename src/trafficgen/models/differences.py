@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+import pyarrow as pa
 
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions import MixedLaw
@@ -16,6 +17,10 @@ from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.law import Law
 from trafficgen.models.schema import Model
 from trafficgen.notebook import NotebookView
+from trafficgen.tables.frames import data_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Parts of a model that are compared; the others say where it comes from.
 _PARTS = ("startup", "buffering", "playout", "streams", "response", "same_source")
@@ -93,6 +98,17 @@ class ModelDifferences(NotebookView):
         if values:
             text += f"; {format_count(values, 'property differs', 'properties differ')}"
         return text
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row a difference, with ``first`` and ``second`` as texts."""
+        names = ("first", "second")
+        rows = [
+            asdict(one) | {name: describe_value(getattr(one, name)) for name in names}
+            for one in self.differences
+        ]
+        texts = [pa.field(name, pa.string()) for name in ("what", "basis", *names)]
+        numbers = [pa.field(name, pa.float64()) for name in ("ks", "ks_limit")]
+        return data_frame(pa.Table.from_pylist(rows, schema=pa.schema([*texts, *numbers])))
 
     def to_json(self) -> dict[str, object]:
         """Return the differences as `trafficgen models diff --json` prints them."""

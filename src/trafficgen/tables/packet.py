@@ -20,6 +20,7 @@ from trafficgen.notebook import SHOWN_ROWS, FirstRows, NotebookView, RateLines, 
 from trafficgen.tables.columns import Column, nullable, schema_of
 from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA
 from trafficgen.tables.flow import FLOW_SCHEMA
+from trafficgen.tables.frames import data_frame
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 if TYPE_CHECKING:
@@ -169,8 +170,20 @@ class PacketTable(NotebookView):
         return rates_of_packets((f"IP packets to {end}", self.time_ns[way], self.ip_bytes[way]))
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the packets as a pandas data frame with the columns of :attr:`packets`."""
-        return self.packets.to_pandas()
+        """Return the packets as a pandas data frame with nullable types.
+
+        It has the columns of :attr:`packets`, and categories after them: ``server`` and
+        ``client``, the addresses, and ``direction``, ``to client`` or ``to server``.
+        """
+        packets = self.packets
+        row_of_flow = packets.column("flow").combine_chunks()
+        for end in ("server", "client"):
+            addresses = self.flows.column(end).combine_chunks().dictionary_encode()
+            packets = packets.append_column(end, addresses.take(row_of_flow))
+        ways = pa.DictionaryArray.from_arrays(
+            pa.array(self.to_client.astype(np.int8)), pa.array(["to server", "to client"])
+        )
+        return data_frame(packets.append_column("direction", ways))
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Return one column as Arrow data; an optional column that was left out is all null.

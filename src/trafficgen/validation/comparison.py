@@ -5,15 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from trafficgen.errors import SelectionError
 from trafficgen.flows import rate_curve
 from trafficgen.formatting import number, one_line, suggest_name
 from trafficgen.notebook import NotebookView, RateLines, rates_of_packets
 from trafficgen.tables import RateCurve
+from trafficgen.tables.frames import data_frame
 from trafficgen.validation.measurement import Measurement, Totals
 from trafficgen.validation.metrics import Metrics, flat_metrics
 from trafficgen.validation.verdict import Verdict, find_closer_baselines, judge
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -97,6 +104,20 @@ class Comparison(NotebookView):
             rate_curve(side.view.media_time_ns, side.view.media_ip_bytes) for side in self.sides
         )
         return reference, candidate
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row a metric: ``candidate``, a column a baseline, and ``chance``.
+
+        ``chance`` is the distance that chance alone exceeds once in 20 times. What could not be
+        computed is ``pd.NA``.
+        """
+        sides = {"candidate": self.flat(), **self.flat_baselines(), "chance": self.noise}
+        metrics = list(self.flat())
+        columns = {
+            side: pa.array([values.get(name) for name in metrics], pa.float64(), from_pandas=True)
+            for side, values in sides.items()
+        }
+        return data_frame(pa.table({"metric": metrics, **columns})).set_index("metric")
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `compare --json` prints; null where one cannot be computed."""
