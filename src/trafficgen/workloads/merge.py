@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen._core import time_order
+from trafficgen.tables import PHASES
 from trafficgen.tables.buffers import rows_taken
 from trafficgen.workloads.storage import Folder, Storage, no_room
 
@@ -170,8 +171,10 @@ def _merge_group(parts: Sequence[StoredPart], name: str, folder: Path) -> Stored
         return parts[0]
     rows, size_bytes, first_ns = 0, 0, min(part.first_ns for part in parts)
     writer: pa.ipc.RecordBatchFileWriter | None = None
+    schema = pa.unify_schemas([next(part.batches()).schema for part in parts])
     with pa.OSFile(os.fsencode(folder / name), "wb") as file:
-        for table in merge_at_once(parts):
+        for piece in merge_at_once(parts):
+            table = _with_columns(piece, schema)
             if writer is None:
                 writer = pa.ipc.new_file(file, table.schema)
             writer.write_table(table, max_chunksize=BATCH_ROWS)
@@ -179,6 +182,22 @@ def _merge_group(parts: Sequence[StoredPart], name: str, folder: Path) -> Stored
         if writer is not None:
             writer.close()
     return StoredPart(name, rows, size_bytes, first_ns, storage=Folder(folder), scratch=folder)
+
+
+def _with_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return packets with the columns of a schema, empty where they are unknown."""
+    columns = []
+    for wanted in schema:
+        known = wanted.name in table.column_names
+        column = table.column(wanted.name) if known else pa.nulls(table.num_rows, wanted.type)
+        if pa.types.is_dictionary(wanted.type):  # a file holds one dictionary of phases
+            phases = pa.array(PHASES, pa.string())
+            places = pc.index_in(column.cast(pa.string()), phases).cast(wanted.type.index_type)
+            if isinstance(places, pa.ChunkedArray):
+                places = places.combine_chunks()
+            column = pa.DictionaryArray.from_arrays(places, phases)
+        columns.append(column)
+    return pa.table(columns, schema=schema)
 
 
 @dataclass

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import trafficgen
 from trafficgen.generation.columns import superpose
 from trafficgen.workloads import merge
 from trafficgen.workloads.merge import (
@@ -126,3 +127,19 @@ def test_parts_of_a_later_time_are_not_opened_before_it_has_come(tmp_path: Path)
     first, *_ = merge_parts(parts, memory_bytes=1 << 30, folder=tmp_path)
     assert 0 < first.num_rows <= 100
     assert max(first.column("place").to_pylist()) < 100
+
+
+def test_parts_that_know_different_columns_are_merged_into_one_file(tmp_path: Path) -> None:
+    table = trafficgen.generate("cbr", duration_s=2.0)
+    packets = table.packets.select(
+        [name for name in table.packets.column_names if table.is_known(name).any()]
+    )
+    place = packets.schema.get_field_index("time_ns")
+    later_ns = pa.array(table.time_ns + 10_000_000_000)
+    later = packets.set_column(place, packets.schema.field(place), later_ns)
+    parts = [MemoryPart(packets, 0), MemoryPart(later.drop_columns("phase"), 1)]
+    merged = merge._merge_group(parts, "merged.arrow", tmp_path)  # type: ignore[arg-type]
+    assert merged.rows == 2 * len(table)
+    read = pa.ipc.open_file(tmp_path / "merged.arrow").read_all()
+    assert read.column("phase").null_count == len(table)
+    assert read.column("flow").to_pylist() == [0] * len(table) + [1] * len(table)
