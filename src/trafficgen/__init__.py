@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from trafficgen.explore import LocalPage, explore
     from trafficgen.flows import Inspection
     from trafficgen.models import Model, PublishedModel, model_json_schema, save_model
+    from trafficgen.models.differences import ModelDifferences
     from trafficgen.models.published import load_model
     from trafficgen.models.published.listing import (
         CatalogueModel,
@@ -83,6 +84,7 @@ _NAMES_IN = {
     "trafficgen.explore": "LocalPage explore",
     "trafficgen.flows": "Inspection",
     "trafficgen.models": "Model PublishedModel model_json_schema save_model",
+    "trafficgen.models.differences": "ModelDifferences",
     "trafficgen.models.published": "load_model",
     "trafficgen.models.published.listing": (
         "CatalogueModel models_diff models_list models_schema models_show"
@@ -149,6 +151,7 @@ __all__ = [
     "Inspection",
     "LocalPage",
     "Model",
+    "ModelDifferences",
     "ModelFileError",
     "OutputFileError",
     "PacketTable",

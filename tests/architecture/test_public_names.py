@@ -21,6 +21,7 @@ COMMANDS = (
     "convert",
     "export",
     "reproduce",
+    "models_diff",
     "models_list",
     "models_show",
     "models_schema",

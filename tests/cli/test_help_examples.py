@@ -40,7 +40,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "capture.pcapng").write_bytes(gzip.decompress(http.read_bytes()))
     shutil.copy(http, folder / "capture.pcapng.gz")
     model = trafficgen.fit(folder / "capture.pcapng").model
-    trafficgen.save_model(model, folder / "model.json")
+    for name in ("model.json", "other.json"):
+        trafficgen.save_model(model, folder / name)
     for name in ("synthetic.parquet", "synthetic.pcap"):
         trafficgen.generate(model, folder / name, seed=1)
     for at in ("sender", "receiver"):
