@@ -117,6 +117,8 @@ def test_times_of_commands_are_all_known() -> None:
         "--to",
         "--duration",
         "--for",
+        "--buffering-end",
+        "--jitter",
     }
 
 

@@ -20,7 +20,6 @@ from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import endpoint, format_count, interval, one_line
-from trafficgen.models import judged_parts
 from trafficgen.standard_streams import output_path
 from trafficgen.units import kbps_from_bps
 
@@ -180,7 +179,9 @@ def _print_fit(fitted: trafficgen.Fit) -> None:
     for stream in fitted.model.streams:
         for phase in stream.phases:
             say_line(f"  {stream.name}, {phase.name}: {_describe_phase(phase)}")
-    if parts := judged_parts(fitted.model):
+    from trafficgen.models.self_check import list_judged_parts  # noqa: PLC0415 - --help needs it not
+
+    if parts := list_judged_parts(fitted.model):
         passed = sum(tried.passed for _, tried in parts)
         verdict = "passed" if passed == len(parts) else "failed"
         say_line(

@@ -16,9 +16,8 @@ from trafficgen.cli._options import AsJson, Captures, Quiet, Verbose, expand_opt
 from trafficgen.cli._output import number, print_json_lists
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
-from trafficgen.flows.sessions import web_kind
 from trafficgen.formatting import endpoint, format_count, one_line, rate_text
-from trafficgen.standard_streams import given_name
+from trafficgen.standard_streams import restore_name
 from trafficgen.units import NS_PER_S
 
 _SHOWN_FLOWS = 20
@@ -58,7 +57,7 @@ def inspect(
 
 def _render(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> None:
     start = datetime.datetime.fromtimestamp(found.start_time_ns // NS_PER_S, datetime.UTC)
-    files = ", ".join(map(given_name, found.files))
+    files = ", ".join(map(restore_name, found.files))
     say_line(
         f"{files}: {found.packets:,} packets ({found.ip_packets:,} IP),"
         f" {found.frame_bytes:,} bytes, {found.duration_s:.3f} s from {start:%Y-%m-%d %H:%M:%S} UTC"
@@ -155,6 +154,8 @@ def _heavier_way(flow: dict[str, Any]) -> str:
 def _row(flow: dict[str, Any], kinds: dict[int, str]) -> tuple[str, ...]:
     rtp, kind = flow["rtp"], kinds[flow["session"]]
     if kind in ("http", "quic"):  # a session of the web may have both
+        from trafficgen.flows.sessions import web_kind  # noqa: PLC0415 - --help needs it not
+
         kind = web_kind(flow["protocol"], flow["server_port"], flow["application"])
     loss = (
         f"{rtp['lost']:,}/{rtp['expected']:,} lost, PT {number(rtp['payload_type'])}" if rtp else ""
