@@ -150,7 +150,7 @@ def generate_workload(
         )
     if file_format.name not in _BOTH_VIEWS:
         table = select_view(table, options.at)
-    return describe_written(out, stream_of(table))
+    return describe_written(out, stream_of(table), sessions=options.sessions or 1)
 
 
 def _play(model: Model | PublishedModel, options: GenerateOptions) -> PacketTable:

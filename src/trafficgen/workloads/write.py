@@ -140,8 +140,13 @@ def stream_sessions(
         yield stream
 
 
-def describe_written(out: str | Path, stream: PacketStream) -> WrittenWorkload:
-    """Describe what was written of a stream whose number of packets is known."""
+def describe_written(
+    out: str | Path, stream: PacketStream, *, sessions: int | None = None
+) -> WrittenWorkload:
+    """Describe what was written of a stream whose number of packets is known.
+
+    The flow table counts those that compete as sessions too; ``sessions`` leaves them out.
+    """
     path, flows = local_path(out), stream.head.flows
     packets = pc.add(flows.column("packets_to_client"), flows.column("packets_to_server"))
     frame_bytes = pc.add(
@@ -154,7 +159,7 @@ def describe_written(out: str | Path, stream: PacketStream) -> WrittenWorkload:
         packets=stream.rows or 0,
         flows=flows.num_rows,
         duration_s=s_from_ns(last_ns.as_py() - first_ns.as_py()) if seen.num_rows else 0.0,
-        sessions=max(1, pc.count_distinct(flows.column("session")).as_py()),
+        sessions=sessions or max(1, pc.count_distinct(flows.column("session")).as_py()),
         ip_bytes=(pc.sum(frame_bytes).as_py() or 0)
         - ETHERNET_HEADER_BYTES * (pc.sum(packets).as_py() or 0),
     )
