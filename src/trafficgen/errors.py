@@ -237,10 +237,10 @@ class SettingError(TrafficgenError):
     Example:
         >>> import trafficgen
         >>> try:
-        ...     trafficgen.generate("cbr", settings={"rate": 500})
+        ...     trafficgen.generate("cbr", settings={"fps": 25})
         ... except trafficgen.SettingError as error:
         ...     print(error)
-        cbr has no 'rate' to set; its options are rate_kbps, packet_bytes, duration_s
+        cbr has no 'fps' to set; its options are rate_kbps, packet_bytes, duration_s
     """
 
 

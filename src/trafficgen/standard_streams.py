@@ -68,7 +68,7 @@ def input_file(name: str, *, stream_captures: bool = False) -> str:
     return copy
 
 
-def given_name(name: str) -> str:
+def restore_name(name: str) -> str:
     """Return a name as the user gave it: ``-`` for the copy of standard input."""
     return STANDARD_INPUT if name in _copies.values() else name
 
@@ -107,7 +107,7 @@ def _peek(stream: IO[bytes]) -> bytes | None:
         with suppress(OSError):
             return os.pread(number, _SNIFFED_BYTES, os.lseek(number, 0, os.SEEK_CUR))
         reader, writer = os.pipe()
-        try:  # tee of Linux copies from pipe to pipe; elsewhere there is none
+        try:  # tee of Linux copies from pipe to pipe; elsewhere it is missing
             count = ctypes.CDLL(None).tee(number, writer, _SNIFFED_BYTES, 0)
             if count >= 0:
                 return os.read(reader, count) if count else b""

@@ -87,7 +87,7 @@ def test_a_socket_takes_output_too(command: Command, model_file: Path) -> None:
     program = [sys.executable, "-c", "from trafficgen.cli.entry import main; main()"]
     arguments = ["generate", str(model_file), "-q", "-o", "-", "--to", "csv", "--duration", "3s"]
     with ours, theirs:
-        subprocess.run([*program, *arguments], stdout=theirs, check=True, timeout=60)
+        subprocess.run([*program, *arguments], stdout=theirs.fileno(), check=True, timeout=60)
         theirs.shutdown(socket.SHUT_WR)
         text = b"".join(iter(lambda: ours.recv(1 << 16), b""))
     command("generate", str(model_file), "-o", "packets.csv", "--duration", "3s")

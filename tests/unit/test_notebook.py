@@ -65,6 +65,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "Fit": fitted,
         "Inspection": trafficgen.inspect(captures[0]),
         "Model": fitted.model,
+        "ModelDifferences": trafficgen.models_diff(fitted.model, trafficgen.fit(captures[1]).model),
         "PacketTable": table,
         "Path": trafficgen.Path.from_settings(
             {"links": [{"name": HOSTILE, "rate": "1Mbps"}, {"delay": "10ms"}]}
@@ -77,6 +78,9 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "SameSourceFit": trafficgen.fit_same_source(captures),
         "SimulationResult": trafficgen.simulate(
             "cbr", path="rate=400kbps,delay=40ms", compete="tcp@2s", duration_s=20
+        ),
+        "WorkloadEstimate": trafficgen.estimate_workload(
+            workload, folder / f"workload {HOSTILE}.pcap", sessions=2
         ),
         "WrittenWorkload": trafficgen.generate_workload(
             fitted.model, folder / f"workload {HOSTILE}.parquet"

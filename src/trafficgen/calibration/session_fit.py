@@ -41,7 +41,7 @@ from trafficgen.units import kbps_from_bytes, s_from_ns
 
 #: A gap needs two packets, and a law of gaps two gaps.
 _FEWEST_PACKETS = 3
-#: What a model can stand on: fewer packets show no law, shorter parts no rate, and the slowest
+#: What a model needs: fewer packets show no law, shorter parts no rate, and the slowest
 #: speech codecs send more.
 _FEWEST_MODELLED, _SHORTEST_MODELLED_S, _SLOWEST_MODELLED_KBPS = 50, 1.0, 8.0
 _ANCHORED_METHOD = {
@@ -268,7 +268,7 @@ def _list_warnings(
 
 
 def _describe_unsuited(view: SessionView) -> str | None:
-    """Say why the media packets are no stream that a model can stand on; None if they are."""
+    """Say why the media packets are too few for a model; None if they are."""
     packets = int(view.media_time_ns.size)
     span_s = s_from_ns(int(view.media_time_ns[-1] - view.media_time_ns[0]))
     rate_kbps = kbps_from_bytes(float(view.media_ip_bytes.sum()), span_s)
@@ -279,7 +279,7 @@ def _describe_unsuited(view: SessionView) -> str | None:
     ):
         return None
     return (
-        f"nothing streams here that a model can stand on: {format_count(packets, 'media packet')}"
+        f"too little streams here for a model: {format_count(packets, 'media packet')}"
         f" in {number(span_s, digits=3)} s at {number(rate_kbps, digits=3)} kbit/s; at least"
         f" {_FEWEST_MODELLED} packets, {_SHORTEST_MODELLED_S:g} s and"
         f" {_SLOWEST_MODELLED_KBPS:g} kbit/s are needed: choose another session with --session"

@@ -29,7 +29,7 @@ from trafficgen.packet_files.writing import (
     write_packets,
     write_stream,
 )
-from trafficgen.standard_streams import STANDARD_INPUT, given_name, input_file
+from trafficgen.standard_streams import STANDARD_INPUT, input_file, restore_name
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 
@@ -174,7 +174,7 @@ def convert(
     if read is None:
         return _convert_packets(name, out, file_format, options)
     written, report = _write(read.table, out, file_format, options)
-    return Conversion(file=given_name(name), written=written, report=report, **vars(read))
+    return Conversion(file=restore_name(name), written=written, report=report, **vars(read))
 
 
 def _write(
@@ -202,7 +202,12 @@ def _convert_packets(
     if source.stream is None:
         written, report = _write(source.table, out, file_format, options)
         return Conversion(
-            given_name(name), kind, source.table, len(source.table), written=written, report=report
+            restore_name(name),
+            kind,
+            source.table,
+            len(source.table),
+            written=written,
+            report=report,
         )
     if options.at != "sender" and "arrival_ns" in source.stream.columns:
         problem = (
@@ -215,7 +220,7 @@ def _convert_packets(
         counts, report = write_stream(source.stream, Path(out), format_name=file_format.name)
     packets = counts.packets
     return Conversion(
-        given_name(name),
+        restore_name(name),
         kind,
         source.stream.head,
         packets,

@@ -15,7 +15,7 @@ from trafficgen.capture.table_files import holds_packet_table, read_table
 from trafficgen.capture.table_streams import TableFile, open_table_file, packets_in
 from trafficgen.errors import CaptureError, PacketTableError
 from trafficgen.redaction import redact_addresses
-from trafficgen.standard_streams import STANDARD_INPUT, given_name, input_file
+from trafficgen.standard_streams import STANDARD_INPUT, input_file, restore_name
 from trafficgen.tables import PacketTable
 
 _TABLE_ENDINGS = (".parquet", ".csv")
@@ -154,7 +154,7 @@ def _copy_stream(name: str, stack: ExitStack) -> str:
 
 def file_text(name: str) -> str:
     """Return a file's name without folders as valid UTF-8, as JSON needs it."""
-    return Path(given_name(name)).name.encode(errors="replace").decode()
+    return Path(restore_name(name)).name.encode(errors="replace").decode()
 
 
 def name_in_model(name: str) -> str:

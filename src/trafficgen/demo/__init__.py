@@ -44,7 +44,7 @@ def demo(folder: str | Path = "demo-results") -> Iterator[str]:
             the commands that do the same. Without the extra ``report`` there are no reports.
 
     Returns:
-        The steps: each is taken when its line is asked for.
+        The steps: each is taken when its line is taken.
 
     Raises:
         OutputFileError: If the folder cannot be written.

@@ -16,7 +16,7 @@ from trafficgen.flows.sessions import Session, list_sessions
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.notebook import POINTS, SHOWN_ROWS, FirstRows, NotebookView, RateLines
 from trafficgen.progress import report_each
-from trafficgen.standard_streams import given_name
+from trafficgen.standard_streams import restore_name
 from trafficgen.tables import FlowRates, RtpStreamCount
 from trafficgen.tables.frames import data_frame
 from trafficgen.units import s_from_ns
@@ -79,7 +79,7 @@ class Inspection(NotebookView):
 
     def __repr__(self) -> str:
         more = f" and {format_count(len(self.files) - 1, 'more file')}" if self.files[1:] else ""
-        first = one_line(PurePath(given_name(self.files[0])).name) if self.files else "nothing"
+        first = one_line(PurePath(restore_name(self.files[0])).name) if self.files else "nothing"
         sessions = int(pc.count_distinct(self.flows.column("session")).as_py())
         parts = [
             format_count(self.packets, "packet"),
@@ -227,7 +227,7 @@ class Inspection(NotebookView):
     def json_head(self) -> dict[str, object]:
         """Return what :meth:`to_json` has before its long lists."""
         return {
-            "files": [given_name(file) for file in self.files],
+            "files": [restore_name(file) for file in self.files],
             "packets": self.packets,
             "ip_packets": self.ip_packets,
             "frame_bytes": self.frame_bytes,

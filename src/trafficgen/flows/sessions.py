@@ -47,7 +47,7 @@ class SessionLimits:
 
 _LIMITS = SessionLimits()
 _VIDEO_CLOCK_HZ = 90_000
-#: Static payload types whose clock does not tell (RFC 3551): MPEG audio and transport streams.
+#: Static payload types whose clock is no evidence (RFC 3551): MPEG audio and transport streams.
 _STATIC_MEDIA = {14: "audio", 33: "mixed"}
 _DYNAMIC_TYPES_FROM = 35
 #: Frames are in several packets each if so many packets have the timestamp of the one before, and

@@ -75,7 +75,7 @@ from trafficgen.models.schema import Model as Model
 from trafficgen.models.schema import Playout as Playout
 from trafficgen.models.schema import Startup as Startup
 from trafficgen.models.self_check import describe_failed_checks as describe_failed_checks
-from trafficgen.models.self_check import judged_parts as judged_parts
+from trafficgen.models.self_check import list_judged_parts as list_judged_parts
 from trafficgen.models.stream import LONGEST_S as LONGEST_S
 from trafficgen.models.stream import Phase as Phase
 from trafficgen.models.stream import PhaseName as PhaseName

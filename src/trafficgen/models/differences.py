@@ -44,7 +44,7 @@ class Difference:
             of the other; ``law``: two laws are farther apart than chance explains; ``value``:
             something that has no uncertainty; ``no_interval``: numbers without an interval.
         first: In the first model: value, ``low`` and ``high`` of an estimate, the median of a law,
-            or the value itself; None where there is none.
+            or the value itself; None where it is missing.
         second: The same in the second model.
         ks: Kolmogorov-Smirnov distance of two laws; None for what is no law.
         ks_limit: Distance that two samples of this size exceed once in 20 times by chance.
@@ -163,7 +163,7 @@ def _compare_members(
 
 
 def _by_name(parts: Sequence[object]) -> dict[str, object]:
-    """Return parts by their names, or by their numbers where these do not tell them apart."""
+    """Return parts by their names, or by their numbers where names are not unique."""
     names = [str(getattr(part, "name", number)) for number, part in enumerate(parts)]
     if len(set(names)) < len(names):
         names = [f"{name}-{number}" for number, name in enumerate(names)]
@@ -184,7 +184,7 @@ def _compare_estimates(what: str, first: Estimate, second: Estimate) -> Differen
 
 
 def _ends(estimate: Estimate) -> tuple[float, float]:
-    """Return the ends of the interval; the value twice where there is none."""
+    """Return the ends of the interval; the value twice where it has no interval."""
     low = estimate.value if estimate.low is None else estimate.low
     return low, estimate.value if estimate.high is None else estimate.high
 
@@ -213,7 +213,7 @@ def _ks_distance(one: MixedLaw, other: MixedLaw) -> float:
 
 
 def _brief(value: object) -> object:
-    """Return a part by what tells its kind, an estimate by its value, anything else as it is."""
+    """Return a part by its kind's key, an estimate by its value, anything else as it is."""
     if isinstance(value, Estimate):
         return value.value
     if isinstance(value, ModelPart):

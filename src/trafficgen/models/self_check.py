@@ -10,7 +10,7 @@ _MOST_NAMED = 2
 _RATE = "rate."
 
 
-def judged_parts(model: Model) -> list[tuple[str, TriedProcess]]:
+def list_judged_parts(model: Model) -> list[tuple[str, TriedProcess]]:
     """Return the chosen process of each part that was played and checked, with the part's name."""
     return [
         (f"{stream.name}, {phase.name}", phase.choice.tried[phase.choice.chosen])
@@ -22,7 +22,7 @@ def judged_parts(model: Model) -> list[tuple[str, TriedProcess]]:
 
 def describe_failed_checks(model: Model) -> str | None:
     """Describe in one line what differs, and by how much; None if every checked part passed."""
-    parts = judged_parts(model)
+    parts = list_judged_parts(model)
     failed = [(name, tried) for name, tried in parts if not tried.passed]
     if not failed:
         return None

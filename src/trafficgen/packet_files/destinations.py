@@ -16,7 +16,7 @@ _OTHERS = FORMAT_NAMES[1:]
 
 
 def format_of(out: str | Path, to_format: str | None = None) -> FileFormat:
-    """Return the format of an output: the one that is asked for, or that of the ending.
+    """Return the format of an output: the one that was named, or that of the ending.
 
     A name without an ending is a folder, a Parquet dataset.
 

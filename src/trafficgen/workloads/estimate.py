@@ -124,7 +124,7 @@ def estimate_workload(
     Example:
         >>> import trafficgen
         >>> trafficgen.estimate_workload("examples/workloads/evening.yaml", "evening.pcap").sessions
-        24
+        54
     """
     if options.path is not None or options.compete:
         raise GenerationError(

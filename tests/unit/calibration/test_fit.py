@@ -285,6 +285,6 @@ def test_what_no_model_can_stand_on_is_one_warning(
     make_table: TableMaker, times_s: np.ndarray[Any, Any]
 ) -> None:
     (warning,) = fitted(make_table(times_s)).warnings
-    assert warning.startswith("nothing streams here that a model can stand on: ")
+    assert warning.startswith("too little streams here for a model: ")
     assert "at least 50 packets, 1 s and 8 kbit/s are needed" in warning
     assert "--session" in warning

@@ -26,7 +26,7 @@ def test_what_is_not_said_has_its_default() -> None:
     [
         (
             {"modus": "exact"},
-            "no setting 'modus'; its settings are: mode, epoch_s, first_port, loop",
+            r"no setting 'modus' \(did you mean mode\?\); its settings are: mode, epoch_s, ",
         ),
         ({"mode": "fast"}, "mode=fast cannot be set: it must be one of exact, epochs"),
         ({"epoch_s": "0"}, "it must lie in"),

@@ -241,7 +241,10 @@ def test_limit_on_what_cannot_be_computed_fails(view_of: ViewOf) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("gap.ks=0.1", "no metric 'gap.ks'; metrics are packet_bytes.ks, "),
+        (
+            "gap.ks=0.1",
+            "no metric 'gap.ks' .did you mean gap_s.ks..; metrics are packet_bytes.ks, ",
+        ),
         ("gap_s.ks", "write METRIC=VALUE"),
         ("gap_s.ks=small", "write METRIC=VALUE"),
         ("gap_s.ks=nan", "write METRIC=VALUE"),

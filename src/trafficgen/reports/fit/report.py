@@ -13,7 +13,7 @@ from trafficgen.models import (
     Model,
     Stream,
     describe_failed_checks,
-    judged_parts,
+    list_judged_parts,
 )
 from trafficgen.reports.fit.levels import chart_player, describe_levels
 from trafficgen.reports.fit.packets import chart_bursts, chart_frames, chart_packets
@@ -109,7 +109,7 @@ def _describe_self_check(model: Model) -> Iterator[str]:
     failure = describe_failed_checks(model)
     if failure:
         yield f"Self-check failed: {failure}."
-    elif parts := judged_parts(model):
+    elif parts := list_judged_parts(model):
         yield f"Self-check passed: the played rate matches in {format_count(len(parts), 'part')}."
 
 

@@ -122,8 +122,8 @@ def test_a_value_that_cannot_be_is_refused(
 
 def test_an_unknown_key_is_answered_with_those_there_are() -> None:
     with pytest.raises(SettingError) as caught:
-        with_settings(load_entry("cbr"), {"rate": "1"})
-    assert "cbr has no 'rate' to set; its options are rate_kbps, packet_bytes, duration_s" in str(
+        with_settings(load_entry("cbr"), {"fps": "1"})
+    assert "cbr has no 'fps' to set; its options are rate_kbps, packet_bytes, duration_s" in str(
         caught.value
     )
     assert "\n" not in str(caught.value)
