@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from trafficgen.calibration.levels.cycles import Cycles, cut_into_cycles
+from trafficgen.calibration.levels.rate_levels import Levels, find_levels
 from trafficgen.calibration.phases.buffering_end import (
     count_buffering_cycles,
     find_tail,
@@ -136,7 +137,12 @@ def find_phases(
     playout_end_s = s_from_ns(int(time_ns[kept - 1]) - zero_ns)
     if buffering_end_s is None:
         found = _find_buffering(
-            time_ns[:kept], size_bytes[:kept], cycles, generator, keep_visible=keep_visible
+            time_ns[:kept],
+            size_bytes[:kept],
+            cycles,
+            generator,
+            tick_s=tick_s,
+            keep_visible=keep_visible,
         )
     else:
         found = _set_buffering(time_ns[:kept], size_bytes[:kept], buffering_end_s)
@@ -195,12 +201,15 @@ def _find_buffering(
     cycles: Cycles,
     generator: np.random.Generator,
     *,
+    tick_s: float,
     keep_visible: bool,
 ) -> _Buffering | None:
     """Return where buffering ends; None if the start is not faster than the rest."""
     change, p_value = count_buffering_cycles(cycles), None
     if change is None and keep_visible and (visible := find_visible_burst(cycles)):
-        change, p_value = visible
+        levels = find_levels(time_ns, size_bytes, tick_s=tick_s)
+        if levels is None or not _climbs(levels, before_ns=int(cycles.edge_ns[visible[0]])):
+            change, p_value = visible
     if change is None:
         return None
     end_ns = _refine_end_ns(time_ns, size_bytes, cycles, change)
@@ -211,6 +220,12 @@ def _find_buffering(
     packets, end_s, rate_kbps = start
     low_s, high_s = _estimate_interval(cycles, change, end_s, generator=generator)
     return _Buffering(end_s, packets, rate_kbps, low_s, high_s, p_value)
+
+
+def _climbs(levels: Levels, *, before_ns: int) -> bool:
+    """Return whether a source climbs to a higher level in its start: then that is no burst."""
+    begun = levels.level[levels.edge_ns[:-1] < before_ns]
+    return bool((np.diff(begun) > 0).any())
 
 
 def _refine_end_ns(time_ns: IntArray, size_bytes: IntArray, cycles: Cycles, change: int) -> int:

@@ -233,6 +233,14 @@ def test_a_visible_burst_that_the_test_cannot_separate_is_kept_where_asked(
     assert 0.005 < phases.burst_p_value <= 0.2
 
 
+def test_a_start_that_climbs_to_a_level_again_is_no_visible_burst(make_table: TableMaker) -> None:
+    rates = [230] * 4 + [90] * 20 + [115] * 38 + [60] * 4 + [40] * 15 + [20] * 60 + [40] * 20
+    times = [second + np.arange(rate) / rate for second, rate in enumerate(rates)]
+    view = choose_session(make_table(np.concatenate(times)))
+    phases = find_phases(view, tick_s=1e-9, generator=np.random.default_rng(0), keep_visible=True)
+    assert phases.buffering_end_s is None
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_stream_of_one_rate_has_no_visible_burst(make_table: TableMaker, seed: int) -> None:
     times = two_rates(seed, change_s=60, end_s=120, fast_per_s=100, slow_per_s=100)
