@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import pytest
+from scipy import stats
 
-from trafficgen.calibration.processes.frame_timing import frames_of
+from trafficgen.calibration.processes.frame_timing import _theil_slopes, frames_of
 from trafficgen.calibration.processes.frames import propose_frames
 from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets
 from trafficgen.models import FrameProcess
@@ -139,3 +141,13 @@ def test_what_is_played_has_the_bytes_of_what_was_fitted() -> None:
     assert abs(float(played.ip_bytes.sum()) / float(sizes.sum()) - 1) < 0.03
     assert played.burst_starts is not None
     assert abs(played.burst_starts.size - 1000) <= 1
+
+
+@pytest.mark.parametrize("digits", [2, 9])
+def test_median_slopes_and_their_limits_are_those_of_scipy(digits: int) -> None:
+    generator = np.random.default_rng(1)
+    for count in (2, 5, 300):
+        x = np.cumsum(np.round(generator.exponential(size=count), digits) + 0.5 * 10**-digits)
+        y = np.round(x + generator.normal(size=count), digits)
+        found = stats.theilslopes(y, x)
+        assert _theil_slopes(x, y) == (found.low_slope, found.slope, found.high_slope)
