@@ -93,7 +93,7 @@ def test_a_beginning_selects_many_and_a_number_is_taken_whole(
 
 def test_an_id_that_names_nothing_is_refused(dice: Any) -> None:
     with pytest.raises(
-        SelectionError, match="no finding 'DICE-2' .* ids look like DICE-1 and begin with DICE"
+        SelectionError, match=r"no finding 'DICE-2' .* ids look like DICE-1 and begin with DICE"
     ):
         select_findings([dice.Dice()], ["DICE-1", "DICE-2"])
 
