@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from trafficgen.capture.reading import inspect, read_packets
     from trafficgen.demo import demo
     from trafficgen.explore import LocalPage, explore
+    from trafficgen.export.targets import register_exporter
     from trafficgen.flows import Inspection
+    from trafficgen.generation.registered_arrivals import register_arrivals
     from trafficgen.models import Model, PublishedModel, model_json_schema, save_model
     from trafficgen.models.differences import ModelDifferences
     from trafficgen.models.published import load_model
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     from trafficgen.tables import PacketTable
     from trafficgen.validation.compare import compare
     from trafficgen.validation.comparison import Comparison, exceeded_limits
+    from trafficgen.validation.metrics import register_metric
     from trafficgen.workloads.estimate import WorkloadEstimate, estimate_workload
     from trafficgen.workloads.export import export
     from trafficgen.workloads.files import load_workload
@@ -82,7 +85,9 @@ _NAMES_IN = {
     "trafficgen.capture.reading": "inspect read_packets",
     "trafficgen.demo": "demo",
     "trafficgen.explore": "LocalPage explore",
+    "trafficgen.export.targets": "register_exporter",
     "trafficgen.flows": "Inspection",
+    "trafficgen.generation.registered_arrivals": "register_arrivals",
     "trafficgen.models": "Model PublishedModel model_json_schema save_model",
     "trafficgen.models.differences": "ModelDifferences",
     "trafficgen.models.published": "load_model",
@@ -100,6 +105,7 @@ _NAMES_IN = {
     "trafficgen.tables": "PacketTable",
     "trafficgen.validation.compare": "compare",
     "trafficgen.validation.comparison": "Comparison exceeded_limits",
+    "trafficgen.validation.metrics": "register_metric",
     "trafficgen.workloads.estimate": "WorkloadEstimate estimate_workload",
     "trafficgen.workloads.export": "export",
     "trafficgen.workloads.files": "load_workload",
@@ -199,6 +205,9 @@ __all__ = [
     "models_schema",
     "models_show",
     "read_packets",
+    "register_arrivals",
+    "register_exporter",
+    "register_metric",
     "reproduce",
     "save_model",
     "save_plots",

@@ -13,6 +13,8 @@ from importlib.abc import MetaPathFinder
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait
 
+from trafficgen.registry import pickle_registered, restore_registered
+
 
 class _PandasHider(MetaPathFinder):
     """Pretends that pandas is not installed."""
@@ -46,7 +48,12 @@ def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     the work over in :func:`defer_interrupts`.
     """
     others = set(active_children())
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin)
+    pool = ProcessPoolExecutor(
+        workers,
+        mp_context=get_context("spawn"),
+        initializer=_begin,
+        initargs=(pickle_registered(),),
+    )
     try:
         yield pool
     except BaseException:
@@ -59,9 +66,10 @@ def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     pool.shutdown(cancel_futures=True)  # waits, so that no process outlives the command
 
 
-def _begin() -> None:
+def _begin(registered: list[bytes]) -> None:
     """Load Arrow; end this process as soon as its parent is gone, which may have been killed."""
     load_arrow_without_pandas()
+    restore_registered(registered)
     parent = parent_process()
     if parent is not None:
         threading.Thread(target=_end_after, args=[parent.sentinel], daemon=True).start()

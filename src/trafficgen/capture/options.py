@@ -148,7 +148,7 @@ class ConvertOptions(TraceOptions):
     from_format: str | None = option(
         None,
         "--from",
-        help=f"Format; default: by the content. One of: {', '.join(FORMATS)}.",
+        help=f"Format; default: by the content. One of: {', '.join(FORMATS.list_built_in())}.",
         metavar="FORMAT",
         values=FORMATS,
     )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from trafficgen.calibration.processes.hurst import Hurst
+from trafficgen.registry import Registry, calling_module
+from trafficgen.tables import PacketTable
 from trafficgen.validation.distances import (
     MOST_BINS,
     Distances,
@@ -27,10 +29,61 @@ from trafficgen.validation.measurement import RATE_BINS_S, Measurement, Totals
 #: Nested metrics as `compare` prints them; a leaf is a number (NaN: not computable) or a pair
 #: reference, candidate.
 Metrics = dict[str, object]
-
 _ACF_SAMPLE = "rate.0.5"
 #: Metric -> total that it compares.
 _TOTALS = {"packets": "packets", "bytes": "ip_bytes", "duration": "duration_s"}
+#: Gives the distance of a candidate's packets to those of a reference; 0: equal.
+Metric: TypeAlias = Callable[[PacketTable, PacketTable], float]
+_Metric = TypeVar("_Metric", bound=Metric)
+#: Metrics of users, by name.
+METRICS: Registry[Metric] = Registry(
+    "metrics",
+    taken=(
+        *("packet_bytes", "gap_s", "rate", "smoothness", "burst_packets", "burst_spacing_s"),
+        *("rate_acf", "variance_time", "hurst", "phases", *_TOTALS),
+    ),
+)
+
+
+def register_metric(name: str) -> Callable[[_Metric], _Metric]:
+    """Let `compare` compute a metric of your own, for the candidate and for all baselines.
+
+    It has no sampling noise: `compare` judges it by the baselines alone. From the command line, an
+    entry point of the group ``trafficgen.metrics`` with this name gives the module that registers
+    it.
+
+    Args:
+        name: Its name, as in ``--fail-above NAME=0.1``.
+
+    Returns:
+        A decorator of a function of two packet tables, the sessions of reference and candidate. It
+        returns their distance, 0 for equal ones, or NaN where it is undefined.
+
+    Raises:
+        TrafficgenError: If the name is invalid, or that of a metric of trafficgen.
+
+    Example:
+        >>> import trafficgen
+        >>> @trafficgen.register_metric("largest_packet")
+        ... def compare_largest(
+        ...     reference: trafficgen.PacketTable, candidate: trafficgen.PacketTable
+        ... ) -> float:
+        ...     largest = float(reference.ip_bytes.max())
+        ...     return abs(float(candidate.ip_bytes.max()) - largest) / largest
+        >>> settings = {"packet_bytes": 750}
+        >>> _ = trafficgen.generate("cbr", "small.parquet", duration_s=20, settings=settings)
+        >>> capture = "examples/captures/http_burst_then_paced.pcap.gz"
+        >>> comparison = trafficgen.compare(capture, "small.parquet")
+        >>> comparison.flat()["largest_packet"] > 0.4
+        True
+    """
+    module = calling_module()
+
+    def register(metric: _Metric) -> _Metric:
+        METRICS.register(name, metric, module=module)
+        return metric
+
+    return register
 
 
 def compute_metrics(reference: Measurement, candidate: Measurement) -> Metrics:
@@ -64,6 +117,10 @@ def compute_metrics(reference: Measurement, candidate: Measurement) -> Metrics:
             "buffering_ratio": [reference.buffering_ratio, candidate.buffering_ratio],
         },
         **total_metrics(reference.totals, candidate.totals),
+        **{
+            name: float(metric(reference.view.table, candidate.view.table))
+            for name, metric in METRICS.items()
+        },
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, JsonValue, model_validator
@@ -17,6 +17,8 @@ from trafficgen.generation.arrivals import (
     PoissonArrivals,
     TogetherArrivals,
 )
+from trafficgen.generation.registered_arrivals import ARRIVALS, RegisteredArrivals
+from trafficgen.models.estimate import ModelPart
 from trafficgen.units import HOURS_PER_DAY, FloatArray
 from trafficgen.workloads.column_files import ColumnFiles
 from trafficgen.workloads.shorthand import (
@@ -24,6 +26,7 @@ from trafficgen.workloads.shorthand import (
     KindPart,
     RateText,
     TimeText,
+    parse_keys,
     parse_quantity,
     parse_rate_per_s,
     parse_time_s,
@@ -159,6 +162,20 @@ class FilePart(KindPart):
         return ListedArrivals(np.sort(files.read(self.name, self.column, ("start_s", "time_s"))))
 
 
+class RegisteredPart(ModelPart):
+    """Starts from a function of a user."""
+
+    name: str
+    """Its name."""
+    keys: dict[str, JsonValue] = Field(default_factory=dict)
+    """Its keys -> value."""
+
+    def arrivals(self, files: ColumnFiles) -> Arrivals:
+        """Return the process."""
+        del files
+        return RegisteredArrivals(self.name, self.keys)
+
+
 class ArrivalsPart(ChoicePart):
     """When sessions start; a text such as `poisson:0.5/s` names the kind before a colon."""
 
@@ -178,6 +195,25 @@ class ArrivalsPart(ChoicePart):
     """A Poisson process with the rates of a file."""
     file: FilePart | None = Field(default=None, examples=["file:FILE"])
     """Starts from a file."""
+    registered: RegisteredPart | None = Field(default=None, examples=["NAME:key=value"])
+    """A process of your own, registered under a name."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _find_registered(cls, value: Any) -> Any:
+        """Take a name that is registered, as a text or as the only key, for a process."""
+        given = value if isinstance(value, dict) else {}
+        if isinstance(value, str):
+            name, _, text = (part.strip() for part in value.partition(":"))
+            given = {name: text}
+        name, keys = next(iter(given.items()), ("", {}))
+        if len(given) != 1 or name in cls.model_fields or name not in ARRIVALS:
+            return value
+        if isinstance(keys, str):
+            keys = parse_keys(keys) if keys else {}
+        if isinstance(keys, dict):
+            keys = {key: _number_or_text(one) for key, one in keys.items()}
+        return {"registered": {"name": name, "keys": keys}}
 
     def arrivals(self, files: ColumnFiles) -> Arrivals:
         """Return the arrivals to draw from; files next to the workload's are read.
@@ -190,3 +226,11 @@ class ArrivalsPart(ChoicePart):
             return TogetherArrivals()
         found: Arrivals = self.part.arrivals(files)
         return found
+
+
+def _number_or_text(value: JsonValue) -> JsonValue:
+    """Return a text that is a number as one."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value

@@ -97,7 +97,7 @@ class KindPart(ModelPart):
     def _long_form(cls, value: Any) -> Any:
         first_key = next(iter(cls.model_fields))
         if isinstance(value, str):
-            return _parse_keys(value, first_key=first_key)
+            return parse_keys(value, first_key=first_key)
         return value if isinstance(value, dict | KindPart) else {first_key: value}
 
 
@@ -149,15 +149,17 @@ class ChoicePart(ModelPart):
         return getattr(self, self.kind)
 
 
-def _parse_keys(text: str, *, first_key: str) -> dict[str, str]:
+def parse_keys(text: str, *, first_key: str | None = None) -> dict[str, str]:
     """Return keys and values of ``0.8,clips=100``; the first item may be the first key's value."""
     keys: dict[str, str] = {}
     for place, item in enumerate(part.strip() for part in text.split(",")):
         key, equals, value = (part.strip() for part in item.partition("="))
-        if not equals and place == 0:
+        if not equals and place == 0 and first_key is not None:
             key, value = first_key, item
         elif not equals:
-            raise ValueError(f"{item!r} is not key=value; write for example {first_key}=...")
+            raise ValueError(
+                f"{item!r} is not key=value; write for example {first_key or 'key'}=..."
+            )
         if key in keys:
             raise ValueError(f"{key} is given twice; leave one out")
         keys[key] = value

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from trafficgen.export.target import Target, file_target
 from trafficgen.packet_files.formats import FILE_FORMATS
-from trafficgen.registry import ModuleRegistry
+from trafficgen.registry import ModuleRegistry, calling_module
 
 
 class Targets(ModuleRegistry[Target]):
@@ -21,9 +21,42 @@ class Targets(ModuleRegistry[Target]):
             file_target(FILE_FORMATS[name]) if name in FILE_FORMATS else super().__getitem__(name)
         )
 
-    def __iter__(self) -> Iterator[str]:
+    def list_built_in(self) -> Iterator[str]:
+        """Yield the names of file formats and modules."""
         yield from FILE_FORMATS
-        yield from super().__iter__()
+        yield from super().list_built_in()
 
 
-TARGETS = Targets(__name__, "TARGET")
+TARGETS = Targets("exporters", __name__, "TARGET")
+
+
+def register_exporter(target: Target) -> None:
+    r"""Let `export` write for a tool of your own, by the name of the target.
+
+    From the command line, an entry point of the group ``trafficgen.exporters`` with that name
+    gives the module that calls this function.
+
+    Args:
+        target: Name, texts and writer of the target; see the page "Extend it from Python".
+
+    Raises:
+        TrafficgenError: If the name is taken by a target of trafficgen.
+
+    Example:
+        >>> from pathlib import Path
+        >>> import trafficgen
+        >>> from trafficgen.export.settings import Settings
+        >>> from trafficgen.export.target import Target, Written
+        >>> def write_times(
+        ...     table: trafficgen.PacketTable, folder: Path, settings: Settings
+        ... ) -> Written:
+        ...     lines = "".join(f"{time_s}\n" for time_s in table.time_s)
+        ...     _ = (folder / "times.txt").write_text(lines)
+        ...     report = trafficgen.ProjectionReport("times", ("times.txt",), len(table))
+        ...     return Written(report, "Read `times.txt`: a time in s a line.")
+        >>> trafficgen.register_exporter(Target("times", "times of packets", "any", write_times))
+        >>> table = trafficgen.generate("cbr", duration_s=1)
+        >>> trafficgen.export(table, to="times", directory="times").files
+        ('times.txt',)
+    """
+    TARGETS.register(target.name, target, module=calling_module())

@@ -13,4 +13,4 @@ from trafficgen.registry import ModuleRegistry
 if TYPE_CHECKING:
     from trafficgen.capture.traces.trace_format import TraceFormat
 
-FORMATS: ModuleRegistry[TraceFormat] = ModuleRegistry(__name__, "FORMAT")
+FORMATS: ModuleRegistry[TraceFormat] = ModuleRegistry("formats", __name__, "FORMAT")

@@ -1,0 +1,100 @@
+"""Arrival processes of users: functions that draw when sessions start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from trafficgen.errors import GenerationError
+from trafficgen.generation.arrivals import Arrivals, ListedArrivals
+from trafficgen.registry import Registry, calling_module
+from trafficgen.units import FloatArray
+
+#: Draws the starts of sessions, s, from a generator, a number of sessions and a window in s (either
+#: may be None), and keys of its own.
+StartsFunction: TypeAlias = Callable[..., npt.ArrayLike]
+_Starts = TypeVar("_Starts", bound=StartsFunction)
+#: Arrival processes of users, by name.
+ARRIVALS: Registry[StartsFunction] = Registry(
+    "arrivals", taken=("together", "poisson", "hourly", "flash", "rates", "file", "registered")
+)
+
+
+@dataclass(frozen=True)
+class RegisteredArrivals(Arrivals):
+    """Starts that a function of a user draws.
+
+    Attributes:
+        name: Its name in :data:`ARRIVALS`.
+        keys: Its keys -> value.
+    """
+
+    name: str
+    keys: Mapping[str, object]
+
+    def starts_s(
+        self, *, sessions: int | None, window_s: float | None, generator: np.random.Generator
+    ) -> FloatArray:
+        """Return when each session starts, s."""
+        try:
+            times_s = np.asarray(
+                ARRIVALS[self.name](generator, sessions, window_s, **self.keys), np.float64
+            )
+        except TypeError as error:
+            raise GenerationError(f"arrivals {self.name}: {error}; correct the keys") from error
+        found = "" if times_s.ndim == 1 else "an array of several dimensions"
+        if not found and not np.all(np.isfinite(times_s) & (times_s >= 0)):
+            found = "times that are negative or not finite"
+        if found:
+            raise GenerationError(f"arrivals {self.name}: the function gives {found}; correct it")
+        return ListedArrivals(np.sort(times_s)).starts_s(
+            sessions=sessions, window_s=window_s, generator=generator
+        )
+
+
+def register_arrivals(name: str) -> Callable[[_Starts], _Starts]:
+    """Let sessions start by a process of your own: ``--arrivals NAME:key=value,...``.
+
+    From the command line, an entry point of the group ``trafficgen.arrivals`` with this name gives
+    the module that registers it.
+
+    Args:
+        name: Its name.
+
+    Returns:
+        A decorator of a function ``starts(generator, sessions, window_s, **keys)`` that returns
+        times in s from the start of the workload, shape (n,). It gets a random generator, the
+        number of sessions and the time in which they start; either may be None. Of more times than
+        wanted the first are taken. Values of keys are numbers where they look like one, else texts.
+
+    Raises:
+        TrafficgenError: If the name is invalid, or that of a process of trafficgen.
+
+    Example:
+        >>> import numpy as np
+        >>> import trafficgen
+        >>> @trafficgen.register_arrivals("regular")
+        ... def start_regularly(
+        ...     generator: np.random.Generator,
+        ...     sessions: int | None,
+        ...     window_s: float | None,
+        ...     every_s: float = 1.0,
+        ... ) -> np.ndarray:
+        ...     return np.arange(sessions or int((window_s or 0) / every_s) + 1) * every_s
+        >>> written = trafficgen.generate_workload(
+        ...     "cbr", "fleet", arrivals="regular:every_s=2", sessions=3, duration_s=5
+        ... )
+        >>> written.sessions
+        3
+    """
+    module = calling_module()
+
+    def register(starts: _Starts) -> _Starts:
+        ARRIVALS.register(name, starts, module=module)
+        return starts
+
+    return register
