@@ -5,13 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from scipy.special import stdtrit
 
 from trafficgen.formatting import format_count, number
 from trafficgen.notebook import NotebookView
 from trafficgen.reproduction.finding import Finding
+from trafficgen.tables.frames import data_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _LEVEL = 0.95
 
@@ -128,6 +134,34 @@ class Reproduction(NotebookView):
     def _notebook_data(self) -> dict[str, object]:
         rows = [*self.missed, *(row for row in self.rows if row.ok)]
         return {**self.summary(), "findings, misses first": [row.to_json() for row in rows]}
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row a quantity; columns as in :meth:`FindingResult.to_json`.
+
+        The accepted range is in ``accept_low`` and ``accept_high``, what a paper says in words in
+        ``published_words``; what is unknown is ``pd.NA``.
+        """
+        rows = []
+        for one in self.rows:
+            row, published = one.to_json(), one.finding.published
+            is_number = isinstance(published, int | float)
+            row["published"] = published if is_number else None
+            row["published_words"] = None if is_number or published is None else str(published)
+            row["accept_low"], row["accept_high"] = one.finding.low, one.finding.high
+            rows.append(row)
+        names = dict.fromkeys(key for row in rows for key in row)
+        numbers = dict.fromkeys(
+            ("published", "simulated", "low", "high", "accept_low", "accept_high"), pa.float64()
+        )
+        columns = {
+            name: pa.array(
+                [row.get(name) for row in rows], numbers.get(name), from_pandas=name in numbers
+            )
+            for name in names
+            if name != "accept"
+        }
+        columns["published_words"] = columns["published_words"].cast(pa.string())
+        return data_frame(pa.table(columns))
 
     @property
     def predicted(self) -> tuple[FindingResult, ...]:

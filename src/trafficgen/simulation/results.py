@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from trafficgen._core.types import TotalsDict
 from trafficgen.formatting import format_count, number, one_line
@@ -25,7 +26,11 @@ from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.run import Run
 from trafficgen.simulation.session_events import SessionEvents
 from trafficgen.tables import DEFAULT_ORIGIN_NS, MEDIA, PacketTable
+from trafficgen.tables.frames import data_frame
 from trafficgen.units import FloatArray, kbps_from_bps, s_from_ns
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SESSION = 0
 
@@ -231,6 +236,19 @@ class SimulationResult(NotebookView):
         """Start of each interval of :attr:`series`, s after the first sending of media, (n,)."""
         bins = np.arange(len(self.series["media_kbps"]))
         return np.asarray(self.series["start_s"] + self.series["interval_s"] * bins)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the series: a row an interval, by its start, s after the first media packet.
+
+        Columns are those of :attr:`series`, units in their names; what is unknown is ``pd.NA``.
+        """
+        columns = {"time_s": self.series_time_s, **self.series}
+        arrays = {
+            name: pa.array(np.asarray(values, np.float64), from_pandas=True)
+            for name, values in columns.items()
+            if name not in ("interval_s", "start_s")
+        }
+        return data_frame(pa.table(arrays)).set_index("time_s")
 
     def to_dict(self) -> dict[str, object]:
         """Return the object that `trafficgen simulate --json` prints; NaN: not measurable."""
