@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 mod columns;
 mod generate;
+mod laws;
 mod meter;
 mod reader;
 mod simulate;
@@ -18,6 +19,7 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     drop(nothing.readonly());
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("CLOCK_CANDIDATES_HZ", trafficgen_core::flow::CLOCK_CANDIDATES_HZ.to_vec())?;
+    module.add("LAW_FAMILIES", laws::law_families(module.py())?)?;
     module.add_class::<reader::CaptureReader>()?;
     module.add_class::<reader::PyFlowPlan>()?;
     module.add_class::<meter::FlowMeter>()?;
@@ -27,6 +29,10 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(generate::time_order, module)?)?;
     module.add_function(wrap_pyfunction!(generate::stream_key, module)?)?;
     module.add_function(wrap_pyfunction!(generate::spectral_ranks, module)?)?;
+    module.add_function(wrap_pyfunction!(laws::add_family, module)?)?;
+    module.add_function(wrap_pyfunction!(laws::law_tail, module)?)?;
+    module.add_function(wrap_pyfunction!(laws::move_law, module)?)?;
+    module.add_class::<laws::PyGroupedSample>()?;
     module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;
     module.add_class::<simulate::SimulationOutcome>()?;
     Ok(())

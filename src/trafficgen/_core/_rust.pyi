@@ -18,14 +18,19 @@ from trafficgen._core.types import (
 
 __all__ = [
     "CLOCK_CANDIDATES_HZ",
+    "LAW_FAMILIES",
     "CaptureReader",
     "CaptureWriter",
     "FlowMeter",
     "FlowPlan",
+    "GroupedSample",
     "SimulationOutcome",
     "__version__",
+    "add_family",
     "alias_draws",
     "alias_table",
+    "law_tail",
+    "move_law",
     "simulate",
     "spectral_ranks",
     "stream_key",
@@ -34,6 +39,12 @@ __all__ = [
 
 __version__: str
 CLOCK_CANDIDATES_HZ: list[int]
+#: Name -> parameters in order, and those that are estimated with their scales.
+LAW_FAMILIES: dict[str, tuple[list[str], dict[str, str]]]
+
+_Floats = npt.NDArray[np.float64]
+_Edges = tuple[_Floats, _Floats, npt.NDArray[np.int64]]
+_Bounds = tuple[float | None, float | None]
 
 @final
 class CaptureReader:
@@ -189,3 +200,30 @@ def spectral_ranks(
     near: float,
 ) -> npt.NDArray[np.int64]: ...
 def stream_key(seed: list[int], spawn_key: list[int]) -> npt.NDArray[np.uint64]: ...
+def add_family(
+    name: str,
+    shapes: list[str],
+    free: list[tuple[str, str]],
+    is_whole: bool,
+    tail: Callable[[list[float], float, bool], float],
+) -> None: ...
+def law_tail(family: str, params: dict[str, float], x: _Floats, upper: bool) -> _Floats: ...
+def move_law(family: str, params: dict[str, float], step: _Floats) -> dict[str, float]: ...
+
+@final
+class GroupedSample:
+    def __new__(
+        cls,
+        below: _Edges,
+        above: _Edges,
+        lower: npt.NDArray[np.int64],
+        upper: npt.NDArray[np.int64],
+        counts: _Floats,
+    ) -> GroupedSample: ...
+    def log_probabilities(
+        self, family: str, params: dict[str, float], bounds: _Bounds, step: _Floats | None = None
+    ) -> _Floats: ...
+    def scores(self, family: str, params: dict[str, float], bounds: _Bounds) -> _Floats | None: ...
+    def maximise(
+        self, family: str, params: dict[str, float], bounds: _Bounds, rounds: int
+    ) -> tuple[dict[str, float], _Floats, _Floats] | None: ...

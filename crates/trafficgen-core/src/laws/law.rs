@@ -1,0 +1,283 @@
+//! A law that is fitted: a family or a mixture with its parameters, seen between two bounds.
+
+use thiserror::Error;
+
+use super::real::{Dual, Real, MOST_FREE};
+use super::{find_family, AnyFamily, Scale, MIXTURES};
+
+/// Smallest and largest value that can be seen; infinite where there is no bound.
+pub type Bounds = (f64, f64);
+
+/// Why there is no such law.
+#[derive(Debug, Error, PartialEq)]
+pub enum LawError {
+    #[error("unknown family {0:?}")]
+    UnknownFamily(String),
+    #[error("{family} has no parameter {name}")]
+    UnknownParameter { family: String, name: String },
+    #[error("a parameter of {0} is out of range")]
+    OutOfRange(String),
+    #[error("{0} has no probability between the bounds")]
+    NothingBetween(String),
+}
+
+#[derive(Clone)]
+struct Part {
+    family: &'static dyn AnyFamily,
+    weight: f64,
+    /// In the family's order.
+    params: Vec<f64>,
+}
+
+/// How bounds change a law: probabilities count from `origin` on, out of `mass`.
+#[derive(Clone)]
+struct Restriction {
+    bounds: Bounds,
+    /// Whether they count from above, so that digits are kept far in the tail.
+    upper: bool,
+    origin: f64,
+    mass: f64,
+}
+
+/// A family or a mixture with its parameters, between bounds.
+#[derive(Clone)]
+pub struct Law {
+    name: String,
+    parts: Vec<Part>,
+    restriction: Option<Restriction>,
+}
+
+impl Law {
+    /// Builds a law from the names and values of its parameters; those of mixtures are numbered.
+    pub fn new(name: &str, params: &[(String, f64)], bounds: Bounds) -> Result<Self, LawError> {
+        let mixture = MIXTURES.iter().find(|(mixture, _)| *mixture == name);
+        let component = mixture.map_or(name, |(_, component)| component);
+        let family =
+            find_family(component).ok_or_else(|| LawError::UnknownFamily(name.to_owned()))?;
+        let names = family.parameters();
+        let defaults = names.iter().map(|name| f64::from(u8::from(*name == "scale")));
+        let blank = Part { family, weight: 1.0, params: defaults.collect() };
+        let mut parts = vec![blank.clone()];
+        for (key, value) in params {
+            let (stem, number) = match mixture {
+                None => (key.as_str(), 1),
+                Some(_) => split_number(key),
+            };
+            let unknown =
+                || LawError::UnknownParameter { family: name.to_owned(), name: key.clone() };
+            if number == 0 || number > params.len() {
+                return Err(unknown());
+            }
+            if parts.len() < number {
+                parts.resize(number, blank.clone());
+            }
+            let part = &mut parts[number - 1];
+            if mixture.is_some() && stem == "p" {
+                part.weight = *value;
+            } else {
+                let at = names.iter().position(|known| *known == stem).ok_or_else(unknown)?;
+                part.params[at] = *value;
+            }
+        }
+        Law { name: name.to_owned(), parts, restriction: None }.restrict(bounds)
+    }
+
+    /// Checks the parameters and applies bounds.
+    fn restrict(mut self, bounds: Bounds) -> Result<Self, LawError> {
+        let valid = |part: &Part| part.weight > 0.0 && part.family.is_valid(&part.params);
+        let total: f64 = self.parts.iter().map(|part| part.weight).sum();
+        if !self.parts.iter().all(valid) || (total - 1.0).abs() > 1e-4 {
+            return Err(LawError::OutOfRange(self.name));
+        }
+        for part in &mut self.parts {
+            part.weight /= total;
+        }
+        self.restriction = None;
+        if bounds == (f64::NEG_INFINITY, f64::INFINITY) {
+            return Ok(self);
+        }
+        let upper = self.tail(bounds.0, false) > 0.5;
+        let (start, end) = if upper { (bounds.1, bounds.0) } else { bounds };
+        let origin = self.tail(start, upper);
+        let mass = self.tail(end, upper) - origin;
+        if mass.is_nan() || mass <= 0.0 {
+            return Err(LawError::NothingBetween(self.name));
+        }
+        self.restriction = Some(Restriction { bounds, upper, origin, mass });
+        Ok(self)
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn bounds(&self) -> Bounds {
+        let endless = (f64::NEG_INFINITY, f64::INFINITY);
+        self.restriction.as_ref().map_or(endless, |restriction| restriction.bounds)
+    }
+
+    /// How many numbers are estimated: weights of mixtures count one less.
+    pub fn free(&self) -> usize {
+        let each = self.parts.iter().map(|part| part.family.free().len() + 1);
+        each.sum::<usize>() - 1
+    }
+
+    /// Value of a parameter by its name.
+    pub fn param(&self, key: &str) -> Option<f64> {
+        let mixture = self.parts.len() > 1 || self.name != self.parts[0].family.name();
+        let (stem, number) = if mixture { split_number(key) } else { (key, 1) };
+        let part = self.parts.get(number.checked_sub(1)?)?;
+        if mixture && stem == "p" {
+            return Some(part.weight);
+        }
+        let at = part.family.parameters().iter().position(|name| *name == stem)?;
+        part.params.get(at).copied()
+    }
+
+    /// The unit in which shifts are counted: the scale of the first part.
+    pub fn unit(&self) -> f64 {
+        self.param("scale").unwrap_or(1.0)
+    }
+
+    /// Moves the law by a step of its numbers without bounds: of each part its weight (but for the
+    /// last part's), then its free parameters.
+    pub fn move_by(&self, step: &[f64], unit: f64) -> Result<Self, LawError> {
+        let mut moved = self.clone();
+        let mut steps = step.iter();
+        let mut next = || steps.next().copied().unwrap_or(0.0);
+        let last = self.parts.len() - 1;
+        let reference = self.parts[last].weight;
+        for (at, part) in moved.parts.iter_mut().enumerate() {
+            let odds = if at == last { 0.0 } else { (part.weight / reference).ln() + next() };
+            part.weight = odds.clamp(-40.0, 40.0).exp();
+            let names = part.family.parameters();
+            for (name, scale) in part.family.free() {
+                if let Some(at) = names.iter().position(|known| known == name) {
+                    part.params[at] = scale.move_by(part.params[at], next(), unit);
+                }
+            }
+        }
+        let total: f64 = moved.parts.iter().map(|part| part.weight).sum();
+        for part in &mut moved.parts {
+            part.weight /= total;
+        }
+        moved.restrict(self.bounds())
+    }
+
+    /// P(X > x) if `upper`, else P(X <= x).
+    pub fn tail(&self, x: f64, upper: bool) -> f64 {
+        let of = |upper: bool| -> f64 {
+            let each = self.parts.iter();
+            each.map(|part| part.weight * part.family.tail(&part.params, x, upper)).sum()
+        };
+        let Some(within) = &self.restriction else {
+            return of(upper).min(1.0);
+        };
+        if x < within.bounds.0 {
+            return f64::from(u8::from(upper));
+        }
+        let share = ((of(within.upper) - within.origin) / within.mass).clamp(0.0, 1.0);
+        if within.upper == upper {
+            share
+        } else {
+            1.0 - share
+        }
+    }
+
+    /// Prepares the law for [`Slopes::tail`].
+    pub fn slopes(&self, unit: f64) -> Slopes<'_> {
+        let params = self.parts.iter().map(|part| dual_params(part, unit)).collect();
+        let free = self.free();
+        let mut slopes =
+            Slopes { law: self, params, origin: vec![0.0; free], mass: vec![0.0; free] };
+        if let Some(within) = &self.restriction {
+            let (low, high) = within.bounds;
+            let (start, end) = if within.upper { (high, low) } else { (low, high) };
+            let (mut origin, mut mass) = (vec![0.0; free], vec![0.0; free]);
+            slopes.whole_tail(start, within.upper, &mut origin);
+            slopes.whole_tail(end, within.upper, &mut mass);
+            for (mass, origin) in mass.iter_mut().zip(&origin) {
+                *mass -= origin;
+            }
+            (slopes.origin, slopes.mass) = (origin, mass);
+        }
+        slopes
+    }
+}
+
+/// A law with the derivatives of its parameters by the numbers that are estimated.
+pub struct Slopes<'a> {
+    law: &'a Law,
+    params: Vec<Vec<Dual>>,
+    origin: Vec<f64>,
+    mass: Vec<f64>,
+}
+
+impl Slopes<'_> {
+    /// Returns [`Law::tail`] and sets its derivatives.
+    pub fn tail(&self, x: f64, upper: bool, slopes: &mut [f64]) -> f64 {
+        let Some(within) = &self.law.restriction else {
+            return self.whole_tail(x, upper, slopes);
+        };
+        slopes.fill(0.0);
+        if x < within.bounds.0 {
+            return f64::from(u8::from(upper));
+        }
+        let tail = self.whole_tail(x, within.upper, slopes);
+        let share = (tail - within.origin) / within.mass;
+        let inside = share > 0.0 && share < 1.0;
+        let sign = if within.upper == upper { 1.0 } else { -1.0 };
+        for ((slope, origin), mass) in slopes.iter_mut().zip(&self.origin).zip(&self.mass) {
+            let own = (*slope - origin - share * mass) / within.mass;
+            *slope = if inside { sign * own } else { 0.0 };
+        }
+        let share = share.clamp(0.0, 1.0);
+        if within.upper == upper {
+            share
+        } else {
+            1.0 - share
+        }
+    }
+
+    fn whole_tail(&self, x: f64, upper: bool, slopes: &mut [f64]) -> f64 {
+        let mut total = 0.0;
+        let mut at = 0;
+        let last = self.params.len() - 1;
+        for (number, (part, params)) in self.law.parts.iter().zip(&self.params).enumerate() {
+            let own = part.family.tail_with_slopes(params, x, upper);
+            total += part.weight * own.value;
+            if number < last {
+                slopes[at] = part.weight * own.value;
+                at += 1;
+            }
+            for slope in &own.slopes[..part.family.free().len()] {
+                slopes[at] = part.weight * slope;
+                at += 1;
+            }
+        }
+        // A weight grows at the cost of all.
+        at = 0;
+        for part in &self.law.parts[..last] {
+            slopes[at] -= part.weight * total;
+            at += 1 + part.family.free().len();
+        }
+        total.min(1.0)
+    }
+}
+
+fn dual_params(part: &Part, unit: f64) -> Vec<Dual> {
+    let mut params: Vec<Dual> = part.params.iter().map(|value| Dual::constant(*value)).collect();
+    let names = part.family.parameters();
+    for (number, (name, scale)) in part.family.free().iter().enumerate().take(MOST_FREE) {
+        if let Some(at) = names.iter().position(|known| known == name) {
+            params[at].slopes[number] = Scale::slope(*scale, part.params[at], unit);
+        }
+    }
+    params
+}
+
+/// Splits the name of a mixture's parameter, such as `scale2`; 0 where there is no number.
+fn split_number(key: &str) -> (&str, usize) {
+    let stem = key.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    (stem, key[stem.len()..].parse().unwrap_or(0))
+}

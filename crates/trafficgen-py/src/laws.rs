@@ -1,0 +1,269 @@
+//! Laws and likelihoods of grouped samples on numpy arrays.
+
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use trafficgen_core::laws::real::{Dual, MOST_FREE};
+use trafficgen_core::laws::{
+    self, AnyFamily, Bounds, Edges, GroupedSample, Kind, Law, Maximum, Scale,
+};
+
+type Array<'py> = PyReadonlyArray1<'py, f64>;
+type Places<'py> = PyReadonlyArray1<'py, i64>;
+type EdgeArrays<'py> = (Array<'py>, Array<'py>, Places<'py>);
+type OptionalBounds = (Option<f64>, Option<f64>);
+
+/// Families with their parameters and, of those that are estimated, the scales.
+pub fn law_families(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let table = PyDict::new(py);
+    for family in laws::families() {
+        let free = PyDict::new(py);
+        for (name, scale) in family.free() {
+            free.set_item(name, scale.name())?;
+        }
+        table.set_item(family.name(), (family.parameters(), free))?;
+    }
+    Ok(table)
+}
+
+/// Step of the differences that stand for the slopes of a family from Python.
+const STEP: f64 = 1e-5;
+
+/// A family whose distribution function is a Python function of parameters, value and side.
+struct PythonFamily {
+    name: &'static str,
+    shapes: &'static [&'static str],
+    free: &'static [(&'static str, Scale)],
+    kind: Kind,
+    tail: Py<PyAny>,
+}
+
+impl AnyFamily for PythonFamily {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+    fn shapes(&self) -> &'static [&'static str] {
+        self.shapes
+    }
+    fn free(&self) -> &'static [(&'static str, Scale)] {
+        self.free
+    }
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+    fn is_valid(&self, params: &[f64]) -> bool {
+        !self.tail(params, 1.0, false).is_nan()
+    }
+    fn tail(&self, params: &[f64], x: f64, upper: bool) -> f64 {
+        Python::attach(|py| {
+            let tail = self.tail.call1(py, (params.to_vec(), x, upper));
+            // What Python refuses is no law.
+            tail.and_then(|tail| tail.extract(py)).unwrap_or(f64::NAN)
+        })
+    }
+    fn tail_with_slopes(&self, params: &[Dual], x: f64, upper: bool) -> Dual {
+        let at = |number: usize, step: f64| -> f64 {
+            let moved = params.iter().map(|param| param.value + step * param.slopes[number]);
+            self.tail(&moved.collect::<Vec<_>>(), x, upper)
+        };
+        let mut slopes = [0.0; MOST_FREE];
+        for (number, slope) in slopes.iter_mut().enumerate().take(self.free.len()) {
+            *slope = (at(number, STEP) - at(number, -STEP)) / (2.0 * STEP);
+        }
+        Dual { value: at(0, 0.0), slopes }
+    }
+}
+
+/// Adds a family by its distribution function, with at most two free parameters.
+#[pyfunction]
+pub fn add_family(
+    name: String,
+    shapes: Vec<String>,
+    free: Vec<(String, String)>,
+    is_whole: bool,
+    tail: Py<PyAny>,
+) -> PyResult<()> {
+    let scale_of = |(name, scale): (String, String)| {
+        let scale = Scale::from_name(&scale).ok_or_else(|| refuse(format!("no scale {scale}")))?;
+        Ok((&*name.leak(), scale))
+    };
+    let free: Vec<(&'static str, Scale)> =
+        free.into_iter().map(scale_of).collect::<PyResult<_>>()?;
+    if free.len() > MOST_FREE {
+        return Err(refuse(format!("{name} has more than {MOST_FREE} free parameters")));
+    }
+    let shapes: Vec<&'static str> = shapes.into_iter().map(|shape| &*shape.leak()).collect();
+    let low = f64::NEG_INFINITY; // the function knows where the law starts
+    laws::add_family(Box::new(PythonFamily {
+        name: name.leak(),
+        shapes: shapes.leak(),
+        free: free.leak(),
+        kind: if is_whole { Kind::Whole { first: low } } else { Kind::Continuous { low } },
+        tail,
+    }));
+    Ok(())
+}
+
+/// P(X > x) if `upper`, else P(X <= x), of a law without bounds.
+#[pyfunction]
+pub fn law_tail<'py>(
+    py: Python<'py>,
+    family: &str,
+    params: &Bound<'py, PyDict>,
+    x: Array<'py>,
+    upper: bool,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let law = read_law(family, params, (None, None))?;
+    let x = x.as_slice()?;
+    let tails: Vec<f64> = py.detach(|| x.iter().map(|x| law.tail(*x, upper)).collect());
+    Ok(tails.into_pyarray(py))
+}
+
+/// Parameters of a law after a step of its free numbers.
+#[pyfunction]
+pub fn move_law<'py>(
+    py: Python<'py>,
+    family: &str,
+    params: &Bound<'py, PyDict>,
+    step: Array<'py>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let law = read_law(family, params, (None, None))?;
+    let moved = law.move_by(step.as_slice()?, law.unit()).map_err(refuse)?;
+    write_params(py, &moved, params)
+}
+
+/// A sample as counts of cells.
+#[pyclass(frozen, name = "GroupedSample")]
+pub struct PyGroupedSample(GroupedSample);
+
+#[pymethods]
+impl PyGroupedSample {
+    #[new]
+    fn new(
+        below: EdgeArrays<'_>,
+        above: EdgeArrays<'_>,
+        lower: Places<'_>,
+        upper: Places<'_>,
+        counts: Array<'_>,
+    ) -> PyResult<Self> {
+        let sample = GroupedSample {
+            below: read_edges(&below)?,
+            above: read_edges(&above)?,
+            lower: read_places(&lower)?,
+            upper: read_places(&upper)?,
+            counts: counts.as_slice()?.to_vec(),
+        };
+        let (edges, cells) =
+            (sample.below.starts.len() + sample.above.starts.len(), sample.counts.len());
+        let within =
+            |places: &[usize]| places.len() == cells && places.iter().all(|place| *place < edges);
+        if !within(&sample.lower) || !within(&sample.upper) {
+            return Err(PyValueError::new_err("cells lie beyond the edges"));
+        }
+        Ok(PyGroupedSample(sample))
+    }
+
+    /// Logarithms of the probabilities of the cells, after a step of the free numbers.
+    #[pyo3(signature = (family, params, bounds, step=None))]
+    fn log_probabilities<'py>(
+        &self,
+        py: Python<'py>,
+        family: &str,
+        params: &Bound<'py, PyDict>,
+        bounds: OptionalBounds,
+        step: Option<Array<'py>>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let mut law = read_law(family, params, bounds)?;
+        if let Some(step) = step {
+            law = law.move_by(step.as_slice()?, law.unit()).map_err(refuse)?;
+        }
+        Ok(py.detach(|| self.0.log_probabilities(&law)).into_pyarray(py))
+    }
+
+    fn scores<'py>(
+        &self,
+        py: Python<'py>,
+        family: &str,
+        params: &Bound<'py, PyDict>,
+        bounds: OptionalBounds,
+    ) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        let law = read_law(family, params, bounds)?;
+        let scores = py.detach(|| self.0.scores(&law, law.unit()));
+        scores.map(|scores| rows(py, scores, law.free())).transpose()
+    }
+
+    /// Parameters, log-probabilities and scores at the maximum; None where none is found.
+    fn maximise<'py>(
+        &self,
+        py: Python<'py>,
+        family: &str,
+        params: &Bound<'py, PyDict>,
+        bounds: OptionalBounds,
+        rounds: usize,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let start = read_law(family, params, bounds)?;
+        let Some(Maximum { law, log_probabilities, scores }) =
+            py.detach(|| self.0.maximise(start, rounds))
+        else {
+            return Ok(None);
+        };
+        let found = (
+            write_params(py, &law, params)?,
+            log_probabilities.into_pyarray(py),
+            rows(py, scores, law.free())?,
+        );
+        found.into_pyobject(py).map(Some)
+    }
+}
+
+fn read_law(family: &str, params: &Bound<'_, PyDict>, bounds: OptionalBounds) -> PyResult<Law> {
+    let bounds: Bounds = (bounds.0.unwrap_or(f64::NEG_INFINITY), bounds.1.unwrap_or(f64::INFINITY));
+    let mut pairs = Vec::with_capacity(params.len());
+    for (name, value) in params {
+        pairs.push((name.extract()?, value.extract()?));
+    }
+    Law::new(family, &pairs, bounds).map_err(refuse)
+}
+
+/// Values under the same names in the same order.
+fn write_params<'py>(
+    py: Python<'py>,
+    law: &Law,
+    like: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let params = PyDict::new(py);
+    for name in like.keys() {
+        params.set_item(&name, law.param(&name.extract::<String>()?))?;
+    }
+    Ok(params)
+}
+
+fn read_edges((points, weights, starts): &EdgeArrays<'_>) -> PyResult<Edges> {
+    let edges = Edges {
+        points: points.as_slice()?.to_vec(),
+        weights: weights.as_slice()?.to_vec(),
+        starts: read_places(starts)?,
+    };
+    let ascend = edges.starts.windows(2).all(|pair| pair[0] < pair[1]);
+    let inside = edges.starts.last().is_none_or(|last| *last < edges.points.len());
+    if !ascend || !inside || edges.points.len() != edges.weights.len() {
+        return Err(PyValueError::new_err("edges need ascending starts, points and weights"));
+    }
+    Ok(edges)
+}
+
+fn read_places(places: &Places<'_>) -> PyResult<Vec<usize>> {
+    let convert = |place: &i64| usize::try_from(*place).map_err(refuse);
+    places.as_slice()?.iter().map(convert).collect()
+}
+
+fn rows(py: Python<'_>, numbers: Vec<f64>, width: usize) -> PyResult<Bound<'_, PyArray2<f64>>> {
+    let shape = (numbers.len() / width, width);
+    Ok(Array2::from_shape_vec(shape, numbers).map_err(refuse)?.into_pyarray(py))
+}
+
+fn refuse(error: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
