@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
+from trafficgen._core import GroupedSample
 from trafficgen.distributions import Distribution
 from trafficgen.units import FloatArray, IntArray
 
@@ -58,29 +59,26 @@ class ClockEdges:
     is_difference: bool  #: whether values are differences of two readings (gaps), not one (sizes)
 
     @cached_property
-    def _nodes(self) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Points, weights and first points of the mean over a tick around each smoothed edge."""
-        points, weights, starts, at = [], [], [], 0
-        for edge in self.edges[: self._smoothed]:
-            number = round(edge / self.tick - 0.5)
-            count = _SIZES.nodes_of_first if number == 0 else _SIZES.nodes
-            node, weight = np.polynomial.legendre.leggauss(count)
-            u, w = (node + 1) / 2, weight / 2
-            if number == 0:  # laws may rise steeply from 0: u**3 puts the nodes there
-                u, w = u**3, 3 * u**2 * w
-            points.append((number + u) * self.tick)
-            weights.append(w)
-            starts.append(at)
-            at += count
-        if not points:
-            return np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64)
-        return np.concatenate(points), np.concatenate(weights), np.array(starts, dtype=np.int64)
+    def points(self) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Points, weights and first points of the mean over a tick around each edge.
 
-    @cached_property
-    def _smoothed(self) -> int:
-        if not self.is_difference:
-            return 0
-        return int(np.searchsorted(self.edges, _SIZES.smoothed_ticks * self.tick))
+        Edges of many ticks, and of values that are no differences, are points themselves.
+        """
+        smoothed = _SIZES.smoothed_ticks * self.tick if self.is_difference else -np.inf
+        points, weights, sizes = [], [], []
+        for edge in self.edges[: np.searchsorted(self.edges, smoothed)]:
+            number = np.rint(edge / self.tick - 0.5)
+            nodes, weight = _tick_nodes(is_first=number == 0)
+            points.append((number + nodes) * self.tick)
+            weights.append(weight)
+            sizes.append(nodes.size)
+        rest = self.edges[len(sizes) :]
+        starts = np.cumsum([0, *sizes, *np.ones(rest.size)])[:-1].astype(np.int64)
+        return (
+            np.concatenate([*points, rest]),
+            np.concatenate([*weights, np.ones(rest.size)]),
+            starts,
+        )
 
     def cdf(self, law: Distribution) -> FloatArray:
         """Return the probabilities below the edges, shape (m,)."""
@@ -91,11 +89,18 @@ class ClockEdges:
         return self._smooth(law.sf)
 
     def _smooth(self, probability: Callable[[FloatArray], FloatArray]) -> FloatArray:
-        points, weights, starts = self._nodes
-        rest = probability(self.edges[self._smoothed :])
-        if not starts.size:
-            return rest
-        return np.concatenate((np.add.reduceat(weights * probability(points), starts), rest))
+        points, weights, starts = self.points
+        return np.add.reduceat(weights * probability(points), starts)
+
+
+@cache
+def _tick_nodes(*, is_first: bool) -> tuple[FloatArray, FloatArray]:
+    """Return nodes and weights of the mean over a tick; laws may rise steeply in the first."""
+    node, weight = np.polynomial.legendre.leggauss(
+        _SIZES.nodes_of_first if is_first else _SIZES.nodes
+    )
+    u, w = (node + 1) / 2, weight / 2
+    return (u**3, 3 * u**2 * w) if is_first else (u, w)  # u**3 puts the nodes near 0
 
 
 @dataclass(frozen=True)
@@ -166,16 +171,12 @@ class Cells:
         edges = np.concatenate((self.below.edges, self.above.edges))
         return np.asarray(np.log(np.maximum(edges[self.upper] - edges[self.lower], TINY)))
 
-    def log_probabilities(self, law: Distribution) -> FloatArray:
-        """Return the logarithms of the probabilities of the cells, shape (k,)."""
-        cdf, sf = self.below.cdf(law), self.above.sf(law)
-        # One array counts from below up to the split and from above beyond it; no digits are lost
-        # at either end.
-        split = cdf.size
-        signed = np.concatenate((cdf, -sf))
-        crossing = (self.lower < split) & (self.upper >= split)
-        probability = signed[self.upper] - signed[self.lower] + crossing
-        return np.asarray(np.log(np.maximum(probability, TINY)))
+    @cached_property
+    def grouped(self) -> GroupedSample:
+        """The sample as the core takes it."""
+        return GroupedSample(
+            self.below.points, self.above.points, self.lower, self.upper, self.counts
+        )
 
     def log_likelihood(self, log_probabilities: FloatArray) -> float:
         """Return the log-likelihood as that of a density: probabilities over widths of cells."""

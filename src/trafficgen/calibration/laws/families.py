@@ -7,14 +7,15 @@ a few rounds of EM. A family that is not in this table is never fitted.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 
+from trafficgen._core import LAW_FAMILIES, add_family
 from trafficgen.calibration.laws.cells import Cells
-from trafficgen.distributions import MIXTURES
+from trafficgen.distributions import DISCRETE_FAMILIES, FAMILIES, MIXTURES
 from trafficgen.units import FloatArray, IntArray
 
 Unit = Literal["s", "bytes", "packets"]
@@ -41,7 +42,7 @@ class FittedFamily:
 
     #: Where the search begins; an empty list if the family cannot fit a sample.
     starts: Starts
-    #: Estimated parameters and their scales; empty for mixtures, whose number varies.
+    #: Estimated parameters and their scales, two at most, of a family that the core does not know.
     free: Mapping[str, Scale] = field(default_factory=dict)
     #: Parameters set to the ends of the sample; they count in the BIC.
     ends: tuple[str, ...] = ()
@@ -54,7 +55,8 @@ class FittedFamily:
 def free_parameters(family: str, params: Mapping[str, float]) -> dict[str, Scale]:
     """Return the estimated parameters of a family with their scales, in the order of the family."""
     if family not in MIXTURES:
-        return dict(FITTED_FAMILIES[family].free)
+        known = LAW_FAMILIES[family][1] if family in LAW_FAMILIES else FITTED_FAMILIES[family].free
+        return cast("dict[str, Scale]", dict(known))
     return {name: "weight" if name.startswith("p") else "log" for name in params}
 
 
@@ -275,22 +277,40 @@ _COUNTS: tuple[Unit, ...] = ("packets",)
 #: Every family that is fitted, in the order in which families are tried; the part after a slash is
 #: the number of components of a mixture.
 FITTED_FAMILIES: Mapping[str, FittedFamily] = {
-    "geom": FittedFamily(_geometric, {"p": "logit"}, units=_COUNTS),
-    "nbinom": FittedFamily(_negative_binomial, {"n": "log", "p": "logit"}, units=_COUNTS),
-    "zipf": FittedFamily(_zeta, {"a": "log_above_1"}, units=_COUNTS),
-    "poisson": FittedFamily(_poisson, {"mu": "log"}, units=_COUNTS),
-    "expon": FittedFamily(_exponential, {"scale": "log"}),
-    "lognorm": FittedFamily(_lognormal, {"s": "log", "scale": "log"}, units=_ALL),
-    "gamma": FittedFamily(_gamma, {"a": "log", "scale": "log"}, units=_ALL),
-    "weibull_min": FittedFamily(_weibull, {"c": "log", "scale": "log"}, units=_ALL),
-    "pareto": FittedFamily(_pareto, {"b": "log"}, ends=("scale",)),
-    "genpareto": FittedFamily(_generalised_pareto, {"c": "identity", "scale": "log"}),
-    "truncpareto": FittedFamily(_truncated_pareto, {"b": "log"}, ends=("c", "scale")),
-    "fisk": FittedFamily(_log_logistic, {"c": "log", "scale": "log"}, richer=_COUNTS),
-    "norm": FittedFamily(_normal, {"loc": "shift", "scale": "log"}, units=_ALL),
-    "beta": FittedFamily(_beta, {"a": "log", "b": "log"}, ends=("loc", "scale")),
+    "geom": FittedFamily(_geometric, units=_COUNTS),
+    "nbinom": FittedFamily(_negative_binomial, units=_COUNTS),
+    "zipf": FittedFamily(_zeta, units=_COUNTS),
+    "poisson": FittedFamily(_poisson, units=_COUNTS),
+    "expon": FittedFamily(_exponential),
+    "lognorm": FittedFamily(_lognormal, units=_ALL),
+    "gamma": FittedFamily(_gamma, units=_ALL),
+    "weibull_min": FittedFamily(_weibull, units=_ALL),
+    "pareto": FittedFamily(_pareto, ends=("scale",)),
+    "genpareto": FittedFamily(_generalised_pareto),
+    "truncpareto": FittedFamily(_truncated_pareto, ends=("c", "scale")),
+    "fisk": FittedFamily(_log_logistic, richer=_COUNTS),
+    "norm": FittedFamily(_normal, units=_ALL),
+    "beta": FittedFamily(_beta, ends=("loc", "scale")),
     "hyperexpon/2": FittedFamily(_hyperexponential(2), units=("s",)),
     "hyperexpon/3": FittedFamily(_hyperexponential(3), units=(), richer=("s",)),
     "lognorm_mixture/2": FittedFamily(_lognormal_mixture(2), units=(), richer=_ALL),
     "lognorm_mixture/3": FittedFamily(_lognormal_mixture(3), units=(), richer=_ALL),
 }
+
+
+def _add_to_core(family: str, free: Mapping[str, Scale]) -> None:
+    """Let the core fit a family by its distribution function in Python, which takes longer."""
+    kind, whole = FAMILIES[family], family in DISCRETE_FAMILIES
+    place = ["loc"] if whole else ["loc", "scale"]
+    shapes = [one.name for one in fields(kind) if one.name not in place]  # type: ignore[arg-type]
+
+    def tail(params: list[float], x: float, upper: bool) -> float:
+        law = kind(**dict(zip([*shapes, *place], params, strict=True)))
+        return float(law.sf(x) if upper else law.cdf(x))
+
+    add_family(family, shapes, list(free.items()), whole, tail)
+
+
+for _name, _fitted in FITTED_FAMILIES.items():
+    if _fitted.free:
+        _add_to_core(_name, _fitted.free)

@@ -200,9 +200,7 @@ def _step_without(maximum: Maximum, step: FloatArray, cells: Cells, kept: FloatA
     """
     reached = maximum.value(kept)
     for halving in range(_LIMITS.halvings):
-        there = maximum.law.log_probabilities(
-            cells.log_probabilities, maximum.law.free - step / 2**halving
-        )
+        there = maximum.law.log_probabilities(cells, -step / 2**halving)
         if there is not None and float(np.dot(kept, there)) >= reached:
             return there
     return maximum.log_probabilities

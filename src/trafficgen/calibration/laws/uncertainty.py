@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trafficgen._core import GroupedSample
 from trafficgen.calibration.laws.block_bootstrap import variance_inflation
-from trafficgen.calibration.laws.cells import TINY, ClockEdges
+from trafficgen.calibration.laws.cells import ClockEdges
 from trafficgen.calibration.laws.families import Params
 from trafficgen.calibration.laws.likelihood import FamilyLaw, from_unconstrained, to_unconstrained
 from trafficgen.critical_values import NORMAL_95
@@ -38,8 +39,7 @@ _P_VALUE_METHOD = (
 class LawCells:
     """All values of a fitted law, in cells of about equal probability between clock ticks."""
 
-    below: ClockEdges  #: edges of the lower half
-    above: ClockEdges  #: edges of the upper half, where probabilities are counted from above
+    edges: FloatArray  #: between the cells, ascending, shape (k - 1,)
     probabilities: FloatArray  #: of the cells under the law, shape (k,)
     scores: FloatArray  #: derivatives of their logarithms by the free parameters, shape (k, p)
 
@@ -52,7 +52,7 @@ class LawCells:
 
     def place(self, values: FloatArray) -> IntArray:
         """Return the cell of each value, shape (n,)."""
-        return np.searchsorted(np.concatenate((self.below.edges, self.above.edges)), values)
+        return np.searchsorted(self.edges, values)
 
 
 def law_cells(law: FamilyLaw, *, tick: float, is_difference: bool) -> LawCells | None:
@@ -65,28 +65,20 @@ def law_cells(law: FamilyLaw, *, tick: float, is_difference: bool) -> LawCells |
     high = whole.isf(np.concatenate((fine, half, [0.5])))
     number = np.unique(np.floor(np.concatenate((low, high)) / tick))
     edges = (number[np.isfinite(number)] + 0.5) * tick
-    below = ClockEdges(edges[edges <= middle], tick, is_difference)
-    above = ClockEdges(edges[edges > middle], tick, is_difference)
-
-    def log_probabilities(of: Distribution) -> FloatArray:
-        return np.asarray(np.log(np.maximum(_probabilities(of, below, above), TINY)))
-
-    probabilities = _probabilities(whole, below, above)
-    with np.errstate(all="ignore"):
-        scores = law.scores(log_probabilities, law.free)
+    ends = np.concatenate(([-np.inf], edges, [np.inf]))
+    cell = np.arange(edges.size + 1)
+    grouped = GroupedSample(
+        ClockEdges(ends[ends <= middle], tick, is_difference).points,
+        ClockEdges(ends[ends > middle], tick, is_difference).points,
+        cell,
+        cell + 1,
+        np.ones(cell.size),
+    )
+    probabilities = np.exp(grouped.log_probabilities(law.family, law.params, law.bounds))
+    scores = grouped.scores(law.family, law.params, law.bounds)
     if scores is None:
         return None
-    return LawCells(
-        below, above, probabilities, np.where(probabilities[:, None] > 1e-12, scores, 0.0)
-    )
-
-
-def _probabilities(law: Distribution, below: ClockEdges, above: ClockEdges) -> FloatArray:
-    """Return the probabilities of the cells between the edges, and beyond both ends."""
-    cdf, sf = below.cdf(law), above.sf(law)
-    crossing = 1.0 - (cdf[-1] if cdf.size else 0.0) - (sf[0] if sf.size else 0.0)
-    parts = (cdf[:1], np.diff(cdf), [crossing], -np.diff(sf), sf[-1:])
-    return np.maximum(np.concatenate(parts), 0.0)
+    return LawCells(edges, probabilities, np.where(probabilities[:, None] > 1e-12, scores, 0.0))
 
 
 @dataclass(frozen=True)
@@ -99,11 +91,10 @@ class Intervals:
 
 def wald_intervals(law: FamilyLaw, cells: LawCells, *, observations: int) -> Intervals:
     """Compute intervals from the Fisher information by the delta method, each on its own scale."""
-    covariance, numbers = cells.covariance / observations, law.free
-    params = law.move_to(numbers).params
+    covariance = cells.covariance / observations
+    params = law.params
     moved = [
-        [law.move_to(numbers + sign * _STEP * axis).params for sign in (1, -1)]
-        for axis in np.eye(numbers.size)
+        [law.move_by(sign * _STEP * axis) for sign in (1, -1)] for axis in np.eye(len(covariance))
     ]
     low, high = {}, {}
     for name, scale in law.interval_scales.items():
