@@ -3,7 +3,7 @@
 //!
 //! Names come from the TLS ClientHello (server_name, RFC 6066), the HTTP Host header (RFC 9112) or
 //! the DNS answer for the server's address that came last before the connection (RFC 1035). QUIC is
-//! told by its invariants (RFC 8999) and versions; its Initial packets stay encrypted.
+//! told by its invariants (RFC 8999) and versions; its ClientHello is in its Initial packets.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -12,6 +12,7 @@ use hashbrown::HashMap;
 use crate::packet::{Decoded, UDP};
 
 use super::assembly::Place;
+use super::label_quic::Hello;
 use super::label_text::{dns_answers, first_request, host_name, Request};
 
 /// Packets with payload that are looked at in a connection.
@@ -71,6 +72,7 @@ pub(super) struct Labels {
     names: Vec<Box<str>>,
     number_of: HashMap<Box<str>, u32>,
     begun: HashMap<u32, Begun>,
+    hellos: HashMap<u32, Hello>,
     addresses: HashMap<IpAddr, u32>,
     addresses_before: HashMap<IpAddr, u32>,
 }
@@ -127,11 +129,35 @@ impl Labels {
         } else if [packet.source_port, packet.destination_port].contains(&DNS_PORT) {
             self.set_application(place.flow, Application::Dns);
             self.keep_answers(packet.payload);
-        } else if let Some(application) = application_over_udp(packet.payload) {
-            self.set_application(place.flow, application);
+        } else {
+            match application_over_udp(packet.payload) {
+                Some(Application::Quic) => self.look_into_quic(place.flow, packet.payload),
+                Some(application) => self.set_application(place.flow, application),
+                None => {}
+            }
         }
         if self.flows[place.flow as usize].looks_left == 0 {
             self.begun.remove(&place.flow);
+            self.hellos.remove(&place.flow);
+        }
+    }
+
+    /// Puts the ClientHello together: it may take several packets.
+    fn look_into_quic(&mut self, flow: u32, payload: &[u8]) {
+        self.flows[flow as usize].application = Some(Application::Quic);
+        if !self.hellos.contains_key(&flow) && self.hellos.len() >= MAX_REQUESTS {
+            return;
+        }
+        if let Some(name) = self.hellos.entry(flow).or_default().add(payload) {
+            self.set_name(flow, name.as_deref());
+            self.set_application(flow, Application::Quic);
+        }
+    }
+
+    fn set_name(&mut self, flow: u32, name: Option<&[u8]>) {
+        let name = name.and_then(host_name);
+        if let Some(number) = name.and_then(|name| self.number_of(name)) {
+            self.flows[flow as usize].name = number;
         }
     }
 
@@ -159,11 +185,9 @@ impl Labels {
         match request {
             Request::Other => {}
             Request::Whole(application, name) => {
-                let name = name.and_then(host_name);
+                let name = name.map(<[u8]>::to_vec);
+                self.set_name(place.flow, name.as_deref());
                 self.set_application(place.flow, application);
-                if let Some(number) = name.and_then(|name| self.number_of(name)) {
-                    self.flows[place.flow as usize].name = number;
-                }
             }
             Request::Begun(application) => {
                 self.flows[place.flow as usize].application = Some(application);

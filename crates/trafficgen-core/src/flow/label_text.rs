@@ -8,6 +8,8 @@ use super::label::{address_of, Application};
 /// Longest name in DNS (RFC 1035, 2.3.4).
 const MAX_NAME_BYTES: usize = 253;
 const MAX_ANSWERS: u16 = 64;
+/// Head of a TLS record (RFC 8446, 5.1).
+const RECORD_BYTES: usize = 5;
 const METHODS: [&[u8]; 8] =
     [b"GET ", b"POST ", b"HEAD ", b"PUT ", b"OPTIONS ", b"CONNECT ", b"DELETE ", b"PATCH "];
 
@@ -24,7 +26,7 @@ pub(super) enum Request<'a> {
 pub(super) fn first_request(bytes: &[u8], cut: bool) -> Request<'_> {
     let (application, name) = match bytes {
         // A TLS record with a ClientHello (1) or ServerHello (2).
-        [0x16, 3, _, _, _, 1, ..] => (Application::Tls, client_hello_name(bytes)),
+        [0x16, 3, _, _, _, 1, ..] => (Application::Tls, client_hello_name(&bytes[RECORD_BYTES..])),
         [0x16, 3, _, _, _, 2, ..] => (Application::Tls, Some(None)),
         _ if bytes.starts_with(b"HTTP/1.") || bytes.starts_with(b"PRI * HTTP/2") => {
             (Application::Http, Some(None))
@@ -87,9 +89,9 @@ pub(super) fn dns_answers(payload: &[u8]) -> Option<(Vec<u8>, Vec<IpAddr>)> {
 
 /// The name in a ClientHello (RFC 8446, 4.1.2; RFC 6066, 3): `None` where it goes on beyond the
 /// bytes, `Some(None)` where it has none.
-fn client_hello_name(bytes: &[u8]) -> Option<Option<&[u8]>> {
+pub(super) fn client_hello_name(bytes: &[u8]) -> Option<Option<&[u8]>> {
     let mut cursor = Cursor { rest: bytes };
-    cursor.take(5 + 4 + 2 + 32)?; // record, handshake, version and random
+    cursor.take(4 + 2 + 32)?; // type and length, version, random
     let session = cursor.u8()?;
     cursor.take(session.into())?;
     let ciphers = cursor.u16()?;
@@ -144,22 +146,22 @@ fn contains(line: &[u8], text: &[u8]) -> bool {
 }
 
 /// Bytes still to be read; what is beyond them is `None`.
-struct Cursor<'a> {
-    rest: &'a [u8],
+pub(super) struct Cursor<'a> {
+    pub rest: &'a [u8],
 }
 
 impl<'a> Cursor<'a> {
-    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+    pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let taken = self.rest.get(..count)?;
         self.rest = &self.rest[count..];
         Some(taken)
     }
 
-    fn u8(&mut self) -> Option<u8> {
+    pub fn u8(&mut self) -> Option<u8> {
         Some(self.take(1)?[0])
     }
 
-    fn u16(&mut self) -> Option<u16> {
+    pub fn u16(&mut self) -> Option<u16> {
         self.take(2).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]))
     }
 

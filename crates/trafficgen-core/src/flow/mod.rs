@@ -6,6 +6,7 @@ mod columns;
 mod direction;
 mod ingest;
 mod label;
+mod label_quic;
 mod label_text;
 mod measurement;
 mod meter;
