@@ -75,7 +75,7 @@ def generate(
     Example: trafficgen generate realplayer8_chung2002 -o evening.pcap --for 1h --arrivals
     poisson:20/h --popularity zipf:0.8 --snaplen 96
 
-    Example: trafficgen fit capture.pcapng -o - | trafficgen generate - -o - --to pcap
+    Example: trafficgen fit capture.pcapng -o - | trafficgen generate - -o synthetic.pcap
 
     Example: trafficgen generate evening.yaml -o evening --for 30min --workers 2
 
