@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from trafficgen.registry import Registry
 from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, REQUIRED_FIELDS, PacketTable
 from trafficgen.units import ns_array_from_s
 
@@ -31,6 +32,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(here) and item.path.relative_to(here).parts[0] in LONG_FOLDERS:
             item.add_marker(pytest.mark.long)
+
+
+@pytest.fixture(autouse=True)
+def forget_registrations() -> Iterator[None]:
+    """What a test registers, an example in a docstring for one, is there in no other test."""
+    before = {kind: dict(one._registered) for kind, one in Registry._all.items()}
+    yield
+    for kind, one in Registry._all.items():
+        one._registered = before.get(kind, {})
 
 
 @pytest.fixture

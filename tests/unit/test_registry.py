@@ -6,28 +6,19 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import trafficgen
 from trafficgen.generation.registered_arrivals import ARRIVALS
-from trafficgen.registry import Registry, pickle_registered, restore_registered
+from trafficgen.registry import pickle_registered, restore_registered
 from trafficgen.validation.metrics import METRICS
 from trafficgen.workloads.arrivals import ArrivalsPart
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "how-to" / "extend-from-python.md"
 CAPTURE = "examples/captures/http_burst_then_paced.pcap.gz"
-
-
-@pytest.fixture(autouse=True)
-def registrations() -> Iterator[None]:
-    before = {kind: dict(one._registered) for kind, one in Registry._all.items()}
-    yield
-    for kind, one in Registry._all.items():
-        one._registered = before.get(kind, {})
 
 
 @pytest.fixture
