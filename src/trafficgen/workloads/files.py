@@ -18,6 +18,14 @@ from trafficgen.workloads.plan import PlannedWorkload, plan_workload
 
 LARGEST_WORKLOAD_BYTES = 1_000_000
 _REMEDY = "see the keys of a workload file in docs/reference/workload-file.md"
+_PROBLEMS_OF_KEYS = {"extra_forbidden": "unknown key", "missing": "it is missing"}
+#: Phrases of pydantic -> ours.
+_PLAIN = (
+    ("Input should be", "it must be"),
+    ("a valid dictionary", "keys with values"),
+    ("a valid integer", "a whole number"),
+    ("a valid", "a"),
+)
 _ENDINGS = (".yaml", ".yml", ".json")
 #: A line of YAML or JSON with the key at the top level that every workload has and no model.
 _GROUPS = re.compile(r"""^[ {]*["']?groups["']?\s*:""", re.MULTILINE)
@@ -111,26 +119,29 @@ def description_of(content: object, *, file: str) -> WorkloadDescription:
     try:
         return WorkloadDescription.model_validate(content)
     except ValidationError as error:
-        problem, remedy = _first_problem(error)
-        raise WorkloadFileError(file=file, problem=problem, remedy=remedy) from error
+        problem, remedy = describe_problem(error, WorkloadDescription)
+        raise WorkloadFileError(file=file, problem=problem, remedy=remedy or _REMEDY) from error
 
 
-def _first_problem(error: ValidationError) -> tuple[str, str]:
+def describe_problem(error: ValidationError, whole: type[BaseModel]) -> tuple[str, str]:
+    """Return the first problem of a ``whole`` with its place, and what to do, or "" if unclear."""
     first, at, more = split_problems(error)
-    if first["type"] == "extra_forbidden":
-        keys = _keys_at([str(part) for part in first["loc"][:-1]])
-        problem = f"{at}: unknown key{suggest_name(str(first['loc'][-1]), keys)}{more}"
-        return problem, f"keys there are {', '.join(keys)}" if keys else _REMEDY
-    if first["type"] == "missing":
-        return f"{at}: it is missing{more}", _REMEDY
-    message = first["msg"].removeprefix("Value error, ")
+    place = f"{at}: " if first["loc"] else ""
+    if first["type"] in _PROBLEMS_OF_KEYS:
+        keys = _keys_at(whole, [str(part) for part in first["loc"][:-1]])
+        problem = _PROBLEMS_OF_KEYS[first["type"]]
+        if first["type"] == "extra_forbidden":
+            problem += suggest_name(str(first["loc"][-1]), keys)
+        return f"{place}{problem}{more}", f"keys there are {', '.join(keys)}" if keys else ""
+    message = first["msg"].removeprefix("Value error, ").partition(", unable to")[0]
+    for prose, plain in _PLAIN:
+        message = message.replace(prose, plain)
     problem, _, remedy = message.rpartition("; ")
-    return f"{at}: {problem or message}{more}", remedy if problem else _REMEDY
+    return f"{place}{problem or message}{more}", remedy if problem else ""
 
 
-def _keys_at(place: list[str]) -> list[str]:
-    """Return the keys that the part at a place may have."""
-    part: type[BaseModel] | None = WorkloadDescription
+def _keys_at(part: type[BaseModel] | None, place: list[str]) -> list[str]:
+    """Return the keys that what is at a place of a part may have."""
     for key in place:
         if part is None or key.isdecimal():
             continue

@@ -62,7 +62,7 @@ class GenerateOptions:
     arrival_rate_per_s: float | None = option(
         None,
         "--arrival-rate",
-        help="Sessions starting in a second, as a Poisson process; default: all together.",
+        help="Sessions starting in a second, as a Poisson process; default: see --arrivals.",
         metavar="R",
         parse=parse_positive,
     )
@@ -118,7 +118,10 @@ class WorkloadOptions(GenerateOptions):
     window_s: float | None = option(
         None,
         "--for",
-        help="Time in which sessions start, such as 24h.",
+        help=(
+            "Time in which sessions start, such as 24h; with --sessions of a model they start at"
+            " random times in it (a Poisson process)."
+        ),
         metavar="TIME",
         parse=parse_duration_s,
     )
@@ -126,9 +129,9 @@ class WorkloadOptions(GenerateOptions):
         None,
         "--arrivals",
         help=(
-            "When sessions start: together (default), poisson:0.5/s, hourly:FILE (24 rates of the"
-            " day), flash:base=0.1/s,start=10min,rise=1min,peak=20,decay=5min, rates:FILE (CSV of"
-            " time_s,rate_per_s), or file:FILE (one time a line)."
+            "When sessions start: together (default without --for), poisson:0.5/s, hourly:FILE (24"
+            " rates of the day), flash:base=0.1/s,start=10min,rise=1min,peak=20,decay=5min,"
+            " rates:FILE (CSV of time_s,rate_per_s), or file:FILE (one time a line)."
         ),
         metavar="HOW",
     )

@@ -26,6 +26,7 @@ from trafficgen.workloads.description import (
     VaryPart,
     WorkloadDescription,
 )
+from trafficgen.workloads.files import describe_problem
 from trafficgen.workloads.mix import MixedSessions
 from trafficgen.workloads.options import GenerateOptions, WorkloadOptions
 from trafficgen.workloads.plan import PlannedWorkload, plan_workload
@@ -101,8 +102,8 @@ def sessions_of_workload(
         workload: The workload.
         seed: Seed, >= 0.
         sessions: Number of sessions; None: as the workload gives.
-        window_s: Time in which sessions start, s; None: as the workload gives. If only one of
-            number and time is given here, the other one of the workload does not hold.
+        window_s: Time in which sessions start, s; None: as the workload gives. If only this time
+            is given, as many start in it as the workload's rate gives, whatever its number.
         duration_s: Length of each session, s; None: as the workload gives.
         at: Whose packets they are, the sender's or the receiver's.
         varied: How sessions differ, for all groups; None: as the workload gives.
@@ -117,6 +118,7 @@ def sessions_of_workload(
                 "all groups have arrivals of their own, which give the number of sessions; leave"
                 " --sessions out"
             )
+        window_s = workload.window_s if window_s is None else window_s
         workload = replace(workload, sessions=sessions, window_s=window_s)
     if duration_s is not None:
         workload = workload.with_duration(duration_s)
@@ -146,7 +148,9 @@ def plan_model(model: Model | PublishedModel, options: WorkloadOptions) -> Plann
             f"{options.sessions:,} sessions are more than {MOST_SESSIONS:,}; ask for fewer"
         )
     rate = options.arrival_rate_per_s
-    arrivals = options.arrivals or ("together" if rate is None else f"poisson:{rate!r}/s")
+    is_spread = options.sessions is not None and options.window_s is not None
+    usual = "poisson" if is_spread else "together"
+    arrivals = options.arrivals or (usual if rate is None else f"poisson:{rate!r}/s")
     law = options.popularity
     clips = None if law is None else ClipsPart(popularity=parse_popularity(law))
     described = WorkloadDescription(
@@ -188,11 +192,9 @@ def _parse(option: str, part: type[Part], text: str) -> Part:
     try:
         return part.model_validate(text)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = "".join(f"{part}." for part in first["loc"])[:-1]
-        message = first["msg"].removeprefix("Value error, ")
-        at = f"{place}: " if place else ""
-        raise GenerationError(f"{option}={text}: {at}{message[0].lower()}{message[1:]}") from error
+        problem, remedy = describe_problem(error, part)
+        ending = f"; {remedy}" if remedy else ""
+        raise GenerationError(f"{option}={text}: {problem}{ending}") from error
 
 
 def _refuse_settings(model: Model, options: WorkloadOptions) -> None:

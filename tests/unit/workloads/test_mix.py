@@ -303,6 +303,9 @@ def test_what_is_asked_for_beside_the_file_goes_before_it(load: Load) -> None:
     workload = load("for: 100s\narrivals: poisson:1/s\nduration: 3s\ngroups: [{model: udp.json}]")
     assert sessions_of_workload(workload, seed=1, sessions=7).count == 7
     assert sessions_of_workload(workload, seed=1, sessions=7, window_s=5.0).starts_ns[-1] < 5e9
+    spread_ns = sessions_of_workload(workload, seed=1, sessions=500).starts_ns
+    assert 90e9 < spread_ns[-1] < 100e9  # within the time of the file, not at its rate
+    assert sessions_of_workload(workload, seed=1, window_s=50.0).count < 80
     lengths_s = {
         viewing.length_s
         for _, viewing in viewings_of(sessions_of_workload(workload, seed=1, duration_s=4.5))
@@ -333,10 +336,13 @@ def test_requests_differ_where_packets_do(load: Load, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("for: 10s\ngroups: [{model: udp.json}]", "need a number"),
+        (
+            "for: 10s\ngroups: [{model: udp.json}]",
+            "need a number; give --sessions .*sessions.* --arrivals",
+        ),
         (
             "arrivals: poisson\nsessions: 5\ngroups: [{model: udp.json}]",
-            "both a number of sessions and a time",
+            "both --sessions and --for",
         ),
         ("sessions: 5\nduration: 1s\ngroups: [{model: udp.json}]", "before its first media packet"),
         (

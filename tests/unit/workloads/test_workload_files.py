@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import kstest
 from tests.unit.workloads.conftest import Load
 
 from trafficgen.errors import GenerationError, ModelFileError, SettingError, WorkloadFileError
@@ -447,6 +448,9 @@ def test_options_of_the_command_line_describe_a_workload(
         WorkloadOptions(window_s=50.0, arrivals="poisson:1/s", settings={"rate_kbps": 100}),
     )
     assert sessions_of_workload(crowd, seed=1).starts_ns[-1] < 50e9
+    spread = plan_model(load_entry("cbr"), WorkloadOptions(sessions=400, window_s=60.0))
+    starts_s = sessions_of_workload(spread, seed=1).starts_ns / 1e9
+    assert kstest(starts_s, "uniform", args=(0, 60)).pvalue > 0.001
 
 
 @pytest.mark.parametrize(
@@ -462,12 +466,18 @@ def test_options_of_the_command_line_describe_a_workload(
             "often",
             "arrivals=often: unknown arrival process 'often'; use together, poisson:0.5/s",
         ),
+        (parse_popularity, "zipf:-1", "popularity=zipf:-1: zipf.exponent: it must be greater than"),
         (
             parse_popularity,
-            "zipf:-1",
-            "popularity=zipf:-1: zipf.exponent: input should be greater than",
+            "zipf",
+            "popularity=zipf: zipf.exponent: it is missing; keys there are exponent, clips",
         ),
-        (parse_popularity, "zipf", "popularity=zipf: zipf.exponent: field required"),
+        (
+            parse_arrivals,
+            "poisson:x=3",
+            "arrivals=poisson:x=3: poisson.x: unknown key; keys there are rate",
+        ),
+        (parse_arrivals, "poisson:rat=3", r"poisson.rat: unknown key .did you mean rate"),
     ],
 )
 def test_short_forms_without_sense_are_refused(
