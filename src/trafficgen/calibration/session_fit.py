@@ -254,7 +254,7 @@ def _list_warnings(
     if phases.burst_p_value is not None:
         warnings.append(_warn_of_burst(phases, phases.burst_p_value))
     # Laws that do not fit follow from an unsuited input: one warning is enough.
-    unsuited = _describe_unsuited(views.captured)
+    unsuited = describe_unsuited(views.captured)
     warnings += streams.warnings if unsuited is None else [unsuited]
     warnings += [f"{what} {why}: it is not in the model" for what, why in streams.absent.items()]
     if origin.restored is not None:
@@ -267,7 +267,7 @@ def _list_warnings(
     return warnings
 
 
-def _describe_unsuited(view: SessionView) -> str | None:
+def describe_unsuited(view: SessionView) -> str | None:
     """Say why the media packets are too few for a model; None if they are."""
     packets = int(view.media_time_ns.size)
     span_s = s_from_ns(int(view.media_time_ns[-1] - view.media_time_ns[0]))

@@ -11,25 +11,26 @@ import numpy.typing as npt
 
 #: What a layer shows, which decides on its colour.
 Role = Literal["measured", "synthetic", "law", "extra", "other", "more", "baseline"]
-#: One colour a role, that of Okabe and Ito (2008), which the colour-blind can distinguish.
+#: One colour a role. Simulated dichromats (Machado et al. 2009) tell each from all others, as
+#: people with full colour vision do; what lies on each other differs in its line as well.
 LIGHT: dict[Role, str] = {
-    "measured": "#0072b2",
-    "synthetic": "#c14e00",
-    "law": "#007a59",
-    "extra": "#b8860b",
-    "other": "#a8447f",
-    "more": "#2b83ba",
-    "baseline": "#6b7280",
+    "measured": "#2878fa",
+    "synthetic": "#c9741a",
+    "law": "#168064",
+    "extra": "#785d02",
+    "other": "#64074a",
+    "more": "#7d6bac",
+    "baseline": "#495766",
 }
-#: The same hues lighter, with a contrast of at least 3 : 1 to a dark page.
+#: The same for a dark page, with a contrast of at least 3 : 1 to it.
 DARK: dict[Role, str] = {
-    "measured": "#56b4e9",
-    "synthetic": "#ff9d5c",
-    "law": "#3ddbaa",
-    "extra": "#f0e442",
-    "other": "#e39ac5",
-    "more": "#9ad0f5",
-    "baseline": "#9ca3af",
+    "measured": "#14b1fe",
+    "synthetic": "#f18427",
+    "law": "#90efc0",
+    "extra": "#fcca17",
+    "other": "#ae58a0",
+    "more": "#755ff1",
+    "baseline": "#a1a1a1",
 }
 
 Numbers = Sequence[float] | npt.NDArray[np.float64] | npt.NDArray[np.int64]
@@ -83,6 +84,7 @@ class Curve(Layer):
         x: Places, shape (n,).
         y: Values, shape (n,); NaN interrupts a line.
         dashed: Whether a line is dashed, or points are hollow.
+        filled: Whether the area under steps is shaded.
         low: Lower ends of intervals around ``y``, as ``high`` has the upper ones, shape (n,).
     """
 
@@ -90,6 +92,7 @@ class Curve(Layer):
     y: Numbers
     shape: Literal["line", "steps", "points"] = "line"
     dashed: bool = False
+    filled: bool = False
     low: Numbers | None = None
     high: Numbers | None = None
 

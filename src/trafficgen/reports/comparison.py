@@ -9,23 +9,33 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.formatting import number
+from trafficgen.formatting import number, rate_text
 from trafficgen.provenance import software_version
 from trafficgen.reports.charts import BURST, GAP, SIZE, SPACING, Axis, Chart, Curve, Role
-from trafficgen.reports.page import Block, Mark, Report, Table, Text, build_report, tabulate
+from trafficgen.reports.page import (
+    Block,
+    Headline,
+    Mark,
+    Report,
+    Table,
+    Text,
+    build_report,
+    tabulate,
+)
 from trafficgen.reports.samples import (
     Sample,
+    Side,
     chart_distribution,
     chart_quantiles,
+    chart_rates,
     chart_survival,
-    rate_bin_s,
-    rate_curve,
 )
 from trafficgen.units import kbps_from_bytes
 from trafficgen.validation.baselines import BASELINES, generate_baseline
 from trafficgen.validation.comparison import Comparison
 from trafficgen.validation.distances import rate_variances, variance_time_bins_s
 from trafficgen.validation.measurement import Measurement, Totals, measure
+from trafficgen.validation.verdict import Grade
 
 _BASELINE_ROLES: dict[str, Role] = {"cbr": "baseline", "poisson": "extra", "renewal": "other"}
 _KINDS_OF_DISTANCE = (".ks", ".max_abs_difference")
@@ -50,6 +60,8 @@ _SUBJECTS = {
     "phases.buffering_end_s": "end of buffering, difference in s",
     "phases.buffering_ratio": "buffering ratio, difference",
 }
+#: A candidate whose bytes differ by a larger share is not called good, whatever its shape.
+_MOST_BYTES_OFF = 0.1
 _RATE = re.compile(r"rate\.(?P<bin>[\d.]+?)\.(?P<kind>[a-z]+)$")
 _BIN = Axis(label="IP rate in bins of 0.5 s", unit="kbit/s")
 _RATIO = Axis(label="rate in 0.5 s / rate in the 0.5 s before", log=True)
@@ -82,7 +94,7 @@ def report_comparison(comparison: Comparison) -> Report:
     """Make the report of a comparison; without its sides it has no charts of them."""
     reference, candidate = comparison.names
     sections: dict[str, Iterable[Block | None]] = {
-        "Summary": _describe(comparison),
+        "Summary": (*_overlay_rates(comparison), *_describe(comparison)),
         "Distances": (_chart_distances(comparison), _tabulate_metrics(comparison)),
     }
     if comparison.sides is not None:
@@ -90,6 +102,7 @@ def report_comparison(comparison: Comparison) -> Report:
     return build_report(
         "Traffic compared with its reference",
         f"{candidate} compared with {reference}",
+        _judge(comparison),
         sections,
         made_by=(
             f"trafficgen {software_version()}: trafficgen compare {reference} {candidate} --seed"
@@ -98,10 +111,47 @@ def report_comparison(comparison: Comparison) -> Report:
     )
 
 
+def _judge(comparison: Comparison) -> Headline:
+    """Judge: bad where most metrics are worse than a baseline or on one side only."""
+    counts = comparison.verdict().counts
+    worse = counts.get(Grade.BEATEN, 0) + counts.get(Grade.UNLIKE, 0)
+    kept = sum(counts.get(grade, 0) for grade in (Grade.MATCH, Grade.CLOSEST, Grade.MET))
+    one, other = comparison.totals
+    share = abs(other.ip_bytes - one.ip_bytes) / one.ip_bytes if one.ip_bytes else math.inf
+    mark: Mark = "warn" if worse or share > _MOST_BYTES_OFF else "good"
+    flat = comparison.flat()
+    distances = {
+        f"KS of {what} (chance {number(comparison.noise.get(name), digits=2)})": number(
+            flat.get(name), digits=2
+        )
+        for what, name in (("packet sizes", "packet_bytes.ks"), ("packet gaps", "gap_s.ks"))
+    }
+    return Headline(
+        mark="bad" if worse > kept else mark,
+        sentence=comparison.verdict().summary,
+        figures={
+            "mean rate, reference": rate_text(_mean_kbps(one)),
+            "mean rate, candidate": rate_text(_mean_kbps(other)),
+            "bytes, candidate": _relative(one.ip_bytes, other.ip_bytes),
+            **distances,
+        },
+    )
+
+
+def _overlay_rates(comparison: Comparison) -> Iterator[Chart]:
+    """Chart rate and bytes over time, both sides on the same axes."""
+    if comparison.sides is not None:
+        (reference, candidate), (one, other) = comparison.names, comparison.sides
+        sides = [Side(reference, "measured", one.view), Side(candidate, "synthetic", other.view)]
+        caption = (
+            "A synthetic session is another draw of the same source: its peaks lie elsewhere, their"
+            " size and number count."
+        )
+        yield from chart_rates(sides, caption=caption)
+
+
 def _describe(comparison: Comparison) -> Iterator[Block | None]:
-    *groups, summary = comparison.verdict().lines()
-    yield Text((summary,), kind="lead")
-    yield Text(tuple(groups), kind="list")
+    yield Text(tuple(comparison.verdict().lines()[:-1]), kind="list")
     yield _tabulate_totals(comparison)
     yield Text(tuple(_notes(comparison)), kind="list")
 
@@ -149,7 +199,8 @@ def _tabulate_metrics(comparison: Comparison) -> Table | None:
     baselines, losses = comparison.flat_baselines(), comparison.losses()
     marks: dict[int, Mark] = {}
     records = []
-    for place, (name, value) in enumerate(comparison.flat().items()):
+    computed = {name: one for name, one in comparison.flat().items() if math.isfinite(one)}
+    for place, (name, value) in enumerate(computed.items()):
         wins, ties = comparison.wins.get(name, ()), comparison.ties.get(name, ())
         rivals = [key for key, one in baselines.items() if math.isfinite(one.get(name, math.nan))]
         if rivals and name in comparison.wins:
@@ -231,7 +282,6 @@ def _chart_sides(comparison: Comparison, sides: list[_Side]) -> dict[str, tuple[
     charts = {key: _chart_samples(sides, key) for key in _SAMPLES}
     return {
         "Rate": (
-            *_chart_rates(sides[1], sides[0]),
             _chart_autocorrelation(sides),
             _chart_variance_time(sides),
             charts["rate.0.5"],
@@ -240,30 +290,6 @@ def _chart_sides(comparison: Comparison, sides: list[_Side]) -> dict[str, tuple[
         "Packets": (charts["packet_bytes"], charts["gap_s"], *_chart_gaps(comparison, sides)),
         "Bursts": (charts["burst_packets"], charts["burst_spacing_s"]),
     }
-
-
-def _chart_rates(reference: _Side, candidate: _Side) -> Iterator[Chart]:
-    """Chart the rates of both sides on equal axes; in one chart they would hide each other."""
-    end_s = max(reference.measured.span_s, candidate.measured.span_s)
-    bin_s = rate_bin_s(end_s)
-    curves = [
-        rate_curve(side.measured.view, bin_s=bin_s, name=side.name, role=side.role)
-        for side in (reference, candidate)
-    ]
-    highest = max((float(rate) for curve in curves for rate in curve.y), default=1.0)
-    other_draw = (
-        " A synthetic session is another draw of the same source: its peaks lie elsewhere, their"
-        " size and number count."
-    )
-    for side, curve, more in zip(("reference", "candidate"), curves, ("", other_draw), strict=True):
-        yield Chart(
-            name=f"rate-{side}",
-            title=f"Rate of the {side}",
-            x=Axis(label="time after the first media packet", unit="s", low=0, high=end_s),
-            y=Axis(label="IP rate to the client", unit="kbit/s", low=0, high=1.05 * highest),
-            layers=(curve,),
-            caption=f"Means over bins of {bin_s:g} s.{more}",
-        )
 
 
 def _chart_autocorrelation(sides: list[_Side]) -> Chart | None:

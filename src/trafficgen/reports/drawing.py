@@ -48,9 +48,9 @@ _MOST_VECTOR_POINTS = 2000
 #: Letters that fit side by side below the axes.
 _LEGEND_LETTERS = 96
 _LEGEND: dict[str, Any] = {"fontsize": 8, "frameon": False, "columnspacing": 1.5}
-#: A logarithmic axis whose ends differ by less than this factor has numbers written out, from this
-#: one to its inverse.
-_SHORT_LOG_AXIS, _LEAST_WRITTEN_OUT = 30.0, 1e-3
+#: A logarithmic axis whose ends differ by less than this factor has numbers written out, from the
+#: second to the third.
+_SHORT_LOG_AXIS, _LEAST_WRITTEN_OUT, _MOST_WRITTEN_OUT = 30.0, 1e-3, 1e5
 #: Powers of ten on an axis; more would overlap on a narrow page.
 _MOST_LOG_TICKS = 5
 
@@ -175,12 +175,18 @@ def _write_out_numbers(axes: Any, letter: str) -> None:
     """Leave room between powers of ten, and write those of a short axis as numbers."""
     from matplotlib.ticker import LogFormatter, LogLocator  # noqa: PLC0415 - an extra
 
+    class _Plain(LogFormatter):
+        """Numbers without powers of ten, with as many digits as tell neighbours apart."""
+
+        def _num_to_string(self, value: float, *_: float) -> str:
+            return f"{value:,.6g}"
+
     getattr(axes, f"{letter}axis").set_major_locator(LogLocator(numticks=_MOST_LOG_TICKS))
     low, high = getattr(axes, f"get_{letter}lim")()
-    written_out = low >= _LEAST_WRITTEN_OUT and high <= 1 / _LEAST_WRITTEN_OUT
+    written_out = low >= _LEAST_WRITTEN_OUT and high <= _MOST_WRITTEN_OUT
     if written_out and high < _SHORT_LOG_AXIS * low:
         for kind in ("major", "minor"):
-            formatter = LogFormatter(minor_thresholds=(2, 0.5))
+            formatter = _Plain(minor_thresholds=(2, 0.5))
             getattr(getattr(axes, f"{letter}axis"), f"set_{kind}_formatter")(formatter)
 
 
@@ -215,6 +221,8 @@ def _draw_curve(axes: Any, curve: Curve) -> None:
         axes.plot(x, y, "o", ms=3.5, color=colour, label=name, rasterized=many, **style)
     else:
         style = {"drawstyle": "steps-post"} if curve.shape == "steps" else {}
+        if curve.filled:
+            axes.fill_between(x, y, color=colour, alpha=0.2, lw=0, step="post")
         line = "--" if curve.dashed else "-"
         axes.plot(x, y, color=colour, linewidth=1.2, linestyle=line, label=name, **style)
 

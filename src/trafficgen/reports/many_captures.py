@@ -9,7 +9,7 @@ import numpy as np
 
 from trafficgen.calibration.population.fit_population import PopulationFit
 from trafficgen.calibration.population.same_source import SameSourceFit
-from trafficgen.formatting import number
+from trafficgen.formatting import format_count, number, rate_text
 from trafficgen.models import (
     Estimate,
     FittedProvenance,
@@ -17,12 +17,23 @@ from trafficgen.models import (
     Population,
     PopulationQuantity,
     ResponseCurve,
+    describe_failed_checks,
 )
 from trafficgen.reports.charts import Axis, Band, Chart, Curve, Rule
 from trafficgen.reports.fit.packets import family_name
 from trafficgen.reports.fit.tables import process_name
 from trafficgen.reports.laws import PlottedLaw, chart_law
-from trafficgen.reports.page import Block, Report, Table, Text, build_report, tabulate, warn
+from trafficgen.reports.page import (
+    Block,
+    Headline,
+    Mark,
+    Report,
+    Table,
+    Text,
+    build_report,
+    tabulate,
+    warn,
+)
 from trafficgen.reports.samples import Sample, points_with_intervals
 from trafficgen.units import kbps_from_bps
 
@@ -55,6 +66,7 @@ def report_population(fitted: PopulationFit) -> Report:
     return build_report(
         "Fit of a population",
         f"{population.sessions} sessions of {population.captures} captures",
+        _judge_population(fitted),
         {
             "Summary": _describe_population(fitted),
             "How sessions differ": (
@@ -69,15 +81,34 @@ def report_population(fitted: PopulationFit) -> Report:
     )
 
 
-def _describe_population(fitted: PopulationFit) -> Iterator[Block]:
+def _judge_population(fitted: PopulationFit) -> Headline:
+    """Judge by the self-checks of the sessions: bad where half of them or more failed."""
     population, laws = fitted.population, fitted.population.laws
-    rate_kbps = number(kbps_from_bps(laws["playout_rate_bps"].median.value))
-    length_s = number(laws["media_duration_s"].median.value)
-    text = (
-        f"{population.sessions} sessions of {population.captures} captures, each fitted by itself"
-        f" and pooled. The typical one plays {rate_kbps} kbit/s for {length_s} s."
+    failed = sum(describe_failed_checks(one.model) is not None for one in fitted.sessions)
+    rate = rate_text(kbps_from_bps(laws["playout_rate_bps"].median.value))
+    length_s = number(laws["media_duration_s"].median.value, digits=3)
+    mark: Mark = "warn" if failed or fitted.warnings else "good"
+    checks = f"{failed} failed their self-check" if failed else "none failed its self-check"
+    figures = {
+        "sessions": number(population.sessions),
+        "captures": number(population.captures),
+        "median rate": rate,
+        "median length": f"{length_s} s",
+        "self-checks failed": f"{failed} of {len(fitted.sessions)}",
+    }
+    return Headline(
+        mark="bad" if 2 * failed >= len(fitted.sessions) else mark,
+        sentence=(
+            f"The typical session plays {rate} for {length_s} s; of"
+            f" {format_count(population.sessions, 'session')}, fitted one by one and pooled,"
+            f" {checks}."
+        ),
+        figures=figures,
     )
-    yield Text((text,), kind="lead")
+
+
+def _describe_population(fitted: PopulationFit) -> Iterator[Block]:
+    population = fitted.population
     if population.ladder:
         rungs = ", ".join(
             f"{number(kbps_from_bps(rung.rate_bps))} kbit/s ({rung.share:.0%})"
@@ -208,19 +239,34 @@ def report_same_source(fitted: SameSourceFit) -> Report:
     return build_report(
         "Fit of one source over several paths",
         f"{len(response.captures)} captures: {', '.join(response.captures)}",
+        _judge_source(fitted),
         {"Summary": _describe_source(fitted), "Congestion response": (*charts, *tables)},
         made_by=f"{provenance.software}: trafficgen fit --same-source, seed {provenance.seed}",
     )
 
 
+def _judge_source(fitted: SameSourceFit) -> Headline:
+    """Judge by what could be decided: an unknown response is no result."""
+    response, doubts = fitted.response, len(fitted.warnings)
+    kind = response.kind.replace("_", " ")
+    rate = rate_text(kbps_from_bps(response.uncongested_rate_bps))
+    mark: Mark = "warn" if doubts or not response.curves else "good"
+    return Headline(
+        mark="bad" if response.kind == "unknown" else mark,
+        sentence=(
+            f"Congestion response: {kind}; {rate} without congestion, as in {response.source}."
+        ),
+        figures={
+            "congestion response": kind,
+            "rate without congestion": rate,
+            "captures": number(len(response.captures)),
+            "measured against": format_count(len(response.curves), "condition"),
+        },
+    )
+
+
 def _describe_source(fitted: SameSourceFit) -> Iterator[Block]:
     response = fitted.response
-    rate_kbps = number(kbps_from_bps(response.uncongested_rate_bps))
-    text = (
-        f"Congestion response: {response.kind.replace('_', ' ')}. Rates are relative to"
-        f" {rate_kbps} kbit/s; packets follow {response.source}, the least congested capture."
-    )
-    yield Text((text,), kind="lead")
     yield Text(response.evidence, kind="list")
     if response.absent:
         yield Text(("No curve against:",))

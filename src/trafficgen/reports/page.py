@@ -15,15 +15,34 @@ from trafficgen.reports.charts import Chart
 _NUMERIC = re.compile(r"(-|< ?)?[+-]?\d\S*|-")
 _ABOUT_FILE = re.compile(r"(?P<path>[^:]*/[^:]*?)(?P<rest>(, session \d+)?: .*)$", re.DOTALL)
 
-Mark = Literal["good", "bad"]
+#: Cells without a value.
+_NOTHING = ("", "-")
+
+Mark = Literal["good", "warn", "bad"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Headline:
+    """The verdict: what is read first.
+
+    Attributes:
+        mark: The outcome, shown as a colour, a sign and a word.
+        sentence: The outcome in one sentence.
+        figures: Names of the four or five figures that decide on it, and their values with units.
+    """
+
+    mark: Mark
+    sentence: str
+    figures: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Text:
-    """Paragraphs or a list, one line each; ``lead`` is what is read first."""
+    """Paragraphs or a list, a line each; ``lead`` stands out, many ``warnings`` are folded."""
 
     lines: tuple[str, ...]
     kind: Literal["text", "lead", "list", "warnings"] = "text"
+    title: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,26 +77,33 @@ def tabulate(
 ) -> Table | None:
     """Make a table of records with equal keys, which are the header; None without records.
 
-    Numbers are formatted, and None is shown as "-". ``marks`` has the rows that stand out.
+    Numbers are formatted, and None is shown as "-". Rows that know nothing but their name, and
+    columns that know nothing, are left out. ``marks`` has the records that stand out.
     """
-    known = list(records)
-    rows = [
-        tuple(value if isinstance(value, str) else number(value) for value in record.values())
-        for record in known
+    header: tuple[str, ...] = ()
+    known: dict[int, tuple[str, ...]] = {}
+    for place, record in enumerate(records):
+        header = tuple(record)
+        cells = tuple(one if isinstance(one, str) else number(one) for one in record.values())
+        if any(cell not in _NOTHING for cell in cells[1:]):
+            known[place] = cells
+    kept = [
+        at for at in range(len(header)) if any(row[at] not in _NOTHING for row in known.values())
     ]
-    if not rows:
+    if not known:
         return None
+    rows = [tuple(row[at] for at in kept) for row in known.values()]
     columns = list(zip(*rows, strict=True))
     return Table(
         title=title,
-        header=tuple(known[0]),
+        header=tuple(header[at] for at in kept),
         rows=tuple(rows),
         numbers=tuple(
             place
             for place, cells in enumerate(columns)
             if place and all(map(_NUMERIC.fullmatch, cells))
         ),
-        marks=tuple((marks or {}).items()),
+        marks=tuple((row, marks[at]) for row, at in enumerate(known) if marks and at in marks),
         folded=folded,
     )
 
@@ -100,12 +126,14 @@ class Report:
     Attributes:
         subtitle: What was looked at, such as the names of the files.
         made_by: How it can be made again: software, seed.
+        headline: The verdict, above all sections.
     """
 
     title: str
     subtitle: str
     sections: tuple[Section, ...]
     made_by: str
+    headline: Headline | None = None
 
     @property
     def charts(self) -> tuple[Chart, ...]:
@@ -116,7 +144,12 @@ class Report:
 
 
 def build_report(
-    title: str, subtitle: str, sections: Mapping[str, Iterable[Block | None]], *, made_by: str
+    title: str,
+    subtitle: str,
+    headline: Headline,
+    sections: Mapping[str, Iterable[Block | None]],
+    *,
+    made_by: str,
 ) -> Report:
     """Build a report of blocks by heading; leave out missing blocks and empty sections."""
     known = {
@@ -124,14 +157,15 @@ def build_report(
         for heading, blocks in sections.items()
     }
     parts = tuple(Section(heading, blocks) for heading, blocks in known.items() if blocks)
-    return Report(title=title, subtitle=subtitle, sections=parts, made_by=made_by)
+    return Report(
+        title=title, subtitle=subtitle, sections=parts, made_by=made_by, headline=headline
+    )
 
 
 def warn(warnings: Iterable[str]) -> Iterator[Block]:
     """Yield warnings, without the folders of files, since reports are passed on."""
     if lines := tuple(map(drop_folder, warnings)):
-        yield Text(("To be careful about:",))
-        yield Text(lines, kind="warnings")
+        yield Text(lines, kind="warnings", title="To be careful about")
 
 
 def drop_folder(text: str) -> str:

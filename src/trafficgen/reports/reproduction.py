@@ -12,7 +12,16 @@ from trafficgen.formatting import format_count, number
 from trafficgen.models.published import load_entry
 from trafficgen.provenance import software_version
 from trafficgen.reports.charts import Axis, Chart, Curve, Layer, Role, Rule
-from trafficgen.reports.page import Block, Mark, Report, Table, Text, build_report, tabulate
+from trafficgen.reports.page import (
+    Block,
+    Headline,
+    Mark,
+    Report,
+    Table,
+    Text,
+    build_report,
+    tabulate,
+)
 from trafficgen.reproduction import FindingResult, Reproduction, experiments
 from trafficgen.reproduction.finding import Paper, papers
 
@@ -37,6 +46,7 @@ def report_reproduction(found: Reproduction) -> Report:
     return build_report(
         "What the papers published, simulated again",
         f"{names}; means of {format_count(found.runs, 'run')}",
+        _judge(found),
         {
             "Summary": _summarise(found, studies),
             **{paper.title: _describe_paper(paper, rows) for paper, rows in studies},
@@ -67,26 +77,32 @@ def _authors(authors: Sequence[str]) -> str:
     return authors[0] if len(authors) == 1 else f"{', '.join(authors[:-1])} and {authors[-1]}"
 
 
+def _judge(found: Reproduction) -> Headline:
+    """Judge by the quantities that are predicted: bad where half of them or more miss."""
+    counts = found.summary()
+    predicted, hit = counts["predicted"], counts["predicted_ok"]
+    share = f" ({hit / predicted:.0%})" if predicted else ""
+    mark: Mark = "warn" if found.missed else "good"
+    return Headline(
+        mark="bad" if predicted and 2 * hit <= predicted else mark,
+        sentence=f"{hit} of {predicted} predicted quantities lie within the accepted range{share}.",
+        figures={
+            "predicted, within range": f"{hit} of {predicted}",
+            "inputs, within range": f"{counts['inputs_ok']} of {counts['inputs']}",
+            "findings that hold": f"{counts['findings_ok']} of {counts['findings']}",
+            "runs of each set-up": number(found.runs),
+        },
+    )
+
+
 def _summarise(
     found: Reproduction, studies: Sequence[tuple[Paper, tuple[FindingResult, ...]]]
 ) -> Iterator[Block | None]:
-    counts = found.summary()
-    predicted, inputs = counts["predicted"], counts["inputs"]
-    share = f" ({counts['predicted_ok'] / predicted:.0%})" if predicted else ""
-    lines = [
-        f"{counts['predicted_ok']} of {predicted} predicted quantities lie within the accepted"
-        f" range{share}."
-    ]
-    if inputs:
-        lines.append(
-            f"{counts['inputs_ok']} of {inputs} inputs, taken from the catalogue entries"
-            " themselves, lie within it."
-        )
-    lines.append(f"{counts['findings_ok']} of {counts['findings']} findings hold as a whole.")
-    yield Text((" ".join(lines),), kind="lead")
+    text = "Inputs are taken from the catalogue entries themselves; predicted quantities are not."
+    yield Text((text,))
     if found.missed:
-        yield Text(("Outside their range:",))
-        yield Text(tuple(_describe_misses(found.missed)), kind="warnings")
+        misses = tuple(_describe_misses(found.missed))
+        yield Text(misses, kind="warnings", title="Outside their range")
     yield _tabulate_papers(studies)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,15 +11,16 @@ import numpy.typing as npt
 
 from trafficgen.flows import SessionView, rate_series
 from trafficgen.models import Estimate
-from trafficgen.reports.charts import Axis, Chart, Curve, Layer, Role
-from trafficgen.units import FloatArray
+from trafficgen.reports.charts import TIME, Axis, Chart, Curve, Layer, Role
+from trafficgen.units import NS_PER_S, SIZE_UNITS_BYTES, FloatArray, s_from_ns
 
 #: Points of a curve: more than a wide screen has columns.
 MOST_POINTS = 1500
 #: Points of a distribution, evenly spread and at each end.
 _DISTRIBUTION_POINTS, _TAIL_POINTS = 400, 60
-#: Bins of a curve of the rate: enough for a wide screen, few enough that each has several packets.
-_RATE_BINS, _FINEST_RATE_BIN_S = 400, 0.1
+#: Bins of a curve of the rate: few enough that two curves on one axis can be told apart.
+_RATE_BINS, _FINEST_RATE_BIN_S = 200, 0.1
+_CUMULATIVE_POINTS = 400
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,12 +126,72 @@ def points_with_intervals(rates: list[Estimate], x: list[float]) -> Curve:
     )
 
 
-def rate_curve(view: SessionView, *, bin_s: float, name: str, role: Role) -> Curve:
-    """Return the IP rate of a session's media after its first media packet, kbit/s."""
-    series = rate_series(view.media_time_ns, view.media_ip_bytes, bin_s=bin_s)
-    start_s = bin_s * np.arange(series.size_bytes.size, dtype=np.float64)
-    x, y = thin(start_s, series.rate_kbps)
-    return Curve(name=name, x=x, y=y, role=role, shape="steps")
+@dataclass(frozen=True)
+class Side:
+    """A session whose rate is drawn next to that of another: its name and its colour."""
+
+    name: str
+    role: Role
+    view: SessionView
+
+    @property
+    def span_s(self) -> float:
+        """From the first to the last media packet, s."""
+        return s_from_ns(int(self.view.media_time_ns[-1] - self.view.media_time_ns[0]))
+
+    def rate(self, bin_s: float, *, filled: bool = False) -> Curve:
+        """Return the IP rate after the first media packet, kbit/s."""
+        series = rate_series(self.view.media_time_ns, self.view.media_ip_bytes, bin_s=bin_s)
+        start_s = bin_s * np.arange(series.size_bytes.size, dtype=np.float64)
+        x, y = thin(start_s, series.rate_kbps)
+        return Curve(name=self.name, x=x, y=y, role=self.role, shape="steps", filled=filled)
+
+    def megabytes(self, *, dashed: bool = False) -> Curve:
+        """Return the IP bytes up to each time after the first media packet, MB."""
+        time_s = (self.view.media_time_ns - self.view.media_time_ns[0]) / NS_PER_S
+        total = np.cumsum(self.view.media_ip_bytes, dtype=np.float64) / SIZE_UNITS_BYTES["MB"]
+        x, y = thin(time_s, total, most=_CUMULATIVE_POINTS)
+        return Curve(name=self.name, x=x, y=y, role=self.role, dashed=dashed)
+
+
+def chart_rates(
+    sides: Sequence[Side],
+    *,
+    behind: Sequence[Layer] = (),
+    above: Sequence[Layer] = (),
+    top_kbps: float = 0.0,
+    caption: str = "",
+) -> Iterator[Chart]:
+    """Chart the rates of sessions on one time axis, the first shaded, and their bytes so far.
+
+    Args:
+        sides: The sessions, the measured one first.
+        behind: Layers behind the curves of the rates.
+        above: Layers on top of them.
+        top_kbps: Rate that must be on the chart, kbit/s.
+        caption: What follows the width of the bins.
+    """
+    bin_s = rate_bin_s(max(side.span_s for side in sides))
+    rates = [side.rate(bin_s, filled=place == 0) for place, side in enumerate(sides)]
+    highest = max([top_kbps, 1e-3, *(float(np.max(one.y, initial=0.0)) for one in rates)])
+    time = replace(TIME, low=0, high=max(side.span_s for side in sides))
+    yield Chart(
+        name="rate",
+        title="Rate over time",
+        x=time,
+        y=Axis(label="IP rate to the client", unit="kbit/s", low=0, high=1.05 * highest),
+        layers=(*behind, *rates, *above),
+        caption=f"Means over bins of {bin_s:g} s. {caption}".strip(),
+    )
+    yield Chart(
+        name="cumulative-bytes",
+        title="Bytes so far",
+        x=time,
+        y=Axis(label="IP bytes to the client", unit="MB", low=0),
+        layers=tuple(side.megabytes(dashed=place > 0) for place, side in enumerate(sides)),
+        caption="Curves that end at one height carry the same bytes; where one is steeper it is"
+        " faster.",
+    )
 
 
 def rate_bin_s(span_s: float) -> float:

@@ -6,21 +6,21 @@ import itertools
 import math
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
 
-from trafficgen.formatting import number
+from trafficgen.formatting import format_count, format_share, number, rate_text
 from trafficgen.reports.charts import TIME, Axis, Chart, Curve, Layer, Role, Span
-from trafficgen.reports.page import Report, Table, Text, build_report, tabulate
+from trafficgen.reports.page import Headline, Mark, Report, Table, Text, build_report, tabulate
 from trafficgen.reports.samples import thin
 from trafficgen.simulation.measures import IntervalMeasure
 from trafficgen.simulation.path import Path
 from trafficgen.simulation.results import SimulationResult
-from trafficgen.units import FloatArray
+from trafficgen.units import FloatArray, kbps_from_bps
 
 _COMPETITORS: tuple[Role, ...] = ("other", "law", "more", "extra")
 _RATE = Axis(label="IP rate to the client", unit="kbit/s", low=0)
@@ -35,6 +35,9 @@ _STATES = (
     ("frames", "Frame rate", "frame_rate", _FRAMES, ""),
     ("loss", "Loss of the media", "media_loss", _LOST, "Share of each bin; gaps: nothing sent."),
 )
+#: What the verdict accepts, chosen by us: time in stalls / session, and loss / sent packets, the
+#: smaller where nothing is retransmitted.
+_MOST_STALLED, _NOTICED_LOSS, _MOST_LOSS = 0.1, 0.01, 0.05
 #: Values that a row of conditions still spells out.
 _MOST_VALUES = 12
 
@@ -42,12 +45,14 @@ _MOST_VALUES = 12
 def report_simulation(result: SimulationResult) -> Report:
     """Make the report of a simulated session."""
     notes, summary = result.notes, Text((" ".join(_describe(result)),), kind="lead")
+    first, *charts = _chart(result)
     return build_report(
         "A session played over a path",
         f"{notes['model']}, seed {result.seed}",
+        _judge(result),
         {
-            "Summary": (summary, _tabulate_moments(result)),
-            "Over time": _chart(result),
+            "Summary": (first, *charts[:1], summary, _tabulate_moments(result)),
+            "Over time": charts[1:],
             "Flows": _tabulate_flows(result),
             "Conditions": (_tabulate_conditions(result),),
         },
@@ -70,6 +75,39 @@ def _command(result: SimulationResult) -> Iterator[str]:
     for one in compete:
         yield f"--compete {shlex.quote(str(one))}"
     yield f"--seed {result.seed}"
+
+
+def _judge(result: SimulationResult) -> Headline:
+    """Judge by what a viewer notices: stalls, and loss that nothing retransmits."""
+    media, stalls = result.flows[0], result.events.stalls
+    stalled_s = sum(stall.duration_s for stall in stalls)
+    loss, repeated = media.measure.loss, media.measure.retransmissions
+    share = stalled_s / result.end_s if result.end_s > 0 else 0.0
+    mark: Mark = "warn" if stalls or loss > (_MOST_LOSS if repeated else _NOTICED_LOSS) else "good"
+    if result.end_s <= 0 or share > _MOST_STALLED or (loss > _MOST_LOSS and not repeated):
+        mark = "bad"
+    halted = (
+        f"{format_count(len(stalls), 'stall')}, {number(stalled_s, digits=3)} s in all"
+        if stalls
+        else "no stall"
+    )
+    lost = f"{format_share(loss)} lost" if math.isfinite(loss) else "nothing sent"
+    again = f", {format_count(repeated, 'packet')} retransmitted" if repeated else ""
+    start_s = result.events.times_s.get("playback_start_s")
+    rate = rate_text(media.measure.rate_kbps)
+    return Headline(
+        mark=mark,
+        sentence=f"The client receives {rate} with {halted}; {lost}{again}.",
+        figures={
+            "mean rate received": rate,
+            "stalls": f"{len(stalls)} ({number(stalled_s, digits=3)} s)" if stalls else "none",
+            "playback starts after": "unknown"
+            if start_s is None
+            else f"{number(start_s, digits=3)} s",
+            "packets lost": format_share(loss) if math.isfinite(loss) else "-",
+            "delay, 95th percentile": f"{number(1000 * media.delay_s.p95, digits=3)} ms",
+        },
+    )
 
 
 def _describe(result: SimulationResult) -> Iterator[str]:
@@ -98,6 +136,7 @@ def _describe_phase(phase: IntervalMeasure) -> str:
 def _tabulate_moments(result: SimulationResult) -> Table | None:
     """Tabulate the session's figures: phases, moments, changes of the level, stalls."""
     events, agent = result.events, result.run.agents[0]
+    encodings = {rate_bps for _, rate_bps in events.encodings}
     rows: dict[str, object] = {"silence before the first media packet, s": result.silence_s}
     for name, phase in (("buffering", result.buffering), ("playout", result.playout)):
         if phase is not None:
@@ -109,6 +148,8 @@ def _tabulate_moments(result: SimulationResult) -> Table | None:
         rows[f"level, at {number(one.time_s)} s"] = change
     for stall in events.stalls:
         rows[f"stall, at {number(stall.start_s)} s"] = f"{number(stall.duration_s)} s"
+    if len(encodings) == 1:
+        rows["encoding rate, kbit/s"] = kbps_from_bps(encodings.pop())
     rows |= {
         "video thinned from, s": events.thinned_s,
         "audio only from, s": events.audio_only_s,
@@ -169,7 +210,7 @@ def _chart(result: SimulationResult) -> Iterator[Chart]:
     caption = "IP bytes that the client receives."
     yield series.chart("rates", "Rates of all flows", layers, _RATE, caption)
     layers = [
-        series.curve("offered", "media_offered_kbps", "extra"),
+        replace(series.curve("offered", "media_offered_kbps", "extra"), filled=True),
         series.curve("received", "media_kbps", "synthetic"),
     ]
     axis = Axis(label="IP rate of the media", unit="kbit/s", low=0)
@@ -183,7 +224,8 @@ def _chart(result: SimulationResult) -> Iterator[Chart]:
         ]
         yield series.chart("streams", "Rates of the session's streams", layers, _RATE)
     for name, title, key, axis, caption in _STATES:
-        if np.isfinite(np.asarray(result.series[key], dtype=np.float64)).any():
+        values = np.asarray(result.series[key], dtype=np.float64)
+        if np.unique(values[np.isfinite(values)]).size > 1:  # a level line says nothing
             layers = [*stalls, series.curve(title.lower(), key, "synthetic")]
             yield series.chart(name, title, layers, axis, caption)
 

@@ -22,7 +22,7 @@ from trafficgen.reports.comparison import report_comparison
 from trafficgen.reports.drawing import FORMATS, draw_svg, save_charts
 from trafficgen.reports.fit.report import report_fit
 from trafficgen.reports.many_captures import report_population, report_same_source
-from trafficgen.reports.page import Block, Report, Text
+from trafficgen.reports.page import Block, Mark, Report, Text
 from trafficgen.reports.reproduction import report_reproduction
 from trafficgen.reports.simulation import report_simulation
 from trafficgen.reproduction import Reproduction
@@ -33,6 +33,9 @@ from trafficgen.validation.comparison import Comparison
 Reportable = (
     Comparison | Fit | PopulationFit | SameSourceFit | Reproduction | SimulationResult | Report
 )
+
+#: Sign and word of each outcome, so that nothing depends on its colour.
+_OUTCOMES: dict[Mark, str] = {"good": "✓ Good.", "warn": "! With care.", "bad": "✗ Poor."}
 
 
 def save_report(result: Reportable, path: str | Path) -> None:
@@ -86,7 +89,7 @@ def save_plots(
         >>> comparison = trafficgen.compare(capture, "steady.parquet")
         >>> names = trafficgen.save_plots(comparison, "plots", formats=["svg"])
         >>> names[:2]
-        ['distances.svg', 'rate-reference.svg']
+        ['rate.svg', 'cumulative-bytes.svg']
     """
     return save_charts(report_of(result).charts, folder, formats=formats)
 
@@ -112,7 +115,7 @@ def render_html(report: Report) -> str:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
-    environment.globals.update(group=_group_blocks, draw=draw_svg)
+    environment.globals.update(group=_group_blocks, draw=draw_svg, outcomes=_OUTCOMES)
     text: str = environment.from_string(_read_asset("report.html.j2")).render(
         report=report, style=_read_asset("report.css"), light=_roles(LIGHT), dark=_roles(DARK)
     )

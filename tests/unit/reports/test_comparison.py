@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.unit.reports.conftest import bursts
 
 from trafficgen.reports.charts import Chart, Curve
 from trafficgen.reports.comparison import metric_name, report_comparison
 from trafficgen.reports.page import Table
+from trafficgen.validation.compare import compare_sessions
 from trafficgen.validation.comparison import Comparison
 
 
@@ -34,8 +37,8 @@ def test_both_sides_and_all_baselines_are_drawn(comparison: Comparison) -> None:
     charts = report_comparison(comparison).charts
     assert {one.name for one in charts} == {
         "distances",
-        "rate-reference",
-        "rate-candidate",
+        "rate",
+        "cumulative-bytes",
         "autocorrelation",
         "variance-time",
         "rate-distribution",
@@ -67,12 +70,36 @@ def test_the_largest_distance_of_the_drawn_distributions_is_the_metric(
     assert drawn == pytest.approx(comparison.flat()["packet_bytes.ks"], abs=0.005)
 
 
-def test_rates_of_both_sides_share_their_axes(comparison: Comparison) -> None:
-    one, other = chart_of(comparison, "rate-reference"), chart_of(comparison, "rate-candidate")
-    assert one.y == other.y
-    assert one.x == other.x
-    assert one.y.high is not None
-    assert one.y.high > max(np.max(np.asarray(curve_of(one, "reference").y)), 0)
+def test_rates_of_both_sides_lie_on_one_chart_with_the_bytes_next_to_it(
+    comparison: Comparison,
+) -> None:
+    first, second = report_comparison(comparison).charts[:2]
+    assert (first.name, second.name) == ("rate", "cumulative-bytes")
+    assert first.x == second.x
+    assert [curve_of(first, name).filled for name in comparison.names] == [True, False]
+    assert first.y.high is not None
+    for name, totals in zip(comparison.names, comparison.totals, strict=True):
+        assert first.y.high > np.max(np.asarray(curve_of(first, name).y))
+        assert np.asarray(curve_of(second, name).y)[-1] == pytest.approx(totals.ip_bytes / 1e6)
+
+
+def test_the_verdict_comes_first_with_its_figures(comparison: Comparison) -> None:
+    headline = report_comparison(comparison).headline
+    assert headline is not None
+    assert headline.sentence == comparison.verdict().summary
+    assert (
+        headline.figures[f"KS of packet gaps (chance {comparison.noise['gap_s.ks']:.2g})"]
+        == f"{comparison.flat()['gap_s.ks']:.2g}"
+    )
+    assert list(headline.figures)[:2] == ["mean rate, reference", "mean rate, candidate"]
+
+
+def test_another_amount_of_bytes_is_no_good_outcome() -> None:
+    equal = compare_sessions(bursts(1), bursts(1))
+    one, other = equal.totals
+    half = replace(equal, totals=(one, replace(other, ip_bytes=other.ip_bytes // 2)))
+    headlines = [report_comparison(each).headline for each in (equal, half)]
+    assert [one.mark for one in headlines if one] == ["good", "warn"]
 
 
 def test_distances_are_those_of_the_comparison(comparison: Comparison) -> None:
@@ -84,9 +111,11 @@ def test_distances_are_those_of_the_comparison(comparison: Comparison) -> None:
 def test_a_row_is_marked_bad_only_where_a_baseline_is_closer(comparison: Comparison) -> None:
     table = metrics_table(comparison)
     marks = dict(table.marks)
-    rows = list(comparison.flat())
+    rows = [name for name, value in comparison.flat().items() if math.isfinite(value)]
+    assert len(rows) == len(table.rows)
     assert marks[rows.index("burst_packets.ks")] == "good"
-    assert rows.index("phases.buffering_end_s") not in marks
+    assert "phases.buffering_end_s" not in rows
+    assert rows.index("bytes.relative_difference") not in marks
     worse = replace(
         comparison,
         wins={**comparison.wins, "gap_s.ks": []},

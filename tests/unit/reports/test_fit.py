@@ -18,7 +18,14 @@ from trafficgen.calibration.phases.phase_rows import playout_gaps_s
 from trafficgen.calibration.session_fit import Calibration, SessionInputs, fit_session
 from trafficgen.errors import GenerationError
 from trafficgen.flows import SessionView, choose_session, rate_curve
-from trafficgen.models import Estimate, Law, PooledPoint, PooledResponse, ResponseCurve
+from trafficgen.models import (
+    Estimate,
+    Law,
+    PooledPoint,
+    PooledResponse,
+    ResponseCurve,
+    describe_failed_checks,
+)
 from trafficgen.packet_files.writing import write_packets
 from trafficgen.reports.charts import Axis, Band, Cells, Chart, Curve, Rule, Span
 from trafficgen.reports.drawing import draw_svg
@@ -44,7 +51,7 @@ FLOW: dict[str, object] = {
 #: A page opens fast and fits in a mail.
 LARGEST_PAGE = 500_000
 #: What every fit shows.
-ALWAYS = {"rate", "rate-played", "packet-sizes", "gaps", "gap-tail", "gap-quantiles"}
+ALWAYS = {"rate", "cumulative-bytes", "packet-sizes", "gaps", "gap-tail", "gap-quantiles"}
 
 
 def at_random(seed: int = 1, *, seconds: float = 60.0) -> SessionView:
@@ -336,9 +343,45 @@ def test_a_model_that_cannot_be_played_leaves_the_capture_to_be_looked_at(
 
     monkeypatch.setattr(subject, "generate_sessions", refuse)
     made = report(plain)
-    assert "rate-played" not in names(made)
-    assert names(made) >= ALWAYS - {"rate-played"} | {"variance-time"}
+    assert "played by the model" not in {one.name for one in chart_of(made, "rate").layers}
+    assert names(made) >= ALWAYS | {"variance-time"}
     assert "cannot be played" in texts(made)
+    assert made.headline is not None
+    assert made.headline.mark == "bad"
+    assert "nothing to play" in made.headline.sentence
+
+
+def test_measured_and_played_lie_on_one_chart_with_their_bytes_next_to_it(
+    paced: trafficgen.Fit,
+) -> None:
+    rate, total = report_of(paced).charts[:2]
+    assert (rate.name, total.name) == ("rate", "cumulative-bytes")
+    assert rate.x == total.x
+    for chart in (rate, total):
+        assert {"measured", "played by the model"} <= {one.name for one in chart.layers}
+    assert curve_of(rate, "measured").filled
+    assert not curve_of(rate, "played by the model").filled
+    media = paced.calibration.views.captured.media_ip_bytes
+    assert np.asarray(curve_of(total, "measured").y)[-1] == pytest.approx(media.sum() / 1e6)
+
+
+def test_the_verdict_is_that_of_the_self_check(plain: Calibration) -> None:
+    passed = report(plain).headline
+    assert passed is not None
+    assert (passed.mark, passed.sentence[:18]) == ("good", "Self-check passed:")
+    assert 4 <= len(passed.figures) <= 5
+    (stream,) = plain.model.streams
+    (phase,) = stream.phases
+    assert phase.choice is not None
+    tried = tuple(one.model_copy(update={"passed": False}) for one in phase.choice.tried)
+    choice = phase.choice.model_copy(update={"tried": tried})
+    phases = (phase.model_copy(update={"choice": choice}),)
+    streams = (stream.model_copy(update={"phases": phases}),)
+    model = plain.model.model_copy(update={"streams": streams})
+    failed = report(replace(plain, model=model)).headline
+    assert failed is not None
+    assert failed.mark == "bad"
+    assert failed.sentence == f"Self-check failed: {describe_failed_checks(model)}."
 
 
 def test_estimates_stand_in_the_table_as_in_the_model(paced: trafficgen.Fit) -> None:
@@ -358,12 +401,14 @@ def test_estimates_stand_in_the_table_as_in_the_model(paced: trafficgen.Fit) -> 
 def test_every_law_of_the_model_stands_in_the_table_with_its_goodness_of_fit(
     plain: Calibration,
 ) -> None:
-    rows = table_of(report(plain), "Laws").rows
+    table = table_of(report(plain), "Laws")
+    rows = table.rows
     assert [row[0] for row in rows[:2]] == ["packet sizes of the playout", "gaps of the playout"]
     law = plain.session.gap_s.parametric
     assert rows[1][2] == law.family.replace("_", " ")
     assert law.fit is not None
-    assert float(rows[1][6]) == pytest.approx(law.fit.ks, rel=0.01)
+    distance = rows[1][table.header.index("KS")]
+    assert float(distance) == pytest.approx(law.fit.ks, rel=0.01)
     lost = table_of(report(plain), "Other families that were tried")
     row = next(row for row in lost.rows if row[0] == "gaps of the playout")
     best, *others = law.alternatives

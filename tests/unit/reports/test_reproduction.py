@@ -73,13 +73,13 @@ def curve_of(chart: Chart, name: str) -> Curve:
     return next(layer for layer in chart.layers if isinstance(layer, Curve) and layer.name == name)
 
 
-def test_the_first_words_count_what_is_within_range(report: Report) -> None:
-    first = report.sections[0].blocks[0]
-    assert isinstance(first, Text)
-    assert first.kind == "lead"
-    assert first.lines[0].startswith(
-        "2 of 5 predicted quantities lie within the accepted range (40%). 1 of 1 inputs"
+def test_the_verdict_counts_what_is_within_range(report: Report) -> None:
+    assert report.headline is not None
+    assert report.headline.mark == "bad"
+    assert report.headline.sentence == (
+        "2 of 5 predicted quantities lie within the accepted range (40%)."
     )
+    assert report.headline.figures["inputs, within range"] == "1 of 1"
 
 
 def test_every_miss_is_told_with_its_reason_or_that_there_is_none(report: Report) -> None:

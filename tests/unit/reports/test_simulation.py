@@ -100,8 +100,7 @@ def _layers(report: Report) -> list[object]:
 def test_formatting_and_tables_tell_the_figures(
     result: trafficgen.SimulationResult, report: Report
 ) -> None:
-    lead = report.sections[0].blocks[0]
-    assert isinstance(lead, Text)
+    lead = next(one for one in report.sections[0].blocks if isinstance(one, Text))
     assert result.buffering is not None
     assert f"{result.buffering.offered_kbps:.4g} offered" in lead.lines[0]
     flows = tables_of(report)["Flows, from the first to the last media packet"]
@@ -110,6 +109,21 @@ def test_formatting_and_tables_tell_the_figures(
     conditions = {cells[0]: cells[1] for cells in tables_of(report)["How it was made"].rows}
     assert conditions["settings: encoding rate kbps"] == "548"
     assert conditions["path: links: rate bps"] == "250000"
+
+
+def test_the_verdict_names_stalls_and_loss(
+    result: trafficgen.SimulationResult, report: Report
+) -> None:
+    headline = report.headline
+    assert headline is not None
+    assert headline.mark in ("warn", "bad")
+    assert headline.figures["packets lost"] == f"{result.flows[0].measure.loss:.1%}"
+    calm = report_of(
+        trafficgen.simulate("cbr", path="rate=3Mbps,delay=20ms", duration_s=5)
+    ).headline
+    assert calm is not None
+    assert calm.mark == "good"
+    assert calm.figures["stalls"] == "none"
 
 
 def test_a_trace_is_named_without_its_folder(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from trafficgen.errors import OutputFileError
 from trafficgen.reports.charts import Axis, Chart, Curve
-from trafficgen.reports.page import Report, Section, Table, Text
+from trafficgen.reports.page import Headline, Report, Section, Table, Text, tabulate
 from trafficgen.reports.writing import render_html, save_report
 
 HOSTILE = '</script><script>alert(1)</script><img src="x" onerror="alert(2)">.pcap'
@@ -30,7 +30,8 @@ def report(name: str = "a.pcap") -> Report:
     )
     text = [Text(lines=(name,), kind=kind) for kind in ("lead", "text", "list", "warnings")]
     section = Section(title=name, blocks=(*text, table, chart))
-    return Report(title=name, subtitle=name, sections=(section,), made_by=name)
+    headline = Headline(mark="warn", sentence=name, figures={name: name})
+    return Report(title=name, subtitle=name, sections=(section,), made_by=name, headline=headline)
 
 
 class Page(HTMLParser):
@@ -78,6 +79,25 @@ def test_the_policy_of_the_page_lets_it_load_nothing() -> None:
 
 def test_the_same_report_gives_the_same_bytes() -> None:
     assert render_html(report()) == render_html(report())
+
+
+def test_the_verdict_is_a_sign_and_a_word_before_all_else() -> None:
+    page = render_html(report())
+    assert page.index("! With care.") < page.index("<nav") < page.index("<section")
+
+
+def test_rows_and_columns_that_know_nothing_are_left_out() -> None:
+    records = [
+        {"what": "known", "value": 1.0, "unit": "", "p": None},
+        {"what": "unknown", "value": None, "unit": "", "p": None},
+        {"what": "other", "value": 2.0, "unit": "", "p": None},
+    ]
+    table = tabulate("T", records, marks={1: "bad", 2: "good"})
+    assert table is not None
+    assert table.header == ("what", "value")
+    assert table.rows == (("known", "1"), ("other", "2"))
+    assert table.marks == ((1, "good"),)
+    assert tabulate("T", records[1:2]) is None
 
 
 def test_a_report_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:

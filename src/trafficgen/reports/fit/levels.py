@@ -32,7 +32,8 @@ def describe_levels(subject: FitSubject) -> Iterator[Block | None]:
     elif levels is not None:
         names = tuple(f"{number(rate)} kbit/s" for rate in levels.kbps.tolist())
         rows = levels.transition_rows()
-        yield _chart_transitions(names, rows, switches=levels.switches, source="the rate")
+        if levels.switches > 1:
+            yield _chart_transitions(names, rows, switches=levels.switches, source="the rate")
         records = []
         for level, name in enumerate(names):
             dwell = mean_dwell(levels.dwells(level))

@@ -13,7 +13,7 @@ from trafficgen.formatting import number
 from trafficgen.models import Facts
 from trafficgen.reports.charts import Axis, Band, Chart, Curve, Rule, Span
 from trafficgen.reports.fit.subject import FitSubject, PlayedSessions
-from trafficgen.reports.samples import Sample, chart_distribution, rate_bin_s, rate_curve
+from trafficgen.reports.samples import Sample, Side, chart_distribution, chart_rates, rate_bin_s
 from trafficgen.units import FloatArray, kbps_from_bps, ns_from_s, s_from_ns
 from trafficgen.validation.distances import MOST_BINS
 
@@ -21,54 +21,46 @@ _RATE_BIN_S = 0.5
 _HURST_BIN_S = 0.1
 #: A link this many times faster than the fastest bin is named, not drawn.
 _NEAR = 1.6
-_TIME = "time after the first media packet"
 PLAYED = "played by the model"
 
 
-def chart_rates(subject: FitSubject) -> Iterator[Chart | None]:
-    """Chart the rate over time, measured and played, and its distribution."""
+def overlay_rates(subject: FitSubject) -> Iterator[Chart]:
+    """Chart rate and bytes over time, measured and played on the same axes."""
     played, phases = subject.played, subject.session.phases
-    views = [subject.views.captured, *([] if isinstance(played, str) else [played.first])]
-    end_s = max(s_from_ns(int(view.media_time_ns[-1] - view.media_time_ns[0])) for view in views)
-    bin_s = rate_bin_s(end_s)
-    measured = rate_curve(views[0], bin_s=bin_s, name="measured", role="measured")
-    model = [rate_curve(view, bin_s=bin_s, name=PLAYED, role="synthetic") for view in views[1:]]
-    highest = max(float(np.max(curve.y, initial=0.0)) for curve in (measured, *model))
-    link_kbps, note = _link(subject, highest)
-    highest = 1.05 * max(highest, link_kbps or 0.0, 1e-3)
-    time = Axis(label=_TIME, unit="s", low=0, high=end_s)
-    rate = Axis(label="IP rate to the client", unit="kbit/s", low=0, high=highest)
-    spans = tuple(phase_spans(subject))
-    rules = [] if link_kbps is None else [Rule(name="link", at=link_kbps)]
+    sides = [Side("measured", "measured", subject.views.captured)]
+    notes = []
     if phases.low_s is not None and phases.high_s is not None:
         ends = f"{number(phases.low_s)} to {number(phases.high_s)} s"
-        note = f" Buffering ends at {number(phases.buffering_end_s)} s, 95% interval {ends}.{note}"
-    yield Chart(
-        name="rate",
-        title="Rate over time",
-        x=time,
-        y=rate,
-        layers=(*spans, measured, *rules, *_level_path(subject)),
-        caption=f"Means over bins of {bin_s:g} s.{note}",
-    )
-    if model:
-        caption = (
-            f"The same for `trafficgen generate` with seed {subject.provenance.seed}: another draw"
-            f" of the same source, so its peaks lie elsewhere. {note_as_sent(subject)}"
-        )
-        yield Chart(
-            name="rate-played",
-            title="Rate of a session that the model plays",
-            x=time,
-            y=rate,
-            layers=(*spans, *model),
-            caption=caption.strip(),
-        )
-    rows = [Sample(name="measured", role="measured", values=_playout_kbps(subject))]
+        notes.append(f"Buffering ends at {number(phases.buffering_end_s)} s, 95% interval {ends}.")
     if not isinstance(played, str):
-        values = _playout_kbps(subject, played)
-        rows.append(Sample(name=PLAYED, role="synthetic", values=values))
-    yield chart_distribution(
+        sides.append(Side(PLAYED, "synthetic", played.first))
+        notes.append(
+            f"Played with seed {subject.provenance.seed}: another draw of the same source, so its"
+            " peaks lie elsewhere; their size and number count."
+        )
+        notes.append(note_as_sent(subject))
+    bin_s = rate_bin_s(max(side.span_s for side in sides))
+    highest = max(float(np.max(side.rate(bin_s).y, initial=0.0)) for side in sides)
+    link_kbps, note = _link(subject, highest)
+    yield from chart_rates(
+        sides,
+        behind=tuple(phase_spans(subject)),
+        above=(
+            *([] if link_kbps is None else [Rule(name="link", at=link_kbps)]),
+            *_level_path(subject),
+        ),
+        top_kbps=link_kbps or 0.0,
+        caption=" ".join(filter(None, [*notes, note])),
+    )
+
+
+def chart_rate_distribution(subject: FitSubject) -> Chart | None:
+    """Chart the distribution of the rate in the playout, measured and played."""
+    rows = [Sample(name="measured", role="measured", values=_playout_kbps(subject))]
+    if not isinstance(subject.played, str):
+        values = _playout_kbps(subject, subject.played)
+        rows.append(Sample(name=PLAYED, role="synthetic", values=values, dashed=True))
+    return chart_distribution(
         "rate-distribution",
         "Distribution of the rate in the playout",
         rows,
@@ -109,8 +101,8 @@ def _link(subject: FitSubject, highest_kbps: float) -> tuple[float | None, str]:
         return None, ""
     kbps = kbps_from_bps(link.value)
     if kbps > _NEAR * highest_kbps:
-        return None, f" The narrow link has {number(kbps)} kbit/s, far above."
-    return kbps, f" The narrow link has {number(kbps)} kbit/s, headers of the link layer included."
+        return None, f"The narrow link has {number(kbps)} kbit/s, far above."
+    return kbps, f"The narrow link has {number(kbps)} kbit/s, headers of the link layer included."
 
 
 def _level_path(subject: FitSubject) -> Iterator[Curve]:

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from trafficgen.calibration.fit import Fit
-from trafficgen.formatting import format_count, interval, number
+from trafficgen.calibration.session_fit import describe_unsuited
+from trafficgen.flows import SessionView
+from trafficgen.formatting import format_count, format_share, interval, number, rate_text
 from trafficgen.models import (
     Estimate,
     FittedProvenance,
-    Model,
     Stream,
     describe_failed_checks,
     list_judged_parts,
@@ -18,7 +19,7 @@ from trafficgen.models import (
 from trafficgen.reports.fit.levels import chart_player, describe_levels
 from trafficgen.reports.fit.packets import chart_bursts, chart_frames, chart_packets
 from trafficgen.reports.fit.path import LOSS_SOURCES, chart_path
-from trafficgen.reports.fit.rate import chart_rates, chart_time_scales
+from trafficgen.reports.fit.rate import chart_rate_distribution, chart_time_scales, overlay_rates
 from trafficgen.reports.fit.subject import FitSubject
 from trafficgen.reports.fit.tables import (
     describe_conditions,
@@ -28,8 +29,8 @@ from trafficgen.reports.fit.tables import (
     tabulate_laws,
     tabulate_measures,
 )
-from trafficgen.reports.page import Block, Report, Text, build_report, warn
-from trafficgen.units import kbps_from_bps
+from trafficgen.reports.page import Block, Headline, Mark, Report, Text, build_report, warn
+from trafficgen.units import kbps_from_bps, kbps_from_bytes, s_from_ns
 
 _LONG_RANGE = {
     "long_memory": "the rate has long memory",
@@ -45,8 +46,12 @@ def report_fit(fitted: Fit) -> Report:
     """Make the report of a fit."""
     subject = FitSubject(fitted)
     sections: dict[str, Iterable[Block | None]] = {
-        "Summary": _describe(subject),
-        "Rate": (*chart_rates(subject), *describe_levels(subject), *chart_player(subject)),
+        "Summary": (*overlay_rates(subject), *_describe(subject)),
+        "Rate": (
+            chart_rate_distribution(subject),
+            *describe_levels(subject),
+            *chart_player(subject),
+        ),
         "Packets": chart_packets(subject),
         "Bursts": chart_bursts(subject),
         "Frames": chart_frames(subject),
@@ -62,9 +67,13 @@ def report_fit(fitted: Fit) -> Report:
             tabulate_choices(subject),
         ),
     }
-    provenance = subject.provenance
+    provenance, (mark, sentence) = subject.provenance, _judge(subject)
     return build_report(
-        "Fit of a session", _subtitle(provenance), sections, made_by=_command(provenance)
+        "Fit of a session",
+        _subtitle(provenance),
+        Headline(mark=mark, sentence=sentence, figures=_list_figures(subject)),
+        sections,
+        made_by=_command(provenance),
     )
 
 
@@ -104,18 +113,48 @@ def _describe(subject: FitSubject) -> Iterator[Block]:
     yield Text((text,))
 
 
-def _describe_self_check(model: Model) -> Iterator[str]:
-    """Yield the verdict on what the model plays."""
-    failure = describe_failed_checks(model)
+def _judge(subject: FitSubject) -> tuple[Mark, str]:
+    """Judge the fit by its self-check: bad where half the parts or more fail it."""
+    judged, failure = list_judged_parts(subject.model), describe_failed_checks(subject.model)
+    unsuited = describe_unsuited(subject.views.captured)
+    if unsuited is not None:
+        return "bad", f"{unsuited[0].upper()}{unsuited[1:]}."
+    if isinstance(subject.played, str):
+        return "bad", f"The model cannot be played: {subject.played}."
     if failure:
-        yield f"Self-check failed: {failure}."
-    elif parts := list_judged_parts(model):
-        yield f"Self-check passed: the played rate matches in {format_count(len(parts), 'part')}."
+        failed = sum(not tried.passed for _, tried in judged)
+        return ("bad" if 2 * failed >= len(judged) else "warn"), f"Self-check failed: {failure}."
+    if not judged:
+        return "warn", "No self-check was made: no part of the session is long enough for it."
+    passed = f"Self-check passed: the played rate matches in {format_count(len(judged), 'part')}"
+    if subject.session.phases.burst_p_value is not None:
+        return "warn", f"{passed}, but a test cannot confirm the start-up burst."
+    return "good", f"{passed}."
+
+
+def _list_figures(subject: FitSubject) -> dict[str, str]:
+    """Return the figures of the verdict: rates, length, start-up burst, loss or packets."""
+    phases, loss = subject.session.phases, subject.session.path.loss
+    burst = "none"
+    if phases.buffering_end_s is not None:
+        rate = rate_text(phases.buffering_kbps)
+        burst = f"{number(phases.buffering_end_s, digits=3)} s at {rate}"
+    found = {"measured rate, mean": rate_text(_mean_kbps(subject.views.captured))}
+    if not isinstance(subject.played, str):
+        found["played rate, mean"] = rate_text(_mean_kbps(subject.played.first))
+    found |= {"media": f"{number(subject.session.duration_s, digits=3)} s", "start-up burst": burst}
+    if loss is None:
+        return {**found, "media packets": number(subject.session.packets)}
+    return {**found, "loss": format_share(loss.rate)}
+
+
+def _mean_kbps(view: SessionView) -> float:
+    span_s = s_from_ns(int(view.media_time_ns[-1] - view.media_time_ns[0]))
+    return kbps_from_bytes(float(view.media_ip_bytes.sum()), span_s) if span_s else 0.0
 
 
 def _summarise(subject: FitSubject) -> Iterator[str]:
-    """Yield what is read first: the verdict, the source, its phases, its rates."""
-    yield from _describe_self_check(subject.model)
+    """Yield what follows the verdict: the source, its phases, its rates."""
     session, phases = subject.session, subject.session.phases
     kinds = Counter(_describe_stream(stream) for stream in subject.model.streams)
     streams = " and ".join(
