@@ -265,7 +265,7 @@ def describe_conditions(subject: FitSubject) -> Iterator[Block | None]:
             records.append(_estimate_record(label, (value_s, None, None), "s", method))
     if (loss := conditions.loss_model) is not None:
         chain = "Gilbert's chain" if loss.kind == "gilbert" else "independent losses"
-        records.append(_estimate_record(f"law of the losses: {chain}", (None,) * 3, method="BIC"))
+        yield Text((f"Law of the losses: {chain}, chosen by BIC.",))
     yield tabulate("Conditions of the capture: the path, kept apart from the source", records)
     absent: dict[str, dict[str, None]] = {}
     for name, why in sorted(subject.model.absent.items()):
