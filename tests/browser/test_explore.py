@@ -81,6 +81,28 @@ def test_page_draws_its_panels_without_errors_or_other_machines(
     assert (sum(map(int, ground.removeprefix("rgb(").removesuffix(")").split(","))) < 200) is dark
 
 
+def test_results_come_first_and_on_a_phone_the_chart_before_the_controls(
+    opened: PageOpener,
+) -> None:
+    page = opened("?model=chunked&rate_kbps=250&duration_s=60", width=400).page
+    names = page.locator("#figures dt").all_inner_texts()
+    assert names[:4] == ["mean rate received", "stalls", "playback starts after", "packets lost"]
+    assert _text(page, "#figures .bad dd").startswith("! ")
+    tops = [
+        page.locator(one).bounding_box()["y"]
+        for one in ("#figures", "#panel-rate", "#model-group", "#path-group", "#panel-buffer")
+    ]
+    assert tops == sorted(tops)
+
+
+def test_there_are_no_empty_cards(opened: PageOpener) -> None:
+    page = opened("?model=cbr&duration_s=20").page
+    assert not page.locator("#panel-buffer").is_visible()
+    assert not page.locator("#panel-loss").is_visible()
+    shown = page.locator("#panels > .card:visible").count()
+    assert shown == page.locator("#panels .plot:visible .main-svg").count() // 3 >= 1
+
+
 def test_every_axis_has_its_unit_and_every_control_its_label(opened: PageOpener) -> None:
     page = opened("?model=wmedia9_nichols2004&competitor=cbr").page
     axes = (
@@ -176,7 +198,8 @@ def test_link_brings_everything_back(opened: PageOpener) -> None:
 
 
 def test_curves_are_those_of_the_command(opened: PageOpener) -> None:
-    page = opened("?model=wmedia9_nichols2004&rate_kbps=600&competitor=tcp&duration_s=60").page
+    path = "rate_kbps=600&delay_ms=45&queue_packets=50"
+    page = opened(f"?model=wmedia9_nichols2004&{path}&competitor=tcp&duration_s=60").page
     result = trafficgen.simulate(
         "wmedia9_nichols2004",
         path="rate=600kbps,delay=45ms,queue=50p",

@@ -104,11 +104,12 @@ MEANINGS = {
 }
 
 
-#: Name, label, unit, group, smallest and largest value, default.
+#: Name, label, unit, group, smallest and largest value, default. The path is a home line of today:
+#: 20 Mbit/s, a round-trip time of 30 ms, a queue of twice their product.
 _TABLE = (
-    Control("rate_kbps", "Capacity", "kbit/s", "path", 20, FASTEST_KBPS, 725, scale="log"),
-    Control("delay_ms", "One-way delay", "ms", "path", 0, 1000, 45),
-    Control("queue_packets", "Queue", "packets", "path", 1, 2000, 50, scale="log", whole=True),
+    Control("rate_kbps", "Capacity", "kbit/s", "path", 20, FASTEST_KBPS, 20_000, scale="log"),
+    Control("delay_ms", "One-way delay", "ms", "path", 0, 1000, 15),
+    Control("queue_packets", "Queue", "packets", "path", 1, 2000, 100, scale="log", whole=True),
     Control("loss_percent", "Random loss", "%", "path", 0, 50, 0, step=0.1),
     Control("loss_burst_packets", "Loss burst", "packets", "path", 1, 50, 1, step=0.5),
     Control("loss_start_s", "Loss begins", "s", "path", 0, LONGEST_S, 0),
@@ -141,16 +142,30 @@ class Preset:
 
 
 PRESETS = (
-    Preset("Room enough", {"rate_kbps": 10_000, "delay_ms": 20, "queue_packets": 200}),
+    Preset("Home line", {}),
+    Preset("Mobile, good", {"rate_kbps": 10_000, "delay_ms": 25, "queue_packets": 200}),
     Preset("A narrow link", {"rate_kbps": 250, "delay_ms": 45, "queue_packets": 50}),
     Preset(
         "TCP comes and goes",
-        {"rate_kbps": 725, "delay_ms": 45, "compete_start_s": 30, "compete_stop_s": 60},
+        {
+            "rate_kbps": 725,
+            "delay_ms": 45,
+            "queue_packets": 50,
+            "compete_start_s": 30,
+            "compete_stop_s": 60,
+        },
         competitor="tcp",
     ),
     Preset(
         "Loss in bursts",
-        {"rate_kbps": 2000, "loss_percent": 3, "loss_burst_packets": 4, "loss_start_s": 20},
+        {
+            "rate_kbps": 2000,
+            "delay_ms": 45,
+            "queue_packets": 50,
+            "loss_percent": 3,
+            "loss_burst_packets": 4,
+            "loss_start_s": 20,
+        },
     ),
     Preset(
         "A deep queue", {"rate_kbps": 500, "delay_ms": 20, "queue_packets": 1000}, competitor="tcp"

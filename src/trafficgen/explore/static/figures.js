@@ -4,12 +4,12 @@ import { element, number, percent } from "./formats.js";
 
 const COLUMNS = [
   ["flow", (flow) => flow.name],
-  ["received, kbps", (flow) => number(flow.mean_kbps)],
-  ["offered, kbps", (flow) => number(flow.offered_kbps)],
+  ["received, kbit/s", (flow) => number(flow.mean_kbps)],
+  ["offered, kbit/s", (flow) => number(flow.offered_kbps)],
   ["lost", (flow) => percent(flow.loss)],
   ["mean delay, s", (flow) => number(flow.delay_s.mean, 3)],
   ["p95 delay, s", (flow) => number(flow.delay_s.p95, 3)],
-  ["sent again", (flow) => number(flow.retransmissions)],
+  ["retransmitted", (flow) => number(flow.retransmissions)],
 ];
 
 /** Fill the table of flows. */
@@ -29,6 +29,37 @@ export function showFlows(table, run) {
     ),
   );
   table.replaceChildren(head, element("tbody", {}, ...rows));
+}
+
+function rateText(kbps) {
+  return kbps >= 1000 ? `${number(kbps / 1000, 3)} Mbit/s` : `${number(kbps, 3)} kbit/s`;
+}
+
+/** Fill the list of results: what is read first; a sign tells what is bad without its colour. */
+export function showResults(list, run) {
+  const { session } = run;
+  const [media] = run.flows;
+  const stalled = session.stalls.reduce((sum, stall) => sum + stall.duration_s, 0);
+  const start = session.times.playback_start_s;
+  const results = [
+    ["mean rate received", rateText(media.mean_kbps), false],
+    stalled > 0
+      ? ["stalls", `${session.stalls.length}, ${number(stalled, 3)} s`, true]
+      : ["stalls", "none", false],
+    ["playback starts after", typeof start === "number" ? `${number(start, 3)} s` : null, false],
+    ["packets lost", percent(media.loss), media.loss > 0.01],
+    ["delay, 95th percentile", `${number(1000 * media.delay_s.p95, 3)} ms`, false],
+  ].filter(([, text]) => text !== null);
+  list.replaceChildren(
+    ...results.map(([name, text, bad]) =>
+      element(
+        "div",
+        { className: bad ? "bad" : "" },
+        element("dt", {}, name),
+        element("dd", {}, bad ? `! ${text}` : text),
+      ),
+    ),
+  );
 }
 
 function phase(one) {

@@ -1,7 +1,7 @@
 // The page: settings in, simulations out.
 
 import { clearErrors, optionRow, showError, sliderRow } from "./fields.js";
-import { seriesAsCsv, showFlows, showSession } from "./figures.js";
+import { seriesAsCsv, showFlows, showResults, showSession } from "./figures.js";
 import { element, number } from "./formats.js";
 import { queryOf, stateOf } from "./link.js";
 import { drawPanels, makePanels } from "./plots.js";
@@ -85,6 +85,7 @@ function show() {
     measured: model.measured,
     capacityKbps: request.values.rate_kbps,
   });
+  showResults(at("figures"), result);
   showFlows(at("flows"), result);
   showSession(at("session"), result);
   at("command").textContent = result.commands.join("\n");

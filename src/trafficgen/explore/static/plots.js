@@ -158,7 +158,6 @@ const PANELS = [
     title: "Encoding level",
     axis: "encoding, kbit/s",
     unit: "kbit/s",
-    nothing: "This source has one encoding: there is no level to choose.",
     curves(run, paint) {
       if (!some(run.series.encoding_kbps)) return [];
       return [
@@ -181,7 +180,6 @@ const PANELS = [
     title: "Player buffer",
     axis: "buffer, s",
     unit: "s",
-    nothing: "This model says nothing of a player: there is no buffer to show.",
     curves(run, paint) {
       if (!some(run.series.buffer_s)) return [];
       return [
@@ -211,15 +209,19 @@ const PANELS = [
     title: "Loss",
     axis: "packets lost, %",
     unit: "%",
-    curves: (run, paint) => [
-      curve(
-        run.series,
-        run.series.media_loss.map(asPercent),
-        "packets lost",
-        { color: paint.loss, width: 1.5 },
-        LONELY,
-      ),
-    ],
+    curves(run, paint, { pinned }) {
+      const lost = [run, pinned].some((one) => one?.series.media_loss.some((share) => share > 0));
+      if (!lost) return [];
+      return [
+        curve(
+          run.series,
+          run.series.media_loss.map(asPercent),
+          "packets lost",
+          { color: paint.loss, width: 1.5 },
+          LONELY,
+        ),
+      ];
+    },
     pinned: (run, paint) =>
       curve(
         run.series,
@@ -291,7 +293,6 @@ export function makePanels(place, pictureName) {
           element("h2", { id: `title-${panel.id}` }, panel.title),
           element("div", { className: "tools" }, save("png"), save("svg")),
         ),
-        element("p", { className: "nothing", hidden: true }, panel.nothing ?? ""),
         element("div", {
           className: panel.tall ? "plot tall" : "plot",
           id: `plot-${panel.id}`,
@@ -349,16 +350,11 @@ export function drawPanels(run, { pinned, measured, capacityKbps }) {
     .map(({ series: its }) => its.start_s + its.interval_s * its.media_kbps.length);
   const span = [Math.min(series.start_s, 0), Math.max(1, ...ends)];
   for (const panel of PANELS) {
-    const curves = panel.curves(run, paint, { measured, capacityKbps, span });
+    const curves = panel.curves(run, paint, { measured, capacityKbps, span, pinned });
     const card = document.getElementById(`panel-${panel.id}`);
     const plot = document.getElementById(`plot-${panel.id}`);
-    const [, nothing] = card.children;
-    const empty = curves.length === 0;
-    card.hidden = empty && !panel.nothing;
-    nothing.hidden = !empty;
-    plot.hidden = empty;
-    card.querySelector(".tools").hidden = empty;
-    if (empty) continue;
+    card.hidden = curves.length === 0;
+    if (card.hidden) continue;
     if (pinned) curves.unshift(panel.pinned(pinned, paint));
     for (const one of curves)
       one.hovertemplate = `%{y:.4~g} ${panel.unit}<extra>${one.name}</extra>`;
