@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.browser.conftest import PageOpener
+from tests.browser.conftest import PageOpener, WatchedPage
 
 import trafficgen
 from trafficgen.reports.writing import Reportable
@@ -33,6 +33,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     paths = {name: folder / f"{name}.html" for name in made}
     for name, path in paths.items():
         trafficgen.save_report(made[name], path)
+    paths["zoomable"] = folder / "zoomable.html"
+    trafficgen.save_report(made["compare"], paths["zoomable"], interactive=True)
     return paths
 
 
@@ -71,6 +73,43 @@ def test_charts_take_the_colours_of_the_theme(
 
 def test_a_printed_report_has_all_its_charts(page_at: PageOpener, reports: dict[str, Path]) -> None:
     assert page_at(reports["compare"]).page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_charts_over_time_are_zoomed_together_by_mouse_and_keys(
+    page_at: PageOpener, reports: dict[str, Path]
+) -> None:
+    watched = page_at(reports["zoomable"])
+    page, times = watched.page, [f"#chart-{name} svg" for name in ("rate", "cumulative-bytes")]
+    whole = [_tick_texts(watched, one) for one in times]
+    page.locator(times[0]).scroll_into_view_if_needed()
+    box = page.locator(times[0]).bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 3
+    page.mouse.move(box["x"] + 0.4 * box["width"], middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], middle)
+    page.mouse.up()
+    zoomed = [_tick_texts(watched, one) for one in times]
+    assert zoomed[0] == zoomed[1] != whole[0]
+    assert 3 <= len(zoomed[0]) <= 8
+    ends = [float(text) for text in zoomed[0]]
+    assert 0 < ends[0] < ends[-1] < float(whole[0][-1])
+    page.locator("#chart-rate .plot").press("0")
+    assert [_tick_texts(watched, one) for one in times] == whole
+    page.locator("#chart-rate .plot").press("+")
+    assert _tick_texts(watched, times[0]) != whole[0]
+    assert watched.errors == []
+    assert watched.requests == [reports["zoomable"].resolve().as_uri()]
+
+
+def _tick_texts(watched: WatchedPage, chart: str) -> list[str]:
+    """Return the labels of the time axis that are shown, from left to right."""
+    found: list[str] = watched.page.eval_on_selector(chart, _TICK_TEXTS)
+    return found
+
+
+_TICK_TEXTS = """svg => [...svg.querySelectorAll(".xtick text")]
+  .filter((one) => one.getBoundingClientRect().width).map((one) => one.textContent)"""
 
 
 #: Upright texts of one chart whose boxes overlap by more than a pixel.

@@ -38,6 +38,16 @@ def test_the_same_fit_writes_the_same_report(command: Command, table_file: Path)
     assert Path("one.html").read_bytes() == Path("two.html").read_bytes()
 
 
+def test_a_report_has_a_script_only_if_it_is_interactive(
+    command: Command, table_file: Path
+) -> None:
+    for name, options in (("still.html", ()), ("zoom.html", ("--interactive",))):
+        assert command("fit", "-q", str(table_file), "--report", name, *options).code == 0
+        text = Path(name).read_text(encoding="utf-8")
+        assert ("<script>" in text) == ('data-zoom="' in text) == bool(options)
+        assert len(text) < 500_000
+
+
 def test_a_report_of_many_captures_names_each_session(command: Command, table_file: Path) -> None:
     result = command(
         "fit",
@@ -61,6 +71,7 @@ def test_a_report_of_many_captures_names_each_session(command: Command, table_fi
         ("--report", "missing/fit.html"),
         ("--plots", "plots", "--plot-format", "gif"),
         ("--plots", "table.parquet"),
+        ("--interactive",),
     ],
 )
 def test_what_cannot_be_written_is_one_line_and_exit_code_2(

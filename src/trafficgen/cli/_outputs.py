@@ -38,6 +38,7 @@ class Outputs:
         file: A file of another kind.
         export: Folder of an export.
         report: A report.
+        interactive: Whether it can be zoomed.
         plots: Folder of plots.
         plot_formats: Endings of the plots; None: all kinds.
     """
@@ -47,6 +48,7 @@ class Outputs:
     file: Path | None = None
     export: Path | None = None
     report: Path | None = None
+    interactive: bool = False
     plots: Path | None = None
     plot_formats: Sequence[str] | None = None
 
@@ -73,6 +75,8 @@ def claim(
             written.
         ExportError: If the ending of the packets names no format.
     """
+    if outputs.interactive and outputs.report is None:
+        raise typer.BadParameter("give --report FILE.html too", param_hint="--interactive")
     if not force:
         keep_existing()
     inputs = list(inputs)

@@ -33,6 +33,13 @@ ReportFile = Annotated[
         parser=output_path,
     ),
 ]
+Interactive = Annotated[
+    bool,
+    typer.Option(
+        "--interactive",
+        help="Let charts over time of the report be zoomed, by a script within the page.",
+    ),
+]
 PlotsFolder = Annotated[
     Path | None,
     typer.Option("--plots", metavar="DIR", help="Write each plot into this folder, for papers."),
@@ -55,6 +62,7 @@ def write_reports(
     plots: Path | None,
     plot_formats: list[str] | None,
     messages: Messages,
+    interactive: bool = False,
 ) -> None:
     """Write the report and the plots of a result, where they are wanted."""
     if report is None and plots is None:
@@ -65,7 +73,7 @@ def write_reports(
     with messages.progress("drawing"):
         made = report_of(result)  # once for both: the report of a fit plays the model
         if report is not None:
-            trafficgen.save_report(made, report)
+            trafficgen.save_report(made, report, interactive=interactive)
         if plots is not None:
             names = trafficgen.save_plots(made, plots, formats=plot_formats or PLOT_FORMATS)
     if report is not None:

@@ -11,7 +11,7 @@ from trafficgen.cli._curves import Curve, curve_bins, print_curves
 from trafficgen.cli._options import AsJson, Quiet, Verbose, expand_options, messages_of
 from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
-from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
+from trafficgen.cli._reports import Interactive, PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
 from trafficgen.validation.options import CompareOptions
@@ -34,6 +34,7 @@ def compare(
         ),
     ] = None,
     report: ReportFile = None,
+    interactive: Interactive = False,
     plots: PlotsFolder = None,
     plot_formats: PlotFormats = None,
     force: Force = False,
@@ -56,13 +57,20 @@ def compare(
         "candidate-", options.candidate_flow, options.candidate_session, every=options.every
     )
     messages = messages_of(quiet=quiet, verbose=verbose)
-    written = Outputs(report=report, plots=plots, plot_formats=plot_formats)
+    written = Outputs(
+        report=report, interactive=interactive, plots=plots, plot_formats=plot_formats
+    )
     claim(written, force=force, inputs=[reference, candidate], as_json=as_json, quiet=quiet)
     compare_both = trafficgen.compare  # loaded before the clock of the progress runs
     with messages.progress("reading"):
         comparison = compare_both(reference, candidate, **vars(options))
     write_reports(
-        comparison, report=report, plots=plots, plot_formats=plot_formats, messages=messages
+        comparison,
+        report=report,
+        interactive=interactive,
+        plots=plots,
+        plot_formats=plot_formats,
+        messages=messages,
     )
     exceeded = trafficgen.exceeded_limits(comparison, fail_above or ())
     if as_json:

@@ -17,7 +17,7 @@ from trafficgen.cli._many_captures import print_population, print_response, warn
 from trafficgen.cli._options import AsJson, Captures, Quiet, Verbose, expand_options, messages_of
 from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
-from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
+from trafficgen.cli._reports import Interactive, PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import endpoint, format_count, interval, one_line
 from trafficgen.standard_streams import output_path
@@ -78,6 +78,7 @@ def fit(
         ),
     ] = None,
     report: ReportFile = None,
+    interactive: Interactive = False,
     plots: PlotsFolder = None,
     plot_formats: PlotFormats = None,
     force: Force = False,
@@ -108,7 +109,9 @@ def fit(
     if population or same_source:
         _refuse_options_of_one_session(options, "--population" if population else "--same-source")
     messages = messages_of(quiet=quiet, verbose=verbose)
-    written = Outputs(file=out, report=report, plots=plots, plot_formats=plot_formats)
+    written = Outputs(
+        file=out, report=report, interactive=interactive, plots=plots, plot_formats=plot_formats
+    )
     inputs = [*captures, *(receiver or ()), options.player_log]
     claim(written, force=force, inputs=inputs, as_json=as_json, quiet=quiet)
     shared = {one.name: getattr(options, one.name) for one in fields(FitOptions)}
@@ -127,7 +130,14 @@ def fit(
     if out is not None:
         trafficgen.save_model(fitted.model, out)
         messages.say(f"model written to {out}")
-    write_reports(fitted, report=report, plots=plots, plot_formats=plot_formats, messages=messages)
+    write_reports(
+        fitted,
+        report=report,
+        interactive=interactive,
+        plots=plots,
+        plot_formats=plot_formats,
+        messages=messages,
+    )
     if as_json:
         print_json(fitted.to_json())
     elif fitted.model.population is not None:

@@ -16,7 +16,7 @@ from trafficgen.cli._curves import Curve, Marks, curve_bins, letters_of, print_c
 from trafficgen.cli._options import AsJson, Quiet, Verbose, expand_options, messages_of
 from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim, files_among
-from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
+from trafficgen.cli._reports import Interactive, PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
 from trafficgen.simulation.options import SimulateOptions
@@ -41,6 +41,7 @@ def simulate(
     compete: Compete = None,
     as_json: AsJson = False,
     report: ReportFile = None,
+    interactive: Interactive = False,
     plots: PlotsFolder = None,
     plot_formats: PlotFormats = None,
     force: Force = False,
@@ -63,7 +64,9 @@ def simulate(
     messages = messages_of(quiet=quiet, verbose=verbose)
     out = None if options.out is None else Path(options.out)
     packets = Outputs(packets=out, to_format=options.to_format)
-    written = replace(packets, report=report, plots=plots, plot_formats=plot_formats)
+    written = replace(
+        packets, report=report, interactive=interactive, plots=plots, plot_formats=plot_formats
+    )
     claim(
         written,
         force=force,
@@ -75,7 +78,14 @@ def simulate(
     play = trafficgen.simulate  # loaded here, so that only the work itself counts as progress
     with messages.progress("simulating"):
         result = play(model, **vars(options))
-    write_reports(result, report=report, plots=plots, plot_formats=plot_formats, messages=messages)
+    write_reports(
+        result,
+        report=report,
+        interactive=interactive,
+        plots=plots,
+        plot_formats=plot_formats,
+        messages=messages,
+    )
     if as_json:
         print_json(result.to_dict())
         return

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 #: What a layer shows, which decides on its colour.
 Role = Literal["measured", "synthetic", "law", "extra", "other", "more", "baseline"]
-#: One colour a role. Simulated dichromats (Machado et al. 2009) tell each from all others, as
-#: people with full colour vision do; what lies on each other differs in its line as well.
+#: One colour a role. Full colour vision and simulated dichromats (Machado et al. 2009) distinguish
+#: every pair; what lies on each other differs in its line as well.
 LIGHT: dict[Role, str] = {
     "measured": "#2878fa",
     "synthetic": "#c9741a",

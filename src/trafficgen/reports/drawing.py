@@ -15,7 +15,7 @@ from trafficgen.extras import require
 from trafficgen.formatting import printable
 from trafficgen.outputs import whole_folder
 from trafficgen.progress import report_each
-from trafficgen.reports.charts import LIGHT, Axis, Band, Cells, Chart, Curve, Rule, Span
+from trafficgen.reports.charts import LIGHT, TIME, Axis, Band, Cells, Chart, Curve, Rule, Span
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,6 +31,8 @@ _SIZE_INCHES = (5.2, 3.2)
 #: Height of a row of categories, inches.
 _ROW_INCHES = 0.2
 _PIXELS_PER_INCH = 200
+#: Units of a page's SVG.
+_POINTS_PER_INCH = 72
 #: Text stays text in SVG and PDF, so that a paper's fonts and searches find it.
 _SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",
@@ -61,6 +63,7 @@ _NOT_IN_PAGES = re.compile(
     r"|(?<=<g) id=\"[^\"]*\"|(?<=\n) +",
     re.DOTALL,
 )
+_TICK = re.compile(r"<g id=\"xtick_\d+\">")
 _LONG_NUMBER = re.compile(r"(\d+\.\d)\d+")
 _PLACES = re.compile(r" (d|x|y|points)=\"[^\"]*\"")
 _HEAD = re.compile(r"<svg[^>]*?(viewBox=\"[^\"]*\")[^>]*>")
@@ -91,7 +94,7 @@ def save_charts(
     with whole_folder(Path(folder), earlier=names) as staging:
         for chart in report_each(charts, "drawing", total=len(charts), unit="plots"):
             for ending in formats:
-                drawn = _draw_file(chart, ending, FORMATS[ending])
+                drawn, _ = _draw_file(chart, ending, FORMATS[ending])
                 (staging / f"{chart.name}.{ending}").write_bytes(drawn)
     return names
 
@@ -108,16 +111,41 @@ def check_formats(formats: Iterable[str], *, folder: str | Path) -> None:
             raise OutputFileError(file=str(folder), problem=problem, remedy=remedy)
 
 
-def draw_svg(chart: Chart) -> str:
-    """Draw a chart as an SVG element for a page, in the colours of the page's theme."""
+def draw_svg(chart: Chart, *, zoomable: bool = False) -> str:
+    """Draw a chart as an SVG element for a page, in the colours of the page's theme.
+
+    One that can be zoomed names the edges and the range of its time axis in ``data-zoom``.
+    """
     metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    text = _NOT_IN_PAGES.sub("", _draw_file(chart, "svg", metadata, title=False).decode())
+    drawn, figure = _draw_file(chart, "svg", metadata, title=False)
+    text, head = drawn.decode(), r'<svg aria-hidden="true" \1>'
+    if zoomable and _is_over_time(chart):
+        text = _TICK.sub('<g class="xtick">', text)
+        head = rf'<svg aria-hidden="true" data-zoom="{_measure_axes(figure)}" \1>'
+    text = _NOT_IN_PAGES.sub("", text)
     text = _PLACES.sub(lambda found: _LONG_NUMBER.sub(r"\1", found[0]), text)
     text = _COLOUR.sub(lambda found: _THEME[found[0]], text)
-    return _HEAD.sub(r'<svg aria-hidden="true" \1>', text, count=1)
+    return _HEAD.sub(head, text, count=1)
 
 
-def _draw_file(chart: Chart, ending: str, metadata: dict[str, Any], *, title: bool = True) -> bytes:
+def _is_over_time(chart: Chart) -> bool:
+    """Return whether a chart has lines over time; points would be stretched."""
+    lines = (layer.shape != "points" for layer in chart.layers if isinstance(layer, Curve))
+    return chart.x.label == TIME.label and all(lines)
+
+
+def _measure_axes(figure: Figure) -> str:
+    """Return left, top, right and bottom of the axes in the page's units, and their time range."""
+    axes = figure.axes[0]
+    width, height = figure.get_size_inches() * _POINTS_PER_INCH
+    box, (low, high) = axes.get_position(), axes.get_xlim()
+    edges = (box.x0 * width, (1 - box.y1) * height, box.x1 * width, (1 - box.y0) * height)
+    return " ".join(f"{float(number):.6g}" for number in (*edges, low, high))
+
+
+def _draw_file(
+    chart: Chart, ending: str, metadata: dict[str, Any], *, title: bool = True
+) -> tuple[bytes, Figure]:
     rc_context = require("report", "matplotlib").rc_context
     drawn = io.BytesIO()  # matplotlib leaves a file open that the disk has no room for
     with rc_context(_SETTINGS | {"svg.hashsalt": chart.name}):
@@ -125,7 +153,7 @@ def _draw_file(chart: Chart, ending: str, metadata: dict[str, Any], *, title: bo
         figure.savefig(
             drawn, format=ending, metadata=metadata, dpi=_PIXELS_PER_INCH, transparent=not title
         )
-    return drawn.getvalue()
+    return drawn.getvalue(), figure
 
 
 def draw_figure(chart: Chart, *, title: bool = True) -> Figure:
@@ -176,7 +204,7 @@ def _write_out_numbers(axes: Any, letter: str) -> None:
     from matplotlib.ticker import LogFormatter, LogLocator  # noqa: PLC0415 - an extra
 
     class _Plain(LogFormatter):
-        """Numbers without powers of ten, with as many digits as tell neighbours apart."""
+        """Numbers without powers of ten, with enough digits to distinguish neighbours."""
 
         def _num_to_string(self, value: float, *_: float) -> str:
             return f"{value:,.6g}"

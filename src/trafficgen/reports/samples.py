@@ -18,7 +18,7 @@ from trafficgen.units import NS_PER_S, SIZE_UNITS_BYTES, FloatArray, s_from_ns
 MOST_POINTS = 1500
 #: Points of a distribution, evenly spread and at each end.
 _DISTRIBUTION_POINTS, _TAIL_POINTS = 400, 60
-#: Bins of a curve of the rate: few enough that two curves on one axis can be told apart.
+#: Bins of a curve of the rate: few enough that two curves on one axis stay distinct.
 _RATE_BINS, _FINEST_RATE_BIN_S = 200, 0.1
 _CUMULATIVE_POINTS = 400
 

@@ -1,14 +1,17 @@
 """Write reports of results: one HTML file that needs nothing else, or plots for papers.
 
 Texts that come from a capture (names, addresses, warnings) are escaped by jinja2 and matplotlib.
-The page has no script, and its policy forbids it to load or send anything.
+The page has no script unless it is interactive, when its policy names the one it has by its hash;
+in either case the policy forbids it to load or send anything.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
-from functools import singledispatch
+from functools import partial, singledispatch
 from importlib.resources import files
 from pathlib import Path
 
@@ -38,12 +41,13 @@ Reportable = (
 _OUTCOMES: dict[Mark, str] = {"good": "✓ Good.", "warn": "! With care.", "bad": "✗ Poor."}
 
 
-def save_report(result: Reportable, path: str | Path) -> None:
+def save_report(result: Reportable, path: str | Path, *, interactive: bool = False) -> None:
     """Write a report of a result: one HTML file with charts that needs no network.
 
     Args:
         result: What a command's function returned.
         path: File to write; one that is there is replaced.
+        interactive: Whether charts over time can be zoomed; a small script in the page does it.
 
     Raises:
         OutputFileError: If the file cannot be written.
@@ -59,7 +63,7 @@ def save_report(result: Reportable, path: str | Path) -> None:
         >>> pathlib.Path("report.html").read_text(encoding="utf-8")[:15]
         '<!DOCTYPE html>'
     """
-    text = render_html(report_of(result))
+    text = render_html(report_of(result), interactive=interactive)
     with whole_files([Path(path)]) as parts:
         parts[0].write_text(text, encoding="utf-8")
 
@@ -109,15 +113,22 @@ report_of.register(SameSourceFit, report_same_source)
 report_of.register(SimulationResult, report_simulation)
 
 
-def render_html(report: Report) -> str:
+def render_html(report: Report, *, interactive: bool = False) -> str:
     """Render a report as the text of its file; the same report gives the same text."""
     jinja2 = require("report", "jinja2")
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
-    environment.globals.update(group=_group_blocks, draw=draw_svg, outcomes=_OUTCOMES)
+    draw = partial(draw_svg, zoomable=interactive)
+    environment.globals.update(group=_group_blocks, draw=draw, outcomes=_OUTCOMES)
+    script = _read_asset("zoom.js") if interactive else ""
     text: str = environment.from_string(_read_asset("report.html.j2")).render(
-        report=report, style=_read_asset("report.css"), light=_roles(LIGHT), dark=_roles(DARK)
+        report=report,
+        style=_read_asset("report.css"),
+        light=_roles(LIGHT),
+        dark=_roles(DARK),
+        script=script,
+        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
     return text
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from trafficgen.errors import OutputFileError
-from trafficgen.reports.charts import Axis, Band, Cells, Chart, Curve, Rule, Span
+from trafficgen.reports.charts import TIME, Axis, Band, Cells, Chart, Curve, Rule, Span
 from trafficgen.reports.drawing import draw_figure, draw_svg, save_charts
 
 RATE = Chart(
@@ -81,6 +81,20 @@ def test_a_chart_in_a_page_takes_the_colours_of_its_theme() -> None:
         assert svg.startswith("<svg")
         assert "var(--role-measured)" in svg
         assert not re.search("#(000000|b0b0b0|0072b2)", svg)
+
+
+def test_a_chart_over_time_names_the_edges_and_ends_of_its_axis_to_be_zoomed() -> None:
+    line = Curve(name="line", x=[0, 10], y=[1, 2], role="measured")
+    chart = replace(RATE, x=replace(TIME, low=0, high=10), layers=(line,))
+    found = re.search(r'data-zoom="([^"]+)"', draw_svg(chart, zoomable=True))
+    assert found is not None
+    left, top, right, bottom, low, high = map(float, found[1].split())
+    assert 0 < left < right <= 374.4
+    assert 0 < top < bottom < 230.4
+    assert (low, high) == (0, 10)
+    for other in (RATE, replace(chart, layers=RATE.layers)):  # not over time; with points
+        assert "data-zoom" not in draw_svg(other, zoomable=True)
+    assert "data-zoom" not in draw_svg(chart)
 
 
 def test_ids_of_charts_in_a_page_differ() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -75,6 +77,15 @@ def test_the_policy_of_the_page_lets_it_load_nothing() -> None:
     assert policy is not None
     assert policy[1].startswith("default-src 'none';")
     assert "http" not in policy[1]
+
+
+def test_an_interactive_page_runs_its_own_script_and_no_other() -> None:
+    text = render_html(report(HOSTILE), interactive=True)
+    (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"img-src data:; script-src 'sha256-{digest}'\"" in text
+    assert "://" not in text.replace(HOSTILE, "")
+    assert "script-src" not in render_html(report())
 
 
 def test_the_same_report_gives_the_same_bytes() -> None:
