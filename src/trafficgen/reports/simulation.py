@@ -116,13 +116,13 @@ def _describe(result: SimulationResult) -> Iterator[str]:
             yield f"It {name} for {number(phase.duration_s)} s: {_describe_phase(phase)}."
     changes, stalls = result.events.level_changes(), result.events.stalls
     stalled_s = number(sum(stall.duration_s for stall in stalls))
-    times = _times(len(stalls))
-    stalling = f"stalls {times}, {stalled_s} s in all" if stalls else "never stalls"
-    yield f"The level changes {_times(len(changes))}; the playback {stalling}."
+    stalling = _repeat("stalls", len(stalls)) + (f", {stalled_s} s in all" if stalls else "")
+    yield f"The level {_repeat('changes', len(changes))}; the playback {stalling}."
 
 
-def _times(count: int) -> str:
-    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
+def _repeat(verb: str, count: int) -> str:
+    often = {1: "once", 2: "twice"}.get(count, f"{count} times")
+    return f"{verb} {often}" if count else f"never {verb}"
 
 
 def _describe_phase(phase: IntervalMeasure) -> str:
