@@ -9,8 +9,9 @@ from __future__ import annotations
 import dataclasses
 import html
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from trafficgen.units import (
     ns_from_s,
     s_from_ns,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Rows shown of a table or list; the rest are counted.
 SHOWN_ROWS = 12
@@ -80,6 +84,10 @@ class RateLines:
 class NotebookView:
     """Mixin that shows a result in a notebook; the heading is its ``repr``."""
 
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row with the result's numbers and texts; nested ones are named ``a.b``."""
+        return frame_facts([self._notebook_data()])
+
     def _repr_html_(self) -> str:
         heading = f"<strong>{escape(repr(self).strip('<>'), longest=_LONGEST_TEXT)}</strong>"
         curve = draw_rates(self._notebook_rates())
@@ -100,6 +108,15 @@ class NotebookView:
     def _notebook_rates(self) -> RateLines | None:
         """Return rates over time to draw; None draws nothing."""
         return None
+
+
+def frame_facts(records: Iterable[Mapping[str, object]]) -> pd.DataFrame:
+    """Return the plain values of records as a data frame; nested ones are named ``a.b``."""
+    from trafficgen.data_frames import frame_rows  # noqa: PLC0415 - few need pyarrow and pandas
+
+    rows = [dict(_list_facts(record)) for record in records]
+    columns = {name: type(value) for row in rows for name, value in row.items()}
+    return frame_rows(rows, columns)
 
 
 def rates_of_packets(*packets: tuple[str, IntArray, IntArray]) -> RateLines | None:
@@ -170,6 +187,19 @@ def draw_rates(rates: RateLines | None) -> str:
 def escape(text: object, *, longest: int = 90) -> str:
     """Return a text as one line that HTML shows as it is."""
     return html.escape(one_line(text, longest=longest))
+
+
+def _list_facts(data: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:
+    """Yield names and values of plain values, nested ones too; lists are left out."""
+    for key, value in data.items():
+        if isinstance(value, Mapping):
+            yield from _list_facts(value, f"{before}{key}.")
+        elif isinstance(value, bool | int):
+            yield f"{before}{key}", value
+        elif isinstance(value, float):
+            yield f"{before}{key}", float(value)  # without numpy's type
+        elif isinstance(value, str | PurePath):
+            yield f"{before}{key}", str(value)
 
 
 def _render(data: Mapping[str, object], *, title: str = "", depth: int = 0) -> Iterator[str]:

@@ -14,6 +14,7 @@ import pytest
 from tests.conftest import build_table
 
 import trafficgen
+from trafficgen.data_frames import data_frame
 from trafficgen.flows import inspect_table
 from trafficgen.formatting import one_line
 from trafficgen.models import Estimate
@@ -26,7 +27,6 @@ from trafficgen.notebook import (
     draw_rates,
     rates_of_packets,
 )
-from trafficgen.tables.frames import data_frame
 from trafficgen.units import ns_array_from_s
 
 #: A file that somebody else named: markup, a formula, quotes, a colour of the terminal, writing
@@ -41,6 +41,10 @@ CLASSES = [
     and isinstance(thing := getattr(trafficgen, name), type)
     and not issubclass(thing, Exception)
 ]
+#: Types of columns of data frames.
+NULLABLE = {"string", "boolean", "category", "Float32", "Float64"} | {
+    f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)
+}
 LARGEST_VIEW_BYTES = 50_000
 
 
@@ -54,7 +58,9 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     fitted = trafficgen.fit(captures[0])
     table = trafficgen.generate(fitted.model)
     workload = folder / f"workload {HOSTILE}.yaml"
-    workload.write_text(f"name: {json.dumps(HOSTILE)}\ngroups: [{{model: cbr}}]", encoding="utf-8")
+    workload.write_text(
+        f"name: {json.dumps(HOSTILE)}\nsessions: 2\ngroups: [{{model: cbr}}]", encoding="utf-8"
+    )
     reproduction = trafficgen.reproduce("BMW-T1.1", runs=2, workers=1)
     return {
         "CatalogueModel": trafficgen.models_list()[0],
@@ -125,6 +131,16 @@ def test_view_of_an_object_is_small_and_lets_nothing_through(
     )
     assert "mathjax_ignore" in root.attrib["class"]
     assert root.findtext("strong")
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_object_becomes_a_data_frame_with_types_that_allow_missing_values(
+    name: str, objects: dict[str, Any]
+) -> None:
+    frame = objects[name].to_pandas()
+    assert len(frame)
+    assert {str(kind) for kind in frame.dtypes} <= NULLABLE
+    assert all(isinstance(column, str) for column in frame.columns)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trafficgen.capture.inputs import is_table_file, is_trace
 from trafficgen.capture.options import ConvertOptions, ReadOptions
@@ -32,6 +33,9 @@ from trafficgen.packet_files.writing import (
 from trafficgen.standard_streams import STANDARD_INPUT, input_file, restore_name
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _DEFAULTS = ConvertOptions()
 
@@ -86,6 +90,10 @@ class Conversion(NotebookView):
             *([format_count(len(self.doubts), "doubt")] if self.doubts else []),
         ]
         return f"<Conversion of {one_line(self.file)} ({self.format}): {', '.join(parts)}>"
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the packets, as :meth:`PacketTable.to_pandas` does."""
+        return self.table.to_pandas()
 
     def _notebook_rates(self) -> RateLines | None:
         return rates_of_packets(("IP packets", self.table.time_ns, self.table.ip_bytes))

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trafficgen.data_frames import data_frame
 from trafficgen.flows.selection import swap_flow_ends
 from trafficgen.flows.sessions import Session, list_sessions
 from trafficgen.formatting import format_count, number, one_line
@@ -18,7 +19,6 @@ from trafficgen.notebook import POINTS, SHOWN_ROWS, FirstRows, NotebookView, Rat
 from trafficgen.progress import report_each
 from trafficgen.standard_streams import restore_name
 from trafficgen.tables import FlowRates, RtpStreamCount
-from trafficgen.tables.frames import data_frame
 from trafficgen.units import s_from_ns
 
 if TYPE_CHECKING:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import pyarrow as pa
 
 from trafficgen.critical_values import KOLMOGOROV_95
+from trafficgen.data_frames import frame_rows
 from trafficgen.distributions import MixedLaw
 from trafficgen.formatting import format_count, interval, number
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.law import Law
+from trafficgen.models.parameters import name_members
 from trafficgen.models.schema import Model
 from trafficgen.notebook import NotebookView
-from trafficgen.tables.frames import data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,9 +106,8 @@ class ModelDifferences(NotebookView):
             asdict(one) | {name: describe_value(getattr(one, name)) for name in names}
             for one in self.differences
         ]
-        texts = [pa.field(name, pa.string()) for name in ("what", "basis", *names)]
-        numbers = [pa.field(name, pa.float64()) for name in ("ks", "ks_limit")]
-        return data_frame(pa.Table.from_pylist(rows, schema=pa.schema([*texts, *numbers])))
+        texts, numbers = ("what", "basis", *names), ("ks", "ks_limit")
+        return frame_rows(rows, dict.fromkeys(texts, str) | dict.fromkeys(numbers, float))
 
     def to_json(self) -> dict[str, object]:
         """Return the differences as `trafficgen models diff --json` prints them."""
@@ -147,7 +146,7 @@ def _compare(what: str, first: object, second: object) -> Iterator[Difference | 
                 yield from _compare(f"{what}.{name}", getattr(first, name), getattr(second, name))
     elif isinstance(first, tuple) and isinstance(second, tuple):
         if any(isinstance(one, ModelPart) for one in (*first, *second)):
-            yield from _compare_members(what, _by_name(first), _by_name(second))
+            yield from _compare_members(what, name_members(first), name_members(second))
     elif isinstance(first, float) and isinstance(second, float):
         if not math.isclose(first, second):
             yield Difference(what, "no_interval", first, second)
@@ -160,14 +159,6 @@ def _compare_members(
 ) -> Iterator[Difference | None]:
     for name in dict.fromkeys((*first, *second)):
         yield from _compare(f"{what}.{name}", first.get(name), second.get(name))
-
-
-def _by_name(parts: Sequence[object]) -> dict[str, object]:
-    """Return parts by their names, or by their numbers where names are not unique."""
-    names = [str(getattr(part, "name", number)) for number, part in enumerate(parts)]
-    if len(set(names)) < len(names):
-        names = [f"{name}-{number}" for number, name in enumerate(names)]
-    return dict(zip(names, parts, strict=True))
 
 
 def _compare_estimates(what: str, first: Estimate, second: Estimate) -> Difference | None:

@@ -8,18 +8,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 from scipy.special import stdtrit
 
+from trafficgen.data_frames import frame_rows
 from trafficgen.formatting import format_count, number
 from trafficgen.notebook import NotebookView
 from trafficgen.reproduction.finding import Finding
-from trafficgen.tables.frames import data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _LEVEL = 0.95
+#: Columns of the data frame.
+_COLUMNS: dict[str, type] = {
+    **dict.fromkeys(("id", "quantity", "unit"), str),
+    **dict.fromkeys(("published", "simulated"), float),
+    **{"ok": bool, "role": str, "runs": int, "low": float, "high": float},
+    **dict.fromkeys(("entry", "entry_digest", "published_words", "gap"), str),
+    **dict.fromkeys(("accept_low", "accept_high"), float),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,19 +156,7 @@ class Reproduction(NotebookView):
             row["published_words"] = None if is_number or published is None else str(published)
             row["accept_low"], row["accept_high"] = one.finding.low, one.finding.high
             rows.append(row)
-        names = dict.fromkeys(key for row in rows for key in row)
-        numbers = dict.fromkeys(
-            ("published", "simulated", "low", "high", "accept_low", "accept_high"), pa.float64()
-        )
-        columns = {
-            name: pa.array(
-                [row.get(name) for row in rows], numbers.get(name), from_pandas=name in numbers
-            )
-            for name in names
-            if name != "accept"
-        }
-        columns["published_words"] = columns["published_words"].cast(pa.string())
-        return data_frame(pa.table(columns))
+        return frame_rows(rows, _COLUMNS)
 
     @property
     def predicted(self) -> tuple[FindingResult, ...]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path as FilePath
-from typing import Annotated, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Self, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
 from trafficgen.errors import InputFileError, SimulationError
 from trafficgen.formatting import one_line, suggest_name
 from trafficgen.models import ModelPart, YamlTextError, read_yaml
-from trafficgen.notebook import NotebookView
+from trafficgen.notebook import NotebookView, frame_facts
 from trafficgen.simulation.path_keys import (
     FILE,
     IN_FLIGHT,
@@ -25,6 +25,9 @@ from trafficgen.simulation.path_keys import (
     TIME_AFTER_MEDIA,
     Kind,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: A bucket must hold the tokens of a full Ethernet packet, or that packet could never leave.
 LARGEST_PACKET_BYTES = 1500
@@ -176,6 +179,10 @@ class Path(NotebookView, ModelPart):
     def _notebook_data(self) -> dict[str, object]:
         links = [link.model_dump(exclude_defaults=True) for link in self.links]
         return {"round_trip_s": self.round_trip_s, "access_bps": self.access_bps, "links": links}
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row a link, from the server to the client; nested values are named ``a.b``."""
+        return frame_facts(link.model_dump() for link in self.links)
 
     @model_validator(mode="after")
     def _unique_names(self) -> Self:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from trafficgen._core.types import TotalsDict
+from trafficgen.data_frames import data_frame
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.notebook import NotebookView, RateLines
 from trafficgen.simulation.measures import (
@@ -26,7 +27,6 @@ from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.run import Run
 from trafficgen.simulation.session_events import SessionEvents
 from trafficgen.tables import DEFAULT_ORIGIN_NS, MEDIA, PacketTable
-from trafficgen.tables.frames import data_frame
 from trafficgen.units import FloatArray, kbps_from_bps, s_from_ns
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from trafficgen.data_frames import data_frame
 from trafficgen.formatting import day_and_time, format_count, number
 from trafficgen.notebook import SHOWN_ROWS, FirstRows, NotebookView, RateLines, rates_of_packets
 from trafficgen.tables.columns import Column, nullable, schema_of
 from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA
 from trafficgen.tables.flow import FLOW_SCHEMA
-from trafficgen.tables.frames import data_frame
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 if TYPE_CHECKING:

@@ -7,14 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
+from trafficgen.data_frames import frame_rows
 from trafficgen.errors import SelectionError
 from trafficgen.flows import rate_curve
 from trafficgen.formatting import number, one_line, suggest_name
 from trafficgen.notebook import NotebookView, RateLines, rates_of_packets
 from trafficgen.tables import RateCurve
-from trafficgen.tables.frames import data_frame
 from trafficgen.validation.measurement import Measurement, Totals
 from trafficgen.validation.metrics import Metrics, flat_metrics
 from trafficgen.validation.verdict import Verdict, find_closer_baselines, judge
@@ -112,12 +110,12 @@ class Comparison(NotebookView):
         computed is ``pd.NA``.
         """
         sides = {"candidate": self.flat(), **self.flat_baselines(), "chance": self.noise}
-        metrics = list(self.flat())
-        columns = {
-            side: pa.array([values.get(name) for name in metrics], pa.float64(), from_pandas=True)
-            for side, values in sides.items()
-        }
-        return data_frame(pa.table({"metric": metrics, **columns})).set_index("metric")
+        rows = [
+            {"metric": name} | {side: values.get(name) for side, values in sides.items()}
+            for name in self.flat()
+        ]
+        columns = {"metric": str, **dict.fromkeys(sides, float)}
+        return frame_rows(rows, columns).set_index("metric")
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `compare --json` prints; null where one cannot be computed."""

@@ -68,7 +68,7 @@ class CatalogueModel(NotebookView):
         return f"<CatalogueModel {self.name}: {self.transport or 'unknown transport'}, {options}>"
 
     def _notebook_data(self) -> dict[str, object]:
-        return self.model._notebook_data()
+        return {"name": self.name, **self.model._notebook_data()}
 
     def to_json(self) -> dict[str, Any]:
         """Return the line as `trafficgen models list --json` prints it."""
