@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trafficgen.calibration.options import FitOptions, SessionFitOptions
 from trafficgen.calibration.player_log.events import align_log
@@ -22,6 +23,9 @@ from trafficgen.options import takes
 from trafficgen.provenance import file_digest
 from trafficgen.tables import PacketTable, RateCurve
 from trafficgen.units import s_from_ns
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,10 @@ class Fit(NotebookView):
     def model(self) -> Model:
         """The model, ready to be saved or played."""
         return self.calibration.model
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row a parameter with its interval, as :meth:`Model.to_pandas` does."""
+        return self.model.to_pandas()
 
     def to_json(self) -> dict[str, object]:
         """Return the summary as JSON-compatible values, keys as published."""

@@ -93,6 +93,10 @@ class ModelPlayer:
             return whole
         return whole.with_length(max(end_s, whole.first_media_s + _SHORTEST_MEDIA_S))
 
+    def length_s(self, viewing: Viewing) -> float:
+        """Return the length of a session, s."""
+        return self.timeline(viewing).length_s
+
     def expected_packets(self, viewing: Viewing) -> float:
         """Return about how many media packets a session has, without making its timeline."""
         if self._sampler is None:

@@ -6,15 +6,20 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
+from trafficgen.data_frames import frame_rows
 from trafficgen.formatting import format_count, one_line
 from trafficgen.models.estimate import ModelPart
+from trafficgen.models.parameters import unit_of
 from trafficgen.models.provenance import PublishedProvenance
 from trafficgen.models.schema import ModelRoot
 from trafficgen.notebook import NotebookView
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Last words of names that say what a number counts; `kbps` and `ms` are the units of the papers'
 #: options.
@@ -225,6 +230,27 @@ class PublishedModel(NotebookView, ModelRoot):
         what = f"{self.mechanism.kind}, {options}, {self.provenance.review}"
         return f"<PublishedModel {one_line(self.name)}: {what}>"
 
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row an option or a plain value of a parameter, and where it comes from.
+
+        A number is in ``estimate``, anything else in ``words``; ``basis`` is ``option`` or that of
+        the parameter, ``source`` what it rests on.
+        """
+        rows: list[dict[str, object]] = [
+            {"parameter": name, "unit": one.unit or "1", "basis": "option", "source": one.source}
+            | _split_value(one.default)
+            for name, one in self.options.items()
+        ]
+        for name, part in self.mechanism.parameters.items():
+            for path, value in leaves(part.value):
+                parameter = f"{name}.{path}" if path else name
+                named = unit_of(*parameter.split("."))
+                where = {"basis": part.basis_of(path), "source": part.source}
+                where["unit"] = named if part.unit in (None, "1") else part.unit
+                rows.append({"parameter": parameter, **_split_value(value), **where})
+        columns = ("parameter", "estimate", "unit", "words", "basis", "source")
+        return frame_rows(rows, dict.fromkeys(columns, str) | {"estimate": float})
+
     def _notebook_data(self) -> dict[str, object]:
         return {
             "description": self.description,
@@ -253,6 +279,13 @@ class PublishedModel(NotebookView, ModelRoot):
                     raise ValueError(f"options.{name}: {target} is set by {given[target]} already")
                 given[target] = f"options.{name}"
         return self
+
+
+def _split_value(value: JsonValue) -> dict[str, object]:
+    """Return a number as ``estimate``, anything else but null as ``words``."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return {"estimate": float(value)}
+    return {"words": None if value is None else format_value(value)}
 
 
 def has_unit(name: str) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, Self
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
+from trafficgen.data_frames import frame_rows
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.models.estimate import Estimate, ModelPart
+from trafficgen.models.parameters import COLUMNS, list_parameters
 from trafficgen.models.population import Population
 from trafficgen.models.provenance import Provenance
 from trafficgen.models.response import CongestionResponse, PooledResponse
@@ -16,6 +18,9 @@ from trafficgen.models.stream import Stream
 from trafficgen.notebook import POINTS, NotebookView, RateLines
 from trafficgen.tables import RateCurve
 from trafficgen.units import kbps_from_bps
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Version of model files, fitted and published.
 SCHEMA_VERSION: Final = "1"
@@ -153,6 +158,15 @@ class Model(NotebookView, ModelRoot):
         start = f"buffering {number(length_s)} s, " if self.buffering else ""
         rate = number(kbps_from_bps(self.playout.rate_bps.value))
         return f"{one_line(self.name)} ({names}): {start}playout at {rate} kbit/s"
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row a number of the source: ``estimate``, ``lower``, ``upper`` and ``unit``.
+
+        ``stream``, ``phase`` and ``process`` say where it belongs, ``parameter`` what it is, as in
+        the model file: ``gap_s.scale`` is a parameter of the law of gaps, ``gap_s.median`` the
+        median of that law. The ends are those of the 95% interval, or ``pd.NA``.
+        """
+        return frame_rows(list_parameters(self), COLUMNS)
 
     def rates_of_phases(self, *, measured: RateCurve | None = None) -> RateLines:
         """Return the mean rate of the phases over time, after that of the capture where given."""

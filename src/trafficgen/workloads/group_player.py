@@ -197,6 +197,13 @@ class EntryPlayer:
         self._source = lru_cache(_KEPT)(self._make_source)
         self._pilot = lru_cache(_PILOTS)(self._play_pilot)
 
+    def length_s(self, viewing: Viewing) -> float | None:
+        """Return the length of a session, s; None if it shows only where it is played."""
+        if viewing.leaves_at is None or viewing.length_s is None:
+            known = (viewing.length_s, viewing.leaves_after_s)
+            return min((one for one in known if one is not None), default=None)
+        return viewing.end_s(viewing.length_s)
+
     def expected_packets(self, viewing: Viewing) -> float:
         """Return about how many packets a session has, from a session of one of the first clips."""
         packets, whole_s = self._pilot(min(viewing.clip or 0, _PILOTS - 1))

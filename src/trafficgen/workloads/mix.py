@@ -27,7 +27,7 @@ from trafficgen.packet_files.report import View
 from trafficgen.packet_files.writing import select_view
 from trafficgen.randomness import random_stream
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
-from trafficgen.units import FloatArray, IntArray
+from trafficgen.units import FloatArray, IntArray, s_from_ns
 from trafficgen.workloads.group_player import GroupPlayer
 from trafficgen.workloads.plan import PlannedGroup, PlannedWorkload
 
@@ -146,6 +146,20 @@ class MixedSessions:
             player.model.expected_packets(viewing)
             for player, viewing in self._viewings(sessions.start, len(sessions))
         )
+
+    def describe(self) -> Iterator[dict[str, object]]:
+        """Yield what each session plays and when, in order of the starts."""
+        for player, viewing in self._viewings(0, self.count):
+            yield {
+                "session": viewing.session,
+                "start_s": s_from_ns(int(self.starts_ns[viewing.session])),
+                "group": player.group.name,
+                "model": player.group.model.name,
+                "seed": self.seed,
+                "duration_s": player.model.length_s(viewing),
+                "clip": viewing.clip,
+                "rate_factor": viewing.rate_factor,
+            }
 
     def block(self, first: int, count: int) -> tuple[list[pa.Table], list[FlowRow]]:
         """Return packets and flow rows of ``count`` sessions from ``first`` on, flows from 0."""

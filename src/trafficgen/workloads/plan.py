@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from trafficgen.data_frames import frame_rows
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import SettingError, SimulationError
 from trafficgen.formatting import format_count, number, one_line
@@ -29,6 +30,9 @@ from trafficgen.workloads.description import (
 )
 from trafficgen.workloads.laws import LawPart, read_law
 from trafficgen.workloads.shorthand import parse_network, parse_share, parse_time_s
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -157,6 +161,24 @@ class PlannedWorkload(NotebookView):
                 for group in self.groups
             ],
         }
+
+    def to_pandas(
+        self, *, seed: int = 0, sessions: int | None = None, window_s: float | None = None
+    ) -> pd.DataFrame:
+        """Return a row a session that ``generate_workload`` plays with the same arguments.
+
+        ``start_s`` is after the start of the workload, ``duration_s`` its length, ``pd.NA`` where a
+        published model ends by itself; ``rate_factor`` its rate / that of the model.
+
+        Raises:
+            GenerationError: If the workload does not say how many sessions there are.
+        """
+        from trafficgen.workloads.sessions import sessions_of_workload  # noqa: PLC0415 - it plays what is planned
+
+        columns = {"session": int, "start_s": float, "group": str, "model": str, "seed": int}
+        columns |= {"duration_s": float, "clip": int, "rate_factor": float}
+        drawn = sessions_of_workload(self, seed=seed, sessions=sessions, window_s=window_s)
+        return frame_rows(drawn.describe(), columns)
 
     @property
     def name(self) -> str:

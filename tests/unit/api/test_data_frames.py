@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 import trafficgen
 
@@ -37,3 +40,76 @@ def test_what_a_paper_says_in_words_has_a_column_of_its_own() -> None:
     assert frame["published_words"].tolist()[0] == "long"
     assert frame["published"].isna().tolist() == [True, *[False] * (len(found.rows) - 1)]
     assert str(frame["published"].dtype) == str(frame["accept_low"].dtype) == "Float64"
+
+
+def test_a_fit_gives_a_row_a_parameter_with_its_interval() -> None:
+    fitted = trafficgen.fit("examples/captures/http_burst_then_paced.pcap.gz")
+    model, frame = fitted.model, fitted.to_pandas()
+    assert frame.equals(model.to_pandas())
+    whole = frame[frame["stream"].isna()].set_index("parameter")
+    rate = whole.loc["playout.rate_bps"]
+    estimate = model.playout.rate_bps
+    assert list(rate[["estimate", "lower", "upper"]]) == [
+        estimate.value,
+        estimate.low,
+        estimate.high,
+    ]
+    assert rate["unit"] == "bit/s"
+    (stream,) = model.streams
+    for phase in stream.phases:
+        own = frame[(frame["stream"] == stream.name) & (frame["phase"] == phase.name)]
+        inner = own[own["process"].notna()]
+        assert set(inner["process"]) == {phase.process.kind}
+        assert own.set_index("parameter").loc["rate_bps", "estimate"] == phase.rate_bps
+        packet_bytes = phase.process.packet_bytes  # type: ignore[union-attr]
+        law = inner[inner["parameter"].str.startswith("packet_bytes.")].set_index("parameter")
+        median = packet_bytes.distribution().ppf(0.5)
+        assert law.loc["packet_bytes.median", "estimate"] == median
+        assert law.loc["packet_bytes.median", "unit"] == "bytes"
+        assert set(law.index) == {
+            f"packet_bytes.{name}" for name in ("median", *packet_bytes.params)
+        }
+
+
+def test_a_published_model_gives_a_row_an_option_and_a_value() -> None:
+    model = trafficgen.load_model("wmedia9_nichols2004")
+    assert isinstance(model, trafficgen.PublishedModel)
+    frame = model.to_pandas().set_index("parameter")
+    assert set(frame[frame["basis"] == "option"].index) == set(model.options)
+    assert frame.loc["encodings.0.rate_kbps", "unit"] == "kbit/s"
+    clip = model.mechanism.parameters["clip_s"]
+    assert frame.loc["clip_s", "estimate"] == clip.value
+    assert frame.loc["clip_s", "source"] == clip.source
+
+
+def test_a_workload_gives_a_row_a_session_as_it_is_played() -> None:
+    workload = trafficgen.load_workload("examples/workloads/evening.yaml")
+    frame = workload.to_pandas(seed=3)
+    assert frame.equals(workload.to_pandas(seed=3))
+    assert not frame["start_s"].equals(workload.to_pandas(seed=4)["start_s"])
+    assert frame["start_s"].is_monotonic_increasing
+    assert set(frame["group"]) <= {group.name for group in workload.groups}
+    assert (frame["duration_s"].dropna() > 0).all()
+
+
+def test_sessions_of_a_fitted_model_last_as_long_as_their_rows_say(tmp_path: Path) -> None:
+    model = trafficgen.fit("examples/captures/http_burst_then_paced.pcap.gz").model
+    trafficgen.save_model(model, tmp_path / "model.json")
+    file = tmp_path / "fleet.yaml"
+    file.write_text(
+        "name: fleet\nsessions: 3\narrivals: {poisson: 0.5/s}\nduration: 20s\n"
+        "groups: [{model: model.json}]\n"
+    )
+    frame = trafficgen.load_workload(file).to_pandas(seed=1)
+    table = trafficgen.generate_workload(file, tmp_path / "fleet.parquet", seed=1)
+    assert len(frame) == table.sessions
+    assert frame["duration_s"].tolist() == [20.0] * 3
+    packets = trafficgen.read_packets(tmp_path / "fleet.parquet").to_pandas()
+    first_s = packets.groupby("flow")["time_ns"].min() / 1e9
+    assert np.allclose(first_s.to_numpy(float), frame["start_s"].to_numpy(float))
+
+
+def test_a_missing_pandas_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(trafficgen.TrafficgenError, match="pip install pandas"):
+        trafficgen.Path.parse("rate=1Mbps").to_pandas()

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, get_args
 
 from trafficgen.calibration.fit import Fit, fit_open_session
 from trafficgen.calibration.options import PopulationFitOptions
@@ -15,16 +16,20 @@ from trafficgen.calibration.population.session_estimates import SessionEstimates
 from trafficgen.capture.inputs import Paths, as_paths, is_stream, name_in_model
 from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, sessions_that_fit
 from trafficgen.capture.session import OpenedSession, open_session
+from trafficgen.data_frames import frame_rows
 from trafficgen.errors import CalibrationError, TrafficgenError
 from trafficgen.flows import choose_session
 from trafficgen.formatting import count_warnings, format_count
-from trafficgen.models import FittedProvenance, Model, Population
+from trafficgen.models import FittedProvenance, Model, Population, PopulationQuantity
 from trafficgen.notebook import NotebookView
 from trafficgen.options import takes
 from trafficgen.progress import report_each
 from trafficgen.provenance import combine_digests
 from trafficgen.units import bps_from_kbps, s_from_ns
 from trafficgen.worker_processes import defer_interrupts, worker_pool
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,18 @@ class PopulationFit(NotebookView):
         """How sessions differ."""
         assert self.model.population is not None
         return self.model.population
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row a fitted session: its name and its quantities, units in their names.
+
+        What it does not have is ``pd.NA``. The laws across sessions are in ``model.to_pandas()``.
+        """
+        quantities = get_args(PopulationQuantity)
+        rows = (
+            {"session": one.name, **{name: found.value for name, found in one.observed.items()}}
+            for one in self.sessions
+        )
+        return frame_rows(rows, {"session": str, **dict.fromkeys(quantities, float)})
 
     def to_json(self) -> dict[str, object]:
         """Return the typical session's summary and, under ``population``, how sessions differ."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,6 +33,9 @@ from trafficgen.notebook import NotebookView
 from trafficgen.options import takes
 from trafficgen.progress import report_each
 from trafficgen.units import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -130,6 +134,10 @@ class SameSourceFit(NotebookView):
         """The source's answer to congestion."""
         assert self.model.same_source is not None
         return self.model.same_source
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row a parameter with its interval, as :meth:`Model.to_pandas` does."""
+        return self.model.to_pandas()
 
     def to_json(self) -> dict[str, object]:
         """Return the least congested capture's summary, and the response under ``same_source``."""
