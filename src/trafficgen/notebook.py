@@ -10,6 +10,7 @@ import dataclasses
 import html
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from trafficgen.units import (
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 #: Rows shown of a table or list; the rest are counted.
 SHOWN_ROWS = 12
@@ -108,6 +110,28 @@ class NotebookView:
     def _notebook_rates(self) -> RateLines | None:
         """Return rates over time to draw; None draws nothing."""
         return None
+
+
+class ChartView(NotebookView):
+    """Mixin of a result that has charts."""
+
+    def plot(self, chart: str | None = None, *, ax: Axes | None = None) -> Axes:
+        """Draw a chart of the result's report with matplotlib, its rate over time by default.
+
+        Args:
+            chart: Name of another chart, as :func:`~trafficgen.save_plots` names its files.
+            ax: Axes to draw in; None makes a figure.
+
+        Returns:
+            The axes.
+
+        Raises:
+            SettingError: If the result has no such chart; the message lists those it has.
+            TrafficgenError: If the extra ``report`` is not installed.
+        """
+        # Reports are made of results and lie above them: they are found by name.
+        drawn: Axes = import_module("trafficgen.reports.plots").plot_result(self, chart, ax)
+        return drawn
 
 
 def frame_facts(records: Iterable[Mapping[str, object]]) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from pathlib import Path
@@ -11,6 +12,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pyarrow as pa
 import pytest
+from matplotlib import pyplot
 from tests.conftest import build_table
 
 import trafficgen
@@ -21,6 +23,7 @@ from trafficgen.models import Estimate
 from trafficgen.notebook import (
     POINTS,
     SHOWN_ROWS,
+    ChartView,
     FirstRows,
     NotebookView,
     RateLines,
@@ -154,6 +157,38 @@ def test_view_of_what_has_a_course_in_time_draws_it_with_units(
     assert title is not None
     assert "kbit/s, over time, s" in title
     assert svg.attrib["aria-label"] == title
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in CLASSES if issubclass(getattr(trafficgen, name), ChartView)]
+)
+def test_what_has_charts_draws_the_first_in_a_figure_of_its_own_or_in_given_axes(
+    name: str, objects: dict[str, Any]
+) -> None:
+    own = objects[name].plot()
+    figure, given = pyplot.subplots()
+    assert own.figure is not figure
+    assert objects[name].plot(ax=given) is given
+    for axes in (own, given):
+        assert axes.get_title(loc="left")
+        assert axes.get_children()
+        assert "," in axes.get_xlabel() + axes.get_ylabel() or name == "PopulationFit"
+        figure = axes.figure
+        figure.savefig(io.BytesIO())
+        pyplot.close(figure)
+
+
+def test_a_chart_of_the_report_is_drawn_by_its_name(objects: dict[str, Any]) -> None:
+    axes = objects["Fit"].plot("packet-sizes")
+    assert axes.get_xlabel() == "IP packet, bytes"
+    pyplot.close(axes.figure)
+    with pytest.raises(trafficgen.SettingError, match=r"no chart 'rates' \(did you mean rate\?\)"):
+        objects["Fit"].plot("rates")
+
+
+def test_a_table_without_packets_has_no_chart() -> None:
+    with pytest.raises(trafficgen.SettingError, match="has no chart"):
+        build_table([]).plot()
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from trafficgen.errors import CalibrationError, CaptureWarning
 from trafficgen.flows import heaviest_upload, rate_curve, swap_ends
 from trafficgen.formatting import count_warnings
 from trafficgen.models import Model
-from trafficgen.notebook import NotebookView, RateLines
+from trafficgen.notebook import ChartView, RateLines
 from trafficgen.options import takes
 from trafficgen.provenance import file_digest
 from trafficgen.tables import PacketTable, RateCurve
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Fit(NotebookView):
+class Fit(ChartView):
     """A fitted model with its estimates and warnings.
 
     Attributes:

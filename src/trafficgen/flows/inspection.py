@@ -15,7 +15,7 @@ from trafficgen.data_frames import data_frame
 from trafficgen.flows.selection import swap_flow_ends
 from trafficgen.flows.sessions import Session, list_sessions
 from trafficgen.formatting import format_count, number, one_line
-from trafficgen.notebook import POINTS, SHOWN_ROWS, FirstRows, NotebookView, RateLines
+from trafficgen.notebook import POINTS, SHOWN_ROWS, ChartView, FirstRows, RateLines
 from trafficgen.progress import report_each
 from trafficgen.standard_streams import restore_name
 from trafficgen.tables import FlowRates, RtpStreamCount
@@ -28,7 +28,7 @@ _FLOWS_PER_STEP = 10_000
 
 
 @dataclass(frozen=True)
-class Inspection(NotebookView):
+class Inspection(ChartView):
     """What is in one capture (or several read as one), or in a packet table.
 
     Attributes:

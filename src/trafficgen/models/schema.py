@@ -15,7 +15,7 @@ from trafficgen.models.population import Population
 from trafficgen.models.provenance import Provenance
 from trafficgen.models.response import CongestionResponse, PooledResponse
 from trafficgen.models.stream import Stream
-from trafficgen.notebook import POINTS, NotebookView, RateLines
+from trafficgen.notebook import POINTS, ChartView, RateLines
 from trafficgen.tables import RateCurve
 from trafficgen.units import kbps_from_bps
 
@@ -98,7 +98,7 @@ class ModelRoot(ModelPart):
     """One or two sentences for people."""
 
 
-class Model(NotebookView, ModelRoot):
+class Model(ChartView, ModelRoot):
     """A source, as data: everything that generation and simulation need, and where it comes from.
 
     Example:

@@ -18,6 +18,7 @@ from trafficgen.progress import report_each
 from trafficgen.reports.charts import LIGHT, TIME, Axis, Band, Cells, Chart, Curve, Rule, Span
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: Kinds of files by their ending, with metadata that keeps the date out.
@@ -49,6 +50,8 @@ _MOST_CHARACTERS, _SHORT_NAME = 48, 5
 _MOST_VECTOR_POINTS = 2000
 #: Letters that fit side by side below the axes.
 _LEGEND_LETTERS = 96
+#: Where a legend begins below axes of others, their height being 1: under the label.
+_BELOW = -0.17
 _LEGEND: dict[str, Any] = {"fontsize": 8, "frameon": False, "columnspacing": 1.5}
 #: A logarithmic axis whose ends differ by less than this factor has numbers written out, from the
 #: second to the third.
@@ -162,11 +165,35 @@ def draw_figure(chart: Chart, *, title: bool = True) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - an extra
     from matplotlib.figure import Figure as NewFigure  # noqa: PLC0415
 
-    width, height = _SIZE_INCHES
-    height = max(height, 1.0 + _ROW_INCHES * len(chart.y.categories))
-    figure = NewFigure(figsize=(width, height), layout="constrained")
+    figure = NewFigure(figsize=_size_inches(chart), layout="constrained")
     FigureCanvasAgg(figure)
-    axes: Any = figure.add_subplot()
+    _draw_layers(chart, figure.add_subplot(), title=title)
+    _add_legend(figure.axes[0])
+    return figure
+
+
+def plot_chart(chart: Chart, axes: Axes | None) -> Axes:
+    """Draw a chart in given axes, or in a new figure of pyplot, which notebooks show."""
+    matplotlib = require("report", "matplotlib")
+    if axes is not None:
+        _draw_layers(chart, axes, title=True)
+        if axes.get_legend_handles_labels()[1]:
+            axes.legend(loc="upper left", bbox_to_anchor=(0, _BELOW), ncols=2, **_LEGEND)
+        return axes
+    pyplot = require("report", "matplotlib.pyplot")
+    with matplotlib.rc_context(_SETTINGS):
+        own: Axes = pyplot.subplots(figsize=_size_inches(chart), layout="constrained")[1]
+        _draw_layers(chart, own, title=True)
+        _add_legend(own)
+    return own
+
+
+def _size_inches(chart: Chart) -> tuple[float, float]:
+    width, height = _SIZE_INCHES
+    return width, max(height, 1.0 + _ROW_INCHES * len(chart.y.categories))
+
+
+def _draw_layers(chart: Chart, axes: Any, *, title: bool) -> None:
     for layer in chart.layers:
         _DRAW[type(layer)](axes, layer)
     _set_axis(axes, "x", chart.x)
@@ -176,8 +203,6 @@ def draw_figure(chart: Chart, *, title: bool = True) -> Figure:
     if not any(isinstance(layer, Cells) for layer in chart.layers):
         axes.grid(visible=True, linewidth=0.4)
         axes.set_axisbelow(True)
-    _add_legend(axes)
-    return figure
 
 
 def _plain(text: str) -> str:

@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 from trafficgen.data_frames import frame_rows
 from trafficgen.formatting import format_count, number
-from trafficgen.notebook import NotebookView
+from trafficgen.notebook import ChartView, NotebookView
 from trafficgen.reproduction.finding import Finding
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class FindingResult(NotebookView):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reproduction(NotebookView):
+class Reproduction(ChartView):
     """Result of `trafficgen reproduce`.
 
     Attributes:

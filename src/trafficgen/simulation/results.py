@@ -14,7 +14,7 @@ import pyarrow as pa
 from trafficgen._core.types import TotalsDict
 from trafficgen.data_frames import data_frame
 from trafficgen.formatting import format_count, number, one_line
-from trafficgen.notebook import NotebookView, RateLines
+from trafficgen.notebook import ChartView, RateLines
 from trafficgen.simulation.measures import (
     INTERVAL_S,
     Bins,
@@ -73,7 +73,7 @@ class FlowResult:
 
 
 @dataclass(frozen=True)
-class SimulationResult(NotebookView):
+class SimulationResult(ChartView):
     """Result of one session and its competing flows.
 
     Attributes:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from trafficgen.data_frames import data_frame
 from trafficgen.formatting import day_and_time, format_count, number
-from trafficgen.notebook import SHOWN_ROWS, FirstRows, NotebookView, RateLines, rates_of_packets
+from trafficgen.notebook import SHOWN_ROWS, ChartView, FirstRows, RateLines, rates_of_packets
 from trafficgen.tables.columns import Column, nullable, schema_of
 from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA
 from trafficgen.tables.flow import FLOW_SCHEMA
@@ -93,7 +93,7 @@ PACKET_SCHEMA = schema_of(PACKET_COLUMNS)
 
 
 @dataclass(frozen=True)
-class PacketTable(NotebookView):
+class PacketTable(ChartView):
     """Packets of one or many flows, in order of time.
 
     Attributes:

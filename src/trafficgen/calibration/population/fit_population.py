@@ -21,7 +21,7 @@ from trafficgen.errors import CalibrationError, TrafficgenError
 from trafficgen.flows import choose_session
 from trafficgen.formatting import count_warnings, format_count
 from trafficgen.models import FittedProvenance, Model, Population, PopulationQuantity
-from trafficgen.notebook import NotebookView
+from trafficgen.notebook import ChartView
 from trafficgen.options import takes
 from trafficgen.progress import report_each
 from trafficgen.provenance import combine_digests
@@ -53,7 +53,7 @@ _LIMITS = CorpusLimits()
 
 
 @dataclass(frozen=True)
-class PopulationFit(NotebookView):
+class PopulationFit(ChartView):
     """The model of a corpus, with the fit of its most typical session.
 
     Attributes:

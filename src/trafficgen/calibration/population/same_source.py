@@ -29,7 +29,7 @@ from trafficgen.models import (
     ResponseCurve,
     ResponseKind,
 )
-from trafficgen.notebook import NotebookView
+from trafficgen.notebook import ChartView, RateLines
 from trafficgen.options import takes
 from trafficgen.progress import report_each
 from trafficgen.units import FloatArray, IntArray
@@ -81,7 +81,7 @@ _RATES: tuple[PathCondition, ...] = ("throughput_bps", "link_rate_bps")
 
 
 @dataclass(frozen=True)
-class SameSourceFit(NotebookView):
+class SameSourceFit(ChartView):
     """The model of a source that was captured over several paths.
 
     Attributes:
@@ -128,6 +128,9 @@ class SameSourceFit(NotebookView):
             "left_out": [f"{name}: {reason}" for name, reason in self.left_out.items()],
             "warnings": self.warnings,
         }
+
+    def _notebook_rates(self) -> RateLines:
+        return self.model.rates_of_phases()
 
     @property
     def response(self) -> PooledResponse:
