@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
-from trafficgen.units import NS_PER_S, SIZE_UNITS_BYTES
+from trafficgen.units import NS_PER_S, SIZE_UNITS_BYTES, kbps_from_bps
 
 _NOT_PRINTABLE = "�"
 #: Numbers from here to there are written out, to the whole.
 _PLAIN_FROM, _PLAIN_BELOW = 1e4, 1e9
+_S_PER_MIN = _MIN_PER_H = 60
 
 
 def number(value: object, *, digits: int = 4) -> str:
@@ -22,31 +24,50 @@ def number(value: object, *, digits: int = 4) -> str:
     return f"{value:,.0f}" if _PLAIN_FROM <= abs(value) < _PLAIN_BELOW else f"{value:.{digits}g}"
 
 
-def interval(low: object, high: object) -> str:
-    """Return both ends of an interval; an empty text where it has none."""
-    return "" if low is None and high is None else f"[{number(low)}, {number(high)}]"
+def interval(low: object, high: object, text: Callable[[Any], str] = number) -> str:
+    """Return both ends of an interval, each by ``text``; empty where it has none."""
+    return "" if low is None and high is None else f"[{text(low)}, {text(high)}]"
 
 
-def rate_text(rate_kbps: float) -> str:
+def rate_text(rate_kbps: float | None) -> str:
     """Return a rate as people read it: ``386 Mbit/s``, ``64.2 kbit/s``."""
-    units = (("Gbit/s", 1e6), ("Mbit/s", 1e3), ("kbit/s", 1.0))
-    unit, kbps = next((one for one in units if rate_kbps >= one[1]), units[-1])
-    return f"{rate_kbps / kbps:.3g} {unit}"
+    return _scale(rate_kbps, {"Gbit/s": 1e6, "Mbit/s": 1e3, "kbit/s": 1.0})
 
 
-def size_text(size_bytes: float) -> str:
-    """Return a number of bytes as people read it: ``1.5 GB``, ``340 MB``."""
-    unit = "GB" if size_bytes >= SIZE_UNITS_BYTES["GB"] else "MB"
-    return f"{size_bytes / SIZE_UNITS_BYTES[unit]:.3g} {unit}"
+def size_text(size_bytes: float | None) -> str:
+    """Return a number of bytes as people read it: ``1.5 GB``, ``340 kB``, ``12 B``."""
+    return _scale(size_bytes, {unit: SIZE_UNITS_BYTES[unit] for unit in ("GB", "MB", "kB", "B")})
 
 
-def format_duration(time_s: float) -> str:
-    """Return a time in words that are read at a glance, such as ``3 min 20 s``."""
-    minutes, seconds = divmod(round(time_s), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+def format_duration(time_s: float | None) -> str:
+    """Return a time as people read it: ``48.5 ms``, ``3.17 s``, ``3 min 20 s``, ``3 h 2 min``."""
+    if not time_s or not math.isfinite(time_s) or float(f"{abs(time_s):.3g}") < _S_PER_MIN:
+        return _scale(time_s, {"s": 1.0, "ms": 1e-3}) if time_s != 0 else "0 s"
+    if time_s < 0:
+        return f"-{format_duration(-time_s)}"
+    minutes, seconds = divmod(round(time_s), _S_PER_MIN)
+    if minutes < _MIN_PER_H:
+        return f"{minutes} min {seconds} s"
+    hours, minutes = divmod(round(time_s / _S_PER_MIN), _MIN_PER_H)
+    return f"{hours} h {minutes} min"
+
+
+def format_quantity(name: str, value: object) -> str:
+    """Return a value in the unit that the end of its name says (``_bps``, ``_bytes``, ``_s``)."""
+    if isinstance(value, int | float) and name.endswith("_bps"):
+        return rate_text(kbps_from_bps(value))
+    texts = {"_kbps": rate_text, "_bytes": size_text, "_s": format_duration}
+    text = next((one for ending, one in texts.items() if name.endswith(ending)), number)
+    return text(value) if isinstance(value, int | float) else number(value)
+
+
+def _scale(value: float | None, units: Mapping[str, float]) -> str:
+    """Return a value with three digits in the largest unit that is not above it; ``-`` for none."""
+    if value is None or not math.isfinite(value):
+        return "-"
+    rounded = float(f"{value:.3g}")
+    unit = next((one for one, size in units.items() if abs(rounded) >= size), list(units)[-1])
+    return f"{rounded / units[unit]:.3g} {unit}"
 
 
 def format_count(count: int, noun: str, nouns: str | None = None) -> str:

@@ -19,6 +19,7 @@ from trafficgen.cli._curves import (
     print_curves,
     sparkline,
 )
+from trafficgen.formatting import format_duration
 
 _values = st.lists(st.one_of(st.just(math.nan), st.just(0.0), st.floats(1e-6, 1e12)), max_size=200)
 
@@ -63,23 +64,21 @@ def test_a_short_interval_is_not_lost_between_parts() -> None:
 
 def test_curves_are_printed_with_unit_span_and_scale(capsys: pytest.CaptureFixture[str]) -> None:
     curves: list[Curve | Marks] = [
-        Curve("received", np.array([0.0, 5.0, 10.0, math.nan]), "kbps"),
-        Curve("buffer", np.full(4, math.nan), "s"),
+        Curve("received", np.array([0.0, 5.0, 10.0, math.nan])),
+        Curve("buffer", np.full(4, math.nan), format_duration),
         Marks("phases", "bbp.", "b buffering, p playout"),
     ]
     print_curves("rate", curves, start_s=-1.0, end_s=3.0)
     assert capsys.readouterr().out.splitlines() == [
-        "rate, -1 to 3 s, 1 s a character, each from 0 to its highest:",
-        "received  ▁▅█   0 .. 10 kbps",
-        "buffer          no value in s",
+        "rate, -1 s to 3 s, 1 s a character, each from 0 to its highest:",
+        "received  ▁▅█   0 .. 10 kbit/s",
+        "buffer          no value",
         "phases    bbp.  b buffering, p playout",
     ]
-    print_curves(
-        "rate", [Curve("a", np.array([1.0, 4.0]), "kbps", top=8.0)], start_s=0.0, end_s=2.0
-    )
+    print_curves("rate", [Curve("a", np.array([1.0, 4000.0]), top=8000.0)], start_s=0.0, end_s=2.0)
     assert capsys.readouterr().out.splitlines() == [
-        "rate, 0 to 2 s, 1 s a character, all from 0 to 8 kbps:",
-        "a  ▂▅  1 .. 4 kbps",
+        "rate, 0 s to 2 s, 1 s a character, all from 0 to 8 Mbit/s:",
+        "a  ▂▅  1 kbit/s .. 4 Mbit/s",
     ]
 
 

@@ -11,9 +11,13 @@ from trafficgen.formatting import (
     endpoint,
     find_name,
     format_count,
+    format_duration,
+    format_quantity,
     interval,
     number,
     one_line,
+    rate_text,
+    size_text,
     suggest_name,
 )
 
@@ -49,6 +53,59 @@ def test_counts_agree_with_their_nouns() -> None:
     ] == ["1 flow", "0 flows", "2,000 quantities"]
 
 
+@pytest.mark.parametrize(
+    ("rate_kbps", "text"),
+    [
+        (386_300.0, "386 Mbit/s"),
+        (64.23, "64.2 kbit/s"),
+        (999.7, "1 Mbit/s"),
+        (2.5e6, "2.5 Gbit/s"),
+        (0.0, "0 kbit/s"),
+        (0.0123, "0.0123 kbit/s"),
+        (math.nan, "-"),
+        (None, "-"),
+    ],
+)
+def test_rates_have_the_unit_that_people_use(rate_kbps: float | None, text: str) -> None:
+    assert rate_text(rate_kbps) == text
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "text"),
+    [(1_234_567_890, "1.23 GB"), (340_000, "340 kB"), (12, "12 B"), (0, "0 B"), (999_999, "1 MB")],
+)
+def test_sizes_have_the_unit_that_people_use(size_bytes: int, text: str) -> None:
+    assert size_text(size_bytes) == text
+
+
+@pytest.mark.parametrize(
+    ("time_s", "text"),
+    [
+        (0.0, "0 s"),
+        (0.000502, "0.502 ms"),
+        (0.0485, "48.5 ms"),
+        (3.1658, "3.17 s"),
+        (59.96, "1 min 0 s"),
+        (3757.533 - 3600, "2 min 38 s"),
+        (3599.7, "1 h 0 min"),
+        (10_955.0, "3 h 3 min"),
+        (-5.051, "-5.05 s"),
+        (-61.2, "-1 min 1 s"),
+        (math.inf, "-"),
+        (None, "-"),
+    ],
+)
+def test_times_are_read_at_a_glance(time_s: float | None, text: str) -> None:
+    assert format_duration(time_s) == text
+
+
+def test_the_name_of_a_quantity_says_its_unit() -> None:
+    values = {"rate_bps": 5e6, "top_kbps": 5.0, "ip_bytes": 1500, "gap_s": 0.02, "packets": 2000}
+    texts = [format_quantity(name, value) for name, value in values.items()]
+    assert texts == ["5 Mbit/s", "5 kbit/s", "1.5 kB", "20 ms", "2,000"]
+    assert format_quantity("gap_s", None) == "-"
+
+
 def test_line_is_one_line_that_cannot_move_the_cursor() -> None:
     assert one_line("a\r\nb\tc \x1b[2J\u202e") == "a b c �[2J�"
 
@@ -56,6 +113,7 @@ def test_line_is_one_line_that_cannot_move_the_cursor() -> None:
 def test_interval_of_an_estimate_without_one_is_empty() -> None:
     assert interval(None, None) == ""
     assert interval(1.0, 2.0) == "[1, 2]"
+    assert interval(0.5, 2.0, format_duration) == "[500 ms, 2 s]"
 
 
 def test_ipv6_addresses_stand_in_brackets() -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trafficgen.cli._output import number
 from trafficgen.cli._terminal import columns, is_styled, say_line, shows_blocks
+from trafficgen.formatting import format_duration, rate_text
 
 if TYPE_CHECKING:
     from trafficgen.units import FloatArray
@@ -32,13 +32,13 @@ class Curve:
     Attributes:
         name: What it is of.
         values: Its values, one a character, NaN where unknown; shape (n,).
-        unit: Their unit.
+        text: Writes one of them with its unit.
         top: Value of a full block; None for the largest value.
     """
 
     name: str
     values: FloatArray
-    unit: str
+    text: Callable[[float], str] = rate_text
     top: float | None = None
 
 
@@ -81,7 +81,7 @@ def sparkline(values: FloatArray, *, top: float | None = None, blocks: str = BLO
     return "".join(shown)
 
 
-def curve_bins(names: Sequence[str], *, scale_width: int = 24) -> int:
+def curve_bins(names: Sequence[str], *, scale_width: int = 28) -> int:
     """Return how many characters curves have: what a terminal has room for, elsewhere 60.
 
     Args:
@@ -134,14 +134,10 @@ def print_curves(
         max(len(_cells(curve)) for curve in curves),
         max(len(curve.name) for curve in curves),
     )
-    tops = {
-        f"{number(curve.top)} {curve.unit}"
-        for curve in curves
-        if isinstance(curve, Curve) and curve.top
-    }
+    tops = {curve.text(curve.top) for curve in curves if isinstance(curve, Curve) and curve.top}
     scale = f"all from 0 to {tops.pop()}" if tops else "each from 0 to its highest"
-    step_s = number((end_s - start_s) / bins, digits=3)
-    say_line(f"{title}, {number(start_s)} to {number(end_s)} s, {step_s} s a character, {scale}:")
+    span, step = f"{format_duration(start_s)} to {format_duration(end_s)}", (end_s - start_s) / bins
+    say_line(f"{title}, {span}, {format_duration(step)} a character, {scale}:")
     for curve in curves:
         cells, label, meaning = _cells(curve), f"{curve.name:{width}}  ", _meaning(curve)
         if is_styled() and len(label) + len(cells) + 2 + len(meaning) > columns():
@@ -161,11 +157,10 @@ def _meaning(curve: Curve | Marks) -> str:
     if isinstance(curve, Marks):
         return curve.meaning
     known = [value for value in curve.values.tolist() if math.isfinite(value)]
-    return (
-        f"{number(min(known))} .. {number(max(known))} {curve.unit}"
-        if known
-        else f"no value in {curve.unit}"
-    )
+    if not known:
+        return "no value"
+    lowest = curve.text(min(known)) if min(known) else "0"
+    return f"{lowest} .. {curve.text(max(known))}"
 
 
 def _coloured(cells: str, curve: Curve | Marks) -> str:

@@ -116,9 +116,9 @@ class Progress:
     def _text(self, now_s: float) -> str:
         step, left_s = self._step, self._left_s(now_s)
         time_text = (
-            f"{format_duration(now_s - self._first_step_s)} so far"
+            f"{format_duration(round(now_s - self._first_step_s))} so far"
             if left_s is None
-            else f"about {format_duration(left_s)} left"
+            else f"about {format_duration(round(left_s))} left"
         )
         if not step.unit:
             return f"{step.what}: {time_text}"

@@ -14,7 +14,15 @@ from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._reports import Interactive, PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
+from trafficgen.formatting import format_quantity
 from trafficgen.validation.options import CompareOptions
+
+_TOTALS = {
+    "packets": "packets",
+    "ip_bytes": "IP bytes",
+    "payload_bytes": "payload",
+    "duration_s": "duration",
+}
 
 
 @expand_options
@@ -108,7 +116,10 @@ def _print_comparison(comparison: trafficgen.Comparison) -> None:
     print_table(header, rows, right=numbers, styles={0: "bold", beats: "green", beats + 2: "red"})
     print()
     totals = [vars(side) for side in comparison.totals]
-    total_rows = [(name, *(number(side[name]) for side in totals)) for name in totals[0]]
+    total_rows = [
+        (label, *(format_quantity(name, side[name]) for side in totals))
+        for name, label in _TOTALS.items()
+    ]
     print_table(("media to the client", "reference", "candidate"), total_rows, right=(1, 2))
     _print_rates(comparison)
     if comparison.absent:
@@ -133,7 +144,7 @@ def _print_rates(comparison: trafficgen.Comparison) -> None:
     print()
     print_curves(
         "rate of the media (IP bytes)",
-        [Curve(name, rate, "kbit/s", top=top) for name, rate in zip(names, rates, strict=True)],
+        [Curve(name, rate, top=top) for name, rate in zip(names, rates, strict=True)],
         start_s=0.0,
         end_s=end_s,
     )

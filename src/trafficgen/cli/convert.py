@@ -12,6 +12,7 @@ from trafficgen.capture.options import ConvertOptions
 from trafficgen.cli._options import AsJson, Quiet, Verbose, expand_options, messages_of
 from trafficgen.cli._output import print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
+from trafficgen.formatting import format_count, format_duration
 from trafficgen.standard_streams import output_path
 
 
@@ -67,11 +68,11 @@ def convert(
         return
     for text in done.assumptions:
         messages.detail(f"assumed: {text}")
-    flows = done.table.flows.num_rows
+    flows = format_count(done.table.flows.num_rows, "flow")
     lost = done.packets - done.written
     messages.say(
-        f"{done.packets:,} packets of {flows:,} flow{'s' * (flows != 1)} in {done.duration_s:.3f} s"
-        f" read as {done.format}, "
+        f"{done.packets:,} packets of {flows} in {format_duration(done.duration_s)} read as"
+        f" {done.format}, "
         + (f"{done.written:,} that arrived " if lost else "")
         + f"written to {out}"
     )

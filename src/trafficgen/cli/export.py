@@ -16,6 +16,7 @@ from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._terminal import say_line
 from trafficgen.export.options import ExportOptions
+from trafficgen.formatting import format_duration, size_text
 from trafficgen.standard_streams import as_given
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ def export(
         print_json(report.to_dict())
         return
     if report.bytes_before is not None:
-        messages.detail(f"bytes {report.bytes_before:,} before, {report.bytes_after:,} after")
+        before, after = size_text(report.bytes_before), size_text(report.bytes_after)
+        messages.detail(f"{before} before, {after} after")
     _print_report(report, as_given(str(out)))
     if report.removed:
         messages.say(f"files of an earlier export removed from {out}: {_listed(report.removed)}")
@@ -89,7 +91,7 @@ def _print_report(report: ProjectionReport, out: str) -> None:
     what = whole if report.packets is None else f"{report.packets:,} packets"
     say_line(f"{what} written to {out}: {_listed(report.files)}")
     if report.timing_error_s is not None:
-        error = f"timing error at most {number(report.timing_error_s.max)} s"
+        error = f"timing error at most {format_duration(report.timing_error_s.max)}"
         changed = report.packets_changed
         say_line(error if changed is None else f"{changed:,} packets changed in size; {error}")
     for metric, distance in report.distances.items():

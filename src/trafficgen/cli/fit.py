@@ -13,22 +13,20 @@ import typer
 import trafficgen
 from trafficgen.calibration.options import FitOptions, SessionFitOptions
 from trafficgen.cli._curves import Curve, Marks, curve_bins, letters_of, print_curves
-from trafficgen.cli._many_captures import print_population, print_response, warn_of_sessions
 from trafficgen.cli._options import AsJson, Captures, Quiet, Verbose, expand_options, messages_of
-from trafficgen.cli._output import number, print_json
+from trafficgen.cli._output import Messages, number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._reports import Interactive, PlotFormats, PlotsFolder, ReportFile, write_reports
+from trafficgen.cli._summaries import print_model
 from trafficgen.cli._terminal import say_line
-from trafficgen.formatting import endpoint, format_count, interval, one_line
+from trafficgen.formatting import endpoint, format_count, format_duration, interval, one_line
 from trafficgen.standard_streams import output_path
-from trafficgen.units import kbps_from_bps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from trafficgen.calibration.population.fit_population import PopulationFit
     from trafficgen.calibration.population.same_source import SameSourceFit
-    from trafficgen.models import Phase
 
 
 @expand_options
@@ -126,7 +124,7 @@ def fit(
     with messages.progress("fitting" if population or same_source else "reading"):
         fitted = work(captures)
     messages.warn(fitted.warnings)
-    warn_of_sessions(fitted, messages)
+    _warn_of_sessions(fitted, messages)
     if out is not None:
         trafficgen.save_model(fitted.model, out)
         messages.say(f"model written to {out}")
@@ -140,11 +138,7 @@ def fit(
     )
     if as_json:
         print_json(fitted.to_json())
-    elif fitted.model.population is not None:
-        print_population(fitted.model.population)
-    elif fitted.model.same_source is not None:
-        print_response(fitted.model.same_source)
-    elif isinstance(fitted, trafficgen.Fit):
+    else:
         _print_fit(fitted)
 
 
@@ -162,9 +156,22 @@ def _refuse_options_of_one_session(options: SessionFitOptions, together: str) ->
             raise typer.BadParameter(why, param_hint=f"{together}, {flag}")
 
 
-def _print_fit(fitted: trafficgen.Fit) -> None:
+def _warn_of_sessions(fitted: object, messages: Messages) -> None:
+    """Print the warnings about single sessions of a population, or how many there are."""
+    texts = getattr(fitted, "session_warnings", ())
+    if messages.verbose:
+        messages.warn(texts)
+    elif texts:
+        messages.say(f"{len(texts)} warnings about single sessions: -v shows them")
+
+
+def _print_fit(fitted: trafficgen.Fit | PopulationFit | SameSourceFit) -> None:
+    """Print the model, and of one session the capture: its flow, laws and rate."""
+    if not isinstance(fitted, trafficgen.Fit):
+        print_model(fitted.model)
+        return
     summary: dict[str, Any] = fitted.to_json()
-    flow = summary["flow"]
+    flow, phases, dependence = summary["flow"], summary["phases"], summary["dependence"]
     server = endpoint(flow["server"], flow["server_port"])
     if flow["name"]:
         server = f"{one_line(flow['name'])} ({server})"
@@ -173,31 +180,25 @@ def _print_fit(fitted: trafficgen.Fit) -> None:
         f"flow {flow['flow']} ({flow['media']} over {flow['protocol']}) from {server} to {client}"
     )
     say_line(
-        f"{summary['packets']:,} media packets in {number(summary['duration_s'])} s,"
-        f" {len(fitted.model.streams)} stream(s)"
+        f"{format_count(summary['packets'], 'media packet')} in"
+        f" {format_duration(summary['duration_s'])},"
+        f" {format_count(len(fitted.model.streams), 'stream')}"
     )
-    _print_phases(summary["phases"])
+    print_model(fitted.model)
+    say_line("measured in the capture:")
+    for stall in phases["stalls"]:
+        where = "in the player" if stall["source"] == "player_log" else "in the packets"
+        start, length = format_duration(stall["start_s"]), format_duration(stall["duration_s"])
+        say_line(f"stall      at {start} for {length} {where}")
+    if phases["end"] is not None:
+        say_line(f"end        from {format_duration(phases['end']['start_s'])} the stream runs out")
     _print_law("packet size, bytes", summary["packet_bytes"])
     _print_law("packet gap, s", summary["gap_s"])
     _print_bursts(summary["bursts"])
-    _print_path(summary)
-    dependence = summary["dependence"]
     if dependence["hurst"] is not None:
         ends = interval(dependence["hurst_low"], dependence["hurst_high"])
         say_line(f"Hurst      {number(dependence['hurst'])} {ends}")
-    say_line(f"gaps are generated as {dependence['model']}; the model plays, stream by stream:")
-    for stream in fitted.model.streams:
-        for phase in stream.phases:
-            say_line(f"  {stream.name}, {phase.name}: {_describe_phase(phase)}")
-    from trafficgen.models.self_check import list_judged_parts  # noqa: PLC0415 - --help needs it not
-
-    if parts := list_judged_parts(fitted.model):
-        passed = sum(tried.passed for _, tried in parts)
-        verdict = "passed" if passed == len(parts) else "failed"
-        say_line(
-            f"self-check {verdict}: rates match in {passed} of {format_count(len(parts), 'part')}"
-        )
-    _print_rate(fitted, summary["phases"])
+    _print_rate(fitted, phases)
 
 
 _PHASE_LETTERS = {"b": "buffering", "p": "playout", "s": "stall", "e": "end"}
@@ -214,7 +215,7 @@ def _print_rate(fitted: trafficgen.Fit, phases: dict[str, Any]) -> None:
     )
     meaning = ", ".join(f"{key} {name}" for key, name in _PHASE_LETTERS.items() if key in letters)
     curves: list[Curve | Marks] = [
-        Curve("rate", rate.rate_kbps(bins), "kbit/s"),
+        Curve("rate", rate.rate_kbps(bins)),
         Marks("phases", letters, meaning),
     ]
     print_curves("rate of the media (IP bytes)", curves, start_s=rate.start_s, end_s=rate.end_s)
@@ -230,82 +231,6 @@ def _phase_intervals(phases: dict[str, Any]) -> list[tuple[float, float, str]]:
         intervals.append((end["start_s"], math.inf, "e"))
     stalls = [(one["start_s"], one["start_s"] + one["duration_s"], "s") for one in phases["stalls"]]
     return intervals + stalls
-
-
-def _describe_phase(phase: Phase) -> str:
-    rate = number(kbps_from_bps(phase.rate_bps))
-    span = f"{number(phase.start_s)} to {number(phase.end_s)} s at {rate} kbit/s"
-    return f"{span}, {_describe_process(phase)}"
-
-
-def _describe_process(phase: Phase) -> str:  # noqa: PLR0911 - one line a kind
-    process = phase.process
-    if process.kind == "bursts":
-        packets = number(process.burst_packets.distribution().mean)
-        return f"{packets} packets every {number(process.spacing_s.distribution().mean)} s"
-    if process.kind == "frames":
-        frames = f"{number(process.frame_rate_hz.value)} frames a second by the clock"
-        if process.group is None:
-            return frames
-        mean = sum(part.frames * part.share for part in process.group.distances)
-        return f"{frames}, a key frame every {number(mean)} frames"
-    if process.kind == "fgn":
-        return f"fractional Gaussian noise with H = {number(process.hurst.value)}"
-    if process.kind == "modulated":
-        return f"the rate going up and down over bins of {number(process.bin_s)} s"
-    if process.kind == "mmpp":
-        rates = " or ".join(number(state.rate_per_s.value) for state in process.states)
-        return f"{rates} packets per second at random, switched by a Markov chain"
-    if process.kind == "semi_markov":
-        levels = ", ".join(number(kbps_from_bps(state.rate_bps)) for state in process.states)
-        return f"switching between {levels} kbit/s"
-    return f"a packet every {number(process.gap_s.distribution().mean)} s"
-
-
-_ANCHORS = {
-    None: "",
-    "buffer_full": " (to the full buffer in the player log)",
-    "playback_start": " (to the start of the playback in the player log)",
-    "option": " (set by --buffering-end)",
-}
-
-
-def _print_phases(phases: dict[str, Any]) -> None:
-    say_line(f"silence    {number(phases['silence_s'])} s before the first media packet")
-    buffering, playout = phases["buffering"], phases["playout"]
-    if buffering is not None:
-        ends = interval(buffering["low"], buffering["high"])
-        say_line(
-            f"buffering  until {number(buffering['end_s'])} s {ends} at"
-            f" {number(buffering['rate_kbps'])} kbit/s, {number(phases['buffering_ratio'])} times"
-            f" the playout rate{_ANCHORS[buffering['anchor']]}"
-        )
-    span = f"{number(playout['start_s'])} to {number(playout['end_s'])} s"
-    say_line(f"playout    {span} at {number(playout['rate_kbps'])} kbit/s")
-    for stall in phases["stalls"]:
-        where = "in the player" if stall["source"] == "player_log" else "in the packets"
-        start, length = number(stall["start_s"]), number(stall["duration_s"])
-        say_line(f"stall      at {start} s for {length} s {where}")
-    if phases["end"] is not None:
-        say_line(f"end        from {number(phases['end']['start_s'])} s on the stream runs out")
-
-
-def _print_path(summary: dict[str, Any]) -> None:
-    loss, conditions, response = summary["loss"], summary["conditions"], summary["response"]
-    rtt, queueing, link = (
-        conditions[name] for name in ("rtt_s", "queueing_delay_s", "link_rate_bps")
-    )
-    if loss is not None:
-        ends = f"[{loss['low']:.3%}, {loss['high']:.3%}]"
-        say_line(f"loss       {loss['rate']:.3%} {ends} ({loss['source']})")
-    if rtt is not None:
-        say_line(f"RTT        {number(rtt['value'])} s ({rtt['method']})")
-    if queueing is not None:
-        median, largest = number(queueing["median"]), number(queueing["largest"])
-        say_line(f"queueing   median {median} s, largest {largest} s")
-    if link is not None:
-        say_line(f"link       {number(kbps_from_bps(link['value']))} kbit/s")
-    say_line(f"response   {response['kind'].replace('_', ' ')}: {'; '.join(response['evidence'])}")
 
 
 def _print_law(name: str, law: dict[str, Any] | None) -> None:
@@ -324,6 +249,6 @@ def _print_bursts(bursts: dict[str, Any] | None) -> None:
         if bursts is not None and found is not None:
             say_line(
                 f"bursts     {phase}: {number(found['packets'])} packets every"
-                f" {number(found['spacing_s'])} s (separated by gaps above"
-                f" {number(bursts['threshold_s'])} s)"
+                f" {format_duration(found['spacing_s'])} (separated by gaps above"
+                f" {format_duration(bursts['threshold_s'])})"
             )

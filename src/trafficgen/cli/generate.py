@@ -13,7 +13,7 @@ from trafficgen.cli._completion import complete_model
 from trafficgen.cli._options import Quiet, Verbose, expand_options, messages_of
 from trafficgen.cli._outputs import Force, Outputs, claim, files_among
 from trafficgen.cli._terminal import say_line
-from trafficgen.formatting import size_text
+from trafficgen.formatting import format_duration, size_text
 from trafficgen.standard_streams import output_place
 from trafficgen.workloads.options import WorkloadOptions
 
@@ -108,4 +108,4 @@ def generate(
     packets = f"{written.packets:,} packets"
     if written.sessions > 1:
         packets = f"{written.sessions:,} sessions, {packets}, {size_text(written.ip_bytes)} of IP"
-    messages.say(f"{packets} in {written.duration_s:.3f} s written to {out}")
+    messages.say(f"{packets} in {format_duration(written.duration_s)} written to {out}")

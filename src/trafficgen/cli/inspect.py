@@ -16,7 +16,14 @@ from trafficgen.cli._options import AsJson, Captures, Quiet, Verbose, expand_opt
 from trafficgen.cli._output import number, print_json_lists
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
-from trafficgen.formatting import endpoint, format_count, one_line, rate_text
+from trafficgen.formatting import (
+    endpoint,
+    format_count,
+    format_duration,
+    one_line,
+    rate_text,
+    size_text,
+)
 from trafficgen.standard_streams import restore_name
 from trafficgen.units import NS_PER_S
 
@@ -60,7 +67,8 @@ def _render(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> No
     files = ", ".join(map(restore_name, found.files))
     say_line(
         f"{files}: {found.packets:,} packets ({found.ip_packets:,} IP),"
-        f" {found.frame_bytes:,} bytes, {found.duration_s:.3f} s from {start:%Y-%m-%d %H:%M:%S} UTC"
+        f" {size_text(found.frame_bytes)}, {format_duration(found.duration_s)}"
+        f" from {start:%Y-%m-%d %H:%M:%S} UTC"
     )
     if found.flows.num_rows > _SHOWN_FLOWS:
         _render_totals(found)
@@ -87,7 +95,7 @@ def _render(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> No
     _render_rates(found, described)
     for session in found.sessions if found.signalling.num_rows else ():
         if (play_s := found.play_s(session)) is not None:
-            say_line(f"session {session.session}: PLAY at {play_s:.3f} s")
+            say_line(f"session {session.session}: PLAY at {format_duration(play_s)}")
     if len(rows) < found.flows.num_rows:
         say_line(f"... and {found.flows.num_rows - len(rows):,} more flows (--flows 0 shows all)")
 
@@ -108,8 +116,8 @@ def _render_totals(found: trafficgen.Inspection) -> None:
     if not duration_s > 0:
         return
     mean = float((ends - starts).sum()) / NS_PER_S / duration_s
-    spacing_s = float(starts[-1] - starts[0]) / NS_PER_S / (count - 1)
-    say_line(f"on average {number(mean)} flows at once, a new one every {number(spacing_s)} s")
+    spacing = format_duration(float(starts[-1] - starts[0]) / NS_PER_S / (count - 1))
+    say_line(f"on average {number(mean)} flows at once, a new one every {spacing}")
     ways = ("to_client", "to_server")
     sizes = [pc.sum(found.flows.column(f"frame_bytes_{way}")).as_py() for way in ways]
     to_client, to_server = (rate_text(8e-3 * size / duration_s) for size in sizes)
@@ -121,7 +129,7 @@ def _render_totals(found: trafficgen.Inspection) -> None:
         rate_kbps = np.zeros(bins)
         for rates in found.rates.values():
             rate_kbps += getattr(rates, way).rate_kbps(bins, start_s=0.0, end_s=duration_s)
-        curves.append(Curve(name, rate_kbps, "kbit/s"))
+        curves.append(Curve(name, rate_kbps))
     drawn = "all" if len(found.rates) == count else f"the {len(found.rates):,} heaviest"
     print_curves(f"rate of {drawn} flows (frame bytes)", curves, start_s=0.0, end_s=duration_s)
 
@@ -142,7 +150,7 @@ def _render_rates(found: trafficgen.Inspection, described: list[dict[str, Any]])
         rates = found.rates[flow["flow"]]
         curve = rates.to_client if way == "to_client" else rates.to_server
         rate_kbps = curve.rate_kbps(bins, start_s=0.0, end_s=found.duration_s)
-        curves.append(Curve(name, rate_kbps, "kbit/s"))
+        curves.append(Curve(name, rate_kbps))
     print_curves("rate on the wire (frame bytes)", curves, start_s=0.0, end_s=found.duration_s)
 
 
@@ -167,8 +175,8 @@ def _row(flow: dict[str, Any], kinds: dict[int, str]) -> tuple[str, ...]:
         endpoint(flow["server"], flow["server_port"]),
         endpoint(flow["client"], flow["client_port"]),
         flow["media"],
-        f"{flow['to_client']['frame_bytes']:,} B",
-        f"{flow['to_server']['frame_bytes']:,} B",
+        size_text(flow["to_client"]["frame_bytes"]),
+        size_text(flow["to_server"]["frame_bytes"]),
         f"{flow['start_s']:.3f}",
         f"{flow['duration_s']:.3f}",
         loss,

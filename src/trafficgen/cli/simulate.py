@@ -19,6 +19,7 @@ from trafficgen.cli._outputs import Force, Outputs, claim, files_among
 from trafficgen.cli._reports import Interactive, PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
+from trafficgen.formatting import format_duration, rate_text
 from trafficgen.simulation.options import SimulateOptions
 
 #: Series drawn under a name of their own.
@@ -99,21 +100,22 @@ def simulate(
 
 def _print_session(result: trafficgen.SimulationResult) -> None:
     events = result.events
-    lines = [("silence", f"{number(result.silence_s)} s")]
+    lines = [("silence", format_duration(result.silence_s))]
     for name, phase in (("buffering", result.buffering), ("playout", result.playout)):
         if phase is not None:
-            text = f"{number(phase.duration_s)} s at {number(phase.rate_kbps)} kbit/s"
-            text += f" ({number(phase.offered_kbps)} kbit/s offered,"
+            text = f"{format_duration(phase.duration_s)} at {rate_text(phase.rate_kbps)}"
+            text += f" ({rate_text(phase.offered_kbps)} offered,"
             lines.append((name, f"{text} {number(100 * phase.loss, digits=3)}% lost)"))
     for change in events.level_changes():
-        text = f"{number(change.from_kbps)} to {number(change.to_kbps)} kbit/s"
-        lines.append(("level", f"{text} at {number(change.time_s)} s"))
+        text = f"{rate_text(change.from_kbps)} to {rate_text(change.to_kbps)}"
+        lines.append(("level", f"{text} at {format_duration(change.time_s)}"))
     for stall in events.stalls:
-        lines.append(("stall", f"{number(stall.duration_s)} s at {number(stall.start_s)} s"))
+        text = f"{format_duration(stall.duration_s)} at {format_duration(stall.start_s)}"
+        lines.append(("stall", text))
     if events.thinned_s is not None:
-        lines.append(("thinned", f"from {number(events.thinned_s)} s on"))
+        lines.append(("thinned", f"from {format_duration(events.thinned_s)} on"))
     times = [
-        f"{name.removesuffix('_s').replace('_', ' ')} {number(time_s)} s"
+        f"{name.removesuffix('_s').replace('_', ' ')} {format_duration(time_s)}"
         for name, time_s in events.times_s.items()
         if time_s is not None
     ]
@@ -125,15 +127,15 @@ def _print_flows(result: trafficgen.SimulationResult) -> None:
     rows = [
         [
             flow.name,
-            number(flow.measure.rate_kbps),
+            rate_text(flow.measure.rate_kbps),
             f"{number(100 * flow.measure.loss, digits=3)}%",
-            number(flow.delay_s.mean),
-            number(flow.delay_s.p95),
+            format_duration(flow.delay_s.mean),
+            format_duration(flow.delay_s.p95),
             str(flow.measure.retransmissions),
         ]
         for flow in result.flows
     ]
-    header = ["flow", "kbit/s", "lost", "mean delay s", "p95 delay s", "retransmitted"]
+    header = ["flow", "rate", "lost", "mean delay", "p95 delay", "retransmitted"]
     print()
     print_table(header, rows, right=(1, 2, 3, 4, 5))
 
@@ -150,10 +152,8 @@ def _print_series(result: trafficgen.SimulationResult) -> None:
     names = _NAMED | {name.removesuffix("_kbps"): name for name in others}
     start_s, end_s = series["start_s"], series["start_s"] + count * series["interval_s"]
     bins = min(count, curve_bins([*names, "buffer"]))
-    curves = [
-        Curve(name, average_parts(series[key], bins), "kbit/s") for name, key in names.items()
-    ]
-    curves.append(Curve("buffer", average_parts(series["buffer_s"], bins), "s"))
+    curves = [Curve(name, average_parts(series[key], bins)) for name, key in names.items()]
+    curves.append(Curve("buffer", average_parts(series["buffer_s"], bins), format_duration))
     known = [curve for curve in curves if any(map(math.isfinite, curve.values))]
     letters = letters_of(_phase_intervals(result), bins=bins, start_s=start_s, end_s=end_s)
     meaning = [f"{letter} {name}" for letter, name in _PHASE_LETTERS.items() if letter in letters]

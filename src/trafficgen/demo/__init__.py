@@ -10,7 +10,7 @@ from trafficgen.calibration.fit import Fit, fit
 from trafficgen.capture.reading import inspect
 from trafficgen.errors import TrafficgenError
 from trafficgen.extras import require
-from trafficgen.formatting import format_count, number
+from trafficgen.formatting import format_count, format_duration
 from trafficgen.models import save_model
 from trafficgen.outputs import check_folder, whole_files
 from trafficgen.reports.writing import save_report
@@ -85,7 +85,7 @@ def _take_steps(folder: Path) -> Iterator[str]:
 
     found = inspect(capture)
     flows = format_count(found.flows.num_rows, "flow")
-    summary = f"{found.packets:,} packets of {flows} in {number(found.duration_s)} s"
+    summary = f"{found.packets:,} packets of {flows} in {format_duration(found.duration_s)}"
     yield _line("inspect", summary, capture.name)
 
     fitted = fit(capture)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from trafficgen.formatting import find_name, format_count, number, suggest_name
+from trafficgen.formatting import find_name, format_count, format_duration, suggest_name
 from trafficgen.notebook import NotebookView
 from trafficgen.options import option
 
@@ -130,7 +130,7 @@ class ProjectionReport(NotebookView):
         if self.packets_changed is not None:
             parts.append(f"{self.packets_changed:,d} resized")
         if self.timing_error_s is not None:
-            parts.append(f"timing error at most {number(self.timing_error_s.max, digits=3)} s")
+            parts.append(f"timing error at most {format_duration(self.timing_error_s.max)}")
         if self.cannot_express:
             parts.append(format_count(len(self.cannot_express), "limit"))
         return f"<ProjectionReport for {self.target}: {', '.join(parts)}>"

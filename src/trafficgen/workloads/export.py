@@ -62,8 +62,8 @@ def export(
         >>> table = trafficgen.generate("cbr", duration_s=10)
         >>> settings = {"destination": "192.0.2.7"}
         >>> trafficgen.export(table, to="iperf3", directory="for-iperf3", settings=settings)
-        <ProjectionReport for iperf3: 4 files, 425 packets, 0 resized, timing error at most 0.0408
-        s, 3 limits>
+        <ProjectionReport for iperf3: 4 files, 425 packets, 0 resized, timing error at most 40.8
+        ms, 3 limits>
         >>> _ = trafficgen.generate("cbr", "cbr.parquet", duration_s=20)
         >>> model = trafficgen.fit("cbr.parquet").model
         >>> trafficgen.export(model, to="ns3", directory="for-ns3").kind  # ns-3 draws from it
