@@ -33,6 +33,7 @@ def test_a_population_is_fitted_written_and_played(command: Command, captures: l
     model = read_model("many.json")
     assert isinstance(model, Model)
     assert model.population is not None
+    assert result.out in command("models", "show", "many.json").out
     assert model.population.laws["media_duration_s"].median.value == pytest.approx(6.9, rel=0.05)
     assert Path("many.json").stat().st_size < 64_000
     assert command("generate", "many.json", "-o", "out.pcap", "--sessions", "5").code == 0

@@ -59,9 +59,30 @@ def test_show_as_json_is_a_file_that_can_be_loaded(command: Command, tmp_path: P
     assert trafficgen.load_model(tmp_path / "copy.json") == trafficgen.load_model("cbr")
 
 
-def test_show_prints_a_fitted_model_as_its_file(command: Command, model_file: Path) -> None:
+def test_show_prints_a_fitted_model_as_its_fit_does(command: Command, table_file: Path) -> None:
+    fitted = command("fit", "-q", str(table_file), "-o", "model.json").out.splitlines()
+    title, about, *shown = command("models", "show", "model.json").out.splitlines()
+    assert title.startswith("table  (fitted 20")
+    assert about == "Session 0 of table.parquet."
+    assert shown == fitted[2 : 2 + len(shown)]
+    assert shown[0] == "silence    0 s before the first media packet"
+    assert any(", playout: 0 s to " in line for line in shown)
+    assert shown[-1].startswith("self-check ")
+
+
+def test_show_describes_a_model_that_no_capture_gave(command: Command, model_file: Path) -> None:
+    assert command("models", "show", str(model_file)).out.splitlines() == [
+        "by_hand",
+        "silence    1 s before the first media packet",
+        "playout    0 s to 10 s at 800 kbit/s",
+        "the model plays, stream by stream:",
+        "  video, playout: 0 s to 10 s at 0 kbit/s, a packet every 10 ms",
+    ]
+
+
+def test_show_prints_the_whole_file_too(command: Command, model_file: Path) -> None:
     assert (
-        command("models", "show", str(model_file)).json
+        command("models", "show", str(model_file), "--full").json
         == command("models", "show", str(model_file), "--json").json
     )
 

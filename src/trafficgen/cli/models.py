@@ -12,9 +12,10 @@ import trafficgen
 from trafficgen.cli._completion import complete_model
 from trafficgen.cli._options import AsJson
 from trafficgen.cli._output import print_json
+from trafficgen.cli._summaries import print_model
 from trafficgen.cli._tables import print_table
-from trafficgen.cli._terminal import columns, is_styled
-from trafficgen.formatting import format_count
+from trafficgen.cli._terminal import columns, is_styled, say_line
+from trafficgen.formatting import format_count, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 120
 _LONGEST_VALUE = 60
+_LONGEST_DESCRIPTION = 400
 
 app = typer.Typer(
     no_args_is_help=True, help="Look at the catalogue of published models and at model files."
@@ -106,22 +108,36 @@ def show(
             autocompletion=complete_model,
         ),
     ],
+    full: Annotated[bool, typer.Option("--full", help="Print the whole file, as --json.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check a model against the schema and show it.
 
-    A published model is shown with citations, limits, options and parameters, a fitted one as its
-    file.
+    A published model is shown with citations, limits, options and parameters, a fitted one as `fit`
+    summarises it.
 
     Example: trafficgen models show wmedia9_nichols2004
 
     Example: trafficgen models show model.json
+
+    Example: trafficgen models show model.json --full
     """
     model = trafficgen.models_show(name)
-    if as_json or isinstance(model, trafficgen.Model):
+    if as_json or full:
         print_json(model.model_dump(mode="json"))
+    elif isinstance(model, trafficgen.Model):
+        _render_fitted(model)
     else:
         _render(model)
+
+
+def _render_fitted(model: trafficgen.Model) -> None:
+    origin = model.provenance
+    made = f"  (fitted {origin.date}, {origin.software})" if origin.kind == "fitted" else ""
+    say_line(f"{one_line(model.name)}{made}")
+    if model.description:
+        say_line(one_line(model.description, longest=_LONGEST_DESCRIPTION))
+    print_model(model)
 
 
 def _render(model: PublishedModel) -> None:
