@@ -22,6 +22,7 @@ from trafficgen.cli.app import COMMANDS
         (["generate", "cbr", "--set", "r"], ["rate_kbps="]),
         (["export", "x.pcap", "--to", "mgen", "--set", "dest"], ["destination="]),
         (["reproduce", "BMW-T1.1"], ["BMW-T1.1"]),
+        (["compare", "a", "b", "--fail-above", "gap"], ["gap_s.ks=", "gap_s.wasserstein="]),
         (["simulate", "cbr", "--path", "rate=1Mbps,del"], ["rate=1Mbps,delay="]),
     ],
 )

@@ -1,4 +1,4 @@
-"""Values that the shell completes: models, targets, settings, path keys, findings.
+"""Values that the shell completes: models, targets, settings, path keys, metrics, findings.
 
 Each function takes what is typed so far. A file that cannot be read completes nothing: the command
 says what is wrong when it runs.
@@ -57,6 +57,13 @@ def complete_setting(incomplete: str) -> list[str]:
         if word in entry_names():
             keys += load_entry(word).options
     return _beginning([f"{key}=" for key in keys], incomplete)
+
+
+def complete_metric(incomplete: str) -> list[str]:
+    """Complete the metric of ``--fail-above``; metrics that users registered are among them."""
+    from trafficgen.validation.metrics import METRIC_NAMES, METRICS  # noqa: PLC0415 - see above
+
+    return _beginning([f"{name}=" for name in (*METRIC_NAMES, *METRICS)], incomplete)
 
 
 def complete_finding(incomplete: str) -> list[str]:

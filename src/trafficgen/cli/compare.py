@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import trafficgen
+from trafficgen.cli._completion import complete_metric
 from trafficgen.cli._curves import Curve, curve_bins, print_curves
 from trafficgen.cli._options import AsJson, Quiet, Verbose, expand_options, messages_of
 from trafficgen.cli._output import number, print_json
@@ -39,6 +40,7 @@ def compare(
         typer.Option(
             metavar="METRIC=VALUE",
             help="Exit with 1 when this metric is above this value; may be repeated.",
+            autocompletion=complete_metric,
         ),
     ] = None,
     report: ReportFile = None,

@@ -32,16 +32,24 @@ Metrics = dict[str, object]
 _ACF_SAMPLE = "rate.0.5"
 #: Metric -> total that it compares.
 _TOTALS = {"packets": "packets", "bytes": "ip_bytes", "duration": "duration_s"}
+#: Flat names of the metrics that every comparison has, in its order.
+METRIC_NAMES = (
+    *(
+        f"{name}.{distance}"
+        for name in ("packet_bytes", "gap_s", *(f"rate.{width}" for width in RATE_BINS_S))
+        for distance in ("ks", "wasserstein")
+    ),
+    *(f"{name}.ks" for name in ("smoothness", "burst_packets", "burst_spacing_s")),
+    *("rate_acf.max_abs_difference", "variance_time.max_abs_log10_ratio", "hurst"),
+    *("phases.buffering_end_s", "phases.buffering_ratio"),
+    *(f"{name}.relative_difference" for name in _TOTALS),
+)
 #: Gives the distance of a candidate's packets to those of a reference; 0: equal.
 Metric: TypeAlias = Callable[[PacketTable, PacketTable], float]
 _Metric = TypeVar("_Metric", bound=Metric)
 #: Metrics of users, by name.
 METRICS: Registry[Metric] = Registry(
-    "metrics",
-    taken=(
-        *("packet_bytes", "gap_s", "rate", "smoothness", "burst_packets", "burst_spacing_s"),
-        *("rate_acf", "variance_time", "hurst", "phases", *_TOTALS),
-    ),
+    "metrics", taken={name.partition(".")[0] for name in METRIC_NAMES}
 )
 
 

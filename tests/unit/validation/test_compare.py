@@ -15,6 +15,7 @@ from trafficgen.errors import SelectionError
 from trafficgen.flows import SessionView
 from trafficgen.validation.compare import compare_sessions
 from trafficgen.validation.comparison import Comparison, exceeded_limits
+from trafficgen.validation.metrics import METRIC_NAMES
 
 ViewOf = Callable[..., SessionView]
 
@@ -51,6 +52,10 @@ def test_output_has_exactly_the_published_metrics(itself: Comparison) -> None:
         assert {name: set(part) for name, part in metrics.items()} == KEYS
         assert all(set(part) == {"ks", "wasserstein"} for part in metrics["rate"].values())
     json.dumps(output, allow_nan=False)
+
+
+def test_names_that_the_shell_completes_are_those_of_a_comparison(itself: Comparison) -> None:
+    assert tuple(itself.flat()) == METRIC_NAMES
 
 
 def test_a_table_is_at_distance_zero_from_itself(itself: Comparison) -> None:
