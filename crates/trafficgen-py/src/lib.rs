@@ -7,6 +7,7 @@ mod columns;
 mod generate;
 mod laws;
 mod meter;
+mod play;
 mod reader;
 mod simulate;
 mod write;
@@ -33,6 +34,7 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(laws::law_tail, module)?)?;
     module.add_function(wrap_pyfunction!(laws::move_law, module)?)?;
     module.add_class::<laws::PyGroupedSample>()?;
+    module.add_class::<play::QuantileTables>()?;
     module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;
     module.add_class::<simulate::SimulationOutcome>()?;
     Ok(())

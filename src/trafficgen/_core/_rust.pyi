@@ -24,6 +24,7 @@ __all__ = [
     "FlowMeter",
     "FlowPlan",
     "GroupedSample",
+    "QuantileTables",
     "SimulationOutcome",
     "__version__",
     "add_family",
@@ -209,6 +210,13 @@ def add_family(
 ) -> None: ...
 def law_tail(family: str, params: dict[str, float], x: _Floats, upper: bool) -> _Floats: ...
 def move_law(family: str, params: dict[str, float], step: _Floats) -> dict[str, float]: ...
+
+@final
+class QuantileTables:
+    def __new__(
+        cls, lower: tuple[_Floats, _Floats], upper: tuple[_Floats, _Floats]
+    ) -> QuantileTables: ...
+    def quantiles(self, probability: _Floats, upper: bool) -> _Floats: ...
 
 @final
 class GroupedSample:

@@ -18,7 +18,7 @@ from trafficgen.units import BoolArray, FloatArray, IntArray
 #: Quantiles are sought up to here; beyond, doubles no longer hold whole numbers.
 _LARGEST = 2.0**52
 #: A probability that was computed from a value leads back to it in spite of rounding.
-_ROUNDING = 4e-16
+ROUNDING = 4e-16
 
 Condition = Callable[[FloatArray], BoolArray]
 
@@ -73,12 +73,12 @@ class Discrete(Distribution):
 
     def _ppf(self, p: FloatArray) -> FloatArray:
         """Return the smallest value that is not exceeded with at least a probability."""
-        nearly, cdf = p * (1 - _ROUNDING), self._counts.cdf
+        nearly, cdf = p * (1 - ROUNDING), self._counts.cdf
         return self._search(lambda k: np.asarray(cdf(k) >= nearly), p.shape, never=p >= 1.0)
 
     def _isf(self, p: FloatArray) -> FloatArray:
         """Return the smallest value that is exceeded with at most a probability."""
-        nearly, sf = p * (1 + _ROUNDING), self._counts.sf
+        nearly, sf = p * (1 + ROUNDING), self._counts.sf
         return self._search(lambda k: np.asarray(sf(k) <= nearly), p.shape, never=p <= 0.0)
 
     def sample(self, generator: np.random.Generator, count: int) -> FloatArray:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from trafficgen import _core
 from trafficgen.distributions.base import Distribution
+from trafficgen.distributions.tables import tabulate
 from trafficgen.units import FloatArray
 
 #: Rounded laws are summed value by value up to this many values; beyond, rounding no longer moves a
@@ -139,8 +140,7 @@ class MixedLaw:
         if count >= self._worth_a_table:
             return self._table.sample(generator, count)
         if not self.values:
-            assert self.continuous is not None
-            return self._whole(self.continuous.sample(generator, count))
+            return self._whole(self._played.sample(generator, count))
         if len(self.values) == 1 and self.continuous is None:
             return np.full(count, self.values[0])
         chosen = np.searchsorted(self._cumulative, generator.random(count), side="right")
@@ -148,7 +148,7 @@ class MixedLaw:
             return self._sorted_values[np.minimum(chosen, self._sorted_values.size - 1)]
         draws = np.append(self._sorted_values, math.nan)[chosen]
         rest = np.flatnonzero(chosen == self._sorted_values.size)
-        draws[rest] = self._whole(self.continuous.sample(generator, rest.size))
+        draws[rest] = self._whole(self._played.sample(generator, rest.size))
         return draws
 
     def spread_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
@@ -162,14 +162,27 @@ class MixedLaw:
 
     def ascending_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
         """Draw values spread as by :meth:`spread_sample`, in ascending order, shape (count,)."""
-        draws = self._at((np.arange(count) + generator.random(count)) / count)
-        return np.sort(draws, kind="stable") if self.values else draws  # two runs that ascend each
+        probability = (np.arange(count) + generator.random(count)) / count
+        if not self.values:
+            return self._at(probability)
+        ends = np.searchsorted(probability, self._cumulative)
+        if self.continuous is None:
+            ends[-1] = count
+        inside = self._at(probability[ends[-1] :])
+        # Atoms come between what is below and above them; both ascend.
+        places = np.searchsorted(inside, self._sorted_values).tolist()
+        counts = np.diff(ends, prepend=0).tolist()
+        runs: list[FloatArray] = []
+        row = 0
+        for value, taken, place in zip(self._sorted_values, counts, places, strict=True):
+            runs += [inside[row:place], np.full(taken, value)]
+            row = place
+        return np.concatenate([*runs, inside[row:]])
 
     def _at(self, probability: FloatArray) -> FloatArray:
         """Return a value for each probability: the lowest are those of the atoms."""
         if not self.values:
-            assert self.continuous is not None
-            return self._whole(self.continuous.ppf(probability))
+            return self._whole(self._played.ppf(probability))
         draws = np.empty(probability.size)
         chosen = np.searchsorted(self._cumulative, probability, side="right")
         if self.continuous is None:
@@ -178,8 +191,14 @@ class MixedLaw:
         draws[~rest] = self._sorted_values[chosen[~rest]]
         weight = 1.0 - self.continuous_weight
         within = np.clip((probability[rest] - weight) / (1.0 - weight), 0.0, 1.0)
-        draws[rest] = self._whole(self.continuous.ppf(within))
+        draws[rest] = self._whole(self._played.ppf(within))
         return draws
+
+    @cached_property
+    def _played(self) -> Distribution:
+        """The continuous part as it is drawn from."""
+        assert self.continuous is not None
+        return tabulate(self.continuous)
 
     @cached_property
     def _worth_a_table(self) -> float:

@@ -1,13 +1,15 @@
 //! Loops of the generator that are too slow in array operations: packets put in order of time,
-//! series with a spectrum, keys of random streams, draws of whole numbers.
+//! series with a spectrum, keys of random streams, draws of whole numbers, quantiles of laws.
 
 mod alias_table;
+mod quantile_table;
 mod radix;
 mod spectral_ranks;
 mod stream_key;
 mod time_order;
 
 pub use alias_table::{alias_draws, alias_table, AliasTable};
+pub use quantile_table::{QuantileTable, PIECE_NUMBERS};
 pub use spectral_ranks::spectral_ranks;
 pub use stream_key::stream_key;
 pub use time_order::time_order;
