@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from trafficgen.generation.registered_arrivals import register_arrivals
     from trafficgen.models import Model, PublishedModel, model_json_schema, save_model
     from trafficgen.models.differences import ModelDifferences
-    from trafficgen.models.published import load_model
+    from trafficgen.models.published import load_model, register_source
     from trafficgen.models.published.listing import (
         CatalogueModel,
         models_diff,
@@ -90,7 +90,7 @@ _NAMES_IN = {
     "trafficgen.generation.registered_arrivals": "register_arrivals",
     "trafficgen.models": "Model PublishedModel model_json_schema save_model",
     "trafficgen.models.differences": "ModelDifferences",
-    "trafficgen.models.published": "load_model",
+    "trafficgen.models.published": "load_model register_source",
     "trafficgen.models.published.listing": (
         "CatalogueModel models_diff models_list models_schema models_show"
     ),
@@ -208,6 +208,7 @@ __all__ = [
     "register_arrivals",
     "register_exporter",
     "register_metric",
+    "register_source",
     "reproduce",
     "save_model",
     "save_plots",

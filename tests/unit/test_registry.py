@@ -7,12 +7,17 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from pydantic import JsonValue
 
 import trafficgen
 from trafficgen.generation.registered_arrivals import ARRIVALS
+from trafficgen.models.registered_source import SOURCES
 from trafficgen.registry import pickle_registered, restore_registered
+from trafficgen.units import FloatArray, IntArray
 from trafficgen.validation.metrics import METRICS
 from trafficgen.workloads.arrivals import ArrivalsPart
 
@@ -27,8 +32,8 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     page = PAGE.read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 3
-    starts = ("written =", "capture =", "table =")
+    assert len(blocks) == 4
+    starts = ("table =", "written =", "capture =", "table =")
     parts = [
         block[: block.index(f"\n{start}")] for block, start in zip(blocks, starts, strict=True)
     ]
@@ -74,6 +79,12 @@ def test_the_command_line_finds_entry_points(folder: Path) -> None:
         *("--arrivals", "regular:every_s=2"),
     )
     assert done.returncode == 0, done.stderr
+    done = run(
+        *(folder, "generate", "beacon", "-o", "beacon.parquet", "--duration", "10"),
+        *("--set", "every_s=2"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(trafficgen.read_packets(folder / "beacon.parquet")) == 15
     done = run(folder, "export", "cbr.parquet", "--to", "times", "-o", "out")
     assert done.returncode == 0, done.stderr
     assert (folder / "out" / "times.txt").exists()
@@ -148,3 +159,92 @@ def test_what_is_registered_can_be_sent_to_another_process() -> None:
     assert ARRIVALS["mine"] is draw_together
     assert ARRIVALS.module_of("mine") == __name__
     assert "local" not in ARRIVALS
+
+
+def place_steadily(
+    generator: np.random.Generator, duration_s: float, every_s: float = 0.5, largest: int = 200
+) -> tuple[FloatArray, IntArray]:
+    time_s = np.arange(0, duration_s, every_s)
+    return time_s, generator.integers(100, largest, time_s.size)
+
+
+@pytest.fixture
+def steady() -> str:
+    trafficgen.register_source("steady")(place_steadily)
+    return "steady"
+
+
+def test_a_source_plays_what_its_function_places(steady: str, tmp_path: Path) -> None:
+    table = trafficgen.generate(steady, duration_s=10, seed=1, settings={"every_s": "0.25"})
+    assert np.allclose(table.time_s, np.arange(0, 10, 0.25))
+    assert np.array_equal(table.ip_bytes - table.payload_bytes, np.full(40, 28))
+    same, other = (
+        trafficgen.generate(steady, duration_s=10, seed=seed, settings={"every_s": 0.25})
+        for seed in (1, 2)
+    )
+    assert np.array_equal(same.ip_bytes, table.ip_bytes)
+    assert not np.array_equal(other.ip_bytes, table.ip_bytes)
+    twice = trafficgen.generate(steady, duration_s=10, scale_rate=2.0)
+    assert np.allclose(twice.time_s, np.arange(0, 10, 0.25))
+
+
+def test_a_source_is_a_model_that_is_saved_simulated_and_played_in_fleets(
+    steady: str, tmp_path: Path
+) -> None:
+    model, file = trafficgen.load_model(steady), tmp_path / "steady.json"
+    assert isinstance(model, trafficgen.Model)
+    trafficgen.save_model(model, file)
+    assert trafficgen.load_model(file) == model
+    with pytest.warns(trafficgen.SimulationWarning, match="ignores loss and delay"):
+        result = trafficgen.simulate(file, path="rate=1Mbps,delay=10ms", duration_s=10)
+    assert result.flows[0].measure.loss == 0
+    (tmp_path / "fleet.yaml").write_text(
+        "name: fleet\nsessions: 3\nduration: 5s\ngroups: [{model: steady(every_s=1)}]\n"
+    )
+    here, there = (
+        trafficgen.generate_workload(tmp_path / "fleet.yaml", tmp_path / name, workers=workers)
+        for name, workers in (("one.csv", 1), ("two.csv", 2))
+    )
+    assert here.packets == there.packets == 15
+    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"evry_s": 1}, r"no 'evry_s' to set \(did you mean every_s\?\); its settings are every_s"),
+        ({"every_s": "often"}, "every_s=often is not a number"),
+        ({"every_s": 0}, r"source steady fails \(ZeroDivisionError"),
+        ({"largest": 100_000}, "sizes outside 28 to 65535 bytes"),
+    ],
+)
+def test_wrong_settings_of_a_source_are_one_line(
+    steady: str, settings: dict[str, JsonValue], problem: str
+) -> None:
+    with pytest.raises(trafficgen.TrafficgenError, match=problem) as caught:
+        trafficgen.generate(steady, duration_s=1000, settings=settings)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("placed", "problem"),
+    [
+        (([0.0, 1.0], [100]), "not of one length"),
+        (([-1.0], [100]), "negative or not finite"),
+        (([0.0], [20]), "sizes outside"),
+        ((None, None), "not of one length"),
+    ],
+)
+def test_a_function_that_places_nonsense_is_refused(placed: tuple[Any, Any], problem: str) -> None:
+    trafficgen.register_source("nonsense")(lambda generator, duration_s: placed)
+    with pytest.raises(trafficgen.GenerationError, match=problem):
+        trafficgen.generate("nonsense", duration_s=5)
+
+
+def test_a_model_of_a_source_that_is_not_registered_says_so(steady: str, tmp_path: Path) -> None:
+    trafficgen.save_model(trafficgen.load_model(steady), tmp_path / "steady.json")
+    SOURCES._registered.clear()
+    with pytest.raises(trafficgen.GenerationError, match="no source 'steady' is registered"):
+        trafficgen.generate(tmp_path / "steady.json", duration_s=5)
+    with pytest.raises(trafficgen.TrafficgenError, match="choose another name"):
+        trafficgen.register_source("cbr")(place_steadily)

@@ -38,6 +38,7 @@ from trafficgen.models.process import PacketProcess as PacketProcess
 from trafficgen.models.process import ProcessChoice as ProcessChoice
 from trafficgen.models.process import RateClass as RateClass
 from trafficgen.models.process import RateState as RateState
+from trafficgen.models.process import RegisteredProcess as RegisteredProcess
 from trafficgen.models.process import RenewalProcess as RenewalProcess
 from trafficgen.models.process import ScoreSpectrum as ScoreSpectrum
 from trafficgen.models.process import SemiMarkovProcess as SemiMarkovProcess

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.law import LawOfBytes, LawOfPackets, LawOfTime
@@ -399,6 +399,18 @@ class SemiMarkovProcess(ModelPart):
         return self
 
 
+class RegisteredProcess(ModelPart):
+    """Packets that a function of a user places: see `trafficgen.register_source`."""
+
+    kind: Literal["registered"] = "registered"
+    source: str = Field(min_length=1)
+    """Name under which the function is registered."""
+    settings: dict[str, JsonValue] = Field(default_factory=dict)
+    """Its settings."""
+    second_s: float = Field(default=1.0, gt=0)
+    """Time in which a second of the function passes, s; below 1 where the rate is scaled up."""
+
+
 PacketProcess = Annotated[
     RenewalProcess
     | BurstProcess
@@ -406,7 +418,8 @@ PacketProcess = Annotated[
     | ModulatedProcess
     | FractionalNoiseProcess
     | MmppProcess
-    | SemiMarkovProcess,
+    | SemiMarkovProcess
+    | RegisteredProcess,
     Field(discriminator="kind"),
 ]
 

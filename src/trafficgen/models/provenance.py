@@ -118,4 +118,14 @@ class PublishedProvenance(ModelPart):
     """Whether a second derivation agrees."""
 
 
-Provenance = Annotated[FittedProvenance | PublishedProvenance, Field(discriminator="kind")]
+class RegisteredProvenance(ModelPart):
+    """A model that a function of a user plays."""
+
+    kind: Literal["registered"] = "registered"
+    module: str
+    """Module that registers the function."""
+
+
+Provenance = Annotated[
+    FittedProvenance | PublishedProvenance | RegisteredProvenance, Field(discriminator="kind")
+]

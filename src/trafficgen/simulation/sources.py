@@ -22,6 +22,7 @@ from trafficgen.models.published import (
     with_settings,
 )
 from trafficgen.models.published.mechanisms import check_mechanism
+from trafficgen.models.registered_source import set_source
 from trafficgen.simulation.response import response_parameters, tcp_parameters
 from trafficgen.units import IntArray
 
@@ -95,8 +96,7 @@ def sources_of(
     found = load_model(model) if isinstance(model, str | Path) else model
     if isinstance(found, PublishedModel):
         return [make_published_source(found, settings)] * sessions
-    if settings:
-        raise SettingError(f"{found.name} is a fitted model, which has no options; set nothing")
+    found = set_source(found, settings)
     schedules_of = session_schedules(found, sessions=sessions, duration_s=duration_s, seed=seed)
     response = response_parameters(found)
     digest = f"sha256:{hashlib.sha256(dump_model(found).encode()).hexdigest()}"

@@ -16,7 +16,7 @@ from trafficgen.formatting import format_count, number, one_line
 from trafficgen.generation.addresses import AddressRange
 from trafficgen.generation.arrivals import Arrivals, TogetherArrivals
 from trafficgen.models import Model, PublishedModel
-from trafficgen.models.published import entry_digest, entry_names, load_model, with_settings
+from trafficgen.models.published import entry_digest, entry_names, load_model, set_options
 from trafficgen.notebook import NotebookView
 from trafficgen.simulation.competitors import options_from_text
 from trafficgen.workloads.arrivals import ArrivalsPart
@@ -321,14 +321,13 @@ class _Planner:
             except SimulationError as error:
                 problem = str(error).partition(": ")[2]
                 raise self.files.error(at, problem, "write option=value") from error
-        if options and isinstance(model, Model):
-            problem = f"{model.name} is a fitted model, which has no options"
-            raise self.files.error(at, problem, "set nothing")
-        if isinstance(model, PublishedModel):
-            try:
-                model = with_settings(model, options)
-            except SettingError as error:
-                raise error.prepend_place(f"{self.files.file}: {at}") from error
+        try:
+            model = set_options(model, options)
+        except SettingError as error:
+            if isinstance(model, Model):
+                problem, _, remedy = str(error).partition("; ")
+                raise self.files.error(at, problem, remedy) from error
+            raise error.prepend_place(f"{self.files.file}: {at}") from error
         self.digests.append(entry_digest(model))
         return model, options
 

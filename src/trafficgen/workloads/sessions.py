@@ -13,7 +13,8 @@ from trafficgen.generation.arrivals import MOST_SESSIONS
 from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.estimate import ModelPart
-from trafficgen.models.published import with_settings
+from trafficgen.models.published import set_options
+from trafficgen.models.registered_source import set_source
 from trafficgen.options import list_options
 from trafficgen.packet_files.report import View
 from trafficgen.workloads.arrivals import ArrivalsPart
@@ -71,7 +72,7 @@ def choose_sessions(
     is_plain = options.window_s is None and options.arrivals is None and options.popularity is None
     if is_plain and not list_given(options, *VARIATIONS):
         if isinstance(playable, Model):
-            _refuse_settings(playable, options)
+            playable = set_source(playable, options.settings or {})
             return OpenLoopSessions(
                 model=playable,
                 count=1 if options.sessions is None else options.sessions,
@@ -139,10 +140,7 @@ def plan_model(model: Model | PublishedModel, options: WorkloadOptions) -> Plann
         WorkloadFileError: If parts do not fit each other or a file cannot be used.
         SettingError: If a setting does not fit the model.
     """
-    if isinstance(model, PublishedModel):
-        model = with_settings(model, options.settings or {})
-    else:
-        _refuse_settings(model, options)
+    model = set_options(model, options.settings or {})
     if options.sessions is not None and options.sessions > MOST_SESSIONS:
         raise GenerationError(
             f"{options.sessions:,} sessions are more than {MOST_SESSIONS:,}; ask for fewer"
@@ -195,13 +193,6 @@ def _parse(option: str, part: type[Part], text: str) -> Part:
         problem, remedy = describe_problem(error, part)
         ending = f"; {remedy}" if remedy else ""
         raise GenerationError(f"{option}={text}: {problem}{ending}") from error
-
-
-def _refuse_settings(model: Model, options: WorkloadOptions) -> None:
-    if options.settings:
-        raise GenerationError(
-            f"{model.name} is a fitted model, which has no options; leave --set out"
-        )
 
 
 def list_given(options: WorkloadOptions, *flags: str) -> str:

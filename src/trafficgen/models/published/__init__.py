@@ -1,7 +1,18 @@
 """The catalogue: sources that papers measured, as data files, and how their options are set."""
 
-from trafficgen.models.published.registry import entry_digest, entry_names, load_entry, load_model
-from trafficgen.models.published.settings import competing_tcp, parameters_for_engine, with_settings
+from trafficgen.models.published.registry import (
+    entry_digest,
+    entry_names,
+    load_entry,
+    load_model,
+    register_source,
+)
+from trafficgen.models.published.settings import (
+    competing_tcp,
+    parameters_for_engine,
+    set_options,
+    with_settings,
+)
 
 __all__ = [
     "competing_tcp",
@@ -10,5 +21,7 @@ __all__ = [
     "load_entry",
     "load_model",
     "parameters_for_engine",
+    "register_source",
+    "set_options",
     "with_settings",
 ]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from trafficgen.errors import ModelFileError
+from trafficgen.errors import ModelFileError, TrafficgenError
 from trafficgen.formatting import find_name, suggest_name
 from trafficgen.models import (
     Model,
@@ -21,8 +22,11 @@ from trafficgen.models import (
     read_yaml,
 )
 from trafficgen.models.published.mechanisms import check_mechanism
+from trafficgen.models.registered_source import SOURCES, RegisteredSource, SourceFunction
+from trafficgen.registry import calling_module
 from trafficgen.standard_streams import STANDARD_INPUT
 
+_Function = TypeVar("_Function", bound=SourceFunction)
 #: Folder of the entries: a YAML file in it is a published model, and nothing lists it.
 ENTRIES = resources.files("trafficgen.models.published") / "entries"
 _ENDING = ".yaml"
@@ -60,8 +64,8 @@ def load_entry(name: str) -> PublishedModel:
 def load_model(name: str | Path) -> Model | PublishedModel:
     """Load a catalogue entry by its name, or the model in a JSON or YAML file.
 
-    A name without folder and ending is looked for in the catalogue first; ``./NAME`` is always a
-    file, and ``-`` is standard input.
+    A name without folder and ending is looked for in the catalogue first, then among registered
+    sources; ``./NAME`` is always a file, and ``-`` is standard input.
 
     Raises:
         ModelFileError: If there is neither, the file breaks the schema, or a published model cannot
@@ -75,15 +79,60 @@ def load_model(name: str | Path) -> Model | PublishedModel:
     text = str(name)
     if isinstance(name, str) and text in entry_names():
         return load_entry(text)
-    if isinstance(name, str) and not Path(text).exists() and (meant := _name_meant(text)):
-        return load_entry(meant)
     is_name = text != STANDARD_INPUT and "/" not in text and "." not in text
     if isinstance(name, str) and is_name and not Path(text).exists():
+        if text in SOURCES:
+            return SOURCES[text].model()
+        if meant := find_name(text, entry_names()):
+            return load_entry(meant)
         raise _no_such_entry(text)
     model = read_model(name, parent=lambda parent: _merged(parent, ()))
     if isinstance(model, PublishedModel):
         _check(model, file=text)
     return model
+
+
+def register_source(name: str) -> Callable[[_Function], _Function]:
+    """Make a source of your own a model, whose name commands and functions take.
+
+    From the command line, an entry point of the group ``trafficgen.sources`` with this name gives
+    the module that registers it. Model files name the source, not its code: it must be registered
+    where they are played.
+
+    Args:
+        name: Its name.
+
+    Returns:
+        A decorator of a function ``place(generator, duration_s, **settings)`` that returns times in
+        s from the start, below ``duration_s``, and IP lengths in bytes, both of shape (n,). It gets
+        a random generator. Settings are those of ``--set`` and ``settings``.
+
+    Raises:
+        TrafficgenError: If the name is invalid, or that of a catalogue entry.
+
+    Example:
+        >>> import numpy as np
+        >>> import trafficgen
+        >>> @trafficgen.register_source("beacon")
+        ... def place_beacons(
+        ...     generator: np.random.Generator, duration_s: float, every_s: float = 0.5
+        ... ) -> tuple[np.ndarray, np.ndarray]:
+        ...     time_s = np.arange(0, duration_s, every_s)
+        ...     return time_s, generator.integers(100, 200, time_s.size)
+        >>> trafficgen.generate("beacon", duration_s=10, settings={"every_s": 2})
+        <PacketTable: 5 packets, 1 flow, 8 s, 715 IP bytes>
+    """
+    module = calling_module()
+
+    def register(function: _Function) -> _Function:
+        if name in entry_names():
+            raise TrafficgenError(
+                f"{name!r} is one of trafficgen's own sources; choose another name"
+            )
+        SOURCES.register(name, RegisteredSource(name, function, module), module=module)
+        return function
+
+    return register
 
 
 def entry_digest(model: Model | PublishedModel) -> str:
@@ -127,14 +176,10 @@ def _merged(name: str, below: tuple[str, ...]) -> dict[str, Any]:
         ) from error
 
 
-def _name_meant(name: str) -> str | None:
-    """Return the entry that a name means, however it is written; None for names of files."""
-    return None if "/" in name or "." in name else find_name(name, entry_names())
-
-
 def _no_such_entry(name: str) -> ModelFileError:
+    guess = suggest_name(name, [*entry_names(), *SOURCES])
     return ModelFileError(
         file=name,
-        problem=f"no such file and no such catalogue entry{suggest_name(name, entry_names())}",
+        problem=f"no such file and no such catalogue entry{guess}",
         remedy=f"entries are {', '.join(entry_names())}",
     )

@@ -9,7 +9,8 @@ from pydantic import JsonValue
 
 from trafficgen.errors import SettingError
 from trafficgen.formatting import suggest_name
-from trafficgen.models import Option, Parameter, PublishedModel, format_value, same_value
+from trafficgen.models import Model, Option, Parameter, PublishedModel, format_value, same_value
+from trafficgen.models.registered_source import set_source
 from trafficgen.units import bps_from_kbps
 
 _WORDS: dict[str, bool] = {
@@ -21,6 +22,19 @@ _WORDS: dict[str, bool] = {
     "no": False,
 }
 _NOTHING = ("null", "none")
+
+
+def set_options(
+    model: Model | PublishedModel, settings: Mapping[str, JsonValue]
+) -> Model | PublishedModel:
+    """Return any model with options set; a fitted one has none but those of registered sources.
+
+    Raises:
+        SettingError: If there is no such option, or it cannot have that value.
+    """
+    if isinstance(model, PublishedModel):
+        return with_settings(model, settings)
+    return set_source(model, settings)
 
 
 def with_settings(model: PublishedModel, settings: Mapping[str, JsonValue]) -> PublishedModel:

@@ -1,0 +1,189 @@
+"""Sources of users: functions that place packets, and the models that play them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import JsonValue
+
+from trafficgen.errors import GenerationError, SettingError
+from trafficgen.formatting import suggest_name
+from trafficgen.models.estimate import Estimate
+from trafficgen.models.process import RegisteredProcess
+from trafficgen.models.provenance import RegisteredProvenance
+from trafficgen.models.schema import Model, Playout, Startup
+from trafficgen.models.stream import Phase, Stream, Transport, smallest_header_bytes
+from trafficgen.registry import Registry
+from trafficgen.units import FloatArray, bps_from_bytes
+
+#: Draws times, s, and IP lengths, bytes, from a generator, a length in s and settings of its own.
+SourceFunction: TypeAlias = Callable[..., tuple[npt.ArrayLike, npt.ArrayLike]]
+#: Length of its model, from whose packets the mean rate is counted, s.
+_LENGTH_S = 60.0
+_LARGEST_IP_BYTES = 65_535
+
+
+@dataclass(frozen=True)
+class RegisteredSource:
+    """A function of a user that places packets.
+
+    Attributes:
+        name: Its name in :data:`SOURCES`.
+        function: The function.
+        module: Module that registers it.
+    """
+
+    name: str
+    function: SourceFunction
+    module: str
+
+    @cached_property
+    def _defaults(self) -> dict[str, object]:
+        """Its settings -> default."""
+        found = list(inspect.signature(self.function).parameters.values())[2:]
+        return {one.name: one.default for one in found}
+
+    def parse_settings(self, settings: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """Return settings with texts as values where they are JSON.
+
+        Raises:
+            SettingError: If it has no such setting, or one must be a number.
+        """
+        for name in settings:
+            if name not in self._defaults:
+                guess = suggest_name(name, self._defaults)
+                known = ", ".join(self._defaults) or "none"
+                raise SettingError(
+                    f"{self.name} has no {name!r} to set{guess}; its settings are {known}"
+                )
+        found = {
+            name: _read(value) if isinstance(value, str) else value
+            for name, value in settings.items()
+        }
+        for name, value in found.items():
+            if _is_number(self._defaults[name]) and not _is_number(value):
+                raise SettingError(f"{self.name}: {name}={value} is not a number; give one")
+        return found
+
+    def place_packets(
+        self, settings: Mapping[str, JsonValue], generator: np.random.Generator, length_s: float
+    ) -> tuple[FloatArray, npt.NDArray[np.uint32]]:
+        """Return times, s, and IP lengths, bytes, in order of time, all within the length.
+
+        Raises:
+            GenerationError: If the function fails, or gives no such arrays.
+        """
+        try:
+            time_s, ip_bytes = map(np.asarray, self.function(generator, length_s, **settings))
+        except Exception as error:  # whatever the function of a user does
+            raise GenerationError(
+                f"source {self.name} fails ({type(error).__name__}: {error}); correct its function"
+                " or its settings"
+            ) from error
+        least = smallest_header_bytes("udp", ip_version=4)
+        problem = ""
+        if time_s.ndim != 1 or time_s.shape != ip_bytes.shape:
+            problem = f"arrays of the shapes {time_s.shape} and {ip_bytes.shape}, not of one length"
+        elif time_s.size and not (np.isfinite(time_s).all() and time_s.min() >= 0):
+            problem = "times that are negative or not finite"
+        elif time_s.size and not least <= ip_bytes.min() <= ip_bytes.max() <= _LARGEST_IP_BYTES:
+            problem = f"sizes outside {least} to {_LARGEST_IP_BYTES} bytes"
+        if problem:
+            raise GenerationError(f"source {self.name}: the function gives {problem}; correct it")
+        order = np.argsort(time_s, kind="stable")
+        order = order[time_s[order] < length_s]
+        return time_s[order].astype(np.float64), ip_bytes[order].astype(np.uint32)
+
+    def model(self) -> Model:
+        """Return a model of one minute that plays it by default."""
+        _, ip_bytes = self.place_packets({}, np.random.default_rng(0), _LENGTH_S)
+        rate_bps = bps_from_bytes(float(ip_bytes.sum()), _LENGTH_S)
+        method = "counted in a minute of the source"
+        phase = Phase(
+            name="playout",
+            start_s=0,
+            duration_s=_LENGTH_S,
+            rate_bps=rate_bps,
+            process=RegisteredProcess(source=self.name),
+        )
+        header_bytes = smallest_header_bytes("udp", ip_version=4)
+        transport = Transport(
+            protocol="udp", server_port=5004, client_port=40_000, header_bytes=header_bytes
+        )
+        return Model(
+            name=self.name,
+            description=(inspect.getdoc(self.function) or "").partition("\n")[0],
+            provenance=RegisteredProvenance(module=self.module),
+            startup=Startup(silence_s=Estimate(value=0, method="none")),
+            playout=Playout(
+                duration_s=Estimate(value=_LENGTH_S, method="set"),
+                rate_bps=Estimate(value=rate_bps, method=method),
+            ),
+            streams=(Stream(name="media", media="unknown", transport=transport, phases=(phase,)),),
+        )
+
+
+#: Sources of users, by name.
+SOURCES: Registry[RegisteredSource] = Registry("sources")
+
+
+def _read(text: str) -> JsonValue:
+    try:
+        value: JsonValue = json.loads(text)
+    except ValueError:
+        return text
+    return value
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def find_source(name: str) -> RegisteredSource:
+    """Return a source by its name.
+
+    Raises:
+        GenerationError: If none is registered.
+    """
+    if name not in SOURCES:
+        known = ", ".join(SOURCES) or "none"
+        raise GenerationError(
+            f"no source {name!r} is registered{suggest_name(name, SOURCES)}; those registered:"
+            f" {known}"
+        )
+    return SOURCES[name]
+
+
+def set_source(model: Model, settings: Mapping[str, JsonValue]) -> Model:
+    """Return a model with settings of the sources of users that it plays.
+
+    Raises:
+        SettingError: If it plays none, or one has no such setting.
+    """
+    if not settings:
+        return model
+    streams = tuple(
+        stream.model_copy(
+            update={"phases": tuple(_set_phase(one, settings) for one in stream.phases)}
+        )
+        for stream in model.streams
+    )
+    if streams == model.streams:
+        raise SettingError(f"{model.name} is a fitted model, which has no options; set nothing")
+    return model.model_copy(update={"streams": streams})
+
+
+def _set_phase(phase: Phase, settings: Mapping[str, JsonValue]) -> Phase:
+    process = phase.process
+    if not isinstance(process, RegisteredProcess):
+        return phase
+    known = find_source(process.source).parse_settings(settings)
+    changed = process.model_copy(update={"settings": {**process.settings, **known}})
+    return phase.model_copy(update={"process": changed})
