@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from trafficgen.capture.convert import Conversion, convert
     from trafficgen.capture.reading import inspect, read_packets
     from trafficgen.demo import demo
+    from trafficgen.distributions.own_families import register_distribution
     from trafficgen.explore import LocalPage, explore
     from trafficgen.export.targets import register_exporter
     from trafficgen.flows import Inspection
@@ -87,6 +88,7 @@ _NAMES_IN = {
     "trafficgen.explore": "LocalPage explore",
     "trafficgen.export.targets": "register_exporter",
     "trafficgen.flows": "Inspection",
+    "trafficgen.distributions.own_families": "register_distribution",
     "trafficgen.generation.registered_arrivals": "register_arrivals",
     "trafficgen.models": "Model PublishedModel model_json_schema save_model",
     "trafficgen.models.differences": "ModelDifferences",
@@ -206,6 +208,7 @@ __all__ = [
     "models_show",
     "read_packets",
     "register_arrivals",
+    "register_distribution",
     "register_exporter",
     "register_metric",
     "register_source",

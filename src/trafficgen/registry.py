@@ -48,9 +48,13 @@ class Registry(Mapping[str, T], Generic[T]):
 
         Entry points are in the group ``trafficgen.KIND``.
         """
-        self.kind, self._taken = kind, taken
+        self.kind, self._taken = kind, {*taken}
         self._registered: dict[str, _Registered[T]] = {}
         self._all[kind] = self
+
+    def reserve(self, *names: str) -> None:
+        """Take names that trafficgen has elsewhere."""
+        self._taken.update(names)
 
     def register(self, name: str, thing: T, *, module: str) -> None:
         """Add a thing, or replace one that was registered before.

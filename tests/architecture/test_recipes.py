@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 RECIPES = ROOT / "docs" / "recipes"
-_BLOCK = re.compile(r"^```(py|yaml|diff)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(py|rs|yaml|diff)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def follow(recipe: str, copy: Path) -> None:
@@ -102,34 +102,41 @@ def test_a_link_type_is_one_entry_of_a_table(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="not installed: cargo")
-def test_a_new_link_type_is_decoded(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("recipe", "tests"),
+    [
+        ("add-a-link-type", ("--lib", "every_link_type")),
+        ("add-a-family", ("--test", "all", "every_family")),
+    ],
+)
+def test_what_is_added_to_the_core_works(tmp_path: Path, recipe: str, tests: list[str]) -> None:
     for name in ("Cargo.toml", "Cargo.lock"):
         shutil.copy(ROOT / name, tmp_path)
-    shutil.copytree(ROOT / "crates", tmp_path / "crates")
-    follow("add-a-link-type", tmp_path)
+    for name in ("crates", "src"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("*.so"))
+    follow(recipe, tmp_path)
     command = ["cargo", "test", "--quiet", "--locked", "--profile", "quick"]
-    command += ["--package", "trafficgen-core", "--lib", "every_link_type"]
+    command += ["--package", "trafficgen-core", *tests]
     target = {"CARGO_TARGET_DIR": str(ROOT / "target")}
     done = subprocess.run(
         command, cwd=tmp_path, env=os.environ | target, check=False, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     assert "1 passed" in done.stdout
 
 
-def test_a_family_is_fitted_once_its_recipe_is_followed(copy: Path) -> None:
+def test_a_family_is_a_file_in_the_core_and_a_distribution(copy: Path) -> None:
+    shutil.copytree(ROOT / "crates", copy / "crates")
     follow("add-a-family", copy)
-    (copy / "fit.py").write_text(
-        "import numpy as np\n"
-        "from trafficgen.calibration.laws.fit_law import fit_law\n"
-        "sample = np.abs(np.random.default_rng(1).normal(0, 0.1, 4000))\n"
-        "generator = np.random.default_rng(2)\n"
-        "law = fit_law(sample, unit='s', tick=1e-6, generator=generator).law\n"
-        "print(law.family, round(law.params['scale'], 2))\n"
-        "print(round(law.distribution().mean, 3))\n",
+    (copy / "use.py").write_text(
+        "from trafficgen.calibration.laws.families import families_of\n"
+        "from trafficgen.models import Law\n"
+        "params = {'scale': 0.1}\n"
+        "law = Law(unit='s', family='halfnorm', params=params, observations=0)\n"
+        "print(round(law.distribution().mean, 3), 'halfnorm' in families_of('s'))\n",
         encoding="utf-8",
     )
-    assert run(copy, "fit.py").split() == ["halfnorm", "0.1", "0.08"]
+    assert run(copy, "use.py").split() == ["0.08", "True"]
 
 
 def test_a_process_is_fitted_and_played_once_its_recipe_is_followed(copy: Path) -> None:

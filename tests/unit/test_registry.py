@@ -32,8 +32,8 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     page = PAGE.read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 4
-    starts = ("table =", "written =", "capture =", "table =")
+    assert len(blocks) == 5
+    starts = ("table =", "model =", "written =", "capture =", "table =")
     parts = [
         block[: block.index(f"\n{start}")] for block, start in zip(blocks, starts, strict=True)
     ]
@@ -93,6 +93,9 @@ def test_the_command_line_finds_entry_points(folder: Path) -> None:
     assert done.returncode == 1, done.stderr
     assert '"largest_packet"' in done.stdout
     assert "largest_packet is" in done.stderr
+    done = run(folder, "fit", CAPTURE, "-o", "model.json")
+    assert done.returncode == 0, done.stderr
+    assert '"burr12"' in (folder / "model.json").read_text(encoding="utf-8")
 
 
 def test_an_entry_point_that_cannot_be_loaded_is_one_line(folder: Path) -> None:

@@ -5,7 +5,6 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use trafficgen_core::laws::real::{Dual, MOST_FREE};
 use trafficgen_core::laws::{
     self, AnyFamily, Bounds, Edges, GroupedSample, Kind, Law, Maximum, Scale,
 };
@@ -31,13 +30,13 @@ pub fn law_families(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 /// Step of the differences that stand for the slopes of a family from Python.
 const STEP: f64 = 1e-5;
 
-/// A family whose distribution function is a Python function of parameters, value and side.
+/// A family whose distribution function is a Python function of parameters, values and side.
 struct PythonFamily {
     name: &'static str,
     shapes: &'static [&'static str],
     free: &'static [(&'static str, Scale)],
     kind: Kind,
-    tail: Py<PyAny>,
+    tails: Py<PyAny>,
 }
 
 impl AnyFamily for PythonFamily {
@@ -57,33 +56,50 @@ impl AnyFamily for PythonFamily {
         !self.tail(params, 1.0, false).is_nan()
     }
     fn tail(&self, params: &[f64], x: f64, upper: bool) -> f64 {
-        Python::attach(|py| {
-            let tail = self.tail.call1(py, (params.to_vec(), x, upper));
-            // What Python refuses is no law.
-            tail.and_then(|tail| tail.extract(py)).unwrap_or(f64::NAN)
-        })
+        self.tails(params, &[x], upper)[0]
     }
-    fn tail_with_slopes(&self, params: &[Dual], x: f64, upper: bool) -> Dual {
-        let at = |number: usize, step: f64| -> f64 {
-            let moved = params.iter().map(|param| param.value + step * param.slopes[number]);
-            self.tail(&moved.collect::<Vec<_>>(), x, upper)
+    fn tails(&self, params: &[f64], points: &[f64], upper: bool) -> Vec<f64> {
+        Python::attach(|py| {
+            let arguments = (params.to_vec(), points.to_vec().into_pyarray(py), upper);
+            let tails = self.tails.call1(py, arguments);
+            let tails = tails.and_then(|tails| tails.extract::<Array<'_>>(py).map_err(Into::into));
+            let tails = tails.and_then(|tails| Ok(tails.as_slice()?.to_vec()));
+            // What Python refuses is no law.
+            tails.ok().filter(|tails| tails.len() == points.len())
+        })
+        .unwrap_or_else(|| vec![f64::NAN; points.len()])
+    }
+    fn tails_with_slopes(
+        &self,
+        params: &[f64],
+        unit: f64,
+        points: &[f64],
+        upper: bool,
+    ) -> (Vec<f64>, Vec<f64>) {
+        let moved = |at: usize, step: f64| -> Vec<f64> {
+            let mut params = params.to_vec();
+            params[at] += step;
+            self.tails(&params, points, upper)
         };
-        let mut slopes = [0.0; MOST_FREE];
-        for (number, slope) in slopes.iter_mut().enumerate().take(self.free.len()) {
-            *slope = (at(number, STEP) - at(number, -STEP)) / (2.0 * STEP);
+        let mut slopes = vec![0.0; points.len() * self.free.len()];
+        for (number, (at, slope)) in self.directions(params, unit).into_iter().enumerate() {
+            let sides = moved(at, STEP * slope).into_iter().zip(moved(at, -STEP * slope));
+            for (row, (above, below)) in slopes.chunks_exact_mut(self.free.len()).zip(sides) {
+                row[number] = (above - below) / (2.0 * STEP);
+            }
         }
-        Dual { value: at(0, 0.0), slopes }
+        (self.tails(params, points, upper), slopes)
     }
 }
 
-/// Adds a family by its distribution function, with at most two free parameters.
+/// Adds a family by its distribution function, with one free parameter or more.
 #[pyfunction]
 pub fn add_family(
     name: String,
     shapes: Vec<String>,
     free: Vec<(String, String)>,
     is_whole: bool,
-    tail: Py<PyAny>,
+    tails: Py<PyAny>,
 ) -> PyResult<()> {
     let scale_of = |(name, scale): (String, String)| {
         let scale = Scale::from_name(&scale).ok_or_else(|| refuse(format!("no scale {scale}")))?;
@@ -91,8 +107,8 @@ pub fn add_family(
     };
     let free: Vec<(&'static str, Scale)> =
         free.into_iter().map(scale_of).collect::<PyResult<_>>()?;
-    if free.len() > MOST_FREE {
-        return Err(refuse(format!("{name} has more than {MOST_FREE} free parameters")));
+    if free.is_empty() {
+        return Err(refuse(format!("{name} has no free parameter")));
     }
     let shapes: Vec<&'static str> = shapes.into_iter().map(|shape| &*shape.leak()).collect();
     let low = f64::NEG_INFINITY; // the function knows where the law starts
@@ -101,7 +117,7 @@ pub fn add_family(
         shapes: shapes.leak(),
         free: free.leak(),
         kind: if is_whole { Kind::Whole { first: low } } else { Kind::Continuous { low } },
-        tail,
+        tails,
     }));
     Ok(())
 }
@@ -117,8 +133,7 @@ pub fn law_tail<'py>(
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let law = read_law(family, params, (None, None))?;
     let x = x.as_slice()?;
-    let tails: Vec<f64> = py.detach(|| x.iter().map(|x| law.tail(*x, upper)).collect());
-    Ok(tails.into_pyarray(py))
+    Ok(py.detach(|| law.tails(x, upper)).into_pyarray(py))
 }
 
 /// Parameters of a law after a step of its free numbers.

@@ -6,6 +6,7 @@ from trafficgen.distributions.families import (
     DISCRETE_FAMILIES,
     FAMILIES,
     MIXTURES,
+    check_family,
     distribution_of,
     truncate,
 )
@@ -13,6 +14,7 @@ from trafficgen.distributions.gamma import Gamma
 from trafficgen.distributions.generalised_pareto import GeneralisedPareto
 from trafficgen.distributions.lognormal import Lognormal
 from trafficgen.distributions.mixed import MixedLaw
+from trafficgen.distributions.own_families import OWN_FAMILIES
 from trafficgen.distributions.pareto import Pareto
 from trafficgen.distributions.quantiles import Quantiles
 from trafficgen.distributions.tailed import BodyAndTail
@@ -22,6 +24,7 @@ __all__ = [
     "DISCRETE_FAMILIES",
     "FAMILIES",
     "MIXTURES",
+    "OWN_FAMILIES",
     "BodyAndTail",
     "Distribution",
     "Exponential",
@@ -32,6 +35,7 @@ __all__ = [
     "Pareto",
     "Quantiles",
     "Truncated",
+    "check_family",
     "distribution_of",
     "truncate",
 ]

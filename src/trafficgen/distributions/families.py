@@ -16,6 +16,7 @@ from trafficgen.distributions.loglogistic import LogLogistic
 from trafficgen.distributions.lognormal import Lognormal
 from trafficgen.distributions.mixture import Mixture
 from trafficgen.distributions.normal import Normal
+from trafficgen.distributions.own_families import OWN_FAMILIES, own_law
 from trafficgen.distributions.pareto import Pareto, TruncatedPareto
 from trafficgen.distributions.truncated import Truncated
 from trafficgen.distributions.weibull import Weibull
@@ -55,6 +56,18 @@ _PARAMETERS = {
 DISCRETE_FAMILIES = frozenset(name for name, kind in FAMILIES.items() if issubclass(kind, Discrete))
 
 
+OWN_FAMILIES.reserve(*FAMILIES, *MIXTURES, "quantiles", "atoms")
+
+
+def check_family(family: str) -> None:
+    """Raise ``ValueError`` unless a name is that of a family, a mixture or one of a user."""
+    if family not in FAMILIES and family not in MIXTURES and family not in OWN_FAMILIES:
+        known = ", ".join((*FAMILIES, *MIXTURES, *OWN_FAMILIES))
+        raise ValueError(
+            f"unknown family {family!r}; use one of {known}, or import the module that registers it"
+        )
+
+
 def distribution_of(family: str, params: Mapping[str, float]) -> Distribution:
     """Build a distribution by its scipy.stats name and parameters.
 
@@ -67,9 +80,8 @@ def distribution_of(family: str, params: Mapping[str, float]) -> Distribution:
     if family in MIXTURES:
         return _mixture(family, params)
     if family not in FAMILIES:
-        raise ValueError(
-            f"unknown family {family!r}; known are {', '.join((*FAMILIES, *MIXTURES))}"
-        )
+        check_family(family)
+        return own_law(family, params)
     known = _PARAMETERS[family]
     if set(params) - known or known - {"loc", "scale"} - set(params):
         raise _parameter_error(family, sorted(known), params)

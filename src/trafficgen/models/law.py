@@ -16,6 +16,7 @@ from trafficgen.distributions import (
     GeneralisedPareto,
     MixedLaw,
     Quantiles,
+    check_family,
     distribution_of,
     truncate,
 )
@@ -29,7 +30,7 @@ FAMILY_NAMES = (*FAMILIES, *MIXTURES, "quantiles", "atoms")
 
 def _check_family(name: str) -> str:
     if name not in FAMILY_NAMES:
-        raise ValueError(f"unknown family {name!r}; use one of {', '.join(FAMILY_NAMES)}")
+        check_family(name)
     return name
 
 

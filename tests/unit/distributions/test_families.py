@@ -149,7 +149,7 @@ def test_truncation_to_one_value_is_that_value() -> None:
 @pytest.mark.parametrize(
     ("family", "params", "words"),
     [
-        ("normal", {}, "known are expon"),
+        ("normal", {}, "use one of expon"),
         ("gamma", {"scale": 1.0}, "takes the parameters a, loc, scale"),
         ("expon", {"shape": 1.0}, "takes the parameters loc, scale"),
         ("expon", {"scale": 0.0}, "scale of Exponential must be positive"),

@@ -2,8 +2,7 @@
 
 use thiserror::Error;
 
-use super::real::{Dual, Real, MOST_FREE};
-use super::{find_family, AnyFamily, Scale, MIXTURES};
+use super::{find_family, AnyFamily, MIXTURES};
 
 /// Smallest and largest value that can be seen; infinite where there is no bound.
 pub type Bounds = (f64, f64);
@@ -166,114 +165,108 @@ impl Law {
 
     /// P(X > x) if `upper`, else P(X <= x).
     pub fn tail(&self, x: f64, upper: bool) -> f64 {
-        let of = |upper: bool| -> f64 {
-            let each = self.parts.iter();
-            each.map(|part| part.weight * part.family.tail(&part.params, x, upper)).sum()
-        };
+        self.tails(&[x], upper)[0]
+    }
+
+    /// [`Law::tail`] at several points.
+    pub fn tails(&self, points: &[f64], upper: bool) -> Vec<f64> {
         let Some(within) = &self.restriction else {
-            return of(upper).min(1.0);
+            return self.whole_tails(points, upper);
         };
-        if x < within.bounds.0 {
-            return f64::from(u8::from(upper));
+        let mut tails = self.whole_tails(points, within.upper);
+        for (tail, x) in tails.iter_mut().zip(points) {
+            let share = ((*tail - within.origin) / within.mass).clamp(0.0, 1.0);
+            let turned = within.upper != upper;
+            *tail = match (*x < within.bounds.0, turned) {
+                (true, _) => f64::from(u8::from(upper)),
+                (false, true) => 1.0 - share,
+                (false, false) => share,
+            };
         }
-        let share = ((of(within.upper) - within.origin) / within.mass).clamp(0.0, 1.0);
-        if within.upper == upper {
-            share
-        } else {
-            1.0 - share
-        }
+        tails
     }
 
-    /// Prepares the law for [`Slopes::tail`].
-    pub fn slopes(&self, unit: f64) -> Slopes<'_> {
-        let params = self.parts.iter().map(|part| dual_params(part, unit)).collect();
+    /// Tails of the law without bounds.
+    fn whole_tails(&self, points: &[f64], upper: bool) -> Vec<f64> {
+        let mut total = vec![0.0; points.len()];
+        for part in &self.parts {
+            let own = part.family.tails(&part.params, points, upper);
+            total.iter_mut().zip(own).for_each(|(sum, tail)| *sum += part.weight * tail);
+        }
+        if self.restriction.is_none() {
+            total.iter_mut().for_each(|tail| *tail = tail.min(1.0));
+        }
+        total
+    }
+
+    /// Tails at several points, and their derivatives by the free numbers, row by row.
+    pub fn tails_with_slopes(
+        &self,
+        points: &[f64],
+        upper: bool,
+        unit: f64,
+    ) -> (Vec<f64>, Vec<f64>) {
+        let Some(within) = &self.restriction else {
+            return self.whole_slopes(unit, points, upper);
+        };
         let free = self.free();
-        let mut slopes =
-            Slopes { law: self, params, origin: vec![0.0; free], mass: vec![0.0; free] };
-        if let Some(within) = &self.restriction {
-            let (low, high) = within.bounds;
-            let (start, end) = if within.upper { (high, low) } else { (low, high) };
-            let (mut origin, mut mass) = (vec![0.0; free], vec![0.0; free]);
-            slopes.whole_tail(start, within.upper, &mut origin);
-            slopes.whole_tail(end, within.upper, &mut mass);
-            for (mass, origin) in mass.iter_mut().zip(&origin) {
-                *mass -= origin;
-            }
-            (slopes.origin, slopes.mass) = (origin, mass);
-        }
-        slopes
-    }
-}
-
-/// A law with the derivatives of its parameters by the numbers that are estimated.
-pub struct Slopes<'a> {
-    law: &'a Law,
-    params: Vec<Vec<Dual>>,
-    origin: Vec<f64>,
-    mass: Vec<f64>,
-}
-
-impl Slopes<'_> {
-    /// Returns [`Law::tail`] and sets its derivatives.
-    pub fn tail(&self, x: f64, upper: bool, slopes: &mut [f64]) -> f64 {
-        let Some(within) = &self.law.restriction else {
-            return self.whole_tail(x, upper, slopes);
-        };
-        slopes.fill(0.0);
-        if x < within.bounds.0 {
-            return f64::from(u8::from(upper));
-        }
-        let tail = self.whole_tail(x, within.upper, slopes);
-        let share = (tail - within.origin) / within.mass;
-        let inside = share > 0.0 && share < 1.0;
+        let (low, high) = within.bounds;
+        let ends = if within.upper { [high, low] } else { [low, high] };
+        let (_, at_ends) = self.whole_slopes(unit, &ends, within.upper);
+        let (origin, end) = at_ends.split_at(free);
+        let (mut tails, mut slopes) = self.whole_slopes(unit, points, within.upper);
         let sign = if within.upper == upper { 1.0 } else { -1.0 };
-        for ((slope, origin), mass) in slopes.iter_mut().zip(&self.origin).zip(&self.mass) {
-            let own = (*slope - origin - share * mass) / within.mass;
-            *slope = if inside { sign * own } else { 0.0 };
+        for ((tail, x), row) in tails.iter_mut().zip(points).zip(slopes.chunks_exact_mut(free)) {
+            let share = (*tail - within.origin) / within.mass;
+            let inside = *x >= low && share > 0.0 && share < 1.0;
+            for ((slope, origin), end) in row.iter_mut().zip(origin).zip(end) {
+                let own = (*slope - origin - share * (end - origin)) / within.mass;
+                *slope = if inside { sign * own } else { 0.0 };
+            }
+            let share = share.clamp(0.0, 1.0);
+            *tail = match (*x < low, within.upper == upper) {
+                (true, _) => f64::from(u8::from(upper)),
+                (false, true) => share,
+                (false, false) => 1.0 - share,
+            };
         }
-        let share = share.clamp(0.0, 1.0);
-        if within.upper == upper {
-            share
-        } else {
-            1.0 - share
-        }
+        (tails, slopes)
     }
 
-    fn whole_tail(&self, x: f64, upper: bool, slopes: &mut [f64]) -> f64 {
-        let mut total = 0.0;
-        let mut at = 0;
-        let last = self.params.len() - 1;
-        for (number, (part, params)) in self.law.parts.iter().zip(&self.params).enumerate() {
-            let own = part.family.tail_with_slopes(params, x, upper);
-            total += part.weight * own.value;
-            if number < last {
-                slopes[at] = part.weight * own.value;
-                at += 1;
+    /// [`Law::tails_with_slopes`] of the law without bounds.
+    fn whole_slopes(&self, unit: f64, points: &[f64], upper: bool) -> (Vec<f64>, Vec<f64>) {
+        let free = self.free();
+        let last = self.parts.len() - 1;
+        let (mut tails, mut slopes) = (vec![0.0; points.len()], vec![0.0; points.len() * free]);
+        let mut start = 0;
+        for (number, part) in self.parts.iter().enumerate() {
+            let (own, own_slopes) =
+                part.family.tails_with_slopes(&part.params, unit, points, upper);
+            let width = part.family.free().len();
+            let weighted = usize::from(number < last);
+            let own = own.iter().zip(own_slopes.chunks_exact(width));
+            let whole = tails.iter_mut().zip(slopes.chunks_exact_mut(free));
+            for ((tail, own_row), (total, row)) in own.zip(whole) {
+                *total += part.weight * tail;
+                if number < last {
+                    row[start] = part.weight * tail;
+                }
+                let row = row[start + weighted..].iter_mut();
+                row.zip(own_row).for_each(|(to, slope)| *to = part.weight * slope);
             }
-            for slope in &own.slopes[..part.family.free().len()] {
-                slopes[at] = part.weight * slope;
-                at += 1;
-            }
+            start += weighted + width;
         }
         // A weight grows at the cost of all.
-        at = 0;
-        for part in &self.law.parts[..last] {
-            slopes[at] -= part.weight * total;
-            at += 1 + part.family.free().len();
+        for (total, row) in tails.iter_mut().zip(slopes.chunks_exact_mut(free)) {
+            let mut at = 0;
+            for part in &self.parts[..last] {
+                row[at] -= part.weight * *total;
+                at += 1 + part.family.free().len();
+            }
+            *total = if self.restriction.is_none() { total.min(1.0) } else { *total };
         }
-        total.min(1.0)
+        (tails, slopes)
     }
-}
-
-fn dual_params(part: &Part, unit: f64) -> Vec<Dual> {
-    let mut params: Vec<Dual> = part.params.iter().map(|value| Dual::constant(*value)).collect();
-    let names = part.family.parameters();
-    for (number, (name, scale)) in part.family.free().iter().enumerate().take(MOST_FREE) {
-        if let Some(at) = names.iter().position(|known| known == name) {
-            params[at].slopes[number] = Scale::slope(*scale, part.params[at], unit);
-        }
-    }
-    params
 }
 
 /// Splits the name of a mixture's parameter, such as `scale2`; 0 where there is no number.

@@ -24,10 +24,18 @@ impl Edges {
         self.starts.len()
     }
 
-    fn points_of(&self, edge: usize) -> impl Iterator<Item = (f64, f64)> + '_ {
-        let end = self.starts.get(edge + 1).copied().unwrap_or(self.points.len());
-        let range = self.starts[edge]..end;
-        self.points[range.clone()].iter().copied().zip(self.weights[range].iter().copied())
+    /// Sums rows of numbers of the points over each edge.
+    fn sum(&self, rows: &[f64], width: usize, sign: f64) -> Vec<f64> {
+        let mut sums = vec![0.0; self.len() * width];
+        for (edge, sum) in sums.chunks_exact_mut(width).enumerate() {
+            let end = self.starts.get(edge + 1).copied().unwrap_or(self.points.len());
+            for point in self.starts[edge]..end {
+                let row = &rows[point * width..(point + 1) * width];
+                let factor = sign * self.weights[point];
+                sum.iter_mut().zip(row).for_each(|(sum, number)| *sum += factor * number);
+            }
+        }
+        sums
     }
 }
 
@@ -54,14 +62,8 @@ pub struct Maximum {
 impl GroupedSample {
     /// Logarithms of the probabilities of the cells.
     pub fn log_probabilities(&self, law: &Law) -> Vec<f64> {
-        let side = |edges: &Edges, upper: bool, sign: f64| -> Vec<f64> {
-            let sum = |edge| -> f64 {
-                edges.points_of(edge).map(|(x, weight)| weight * law.tail(x, upper)).sum()
-            };
-            (0..edges.len()).map(|edge| sign * sum(edge)).collect()
-        };
-        let mut signed = side(&self.below, false, 1.0);
-        signed.extend(side(&self.above, true, -1.0));
+        let mut signed = self.below.sum(&law.tails(&self.below.points, false), 1, 1.0);
+        signed.extend(self.above.sum(&law.tails(&self.above.points, true), 1, -1.0));
         let cells = self.lower.iter().zip(&self.upper);
         cells.map(|(low, high)| floored(self.probability(&signed, *low, *high)).ln()).collect()
     }
@@ -75,21 +77,12 @@ impl GroupedSample {
 
     /// Derivatives of [`GroupedSample::log_probabilities`] by the free numbers, row by row.
     pub fn scores(&self, law: &Law, unit: f64) -> Option<Vec<f64>> {
-        let (free, prepared) = (law.free(), law.slopes(unit));
-        let edges = self.below.len() + self.above.len();
-        let (mut signed, mut slopes) = (vec![0.0; edges], vec![0.0; edges * free]);
-        let mut of_point = vec![0.0; free];
-        let mut number = 0;
+        let free = law.free();
+        let (mut signed, mut slopes) = (Vec::new(), Vec::new());
         for (side, upper, sign) in [(&self.below, false, 1.0), (&self.above, true, -1.0)] {
-            for edge in 0..side.len() {
-                for (x, weight) in side.points_of(edge) {
-                    let factor = sign * weight;
-                    signed[number] += factor * prepared.tail(x, upper, &mut of_point);
-                    let row = &mut slopes[number * free..(number + 1) * free];
-                    row.iter_mut().zip(&of_point).for_each(|(sum, slope)| *sum += factor * slope);
-                }
-                number += 1;
-            }
+            let (tails, of_points) = law.tails_with_slopes(&side.points, upper, unit);
+            signed.extend(side.sum(&tails, 1, sign));
+            slopes.extend(side.sum(&of_points, free, sign));
         }
         let mut scores = Vec::with_capacity(self.counts.len() * free);
         for (low, high) in self.lower.iter().zip(&self.upper) {

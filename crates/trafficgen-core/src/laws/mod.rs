@@ -54,14 +54,14 @@ static MIXTURES: &[(&str, &str)] = &[("hyperexpon", "expon"), ("lognorm_mixture"
 /// Families from elsewhere, such as Python.
 static ADDED: RwLock<Vec<&'static dyn AnyFamily>> = RwLock::new(Vec::new());
 
-/// Adds a family, for as long as the process lives.
+/// Adds a family, or replaces one that was added, for as long as the process lives.
 pub fn add_family(family: Box<dyn AnyFamily>) {
     ADDED.write().unwrap_or_else(PoisonError::into_inner).push(Box::leak(family));
 }
 
 fn find_family(name: &str) -> Option<&'static dyn AnyFamily> {
     let added = ADDED.read().unwrap_or_else(PoisonError::into_inner);
-    let known = FAMILIES.iter().chain(added.iter());
+    let known = FAMILIES.iter().chain(added.iter().rev());
     known.copied().find(|family| family.name() == name)
 }
 
@@ -178,7 +178,24 @@ pub trait AnyFamily: Send + Sync {
     fn is_valid(&self, params: &[f64]) -> bool;
     /// P(X > x) if `upper`, else P(X <= x), with parameters in the family's order.
     fn tail(&self, params: &[f64], x: f64, upper: bool) -> f64;
-    fn tail_with_slopes(&self, params: &[Dual], x: f64, upper: bool) -> Dual;
+    /// [`AnyFamily::tail`] at several points.
+    fn tails(&self, params: &[f64], points: &[f64], upper: bool) -> Vec<f64>;
+    /// The same, and their derivatives by the free numbers, row by row.
+    fn tails_with_slopes(
+        &self,
+        params: &[f64],
+        unit: f64,
+        points: &[f64],
+        upper: bool,
+    ) -> (Vec<f64>, Vec<f64>);
+
+    /// Of each free number the parameter that it moves, and by how much.
+    fn directions(&self, params: &[f64], unit: f64) -> Vec<(usize, f64)> {
+        let names = self.parameters();
+        let place = |name| names.iter().position(|known| *known == name).unwrap_or(0);
+        let free = self.free().iter().map(|(name, scale)| (place(*name), *scale));
+        free.map(|(at, scale)| (at, scale.slope(params[at], unit))).collect()
+    }
 
     /// Names of the parameters, in order.
     fn parameters(&self) -> Vec<&'static str> {
@@ -214,8 +231,29 @@ impl<F: Family> AnyFamily for F {
     fn tail(&self, params: &[f64], x: f64, upper: bool) -> f64 {
         whole_tail::<F, f64>(params, x, upper)
     }
-    fn tail_with_slopes(&self, params: &[Dual], x: f64, upper: bool) -> Dual {
-        whole_tail::<F, Dual>(params, x, upper)
+    fn tails(&self, params: &[f64], points: &[f64], upper: bool) -> Vec<f64> {
+        points.iter().map(|x| whole_tail::<F, f64>(params, *x, upper)).collect()
+    }
+    fn tails_with_slopes(
+        &self,
+        params: &[f64],
+        unit: f64,
+        points: &[f64],
+        upper: bool,
+    ) -> (Vec<f64>, Vec<f64>) {
+        let mut duals: Vec<Dual> = params.iter().map(|value| Dual::constant(*value)).collect();
+        for (number, (at, slope)) in self.directions(params, unit).into_iter().enumerate() {
+            duals[at].slopes[number] = slope;
+        }
+        let width = F::FREE.len();
+        let mut tails = Vec::with_capacity(points.len());
+        let mut slopes = Vec::with_capacity(points.len() * width);
+        for x in points {
+            let tail = whole_tail::<F, Dual>(&duals, *x, upper);
+            tails.push(tail.value);
+            slopes.extend_from_slice(&tail.slopes[..width]);
+        }
+        (tails, slopes)
     }
 }
 

@@ -7,7 +7,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use super::special::digamma;
 
-/// Parameters of a family that are estimated at once, at most.
+/// Parameters of a family of the core that are estimated at once, at most.
 pub const MOST_FREE: usize = 2;
 
 /// A real number, with derivatives or without.

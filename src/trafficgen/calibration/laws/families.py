@@ -7,7 +7,8 @@ a few rounds of EM. A family that is not in this table is never fitted.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from typing import Literal, cast
 
@@ -15,7 +16,8 @@ import numpy as np
 
 from trafficgen._core import LAW_FAMILIES, add_family
 from trafficgen.calibration.laws.cells import Cells
-from trafficgen.distributions import DISCRETE_FAMILIES, FAMILIES, MIXTURES
+from trafficgen.distributions import MIXTURES, OWN_FAMILIES
+from trafficgen.distributions.own_families import OwnFamily
 from trafficgen.units import FloatArray, IntArray
 
 Unit = Literal["s", "bytes", "packets"]
@@ -31,7 +33,8 @@ _SMALLEST_WEIGHT = 1e-4
 _SMALLEST_SQUARED_VARIATION = 1.02
 #: A normal law of times or sizes is this many standard deviations above 0: nothing lies below.
 _NORMAL_ABOVE_ZERO = 4.0
-
+#: A user's function gives the start from the quantiles of these shares.
+_STARTING_SHARES = (np.arange(200) + 0.5) / 200
 
 Starts = Callable[[Cells], list[Params]]
 
@@ -42,7 +45,7 @@ class FittedFamily:
 
     #: Where the search begins; an empty list if the family cannot fit a sample.
     starts: Starts
-    #: Estimated parameters and their scales, two at most, of a family that the core does not know.
+    #: Estimated parameters and their scales, of a family that the core does not know.
     free: Mapping[str, Scale] = field(default_factory=dict)
     #: Parameters set to the ends of the sample; they count in the BIC.
     ends: tuple[str, ...] = ()
@@ -55,7 +58,7 @@ class FittedFamily:
 def free_parameters(family: str, params: Mapping[str, float]) -> dict[str, Scale]:
     """Return the estimated parameters of a family with their scales, in the order of the family."""
     if family not in MIXTURES:
-        known = LAW_FAMILIES[family][1] if family in LAW_FAMILIES else FITTED_FAMILIES[family].free
+        known = LAW_FAMILIES[family][1] if family in LAW_FAMILIES else _fitted(family).free
         return cast("dict[str, Scale]", dict(known))
     return {name: "weight" if name.startswith("p") else "log" for name in params}
 
@@ -63,24 +66,25 @@ def free_parameters(family: str, params: Mapping[str, float]) -> dict[str, Scale
 def count_parameters(family: str, params: Mapping[str, float]) -> int:
     """Count the estimated numbers; the weights of a mixture count one less."""
     scales = free_parameters(family, params)
-    ends = () if family in MIXTURES else FITTED_FAMILIES[family].ends
+    ends = () if family in MIXTURES else _fitted(family).ends
     return len(scales) - ("weight" in scales.values()) + len(ends)
 
 
 def initial_estimates(family: str, sample: Cells) -> list[Params]:
     """Return where the search for a family's maximum starts; empty where it cannot fit the sample.
 
-    The family is a key of :data:`FITTED_FAMILIES`.
+    The family is a key of :data:`FITTED_FAMILIES`, or one that was registered.
     """
-    starts = FITTED_FAMILIES[family].starts(sample)
+    starts = _fitted(family).starts(sample)
     return [start for start in starts if all(np.isfinite(list(start.values())))]
 
 
 def families_of(unit: Unit, *, richer: bool = False) -> tuple[str, ...]:
     """Return the families that are tried for a unit, or the richer ones tried where none fits."""
+    known = FITTED_FAMILIES | {name: _fitted(name) for name in OWN_FAMILIES}
     return tuple(
         name
-        for name, family in FITTED_FAMILIES.items()
+        for name, family in known.items()
         if unit in (family.richer if richer else family.units)
     )
 
@@ -276,7 +280,7 @@ _COUNTS: tuple[Unit, ...] = ("packets",)
 
 #: Every family that is fitted, in the order in which families are tried; the part after a slash is
 #: the number of components of a mixture.
-FITTED_FAMILIES: Mapping[str, FittedFamily] = {
+FITTED_FAMILIES: dict[str, FittedFamily] = {
     "geom": FittedFamily(_geometric, units=_COUNTS),
     "nbinom": FittedFamily(_negative_binomial, units=_COUNTS),
     "zipf": FittedFamily(_zeta, units=_COUNTS),
@@ -298,19 +302,23 @@ FITTED_FAMILIES: Mapping[str, FittedFamily] = {
 }
 
 
-def _add_to_core(family: str, free: Mapping[str, Scale]) -> None:
+def _fitted(family: str) -> FittedFamily:
+    if family in FITTED_FAMILIES:
+        return FITTED_FAMILIES[family]
+    return _fit_own(family, OWN_FAMILIES[family])
+
+
+@cache
+def _fit_own(name: str, own: OwnFamily) -> FittedFamily:
     """Let the core fit a family by its distribution function in Python, which takes longer."""
-    kind, whole = FAMILIES[family], family in DISCRETE_FAMILIES
-    place = ["loc"] if whole else ["loc", "scale"]
-    shapes = [one.name for one in fields(kind) if one.name not in place]  # type: ignore[arg-type]
 
-    def tail(params: list[float], x: float, upper: bool) -> float:
-        law = kind(**dict(zip([*shapes, *place], params, strict=True)))
-        return float(law.sf(x) if upper else law.cdf(x))
+    def tail(params: list[float], x: FloatArray, upper: bool) -> FloatArray:
+        return own.tail(params, x, upper=upper)
 
-    add_family(family, shapes, list(free.items()), whole, tail)
+    def starts(sample: Cells) -> list[Params]:
+        values = np.array([sample.quantile(float(p)) for p in _STARTING_SHARES])
+        return [{"loc": 0.0} | {key: float(value) for key, value in own.start(values).items()}]
 
-
-for _name, _fitted in FITTED_FAMILIES.items():
-    if _fitted.free:
-        _add_to_core(_name, _fitted.free)
+    scales = cast("dict[str, Scale]", own.scales)
+    add_family(name, list(own.shapes), list(scales.items()), False, tail)
+    return FittedFamily(starts, free=scales, units=cast("tuple[Unit, ...]", own.units))

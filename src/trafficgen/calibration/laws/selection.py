@@ -11,7 +11,7 @@ from trafficgen.calibration.laws.cells import Cells
 from trafficgen.calibration.laws.closed_forms import FEWEST_VALUES, SMALLEST_LOG_SPREAD
 from trafficgen.calibration.laws.families import count_parameters, initial_estimates
 from trafficgen.calibration.laws.likelihood import MOST_ROUNDS, Bounds, FamilyLaw, Maximum, maximise
-from trafficgen.distributions import MIXTURES, Distribution
+from trafficgen.distributions import MIXTURES, OWN_FAMILIES, Distribution
 from trafficgen.models import Family
 from trafficgen.units import FloatArray
 
@@ -138,8 +138,10 @@ def _first_maximum(family: str, cells: Cells, bounds: Bounds) -> Maximum | None:
     """Return the best of a family's starts after a few steps."""
     name = family.split("/", maxsplit=1)[0]
     most = max(cells.n, _LIMITS.values_of_two)
+    # A user's start may be far from the maximum.
+    rounds = MOST_ROUNDS if family in OWN_FAMILIES else _LIMITS.first_rounds
     found = [
-        maximise(FamilyLaw(name, start, bounds), cells, rounds=_LIMITS.first_rounds)
+        maximise(FamilyLaw(name, start, bounds), cells, rounds=rounds)
         for start in initial_estimates(family, cells)
         if _LIMITS.values_per_parameter * count_parameters(name, start) <= most
     ]
