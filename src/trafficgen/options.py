@@ -161,3 +161,24 @@ def _default(one: Field[Any]) -> Any:
 
 def _is_required(one: Field[Any]) -> bool:
     return one.default is MISSING and one.default_factory is MISSING
+
+
+def parse_pairs(items: Iterable[str], *, remedy: str = "") -> dict[str, str]:
+    """Return keys and values of texts ``key=value``.
+
+    Args:
+        items: Texts; blanks around keys and values are left out.
+        remedy: What the message about another text ends with.
+
+    Raises:
+        ValueError: If a text is not ``key=value``, or a key is given twice.
+    """
+    pairs: dict[str, str] = {}
+    for item in map(str.strip, items):
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not equals or not key:
+            raise ValueError(f"{item!r} is not key=value{remedy}")
+        if key in pairs:
+            raise ValueError(f"{key} is given twice; leave one out")
+        pairs[key] = value
+    return pairs

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from trafficgen.cli._completion import complete_competitor, complete_path, complete_setting
+from trafficgen.options import parse_pairs
 from trafficgen.simulation.options import PATH_HELP
 
 PathOption = Annotated[
@@ -38,12 +39,7 @@ Settings = Annotated[
 
 def settings_of(given: list[str] | None) -> dict[str, str]:
     """Parse the settings of ``--set``; a wrong one is a usage error."""
-    settings = {}
-    for text in given or []:
-        key, equals, value = (part.strip() for part in text.partition("="))
-        if not equals or not key:
-            raise typer.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="--set")
-        if key in settings:
-            raise typer.BadParameter(f"{key} is set twice", param_hint="--set")
-        settings[key] = value
-    return settings
+    try:
+        return parse_pairs(given or ())
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--set") from None

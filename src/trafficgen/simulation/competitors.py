@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from trafficgen.errors import SimulationError
 from trafficgen.formatting import suggest_name
+from trafficgen.options import parse_pairs
 from trafficgen.simulation.sources import Participant, Source
 from trafficgen.units import bytes_from_text, rate_from_text, s_from_text
 
@@ -87,15 +88,10 @@ def options_from_text(text: str, *, place: str) -> dict[str, str]:
     Raises:
         SimulationError: If a part is not ``key=value``, or a key comes twice.
     """
-    options: dict[str, str] = {}
-    for item in filter(None, (part.strip() for part in _parts(text))):
-        key, equals, value = (part.strip() for part in item.partition("="))
-        if not equals or not key:
-            raise SimulationError(f"{place}: {item!r} is not key=value")
-        if key in options:
-            raise SimulationError(f"{place}: {key} is given twice; leave one out")
-        options[key] = value
-    return options
+    try:
+        return parse_pairs(filter(str.strip, _parts(text)))
+    except ValueError as error:
+        raise SimulationError(f"{place}: {error}") from None
 
 
 def _parts(text: str) -> list[str]:

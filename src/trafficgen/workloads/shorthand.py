@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, model_validator
 from trafficgen.formatting import suggest_name
 from trafficgen.generation.addresses import Network
 from trafficgen.models.estimate import ModelPart
+from trafficgen.options import parse_pairs
 from trafficgen.units import number_and_unit, per_s_from_text, s_from_text, share_from_text
 
 Unit = Literal["s", "1"]
@@ -151,16 +152,7 @@ class ChoicePart(ModelPart):
 
 def parse_keys(text: str, *, first_key: str | None = None) -> dict[str, str]:
     """Return keys and values of ``0.8,clips=100``; the first item may be the first key's value."""
-    keys: dict[str, str] = {}
-    for place, item in enumerate(part.strip() for part in text.split(",")):
-        key, equals, value = (part.strip() for part in item.partition("="))
-        if not equals and place == 0 and first_key is not None:
-            key, value = first_key, item
-        elif not equals:
-            raise ValueError(
-                f"{item!r} is not key=value; write for example {first_key or 'key'}=..."
-            )
-        if key in keys:
-            raise ValueError(f"{key} is given twice; leave one out")
-        keys[key] = value
-    return keys
+    first, *rest = text.split(",")
+    if "=" not in first and first_key is not None:
+        first = f"{first_key}={first}"
+    return parse_pairs((first, *rest), remedy=f"; write for example {first_key or 'key'}=...")
