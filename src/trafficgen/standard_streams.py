@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from trafficgen.errors import InputFileError
 from trafficgen.interruptions import clean_up_at_end
 
 STANDARD_INPUT = "-"
@@ -66,6 +67,38 @@ def input_file(name: str, *, stream_captures: bool = False) -> str:
     Path(file.name).rename(copy)
     _copies[stream] = copy
     return copy
+
+
+def read_text_file(
+    path: str | Path,
+    *,
+    most_bytes: int,
+    remedy: str,
+    shorten: str | None = None,
+    error: type[InputFileError] = InputFileError,
+) -> str:
+    """Read a whole text file, UTF-8 with or without its mark.
+
+    Args:
+        path: The file.
+        most_bytes: Largest size that is read, bytes.
+        remedy: What to give instead of a file that cannot be read.
+        shorten: What to do about one that is too large; None: the same.
+        error: Kind of the error.
+
+    Raises:
+        InputFileError: If it cannot be read, is no text or too large; of the kind ``error``.
+    """
+    try:
+        with Path(path).open("rb") as stream:
+            content = stream.read(most_bytes + 1)
+        if len(content) <= most_bytes:
+            return content.decode("utf-8-sig")
+        problem = f"is larger than {most_bytes:,} bytes"
+    except (OSError, ValueError) as cause:
+        reason = cause.strerror if isinstance(cause, OSError) else "not a text file"
+        raise error(file=str(path), problem=f"cannot be read ({reason})", remedy=remedy) from cause
+    raise error(file=str(path), problem=problem, remedy=shorten or remedy)
 
 
 def restore_name(name: str) -> str:

@@ -16,7 +16,7 @@ from trafficgen.models.published_model import PublishedModel
 from trafficgen.models.schema import SCHEMA_VERSION, Model
 from trafficgen.models.yaml_text import YamlTextError, read_yaml
 from trafficgen.outputs import whole_files
-from trafficgen.standard_streams import input_file
+from trafficgen.standard_streams import input_file, read_text_file
 
 #: Gives the content of a catalogue entry by its name.
 ParentOf = Callable[[str], Mapping[str, Any]]
@@ -45,20 +45,9 @@ def read_model(path: str | Path, *, parent: ParentOf | None = None) -> Model | P
     """
     name, path = str(path), input_file(str(path))
     remedy = "give a file made by `trafficgen fit`, or a name of `trafficgen models list`"
-    try:
-        with Path(path).open("rb") as stream:
-            beginning = stream.read(LARGEST_MODEL_BYTES + 1)
-        text = beginning[:LARGEST_MODEL_BYTES].decode("utf-8-sig")
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise ModelFileError(
-            file=name, problem=f"cannot be read ({reason})", remedy=remedy
-        ) from error
+    text = read_text_file(path, most_bytes=LARGEST_MODEL_BYTES, remedy=remedy, error=ModelFileError)
     if not text.strip():
         raise ModelFileError(file=name, problem="is empty", remedy=remedy)
-    if len(beginning) > LARGEST_MODEL_BYTES:
-        problem = f"is larger than {LARGEST_MODEL_BYTES:,} bytes, the limit of a model file"
-        raise ModelFileError(file=name, problem=problem, remedy=remedy)
     try:
         is_yaml = Path(path).suffix.lower() in (".yaml", ".yml")
         content = read_yaml(text) if is_yaml else read_json(text)

@@ -13,6 +13,7 @@ from trafficgen.errors import InputFileError, SimulationError
 from trafficgen.formatting import one_line, suggest_name
 from trafficgen.models import ModelPart, YamlTextError, read_yaml
 from trafficgen.notebook import NotebookView, frame_facts
+from trafficgen.options import parse_pairs
 from trafficgen.simulation.path_keys import (
     FILE,
     IN_FLIGHT,
@@ -25,6 +26,7 @@ from trafficgen.simulation.path_keys import (
     TIME_AFTER_MEDIA,
     Kind,
 )
+from trafficgen.standard_streams import read_text_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -198,14 +200,11 @@ class Path(NotebookView, ModelPart):
         Raises:
             SimulationError: If a key or a value is invalid; the message has key, value and remedy.
         """
-        settings: dict[str, str] = {}
-        for item in filter(None, (part.strip() for part in text.split(","))):
-            key, equals, value = (part.strip() for part in item.partition("="))
-            if not equals:
-                raise SimulationError(f"path: {item!r} is not key=value; keys are {list_keys()}")
-            if key in settings:
-                raise SimulationError(f"path: {key} is given twice; leave one out")
-            settings[key] = value
+        items = filter(str.strip, text.split(","))
+        try:
+            settings = parse_pairs(items, remedy=f"; keys are {list_keys()}")
+        except ValueError as error:
+            raise SimulationError(f"path: {error}") from None
         return cls.from_settings(settings)
 
     @classmethod
@@ -243,15 +242,11 @@ class Path(NotebookView, ModelPart):
         """
         name = os.fspath(file)
         remedy = "a path file has keys such as `rate: 725kbps`, or a list under `links`"
+        text = read_text_file(name, most_bytes=_LARGEST_FILE_BYTES, remedy=remedy)
         try:
-            with FilePath(name).open(encoding="utf-8-sig") as stream:
-                text = stream.read(_LARGEST_FILE_BYTES)
             found = read_yaml(text)  # JSON is YAML
-        except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else "not a text file"
-            why = str(error) if isinstance(error, YamlTextError) else why
-            problem = f"cannot be read ({why})"
-            raise InputFileError(file=name, problem=problem, remedy=remedy) from error
+        except YamlTextError as error:
+            raise InputFileError(file=name, problem=str(error), remedy=remedy) from error
         if not isinstance(found, dict):
             raise InputFileError(file=name, problem="holds no path", remedy=remedy)
         try:

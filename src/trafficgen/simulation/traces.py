@@ -9,10 +9,10 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Literal
 
 from trafficgen.errors import InputFileError, SimulationWarning
+from trafficgen.standard_streams import read_text_file
 from trafficgen.units import (
     RATE_UNITS_BPS,
     bps_from_bytes,
@@ -86,13 +86,7 @@ def load_trace(file: str, *, period_s: float | None = None, way: Way = "to_clien
         SimulationWarning: If a JSON file has latency, loss or jitter, which a path does not take
             from a trace.
     """
-    try:
-        with Path(file).open(encoding="utf-8-sig") as stream:
-            lines = stream.read(_LARGEST_BYTES).splitlines()
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not a text file"
-        problem = f"cannot be read ({why})"
-        raise InputFileError(file=file, problem=problem, remedy=_REMEDY) from error
+    lines = read_text_file(file, most_bytes=_LARGEST_BYTES, remedy=_REMEDY).splitlines()
     try:
         return _parse(lines, file=file, period_s=period_s, way=way)
     except _TraceError as error:

@@ -12,7 +12,7 @@ from trafficgen.errors import WorkloadFileError
 from trafficgen.formatting import suggest_name
 from trafficgen.models import YamlTextError, read_yaml
 from trafficgen.models.io import split_problems
-from trafficgen.standard_streams import input_file
+from trafficgen.standard_streams import input_file, read_text_file
 from trafficgen.workloads.description import WORKLOAD_SCHEMA_VERSION, WorkloadDescription
 from trafficgen.workloads.plan import PlannedWorkload, plan_workload
 
@@ -79,26 +79,18 @@ def read_description(path: Path) -> WorkloadDescription:
     Raises:
         WorkloadFileError: If it cannot be read or breaks the schema; the message names the key.
     """
-    file = str(path)
-    try:
-        with path.open("rb") as stream:
-            beginning = stream.read(LARGEST_WORKLOAD_BYTES + 1)
-        text = beginning[:LARGEST_WORKLOAD_BYTES].decode("utf-8-sig")
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        remedy = "give a workload file, such as examples/workloads/evening.yaml"
-        raise WorkloadFileError(
-            file=file, problem=f"cannot be read ({reason})", remedy=remedy
-        ) from error
-    if len(beginning) > LARGEST_WORKLOAD_BYTES:
-        problem = f"is larger than {LARGEST_WORKLOAD_BYTES:,} bytes"
-        remedy = "keep long lists in files of their own"
-        raise WorkloadFileError(file=file, problem=problem, remedy=remedy)
+    text = read_text_file(
+        path,
+        most_bytes=LARGEST_WORKLOAD_BYTES,
+        remedy="give a workload file, such as examples/workloads/evening.yaml",
+        shorten="keep long lists in files of their own",
+        error=WorkloadFileError,
+    )
     try:
         content = read_yaml(text)
     except YamlTextError as error:
-        raise WorkloadFileError(file=file, problem=str(error), remedy=_REMEDY) from error
-    return description_of(content, file=file)
+        raise WorkloadFileError(file=str(path), problem=str(error), remedy=_REMEDY) from error
+    return description_of(content, file=str(path))
 
 
 def description_of(content: object, *, file: str) -> WorkloadDescription:

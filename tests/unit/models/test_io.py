@@ -37,8 +37,7 @@ def test_a_file_larger_than_any_model_is_refused_by_its_beginning(
     with (tmp_path / name).open("wb") as file:
         file.truncate(10**12)  # as long as a disk, and empty
     with pytest.raises(
-        ModelFileError,
-        match=r"is larger than 4,000,000 bytes, the limit of a model file; give a file made by",
+        ModelFileError, match=r"is larger than 4,000,000 bytes; give a file made by"
     ):
         io.read_model(tmp_path / name)
 

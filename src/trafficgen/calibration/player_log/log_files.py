@@ -16,6 +16,7 @@ from trafficgen.calibration.player_log.events import PlayerLog
 from trafficgen.errors import PlayerLogError
 from trafficgen.json_text import JsonTextError, read_json
 from trafficgen.redaction import redact_addresses
+from trafficgen.standard_streams import read_text_file
 
 #: Ten times a line every 0.1 s of a day.
 LARGEST_PLAYER_LOG_BYTES = 64_000_000
@@ -52,18 +53,13 @@ def read_player_log(path: str | Path) -> PlayerLog:
         PlayerLogError: If the file cannot be read or is no player log, with the place.
     """
     name = str(path)
-    try:
-        with Path(path).open("rb") as stream:
-            beginning = stream.read(LARGEST_PLAYER_LOG_BYTES + 1)
-        if len(beginning) > LARGEST_PLAYER_LOG_BYTES:
-            problem = f"is larger than {LARGEST_PLAYER_LOG_BYTES:,} bytes"
-            raise _error(name, problem, "give the log of one session")
-        text = beginning.decode("utf-8-sig")
-    except OSError as error:
-        problem = f"cannot be read ({error.strerror})"
-        raise _error(name, problem, "check name and permissions") from None
-    except UnicodeDecodeError as error:
-        raise _error(name, f"is no text (byte {error.start})", _FORMAT_REMEDY) from None
+    text = read_text_file(
+        path,
+        most_bytes=LARGEST_PLAYER_LOG_BYTES,
+        remedy=_FORMAT_REMEDY,
+        shorten="give the log of one session",
+        error=PlayerLogError,
+    )
     if not text.strip():
         raise _error(name, "is empty", _FORMAT_REMEDY)
     if text.lstrip()[0] in "{[":

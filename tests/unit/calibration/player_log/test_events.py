@@ -138,7 +138,7 @@ def test_a_missing_or_binary_log_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PlayerLogError, match="cannot be read"):
         read_player_log(tmp_path / "nowhere.csv")
     (tmp_path / "log.csv").write_bytes(b"\xd4\xc3\xb2\xa1\xff\x00")
-    with pytest.raises(PlayerLogError, match="is no text"):
+    with pytest.raises(PlayerLogError, match="not a text file"):
         read_player_log(tmp_path / "log.csv")
 
 
