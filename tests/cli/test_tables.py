@@ -91,7 +91,7 @@ def test_control_characters_of_a_value_do_not_reach_the_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     print_table(("name",), [("a\x1b[2Jb\n",)])
-    assert capsys.readouterr().out == "name\na?[2Jb?\n"
+    assert capsys.readouterr().out == "name\na�[2Jb�\n"
 
 
 def test_a_wide_terminal_gets_colours_and_whole_cells() -> None:

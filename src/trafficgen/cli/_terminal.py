@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 import textwrap
-import unicodedata
 
 #: Lines are folded to at least this width, characters.
 _NARROWEST = 20
@@ -30,12 +29,6 @@ def shows_blocks() -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
-
-
-def printable(text: str) -> str:
-    """Replace control characters, and bytes that are not UTF-8, by question marks."""
-    shown = "".join("?" if unicodedata.category(one) == "Cc" else one for one in text)
-    return shown.encode(errors="replace").decode()
 
 
 def say_line(text: str = "", *, indent: int = 2) -> None:
