@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
@@ -19,20 +21,21 @@ from trafficgen.generation.columns import order_columns, superpose
 from trafficgen.models import Model
 from trafficgen.options import takes
 from trafficgen.packet_files.report import ProjectionReport
+from trafficgen.packet_files.writing import write_pieces
 from trafficgen.progress import report_each
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
+from trafficgen.tables.stream import PacketStream
 from trafficgen.units import s_from_ns
 from trafficgen.workloads.files import is_workload_file, load_workload
 from trafficgen.workloads.mix import MixedSessions
 from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.plan import PlannedWorkload
+from trafficgen.workloads.run import work_folder
 from trafficgen.workloads.sessions import sessions_of_workload
-from trafficgen.workloads.write import stream_sessions, write_sessions
+from trafficgen.workloads.write import describe_written, stream_sessions
 
 #: Sessions of a group that are played to choose examples from.
 _SAMPLED = 15
-#: Folder in an export for blocks of sessions while it is made.
-_BLOCKS = ".blocks"
 
 
 @takes(ExportOptions)
@@ -102,15 +105,18 @@ def _workload_writer(
     how = WorkloadOptions(seed=options.seed, workers=options.workers, at=options.at)
     if options.memory_bytes is not None:
         how = WorkloadOptions(**{**vars(how), "memory_bytes": options.memory_bytes})
+    # Not within the folder of the export, which a failure takes away with all that is in it.
+    blocks = work_folder(Path(options.directory).absolute())
+    play = partial(stream_sessions, sessions, blocks, how)
     if isinstance(target.write, FormatWriter):
-        return partial(_write_format, target.write, settings, sessions, how)
+        return partial(_write_format, target.write, settings, play)
     write_groups, write_stream = target.write_groups, target.write_stream
     if write_groups is not None:
         return lambda folder: write_groups(session_groups(sessions), folder, settings)
     if write_stream is not None:
 
         def write(folder: Path) -> Written:
-            with stream_sessions(sessions, folder / _BLOCKS, how) as stream:
+            with play() as stream:
                 return write_stream(stream, folder, settings)
 
         return write
@@ -124,16 +130,17 @@ def _workload_writer(
 def _write_format(
     writer: FormatWriter,
     settings: Settings,
-    sessions: MixedSessions,
-    how: WorkloadOptions,
+    play: Callable[[], AbstractContextManager[PacketStream]],
     folder: Path,
 ) -> Written:
     """Write all packets as one file of a format."""
     known = writer.file_format
     file = folder / f"packets{known.suffix}"
-    if "snaplen_bytes" in known.options:
-        how = WorkloadOptions(**{**vars(how), "snaplen_bytes": settings.whole("snaplen_bytes")})
-    written = write_sessions(sessions, file, known, how)
+    is_cut = "snaplen_bytes" in known.options
+    snaplen_bytes = settings.whole("snaplen_bytes") if is_cut else None
+    with play() as stream:
+        write_pieces(stream, file, format_name=known.name, snaplen_bytes=snaplen_bytes)
+        written = describe_written(file, stream)
     report = ProjectionReport(
         target=known.name,
         files=tuple(sorted(path.name for path in folder.iterdir() if path.is_file())),

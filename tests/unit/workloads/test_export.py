@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.unit.workloads.conftest import Load
 
 import trafficgen
-from trafficgen.errors import ExportError
+from trafficgen.errors import ExportError, OutputFileError
 from trafficgen.export.stream_epochs import iterate_epochs
 from trafficgen.tables.stream import stream_of
+from trafficgen.workloads import workers
+from trafficgen.workloads.blocks import FinishedBlock, make_block
 from trafficgen.workloads.export import session_groups
 from trafficgen.workloads.sessions import sessions_of_workload
 
@@ -88,6 +92,32 @@ def test_a_capture_of_a_workload_is_what_generate_writes(
     written = tmp_path / "out" / "packets.pcap"
     assert written.read_bytes() == (tmp_path / "all.pcap").read_bytes()
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["README.md", written.name]
+
+
+def test_a_failed_export_keeps_its_blocks_for_the_next_one(
+    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workload, out = load(LOAD), tmp_path / "out"
+    made: list[int] = []
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def make(*given: Any, **more: Any) -> FinishedBlock:
+        made.append(1)
+        return make_block(*given, **more)
+
+    monkeypatch.setattr(workers, "make_block", make)
+    with monkeypatch.context() as patch:
+        patch.setattr("trafficgen.workloads.export.write_pieces", fail)
+        with pytest.raises(OutputFileError, match=r"(\d) of \1 blocks are done and kept"):
+            trafficgen.export(workload, to="pcap", directory=out, memory_bytes=200_000)
+    assert not out.exists()
+    assert made
+    made.clear()
+    trafficgen.export(workload, to="pcap", directory=out, memory_bytes=200_000)
+    assert not made
+    assert list(tmp_path.glob("*.work")) == []
 
 
 @pytest.mark.parametrize("memory_bytes", [None, 2_000_000])
