@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trafficgen.errors import CalibrationError
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 
@@ -130,8 +131,19 @@ def find_burst_threshold_s(gap_s: FloatArray, *, tick_s: float = 1e-9) -> float 
     Args:
         gap_s: Gaps, s, in their order in time, shape (n,).
         tick_s: Granularity of the clock, s; equal gaps are spread over one tick so that rounding
-            makes no valleys.
+            makes no valleys; > 0.
+
+    Raises:
+        CalibrationError: If a gap is negative or not finite, or the tick not above 0.
     """
+    bad = np.flatnonzero(~((gap_s >= 0) & np.isfinite(gap_s)))
+    if bad.size:
+        raise CalibrationError(
+            f"gap {bad[0]} is {gap_s[bad[0]]:g} s; give finite gaps of at least 0, of packets in"
+            " order of time"
+        )
+    if not tick_s > 0:
+        raise CalibrationError(f"tick_s is {tick_s:g}; give the step of the clock, above 0")
     if gap_s.size < _LIMITS.fewest_gaps:
         return None
     gaps = spread_over_tick(np.sort(gap_s), tick_s=tick_s)

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
+from trafficgen.errors import CalibrationError
 from trafficgen.flows import find_burst_threshold_s, segment_bursts, spread_over_tick
 from trafficgen.units import FloatArray, ns_array_from_s
 
@@ -52,6 +55,22 @@ def test_gaps_of_one_kind_have_no_threshold(family: str, seed: int) -> None:
         "normal": rng.normal(0.02, 0.001, n),
     }[family]
     assert find_burst_threshold_s(np.round(gaps, 6), tick_s=1e-6) is None
+
+
+@pytest.mark.parametrize(
+    ("gap_s", "tick_s", "message"),
+    [
+        (math.nan, 1e-9, "gap 30 is nan s; give finite gaps of at least 0"),
+        (math.inf, 1e-9, "gap 30 is inf s"),
+        (-1.0, 1e-9, "gap 30 is -1 s; .* order of time"),
+        (1.0, 0.0, "tick_s is 0; give the step of the clock"),
+    ],
+)
+def test_impossible_gaps_are_refused_by_place(gap_s: float, tick_s: float, message: str) -> None:
+    gaps = np.ones(60)
+    gaps[30] = gap_s
+    with pytest.raises(CalibrationError, match=message):
+        find_burst_threshold_s(gaps, tick_s=tick_s)
 
 
 def test_rounding_to_the_clock_makes_no_bursts() -> None:
