@@ -11,7 +11,6 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy import integrate
 
 from trafficgen.distributions.base import Distribution
 from trafficgen.errors import TrafficgenError
@@ -130,6 +129,8 @@ class OwnLaw(Distribution):
         start = max(start, math.log(2))
         if end <= start:
             return 0.0
+
+        from scipy import integrate  # noqa: PLC0415 - 0.3 s, and few have families of their own
 
         def value(t: float) -> float:
             return float((self.isf if upper else self.ppf)(math.exp(-t)))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize
 
 from trafficgen.calibration.laws.cells import group_into_cells
 from trafficgen.calibration.laws.families import initial_estimates
 from trafficgen.calibration.laws.likelihood import FamilyLaw, maximise
+from trafficgen.calibration.laws.roots import find_root
 from trafficgen.calibration.laws.uncertainty import ks_distance, law_cells, wald_intervals
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions import GeneralisedPareto, truncate
@@ -119,7 +119,7 @@ def _scale_for_mean(c: float, mean: float, reach: float) -> float | None:
     low, high = 0.5 * mean * (1 - c), 20 * mean
     if excess_mean(low) > 0 or excess_mean(high) < 0:
         return None
-    return float(optimize.brentq(excess_mean, low, high, rtol=1e-7))
+    return find_root(excess_mean, low, high)
 
 
 def _round_digits(value: float) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.models import Alternative, GoodnessOfFit, Law
@@ -85,7 +85,7 @@ def fit_dwell_family(family: DwellFamily, dwells: Dwells) -> DwellFit | None:
     if family == "expon":
         log_likelihood = -n * (float(np.log(mean_s)) + 1)
         return DwellFit("expon", {"loc": 0.0, "scale": mean_s}, log_likelihood, {"scale": n**-0.5})
-    from scipy import stats  # noqa: PLC0415 - takes half a second, and few captures need it
+    from scipy import optimize, stats  # noqa: PLC0415 - takes a second, and few captures need it
 
     law = getattr(stats, family)
 

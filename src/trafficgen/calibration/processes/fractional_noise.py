@@ -12,8 +12,8 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from scipy import optimize
 
+from trafficgen.calibration.laws.roots import find_root
 from trafficgen.calibration.processes.hurst import Hurst, estimate_hurst
 from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
 from trafficgen.critical_values import NORMAL_95
@@ -192,12 +192,11 @@ def local_whittle(series: FloatArray) -> LocalWhittle | None:
     power /= power.mean()
     mean_log = float(log_frequency.mean())
 
-    def objective(hurst: float) -> float:
-        memory = 2 * hurst - 1
-        return float(np.log(np.mean(np.exp(memory * log_frequency) * power))) - memory * mean_log
+    def slope(hurst: float) -> float:
+        weight = np.exp((2 * hurst - 1) * log_frequency) * power
+        return float(np.dot(weight, log_frequency) / weight.sum()) - mean_log
 
-    bounds = (_LOWEST_HURST, _HIGHEST_HURST)
-    hurst = float(optimize.minimize_scalar(objective, bounds=bounds, method="bounded").x)
+    hurst = find_root(slope, _LOWEST_HURST, _HIGHEST_HURST)  # the likelihood is concave
     half = NORMAL_95 / (2 * np.sqrt(m))
     statistic = _qu_statistic(power, log_frequency, hurst)
     return LocalWhittle(hurst, hurst - half, hurst + half, statistic)

@@ -42,6 +42,8 @@ class GroupLimits:
 
 
 _LIMITS = GroupLimits()
+#: Windows that are looked at at once: some 10 MB.
+_BLOCK = 50_000
 
 
 @dataclass(frozen=True)
@@ -62,13 +64,23 @@ def find_group(frame_bytes: FloatArray) -> FoundGroup | None:
     """
     if frame_bytes.size < _LIMITS.fewest_frames:
         return None
-    from scipy import ndimage  # noqa: PLC0415 - only streams of frames need it
-
     size = np.log(np.maximum(frame_bytes, 1.0))
-    excess = size - ndimage.median_filter(size, _LIMITS.window, mode="mirror")
+    excess = size - _median_of_neighbours(size)
     keys = _find_outliers(excess)
     keys = _fold(excess) if keys is None else keys
     return None if keys is None else _describe_group(keys, size)
+
+
+def _median_of_neighbours(values: FloatArray) -> FloatArray:
+    """Return the median of a window around each value, mirrored at the ends, shape (n,)."""
+    half = _LIMITS.window // 2
+    mirrored = np.pad(values, half, mode="reflect")
+    windows = np.lib.stride_tricks.sliding_window_view(mirrored, _LIMITS.window)
+    medians = [
+        np.partition(windows[start : start + _BLOCK], half, axis=1)[:, half]
+        for start in range(0, values.size, _BLOCK)
+    ]
+    return np.concatenate(medians)
 
 
 def _drop_neighbours(keys: IntArray) -> IntArray:
