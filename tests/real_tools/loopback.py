@@ -13,11 +13,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import trafficgen
+from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.packet_files.writing import write_packets
 from trafficgen.tables import PacketTable
 from trafficgen.units import FloatArray, IntArray, s_from_ns
@@ -155,3 +157,36 @@ def compared(sent: Sent, file: Path) -> dict[str, float]:
     write_packets(sent.wanted, wanted)
     with _stamps_in_any_order():
         return trafficgen.compare(wanted, file, every=True).flat()
+
+
+#: Sessions over UDP and TCP, some of them at the same time.
+WORKLOAD = """
+name: several
+sessions: 6
+for: 3s
+arrivals: poisson
+groups:
+  - {model: cbr, share: 60%, duration: "uniform:1s,high=3s"}
+  - {model: realplayer8_tcp_chung2002, share: 40%, duration: 3s}
+"""
+
+
+def send_workload(folder: Path, capture: Path, what: str, **options: Any) -> ProjectionReport:
+    """Export :data:`WORKLOAD`, send it with both scripts of the export, and capture it.
+
+    Args:
+        folder: Folder of the export.
+        capture: The pcap file that is written.
+        what: Capture filter.
+        options: Target and settings of the export.
+    """
+    need("bash", "tcpdump")
+    file = folder.with_suffix(".yaml")
+    file.write_text(WORKLOAD, encoding="utf-8")
+    report = trafficgen.export(file, directory=folder, seed=2, **options)
+    with running(["bash", "sink.sh"], cwd=folder, ready_s=1.0), captured(capture, what):
+        done = subprocess.run(
+            ["bash", "send.sh"], cwd=folder, capture_output=True, text=True, timeout=90, check=False
+        )
+    assert done.returncode == 0, done.stderr + (folder / "failed.log").read_text()
+    return report

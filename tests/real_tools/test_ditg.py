@@ -4,13 +4,23 @@ schedule.
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import kstest, weibull_min
-from tests.real_tools.loopback import Sent, captured, compared, need, packets_in, running, sent_of
+from tests.real_tools.loopback import (
+    Sent,
+    captured,
+    compared,
+    need,
+    packets_in,
+    running,
+    send_workload,
+    sent_of,
+)
 from tests.unit.generation.conftest import model_with, phase, stream
 
 import trafficgen
@@ -113,3 +123,45 @@ def test_sizes_are_drawn_as_the_export_says(tmp_path: Path) -> None:
 def test_gaps_are_drawn_as_the_export_says(tmp_path: Path) -> None:
     gap_s = np.diff(s_from_ns(_drawn_by_ditg(tmp_path / "out").time_ns))
     assert kstest(gap_s, weibull_min(2.0, scale=0.006).cdf).statistic < _bound(gap_s.size) + 0.05
+
+
+def _received(folder: Path) -> tuple[int, int]:
+    """Return packets and bytes of payload in all logs of receivers."""
+    totals = [0, 0]
+    for log in folder.glob("*recv*.log"):
+        done = subprocess.run(
+            ["ITGDec", log.name], cwd=folder, capture_output=True, text=True, check=False
+        )
+        text = done.stdout.rpartition("TOTAL RESULTS")[2]
+        for place, name in enumerate(("Total packets", "Bytes received")):
+            found = re.search(rf"{name} *= *(\d+)", text)
+            totals[place] += 0 if found is None else int(found[1])
+    return totals[0], totals[1]
+
+
+def test_a_workload_is_sent_to_the_last_byte(tmp_path: Path) -> None:
+    need("ITGSend", "ITGRecv", "ITGDec")
+    folder = tmp_path / "out"
+    report = send_workload(
+        folder,
+        tmp_path / "sent.pcap",
+        "udp dst portrange 12001-12199",
+        to="ditg",
+        settings={"first_port": 12_001},
+    )
+    found = packets_in(tmp_path / "sent.pcap")
+    runs = [line for line in (folder / "runs.txt").read_text().splitlines() if "TCP" not in line]
+    udp = [tuple(map(int, re.findall(r" -[cz] (\d+)", line))) for line in runs]
+    assert len(found) == sum(count for _, count in udp)
+    assert found.payload_bytes.sum() == sum(count * size for size, count in udp)
+    assert _received(folder) == (report.packets, report.bytes_after)
+
+
+def test_flows_of_several_processes_are_sent_to_the_last_byte(tmp_path: Path) -> None:
+    need("ITGSend", "ITGRecv", "ITGDec", root=False)
+    table = trafficgen.generate("cbr", sessions=12, arrival_rate_per_s=20, duration_s=2, seed=1)
+    settings = {"first_port": 12_301, "signal_port": 12_501, "poll": False}
+    report = trafficgen.export(table, to="ditg", directory=tmp_path, settings=settings)
+    with running(["bash", "sink.sh"], cwd=tmp_path, ready_s=1.0):
+        subprocess.run(["sh", "run.sh"], cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    assert _received(tmp_path) == (report.packets, int(table.payload_bytes.sum()))

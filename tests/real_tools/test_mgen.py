@@ -4,13 +4,23 @@ schedule.
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import expon, kstest, norm
-from tests.real_tools.loopback import Sent, captured, compared, need, packets_in, running, sent_of
+from tests.real_tools.loopback import (
+    Sent,
+    captured,
+    compared,
+    need,
+    packets_in,
+    running,
+    send_workload,
+    sent_of,
+)
 from tests.unit.generation.conftest import model_with, phase, stream
 
 import trafficgen
@@ -141,3 +151,21 @@ def test_flows_of_one_size_are_together_the_poisson_process_of_the_model(tmp_pat
     )  # each flow has a packet at its start
     assert off < bound + 0.03
     assert kstest(found.payload_bytes, norm(772, 100).cdf).statistic < bound + 1 / 20
+
+
+def test_a_workload_is_sent_to_the_last_byte(tmp_path: Path) -> None:
+    need("mgen")
+    folder, settings = tmp_path / "out", {"first_port": 5200, "ports": 7}
+    report = send_workload(
+        folder, tmp_path / "sent.pcap", "udp dst portrange 5200-5206", to="mgen", settings=settings
+    )
+    found = packets_in(tmp_path / "sent.pcap")
+    lines = "".join(path.read_text() for path in folder.glob("*.mgn"))
+    runs = re.findall(r"(UDP|TCP) .* (\d+)\] COUNT (\d+)", lines)
+    udp = [(int(count), int(size)) for protocol, size, count in runs if protocol == "UDP"]
+    assert len(found) == sum(count for count, _ in udp)
+    assert found.payload_bytes.sum() == sum(count * size for count, size in udp)
+    received = "".join(path.read_text() for path in folder.glob("sink.*.log"))
+    sizes = [int(size) for size in re.findall(r" RECV .*size>(\d+)", received)]
+    assert len(sizes) == report.packets
+    assert sum(sizes) == report.bytes_after

@@ -2,53 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from trafficgen.errors import ExportError
-from trafficgen.export.epochs import EPOCH_S, EPOCHS, Limits, Plan, plans_of, plans_report
+from trafficgen.export.epochs import EPOCH_S, EPOCHS, Plan, plans_of, plans_report
 from trafficgen.export.scripts import write_executable
 from trafficgen.export.sending_ends import DESTINATION, DIRECTION, HIGHEST_PORT, destination_of
 from trafficgen.export.settings import Setting, Settings
+from trafficgen.export.stream_runs import RunTool, write_stream_runs
 from trafficgen.export.target import Target, Written
 from trafficgen.tables import PacketTable
+from trafficgen.tables.stream import PacketStream
 from trafficgen.units import US_PER_S, ms_from_s, us_from_ns, us_from_s
 
 #: A run that starts later than this after its epoch is reported, s.
 _LATE_S = 0.1
 
 
-@dataclass(frozen=True)
-class Iperf:
+@dataclass(frozen=True, kw_only=True)
+class Iperf(RunTool):
     """What differs between iperf 2 and iperf3.
 
     Attributes:
-        target: Name of the target.
-        title: Name of the tool in texts.
         versions: Versions that take the scripts.
-        program: Its command.
         first_port: First port by default.
         guard_s: End of each epoch in which nothing is sent by default, s.
-        limits: Protocol -> what datagrams a run can send.
-        options: Options of a run, from protocol, port, datagrams, bytes of each, and bit/s.
-        server: Options of a server of a protocol, before its port.
-        lost: What the runs lose, apart from sizes and gaps, a sentence each.
         how_to_run: End of the README; ``{first}`` and ``{last}`` are its ports.
     """
 
-    target: str
-    title: str
     versions: str
-    program: str
     first_port: int
     guard_s: float
-    limits: Mapping[str, Limits]
-    options: Callable[[str, int, int, int, int], str]
-    server: Callable[[str], str]
-    lost: tuple[str, ...]
     how_to_run: str
+
+    def client_command(self, destination: str) -> str:
+        """Return the command that sends, up to the destination."""
+        return f"{self.command(destination)} -c"
+
+    def server_lines(self, ports: Mapping[str, range], destination: str) -> str:
+        """Return the lines of a shell script that start the servers, by their options."""
+        command = self.command(destination)
+        return "".join(
+            f"for port in $(seq {used.start} {used.stop - 1}); do\n"
+            f"  {command} -s{kind} -p $port >> sink.$port.log 2>&1 &\ndone\n"
+            for kind, used in ports.items()
+        )
+
+    def command(self, destination: str) -> str:
+        """Return the program, with the option that iperf 2 needs for IPv6."""
+        return (
+            f"{self.program} -V" if self.program == "iperf" and ":" in destination else self.program
+        )
 
 
 def iperf_target(tool: Iperf) -> Target:
@@ -58,6 +65,7 @@ def iperf_target(tool: Iperf) -> Target:
         summary=f"scripts of {tool.title} runs, one an epoch, with their servers",
         versions=tool.versions,
         write=partial(write_runs, tool=tool),
+        write_stream=partial(_write_workload, tool=tool),
         settings=_settings_of(tool),
         protocols="UDP, TCP",
         flows="`servers` ports each",
@@ -120,8 +128,7 @@ def write_runs(table: PacketTable, folder: Path, settings: Settings, *, tool: Ip
         )
     plans = plans_of(table, settings, target=tool.target, limits=tool.limits, guard_s=guard_s)
     ports = _ports_of(plans.flows, settings, target=tool.target)
-    ip_version = " -V" if tool.program == "iperf" and ":" in settings.text("destination") else ""
-    program = tool.program + ip_version
+    program = tool.command(settings.text("destination"))
     scripts, lists, sinks = [], [], []
     for plan, own_ports in zip(plans.flows, ports, strict=True):
         script = _flow_script(plan, own_ports, settings, tool=tool, program=program)
@@ -150,6 +157,15 @@ def write_runs(table: PacketTable, folder: Path, settings: Settings, *, tool: Ip
     )
     text = _HOW_TO_RUN.format(tool=tool.program) + tool.how_to_run
     return Written(report, text.format(first=ports[0][0], last=ports[-1][-1]))
+
+
+def _write_workload(
+    stream: PacketStream, folder: Path, settings: Settings, *, tool: Iperf
+) -> Written:
+    if settings.text("epochs") == "levels":
+        raise ExportError(f"{tool.target}: epochs of a workload are equally long; leave epochs out")
+    lead_s = settings.number("lead_s")
+    return write_stream_runs(stream, folder, settings, tool=tool, lead_s=lead_s)
 
 
 def _ports_of(plans: Sequence[Plan], settings: Settings, *, target: str) -> list[list[int]]:

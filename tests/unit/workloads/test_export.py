@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import json
+import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from tests.unit.workloads.conftest import Load
 import trafficgen
 from trafficgen.errors import ExportError, OutputFileError
 from trafficgen.export.stream_epochs import iterate_epochs
+from trafficgen.export.targets.mgen import workload as mgen_workload
 from trafficgen.tables.stream import stream_of
 from trafficgen.workloads import workers
 from trafficgen.workloads.blocks import FinishedBlock, make_block
@@ -121,8 +124,8 @@ def test_a_failed_export_keeps_its_blocks_for_the_next_one(
 
 
 @pytest.mark.parametrize("memory_bytes", [None, 2_000_000])
-@pytest.mark.parametrize("tool", ["iperf2", "iperf3"])
-def test_iperf_gets_one_list_of_runs_with_what_each_flow_sends(
+@pytest.mark.parametrize("tool", ["iperf2", "iperf3", "ditg"])
+def test_a_tool_of_runs_gets_one_list_of_them_with_what_each_flow_sends(
     load: Load, tmp_path: Path, tool: str, memory_bytes: int | None
 ) -> None:
     workload, out = load(LOAD), tmp_path / "out"
@@ -143,12 +146,65 @@ def test_iperf_gets_one_list_of_runs_with_what_each_flow_sends(
     assert report.bytes_after == pytest.approx(report.bytes_before, rel=0.01)
     used: dict[tuple[str, str], int] = {}
     for start, _, *options in runs:
-        server = (
-            "udp" if tool == "iperf2" and "-u" in options else "",
-            options[options.index("-p") + 1],
-        )
+        port = options[options.index("-rp" if tool == "ditg" else "-p") + 1]
+        server = ("udp" if tool == "iperf2" and "-u" in options else "", port)
         assert int(start) >= used.get(server, -2_000_000) + 2_000_000
         used[server] = int(start)
+
+
+@pytest.mark.parametrize("memory_bytes", [None, 2_000_000])
+def test_mgen_gets_short_scripts_of_few_flows_at_a_time(
+    load: Load, tmp_path: Path, memory_bytes: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mgen_workload, "_MOST_LINES", 20)
+    monkeypatch.setattr(mgen_workload, "_MOST_AT_ONCE", 5)
+    workload, out = load(LOAD), tmp_path / "out"
+    table = trafficgen.generate_workload(workload, tmp_path / "all.parquet", seed=5)
+    packets = trafficgen.read_packets(table.path)
+    report = trafficgen.export(
+        workload,
+        to="mgen",
+        directory=out,
+        seed=5,
+        memory_bytes=memory_bytes,
+        settings={"ports": 3, "first_port": 6000},
+    )
+    sent = packets.to_client & (packets.payload_bytes > 0)
+    epoch = (packets.time_ns - packets.time_ns[0]) // 1_000_000_000
+    wanted = np.unique(np.stack([epoch[sent], packets.flow[sent] % 3]), axis=1, return_counts=True)
+    runs = [line.split() for line in (out / "runs.txt").read_text("ascii").splitlines()]
+    assert sorted(name for _, _, name in runs) == sorted(path.name for path in out.glob("*.mgn"))
+    assert [int(start) for start, *_ in runs] == sorted(int(start) for start, *_ in runs)
+    found: Counter[tuple[int, int]] = Counter()
+    for start, _, name in runs:
+        lines = (out / name).read_text("ascii").splitlines()
+        assert 0 < len(lines) <= 20
+        at_once: Counter[str] = Counter()
+        for number, line in enumerate(lines, start=1):
+            fields = re.fullmatch(
+                rf"(\d+)\.000000 ON {number} (?:UDP|TCP) DST 127.0.0.1/(\d+) PERIODIC \[\S+ \d+\]"
+                r" COUNT (\d+)",
+                line,
+            )
+            assert fields, line
+            at_once[fields[1]] += 1
+            at = int(start) // 1_000_000 + int(fields[1])
+            found[at, int(fields[2]) - 6000] += int(fields[3])
+        assert max(at_once.values()) <= 5
+    assert found == {
+        (int(at), int(port)): int(count)
+        for (at, port), count in zip(wanted[0].T, wanted[1], strict=True)
+    }
+    assert report.packets == sent.sum()
+    assert report.bytes_before == packets.payload_bytes[sent].sum(dtype="int64")
+    assert 'event "0.0 LISTEN TCP 6000-6002"' in (out / "sink.sh").read_text()
+
+
+def test_a_workload_is_not_sent_packet_for_packet_by_mgen(load: Load, tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="leave --set mode out"):
+        trafficgen.export(
+            load(LOAD), to="mgen", directory=tmp_path / "out", settings={"mode": "exact"}
+        )
 
 
 def test_epochs_do_not_depend_on_the_pieces_that_packets_come_in() -> None:

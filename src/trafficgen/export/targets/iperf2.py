@@ -5,12 +5,8 @@ Source: manual page of iperf 2.1.8; what it does at the ends of a run by running
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
-
 from trafficgen.export.epochs import Limits
 from trafficgen.export.iperf_runs import Iperf, iperf_target
-from trafficgen.export.iperf_stream import write_stream_runs
 
 #: UDP: the first datagram of a run has a header of 76 bytes, and the last one comes on top of
 #: ``-n``.
@@ -57,4 +53,4 @@ _TOOL = Iperf(
     lost=(),
     how_to_run=_HOW_TO_RUN,
 )
-TARGET = replace(iperf_target(_TOOL), write_stream=partial(write_stream_runs, tool=_TOOL))
+TARGET = iperf_target(_TOOL)

@@ -5,12 +5,8 @@ Source: manual page of iperf3 3.12; its limits by running it.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
-
 from trafficgen.export.epochs import Limits
 from trafficgen.export.iperf_runs import Iperf, iperf_target
-from trafficgen.export.iperf_stream import write_stream_runs
 
 #: Lengths that iperf3 3.12 takes: UDP 16 to 65507, TCP to 2**20.
 _LIMITS = {
@@ -69,4 +65,4 @@ _TOOL = Iperf(
     ),
     how_to_run=_HOW_TO_RUN,
 )
-TARGET = replace(iperf_target(_TOOL), write_stream=partial(write_stream_runs, tool=_TOOL))
+TARGET = iperf_target(_TOOL)

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from tests.unit.export.targets.test_mgen import sending
 
@@ -91,24 +89,21 @@ def test_large_payloads_are_refused_or_cut(table: PacketTable, tmp_path: Path) -
     assert (tmp_path / "b" / "flow0.ps").read_text() == "32001\n32000\n"
 
 
-def test_more_flows_than_itgsend_has_room_for_are_refused(
-    table: PacketTable, tmp_path: Path
-) -> None:
-    one = sending(table, [0], [100])
-    packets = pa.concat_tables(
-        [
-            one.packets.set_column(1, one.packets.schema.field("flow"), pa.array([k], pa.uint32()))
-            for k in range(401)
-        ]
+def test_many_flows_are_shared_among_several_of_both_ends(tmp_path: Path) -> None:
+    packets = trafficgen.generate("cbr", sessions=23, duration_s=1, seed=1)
+    report = trafficgen.export(
+        packets, to="ditg", directory=tmp_path, settings={"signal_port": 9003}
     )
-    about = table.flows.to_pylist()[0]
-    flows = pa.Table.from_pylist(
-        [about | {"flow": k} for k in range(401)], schema=table.flows.schema
-    )
-    with pytest.raises(ExportError, match="at most 400 flows, not 401; choose one with --flow"):
-        trafficgen.export(
-            replace(one, packets=packets, flows=flows), to="ditg", directory=tmp_path / "out"
-        )
+    assert report.files[:5] == ("part0.script", "part1.script", "part2.script", "run.sh", "sink.sh")
+    parts = [(tmp_path / name).read_text().splitlines() for name in report.files[:3]]
+    assert [len(lines) for lines in parts] == [10, 10, 3]
+    assert [line.split()[5] for lines in parts for line in lines] == [
+        str(10_001 + flow) for flow in range(23)
+    ]
+    for part, lines in enumerate(parts):
+        assert all(f" -Sdp {9003 + part} " in line for line in lines)
+        assert f"ITGRecv -Sp {9003 + part} " in (tmp_path / "sink.sh").read_text()
+    assert (tmp_path / "flow13.script").read_text().splitlines() == [parts[1][3]]
 
 
 def test_lines_longer_than_itgsend_reads_are_refused() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from trafficgen.export.target import Target
 from trafficgen.export.targets.ditg.model import MODEL_SETTINGS, write_ditg_model
 from trafficgen.export.targets.ditg.schedule import SCHEDULE_SETTINGS, write_ditg
+from trafficgen.export.targets.ditg.workload import WORKLOAD_SETTINGS, write_ditg_workload
 
 TARGET = Target(
     name="ditg",
@@ -12,8 +13,9 @@ TARGET = Target(
     versions="D-ITG 2.8.1",
     write=write_ditg,
     write_model=write_ditg_model,
-    settings=(*SCHEDULE_SETTINGS, *MODEL_SETTINGS),
+    write_stream=write_ditg_workload,
+    settings=(*SCHEDULE_SETTINGS, *MODEL_SETTINGS, *WORKLOAD_SETTINGS),
     protocols="UDP, TCP",
-    flows="400",
+    flows="10 an ITGSend",
     how_to="feed-ditg",
 )

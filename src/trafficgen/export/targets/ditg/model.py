@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,9 +24,11 @@ from trafficgen.export.sending_ends import check_signal_port, ports_from
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Written
 from trafficgen.export.targets.ditg.schedule import (
+    LARGEST_BYTES,
     check_line,
     receiver_command,
     receiver_options,
+    run_script,
     smallest_payload_bytes,
 )
 from trafficgen.models import Model
@@ -51,7 +53,6 @@ _FAMILIES: tuple[DrawnFamily, ...] = (
     "weibull",
     "pareto",
 )
-_LARGEST_BYTES = 64_000
 #: Sizes in a file.
 _SIZES = 10_000
 #: The middle of the last interval of a burst: its length is given there, so that rounding does not
@@ -106,11 +107,9 @@ def write_ditg_model(model: Model, folder: Path, settings: Settings) -> Written:
         files.append(f"{played.name}.script")
         (folder / files[-1]).write_text(check_line(text) + "\n", encoding="ascii", newline="\n")
     refuse_far(distances, settings, target="ditg")
-    (folder / "run.sh").write_text(
-        _run_script([name for name in files if name.endswith(".script")]),
-        encoding="ascii",
-        newline="\n",
-    )
+    scripts = [name for name in files if name.endswith(".script")]
+    script = run_script(scripts, "lines with seeds in one ITGSend disturb one\n# another.")
+    (folder / "run.sh").write_text(script, encoding="ascii", newline="\n")
     report = model_report("ditg", (*files, "run.sh"), notes, distances)
     return Written(report, _HOW_TO_RUN.format(receiver=receiver_command(settings)))
 
@@ -137,11 +136,11 @@ def _sizes(played: PlayedPhase, settings: Settings) -> _Line:
     low = smallest_payload_bytes(played.stream.transport.protocol, "standard")
     wanted = played.payload_bytes.astype(np.float64)
     found = closest_law(
-        wanted, _FAMILIES, as_sent=lambda draws: np.clip(np.trunc(draws), low, _LARGEST_BYTES)
+        wanted, _FAMILIES, as_sent=lambda draws: np.clip(np.trunc(draws), low, LARGEST_BYTES)
     )
     if found.ks > settings.number("largest_ks") and settings.flag("size_files"):
         generator = random_stream(0, session=0, purpose=f"export/{played.name}/sizes")
-        drawn = np.clip(generator.permutation(wanted)[:_SIZES], low, _LARGEST_BYTES)
+        drawn = np.clip(generator.permutation(wanted)[:_SIZES], low, LARGEST_BYTES)
         text = "".join(f"{size_bytes:.0f}\n" for size_bytes in drawn.tolist())
         note = f"sizes are drawn apart from gaps: a file of {drawn.size} draws, over and over"
         return _Line(
@@ -285,23 +284,6 @@ def _burst_option(law: DrawnLaw) -> str:
 
 
 _NARROW = 1e-6
-
-
-def _run_script(scripts: Sequence[str]) -> str:
-    """Return a shell script that runs the scripts by name: others may be in the folder."""
-    return f"""#!/bin/sh
-# Runs an ITGSend for every script here, side by side: lines with seeds in one ITGSend disturb one
-# another.
-set -eu
-CDPATH= cd -- "$(dirname -- "$0")"
-started='' failed=0
-for script in {" ".join(scripts)}; do
-    ITGSend "$script" -l "${{script%.script}}.send.log" -x "${{script%.script}}.recv.log" &
-    started="$started $!"
-done
-for process in $started; do wait "$process" || failed=1; done
-exit $failed
-"""
 
 
 _HOW_TO_RUN = """\

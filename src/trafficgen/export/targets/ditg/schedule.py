@@ -29,11 +29,12 @@ from trafficgen.export.sending_ends import (
     ports_from,
 )
 from trafficgen.export.settings import Setting, Settings
+from trafficgen.export.stream_runs import SINK_NAME, write_sink_script
 from trafficgen.export.target import Written
 from trafficgen.tables import PacketTable
 from trafficgen.units import US_PER_MS, IntArray, ns_from_us, us_from_ms
 
-_LARGEST_BYTES = 64_000
+LARGEST_BYTES = 64_000
 SCHEDULE_SETTINGS = (
     DESTINATION,
     first_port_setting(10001),
@@ -63,14 +64,16 @@ SCHEDULE_SETTINGS = (
         " standard.",
         choices=("standard", "short", "none"),
     ),
-    oversize_setting(_LARGEST_BYTES),
+    oversize_setting(LARGEST_BYTES),
 )
 #: Value of ``-p`` and smallest payload of UDP; TCP needs twice four bytes more.
-_METADATA = {"standard": (0, 16), "short": (1, 8), "none": (2, 4)}
+METADATA = {"standard": (0, 16), "short": (1, 8), "none": (2, 4)}
 _MORE_OF_TCP_BYTES = 8
 _USUAL_SIGNAL_PORT = 9000
-#: Size of ITGSend's table of flows, and of its buffer for a line.
-_MOST_FLOWS = 400
+#: Flows of one ITGSend. 2.8.1 closes its flows one after the other, a second each: 200 flows were
+#: all sent, and it ended 200 s later.
+_MOST_FLOWS = 10
+#: Size of its buffer for a line.
 _LONGEST_LINE = 399
 
 
@@ -86,28 +89,26 @@ def write_ditg(table: PacketTable, folder: Path, settings: Settings) -> Written:
     options".
     """
     schedules = schedules_of(table, target="ditg", direction=direction_of(settings))
-    if len(schedules.flows) > _MOST_FLOWS:
-        raise ExportError(
-            f"ITGSend takes at most {_MOST_FLOWS} flows, not {len(schedules.flows)}; choose one"
-            " with --flow"
-        )
     flows, notes = [], []
     for given in schedules.flows:
         flow, changes = _prepared(given, settings)
         flows.append(flow)
         notes += changes
     ports = ports_from(settings.whole("first_port"), len(flows), target="ditg")
-    check_signal_port(
-        [flow.protocol for flow in flows], ports, signal_port=settings.whole("signal_port")
+    parts = -(-len(flows) // _MOST_FLOWS)
+    signal_ports = ports_from(
+        settings.whole("signal_port"), parts, target="ditg", setting="signal_port"
     )
+    for signal_port in signal_ports:
+        check_signal_port([flow.protocol for flow in flows], ports, signal_port=signal_port)
     start_us = us_from_ms(settings.whole("start_ms"))
     sent, files, lines = [], [], []
-    for given, port in zip(flows, ports, strict=True):
+    for place, (given, port) in enumerate(zip(flows, ports, strict=True)):
         flow, changes = _long_enough(given, settings)
         notes += changes
         gap_us, time_us = _gaps(flow, start_us=start_us)
         sent.append(replace(flow, time_ns=ns_from_us(time_us)))
-        line = _line(flow, port, settings)
+        line = _line(flow, port, settings, part=place // _MOST_FLOWS)
         script, gaps, sizes = (f"flow{flow.flow}.{ending}" for ending in ("script", "idt", "ps"))
         _write(folder / gaps, _gap_texts(gap_us, late_us=settings.whole("late_us")))
         _write(folder / sizes, map(str, flow.payload_bytes.tolist()))
@@ -115,8 +116,7 @@ def write_ditg(table: PacketTable, folder: Path, settings: Settings) -> Written:
         lines.append(line)
         files += [script, gaps, sizes]
     if len(flows) > 1:
-        _write(folder / "all.script", lines)
-        files.insert(0, "all.script")
+        files[:0] = _write_parts(folder, lines, signal_ports)
     report = schedule_report(
         schedules,
         sent,
@@ -125,7 +125,38 @@ def write_ditg(table: PacketTable, folder: Path, settings: Settings) -> Written:
         cannot_express=(*notes, *_NOT_EXPRESSED),
         cut=flows,
     )
-    return Written(report, _how_to_run(files[0], len(flows), settings))
+    return Written(report, _how_to_run(files[0], len(flows), signal_ports, settings))
+
+
+def _write_parts(folder: Path, lines: Sequence[str], signal_ports: range) -> list[str]:
+    """Write the lines of all flows into a script, or one an ITGSend and what starts them."""
+    if len(signal_ports) == 1:
+        _write(folder / "all.script", lines)
+        return ["all.script"]
+    scripts = [f"part{part}.script" for part in range(len(signal_ports))]
+    for part, script in enumerate(scripts):
+        _write(folder / script, lines[part * _MOST_FLOWS :][:_MOST_FLOWS])
+    receivers = [f"ITGRecv -Sp {port} > sink.{port}.log 2>&1 &\n" for port in signal_ports]
+    write_sink_script(folder, "".join(receivers))
+    reason = "each closes its flows one\n# after the other, a second each."
+    (folder / "run.sh").write_text(run_script(scripts, reason), encoding="ascii", newline="\n")
+    return [*scripts, "run.sh", SINK_NAME]
+
+
+def run_script(scripts: Sequence[str], reason: str) -> str:
+    """Return a shell script that runs the scripts by name: others may be in the folder."""
+    return f"""#!/bin/sh
+# Runs an ITGSend for every script here, side by side: {reason}
+set -eu
+CDPATH= cd -- "$(dirname -- "$0")"
+started='' failed=0
+for script in {" ".join(scripts)}; do
+    ITGSend "$script" -l "${{script%.script}}.send.log" -x "${{script%.script}}.recv.log" &
+    started="$started $!"
+done
+for process in $started; do wait "$process" || failed=1; done
+exit $failed
+"""
 
 
 _NOT_EXPRESSED = (
@@ -139,16 +170,16 @@ _NOT_EXPRESSED = (
 
 def smallest_payload_bytes(protocol: str, metadata: str) -> int:
     """Return the shortest payload that ITGSend 2.8.1 sends without making it longer."""
-    return _METADATA[metadata][1] + (_MORE_OF_TCP_BYTES if protocol == "tcp" else 0)
+    return METADATA[metadata][1] + (_MORE_OF_TCP_BYTES if protocol == "tcp" else 0)
 
 
 def _prepared(given: FlowSchedule, settings: Settings) -> tuple[FlowSchedule, list[str]]:
     """Return a flow whose payloads are not too long, and what was done to it."""
-    flow, count = cut_oversized(given, settings, high_bytes=_LARGEST_BYTES, target="ditg")
+    flow, count = cut_oversized(given, settings, high_bytes=LARGEST_BYTES, target="ditg")
     notes = []
     if count:
         notes.append(
-            f"flow {flow.flow}: sizes above {_LARGEST_BYTES} bytes were cut ({count} packets)"
+            f"flow {flow.flow}: sizes above {LARGEST_BYTES} bytes were cut ({count} packets)"
         )
     if flow.protocol == "tcp":
         notes.append(
@@ -182,20 +213,20 @@ def _gap_texts(gap_us: IntArray, *, late_us: int) -> list[str]:
     return [f"{ms}.{us:03d}" for ms, us in zip(whole.tolist(), rest.tolist(), strict=True)]
 
 
-def _line(flow: FlowSchedule, port: int, settings: Settings) -> str:
+def _line(flow: FlowSchedule, port: int, settings: Settings, *, part: int) -> str:
     """Return the options of a flow without ``-T UDP``, which raises the smallest payload by 4."""
     transport = "-T TCP -D " if flow.protocol == "tcp" else ""
     poll = "-poll " if settings.flag("poll") else ""
-    metadata = _METADATA[settings.text("metadata")][0]
+    metadata = METADATA[settings.text("metadata")][0]
     return check_line(
-        f"{receiver_options(settings)} -rp {port} {transport}-p {metadata} {poll}-z {len(flow)}"
-        f" -Fs flow{flow.flow}.ps -Ft flow{flow.flow}.idt"
+        f"{receiver_options(settings, part=part)} -rp {port} {transport}-p {metadata} {poll}"
+        f"-z {len(flow)} -Fs flow{flow.flow}.ps -Ft flow{flow.flow}.idt"
     )
 
 
-def receiver_options(settings: Settings) -> str:
-    """Return the options that say where ITGRecv is."""
-    port = settings.whole("signal_port")
+def receiver_options(settings: Settings, *, part: int = 0) -> str:
+    """Return the options that say where ITGRecv is, of one of several."""
+    port = settings.whole("signal_port") + part
     signal = "" if port == _USUAL_SIGNAL_PORT else f" -Sdp {port}"
     return f"-a {destination_of(settings, target='ditg')}{signal}"
 
@@ -225,29 +256,42 @@ def _write(path: Path, lines: Sequence[str] | map[str]) -> None:
         file.writelines(f"{line}\n" for line in lines)
 
 
-def _how_to_run(script: str, flows: int, settings: Settings) -> str:
-    several = (
-        "- `all.script` has a line for every flow, so all count from the start of one ITGSend. A"
-        " flow can be sent alone with its own script.\n"
-        if flows > 1
-        else ""
-    )
+def _how_to_run(script: str, flows: int, signal_ports: range, settings: Settings) -> str:
+    receive, send, log = receiver_command(settings), f"ITGSend {script} -l send.log -x", "recv.log"
+    send, several, ports = f"{send} {log}", "", f"port {signal_ports[0]}"
+    if len(signal_ports) > 1:
+        receive, send, log = (
+            "bash sink.sh            # Ctrl-C stops it",
+            "sh run.sh",
+            "part0.recv.log",
+        )
+        ports = f"ports {signal_ports[0]} to {signal_ports[-1]}"
+        several = (
+            f"- An ITGSend has {_MOST_FLOWS} flows, and an ITGRecv for itself, since it takes a"
+            " second to close each\n  flow when all have ended. All start within some milliseconds."
+            "\n"
+        )
+    elif flows > 1:
+        several = (
+            "- `all.script` has a line for every flow, so all count from the start of one ITGSend."
+            " A flow can be sent alone with its own script.\n"
+        )
     return f"""\
 At the receiving end, first:
 
 ```sh
-{receiver_command(settings)}
+{receive}
 ```
 
 At the sending end, in this folder:
 
 ```sh
-ITGSend {script} -l send.log -x recv.log
+{send}
 ```
 
-- ITGRecv listens on TCP port {settings.whole("signal_port")} for ITGSend; open it and
-  the flows' ports in firewalls. It writes `recv.log` into the folder that it was started in.
-- Check: `ITGDec recv.log` counts packets and bytes of each flow, `ITGDec recv.log -l packets.txt`
+- ITGRecv listens on TCP {ports} for ITGSend; open it and
+  the flows' ports in firewalls. It writes `{log}` into the folder that it was started in.
+- Check: `ITGDec {log}` counts packets and bytes of each flow, `ITGDec {log} -l packets.txt`
   lists every packet. Bytes are of payload. `trafficgen compare TABLE packets.txt --all` measures
   the rest. The log names no protocol: of TCP, make a table first
   (`trafficgen convert packets.txt --protocol tcp -o received.parquet`) and compare with that.

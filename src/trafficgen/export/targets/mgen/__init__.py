@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from trafficgen.export.sending_ends import (
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Target, Written
 from trafficgen.export.targets.mgen.lines import (
+    SPACINGS,
     Ends,
     cloning_line,
     connection_messages,
@@ -41,6 +43,7 @@ from trafficgen.export.targets.mgen.lines import (
     single_messages,
 )
 from trafficgen.export.targets.mgen.model import MODEL_SETTINGS, write_mgen_model
+from trafficgen.export.targets.mgen.workload import WORKLOAD_SETTINGS, write_mgen_workload
 from trafficgen.tables import PacketTable
 from trafficgen.units import ns_from_us, us_from_ms, us_from_ns
 
@@ -63,9 +66,7 @@ SETTINGS = (
         choices=("auto", "exact", "epochs", "clone"),
     ),
     Setting("epoch_s", 1.0, "Length of an epoch, s.", low=0.01, high=3600),
-    Setting(
-        "pattern", "periodic", "Gaps of the packets of an epoch.", choices=("periodic", "poisson")
-    ),
+    Setting("pattern", "periodic", "Gaps of the packets of an epoch.", choices=tuple(SPACINGS)),
     Setting(
         "tcp_window_ms",
         10,
@@ -76,7 +77,7 @@ SETTINGS = (
     oversize_setting(_LARGEST_BYTES),
 )
 _SMALLEST_BYTES = {"udp": 28, "tcp": 76}
-_LIMITS = Limits(low_bytes=_SMALLEST_BYTES["udp"], high_bytes=_LARGEST_BYTES)
+_LIMITS = {name: Limits(low, _LARGEST_BYTES) for name, low in _SMALLEST_BYTES.items()}
 #: Lines of a script. MGEN 5.02b takes time in proportion to the square of their number to start
 #: (1.7 s here), and each event comes 0.09 us later than the one before.
 _MOST_LINES = 20_000
@@ -189,12 +190,11 @@ def _connection(flow: FlowSchedule, ends: Ends, settings: Settings) -> _Plan:
 
 
 def _epochs(flow: FlowSchedule, ends: Ends, settings: Settings) -> _Plan:
-    plan = plan_flow(flow, _LIMITS, epoch_s=settings.number("epoch_s"))
+    plan = plan_flow(flow, _LIMITS["udp"], epoch_s=settings.number("epoch_s"))
     pattern = settings.text("pattern")
-    spacing = {"periodic": "evenly spaced", "poisson": "at the times of a Poisson process"}[pattern]
     note = (
         f"flow {flow.flow}: sizes and gaps within epochs of {settings.number('epoch_s'):g} s: as"
-        f" many packets of their mean size, {spacing}, are sent instead"
+        f" many packets of their mean size, {SPACINGS[pattern]}, are sent instead"
     )
     lines = epoch_messages(plan.epochs, plan.size_bytes, ends, pattern=pattern.upper())
     return _Plan(plan.sent, lines, (note,))
@@ -313,7 +313,8 @@ TARGET = Target(
     versions="MGEN 5.02b",
     write=write_mgen,
     write_model=write_mgen_model,
-    settings=(*SETTINGS, *MODEL_SETTINGS),
+    write_stream=partial(write_mgen_workload, limits=_LIMITS),
+    settings=(*SETTINGS, *MODEL_SETTINGS, *WORKLOAD_SETTINGS),
     protocols="UDP, TCP",
     flows="a port each",
     how_to="feed-mgen",

@@ -18,9 +18,11 @@ from trafficgen.export.epochs import Epochs
 from trafficgen.export.flow_schedule import FlowSchedule, seconds_text, share_evenly
 from trafficgen.units import ETHERNET_HEADER_BYTES, US_PER_S, IntArray, ns_from_us, us_from_ns
 
+#: Pattern of the messages of an epoch -> how the report says it.
+SPACINGS = {"periodic": "evenly spaced", "poisson": "at the times of a Poisson process"}
 #: Rate of a flow of one message, 1/s: what is left of it, a socket, is cleared away after one
 #: interval.
-_RATE_OF_ONE_PER_S = 1000
+RATE_OF_ONE_PER_S = 1000
 #: Intervals are cut to whole microseconds by the tool; half of one more makes it the one that is
 #: meant.
 _CUT_US = 0.5
@@ -115,7 +117,7 @@ def single_messages(time_us: IntArray, payload_bytes: IntArray, ends: Ends) -> I
     rows = zip(time_us.tolist(), payload_bytes.tolist(), strict=True)
     for number, (at_us, size_bytes) in enumerate(rows, start=1):
         yield (
-            f"{seconds_text(at_us)} ON {number} {options} PERIODIC [{_RATE_OF_ONE_PER_S}"
+            f"{seconds_text(at_us)} ON {number} {options} PERIODIC [{RATE_OF_ONE_PER_S}"
             f" {size_bytes}] COUNT 1,off\n"
         )
 

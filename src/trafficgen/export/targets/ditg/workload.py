@@ -1,0 +1,102 @@
+"""A workload for D-ITG: a run of ITGSend for each flow and epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trafficgen.export.epochs import Limits
+from trafficgen.export.settings import Setting, Settings
+from trafficgen.export.stream_runs import RunTool, write_stream_runs
+from trafficgen.export.target import Written
+from trafficgen.export.targets.ditg.schedule import LARGEST_BYTES, METADATA, smallest_payload_bytes
+from trafficgen.tables.stream import PacketStream
+from trafficgen.units import BITS_PER_BYTE
+
+WORKLOAD_SETTINGS = (
+    Setting("epoch_s", 1.0, "Of a workload: length of a run of a flow, s.", low=0.1, high=3600),
+    Setting(
+        "guard_s",
+        0.05,
+        "Of a workload: end of each epoch in which nothing is sent, s, for runs that start late.",
+        low=0.0,
+        high=3600,
+    ),
+)
+#: A run of one datagram ends after one interval; this is a rate that makes it short, 1/s.
+_RATE_OF_ONE_PER_S = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ItgSend(RunTool):
+    """ITGSend, with an ITGRecv for each run at a time, on the port after that of the data.
+
+    One ITGRecv for all would do, but 2.8.1 closes sockets twice: a run that begins within the
+    moment in which another ends can make it end with an error.
+    """
+
+    log: bool
+
+    def client_command(self, destination: str) -> str:
+        """Return the command that sends, up to the destination."""
+        del destination
+        return "ITGSend -a"
+
+    def server_lines(self, ports: Mapping[str, range], destination: str) -> str:
+        """Return the lines of a shell script that start the receivers."""
+        del destination
+        [used] = ports.values()
+        log = " -l recv.$port.log" if self.log else ""
+        return (
+            f"for port in $(seq {used.start} {used.step} {used.stop - 1}); do\n"
+            f"  ITGRecv -Sp $(( port + 1 )){log} > sink.$port.log 2>&1 &\ndone\n"
+        )
+
+
+def write_ditg_workload(stream: PacketStream, folder: Path, settings: Settings) -> Written:
+    """Write a run of ITGSend for each flow and epoch, and what starts them.
+
+    Raises:
+        ExportError: If nothing can be sent, or ports do not suffice.
+        SettingError: If the destination or the ports cannot be.
+
+    Source: what ITGSend 2.8.1 does on the loopback interface: its first packet leaves some
+    milliseconds after its start, and it ends a second after the last interval.
+    """
+    metadata = settings.text("metadata")
+
+    def options(protocol: str, port: int, packets: int, size_bytes: int, rate_bps: int) -> str:
+        transport = " -T TCP -D" if protocol == "tcp" else ""
+        per_s = rate_bps / BITS_PER_BYTE / size_bytes if packets > 1 else _RATE_OF_ONE_PER_S
+        return (
+            f"-Sdp {port + 1} -rp {port}{transport} -p {METADATA[metadata][0]} -C {per_s:.9g}"
+            f" -c {size_bytes} -z {packets}"
+        )
+
+    tool = _ItgSend(
+        target="ditg",
+        title="ITGSend",
+        program="ITGSend",
+        limits={
+            protocol: Limits(smallest_payload_bytes(protocol, metadata), LARGEST_BYTES)
+            for protocol in ("udp", "tcp")
+        },
+        options=options,
+        server=lambda _protocol: "",
+        lost=("payload (RTP headers too) and source ports (D-ITG uses its own)",),
+        ending_s=3.0,
+        ports_each=2,
+        log=metadata == "standard",
+    )
+    written = write_stream_runs(stream, folder, settings, tool=tool)
+    return replace(written, how_to_run=written.how_to_run + _CHECK)
+
+
+_CHECK = """\
+
+A run has an ITGRecv for itself: each listens for ITGSend on the TCP port after that of its data,
+whatever `signal_port` says. With `metadata=standard` they write `recv.PORT.log`: after `sink.sh`
+has ended, `ITGDec recv.PORT.log` counts packets and bytes of payload of all its runs under `TOTAL
+RESULTS`.
+"""
