@@ -22,7 +22,8 @@ The tree::
     ├── CaptureWarning
     └── SimulationWarning
 
-A wrong argument to a function is a plain ``ValueError``.
+A wrong argument to a function is a plain ``ValueError``, a ``TypeError`` where its type or name is
+wrong.
 """
 
 from __future__ import annotations

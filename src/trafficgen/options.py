@@ -8,10 +8,31 @@ own options from the same fields (``cli/_options.py``).
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+import math
+import reprlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
-from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
+from functools import cache, wraps
+from numbers import Integral, Real
+from os import PathLike
+from pathlib import Path
+from types import UnionType
+from typing import (
+    Any,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
+
+from trafficgen.formatting import suggest_name
 
 P = ParamSpec("P")
 O_co = TypeVar("O_co", covariant=True)
@@ -143,16 +164,123 @@ def takes(options: Callable[P, O]) -> _Door[P, O]:
         ]
         shown = signature.replace(parameters=[*subjects, *named])
 
+        declared = {one.name: how for one, how in list_options(cast(type, options))}
+
         @wraps(work)
         def with_keywords(*given: Any, **keywords: Any) -> Any:
-            bound = shown.bind(*given, **keywords)
-            values = [bound.arguments.pop(one.name, one.default) for one in subjects]
-            return work(*values, make(**bound.arguments))
+            hints = _hints_of(work) | _hints_of(options)
+            bound = _bind(work.__name__, shown, given, keywords)
+            for name, value in bound.items():
+                place = f"{work.__name__}: {name}"
+                bound[name] = _check(place, value, hints.get(name, Any), declared.get(name))
+            values = [bound.pop(one.name, one.default) for one in subjects]
+            return work(*values, make(**bound))
 
         with_keywords.__signature__ = shown  # type: ignore[attr-defined]
         return with_keywords
 
     return decorate
+
+
+def checks_arguments(work: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function without options so that a wrong argument is one line.
+
+    Raises:
+        TypeError: If an argument is unknown, missing or of another type.
+    """
+    shown = inspect.signature(work)
+
+    @wraps(work)
+    def with_checks(*given: P.args, **keywords: P.kwargs) -> R:
+        hints = _hints_of(work)
+        for name, value in _bind(work.__name__, shown, given, keywords).items():
+            _check(f"{work.__name__}: {name}", value, hints.get(name, Any), None)
+        return work(*given, **keywords)
+
+    return with_checks
+
+
+@cache
+def _hints_of(thing: Callable[..., object]) -> dict[str, Any]:
+    """Return the types of arguments; none where a name is known to type checkers alone."""
+    try:
+        return get_type_hints(thing)
+    except NameError:
+        return {}
+
+
+def _bind(
+    function: str,
+    shown: inspect.Signature,
+    given: tuple[object, ...],
+    keywords: Mapping[str, object],
+) -> dict[str, Any]:
+    """Return arguments by name; raise TypeError if one is unknown or missing."""
+    for name in keywords:
+        if name not in shown.parameters:
+            guess, known = suggest_name(name, shown.parameters), ", ".join(shown.parameters)
+            raise TypeError(f"{function} has no option {name!r}{guess}; it takes {known}")
+    try:
+        return shown.bind(*given, **keywords).arguments
+    except TypeError as error:
+        raise TypeError(f"{function}: {error}; it takes {', '.join(shown.parameters)}") from None
+
+
+def _check(place: str, value: Any, hint: Any, how: Option | None) -> Any:
+    """Return a value that fits a type; texts of other types are read as on the command line.
+
+    Raises:
+        TypeError: If it is of another type.
+        ValueError: If it is out of range.
+    """
+    kinds = _kinds_of(hint)
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if how is not None and is_number and str in kinds and float not in kinds:
+        value = str(value)
+    fits = any(_fits(value, kind) for kind in kinds)
+    if how is not None and how.parse is not None:
+        try:
+            if isinstance(value, str) and not fits:
+                return how.parse(value)
+            if is_number and float in kinds and math.isfinite(value):
+                how.parse(str(value))  # it knows the range
+        except ValueError as error:
+            raise ValueError(f"{place}: {error}") from None
+    if not fits:
+        words = list(dict.fromkeys(map(_name_kind, kinds)))
+        wanted = " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+        raise TypeError(f"{place} must be {wanted}, not {reprlib.repr(value)}")
+    return value
+
+
+def _kinds_of(hint: Any) -> list[Any]:
+    """Return the types of a union; a type itself alone."""
+    is_union = get_origin(hint) in (Union, UnionType)
+    return [kind for one in get_args(hint) for kind in _kinds_of(one)] if is_union else [hint]
+
+
+def _fits(value: object, kind: Any) -> bool:
+    origin = get_origin(kind) or kind
+    if origin is Any or not isinstance(origin, type):
+        return origin is not Literal or value in get_args(kind)
+    if origin in (int, float):
+        return isinstance(value, _NUMBERS[origin]) and not isinstance(value, bool)
+    return isinstance(value, origin)
+
+
+def _name_kind(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return " or ".join(map(repr, get_args(kind)))
+    origin = get_origin(kind) or kind
+    return _KIND_NAMES.get(origin, f"a {getattr(origin, '__name__', origin)}")
+
+
+_NUMBERS: dict[Any, type] = {int: Integral, float: Real}
+_KIND_NAMES: dict[Any, str] = {
+    **{int: "a whole number", float: "a number", str: "a text", bool: "True or False"},
+    **{Path: "a path", PathLike: "a path", type(None): "None", list: "a list", Sequence: "a list"},
+    **{Mapping: "a dictionary", Iterable: "a list", Collection: "a list", Callable: "a function"},
+}
 
 
 def _default(one: Field[Any]) -> Any:

@@ -67,7 +67,8 @@ class Registry(Mapping[str, T], Generic[T]):
         Raises:
             TrafficgenError: If the name is not such a name, or one of trafficgen's own.
         """
-        if not (name[:1].isalpha() and name.replace("_", "a").replace("-", "a").isalnum()):
+        plain = str(name).replace("_", "a").replace("-", "a")
+        if not (str(name)[:1].isalpha() and plain.isalnum()):
             raise TrafficgenError(
                 f"invalid name {name!r} among {self.kind}; use letters, digits, _ and -, such as"
                 " my_own"

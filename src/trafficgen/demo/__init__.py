@@ -12,6 +12,7 @@ from trafficgen.errors import TrafficgenError
 from trafficgen.extras import require
 from trafficgen.formatting import format_count, format_duration
 from trafficgen.models import save_model
+from trafficgen.options import checks_arguments
 from trafficgen.outputs import check_folder, whole_files
 from trafficgen.reports.writing import save_report
 from trafficgen.validation.compare import compare
@@ -36,6 +37,7 @@ _RESULTS = (
 )
 
 
+@checks_arguments
 def demo(folder: str | Path = "demo-results") -> Iterator[str]:
     """Inspect, fit, generate, compare and export a shipped capture; give a line for each step.
 

@@ -14,6 +14,7 @@ from trafficgen.explore.controls import LARGEST_SEED
 from trafficgen.explore.playable_models import list_catalogue, open_model
 from trafficgen.extras import require
 from trafficgen.models import Model, PublishedModel
+from trafficgen.options import checks_arguments
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -97,6 +98,7 @@ class LocalPage:
             self._server.run(sockets=[self._listening])
 
 
+@checks_arguments
 def explore(
     model: Model | PublishedModel | str | Path | None = None,
     *,

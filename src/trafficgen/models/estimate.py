@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from trafficgen.formatting import interval, number
+from trafficgen.models.problems import describe_problems
 
 
 def _describe_file(schema: dict[str, Any]) -> None:
@@ -26,6 +27,17 @@ class ModelPart(BaseModel):
         use_attribute_docstrings=True,
         json_schema_extra=_describe_file,
     )
+
+    if not TYPE_CHECKING:  # which know the fields
+
+        def __init__(self, **values: object) -> None:
+            try:
+                super().__init__(**values)
+            except ValidationError as error:
+                problems = describe_problems(error)
+                raise ValueError(f"{type(self).__name__}: {problems}") from None
+
+        __init__.__pydantic_base_init__ = True  # pydantic need not call it for nested parts
 
     def __str__(self) -> str:
         return repr(self)

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails
 
 from trafficgen.errors import ModelFileError
 from trafficgen.json_text import JsonTextError, read_json
+from trafficgen.models.problems import describe_problems
 from trafficgen.models.published_model import PublishedModel
 from trafficgen.models.schema import SCHEMA_VERSION, Model
 from trafficgen.models.yaml_text import YamlTextError, read_yaml
+from trafficgen.options import checks_arguments
 from trafficgen.outputs import whole_files
 from trafficgen.standard_streams import input_file, read_text_file
 
@@ -23,9 +24,6 @@ ParentOf = Callable[[str], Mapping[str, Any]]
 
 #: A model of one session has less than 64 kB; to check many megabytes would fill the memory.
 LARGEST_MODEL_BYTES = 4_000_000
-_MOST_PROBLEMS = 10_000
-#: Places of further problems that a message names.
-_NAMED_PLACES = 5
 _LINE_LENGTH = 120
 _REMEDY = "see `trafficgen models schema` for what a model file may hold"
 _VERSION_REMEDY = "fit the captures again, or use the trafficgen that wrote the file"
@@ -79,7 +77,7 @@ def model_of(
     try:
         return schema.model_validate_json(json.dumps(content), strict=True)
     except ValidationError as error:
-        raise ModelFileError(file=file, problem=_first_problem(error), remedy=_REMEDY) from error
+        raise ModelFileError(file=file, problem=describe_problems(error), remedy=_REMEDY) from error
 
 
 def _resolved(content: dict[str, Any], *, file: str, parent: ParentOf | None) -> dict[str, Any]:
@@ -128,28 +126,6 @@ def _without_nulls(parts: Mapping[str, Any]) -> dict[str, Any]:
     return {name: part for name, part in parts.items() if part is not None}
 
 
-def _first_problem(error: ValidationError) -> str:
-    if error.error_count() > _MOST_PROBLEMS:
-        # To list so many takes long.
-        return f"the file as a whole: {error.error_count():,} of its values are wrong"
-    first, place, more = split_problems(error)
-    return f"{place}: {first['msg'].removeprefix('Value error, ')}{more}"
-
-
-def split_problems(error: ValidationError) -> tuple[ErrorDetails, str, str]:
-    """Return the first problem of a file, its place, and how many others there are and where."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    # A list whose items are wrong is reported as too short as well.
-    found = [problem for problem in found if problem["type"] != "too_short"] or found
-    # A key that is spelt wrong is missing too.
-    found.sort(key=lambda problem: problem["type"] == "missing")
-    places = [".".join(map(str, one["loc"])) or "the file as a whole" for one in found]
-    others = [place for place in dict.fromkeys(places[1:]) if place != places[0]]
-    named = [*others[:_NAMED_PLACES], "..."] if len(others) > _NAMED_PLACES else others
-    more = f" (and {len(found) - 1} more{': ' * bool(named)}{', '.join(named)})"
-    return found[0], places[0], more if len(found) > 1 else ""
-
-
 def dump_model(model: Model | PublishedModel) -> str:
     """Return a model as the text of its JSON file, keys in the order of the schema.
 
@@ -193,6 +169,7 @@ def _filled(items: list[str], *, width: int) -> list[str]:
     return lines
 
 
+@checks_arguments
 def save_model(model: Model | PublishedModel, path: str | Path) -> None:
     """Write a model to a JSON file: to a temporary name first, then renamed.
 

@@ -297,7 +297,7 @@ def format_value(value: JsonValue) -> str:
     """Format a value as a user writes it after `--set key=`."""
     if isinstance(value, list):
         return ",".join(map(format_value, value))
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else json.dumps(value, default=repr)
 
 
 def same_value(first: JsonValue, second: JsonValue) -> bool:

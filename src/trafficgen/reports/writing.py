@@ -19,6 +19,7 @@ from trafficgen.calibration.fit import Fit
 from trafficgen.calibration.population.fit_population import PopulationFit
 from trafficgen.calibration.population.same_source import SameSourceFit
 from trafficgen.extras import require
+from trafficgen.options import checks_arguments
 from trafficgen.outputs import whole_files
 from trafficgen.reports.charts import DARK, LIGHT, Chart, Role
 from trafficgen.reports.comparison import report_comparison
@@ -41,6 +42,7 @@ Reportable = (
 _OUTCOMES: dict[Mark, str] = {"good": "✓ Good.", "warn": "! With care.", "bad": "✗ Poor."}
 
 
+@checks_arguments
 def save_report(result: Reportable, path: str | Path, *, interactive: bool = False) -> None:
     """Write a report of a result: one HTML file with charts that needs no network.
 
@@ -68,6 +70,7 @@ def save_report(result: Reportable, path: str | Path, *, interactive: bool = Fal
         parts[0].write_text(text, encoding="utf-8")
 
 
+@checks_arguments
 def save_plots(
     result: Reportable, folder: str | Path, *, formats: Sequence[str] = tuple(FORMATS)
 ) -> list[str]:

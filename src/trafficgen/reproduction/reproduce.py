@@ -14,6 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from trafficgen.errors import SelectionError, SimulationError
 from trafficgen.formatting import suggest_name
 from trafficgen.models.published import entry_digest, load_entry
+from trafficgen.options import checks_arguments
 from trafficgen.progress import report_each
 from trafficgen.randomness import random_stream
 from trafficgen.reproduction.boyden import EXPERIMENTS as BOYDEN
@@ -37,6 +38,7 @@ def experiments() -> tuple[Experiment, ...]:
     return (*list_chung(), *BOYDEN, *NICHOLS, *LATECKI)
 
 
+@checks_arguments
 def reproduce(
     ids: str | Iterable[str] = (), *, runs: int = 5, seed: int = 0, workers: int | None = None
 ) -> Reproduction:

@@ -200,7 +200,7 @@ class Path(NotebookView, ModelPart):
         Raises:
             SimulationError: If a key or a value is invalid; the message has key, value and remedy.
         """
-        items = filter(str.strip, text.split(","))
+        items = filter(str.strip, str(text).split(","))
         try:
             settings = parse_pairs(items, remedy=f"; keys are {list_keys()}")
         except ValueError as error:
@@ -294,8 +294,8 @@ def read_path(path: PathLike) -> Path:
         return path
     if isinstance(path, Mapping):
         return Path.from_settings(path)
-    text = os.fspath(path)
-    if not isinstance(path, str) or FilePath(text).is_file():
+    text = os.fspath(path) if isinstance(path, os.PathLike) else str(path)
+    if isinstance(path, os.PathLike) or FilePath(text).is_file():
         return Path.load(text)
     if "=" in text or not text.strip():
         return Path.parse(text)

@@ -12,6 +12,7 @@ from trafficgen.errors import SelectionError
 from trafficgen.flows import rate_curve
 from trafficgen.formatting import number, one_line, suggest_name
 from trafficgen.notebook import ChartView, RateLines, rates_of_packets
+from trafficgen.options import checks_arguments
 from trafficgen.tables import RateCurve
 from trafficgen.validation.measurement import Measurement, Totals
 from trafficgen.validation.metrics import Metrics, flat_metrics
@@ -192,6 +193,7 @@ class ExceededLimit:
         return f"{self.metric} is {self.value:g}, above {self.limit:g}"
 
 
+@checks_arguments
 def exceeded_limits(comparison: Comparison, limits: Iterable[str]) -> list[ExceededLimit]:
     """Find the limits that a comparison exceeds.
 

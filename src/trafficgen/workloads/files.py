@@ -11,7 +11,8 @@ from pydantic import BaseModel, ValidationError
 from trafficgen.errors import WorkloadFileError
 from trafficgen.formatting import suggest_name
 from trafficgen.models import YamlTextError, read_yaml
-from trafficgen.models.io import split_problems
+from trafficgen.models.problems import split_problems
+from trafficgen.options import checks_arguments
 from trafficgen.standard_streams import input_file, read_text_file
 from trafficgen.workloads.description import WORKLOAD_SCHEMA_VERSION, WorkloadDescription
 from trafficgen.workloads.plan import PlannedWorkload, plan_workload
@@ -31,6 +32,7 @@ _ENDINGS = (".yaml", ".yml", ".json")
 _GROUPS = re.compile(r"""^[ {]*["']?groups["']?\s*:""", re.MULTILINE)
 
 
+@checks_arguments
 def load_workload(path: str | Path) -> PlannedWorkload:
     """Load a workload file, with the models and files that it names.
 

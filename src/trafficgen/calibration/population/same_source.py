@@ -176,6 +176,8 @@ def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
         <SameSourceFit over 2 paths: thinning, 3 warnings>
     """
     names = as_paths(paths)
+    if not names:
+        raise nothing_fitted_error(names, {})
     options = replace(options, memory_bytes=share_memory(options.memory_bytes, len(names)))
     fits: list[tuple[str, Fit, SessionView]] = []
     left_out: dict[str, str] = {}

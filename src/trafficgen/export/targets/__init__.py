@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trafficgen.export.target import Target, file_target
+from trafficgen.options import checks_arguments
 from trafficgen.packet_files.formats import FILE_FORMATS
 from trafficgen.registry import ModuleRegistry, calling_module
 
@@ -30,6 +31,7 @@ class Targets(ModuleRegistry[Target]):
 TARGETS = Targets("exporters", __name__, "TARGET")
 
 
+@checks_arguments
 def register_exporter(target: Target) -> None:
     r"""Let `export` write for a tool of your own, by the name of the target.
 

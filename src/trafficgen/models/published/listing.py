@@ -14,6 +14,7 @@ from trafficgen.models import Model, PublishedModel, model_json_schema
 from trafficgen.models.differences import ModelDifferences, find_differences
 from trafficgen.models.published import entry_digest, entry_names, load_entry, load_model
 from trafficgen.notebook import NotebookView
+from trafficgen.options import checks_arguments
 
 _TRANSPORT_NAMES = ("transport", "traffic_transport")
 
@@ -94,6 +95,7 @@ def models_list() -> tuple[CatalogueModel, ...]:
     return tuple(CatalogueModel(load_entry(name)) for name in entry_names())
 
 
+@checks_arguments
 def models_show(name: str | Path) -> Model | PublishedModel:
     """Return a model of the catalogue by its name, or the checked model in a JSON or YAML file.
 
@@ -113,6 +115,7 @@ def models_show(name: str | Path) -> Model | PublishedModel:
     return load_model(name)
 
 
+@checks_arguments
 def models_diff(first: Model | str | Path, second: Model | str | Path) -> ModelDifferences:
     """Return what differs between two fitted models beyond the uncertainty of their estimates.
 

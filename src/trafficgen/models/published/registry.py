@@ -23,6 +23,7 @@ from trafficgen.models import (
 )
 from trafficgen.models.published.mechanisms import check_mechanism
 from trafficgen.models.registered_source import SOURCES, RegisteredSource, SourceFunction
+from trafficgen.options import checks_arguments
 from trafficgen.registry import calling_module
 from trafficgen.standard_streams import STANDARD_INPUT
 
@@ -61,6 +62,7 @@ def load_entry(name: str) -> PublishedModel:
     return model
 
 
+@checks_arguments
 def load_model(name: str | Path) -> Model | PublishedModel:
     """Load a catalogue entry by its name, or the model in a JSON or YAML file.
 

@@ -1,0 +1,33 @@
+"""What is wrong with a part of a model or another file, on one line."""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+_MOST_PROBLEMS = 10_000
+#: Places of further problems that a message names.
+_NAMED_PLACES = 5
+
+
+def describe_problems(error: ValidationError) -> str:
+    """Return the place of the first problem, what it is, and where others are."""
+    if error.error_count() > _MOST_PROBLEMS:
+        # To list so many takes long.
+        return f"the file as a whole: {error.error_count():,} of its values are wrong"
+    first, place, more = split_problems(error)
+    return f"{place}: {first['msg'].removeprefix('Value error, ')}{more}"
+
+
+def split_problems(error: ValidationError) -> tuple[ErrorDetails, str, str]:
+    """Return the first problem of a file, its place, and how many others there are and where."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    # A list whose items are wrong is reported as too short as well.
+    found = [problem for problem in found if problem["type"] != "too_short"] or found
+    # A key that is spelt wrong is missing too.
+    found.sort(key=lambda problem: problem["type"] == "missing")
+    places = [".".join(map(str, one["loc"])) or "the file as a whole" for one in found]
+    others = [place for place in dict.fromkeys(places[1:]) if place != places[0]]
+    named = [*others[:_NAMED_PLACES], "..."] if len(others) > _NAMED_PLACES else others
+    more = f" (and {len(found) - 1} more{': ' * bool(named)}{', '.join(named)})"
+    return found[0], places[0], more if len(found) > 1 else ""

@@ -1,0 +1,117 @@
+"""Wrong arguments of public functions: one plain line that names the option and what is allowed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import trafficgen
+from trafficgen.options import _hints_of, checks_arguments
+
+CAPTURE = "examples/captures/http_burst_then_paced.pcap.gz"
+PATH = "rate=1Mbps,delay=10ms"
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    name: thing
+    for name in trafficgen.__all__
+    if inspect.isfunction(thing := getattr(trafficgen, name))
+}
+#: Words of libraries and of Python that say nothing to a user.
+NOT_PLAIN = ("pydantic", "validation error", "type=", "input_value", "NoneType", "object is not")
+WRONG: list[tuple[str, tuple[object, ...], dict[str, object], str]] = [
+    ("inspect", (3,), {}, "paths must be a text, a path or a list, not 3"),
+    ("inspect", (CAPTURE,), {"flows": 3}, "inspect has no option 'flows'; it takes paths, decap"),
+    ("inspect", (CAPTURE,), {"idle_timeout_s": -1}, "idle_timeout_s: Invalid time '-1'"),
+    ("read_packets", (None,), {}, "paths must be a text, a path or a list, not None"),
+    ("fit", (CAPTURE,), {"sed": 1}, "fit has no option 'sed' (did you mean seed?)"),
+    ("fit", (CAPTURE,), {"seed": "a"}, "seed must be a whole number, not 'a'"),
+    ("fit", (CAPTURE,), {"seed": -1}, "seed"),
+    ("fit", (CAPTURE,), {"from_s": "soon"}, "from_s: Invalid time 'soon'. Use 90s, 20min or 1h."),
+    ("fit", (CAPTURE,), {"upload": 1}, "upload must be True or False, not 1"),
+    ("fit_population", ([CAPTURE],), {"workers": 0}, "workers must be at least 1"),
+    ("fit_population", ([],), {}, "none of the 0 captures"),
+    ("fit_same_source", ([],), {}, "none of the 0 captures"),
+    ("generate", (), {}, "missing a required argument: 'model'"),
+    ("generate", (3,), {}, "model must be a Model, a PublishedModel, a text or a path, not 3"),
+    ("generate", ("cbr",), {"duration_s": -1}, "duration_s: Invalid time '-1'. Use one above 0"),
+    ("generate", ("cbr",), {"sessions": 1.5}, "sessions must be a whole number or None, not 1.5"),
+    ("generate", ("cbr",), {"at": "middle"}, "Unknown view 'middle'. Use sender or receiver."),
+    ("generate", ("cbr",), {"settings": [1]}, "settings must be a dictionary or None, not [1]"),
+    ("generate", ("cbr",), {"settings": {"rate": 1}}, "no 'rate' to set (did you mean rate_kbps?)"),
+    ("generate", ("cbr",), {"settings": {"rate_kbps": None}}, "null is not a number"),
+    ("generate", ("cbr",), {"settings": {"rate_kbps": {}}}, "rate_kbps={}: {} is not a number"),
+    ("generate", ("cbr",), {"scale_rate": -1}, "scale_rate: Invalid number '-1'"),
+    ("generate", ("cbr",), {"path": 3}, "path: '3' is neither a file nor a list such as rate="),
+    ("generate", ("cbr",), {"path": {"rte": 3}}, "unknown key 'rte' (did you mean rate?)"),
+    ("generate", ("cbr",), {"path": {"loss": 3}}, "loss=3.0"),
+    ("generate", ("cbr",), {"path": {"links": [{"rate": "1Mbps", "x": 1}]}}, "unknown key 'x'"),
+    ("generate", ("cbr",), {"path": PATH, "compete": 3}, "compete must be a text or a list, not 3"),
+    ("generate_workload", ("cbr", "x.csv"), {"arrivals": "poison:3/s"}, "did you mean poisson?"),
+    ("generate_workload", ("cbr", "x.csv"), {"arrivals": "poisson:3"}, "'3' is not understood"),
+    ("generate_workload", ("cbr", "x.csv"), {"popularity": "zip:1"}, "did you mean zipf?"),
+    ("estimate_workload", (3, "x.csv"), {}, "model must be a Model"),
+    ("simulate", ("cbr",), {}, "missing a required argument: 'path'"),
+    ("simulate", ("cbr",), {"path": PATH, "seed": "x"}, "seed must be a whole number"),
+    ("compare", (CAPTURE, 3), {}, "candidate must be a text, a path or a list, not 3"),
+    ("convert", (CAPTURE,), {"size_unit": "x"}, "sizes count bytes or bits"),
+    ("export", (3,), {"to": "mgen", "directory": "out"}, "table must be a PacketTable"),
+    ("export", ("cbr",), {"to": 3, "directory": "out"}, "Unknown target '3'"),
+    ("reproduce", (3,), {}, "must be"),
+    ("reproduce", ("BMW-T1.1",), {"runs": 0}, "runs"),
+    ("load_model", (3,), {}, "name must be a text or a path, not 3"),
+    ("load_workload", (3,), {}, "path must be a text or a path, not 3"),
+    ("models_diff", ("cbr", 3), {}, "second must be a Model, a text or a path, not 3"),
+    ("models_show", (3,), {}, "name must be a text or a path, not 3"),
+    ("save_model", (3, "x.json"), {}, "model must be a Model or a PublishedModel, not 3"),
+    ("save_report", (3, "x.html"), {}, "result must be a Comparison"),
+    ("save_plots", (3, "plots"), {}, "result must be a Comparison"),
+    ("exceeded_limits", (3, []), {}, "comparison must be a Comparison, not 3"),
+    ("explore", ("cbr",), {"port": "x"}, "port must be a whole number or None, not 'x'"),
+    ("demo", (3,), {}, "folder must be a text or a path, not 3"),
+    ("register_exporter", (3,), {}, "target must be a Target, not 3"),
+    ("Path", (), {"links": []}, "Path: links"),
+    ("Model", (), {"name": "x"}, "Model: provenance: Field required"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "options", "words"), WRONG, ids=[f"{one[0]}{one[1:3]}" for one in WRONG]
+)
+def test_a_wrong_argument_is_one_plain_line(
+    name: str, given: tuple[object, ...], options: dict[str, object], words: str
+) -> None:
+    with pytest.raises((trafficgen.TrafficgenError, ValueError, TypeError)) as caught:
+        getattr(trafficgen, name)(*given, **options)
+    message = str(caught.value)
+    assert words in message
+    assert "\n" not in message
+    assert not [word for word in NOT_PLAIN if word in message]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_arguments_of_every_function_have_types_that_can_be_checked(name: str) -> None:
+    function = FUNCTIONS[name]
+    if inspect.signature(function).parameters and not name.startswith("register_"):
+        assert hasattr(function, "__wrapped__"), "decorate it with takes or checks_arguments"
+        assert _hints_of(inspect.unwrap(function))
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "following"])
+def test_an_unknown_option_is_refused_by_name(name: str) -> None:
+    with pytest.raises(TypeError, match="no_such_option"):
+        FUNCTIONS[name](no_such_option=1)
+
+
+def test_times_and_numbers_are_taken_as_texts_of_the_command_line() -> None:
+    one = trafficgen.generate("cbr", duration_s="2s")  # type: ignore[arg-type]
+    assert one.packets.equals(trafficgen.generate("cbr", duration_s=2).packets)
+
+
+def test_arguments_without_types_that_are_known_are_not_checked() -> None:
+    @checks_arguments
+    def take(value: Unknown) -> object:  # type: ignore[name-defined]  # noqa: F821
+        return value
+
+    assert take(3) == 3
