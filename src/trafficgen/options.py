@@ -69,6 +69,12 @@ class Option:
     low: int | None = None
     values: Iterable[str] = ()
 
+    @property
+    def keyword(self) -> str:
+        """The long flag as a name of Python, such as ``idle_timeout`` of ``--idle-timeout``."""
+        flag = next((one for one in self.flags if one.startswith("--")), "")
+        return flag.partition("/")[0].removeprefix("--").replace("-", "_")
+
 
 def option(
     default: Any,
@@ -135,7 +141,8 @@ def takes(options: Callable[P, O]) -> _Door[P, O]:
 
     Returns:
         A decorator: the function receives its subjects and the options as one object, its callers
-        write ``fit(capture, flow=3, seed=1)``.
+        write ``fit(capture, flow=3, seed=1)``. A keyword may also have the name of its flag,
+        without a unit.
 
     Example:
         >>> from dataclasses import dataclass
@@ -145,8 +152,8 @@ def takes(options: Callable[P, O]) -> _Door[P, O]:
         >>> @takes(Speed)
         ... def send(size_bytes: int, speed: Speed) -> float:
         ...     return 8 * size_bytes / speed.rate_bps
-        >>> send(1000, rate_bps=4000.0)
-        2.0
+        >>> send(1000, rate_bps=4000.0), send(1000, rate=4000.0)
+        (2.0, 2.0)
     """
     make: Callable[..., O] = options
 
@@ -165,10 +172,15 @@ def takes(options: Callable[P, O]) -> _Door[P, O]:
         shown = signature.replace(parameters=[*subjects, *named])
 
         declared = {one.name: how for one, how in list_options(cast(type, options))}
+        names = {how.keyword: name for name, how in declared.items()}
 
         @wraps(work)
         def with_keywords(*given: Any, **keywords: Any) -> Any:
             hints = _hints_of(work) | _hints_of(options)
+            for name in keywords.keys() & names.keys() - shown.parameters.keys():
+                if names[name] in keywords:
+                    raise TypeError(f"{work.__name__}: {name} is {names[name]}; leave one out")
+                keywords[names[name]] = keywords.pop(name)
             bound = _bind(work.__name__, shown, given, keywords)
             for name, value in bound.items():
                 place = f"{work.__name__}: {name}"
@@ -177,6 +189,7 @@ def takes(options: Callable[P, O]) -> _Door[P, O]:
             return work(*values, make(**bound))
 
         with_keywords.__signature__ = shown  # type: ignore[attr-defined]
+        with_keywords.other_names = names  # type: ignore[attr-defined]
         return with_keywords
 
     return decorate

@@ -8,10 +8,13 @@ import inspect
 import subprocess
 import sys
 from types import ModuleType
+from typing import Any
 
 import pytest
+import typer
 
 import trafficgen
+from trafficgen.cli.app import command_table
 
 COMMANDS = (
     "inspect",
@@ -53,6 +56,49 @@ def test_function_of_a_command_names_its_arguments(name: str) -> None:
     kinds = [parameter.kind for parameter in signature.parameters.values()]
     assert kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD) <= 2
     assert signature.return_annotation is not inspect.Signature.empty
+
+
+#: Functions that share the options of a command, where it is not that of its name alone.
+FUNCTIONS = {
+    "fit": ("fit", "fit_population", "fit_same_source"),
+    "generate": ("generate", "generate_workload", "estimate_workload"),
+}
+#: Flags of what a command shows or writes beside its result: functions return that.
+SHOWN = {"json", "quiet", "verbose", "force", "report", "interactive", "plots", "plot_format"}
+#: Further flags that no function has under their name -> why.
+DIFFERENT = {
+    ("generate", "set"): "settings, a dictionary",
+    ("export", "set"): "settings, a dictionary",
+    ("export", "snaplen"): "a setting of the targets pcap and pcapng",
+    ("generate", "dry_run"): "estimate_workload",
+    ("fit", "population"): "fit_population",
+    ("fit", "same_source"): "fit_same_source",
+    ("fit", "out"): "save_model of the fit's model",
+    ("compare", "fail_above"): "exceeded_limits of the comparison",
+    ("inspect", "flows"): "how many are printed; to_pandas has all",
+    ("models_show", "full"): "how much is printed",
+    ("models_diff", "all"): "how many are printed",
+    ("reproduce", "list"): "the rows of its result",
+    ("explore", "browser"): "open_browser: a page is served without one",
+    ("demo", "out"): "folder, its only argument",
+}
+
+
+def test_options_of_functions_have_the_names_of_flags() -> None:
+    missing = set()
+    for name in (*COMMANDS, "explore", "demo"):
+        group: Any = typer.main.get_command(command_table())
+        for part in name.split("_"):
+            group = group.commands[part]
+        taken: set[str] = set()
+        for function in (getattr(trafficgen, one) for one in FUNCTIONS.get(name, (name,))):
+            taken |= set(inspect.signature(function).parameters) | set(
+                getattr(function, "other_names", ())
+            )
+        flags = [one for one in group.params if one.opts[0].startswith("-")]
+        names = {one.opts[-1].lstrip("-").replace("-", "_") for one in flags}
+        missing |= {(name, one) for one in names - taken - SHOWN}
+    assert missing == set(DIFFERENT)
 
 
 @pytest.mark.parametrize("used_before", ["generate", "ProjectionReport", "compare"])

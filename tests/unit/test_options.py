@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
+import trafficgen
 from trafficgen.calibration.options import SessionFitOptions
 from trafficgen.capture.options import ReadOptions
 from trafficgen.cli._options import expand_options
@@ -128,3 +130,12 @@ def test_times_out_of_range_are_refused(flag: str, text: str) -> None:
     assert parse is not None
     with pytest.raises(ValueError, match=f"Invalid time '{text}'"):
         parse(text)
+
+
+def test_a_keyword_may_have_the_name_of_its_flag() -> None:
+    capture = "examples/captures/http_burst_then_paced.pcap.gz"
+    options: dict[str, Any] = {"idle_timeout": "60s", "memory": "500MB"}
+    found = trafficgen.inspect(capture, **options)
+    assert found == trafficgen.inspect(capture, idle_timeout_s=60, memory_bytes=500_000_000)
+    with pytest.raises(TypeError, match="idle_timeout is idle_timeout_s; leave one out"):
+        trafficgen.inspect(capture, idle_timeout_s=60, **options)
