@@ -23,6 +23,8 @@ mod pareto;
 mod poisson;
 pub mod real;
 pub mod special;
+#[cfg(test)]
+mod tests;
 mod truncpareto;
 mod weibull_min;
 mod zipf;

@@ -5,7 +5,6 @@ mod dumbbell;
 mod fuzz_regressions;
 #[path = "../fuzzed/mod.rs"]
 mod fuzzed;
-mod laws;
 mod tcp_behaviour;
 mod tcp_theory;
 mod written_captures;

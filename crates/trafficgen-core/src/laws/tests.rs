@@ -1,6 +1,7 @@
 //! What holds for every family, whatever it is.
+#![allow(clippy::unwrap_used)] // a test that cannot go on is to fail
 
-use trafficgen_core::laws::{families, AnyFamily, Kind, Law};
+use super::{families, AnyFamily, Kind, Law};
 
 const ENDLESS: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 const STEP: f64 = 1e-5;
