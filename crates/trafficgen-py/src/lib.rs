@@ -35,6 +35,10 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(laws::move_law, module)?)?;
     module.add_class::<laws::PyGroupedSample>()?;
     module.add_class::<play::QuantileTables>()?;
+    module.add_class::<play::PyFrameCutter>()?;
+    module.add_function(wrap_pyfunction!(play::values_by_rank, module)?)?;
+    module.add_function(wrap_pyfunction!(play::frame_times, module)?)?;
+    module.add_function(wrap_pyfunction!(play::place_in_bins, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;
     module.add_class::<simulate::SimulationOutcome>()?;
     Ok(())

@@ -3,8 +3,12 @@
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use trafficgen_core::generate::{QuantileTable, PIECE_NUMBERS};
+use trafficgen_core::generate::{
+    self, Filling, FrameCutter, Gaps, Pace, QuantileTable, Start, PIECE_NUMBERS,
+};
 
+type Floats<'py> = PyReadonlyArray1<'py, f64>;
+type Places<'py> = PyReadonlyArray1<'py, i64>;
 type Half<'py> = (PyReadonlyArray1<'py, f64>, PyReadonlyArray2<'py, f64>);
 
 /// The quantile function of a law: a table from each end.
@@ -55,4 +59,149 @@ fn read_half((ends, coefficients): &Half<'_>) -> PyResult<QuantileTable> {
         return Err(PyValueError::new_err(problem));
     }
     Ok(QuantileTable::new(ends, &pieces))
+}
+
+/// Values in the order of ranks, for each type its own.
+#[pyfunction]
+pub fn values_by_rank<'py>(
+    py: Python<'py>,
+    ranks: Places<'py>,
+    types: Places<'py>,
+    values: Floats<'py>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (ranks, types, values) = (ranks.as_slice()?, types.as_slice()?, values.as_slice()?);
+    let count = ranks.len();
+    let within = |places: &[i64]| places.iter().all(|place| (0..count as i64).contains(place));
+    if types.len() != count || values.len() != count || !within(ranks) || !within(types) {
+        return Err(refuse("ranks, types and values of different numbers"));
+    }
+    Ok(py.detach(|| generate::values_by_rank(ranks, types, values)).into_pyarray(py))
+}
+
+/// Frames on their way to be packets.
+#[pyclass(name = "FrameCutter")]
+pub struct PyFrameCutter(FrameCutter, usize);
+
+#[pymethods]
+impl PyFrameCutter {
+    #[new]
+    fn new(left: Places<'_>) -> PyResult<Self> {
+        let left = left.as_slice()?.to_vec();
+        if left.iter().any(|bytes| *bytes < 1) {
+            return Err(refuse("a frame of no bytes"));
+        }
+        let count = left.len();
+        Ok(Self(FrameCutter::new(left), count))
+    }
+
+    /// Takes a packet of so many bytes from each of some frames, which are larger.
+    fn take(&mut self, py: Python<'_>, frames: Places<'_>, bytes: i64) -> PyResult<()> {
+        let frames = frames.as_slice()?;
+        if !frames.iter().all(|frame| (0..self.1 as i64).contains(frame)) {
+            return Err(refuse("there is no such frame"));
+        }
+        py.detach(|| self.0.take(frames, bytes));
+        Ok(())
+    }
+
+    /// Takes a packet from each frame that is open, and returns how many are open still.
+    fn fill(&mut self, py: Python<'_>, sizes: Floats<'_>) -> PyResult<usize> {
+        let sizes = sizes.as_slice()?;
+        Ok(py.detach(|| self.0.fill(sizes)))
+    }
+
+    /// Cuts what is left into packets of equal size.
+    fn cut_equally(&mut self, py: Python<'_>, largest: i64) {
+        py.detach(|| self.0.cut_equally(largest.max(1)));
+    }
+
+    /// Returns the packets of each frame, and the bytes of each packet, and begins anew.
+    #[allow(clippy::type_complexity)] // two arrays
+    fn end<'py>(
+        &mut self,
+        py: Python<'py>,
+    ) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u32>>) {
+        let cutter = std::mem::take(&mut self.0);
+        let (counts, sizes) = py.detach(|| cutter.end());
+        (counts.into_pyarray(py), sizes.into_pyarray(py))
+    }
+}
+
+/// When the packets of frames are sent.
+#[pyfunction]
+#[pyo3(signature = (ready_s, counts, gaps_s, *, of_frames, start_s, first_at_start))]
+pub fn frame_times<'py>(
+    py: Python<'py>,
+    ready_s: Floats<'py>,
+    counts: Places<'py>,
+    gaps_s: Option<Floats<'py>>,
+    of_frames: bool,
+    start_s: f64,
+    first_at_start: bool,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (ready_s, counts) = (ready_s.as_slice()?, counts.as_slice()?);
+    let packets = counts.iter().sum::<i64>() as usize;
+    let gaps_s = gaps_s.as_ref().map(|gaps| gaps.as_slice()).transpose()?;
+    let needed = if of_frames { counts.len() } else { packets };
+    let fits = gaps_s.is_none_or(|gaps| gaps.len() == needed);
+    if ready_s.len() != counts.len() || counts.iter().any(|count| *count < 1) || !fits {
+        return Err(refuse("frames, packets and gaps of different numbers"));
+    }
+    let gaps = match gaps_s {
+        None => Gaps::None,
+        Some(gaps) if of_frames => Gaps::OfFrames(gaps),
+        Some(gaps) => Gaps::OfPackets(gaps),
+    };
+    let start = Start { time_s: start_s, first_at_start };
+    Ok(py.detach(|| generate::frame_times(ready_s, counts, gaps, start)).into_pyarray(py))
+}
+
+type ClassArrays<'py> =
+    (Floats<'py>, PyReadonlyArray1<'py, u32>, Option<PyReadonlyArray1<'py, bool>>, f64);
+
+/// Times and bytes of packets that fill bins, from those that were drawn for each class.
+#[pyfunction]
+#[pyo3(signature = (fillings, class_of, counts, before, *, width_s, tolerated_s))]
+#[allow(clippy::type_complexity)] // two arrays
+#[allow(clippy::needless_pass_by_value)] // pyo3 hands them over
+pub fn place_in_bins<'py>(
+    py: Python<'py>,
+    fillings: Vec<ClassArrays<'py>>,
+    class_of: Places<'py>,
+    counts: Places<'py>,
+    before: Floats<'py>,
+    width_s: f64,
+    tolerated_s: f64,
+) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u32>>)> {
+    let (class_of, counts, before) = (class_of.as_slice()?, counts.as_slice()?, before.as_slice()?);
+    let mut left = Vec::with_capacity(fillings.len());
+    let mut parts = Vec::with_capacity(fillings.len());
+    for (gaps, bytes, long, mean_gap_s) in &fillings {
+        let (gaps_s, bytes) = (gaps.as_slice()?, bytes.as_slice()?);
+        let long = long.as_ref().map_or(Ok(&[][..]), |long| long.as_slice())?;
+        if bytes.len() != gaps_s.len() || ![0, gaps_s.len()].contains(&long.len()) {
+            return Err(refuse("gaps and bytes of different numbers"));
+        }
+        left.push(gaps_s.len());
+        parts.push(Filling { gaps_s, bytes, long, mean_gap_s: *mean_gap_s });
+    }
+    for (class, count) in class_of.iter().zip(counts).filter(|(_, count)| **count != 0) {
+        let class = usize::try_from(*class).ok().and_then(|class| left.get_mut(class));
+        let rest = class.and_then(|left| {
+            let rest = left.checked_sub(usize::try_from(*count).ok()?)?;
+            *left = rest;
+            Some(rest)
+        });
+        rest.ok_or_else(|| refuse("a bin has more packets than its class"))?;
+    }
+    if counts.len() != class_of.len() || before.len() != class_of.len() {
+        return Err(refuse("classes, counts and shares of different numbers of bins"));
+    }
+    let pace = Pace { class_of, counts, before, width_s, tolerated_s };
+    let (times, bytes) = py.detach(|| generate::place_in_bins(&parts, &pace));
+    Ok((times.into_pyarray(py), bytes.into_pyarray(py)))
+}
+
+fn refuse(problem: &'static str) -> PyErr {
+    PyValueError::new_err(problem)
 }

@@ -23,6 +23,7 @@ __all__ = [
     "CaptureWriter",
     "FlowMeter",
     "FlowPlan",
+    "FrameCutter",
     "GroupedSample",
     "QuantileTables",
     "SimulationOutcome",
@@ -30,12 +31,15 @@ __all__ = [
     "add_family",
     "alias_draws",
     "alias_table",
+    "frame_times",
     "law_tail",
     "move_law",
+    "place_in_bins",
     "simulate",
     "spectral_ranks",
     "stream_key",
     "time_order",
+    "values_by_rank",
 ]
 
 __version__: str
@@ -210,6 +214,36 @@ def add_family(
 ) -> None: ...
 def law_tail(family: str, params: dict[str, float], x: _Floats, upper: bool) -> _Floats: ...
 def move_law(family: str, params: dict[str, float], step: _Floats) -> dict[str, float]: ...
+
+_Places = npt.NDArray[np.int64]
+
+def values_by_rank(ranks: _Places, types: _Places, values: _Floats) -> _Floats: ...
+def frame_times(
+    ready_s: _Floats,
+    counts: _Places,
+    gaps_s: _Floats | None,
+    *,
+    of_frames: bool,
+    start_s: float,
+    first_at_start: bool,
+) -> _Floats: ...
+def place_in_bins(
+    fillings: list[tuple[_Floats, npt.NDArray[np.uint32], npt.NDArray[np.bool_] | None, float]],
+    class_of: _Places,
+    counts: _Places,
+    before: _Floats,
+    *,
+    width_s: float,
+    tolerated_s: float,
+) -> tuple[_Floats, npt.NDArray[np.uint32]]: ...
+
+@final
+class FrameCutter:
+    def __new__(cls, left: _Places) -> FrameCutter: ...
+    def take(self, frames: _Places, bytes: int) -> None: ...
+    def fill(self, sizes: _Floats) -> int: ...
+    def cut_equally(self, largest: int) -> None: ...
+    def end(self) -> tuple[_Places, npt.NDArray[np.uint32]]: ...
 
 @final
 class QuantileTables:

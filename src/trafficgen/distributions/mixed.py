@@ -142,7 +142,7 @@ class MixedLaw:
         if not self.values:
             return self._whole(self._played.sample(generator, count))
         if len(self.values) == 1 and self.continuous is None:
-            return np.full(count, self.values[0])
+            return np.full(count, self.values[0], dtype=np.float64)
         chosen = np.searchsorted(self._cumulative, generator.random(count), side="right")
         if self.continuous is None:
             return self._sorted_values[np.minimum(chosen, self._sorted_values.size - 1)]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from trafficgen import _core
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
 from trafficgen.models import FrameProcess, FrameType, GroupOfPictures
@@ -30,8 +31,6 @@ from trafficgen.units import FloatArray, IntArray
 _SPARE_SHARE, _SPARE_FRAMES = 0.02, 4
 #: Turns of drawing more frames; laws that need more do not move on.
 _MOST_TURNS = 64
-#: Packets of a frame at most.
-_MOST_PACKETS = 4096
 
 
 @plays(FrameType)
@@ -136,36 +135,33 @@ class FrameLaws(PlayableProcess):
         frame_bytes = frame_sizes(self, types, generator_of=generator_of)
         frame, sizes = cut_into_packets(self, types, frame_bytes, generator_of=generator_of)
         counts = np.bincount(frame, minlength=count)
-        first = np.cumsum(counts) - counts
-        offset_s, after_s = self._draw_offsets(frame, sizes, counts, generator_of("gap_within_s"))
-        sent_s = schedule_frames(instant_s + lateness_s, offset_s[first + counts - 1] + after_s)
-        if span.first_at_start:
-            sent_s = sent_s - sent_s[0]
-        time_s = span.start_s + sent_s[frame] + offset_s
+        time_s = _core.frame_times(
+            instant_s + lateness_s,
+            counts,
+            self._draw_gaps(count, sizes, generator_of("gap_within_s")),
+            of_frames=self.gap_scale == "frame",
+            start_s=span.start_s,
+            first_at_start=span.first_at_start,
+        )
         # A phase may be too short for any packet but the one at its start.
         within = max(int(span.first_at_start), int(np.searchsorted(time_s, span.end_s)))
+        first = np.cumsum(counts) - counts
         begun = int(np.searchsorted(first, within))
         clock_s = span.start_s + instant_s[:begun] - instant_s[0]
         return PlayedPackets(time_s[:within], sizes[:within], first[:begun], frame_clock_s=clock_s)
 
-    def _draw_offsets(
-        self, frame: IntArray, sizes: UintArray, counts: IntArray, generator: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return each packet's time after its frame's first, and the least gap after frames, s."""
+    def _draw_gaps(
+        self, frames: int, sizes: UintArray, generator: np.random.Generator
+    ) -> FloatArray | None:
+        """Draw the gap before each packet, or the length of each frame, s; None without gaps."""
         if self.gap_within_s is None:
-            return np.zeros(frame.size), np.zeros(counts.size)
-        first = np.cumsum(counts) - counts
+            return None
         if self.gap_scale == "frame":
-            whole_s = np.maximum(self.gap_within_s.sample(generator, counts.size), 0.0)
-            number = np.arange(frame.size) - first[frame]
-            return (whole_s / counts)[frame] * number, np.zeros(counts.size)
-        gap_s = np.maximum(self.gap_within_s.sample(generator, frame.size), 0.0)
+            return self.gap_within_s.sample(generator, frames)
+        gap_s = self.gap_within_s.sample(generator, sizes.size)
         if self.gap_scale == "bytes":
             gap_s *= sizes / max(1.0, min(self.packet_bytes.support[1], LARGEST_IP_BYTES))
-        after_s = gap_s[first].copy()
-        gap_s[first] = 0.0
-        elapsed_s = np.cumsum(gap_s)
-        return elapsed_s - elapsed_s[first][frame], after_s
+        return gap_s
 
     def expected_packets(self, span_s: float, *, place: str) -> float:
         """Return about how many packets a span has."""
@@ -221,13 +217,13 @@ def frame_types(laws: FrameLaws, count: int, *, generator_of: GeneratorOf) -> In
 def frame_sizes(laws: FrameLaws, types: IntArray, *, generator_of: GeneratorOf) -> IntArray:
     """Draw the bytes of each frame: ranks of one series, mapped to the law of each type."""
     ranks = spectral_ranks(laws.size_spectrum, types.size, generator_of("frame_bytes order"))
-    sizes = np.ones(types.size)
-    for row, part in enumerate(laws.types):
-        mine = np.flatnonzero(types == row)
-        generator = generator_of(f"frame_bytes {part.name}")
-        values = part.frame_bytes.ascending_sample(generator, mine.size)
-        sizes[mine[np.argsort(ranks[mine])]] = values
-    return np.maximum(np.rint(sizes), 1).astype(np.int64)
+    counts = np.bincount(types, minlength=len(laws.types)).tolist()
+    values = [
+        part.frame_bytes.ascending_sample(generator_of(f"frame_bytes {part.name}"), count)
+        for part, count in zip(laws.types, counts, strict=True)
+    ]
+    sizes = _core.values_by_rank(ranks, types, np.concatenate(values))
+    return np.maximum(np.rint(sizes, out=sizes), 1).astype(np.int64)
 
 
 def cut_into_packets(
@@ -244,44 +240,22 @@ def cut_into_packets(
     Returns:
         Number of its frame, ascending, and IP bytes of each packet, both shape (n,).
     """
-    left = frame_bytes.copy()
-    parts: list[tuple[IntArray, IntArray]] = []
+    cutter = _core.FrameCutter(frame_bytes)
     for row, part in enumerate(laws.types):
+        if not part.lead_bytes:
+            continue
         leads = generator_of(f"lead {part.name}").random(types.size) < part.lead_share
-        mine = np.flatnonzero((types == row) & leads & (left > sum(part.lead_bytes)))
+        mine = np.flatnonzero((types == row) & leads & (frame_bytes > sum(part.lead_bytes)))
         for lead in part.lead_bytes:
-            parts.append((mine, np.full(mine.size, lead)))
-            left[mine] -= lead
+            cutter.take(mine, lead)
     if laws.packetisation == "equal":
-        largest = round(min(laws.packet_bytes.support[1], LARGEST_IP_BYTES))
-        parts.append(_cut_equally(left, max(1, largest)))
+        cutter.cut_equally(round(min(laws.packet_bytes.support[1], LARGEST_IP_BYTES)))
     else:
-        parts.extend(_fill(laws.packet_bytes, left, generator_of("packet_bytes")))
-    frame = np.concatenate([one for one, _ in parts])
-    order = np.argsort(frame, kind="stable")
-    return frame[order], np.concatenate([one for _, one in parts])[order].astype(np.uint32)
-
-
-def _cut_equally(left: IntArray, largest: int) -> tuple[IntArray, IntArray]:
-    """Cut frames into as few packets of equal size, a byte more or less, as the largest allows."""
-    counts = -(-left // largest)
-    frame = np.repeat(np.arange(left.size), counts)
-    number = np.arange(frame.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    return frame, (left // counts)[frame] + (number < (left % counts)[frame])
-
-
-def _fill(
-    law: MixedLaw, left: IntArray, generator: np.random.Generator
-) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield packets of the law until each frame's bytes are used up; the last takes the rest."""
-    smallest = -(-left // _MOST_PACKETS)  # a law of tiny packets does not cut a frame into millions
-    frames = np.arange(left.size)
-    while frames.size:
-        sizes = np.clip(np.rint(law.sample(generator, frames.size)), 1, LARGEST_IP_BYTES)
-        taken = np.minimum(np.maximum(sizes.astype(np.int64), smallest[frames]), left[frames])
-        yield frames, taken
-        left[frames] -= taken
-        frames = frames[left[frames] > 0]
+        generator, unfilled = generator_of("packet_bytes"), frame_bytes.size
+        while unfilled:
+            unfilled = cutter.fill(laws.packet_bytes.sample(generator, unfilled))
+    counts, sizes = cutter.end()
+    return np.repeat(np.arange(counts.size), counts), sizes
 
 
 def order_by_spectrum(

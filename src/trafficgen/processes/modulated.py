@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trafficgen import _core
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
 from trafficgen.models import ModulatedProcess, RateClass
@@ -25,13 +26,13 @@ from trafficgen.processes.renewal import nonnegative
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
 #: Packets may be this share of a bin from where they belong before gaps are changed, and no more
-#: than this times the coefficient of variation of the bins; long gaps lose a share at most.
+#: than this times the coefficient of variation of the bins.
 _TOLERATED_SHARE = 0.1
 _TOLERATED_VARIATION = 0.25
-_LARGEST_CUT = 0.9
 
-#: Bin, gap before, size, and whether the gap is a long one, of each packet.
-Filling = tuple[IntArray, FloatArray, UintArray, BoolArray]
+#: Gap before each packet, its size, whether the gap may be cut, and if none says so, the length
+#: from which on it may.
+Filling = tuple[FloatArray, UintArray, BoolArray | None, float]
 
 
 @plays(RateClass)
@@ -46,20 +47,19 @@ class ClassLaws(DrawnPart):
     burst_packets: MixedLaw | None = None
 
     def fill(
-        self, bins: FloatArray, mine: IntArray, generator_of: GeneratorOf, *, number: int
-    ) -> Filling:
-        """Draw the packets of the bins ``mine`` of this class, from the bytes of all bins."""
+        self, bins: FloatArray, generator_of: GeneratorOf, *, number: int
+    ) -> tuple[IntArray, Filling]:
+        """Draw the packets of bins of this class from their bytes; return how many each has too."""
         generator = generator_of(f"{number}/packet_bytes")
-        counts, sizes = _fill_bins(self.packet_bytes, bins[mine], generator)
-        rows = np.repeat(mine, counts)
-        draws = self.gap_s.spread_sample(generator_of(f"{number}/gap_s"), max(1, rows.size))
-        gaps_s = nonnegative(draws, self.gap_s)[: rows.size]
+        counts, sizes = _fill_bins(self.packet_bytes, bins, generator)
+        draws = self.gap_s.spread_sample(generator_of(f"{number}/gap_s"), max(1, sizes.size))
+        gaps_s = nonnegative(draws, self.gap_s)[: sizes.size]
         if self.idle_s is None or self.burst_packets is None:
-            return rows, gaps_s, sizes, gaps_s > self.gap_s.mean
-        long = self._starts_burst(rows.size, generator_of(f"{number}/burst_packets"))
+            return counts, (gaps_s, sizes, None, self.gap_s.mean)
+        long = self._starts_burst(sizes.size, generator_of(f"{number}/burst_packets"))
         idle = self.idle_s.spread_sample(generator_of(f"{number}/idle_s"), max(1, int(long.sum())))
         gaps_s[long] = nonnegative(idle, self.idle_s)[: int(long.sum())]
-        return rows, gaps_s, sizes, long
+        return counts, (gaps_s, sizes, long, self.gap_s.mean)
 
     def _starts_burst(self, count: int, generator: np.random.Generator) -> BoolArray:
         """Return which of so many packets are the first of a burst."""
@@ -95,18 +95,23 @@ class ModulatedLaws(PlayableProcess):
         bounds = [one.up_to_bytes for one in self.classes]
         upper = np.array([math.inf if bound is None else bound for bound in bounds])
         class_of = np.where(bins > 0, np.searchsorted(upper, bins, side="left"), -1)
-        rows, gaps_s, sizes, long = _order_by_bin(
-            [
-                part.fill(bins, np.flatnonzero(class_of == number), generator_of, number=number)
-                for number, part in enumerate(self.classes)
-            ]
+        counts = np.zeros(bins.size, dtype=np.int64)
+        fillings: list[Filling] = []
+        for number, part in enumerate(self.classes):
+            mine = class_of == number
+            counts[mine], filling = part.fill(bins[mine], generator_of, number=number)
+            fillings.append(filling)
+        time_s, sizes = _core.place_in_bins(
+            fillings,
+            class_of,
+            counts,
+            generator_of("offset").random(bins.size),
+            width_s=self.bin_s,
+            tolerated_s=self._tolerated_s,
         )
-        if rows.size == 0:
-            return PlayedPackets(np.zeros(0), np.zeros(0, dtype=np.uint32))
-        before = generator_of("offset").random(bins.size)
-        time_s = span.start_s + _place_packets(
-            rows, gaps_s, long, before=before, width_s=self.bin_s, tolerated_s=self._tolerated_s
-        )
+        if time_s.size == 0:
+            return PlayedPackets(time_s, sizes)
+        time_s += span.start_s
         if span.first_at_start:
             time_s[0] = span.start_s
         within = int(np.searchsorted(time_s, span.end_s))
@@ -162,79 +167,3 @@ def _fill_bins(
     edges = np.searchsorted(middle, np.concatenate(([0.0], np.cumsum(bins))))
     counts = np.diff(edges).astype(np.int64)
     return counts, sizes[: int(counts.sum())]
-
-
-def _order_by_bin(parts: list[Filling]) -> Filling:
-    """Return the packets of all classes in the order of their bins."""
-    rows, gaps_s, sizes, long = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    order = np.argsort(rows, kind="stable")
-    return rows[order], gaps_s[order], sizes[order], long[order]
-
-
-def _place_packets(
-    rows: IntArray,
-    gaps_s: FloatArray,
-    long: BoolArray,
-    *,
-    before: FloatArray,
-    width_s: float,
-    tolerated_s: float,
-) -> FloatArray:
-    """Place packets after the start of the first bin, s, ascending.
-
-    Bins are filled by the gaps as they were drawn as long as packets are no further than tolerated
-    from where they belong; then one gap is lengthened, or the long ones are cut. So gaps keep their
-    law. After an idle bin, a random share of the first gap lies before the first packet.
-
-    Args:
-        rows: Bin of each packet, ascending, shape (n,).
-        gaps_s: Gap before each packet, s, shape (n,).
-        long: Which gaps may be cut, shape (n,).
-        before: Share of its first gap that lies before the first packet of a bin, for each bin.
-        width_s: Width of a bin, s.
-        tolerated_s: How far packets may be from where they belong, s.
-    """
-    first = np.flatnonzero(np.diff(rows, prepend=-1))
-    counts = np.diff(np.append(first, rows.size))
-    after_idle = np.diff(rows[first], prepend=-2) > 1
-    gaps_s = gaps_s.copy()
-    gaps_s[first[after_idle]] *= before[rows[first[after_idle]]]
-    length_s = np.add.reduceat(gaps_s, first)
-    cuttable_s = np.add.reduceat(np.where(long, gaps_s, 0.0), first)
-    opens_s, added_s = _pace_bins(
-        rows[first], length_s, cuttable_s, width_s=width_s, tolerated_s=tolerated_s
-    )
-    bin_of = np.repeat(np.arange(first.size), counts)
-    longest = np.lexsort((gaps_s, bin_of))[first + counts - 1]
-    factor = 1 + np.minimum(added_s, 0.0) / np.maximum(cuttable_s, 1e-300)
-    gaps_s = np.where(long, gaps_s * factor[bin_of], gaps_s)
-    gaps_s[longest] += np.maximum(added_s, 0.0)
-    ends_s = np.cumsum(gaps_s)
-    return (opens_s - ends_s[first] + gaps_s[first])[bin_of] + ends_s
-
-
-def _pace_bins(
-    rows: IntArray,
-    length_s: FloatArray,
-    cuttable_s: FloatArray,
-    *,
-    width_s: float,
-    tolerated_s: float,
-) -> tuple[FloatArray, FloatArray]:
-    """Return when each bin's first gap begins and what is added to its gaps, s (negative: cut)."""
-    opens, added = np.empty(rows.size), np.zeros(rows.size)
-    late_s, previous = 0.0, -1
-    for bin_, (row, length, cuttable) in enumerate(
-        zip(rows.tolist(), length_s.tolist(), cuttable_s.tolist(), strict=True)
-    ):
-        if row > previous + 1:
-            late_s = max(0.0, late_s - (row - previous - 1) * width_s)
-        opens[bin_] = row * width_s + late_s
-        late_s += length - width_s
-        if late_s < -tolerated_s:
-            added[bin_], late_s = -late_s, 0.0
-        elif late_s > tolerated_s:
-            cut = min(late_s, _LARGEST_CUT * cuttable)
-            added[bin_], late_s = -cut, late_s - cut
-        previous = row
-    return opens, added

@@ -1,7 +1,9 @@
 //! Loops of the generator that are too slow in array operations: packets put in order of time,
-//! series with a spectrum, keys of random streams, draws of whole numbers, quantiles of laws.
+//! series with a spectrum, keys of random streams, draws of whole numbers, quantiles of laws, frames and bins filled with packets.
 
 mod alias_table;
+mod bins;
+mod frames;
 mod quantile_table;
 mod radix;
 mod spectral_ranks;
@@ -9,6 +11,8 @@ mod stream_key;
 mod time_order;
 
 pub use alias_table::{alias_draws, alias_table, AliasTable};
+pub use bins::{place_in_bins, Filling, Pace};
+pub use frames::{frame_times, values_by_rank, FrameCutter, Gaps, Start};
 pub use quantile_table::{QuantileTable, PIECE_NUMBERS};
 pub use spectral_ranks::spectral_ranks;
 pub use stream_key::stream_key;
