@@ -4,7 +4,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trafficgen_core::generate::{
-    self, Filling, FrameCutter, Gaps, Pace, QuantileTable, Start, PIECE_NUMBERS,
+    self, Filling, FrameCutter, Gaps, LinearTable, Pace, QuantileTable, Start, PIECE_NUMBERS,
 };
 
 type Floats<'py> = PyReadonlyArray1<'py, f64>;
@@ -61,6 +61,97 @@ fn read_half((ends, coefficients): &Half<'_>) -> PyResult<QuantileTable> {
     Ok(QuantileTable::new(ends, &pieces))
 }
 
+/// A law of atoms and quantiles between which it is linear, as values of probabilities.
+#[pyclass(frozen)]
+pub struct SteppedLaw {
+    /// Probabilities up to each atom, which come first, and their values.
+    reached: Vec<f64>,
+    atoms: Vec<f64>,
+    body: LinearTable,
+    /// Probabilities of the atoms and of the rest.
+    weight: f64,
+    rest: f64,
+    /// Bounds within which values are rounded to whole numbers.
+    whole: Option<(f64, f64)>,
+}
+
+#[pymethods]
+impl SteppedLaw {
+    #[new]
+    fn new(
+        atoms: (Floats<'_>, Floats<'_>, f64),
+        points: (Floats<'_>, Floats<'_>),
+        whole: Option<(f64, f64)>,
+    ) -> PyResult<Self> {
+        let (reached, values) = (atoms.0.as_slice()?.to_vec(), atoms.1.as_slice()?.to_vec());
+        let (places, quantiles) = (points.0.as_slice()?.to_vec(), points.1.as_slice()?.to_vec());
+        if reached.len() != values.len() || places.len() != quantiles.len() || places.len() < 2 {
+            return Err(refuse("atoms or points of different numbers"));
+        }
+        let body = LinearTable::new(places, quantiles);
+        Ok(Self { reached, atoms: values, body, weight: atoms.2, rest: 1.0 - atoms.2, whole })
+    }
+
+    /// Value of each probability: the lowest are those of the atoms.
+    fn values<'py>(
+        &self,
+        py: Python<'py>,
+        probability: Floats<'py>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let probability = probability.as_slice()?;
+        let values: Vec<f64> = py.detach(|| probability.iter().map(|p| self.value(*p)).collect());
+        Ok(values.into_pyarray(py))
+    }
+
+    /// Value of each share of what is no atom.
+    fn inside<'py>(
+        &self,
+        py: Python<'py>,
+        share: Floats<'py>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let share = share.as_slice()?;
+        let values: Vec<f64> = py.detach(|| share.iter().map(|p| self.value_inside(*p)).collect());
+        Ok(values.into_pyarray(py))
+    }
+}
+
+impl SteppedLaw {
+    fn value(&self, probability: f64) -> f64 {
+        let mut share = probability;
+        if let Some(last) = self.reached.last() {
+            if probability < *last {
+                return self.atoms[self.reached.partition_point(|end| *end <= probability)];
+            }
+            share = ((probability - self.weight) / self.rest).clamp(0.0, 1.0);
+        }
+        self.value_inside(share)
+    }
+
+    fn value_inside(&self, share: f64) -> f64 {
+        let value = self.body.value(share);
+        self.whole.map_or(value, |(low, high)| value.round_ties_even().max(low).min(high))
+    }
+}
+
+/// Orders the values of a series so that its amplitudes are about those given.
+#[pyfunction]
+pub fn correlated_order<'py>(
+    py: Python<'py>,
+    series: Floats<'py>,
+    ascending: Floats<'py>,
+    mean: f64,
+    amplitude: Floats<'py>,
+    most_turns: usize,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (series, ascending) = (series.as_slice()?.to_vec(), ascending.as_slice()?);
+    let amplitude = amplitude.as_slice()?;
+    if ascending.len() != series.len() || amplitude.len() != series.len() / 2 + 1 {
+        return Err(refuse("values and amplitudes of different numbers"));
+    }
+    let order = || generate::correlated_order(series, ascending, mean, amplitude, most_turns);
+    Ok(py.detach(order).into_pyarray(py))
+}
+
 /// Values in the order of ranks, for each type its own.
 #[pyfunction]
 pub fn values_by_rank<'py>(
@@ -95,12 +186,12 @@ impl PyFrameCutter {
     }
 
     /// Takes a packet of so many bytes from each of some frames, which are larger.
-    fn take(&mut self, py: Python<'_>, frames: Places<'_>, bytes: i64) -> PyResult<()> {
+    fn take(&mut self, py: Python<'_>, frames: Places<'_>, size_bytes: i64) -> PyResult<()> {
         let frames = frames.as_slice()?;
         if !frames.iter().all(|frame| (0..self.1 as i64).contains(frame)) {
             return Err(refuse("there is no such frame"));
         }
-        py.detach(|| self.0.take(frames, bytes));
+        py.detach(|| self.0.take(frames, size_bytes));
         Ok(())
     }
 

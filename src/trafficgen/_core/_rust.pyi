@@ -27,10 +27,12 @@ __all__ = [
     "GroupedSample",
     "QuantileTables",
     "SimulationOutcome",
+    "SteppedLaw",
     "__version__",
     "add_family",
     "alias_draws",
     "alias_table",
+    "correlated_order",
     "frame_times",
     "law_tail",
     "move_law",
@@ -236,11 +238,25 @@ def place_in_bins(
     width_s: float,
     tolerated_s: float,
 ) -> tuple[_Floats, npt.NDArray[np.uint32]]: ...
+def correlated_order(
+    series: _Floats, ascending: _Floats, mean: float, amplitude: _Floats, most_turns: int
+) -> _Floats: ...
+
+@final
+class SteppedLaw:
+    def __new__(
+        cls,
+        atoms: tuple[_Floats, _Floats, float],
+        points: tuple[_Floats, _Floats],
+        whole: tuple[float, float] | None,
+    ) -> SteppedLaw: ...
+    def values(self, probability: _Floats) -> _Floats: ...
+    def inside(self, share: _Floats) -> _Floats: ...
 
 @final
 class FrameCutter:
     def __new__(cls, left: _Places) -> FrameCutter: ...
-    def take(self, frames: _Places, bytes: int) -> None: ...
+    def take(self, frames: _Places, size_bytes: int) -> None: ...
     def fill(self, sizes: _Floats) -> int: ...
     def cut_equally(self, largest: int) -> None: ...
     def end(self) -> tuple[_Places, npt.NDArray[np.uint32]]: ...

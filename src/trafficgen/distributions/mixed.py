@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from trafficgen import _core
 from trafficgen.distributions.base import Distribution
+from trafficgen.distributions.quantiles import Quantiles
 from trafficgen.distributions.tables import tabulate
 from trafficgen.units import FloatArray
 
@@ -140,7 +141,7 @@ class MixedLaw:
         if count >= self._worth_a_table:
             return self._table.sample(generator, count)
         if not self.values:
-            return self._whole(self._played.sample(generator, count))
+            return self._sample_inside(generator, count)
         if len(self.values) == 1 and self.continuous is None:
             return np.full(count, self.values[0], dtype=np.float64)
         chosen = np.searchsorted(self._cumulative, generator.random(count), side="right")
@@ -148,8 +149,14 @@ class MixedLaw:
             return self._sorted_values[np.minimum(chosen, self._sorted_values.size - 1)]
         draws = np.append(self._sorted_values, math.nan)[chosen]
         rest = np.flatnonzero(chosen == self._sorted_values.size)
-        draws[rest] = self._whole(self._played.sample(generator, rest.size))
+        draws[rest] = self._sample_inside(generator, rest.size)
         return draws
+
+    def _sample_inside(self, generator: np.random.Generator, count: int) -> FloatArray:
+        """Draw from the continuous part."""
+        if self._stepped is not None:
+            return self._stepped.inside(generator.random(count))
+        return self._whole(self._played.sample(generator, count))
 
     def spread_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
         """Draw values that are spread evenly over the law, in random order, shape (count,).
@@ -181,6 +188,8 @@ class MixedLaw:
 
     def _at(self, probability: FloatArray) -> FloatArray:
         """Return a value for each probability: the lowest are those of the atoms."""
+        if self._stepped is not None:
+            return self._stepped.values(probability)
         if not self.values:
             return self._whole(self._played.ppf(probability))
         draws = np.empty(probability.size)
@@ -199,6 +208,22 @@ class MixedLaw:
         """The continuous part as it is drawn from."""
         assert self.continuous is not None
         return tabulate(self.continuous)
+
+    @cached_property
+    def _stepped(self) -> _core.SteppedLaw | None:
+        """The law in the core, where its continuous part is linear between quantiles."""
+        if not isinstance(self.continuous, Quantiles):
+            return None
+        atoms = self._cumulative, self._sorted_values, 1.0 - self.continuous_weight
+        points = (
+            np.array(self.continuous.probabilities, dtype=np.float64),
+            np.array(self.continuous.values, dtype=np.float64),
+        )
+        return _core.SteppedLaw(atoms, points, self._bounds if self.integer else None)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what another process needs: what is cached is made there again."""
+        return {name: value for name, value in vars(self).items() if name != "_stepped"}
 
     @cached_property
     def _worth_a_table(self) -> float:

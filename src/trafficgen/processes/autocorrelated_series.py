@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from scipy import fft, linalg, special
+from scipy import linalg, special
 
 from trafficgen import _core
 from trafficgen.models import ScoreSpectrum
@@ -24,7 +24,6 @@ _TURNS = 15
 #: Draws among which the best order is taken, for series up to so many values: the longer, the more
 #: alike orders are.
 _ORDERS = ((512, 8), (2048, 3))
-_TINY = 1e-300
 #: Fewer values have no autocorrelation to speak of.
 _FEWEST_VALUES = 8
 #: Keeps the autoregression stable where the autocorrelation is that of a strict period.
@@ -72,30 +71,19 @@ def draw_correlated_order(
     wanted = autocorrelation[:lags]
     amplitude = np.sqrt(spectrum(wanted, count))
     draws = next((draws for longest, draws in _ORDERS if count <= longest), 1)
-    orders = [_order(ascending, amplitude, generator) for _ in range(draws)]
+    mean = float(ascending.mean())
+    orders = [
+        _core.correlated_order(
+            generator.permutation(ascending), ascending, mean, amplitude, most_turns=_TURNS
+        )
+        for _ in range(draws)
+    ]
     if len(orders) == 1:
         return orders[0]
     return min(
         orders,
         key=lambda series: float(np.max(np.abs(sample_autocorrelation(series, lags) - wanted))),
     )
-
-
-def _order(
-    ascending: FloatArray, amplitude: FloatArray, generator: np.random.Generator
-) -> FloatArray:
-    """Return values in an order whose spectrum has about these amplitudes and random phases."""
-    count, mean = ascending.size, float(ascending.mean())
-    series = generator.permutation(ascending)
-    before = None
-    for _ in range(_TURNS):
-        bent = fft.rfft(series - mean)
-        bent *= amplitude / np.maximum(np.abs(bent), _TINY)
-        order = np.argsort(fft.irfft(bent, n=count), kind="stable")
-        if before is not None and np.array_equal(order, before):
-            break
-        series[order], before = ascending, order
-    return series
 
 
 def sample_autocorrelation(series: FloatArray, lags: int) -> FloatArray:
@@ -119,8 +107,7 @@ def spectrum(autocorrelation: FloatArray, count: int) -> FloatArray:
     lags = min(autocorrelation.size, count - 1)
     first_row = np.concatenate(([1.0 + _RIDGE], autocorrelation[: lags - 1]))
     coefficients = linalg.solve_toeplitz(first_row, autocorrelation[:lags])
-    angle = 2 * np.pi * np.arange(count // 2 + 1) / count
-    transfer = np.abs(1 - np.exp(-1j * np.outer(angle, np.arange(1, lags + 1))) @ coefficients) ** 2
+    transfer = np.abs(np.fft.rfft(np.concatenate(([1.0], -coefficients)), n=count)) ** 2
     power = 1 / np.maximum(transfer, 1e-12)
     power[0] = 0.0
     return np.asarray(power / power.sum(), dtype=np.float64)

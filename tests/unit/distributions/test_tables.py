@@ -144,6 +144,41 @@ def test_bounds_and_quantiles_keep_every_digit() -> None:
     np.testing.assert_array_equal(tabulate(bounded).ppf(p), bounded.ppf(p))
 
 
+@settings(max_examples=50, deadline=None)
+@given(
+    widths=some.lists(some.floats(1e-6, 1.0), min_size=1, max_size=69),
+    steps=some.lists(some.floats(0.0, 900.0), min_size=70, max_size=70),
+    atoms=some.lists(some.integers(0, 2000), max_size=4),
+    is_whole=some.booleans(),
+    seed=some.integers(0, 1000),
+)
+def test_laws_of_quantiles_keep_every_digit_in_the_core(
+    widths: list[float], steps: list[float], atoms: list[int], is_whole: bool, seed: int
+) -> None:
+    points = np.append(0.0, np.cumsum(widths) / sum(widths))
+    points[-1] = 1.0
+    values = np.cumsum(steps)[: points.size]
+    law = MixedLaw(
+        continuous=Quantiles(probabilities=tuple(points), values=tuple(values)),
+        values=tuple(atoms),
+        probabilities=tuple(0.1 for _ in atoms),
+        integer=is_whole and bool(np.ceil(values[0]) <= np.floor(values[-1])),
+    )
+    draws = law.spread_sample(np.random.default_rng(seed), 500)
+    random = np.random.default_rng(seed)
+    p = (random.permutation(500) + random.random(500)) / 500
+    reached = np.cumsum(np.full(len(atoms), 0.1))
+    chosen = np.searchsorted(reached, p, side="right")
+    share = (p - sum(law.probabilities)) / (1 - sum(law.probabilities))
+    inside = np.interp(np.clip(share, 0, 1) if atoms else p, points, values)
+    if law.integer:
+        inside = np.clip(np.rint(inside), np.ceil(values[0]), np.floor(values[-1]))
+    expected = np.append(np.sort(atoms), np.nan)[chosen]
+    expected = np.where(np.isnan(expected), inside, expected)
+    np.testing.assert_allclose(draws, expected, rtol=1e-13)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(law)).ppf(p), law.ppf(p))
+
+
 def test_equal_laws_share_a_table_that_pickles() -> None:
     law, same = (
         distribution_of("hyperexpon", {"p1": 0.5, "scale1": 1.0, "p2": 0.5, "scale2": 9.0})

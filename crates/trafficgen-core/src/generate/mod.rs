@@ -1,9 +1,12 @@
 //! Loops of the generator that are too slow in array operations: packets put in order of time,
-//! series with a spectrum, keys of random streams, draws of whole numbers, quantiles of laws, frames and bins filled with packets.
+//! series with a spectrum, keys of random streams, draws of whole numbers, quantiles of laws,
+//! frames and bins filled with packets.
 
 mod alias_table;
 mod bins;
+mod correlated_order;
 mod frames;
+mod linear_table;
 mod quantile_table;
 mod radix;
 mod spectral_ranks;
@@ -12,7 +15,9 @@ mod time_order;
 
 pub use alias_table::{alias_draws, alias_table, AliasTable};
 pub use bins::{place_in_bins, Filling, Pace};
+pub use correlated_order::correlated_order;
 pub use frames::{frame_times, values_by_rank, FrameCutter, Gaps, Start};
+pub use linear_table::LinearTable;
 pub use quantile_table::{QuantileTable, PIECE_NUMBERS};
 pub use spectral_ranks::spectral_ranks;
 pub use stream_key::stream_key;
