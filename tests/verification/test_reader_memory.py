@@ -1,4 +1,4 @@
-"""Peak memory while inspecting captures of gigabytes and of a million flows."""
+"""Peak memory while inspecting and exporting more packets, or flows, than fit into the memory."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+
+import trafficgen
 
 pytestmark = pytest.mark.slow
 
@@ -63,6 +66,23 @@ def test_four_gigabytes_take_less_than_half_a_gigabyte(
     record_property("peak_bytes", peak_bytes)
     assert (packets, flows) == (10_000 * times, 50)
     assert peak_bytes < 500 * _MB
+
+
+#: Exports the packet table of the first argument and prints the peak memory, kB.
+_EXPORT = """
+import resource, sys, trafficgen
+trafficgen.export(sys.argv[1], to=sys.argv[2], directory=sys.argv[3], memory_bytes=300_000_000)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.parametrize("target", ["mgen", "iperf3", "pcap"])
+def test_an_export_of_packets_beyond_the_memory_keeps_to_it(tmp_path: Path, target: str) -> None:
+    file = tmp_path / "long.parquet"
+    trafficgen.generate("cbr", file, sessions=40, settings={"rate_kbps": 8000}, seed=1)  # 2.4e6
+    command = [sys.executable, "-c", _EXPORT, str(file), target, str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) * 1024 < 300 * _MB
 
 
 def test_a_million_flows_take_less_than_one_and_a_half_gigabytes(

@@ -113,17 +113,26 @@ class Packets:
     stream: PacketStream | None = None
 
 
-def read_or_stream(name: str, options: ReadOptions) -> Packets:
+def read_or_stream(name: str, options: ReadOptions, *, remedy: str | None = None) -> Packets:
     """Return all packets of a capture or packet table; as a stream if they do not fit into memory.
 
+    Args:
+        name: The input.
+        options: How it is read.
+        remedy: What to do if they do not fit, besides giving more memory: they are refused then;
+            None streams them.
+
     Raises:
-        InputFileError: If it cannot be read at all, or can be read only once and does not fit.
+        InputFileError: If it cannot be read at all, or does not fit and is refused or can be read
+            only once.
 
     Warns:
         CaptureWarning: For each problem of the input.
     """
     budget = _budget(options)
     if (long := find_long_table([name], budget)) is not None:
+        if remedy is not None:
+            raise budget.refusal(name, packets_in(long.path), remedy=remedy, of_table=True)
         stream = long.stream()
         flows = inspect_stream(long.stream(), files=(name,)).flows
         return Packets(stream=replace(stream, head=replace(stream.head, flows=flows)))
@@ -131,7 +140,9 @@ def read_or_stream(name: str, options: ReadOptions) -> Packets:
         return Packets(read_packets(name, memory_bytes=budget.memory_bytes))
     try:
         return Packets(_captured_packets([name], options))
-    except PacketsBeyondLimitError:
+    except PacketsBeyondLimitError as error:
+        if remedy is not None:
+            raise budget.refusal(name, error.packets, remedy=remedy, at_least=True) from None
         scan = scan_capture([name], options)
     _warn(scan)
     stream = stream_capture(scan)

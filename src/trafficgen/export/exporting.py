@@ -9,7 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from trafficgen.capture.reading import read_packets
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trafficgen.capture.memory import TABLE_PACKET_BYTES, Budget
+from trafficgen.capture.options import ReadOptions
+from trafficgen.capture.reading import read_or_stream
 from trafficgen.errors import ExportError
 from trafficgen.export.options import ExportOptions
 from trafficgen.export.readme import README, list_exported_files, readme_of
@@ -26,6 +31,7 @@ from trafficgen.packet_files.writing import select_view
 from trafficgen.progress import report_step
 from trafficgen.standard_streams import input_file
 from trafficgen.tables import PacketTable
+from trafficgen.tables.stream import PacketStream
 
 _FLOW_NOTE = re.compile(r"flow \d+: (?P<text>.*)", re.DOTALL)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -49,7 +55,8 @@ def export_packets(
         OutputFileError: If the folder cannot be written, or a file that is no earlier export's
             would be overwritten.
         SelectionError: If there is no such flow.
-        InputFileError: If a file of packets cannot be read, or does not fit into the memory.
+        InputFileError: If a file of packets cannot be read, or does not fit into the memory and
+            the target does not take packets as they come.
     """
     target, settings = find_target(options)
     if not isinstance(table, Model | PacketTable):
@@ -59,9 +66,11 @@ def export_packets(
             raise ExportError("A model has no flows and no views; leave out --flow and --at.")
         write = _model_writer(table, target, settings)
     else:
-        if not isinstance(table, PacketTable):
-            table = read_packets(table, memory_bytes=options.memory_bytes)
-        write = _schedule_writer(table, target, settings, options)
+        packets = table if isinstance(table, PacketTable) else _read(str(table), target, options)
+        if isinstance(packets, PacketTable):
+            write = _schedule_writer(packets, target, settings, options)
+        else:
+            write = _stream_writer(packets, target, settings, options)
     return write_folder(target, options.directory, write)
 
 
@@ -175,12 +184,63 @@ def _model_writer(model: Model | str | Path, target: Target, settings: Settings)
     return lambda folder: write_model(known, folder, settings)
 
 
+def _read(name: str, target: Target, options: ExportOptions) -> PacketTable | PacketStream:
+    """Return the packets of an input, of one flow if options say so; as a stream if too many."""
+    remedy = None
+    if not target.takes_streams and options.flow is None:
+        able = ", ".join(name for name, other in TARGETS.items() if other.takes_streams)
+        remedy = f"choose one flow with --flow, or a target that takes any number: {able}"
+    known = read_or_stream(name, ReadOptions(memory_bytes=options.memory_bytes), remedy=remedy)
+    stream, flow = known.stream, options.flow
+    if stream is None:
+        return known.table
+    if options.at != "sender" and "arrival_ns" in stream.columns:
+        raise ExportError(
+            f"{name}: the receiver's view is in another order, for which all packets have to be in"
+            " memory; give more --memory, or leave --at out"
+        )
+    if flow is None:
+        return stream
+    _require_flow(stream.head, flow)
+    pieces = (piece.filter(pc.equal(piece.column("flow"), flow)) for piece in stream.pieces)
+    chosen = (piece for piece in pieces if piece.num_rows)
+    budget = Budget(options.memory_bytes, TABLE_PACKET_BYTES)
+    row = stream.head.flows.filter(pc.equal(stream.head.flows.column("flow"), flow)).to_pylist()[0]
+    packets = row["packets_to_client"] + row["packets_to_server"]
+    if budget.holds(packets):
+        found = pa.concat_tables(chosen, promote_options="default")
+        return replace(stream.head, packets=found)
+    if not target.takes_streams:
+        remedy = "choose a shorter flow"
+        raise budget.refusal(f"{name}, flow {flow}", packets, remedy=remedy)
+    return replace(stream, pieces=chosen, rows=None)
+
+
+def _require_flow(packets: PacketTable, flow: int) -> None:
+    require_number(flow, packets.flows.column("flow").to_pylist(), what="flow")
+
+
+def _stream_writer(
+    packets: PacketStream, target: Target, settings: Settings, options: ExportOptions
+) -> Writer:
+    write, write_stream = target.write, target.write_stream
+    if isinstance(write, FormatWriter):
+        stem = _stem(options)
+        return lambda folder: write(packets, folder, settings, stem=stem)
+    assert write_stream is not None, "others have refused the packets"
+    return lambda folder: write_stream(packets, folder, settings)
+
+
+def _stem(options: ExportOptions) -> str:
+    return "packets" if options.flow is None else f"flow{options.flow}"
+
+
 def _schedule_writer(
     packets: PacketTable, target: Target, settings: Settings, options: ExportOptions
 ) -> Writer:
     flow = options.flow
     if flow is not None:
-        require_number(flow, packets.flows.column("flow").to_pylist(), what="flow")
+        _require_flow(packets, flow)
         packets = packets.select_flows([flow])
     if not len(packets):
         where = "the table" if flow is None else f"flow {flow}"
@@ -192,6 +252,6 @@ def _schedule_writer(
     seen = select_view(packets, options.at)
     write = target.write
     if isinstance(write, FormatWriter):
-        stem = "packets" if flow is None else f"flow{flow}"
+        stem = _stem(options)
         return lambda folder: write(seen, folder, settings, stem=stem)
     return lambda folder: write(seen, folder, settings)

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.tables.stream import PIECE_ROWS, PacketStream
+from trafficgen.tables.stream import PacketStream
 from trafficgen.units import IntArray, ns_from_s
+
+#: Packets that are counted at once; counting takes several times their memory.
+_PIECE_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ def iterate_epochs(
     protocols: tuple[str, ...],
     to_client: bool,
     epoch_s: float,
-    piece_rows: int = PIECE_ROWS,
+    piece_rows: int = _PIECE_ROWS,
 ) -> Iterator[EpochTotals]:
     """Yield what each flow sends in each epoch, in order of time, without empty ones.
 

@@ -57,7 +57,7 @@ class Target:
         versions: Versions of the tool that take it.
         write: Writer of schedules.
         write_model: Writer of models; None where the tool draws nothing itself.
-        write_stream: Writer of workloads of any length, or None.
+        write_stream: Writer of workloads, and of packets that do not fit into memory, or None.
         write_groups: Writer of workloads for a tool that starts sessions itself; None where it does
             not.
         settings: What ``--set`` may say.
@@ -86,8 +86,12 @@ class Target:
     @property
     def takes_workloads(self) -> bool:
         """Whether a workload can be exported for it."""
-        can_stream = self.write_stream is not None or self.write_groups is not None
-        return can_stream or isinstance(self.write, FormatWriter)
+        return self.takes_streams or self.write_groups is not None
+
+    @property
+    def takes_streams(self) -> bool:
+        """Whether it takes packets as they come, of any number."""
+        return self.write_stream is not None or isinstance(self.write, FormatWriter)
 
 
 _SNAPLEN = Setting(
@@ -106,15 +110,26 @@ class FormatWriter:
     file_format: FileFormat
 
     def __call__(
-        self, table: PacketTable, folder: Path, settings: Settings, *, stem: str = "packets"
+        self,
+        packets: PacketTable | PacketStream,
+        folder: Path,
+        settings: Settings,
+        *,
+        stem: str = "packets",
     ) -> Written:
         """Write ``stem`` with the ending of the format into ``folder``."""
-        from trafficgen.packet_files.writing import write_packets  # noqa: PLC0415 - --help needs no writers
+        from trafficgen.packet_files.writing import write_packets, write_stream  # noqa: PLC0415 - --help needs no writers
+        from trafficgen.tables.stream import PacketStream  # noqa: PLC0415 - nor pyarrow
 
         known = self.file_format
         snaplen_bytes = settings.whole(_SNAPLEN.name) if "snaplen_bytes" in known.options else None
         path = folder / f"{stem}{known.suffix}"
-        report = write_packets(table, path, file_format=known, snaplen_bytes=snaplen_bytes)
+        if isinstance(packets, PacketStream):
+            _, report = write_stream(
+                packets, path, format_name=known.name, snaplen_bytes=snaplen_bytes
+            )
+        else:
+            report = write_packets(packets, path, file_format=known, snaplen_bytes=snaplen_bytes)
         return Written(report, known.use.format(file=report.files[0]))
 
 

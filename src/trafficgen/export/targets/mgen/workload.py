@@ -74,7 +74,9 @@ def write_mgen_workload(
     flow without ``SRC`` has a socket of its own, until an interval after its last message.
     """
     if settings.text("mode") not in ("auto", "epochs"):
-        raise ExportError("mgen: a workload is sent in epochs; leave --set mode out")
+        raise ExportError(
+            "mgen: workloads, and packets beyond --memory, are sent in epochs; leave --set mode out"
+        )
     destination = destination_of(settings, target="mgen")
     ports = ports_from(settings.whole("first_port"), settings.whole("ports"), target="mgen")
     epoch_s, pattern = settings.number("epoch_s"), settings.text("pattern").upper()
