@@ -26,13 +26,16 @@ def glossary_page() -> str:
 
 
 def meanings_of_keys() -> dict[str, list[str]]:
-    """Return what the schema says of each key, in the order of its parts, each meaning once."""
+    """Return what the schema says of each key, in the order of its parts, each meaning once.
+
+    A meaning that another one begins with or repeats is left out.
+    """
     schema = cast("dict[str, Any]", trafficgen.model_json_schema())
     meanings: dict[str, list[str]] = {}
     for part in schema["$defs"].values():
         for key, value in part.get("properties", {}).items():
             text = " ".join(str(value.get("description", "")).split())
             known = meanings.setdefault(key, [])
-            if text and text not in known:
-                known.append(text)
+            if text and not any(text.rstrip(".") in other for other in known):
+                known[:] = [*(other for other in known if other.rstrip(".") not in text), text]
     return meanings

@@ -53,3 +53,10 @@ def test_terms_are_explained_once() -> None:
     names = re.findall(r"^- (\*\*.*?\*\*): ", TERMS, re.MULTILINE)
     terms = [name for entry in names for name in re.findall(r"\*\*(.+?)\*\*", entry)]
     assert len(terms) == len(set(terms))
+
+
+def test_meanings_of_a_key_do_not_repeat_each_other() -> None:
+    for key, texts in meanings_of_keys().items():
+        plain = [text.rstrip(".") for text in texts]
+        repeated = [one for one in plain if any(one in two for two in plain if two != one)]
+        assert repeated == [], key

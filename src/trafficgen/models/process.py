@@ -258,7 +258,10 @@ class ModulatedProcess(ModelPart):
 
 
 class FractionalNoiseProcess(ModelPart):
-    """Bytes of bins: fractional Gaussian noise (Mandelbrot and Van Ness 1968), mapped to a law."""
+    """Bytes of bins: fractional Gaussian noise (Mandelbrot and Van Ness 1968), mapped to a law.
+
+    They are those that the rate asks for, before they are cut into packets.
+    """
 
     kind: Literal["fgn"] = "fgn"
     bin_s: float = Field(gt=0)
@@ -266,7 +269,7 @@ class FractionalNoiseProcess(ModelPart):
     hurst: Estimate
     """Hurst parameter of the bytes of the bins."""
     bin_bytes: LawOfBytes
-    """IP bytes of a bin, as the rate asks for them."""
+    """IP bytes of a bin."""
     packet_bytes: LawOfBytes
     """IP total length of a packet, bytes."""
     placement: Literal["even", "poisson"]

@@ -30,7 +30,7 @@ class FactsAtScale(ModelPart):
     """Variability at one time scale."""
 
     bin_s: float = Field(gt=0)
-    """Width of the bins, s."""
+    """Width of a bin, s."""
     dispersion_of_counts: float = Field(ge=0)
     """Index of dispersion for counts: variance / mean of the packets in a bin; 1 is Poisson."""
     relative_variance: float = Field(ge=0)
