@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.formatting import number, rate_text
+from trafficgen.formatting import format_duration, number, rate_text, size_text
 from trafficgen.provenance import software_version
 from trafficgen.reports.charts import BURST, GAP, SIZE, SPACING, Axis, Chart, Curve, Role
 from trafficgen.reports.page import (
@@ -158,18 +158,23 @@ def _describe(comparison: Comparison) -> Iterator[Block | None]:
 
 def _tabulate_totals(comparison: Comparison) -> Table | None:
     one, other = comparison.totals
-    quantities = {
-        "media packets": (one.packets, other.packets),
-        "IP bytes of media": (one.ip_bytes, other.ip_bytes),
-        "payload bytes of media": (one.payload_bytes, other.payload_bytes),
-        "first to last media packet, s": (one.duration_s, other.duration_s),
-        "mean rate, kbit/s": (_mean_kbps(one), _mean_kbps(other)),
+    quantities: dict[str, tuple[Callable[[float], str], float, float]] = {
+        "media packets": (number, one.packets, other.packets),
+        "IP bytes of media": (size_text, one.ip_bytes, other.ip_bytes),
+        "payload bytes of media": (size_text, one.payload_bytes, other.payload_bytes),
+        "first to last media packet": (format_duration, one.duration_s, other.duration_s),
+        "mean rate": (rate_text, _mean_kbps(one), _mean_kbps(other)),
     }
     names = ("reference", "candidate")
     header = comparison.names if len(set(comparison.names)) == len(names) else names
     records = [
-        {"to the client": label, header[0]: a, header[1]: b, "difference": _relative(a, b)}
-        for label, (a, b) in quantities.items()
+        {
+            "to the client": label,
+            header[0]: text(a),
+            header[1]: text(b),
+            "difference": _relative(a, b),
+        }
+        for label, (text, a, b) in quantities.items()
     ]
     return tabulate("What was compared", records)
 
@@ -190,7 +195,8 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     if comparison.burst_threshold_s is None:
         yield "the reference has no bursts to compare"
     else:
-        yield f"gaps above {number(comparison.burst_threshold_s)} s separate bursts on both sides"
+        longest = format_duration(comparison.burst_threshold_s)
+        yield f"gaps above {longest} separate bursts on both sides"
     for metric, reason in comparison.absent.items():
         yield f"{metric_name(metric)} is left out: {reason}"
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from trafficgen.calibration.population.fit_population import PopulationFit
 from trafficgen.calibration.population.same_source import SameSourceFit
-from trafficgen.formatting import format_count, number, rate_text
+from trafficgen.formatting import format_count, format_duration, number, rate_text
 from trafficgen.models import (
     Estimate,
     FittedProvenance,
@@ -86,20 +86,20 @@ def _judge_population(fitted: PopulationFit) -> Headline:
     population, laws = fitted.population, fitted.population.laws
     failed = sum(describe_failed_checks(one.model) is not None for one in fitted.sessions)
     rate = rate_text(kbps_from_bps(laws["playout_rate_bps"].median.value))
-    length_s = number(laws["media_duration_s"].median.value, digits=3)
+    length = format_duration(laws["media_duration_s"].median.value)
     mark: Mark = "warn" if failed or fitted.warnings else "good"
     checks = f"{failed} failed their self-check" if failed else "none failed its self-check"
     figures = {
         "sessions": number(population.sessions),
         "captures": number(population.captures),
         "median rate": rate,
-        "median length": f"{length_s} s",
+        "median length": length,
         "self-checks failed": f"{failed} of {len(fitted.sessions)}",
     }
     return Headline(
         mark="bad" if 2 * failed >= len(fitted.sessions) else mark,
         sentence=(
-            f"The typical session plays {rate} for {length_s} s; of"
+            f"The typical session plays {rate} for {length}; of"
             f" {format_count(population.sessions, 'session')}, fitted one by one and pooled,"
             f" {checks}."
         ),
@@ -111,7 +111,7 @@ def _describe_population(fitted: PopulationFit) -> Iterator[Block]:
     population = fitted.population
     if population.ladder:
         rungs = ", ".join(
-            f"{number(kbps_from_bps(rung.rate_bps))} kbit/s ({rung.share:.0%})"
+            f"{rate_text(kbps_from_bps(rung.rate_bps))} ({rung.share:.0%})"
             for rung in population.ladder
         )
         yield Text((f"Shared levels, with the share of sessions that have them: {rungs}.",))

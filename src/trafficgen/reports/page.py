@@ -12,7 +12,8 @@ from trafficgen.formatting import number
 from trafficgen.reports.charts import Chart
 
 #: A cell that is aligned like a number: a sign, digits, at most a unit such as %.
-_NUMERIC = re.compile(r"(-|< ?)?[+-]?\d\S*|-")
+_UNIT = r" ([kMG]?(bit/s|B)|m?s|(min|h)( \d+ (s|min))?)"
+_NUMERIC = re.compile(rf"(-|< ?)?[+-]?\d\S*({_UNIT})?|-")
 _ABOUT_FILE = re.compile(r"(?P<path>[^:]*/[^:]*?)(?P<rest>(, session \d+)?: .*)$", re.DOTALL)
 
 #: Cells without a value.

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from trafficgen.formatting import format_count, format_share, number, rate_text
+from trafficgen.formatting import format_count, format_duration, format_share, number, rate_text
 from trafficgen.reports.charts import TIME, Axis, Chart, Curve, Layer, Role, Span
 from trafficgen.reports.page import Headline, Mark, Report, Table, Text, build_report, tabulate
 from trafficgen.reports.samples import thin
@@ -87,7 +87,7 @@ def _judge(result: SimulationResult) -> Headline:
     if result.end_s <= 0 or share > _MOST_STALLED or (loss > _MOST_LOSS and not repeated):
         mark = "bad"
     halted = (
-        f"{format_count(len(stalls), 'stall')}, {number(stalled_s, digits=3)} s in all"
+        f"{format_count(len(stalls), 'stall')}, {format_duration(stalled_s)} in all"
         if stalls
         else "no stall"
     )
@@ -100,12 +100,10 @@ def _judge(result: SimulationResult) -> Headline:
         sentence=f"The client receives {rate} with {halted}; {lost}{again}.",
         figures={
             "mean rate received": rate,
-            "stalls": f"{len(stalls)} ({number(stalled_s, digits=3)} s)" if stalls else "none",
-            "playback starts after": "unknown"
-            if start_s is None
-            else f"{number(start_s, digits=3)} s",
+            "stalls": f"{len(stalls)} ({format_duration(stalled_s)})" if stalls else "none",
+            "playback starts after": "unknown" if start_s is None else format_duration(start_s),
             "packets lost": format_share(loss) if math.isfinite(loss) else "-",
-            "delay, 95th percentile": f"{number(1000 * media.delay_s.p95, digits=3)} ms",
+            "delay, 95th percentile": format_duration(media.delay_s.p95),
         },
     )
 
@@ -113,10 +111,10 @@ def _judge(result: SimulationResult) -> Headline:
 def _describe(result: SimulationResult) -> Iterator[str]:
     for name, phase in (("buffers", result.buffering), ("plays out", result.playout)):
         if phase is not None:
-            yield f"It {name} for {number(phase.duration_s)} s: {_describe_phase(phase)}."
+            yield f"It {name} for {format_duration(phase.duration_s)}: {_describe_phase(phase)}."
     changes, stalls = result.events.level_changes(), result.events.stalls
-    stalled_s = number(sum(stall.duration_s for stall in stalls))
-    stalling = _repeat("stalls", len(stalls)) + (f", {stalled_s} s in all" if stalls else "")
+    stalled = format_duration(sum(stall.duration_s for stall in stalls))
+    stalling = _repeat("stalls", len(stalls)) + (f", {stalled} in all" if stalls else "")
     yield f"The level {_repeat('changes', len(changes))}; the playback {stalling}."
 
 
@@ -128,7 +126,7 @@ def _repeat(verb: str, count: int) -> str:
 def _describe_phase(phase: IntervalMeasure) -> str:
     lost = f"{number(100 * phase.loss, digits=3)}% lost"
     return (
-        f"{number(phase.rate_kbps)} kbit/s received of {number(phase.offered_kbps)} offered,"
+        f"{rate_text(phase.rate_kbps)} received of {rate_text(phase.offered_kbps)} offered,"
         f" {lost if math.isfinite(phase.loss) else 'nothing sent'}"
     )
 
@@ -137,22 +135,24 @@ def _tabulate_moments(result: SimulationResult) -> Table | None:
     """Tabulate the session's figures: phases, moments, changes of the level, stalls."""
     events, agent = result.events, result.run.agents[0]
     encodings = {rate_bps for _, rate_bps in events.encodings}
-    rows: dict[str, object] = {"silence before the first media packet, s": result.silence_s}
+    rows: dict[str, object] = {
+        "silence before the first media packet": format_duration(result.silence_s)
+    }
     for name, phase in (("buffering", result.buffering), ("playout", result.playout)):
         if phase is not None:
-            rows[name] = f"{number(phase.duration_s)} s, {_describe_phase(phase)}"
+            rows[name] = f"{format_duration(phase.duration_s)}, {_describe_phase(phase)}"
     for name, time_s in events.times_s.items():
-        rows[f"{name.removesuffix('_s').replace('_', ' ')}, s"] = time_s
+        rows[name.removesuffix("_s").replace("_", " ")] = format_duration(time_s)
     for one in events.level_changes():
-        change = f"{number(one.from_kbps)} to {number(one.to_kbps)} kbit/s"
+        change = f"{rate_text(one.from_kbps)} to {rate_text(one.to_kbps)}"
         rows[f"level, at {number(one.time_s)} s"] = change
     for stall in events.stalls:
-        rows[f"stall, at {number(stall.start_s)} s"] = f"{number(stall.duration_s)} s"
+        rows[f"stall, at {number(stall.start_s)} s"] = format_duration(stall.duration_s)
     if len(encodings) == 1:
-        rows["encoding rate, kbit/s"] = kbps_from_bps(encodings.pop())
+        rows["encoding rate"] = rate_text(kbps_from_bps(encodings.pop()))
     rows |= {
-        "video thinned from, s": events.thinned_s,
-        "audio only from, s": events.audio_only_s,
+        "video thinned from": format_duration(events.thinned_s),
+        "audio only from": format_duration(events.audio_only_s),
         "frames sent": agent["frames_sent"],
         "frames dropped at the sender": agent["frames_dropped_at_sender"],
     }

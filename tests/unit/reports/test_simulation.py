@@ -102,7 +102,7 @@ def test_formatting_and_tables_tell_the_figures(
 ) -> None:
     lead = next(one for one in report.sections[0].blocks if isinstance(one, Text))
     assert result.buffering is not None
-    assert f"{result.buffering.offered_kbps:.4g} offered" in lead.lines[0]
+    assert f"{result.buffering.offered_kbps:.3g} kbit/s offered" in lead.lines[0]
     flows = tables_of(report)["Flows, from the first to the last media packet"]
     assert [cells[0] for cells in flows.rows] == ["media", "audio", "video", "tcp-1"]
     assert flows.rows[0][1] == f"{result.flows[0].measure.rate_kbps:.4g}"

@@ -9,7 +9,7 @@ import numpy as np
 
 from trafficgen.calibration.levels.dwells import mean_dwell
 from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog
-from trafficgen.formatting import number
+from trafficgen.formatting import rate_text
 from trafficgen.reports.charts import TIME, Axis, Cells, Chart, Curve, Rule, Span
 from trafficgen.reports.fit.rate import phase_spans
 from trafficgen.reports.fit.subject import FitSubject
@@ -30,7 +30,7 @@ def describe_levels(subject: FitSubject) -> Iterator[Block | None]:
     if played is not None and len(played.names) > 1:
         yield from _describe_player(played)
     elif levels is not None:
-        names = tuple(f"{number(rate)} kbit/s" for rate in levels.kbps.tolist())
+        names = tuple(map(rate_text, levels.kbps.tolist()))
         rows = levels.transition_rows()
         if levels.switches > 1:
             yield _chart_transitions(names, rows, switches=levels.switches, source="the rate")
@@ -52,7 +52,7 @@ def describe_levels(subject: FitSubject) -> Iterator[Block | None]:
 def _describe_player(played: PlayedLevels) -> Iterator[Block | None]:
     names = []
     for name, rate in zip(played.names, played.kbps, strict=True):
-        unit = "" if rate is None else f" ({number(rate)} kbit/s)"
+        unit = "" if rate is None else f" ({rate_text(rate)})"
         names.append(f"{name} kbit/s" if rate is not None and name == f"{rate:g}" else name + unit)
     yield _chart_transitions(
         tuple(names), played.transition, switches=played.switches, source="the player log"

@@ -11,7 +11,7 @@ from trafficgen.calibration.phases.phase_rows import playout_gaps_s
 from trafficgen.calibration.processes.frame_timing import Frames, frames_of
 from trafficgen.calibration.processes.group_of_pictures import find_group
 from trafficgen.flows import gaps_within_flows_s, segment_bursts
-from trafficgen.formatting import number
+from trafficgen.formatting import format_duration, number
 from trafficgen.models import BurstProcess, FrameProcess, Law
 from trafficgen.reports.charts import BURST, GAP, SIZE, SPACING, Axis, Chart, Curve, Role
 from trafficgen.reports.fit.rate import PLAYED, note_as_sent
@@ -116,7 +116,9 @@ def chart_bursts(subject: FitSubject) -> Iterator[Chart | None]:
     if by_phase is None:
         return
     threshold_s = by_phase["playout"].threshold_s
-    caption = f"Bursts of all media packets; gaps above {number(threshold_s)} s separate them."
+    caption = (
+        f"Bursts of all media packets; gaps above {format_duration(threshold_s)} separate them."
+    )
     found = [
         (name, by_phase[name], role) for name, role in _BURST_ROLES.items() if name in by_phase
     ]

@@ -10,7 +10,7 @@ import numpy as np
 from trafficgen.calibration.path.loss_measures import LossSource
 from trafficgen.calibration.path.path_records import PathSeries, sum_intervals
 from trafficgen.calibration.response.friendliness import INTERVAL_S, padhye_bps, tcp_friendly_bps
-from trafficgen.formatting import number
+from trafficgen.formatting import format_duration, number
 from trafficgen.models import LossModel, ResponsePoint
 from trafficgen.reports.charts import TIME, Axis, Band, Chart, Curve, Layer, Role, Rule
 from trafficgen.reports.fit.rate import phase_spans
@@ -88,7 +88,7 @@ def _chart_delay(subject: FitSubject, series: PathSeries) -> Chart | None:
         ),
         caption=(
             f"Means of {series.interval_s:g} s by {queueing.method}. Median"
-            f" {number(queueing.median)} s, largest {number(queueing.largest)} s."
+            f" {format_duration(queueing.median)}, largest {format_duration(queueing.largest)}."
         ),
     )
 
@@ -165,8 +165,8 @@ def _chart_response(subject: FitSubject) -> Chart | None:
             points_with_intervals(rates, [float(place) for place in range(len(rates))]),
         ),
         caption=(
-            f"Rate in the {number(response.interval_s)} s after each state / median rate. Class:"
-            f" {response.kind.replace('_', ' ')}. {'; '.join(response.evidence)}."
+            f"Rate in the {format_duration(response.interval_s)} after each state / median rate."
+            f" Class: {response.kind.replace('_', ' ')}. {'; '.join(response.evidence)}."
         ),
     )
 

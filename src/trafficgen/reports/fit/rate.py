@@ -9,7 +9,7 @@ import numpy as np
 
 from trafficgen.calibration.processes.hurst import Hurst
 from trafficgen.flows import rate_series
-from trafficgen.formatting import number
+from trafficgen.formatting import format_duration, rate_text
 from trafficgen.models import Facts
 from trafficgen.reports.charts import Axis, Band, Chart, Curve, Rule, Span
 from trafficgen.reports.fit.subject import FitSubject, PlayedSessions
@@ -30,8 +30,9 @@ def overlay_rates(subject: FitSubject) -> Iterator[Chart]:
     sides = [Side("measured", "measured", subject.views.captured)]
     notes = []
     if phases.low_s is not None and phases.high_s is not None:
-        ends = f"{number(phases.low_s)} to {number(phases.high_s)} s"
-        notes.append(f"Buffering ends at {number(phases.buffering_end_s)} s, 95% interval {ends}.")
+        end = format_duration(phases.buffering_end_s)
+        ends = f"{format_duration(phases.low_s)} to {format_duration(phases.high_s)}"
+        notes.append(f"Buffering ends at {end}, 95% interval {ends}.")
     if not isinstance(played, str):
         sides.append(Side(PLAYED, "synthetic", played.first))
         notes.append(
@@ -101,8 +102,8 @@ def _link(subject: FitSubject, highest_kbps: float) -> tuple[float | None, str]:
         return None, ""
     kbps = kbps_from_bps(link.value)
     if kbps > _NEAR * highest_kbps:
-        return None, f"The narrow link has {number(kbps)} kbit/s, far above."
-    return kbps, f"The narrow link has {number(kbps)} kbit/s, headers of the link layer included."
+        return None, f"The narrow link has {rate_text(kbps)}, far above."
+    return kbps, f"The narrow link has {rate_text(kbps)}, headers of the link layer included."
 
 
 def _level_path(subject: FitSubject) -> Iterator[Curve]:

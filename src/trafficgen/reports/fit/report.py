@@ -8,7 +8,14 @@ from collections.abc import Iterable, Iterator
 from trafficgen.calibration.fit import Fit
 from trafficgen.calibration.session_fit import describe_unsuited
 from trafficgen.flows import SessionView
-from trafficgen.formatting import format_count, format_share, interval, number, rate_text
+from trafficgen.formatting import (
+    format_count,
+    format_duration,
+    format_share,
+    interval,
+    number,
+    rate_text,
+)
 from trafficgen.models import (
     Estimate,
     FittedProvenance,
@@ -138,11 +145,11 @@ def _list_figures(subject: FitSubject) -> dict[str, str]:
     burst = "none"
     if phases.buffering_end_s is not None:
         rate = rate_text(phases.buffering_kbps)
-        burst = f"{number(phases.buffering_end_s, digits=3)} s at {rate}"
+        burst = f"{format_duration(phases.buffering_end_s)} at {rate}"
     found = {"measured rate, mean": rate_text(_mean_kbps(subject.views.captured))}
     if not isinstance(subject.played, str):
         found["played rate, mean"] = rate_text(_mean_kbps(subject.played.first))
-    found |= {"media": f"{number(subject.session.duration_s, digits=3)} s", "start-up burst": burst}
+    found |= {"media": format_duration(subject.session.duration_s), "start-up burst": burst}
     if loss is None:
         return {**found, "media packets": number(subject.session.packets)}
     return {**found, "loss": format_share(loss.rate)}
@@ -162,19 +169,19 @@ def _summarise(subject: FitSubject) -> Iterator[str]:
     )
     yield (
         f"{streams[0].upper()}{streams[1:]}: {session.packets:,} media packets to the client in"
-        f" {number(session.duration_s)} s."
+        f" {format_duration(session.duration_s)}."
     )
     if phases.silence_s > 0:
-        yield f"Media begin {number(phases.silence_s)} s after the first packet."
-    playout = number(phases.playout_kbps)
+        yield f"Media begin {format_duration(phases.silence_s)} after the first packet."
+    playout = rate_text(phases.playout_kbps)
     if phases.buffering_end_s is None:
-        yield f"There is no start-up burst: {playout} kbit/s on average."
+        yield f"There is no start-up burst: {playout} on average."
     else:
-        ends = interval(phases.low_s, phases.high_s)
+        ends = interval(phases.low_s, phases.high_s, format_duration)
+        end = f"{format_duration(phases.buffering_end_s)} {ends}".rstrip()
         yield (
-            f"A start-up burst lasts {number(phases.buffering_end_s)} s{f' {ends}' if ends else ''}"
-            f" at {number(phases.buffering_kbps)} kbit/s, {number(phases.ratio, digits=3)} times"
-            f" the {playout} kbit/s of the playout."
+            f"A start-up burst lasts {end} at {rate_text(phases.buffering_kbps)},"
+            f" {number(phases.ratio, digits=3)} times the {playout} of the playout."
         )
         if phases.burst_p_value is not None:
             p_value = number(phases.burst_p_value, digits=2)
@@ -196,13 +203,13 @@ def _detail(subject: FitSubject) -> Iterator[str]:
     if played is not None and played.switches:
         yield f"The player switched {played.switches} times between {len(played.names)} levels."
     elif levels is not None:
-        rates = ", ".join(number(rate) for rate in levels.kbps.tolist())
-        yield f"The rate moves between {rates} kbit/s, {levels.switches} switches."
+        rates = ", ".join(map(rate_text, levels.kbps.tolist()))
+        yield f"The rate moves between {rates}, {levels.switches} switches."
     if session.bursts_by_phase is not None:
         bursts = session.bursts_by_phase["playout"]
         if bursts.packets.size > 1:
             packets, spacing_s = float(bursts.packets.mean()), float(bursts.spacing_s.mean())
-            sent = f"{number(packets)} packets every {number(spacing_s)} s"
+            sent = f"{number(packets)} packets every {format_duration(spacing_s)}"
             yield f"The playout sends bursts of {sent} on average."
     if session.long_range is not None:
         words, hurst = _LONG_RANGE[session.long_range.verdict], session.hurst
@@ -224,8 +231,8 @@ def _describe_path(subject: FitSubject) -> Iterator[str]:
             f" {LOSS_SOURCES[loss.source]}."
         )
     rtt, link = conditions.rtt_s, conditions.link_rate_bps
-    known = [f"round-trip time {_value(rtt)} s"] if rtt else []
-    known += [f"narrow link {number(kbps_from_bps(link.value))} kbit/s"] if link else []
+    known = [f"round-trip time {_value(rtt)}"] if rtt else []
+    known += [f"narrow link {rate_text(kbps_from_bps(link.value))}"] if link else []
     if known:
         yield f"Path: {', '.join(known)}."
     response = subject.session.response.response
@@ -234,7 +241,8 @@ def _describe_path(subject: FitSubject) -> Iterator[str]:
 
 
 def _value(estimate: Estimate) -> str:
-    return f"{number(estimate.value)} {interval(estimate.low, estimate.high)}".rstrip()
+    ends = interval(estimate.low, estimate.high, format_duration)
+    return f"{format_duration(estimate.value)} {ends}".rstrip()
 
 
 def _describe_processes(subject: FitSubject) -> Iterator[str]:
