@@ -75,6 +75,12 @@ def format_count(count: int, noun: str, nouns: str | None = None) -> str:
     return f"{count:,d} {noun if count == 1 else nouns or f'{noun}s'}"
 
 
+def list_first(names: Sequence[str], *, most: int = 3) -> str:
+    """Return names as a list, the first ones and a count: ``a, b, c and 53 more``."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
 def format_share(share: float) -> str:
     """Return a share as a percentage; one above 0 is never written as 0."""
     return "< 0.1%" if 0 < share < 0.0005 else f"{share:.1%}"

@@ -22,7 +22,7 @@ from trafficgen.export.settings import Settings
 from trafficgen.export.target import FormatWriter, Target, Written
 from trafficgen.export.targets import TARGETS
 from trafficgen.flows.selection import require_number
-from trafficgen.formatting import find_name, suggest_name
+from trafficgen.formatting import find_name, list_first, suggest_name
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import entry_names, load_model
 from trafficgen.outputs import is_stream, list_leftovers, whole_files, whole_folder
@@ -33,7 +33,9 @@ from trafficgen.standard_streams import input_file
 from trafficgen.tables import PacketTable
 from trafficgen.tables.stream import PacketStream
 
-_FLOW_NOTE = re.compile(r"flow \d+: (?P<text>.*)", re.DOTALL)
+_NOTE = re.compile(r"(?P<subject>flow \d+|\S+): (?P<text>.*)", re.DOTALL)
+#: Parts of a model from which on they share a note: which has which number is worth a line.
+_FEWEST_PARTS = 4
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 #: Writes the files of an export into an empty folder.
 Writer = Callable[[Path], Written]
@@ -105,7 +107,7 @@ def write_folder(target: Target, directory: str | Path, write: Writer) -> Projec
     earlier = list_exported_files(directory)
     with whole_folder(directory, earlier=earlier, list_file=README) as folder:
         written = write(folder)
-        limits = join_flow_notes(written.report.cannot_express)
+        limits = join_notes(written.report.cannot_express)
         written = replace(written, report=replace(written.report, cannot_express=limits))
         text = readme_of(written, versions=target.versions)
         (folder / README).write_text(text, encoding="utf-8", errors="replace")
@@ -133,32 +135,42 @@ def _write_one_file(target: Target, stream: Path, write: Writer) -> ProjectionRe
     return replace(report, files=names[:1])
 
 
-def join_flow_notes(notes: Sequence[str]) -> tuple[str, ...]:
-    """Return notes with one for all flows that lack the same, numbers from lowest to highest.
+def join_notes(notes: Sequence[str]) -> tuple[str, ...]:
+    """Return notes with one for all flows, or parts of a model, that lack the same.
 
-    A note on a flow begins with its number, such as ``flow 3: ...``; the others stay as they are.
+    A note on one begins with its name, such as ``flow 3: ...``. The note for all has the names of
+    the first three, and numbers from lowest to highest; other notes stay as they are.
     """
-    alike: dict[str, list[str]] = {}
-    found = [(note, _FLOW_NOTE.fullmatch(note)) for note in notes]
-    for _, about in found:
-        if about is not None:
-            alike.setdefault(_NUMBER.sub("0", about["text"]), []).append(about["text"])
+    alike: dict[str, list[re.Match[str]]] = {}
+    found = [_NOTE.fullmatch(note) for note in notes]
+    for about in filter(None, found):
+        alike.setdefault(_cause(about), []).append(about)
     joined = []
-    for note, about in found:
-        texts = [] if about is None else alike.pop(_NUMBER.sub("0", about["text"]), None)
-        if texts is not None:
-            joined.append(note if len(texts) < 2 else _range_note(texts))
+    for note, about in zip(notes, found, strict=True):
+        same = [] if about is None else alike[_cause(about)]
+        if len(same) < (2 if note.startswith("flow ") else _FEWEST_PARTS):
+            joined.append(note)
+        elif same[0] is about:
+            joined.append(_join_alike(same))
     return tuple(joined)
 
 
-def _range_note(texts: Sequence[str]) -> str:
-    """Return one note on flows whose notes differ in their numbers alone."""
+def _cause(about: re.Match[str]) -> str:
+    """Return a note without its numbers and the number of its flow."""
+    return _NUMBER.sub("0", f"{about['subject'].startswith('flow ')} {about['text']}")
+
+
+def _join_alike(found: Sequence[re.Match[str]]) -> str:
+    """Return one note for all that differ in their subjects and numbers alone."""
+    texts = [about["text"] for about in found]
     numbers = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
     ranges = iter(
         same[0] if len(set(same)) == 1 else f"{min(same, key=float)} to {max(same, key=float)}"
         for same in numbers
     )
-    return f"{len(texts)} flows: {_NUMBER.sub(lambda _: next(ranges), texts[0])}"
+    names = list_first([about["subject"].removeprefix("flow ") for about in found])
+    kind = "flows " if found[0]["subject"].startswith("flow ") else ""
+    return f"{kind}{names}: {_NUMBER.sub(lambda _: next(ranges), texts[0])}"
 
 
 def _names_a_model(name: str | Path) -> bool:

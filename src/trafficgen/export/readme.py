@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from trafficgen.export.target import Written
+from trafficgen.formatting import list_first
 from trafficgen.packet_files.report import ProjectionReport
 
 README = "README.md"
@@ -54,9 +55,7 @@ def list_exported_files(folder: Path) -> frozenset[str]:
 
 
 def _contents(report: ProjectionReport) -> str:
-    shown = ", ".join(f"`{name}`" for name in report.files[:_LISTED_FILES])
-    more = len(report.files) - _LISTED_FILES
-    return f"{_FILES}{shown}{f' and {more} more' if more > 0 else ''}."
+    return f"{_FILES}{list_first([f'`{name}`' for name in report.files], most=_LISTED_FILES)}."
 
 
 def _model_check(report: ProjectionReport) -> str:

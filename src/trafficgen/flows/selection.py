@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.errors import SelectionError
+from trafficgen.formatting import list_first
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, IntArray
 
@@ -198,9 +199,8 @@ def require_number(number: int, available: list[int], *, what: str) -> None:
     """
     if number in available:
         return
-    shown = ", ".join(str(known) for known in available[:_LISTED])
-    more = f" and {len(available) - _LISTED} more" if len(available) > _LISTED else ""
-    there_are = f"there are {what}s {shown}{more}" if available else f"there are no {what}s at all"
+    shown = list_first([str(known) for known in available], most=_LISTED)
+    there_are = f"there are {what}s {shown}" if available else f"there are no {what}s at all"
     raise SelectionError(what=f"{what} {number}", available=there_are)
 
 

@@ -24,7 +24,7 @@ from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Written
 from trafficgen.export.targets.trex.astf import address_range, join_writes
 from trafficgen.export.workload_groups import SessionGroup
-from trafficgen.formatting import format_count, number, one_line, printable
+from trafficgen.formatting import format_count, list_first, number, one_line, printable
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.units import kbps_from_bytes, megabytes, ns_from_us, us_from_ns
 
@@ -169,7 +169,7 @@ def _notes(groups: Sequence[SessionGroup], played: int) -> Iterator[str]:
     if low:
         yield (
             f"rates below {_LOWEST_RATE_PER_S:g}/s, which TRex may refuse:"
-            f" {one_line(', '.join(low))} (lowest {number(min(rates.values()))}/s);"
+            f" {one_line(list_first(low))} (lowest {number(min(rates.values()))}/s);"
             " multiply all rates with -m"
         )
     yield (
