@@ -13,9 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.real_tools.loopback import WORKLOAD
 
 import trafficgen
+from trafficgen.export.flow_schedule import schedules_of
 from trafficgen.tables import PacketTable
+from trafficgen.workloads.export import session_groups
+from trafficgen.workloads.sessions import sessions_of_workload
 
 _ROOT = Path(__file__).resolve().parents[2]
 _HELPER = Path(__file__).with_name("trex_client.py")
@@ -161,6 +165,43 @@ def test_the_client_compiles_tcp_flows_into_writes_and_delays(tmp_path: Path) ->
         own_ns = table.time_ns[sent & (table.flow == flow)]
         waited_us = sum(step["usec"] for step in server if step["name"] == "delay")
         assert abs(waited_us - (own_ns[-1] - table.time_ns[sent][0]) / 1e3) <= 1
+
+
+def _tx_bytes(profile: Any, template: Any) -> list[int]:
+    """Return the sizes that the server of a template sends, in order."""
+    commands = profile["program_list"][template["server_template"]["program_index"]]["commands"]
+    sent = [step for step in commands if step["name"] in ("tx", "tx_msg")]
+    return [_size(profile["buf_list"][step["buf_index"]]) for step in sent]
+
+
+@pytest.mark.parametrize("templates", [1, 3])
+def test_the_client_compiles_a_workload_into_templates_with_the_rates_of_its_groups(
+    tmp_path: Path, templates: int
+) -> None:
+    file, out = tmp_path / "several.yaml", tmp_path / "out"
+    file.write_text(WORKLOAD, encoding="utf-8")
+    workload = trafficgen.load_workload(file)
+    groups = session_groups(sessions_of_workload(workload, seed=2))
+    trafficgen.export(file, to="trex", directory=out, seed=2, settings={"templates": templates})
+    profile = _client("astf", out / "profile.py")
+    compiled = iter(profile["templates"])
+    for group in groups:
+        examples = group.choose_examples(templates)
+        for session in examples:
+            flows = schedules_of(group.play(session), target="trex").flows
+            for flow in flows:
+                template = next(compiled)
+                client = template["client_template"]
+                assert client["cps"] == pytest.approx(group.rate_per_s / len(examples))
+                assert client["port"] == template["server_template"]["assoc"][0]["port"]
+                assert sum(_tx_bytes(profile, template)) == flow.payload_bytes.sum()
+                program = profile["program_list"][client["program_index"]]
+                assert program.get("stream", True) == (flow.protocol == "tcp")
+    assert next(compiled, None) is None
+    ports = [template["client_template"]["port"] for template in profile["templates"]]
+    assert len(set(ports)) == len(ports)
+    [alone] = _client("astf", out / "profile.py", "--groups", "cbr")["templates"][::templates]
+    assert alone["client_template"]["cps"] == profile["templates"][0]["client_template"]["cps"]
 
 
 def _size(buffer: Any) -> int:
