@@ -9,7 +9,7 @@ import typer
 
 import trafficgen
 from trafficgen.cli._output import Messages
-from trafficgen.cli._outputs import PLOT_FORMATS
+from trafficgen.cli._outputs import PLOT_FORMATS, Outputs
 from trafficgen.standard_streams import output_path
 
 if TYPE_CHECKING:
@@ -55,28 +55,21 @@ PlotFormats = Annotated[
 ]
 
 
-def write_reports(
-    result: Reportable,
-    *,
-    report: Path | None,
-    plots: Path | None,
-    plot_formats: list[str] | None,
-    messages: Messages,
-    interactive: bool = False,
-) -> None:
+def write_reports(result: Reportable, wanted: Outputs, messages: Messages) -> None:
     """Write the report and the plots of a result, where they are wanted."""
-    if report is None and plots is None:
+    if wanted.report is None and wanted.plots is None:
         return
     from trafficgen.reports.writing import report_of  # noqa: PLC0415 - most runs write none
 
     names: list[str] = []
     with messages.progress("drawing"):
         made = report_of(result)  # once for both: the report of a fit plays the model
-        if report is not None:
-            trafficgen.save_report(made, report, interactive=interactive)
-        if plots is not None:
-            names = trafficgen.save_plots(made, plots, formats=plot_formats or PLOT_FORMATS)
-    if report is not None:
-        messages.say(f"report written to {report}")
-    if plots is not None:
-        messages.say(f"{len(names)} plots written to {plots}")
+        if wanted.report is not None:
+            trafficgen.save_report(made, wanted.report, interactive=wanted.interactive)
+        if wanted.plots is not None:
+            formats = wanted.plot_formats or PLOT_FORMATS
+            names = trafficgen.save_plots(made, wanted.plots, formats=formats)
+    if wanted.report is not None:
+        messages.say(f"report written to {wanted.report}")
+    if wanted.plots is not None:
+        messages.say(f"{len(names)} plots written to {wanted.plots}")

@@ -74,14 +74,7 @@ def compare(
     compare_both = trafficgen.compare  # loaded before the clock of the progress runs
     with messages.progress("reading"):
         comparison = compare_both(reference, candidate, **vars(options))
-    write_reports(
-        comparison,
-        report=report,
-        interactive=interactive,
-        plots=plots,
-        plot_formats=plot_formats,
-        messages=messages,
-    )
+    write_reports(comparison, written, messages)
     exceeded = trafficgen.exceeded_limits(comparison, fail_above or ())
     if as_json:
         print_json(comparison.to_json())

@@ -128,14 +128,7 @@ def fit(
     if out is not None:
         trafficgen.save_model(fitted.model, out)
         messages.say(f"model written to {out}")
-    write_reports(
-        fitted,
-        report=report,
-        interactive=interactive,
-        plots=plots,
-        plot_formats=plot_formats,
-        messages=messages,
-    )
+    write_reports(fitted, written, messages)
     if as_json:
         print_json(fitted.to_json())
     else:

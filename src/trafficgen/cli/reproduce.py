@@ -58,11 +58,12 @@ def reproduce(
         _print_statements(ids or [])
         return
     messages = messages_of(quiet=quiet, verbose=verbose)
-    claim(Outputs(report=report), force=force)
+    written = Outputs(report=report)
+    claim(written, force=force)
     reproduce_findings = trafficgen.reproduce  # loaded before the clock of the progress runs
     with messages.progress("simulating"):
         found = reproduce_findings(ids or (), runs=runs, seed=seed, workers=workers)
-    write_reports(found, report=report, plots=None, plot_formats=None, messages=messages)
+    write_reports(found, written, messages)
     if as_json:
         print_json(found.to_json())
     else:

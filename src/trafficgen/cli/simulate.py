@@ -79,14 +79,7 @@ def simulate(
     play = trafficgen.simulate  # loaded here, so that only the work itself counts as progress
     with messages.progress("simulating"):
         result = play(model, **vars(options))
-    write_reports(
-        result,
-        report=report,
-        interactive=interactive,
-        plots=plots,
-        plot_formats=plot_formats,
-        messages=messages,
-    )
+    write_reports(result, written, messages)
     if as_json:
         print_json(result.to_dict())
         return
