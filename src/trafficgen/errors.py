@@ -141,7 +141,7 @@ class ModelFileError(InputFileError):
         ...     trafficgen.load_model("model.json")
         ... except trafficgen.ModelFileError as error:
         ...     print(error.problem, "|", error.remedy)
-        provenance: Field required (and 3 more: startup, playout, streams) | see `trafficgen models
+        provenance: it is missing (and 3 more: startup, playout, streams) | see `trafficgen models
             schema` for what a model file may hold
     """
 

@@ -175,7 +175,7 @@ def test_wrong_usage_points_to_the_help_of_its_command(
 
 def test_further_wrong_parts_of_a_model_are_named(command: Command) -> None:
     Path("few.json").write_text('{"name": "few"}')
-    named = "few.json: provenance: Field required (and 3 more: startup, playout, streams); "
+    named = "few.json: provenance: it is missing (and 3 more: startup, playout, streams); "
     _refused(command("models", "show", "few.json"), named)
     wrong = {"name": 1, **{f"key_{number}": 0 for number in range(9)}}
     Path("many.json").write_text(json.dumps(wrong))

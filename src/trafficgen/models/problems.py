@@ -5,6 +5,19 @@ from __future__ import annotations
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+#: Problems of keys, not of values -> what to say.
+PROBLEMS_OF_KEYS = {"extra_forbidden": "unknown key", "missing": "it is missing"}
+#: Phrases of pydantic -> ours.
+_PLAIN = (
+    ("Input should be", "it must be"),
+    ("Tuple should have", "it must have"),
+    ("List should have", "it must have"),
+    ("String should have", "it must have"),
+    ("a valid dictionary", "keys with values"),
+    ("a valid integer", "a whole number"),
+    ("a valid", "a"),
+    (" after validation", ""),
+)
 _MOST_PROBLEMS = 10_000
 #: Places of further problems that a message names.
 _NAMED_PLACES = 5
@@ -16,7 +29,17 @@ def describe_problems(error: ValidationError) -> str:
         # To list so many takes long.
         return f"the file as a whole: {error.error_count():,} of its values are wrong"
     first, place, more = split_problems(error)
-    return f"{place}: {first['msg'].removeprefix('Value error, ')}{more}"
+    return f"{place}: {explain_problem(first)}{more}"
+
+
+def explain_problem(problem: ErrorDetails) -> str:
+    """Return what is wrong in words that need no knowledge of pydantic."""
+    if problem["type"] in PROBLEMS_OF_KEYS:
+        return PROBLEMS_OF_KEYS[problem["type"]]
+    message = problem["msg"].removeprefix("Value error, ").partition(", unable to")[0]
+    for prose, plain in _PLAIN:
+        message = message.replace(prose, plain)
+    return message
 
 
 def split_problems(error: ValidationError) -> tuple[ErrorDetails, str, str]:

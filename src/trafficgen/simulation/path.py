@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 from trafficgen.errors import InputFileError, SimulationError
 from trafficgen.formatting import one_line, suggest_name
 from trafficgen.models import ModelPart, YamlTextError, read_yaml
+from trafficgen.models.problems import explain_problem
 from trafficgen.notebook import NotebookView, frame_facts
 from trafficgen.options import parse_pairs
 from trafficgen.simulation.path_keys import (
@@ -331,7 +332,7 @@ def _checked(make: Callable[[], T]) -> T:
         field = str(first["loc"][0]) if first["loc"] else ""
         keys = {**_keys(PathLink), **_keys(Path)}
         names = {of_key: name for name, (of_key, _) in keys.items()}
-        message = first["msg"].removeprefix("Value error, ")
+        message = explain_problem(first)
         place = f"{names.get(field, field)}={first['input']}: " if field else ""
         raise SimulationError(f"path: {place}{message[0].lower()}{message[1:]}") from error
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from trafficgen.errors import WorkloadFileError
 from trafficgen.formatting import suggest_name
 from trafficgen.models import YamlTextError, read_yaml
-from trafficgen.models.problems import split_problems
+from trafficgen.models.problems import PROBLEMS_OF_KEYS, explain_problem, split_problems
 from trafficgen.options import checks_arguments
 from trafficgen.standard_streams import input_file, read_text_file
 from trafficgen.workloads.description import WORKLOAD_SCHEMA_VERSION, WorkloadDescription
@@ -19,14 +19,6 @@ from trafficgen.workloads.plan import PlannedWorkload, plan_workload
 
 LARGEST_WORKLOAD_BYTES = 1_000_000
 _REMEDY = "see the keys of a workload file in docs/reference/workload-file.md"
-_PROBLEMS_OF_KEYS = {"extra_forbidden": "unknown key", "missing": "it is missing"}
-#: Phrases of pydantic -> ours.
-_PLAIN = (
-    ("Input should be", "it must be"),
-    ("a valid dictionary", "keys with values"),
-    ("a valid integer", "a whole number"),
-    ("a valid", "a"),
-)
 _ENDINGS = (".yaml", ".yml", ".json")
 #: A line of YAML or JSON with the key at the top level that every workload has and no model.
 _GROUPS = re.compile(r"""^[ {]*["']?groups["']?\s*:""", re.MULTILINE)
@@ -121,17 +113,14 @@ def describe_problem(error: ValidationError, whole: type[BaseModel]) -> tuple[st
     """Return the first problem of a ``whole`` with its place, and what to do, or "" if unclear."""
     first, at, more = split_problems(error)
     place = f"{at}: " if first["loc"] else ""
-    if first["type"] in _PROBLEMS_OF_KEYS:
+    problem = explain_problem(first)
+    if first["type"] in PROBLEMS_OF_KEYS:
         keys = _keys_at(whole, [str(part) for part in first["loc"][:-1]])
-        problem = _PROBLEMS_OF_KEYS[first["type"]]
         if first["type"] == "extra_forbidden":
             problem += suggest_name(str(first["loc"][-1]), keys)
         return f"{place}{problem}{more}", f"keys there are {', '.join(keys)}" if keys else ""
-    message = first["msg"].removeprefix("Value error, ").partition(", unable to")[0]
-    for prose, plain in _PLAIN:
-        message = message.replace(prose, plain)
-    problem, _, remedy = message.rpartition("; ")
-    return f"{place}{problem or message}{more}", remedy if problem else ""
+    before, _, remedy = problem.rpartition("; ")
+    return f"{place}{before or problem}{more}", remedy if before else ""
 
 
 def _keys_at(part: type[BaseModel] | None, place: list[str]) -> list[str]:

@@ -45,7 +45,7 @@ WRONG: list[tuple[str, tuple[object, ...], dict[str, object], str]] = [
     ("generate", ("cbr",), {"scale_rate": -1}, "scale_rate: Invalid number '-1'"),
     ("generate", ("cbr",), {"path": 3}, "path: '3' is neither a file nor a list such as rate="),
     ("generate", ("cbr",), {"path": {"rte": 3}}, "unknown key 'rte' (did you mean rate?)"),
-    ("generate", ("cbr",), {"path": {"loss": 3}}, "loss=3.0"),
+    ("generate", ("cbr",), {"path": {"loss": 3}}, "loss=3.0: it must be less than"),
     ("generate", ("cbr",), {"path": {"links": [{"rate": "1Mbps", "x": 1}]}}, "unknown key 'x'"),
     ("generate", ("cbr",), {"path": PATH, "compete": 3}, "compete must be a text or a list, not 3"),
     ("generate_workload", ("cbr", "x.csv"), {"arrivals": "poison:3/s"}, "did you mean poisson?"),
@@ -71,8 +71,8 @@ WRONG: list[tuple[str, tuple[object, ...], dict[str, object], str]] = [
     ("explore", ("cbr",), {"port": "x"}, "port must be a whole number or None, not 'x'"),
     ("demo", (3,), {}, "folder must be a text or a path, not 3"),
     ("register_exporter", (3,), {}, "target must be a Target, not 3"),
-    ("Path", (), {"links": []}, "Path: links"),
-    ("Model", (), {"name": "x"}, "Model: provenance: Field required"),
+    ("Path", (), {"links": []}, "Path: links: it must have at least 1 item, not 0"),
+    ("Model", (), {"name": "x"}, "Model: provenance: it is missing"),
 ]
 
 
