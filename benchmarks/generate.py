@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.measure import Contestant, race, role, sweep, work_folder
-from benchmarks.models import models_in
+from benchmarks.models import models_in, models_of_sessions
 from benchmarks.results import Race, Sweep, powers_of_ten
 from benchmarks.sending_rates import SENDERS
 
@@ -23,6 +23,7 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
     with work_folder(2 * packets * _BYTES_PER_PACKET, folder) as work:
         models = models_in(work)
         yield _tables(models, packets=min(packets, _TABLE_PACKETS), runs=runs)
+        yield from _real_sessions(work, packets=min(packets, _TABLE_PACKETS), runs=runs)
         yield _made_and_sent(
             models["renewal"],
             work / "headers.pcap",
@@ -105,3 +106,24 @@ def _tables(models: dict[str, Path], *, packets: int, runs: int) -> Race:
         others,
         remark="processor time; ratios are against the first",
     )
+
+
+def _real_sessions(work: Path, *, packets: int, runs: int) -> Iterator[Race]:
+    """Give a race of models fitted to real sessions, where there are captures of such."""
+    models = models_of_sessions(work)
+    outcomes = race(
+        [
+            Contestant(name, role("tables_sessions", model, packets), packets, 0)
+            for name, model in models.items()
+            if model is not None
+        ],
+        runs=runs,
+    )
+    if outcomes:
+        yield Race(
+            f"Playing {packets:,} packets of models fitted to real sessions, one core",
+            outcomes[0],
+            outcomes[1:],
+            [name for name, model in models.items() if model is None],
+            "processor time, into packet tables, sessions of ten minutes",
+        )

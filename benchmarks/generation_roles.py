@@ -23,6 +23,7 @@ from trafficgen.workloads.run import make_workload
 _ROOT = Path(__file__).resolve().parents[1]
 _BY_HAND = _ROOT / "benchmarks" / "renewal_model.json"
 _LONG_SESSION_S = 2_000.0
+_SESSION_S = 600.0
 _MERGE_BYTES = 300_000_000
 #: What a capture of headers alone holds of a frame.
 HEADERS_BYTES = 64
@@ -55,6 +56,11 @@ def tables(path: Path, packets: int, *, duration_s: float | None = None) -> floa
 def tables_long(path: Path, packets: int) -> float:
     """Generate packet tables of long sessions."""
     return tables(path, packets, duration_s=_LONG_SESSION_S)
+
+
+def tables_sessions(path: Path, packets: int) -> float:
+    """Generate packet tables of sessions of ten minutes."""
+    return tables(path, packets, duration_s=_SESSION_S)
 
 
 def numpy_samples(path: Path, packets: int) -> float:

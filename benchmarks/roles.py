@@ -316,6 +316,7 @@ ROLES: dict[str, Callable[[Path, int], float | None]] = {
     "make_renewal_model": generation.make_renewal_model,
     "tables": generation.tables,
     "tables_long": generation.tables_long,
+    "tables_sessions": generation.tables_sessions,
     "numpy_samples": generation.numpy_samples,
     "simulate_dumbbell": simulate_dumbbell,
     "simulate_sessions": simulate_sessions,
