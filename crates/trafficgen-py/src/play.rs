@@ -152,6 +152,16 @@ pub fn correlated_order<'py>(
     Ok(py.detach(order).into_pyarray(py))
 }
 
+/// The places of values in ascending order; equal ones keep their order.
+#[pyfunction]
+pub fn stable_order<'py>(
+    py: Python<'py>,
+    values: Floats<'py>,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let values = values.as_slice()?;
+    Ok(py.detach(|| generate::stable_order(values)).into_pyarray(py))
+}
+
 /// Values in the order of ranks, for each type its own.
 #[pyfunction]
 pub fn values_by_rank<'py>(

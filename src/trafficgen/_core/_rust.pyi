@@ -39,6 +39,7 @@ __all__ = [
     "place_in_bins",
     "simulate",
     "spectral_ranks",
+    "stable_order",
     "stream_key",
     "time_order",
     "values_by_rank",
@@ -219,6 +220,7 @@ def move_law(family: str, params: dict[str, float], step: _Floats) -> dict[str, 
 
 _Places = npt.NDArray[np.int64]
 
+def stable_order(values: _Floats) -> _Places: ...
 def values_by_rank(ranks: _Places, types: _Places, values: _Floats) -> _Floats: ...
 def frame_times(
     ready_s: _Floats,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trafficgen import _core
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
 from trafficgen.models import BurstDependence, BurstProcess
@@ -247,7 +248,7 @@ def _pearson(rank_correlation: float) -> float:
 def _order_by(scores: FloatArray, values: FloatArray) -> FloatArray:
     """Return values in the order of the ranks of scores."""
     arranged = np.empty(values.size)
-    arranged[np.argsort(scores, kind="stable")] = np.sort(values)
+    arranged[_core.stable_order(scores)] = np.sort(values)
     return arranged
 
 

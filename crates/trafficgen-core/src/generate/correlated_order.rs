@@ -4,6 +4,8 @@
 //! Physica D 58, 1992; Schreiber and Schmitz, "Improved surrogate data for nonlinearity tests",
 //! Physical Review Letters 77, 1996.
 
+use super::radix::order_values;
+use super::spectral_ranks::Turning;
 use rustfft::num_complex::Complex64;
 use rustfft::{Fft, FftPlannerScalar};
 use std::cell::RefCell;
@@ -42,7 +44,7 @@ fn transforms(count: usize) -> Transforms {
 /// When there are not as many values in both, or not n / 2 + 1 amplitudes.
 #[must_use]
 pub fn correlated_order(
-    mut series: Vec<f64>,
+    series: Vec<f64>,
     ascending: &[f64],
     mean: f64,
     amplitude: &[f64],
@@ -50,15 +52,54 @@ pub fn correlated_order(
 ) -> Vec<f64> {
     let count = series.len();
     assert!(ascending.len() == count && amplitude.len() == count / 2 + 1, "as many values");
+    let centred =
+        |values: &[f64]| -> Vec<f64> { values.iter().map(|value| value - mean).collect() };
+    let (start, offered) = (centred(&series), centred(ascending));
+    let ranks = if count % 2 == 0 {
+        ranks_of_pairs(&start, &offered, amplitude, most_turns)
+    } else {
+        ranks_of_odd(start, &offered, amplitude, most_turns)
+    };
+    if ranks.is_empty() {
+        return series;
+    }
+    ranks.into_iter().map(|rank| ascending[rank as usize]).collect()
+}
+
+/// Ranks of the last series, none without a turn; its values are transformed in pairs.
+fn ranks_of_pairs(start: &[f64], offered: &[f64], amplitude: &[f64], turns: usize) -> Vec<u32> {
+    let mut turning = Turning::new(start.len());
+    let mut ranks = Vec::new();
+    turning.put(start);
+    for _ in 0..turns {
+        turning.restore(amplitude);
+        turning.end_exactly();
+        if turning.ranks == ranks {
+            break;
+        }
+        ranks.clone_from(&turning.ranks);
+        turning.take(offered);
+    }
+    ranks
+}
+
+/// The same for an odd number of values.
+fn ranks_of_odd(
+    mut series: Vec<f64>,
+    offered: &[f64],
+    amplitude: &[f64],
+    turns: usize,
+) -> Vec<u32> {
+    let count = series.len();
     let (forward, inverse) = transforms(count);
     let scratch = forward.get_inplace_scratch_len().max(inverse.get_inplace_scratch_len());
     let mut scratch = vec![Complex64::default(); scratch];
     let mut bent = vec![Complex64::default(); count];
-    let mut keys: Vec<(u64, u32)> = Vec::with_capacity(count);
-    let (mut order, mut before): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
-    for _ in 0..most_turns {
+    let (mut words, mut other) = (Vec::new(), Vec::new());
+    let mut ranks: Vec<u32> = Vec::new();
+    for _ in 0..turns {
         for (bent, value) in bent.iter_mut().zip(&series) {
-            *bent = Complex64::new(value - mean, 0.0);
+            *bent = Complex64::new(*value, 0.0);
         }
         forward.process_with_scratch(&mut bent, &mut scratch);
         for (place, wanted) in amplitude.iter().enumerate() {
@@ -69,30 +110,18 @@ pub fn correlated_order(
             }
         }
         inverse.process_with_scratch(&mut bent, &mut scratch);
-        keys.clear();
-        keys.extend((0..).zip(&bent).map(|(place, bent)| (ascending_key(bent.re), place)));
-        keys.sort_unstable();
-        order.clear();
-        order.extend(keys.iter().map(|(_, place)| *place));
-        if order == before {
+        order_values(count, |place| bent[place].re, &mut words, &mut other);
+        let mut found = vec![0; count];
+        for (rank, (word, value)) in (0..).zip(words.iter().zip(offered)) {
+            found[*word as u32 as usize] = rank;
+            series[*word as u32 as usize] = *value;
+        }
+        if found == ranks {
             break;
         }
-        for (place, value) in order.iter().zip(ascending) {
-            series[*place as usize] = *value;
-        }
-        std::mem::swap(&mut order, &mut before);
+        ranks = found;
     }
-    series
-}
-
-/// A number that is the larger the larger the value.
-fn ascending_key(value: f64) -> u64 {
-    let bits = (value + 0.0).to_bits(); // no negative zero
-    if bits >> 63 == 0 {
-        bits | 1 << 63
-    } else {
-        !bits
-    }
+    ranks
 }
 
 #[cfg(test)]

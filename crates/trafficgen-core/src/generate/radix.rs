@@ -5,6 +5,42 @@ const DIGIT_BITS: u32 = 11;
 const BUCKETS: usize = 1 << DIGIT_BITS;
 const DIGIT_MASK: u64 = BUCKETS as u64 - 1;
 
+/// Bits of a key, above as many for a place.
+pub(super) const KEY_BITS: u32 = 32;
+
+/// A number of 32 bits that is the larger the larger the value, to single precision.
+pub(super) fn ascending_key(value: f64) -> u64 {
+    let bits = (value as f32 + 0.0).to_bits(); // no negative zero
+    u64::from(if bits >> 31 == 0 { bits | 1 << 31 } else { !bits })
+}
+
+/// Puts places in the order of their values: the lower half of each word is one. Equal values keep
+/// their order; `other` is a buffer.
+pub(super) fn order_values(
+    count: usize,
+    value: impl Fn(usize) -> f64,
+    words: &mut Vec<u64>,
+    other: &mut Vec<u64>,
+) {
+    words.clear();
+    words.extend((0..count).map(|place| ascending_key(value(place)) << KEY_BITS | place as u64));
+    radix_sort(words, other, KEY_BITS, KEY_BITS);
+    let exact = |word: &u64| value(*word as u32 as usize) + 0.0; // no negative zero
+    for tied in words.chunk_by_mut(|one, next| one >> KEY_BITS == next >> KEY_BITS) {
+        if tied.len() > 1 {
+            tied.sort_by(|one, next| exact(one).total_cmp(&exact(next)));
+        }
+    }
+}
+
+/// The places of values in ascending order; equal ones keep their order.
+#[must_use]
+pub fn stable_order(values: &[f64]) -> Vec<i64> {
+    let mut words = Vec::new();
+    order_values(values.len(), |place| values[place], &mut words, &mut Vec::new());
+    words.into_iter().map(|word| i64::from(word as u32)).collect()
+}
+
 /// Sorts words by `count` bits above the lowest `skipped` ones; equal ones keep their order.
 /// `other` is a buffer.
 ///
@@ -35,5 +71,27 @@ pub(super) fn radix_sort(words: &mut Vec<u64>, other: &mut Vec<u64>, skipped: u3
             *place += 1;
         }
         std::mem::swap(words, other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stable_order;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn places_are_those_of_a_stable_sort(
+            values in prop::collection::vec(
+                prop_oneof![-1e9..1e9_f64, 1.0..1.000_000_1_f64, Just(0.0), Just(-0.0), Just(7.0)],
+                0..600,
+            )
+        ) {
+            let mut places: Vec<i64> = (0..values.len() as i64).collect();
+            places.sort_by(|one, other| {
+                (values[*one as usize] + 0.0).total_cmp(&(values[*other as usize] + 0.0))
+            });
+            prop_assert_eq!(stable_order(&values), places);
+        }
     }
 }

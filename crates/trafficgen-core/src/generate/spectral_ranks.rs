@@ -7,7 +7,7 @@
 //! (Cooley, Lewis and Welch, "The fast Fourier transform algorithm: programming considerations",
 //! Journal of Sound and Vibration 12, 1970).
 
-use super::radix::radix_sort;
+use super::radix::{ascending_key, order_values, radix_sort, KEY_BITS};
 use rustfft::num_complex::Complex64;
 use rustfft::{Fft, FftPlannerScalar};
 use std::cell::RefCell;
@@ -23,7 +23,6 @@ const MOST_PLANS: usize = 64;
 const MOST_PLANNED_VALUES: usize = 1 << 18;
 /// Words that are compared rather than counted by their digits: there are more counters than these.
 const FEW_WORDS: usize = 512;
-const KEY_BITS: u32 = 32;
 /// A turn that leaves more than this of what the amplitudes were off is the last.
 const HARDLY_NEARER: f64 = 0.99;
 
@@ -114,18 +113,18 @@ impl Plans {
 }
 
 /// A series on its way, with transforms and buffers for its length.
-struct Turning {
+pub(super) struct Turning {
     plans: Plans,
     /// Pairs of values, or what stands for the spectrum in between.
     pairs: Vec<Complex64>,
     scratch: Vec<Complex64>,
-    ranks: Vec<u32>,
+    pub(super) ranks: Vec<u32>,
     words: Vec<u64>,
     other: Vec<u64>,
 }
 
 impl Turning {
-    fn new(count: usize) -> Self {
+    pub(super) fn new(count: usize) -> Self {
         let plans = Plans::of(count);
         let scratch =
             plans.forward.get_inplace_scratch_len().max(plans.inverse.get_inplace_scratch_len());
@@ -145,6 +144,25 @@ impl Turning {
         self.end();
     }
 
+    /// Puts values in the places of the series.
+    pub(super) fn put(&mut self, values: &[f64]) {
+        for (pair, values) in self.pairs.iter_mut().zip(values.chunks_exact(2)) {
+            *pair = Complex64::new(values[0], values[1]);
+        }
+    }
+
+    /// Turns a spectrum into the ranks of its series, to every digit.
+    pub(super) fn end_exactly(&mut self) {
+        self.plans.inverse.process_with_scratch(&mut self.pairs, &mut self.scratch);
+        let pairs = &self.pairs;
+        let value =
+            |place: usize| if place % 2 == 0 { pairs[place / 2].re } else { pairs[place / 2].im };
+        order_values(self.ranks.len(), value, &mut self.words, &mut self.other);
+        for (rank, &word) in (0_u32..).zip(&self.words) {
+            self.ranks[word as u32 as usize] = rank;
+        }
+    }
+
     /// Turns a spectrum into the ranks of its series.
     fn end(&mut self) {
         self.plans.inverse.process_with_scratch(&mut self.pairs, &mut self.scratch);
@@ -152,7 +170,7 @@ impl Turning {
     }
 
     /// Puts values in the order of the ranks.
-    fn take(&mut self, ascending: &[f64]) {
+    pub(super) fn take(&mut self, ascending: &[f64]) {
         for (pair, ranks) in self.pairs.iter_mut().zip(self.ranks.chunks_exact(2)) {
             *pair = Complex64::new(ascending[ranks[0] as usize], ascending[ranks[1] as usize]);
         }
@@ -160,7 +178,7 @@ impl Turning {
 
     /// Turns the series into its spectrum, gives that its amplitudes again, and returns how far
     /// they were off.
-    fn restore(&mut self, amplitude: &[f64]) -> f64 {
+    pub(super) fn restore(&mut self, amplitude: &[f64]) -> f64 {
         self.plans.forward.process_with_scratch(&mut self.pairs, &mut self.scratch);
         let (mut found_power, mut power, mut product) = (TINY, TINY, 0.0);
         self.each_frequency(|place, found| {
@@ -221,12 +239,6 @@ impl Turning {
             self.ranks[word as u32 as usize] = rank;
         }
     }
-}
-
-/// A number of 32 bits that is the larger the larger the value, to single precision.
-fn ascending_key(value: f64) -> u64 {
-    let bits = (value as f32 + 0.0).to_bits(); // no negative zero
-    u64::from(if bits >> 31 == 0 { bits | 1 << 31 } else { !bits })
 }
 
 #[cfg(test)]
