@@ -20,8 +20,12 @@ from trafficgen.workloads.plan import PlannedWorkload, plan_workload
 LARGEST_WORKLOAD_BYTES = 1_000_000
 _REMEDY = "see the keys of a workload file in docs/reference/workload-file.md"
 _ENDINGS = (".yaml", ".yml", ".json")
-#: A line of YAML or JSON with the key at the top level that every workload has and no model.
-_GROUPS = re.compile(r"""^[ {]*["']?groups["']?\s*:""", re.MULTILINE)
+#: Keys at the top level that workloads have and models have not, and a line with one of them; in
+#: JSON only the key that every workload needs, so that models are not read twice.
+_KEYS = {"groups", "sessions", "for", "arrivals", "mix"}
+_LINE = re.compile(
+    rf"""^(?:[ {{]*["']?groups|(?:{"|".join(sorted(_KEYS))}))["']?\s*:""", re.MULTILINE
+)
 
 
 @checks_arguments
@@ -52,19 +56,19 @@ def load_workload(path: str | Path) -> PlannedWorkload:
 
 
 def is_workload_file(path: str | Path) -> bool:
-    """Return whether a file is YAML or JSON with groups at the top level, as workloads have."""
+    """Return whether a file is YAML or JSON with a key at the top level that workloads have."""
     file = Path(input_file(str(path)))
     if file.suffix.lower() not in _ENDINGS or not file.is_file():
         return False
     try:
         with file.open(encoding="utf-8-sig", errors="replace") as stream:
             text = stream.read(LARGEST_WORKLOAD_BYTES)
-        if not _GROUPS.search(text):
+        if not _LINE.search(text):
             return False
         content = read_yaml(text)
     except (OSError, YamlTextError):
         return True  # reading it will report why it cannot be read
-    return isinstance(content, dict) and "groups" in content
+    return isinstance(content, dict) and not _KEYS.isdisjoint(content)
 
 
 def read_description(path: Path) -> WorkloadDescription:

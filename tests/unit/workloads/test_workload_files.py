@@ -485,3 +485,11 @@ def test_short_forms_without_sense_are_refused(
 ) -> None:
     with pytest.raises(GenerationError, match=message):
         parse(text)
+
+
+def test_a_file_with_wrong_keys_is_still_taken_for_a_workload(tmp_path: Path) -> None:
+    file = tmp_path / "evening.yaml"
+    file.write_text("sessions: 50\nfor: 1h\nmix:\n  - model: cbr\n", encoding="utf-8")
+    assert is_workload_file(file)
+    with pytest.raises(WorkloadFileError, match=r"mix: unknown key \(and 1 more: groups\)"):
+        load_workload(file)
