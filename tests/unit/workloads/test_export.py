@@ -158,6 +158,7 @@ def test_mgen_gets_short_scripts_of_few_flows_at_a_time(
 ) -> None:
     monkeypatch.setattr(mgen_workload, "_MOST_LINES", 20)
     monkeypatch.setattr(mgen_workload, "_MOST_AT_ONCE", 5)
+    monkeypatch.setattr(mgen_workload, "_MOST_CONNECTIONS", 7)
     workload, out = load(LOAD), tmp_path / "out"
     table = trafficgen.generate_workload(workload, tmp_path / "all.parquet", seed=5)
     packets = trafficgen.read_packets(table.path)
@@ -173,12 +174,13 @@ def test_mgen_gets_short_scripts_of_few_flows_at_a_time(
     epoch = (packets.time_ns - packets.time_ns[0]) // 1_000_000_000
     wanted = np.unique(np.stack([epoch[sent], packets.flow[sent] % 3]), axis=1, return_counts=True)
     runs = [line.split() for line in (out / "runs.txt").read_text("ascii").splitlines()]
-    assert sorted(name for _, _, name in runs) == sorted(path.name for path in out.glob("*.mgn"))
+    assert sorted(name for _, _, name, _ in runs) == sorted(path.name for path in out.glob("*.mgn"))
     assert [int(start) for start, *_ in runs] == sorted(int(start) for start, *_ in runs)
     found: Counter[tuple[int, int]] = Counter()
-    for start, _, name in runs:
+    for start, _, name, _ in runs:
         lines = (out / name).read_text("ascii").splitlines()
         assert 0 < len(lines) <= 20
+        assert sum(" TCP " in line for line in lines) <= 7
         at_once: Counter[str] = Counter()
         for number, line in enumerate(lines, start=1):
             fields = re.fullmatch(
@@ -197,7 +199,8 @@ def test_mgen_gets_short_scripts_of_few_flows_at_a_time(
     }
     assert report.packets == sent.sum()
     assert report.bytes_before == packets.payload_bytes[sent].sum(dtype="int64")
-    assert 'event "0.0 LISTEN TCP 6000-6002"' in (out / "sink.sh").read_text()
+    assert 'event "0.0 LISTEN UDP 6000-6002"' in (out / "sink.sh").read_text()
+    assert "FIRST, LAST, COUNTS = 6000, 6002, 'tcp.txt'" in (out / "tcp_sink.py").read_text()
 
 
 def test_a_workload_is_not_sent_packet_for_packet_by_mgen(load: Load, tmp_path: Path) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import TextIO
 
 from trafficgen.errors import ExportError
 from trafficgen.export.epochs import Limits
 from trafficgen.export.flow_schedule import seconds_text
+from trafficgen.export.scripts import fill_template, write_executable
 from trafficgen.export.sending_ends import destination_of, ports_from
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.stream_runs import (
@@ -32,14 +32,18 @@ WORKLOAD_SETTINGS = (
 )
 #: Lines of a script: MGEN 5.02b needs 0.3 s to read them, and 4 s for 20,000.
 _MOST_LINES = 5000
-#: Flows of an epoch in one process. Those of the epoch before may still have their sockets, and
-#: MGEN 5.02b aborts when it has 1024.
-_MOST_AT_ONCE = 400
-#: Connections of an epoch to one sink, for the same reason; flows share the ports unevenly.
-_MOST_CONNECTIONS = 200
+#: Flows of an epoch in one process. Those of epochs before still have their sockets where a busy
+#: machine or a slow path holds them up, and MGEN 5.02b aborts when it has 1024.
+_MOST_AT_ONCE = 150
+#: TCP connections of a script: MGEN 5.02b never closes about every other one of them.
+_MOST_CONNECTIONS = 600
 #: How much earlier than its time a script is started, and a second for each that runs at its side:
 #: MGEN must have read it by then, or it refuses to start, s.
 _LEAD_S = 5
+#: Time after its last epoch in which a script is stopped: MGEN 5.02b waits for ever for a TCP
+#: connection of which it has missed that it is open, some of a thousand on a busy machine, s.
+_ENDING_S = 20
+_TCP_SINK, _COUNTS = "tcp_sink.py", "tcp.txt"
 
 
 @dataclass
@@ -50,10 +54,18 @@ class _Script:
     origin_us: int
     file: TextIO
     lines: int = 0
+    connections: int = 0
+    last_us: int = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next line belongs into another script."""
+        return self.lines >= _MOST_LINES or self.connections >= _MOST_CONNECTIONS
 
     def add(self, run: EpochRun, *, end: str, epoch_s: float, pattern: str) -> None:
         """Add the line of a run, which is an MGEN flow that ends after its messages."""
-        self.lines += 1
+        self.lines, self.last_us = self.lines + 1, run.start_us
+        self.connections += run.protocol == "tcp"
         rate_per_s = run.packets / epoch_s if run.packets > 1 else RATE_OF_ONE_PER_S
         self.file.write(
             f"{seconds_text(run.start_us - self.origin_us)} ON {self.lines} {run.protocol.upper()}"
@@ -81,35 +93,41 @@ def write_mgen_workload(
     ports = ports_from(settings.whole("first_port"), settings.whole("ports"), target="mgen")
     epoch_s, pattern = settings.number("epoch_s"), settings.text("pattern").upper()
     runs = EpochRuns(stream, settings, limits, "mgen")
-    scripts: list[_Script] = []  # written side by side, so that none has too many flows at a time
-    names: list[str] = []
-    epoch_us = at_once = connections = most_connections = 0
-    with (folder / RUNS).open("w", encoding="ascii") as listed, ExitStack() as opened:
+    scripts: list[_Script] = []
+    written: list[_Script] = []  # side by side, so that none has too many flows at a time
+    epoch_us = at_once = 0
+    with ExitStack() as opened:
         for run in runs:
-            if run.start_us != epoch_us:
-                epoch_us, at_once, connections = run.start_us, 0, 0
+            epoch_us, at_once = run.start_us, at_once if run.start_us == epoch_us else 0
             place, at_once = at_once // _MOST_AT_ONCE, at_once + 1
-            connections += run.protocol == "tcp"
-            most_connections = max(most_connections, connections)
-            if place == len(scripts) or scripts[place].lines == _MOST_LINES:
-                names.append(f"part{len(names)}.mgn")
-                file = opened.enter_context((folder / names[-1]).open("w", encoding="ascii"))
-                new = _Script(names[-1], epoch_us // US_PER_S * US_PER_S, file)
-                listed.write(f"{new.origin_us} all {new.name}\n")
-                if place < len(scripts):
-                    scripts[place].file.close()
-                scripts[place : place + 1] = [new]
+            if place == len(written) or written[place].is_full:
+                name, origin_us = f"part{len(scripts)}.mgn", epoch_us // US_PER_S * US_PER_S
+                file = opened.enter_context((folder / name).open("w", encoding="ascii"))
+                scripts.append(_Script(name, origin_us, file))
+                if place < len(written):
+                    written[place].file.close()
+                written[place : place + 1] = scripts[-1:]
             end = f"{destination}/{ports[run.flow % len(ports)]}"
-            scripts[place].add(run, end=end, epoch_s=epoch_s, pattern=pattern)
-    lead_s = _LEAD_S + len(scripts)
+            written[place].add(run, end=end, epoch_s=epoch_s, pattern=pattern)
+    lead_s = _LEAD_S + len(written)
+    longest_s = lead_s + _ENDING_S + round(2 * epoch_s)
+    lines = [
+        f"{one.origin_us} all {one.name} {longest_s + (one.last_us - one.origin_us) // US_PER_S}\n"
+        for one in scripts
+    ]
+    (folder / RUNS).write_text("".join(lines), encoding="ascii")
     write_send_script(
         folder, _SEND, setup=_SETUP, lead_us=round(us_from_s(lead_s)), ready_s=lead_s + 1
     )
+    values = {"FIRST": ports.start, "LAST": ports.stop - 1, "COUNTS": _COUNTS}
+    write_executable(folder / _TCP_SINK, fill_template("mgen_tcp_sink.txt", values))
     write_sink_script(
-        folder, _sinks(ports, min(len(ports), 1 + most_connections // _MOST_CONNECTIONS))
+        folder,
+        f'mgen event "0.0 LISTEN UDP {ports.start}-{ports.stop - 1}" output sink.log >'
+        f" /dev/null 2>&1 &\npython3 {_TCP_SINK} &\n",
     )
     report = runs.report(
-        (RUNS, *names, SEND_NAME, SINK_NAME),
+        (RUNS, *(one.name for one in scripts), SEND_NAME, SINK_NAME, _TCP_SINK),
         "payload (RTP headers too), addresses and ports (MGEN uses its own)",
         "headers: bytes count payload alone; acknowledgements and the other direction",
         f"one 5-tuple a flow: each epoch has its own source port, and flows share {len(ports)}"
@@ -119,20 +137,12 @@ def write_mgen_workload(
     return Written(report, _HOW_TO_RUN.format(lines=_MOST_LINES, lead=lead_s))
 
 
-def _sinks(ports: range, count: int) -> str:
-    """Return the lines of a shell script that start sinks, which share the ports."""
-    edges = [ports.start + len(ports) * place // count for place in range(count + 1)]
-    return "".join(
-        f'mgen event "0.0 LISTEN UDP {first}-{end - 1}" event "0.0 LISTEN TCP {first}-{end - 1}"'
-        f" output sink.{place}.log > /dev/null 2>&1 &\n"
-        for place, (first, end) in enumerate(pairwise(edges))
-    )
-
-
 _SETUP = "export TZ=UTC0  # for the time of day in $at"
 _SEND = """\
 printf -v at '%(%H:%M:%SGMT)T' $(( (START_US + start_us) / 1000000 ))
-    mgen start "$at" input $options"""
+    set -- $options
+    timeout "$2" mgen start "$at" input "$1"\
+"""
 
 _HOW_TO_RUN = """\
 At the receiving end, start the sinks and leave them running:
@@ -148,10 +158,15 @@ bash send.sh
 ```
 
 - Each script has at most {lines} lines, of one flow in one epoch each. `runs.txt` lists their
-  origins, in microseconds from that of the workload; `send.sh` starts each {lead} s earlier, so
-  that MGEN has read it by then. `START_US=... bash send.sh` sets the origin (microseconds since
-  1970, cut to whole seconds), so that several machines can share the lines.
-- Check: `send.sh` exits with 0, `failed.log` is empty, and `sink.N.log` have as many lines with
-  `RECV` as packets were exported. `mgen input part0.mgn txlog` shows what one script sends.
-- A script that MGEN has not read in time is in `failed.log`: the machine is too busy.
+  origins, in microseconds from that of the workload, and after how many seconds each is stopped if
+  it has not ended; `send.sh` starts each {lead} s earlier, so that MGEN has read it by then.
+  `START_US=... bash send.sh` sets the origin (microseconds since 1970, cut to whole seconds), so
+  that several machines can share the lines.
+- TCP goes to `tcp_sink.py` (Python 3.8 and newer): MGEN's own sink never closes a connection, and
+  ends at 1024 of them.
+- Check: `send.sh` exits with 0 and `failed.log` is empty. `sink.log` has as many lines with `RECV`
+  as datagrams were sent, `tcp.txt` the bytes over TCP, when `sink.sh` has ended. `mgen input
+  part0.mgn txlog` shows what one script sends.
+- A script that MGEN has not read in time, or not sent to the end, is in `failed.log`: the machine
+  or the path is too busy.
 """
