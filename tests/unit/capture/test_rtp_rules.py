@@ -137,3 +137,12 @@ def test_an_rtp_flow_is_from_its_heavier_sender_and_rtcp_follows_it(
     ]
     assert [flow["media"] for flow in flows] == ["unknown", "control"]
     assert {flow["session"] for flow in flows} == {0}
+
+
+def test_dns_messages_that_begin_as_rtcp_are_no_control(
+    made: SimpleNamespace, inspect_bytes: Inspect
+) -> None:
+    question = struct.pack(">BBHHHHH", 0x80, 200, 0x0100, 1, 0, 0, 0) + bytes(20)
+    found = inspect_bytes(made.pcap(made.packets(_frames(made, [question] * 3))))
+    (flow,) = found.describe_flows()
+    assert flow["media"] == "unknown"

@@ -36,7 +36,13 @@ pub fn classify_udp_payload(payload: &[u8], payload_bytes: u32) -> UdpPayload {
     // Packet types 192..223 are RTCP's; RTP payload types 64..95 with a marker are kept free for
     // them (RFC 5761, 4).
     if (192..=223).contains(&second) {
-        return UdpPayload::Rtcp;
+        // Its length in words of 4 bytes, less one, fits (RFC 3550, A.2). That of a DNS message
+        // that begins so does not.
+        let fits = payload.get(2..4).is_none_or(|words| {
+            let words = u32::from(u16::from_be_bytes([words[0], words[1]]));
+            4 * (words + 1) <= payload_bytes
+        });
+        return if fits { UdpPayload::Rtcp } else { UdpPayload::Other };
     }
     let header_bytes = FIXED_HEADER_BYTES + 4 * usize::from(first & 0x0f);
     let Some(header) = payload.get(..FIXED_HEADER_BYTES) else {
@@ -70,6 +76,9 @@ mod tests {
         };
         assert_eq!(classify_udp_payload(&rtp, 13), UdpPayload::Rtp(expected));
         assert_eq!(classify_udp_payload(&[0x80, 200, 0, 6], 28), UdpPayload::Rtcp);
+        for dns in [[0x80, 200, 0x01, 0x00], [0x8f, 223, 0x81, 0x80]] {
+            assert_eq!(classify_udp_payload(&dns, 500), UdpPayload::Other);
+        }
         for first in [0x00, 0x16, 0x40, 0xc3] {
             assert_eq!(classify_udp_payload(&[first; 20], 20), UdpPayload::Other);
         }
