@@ -255,7 +255,7 @@ def _check(place: str, value: Any, hint: Any, how: Option | None) -> Any:
         try:
             if isinstance(value, str) and not fits:
                 return how.parse(value)
-            if is_number and float in kinds and math.isfinite(value):
+            if is_number and float in kinds and _reads_numbers(how.parse) and math.isfinite(value):
                 how.parse(str(value))  # it knows the range
         except ValueError as error:
             raise ValueError(f"{place}: {error}") from None
@@ -264,6 +264,16 @@ def _check(place: str, value: Any, hint: Any, how: Option | None) -> Any:
         wanted = " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
         raise TypeError(f"{place} must be {wanted}, not {reprlib.repr(value)}")
     return value
+
+
+@cache
+def _reads_numbers(parse: Callable[[str], object]) -> bool:
+    """Return whether a parser takes numbers without a unit."""
+    try:
+        parse("1")
+    except ValueError:
+        return False
+    return True
 
 
 def _kinds_of(hint: Any) -> list[Any]:

@@ -139,3 +139,22 @@ def test_a_keyword_may_have_the_name_of_its_flag() -> None:
     assert found == trafficgen.inspect(capture, idle_timeout_s=60, memory_bytes=500_000_000)
     with pytest.raises(TypeError, match="idle_timeout is idle_timeout_s; leave one out"):
         trafficgen.inspect(capture, idle_timeout_s=60, **options)
+
+
+def test_numbers_are_taken_where_the_command_line_wants_a_unit() -> None:
+    def parse_rate(text: str) -> float:
+        if not text.endswith("bps"):
+            raise ValueError(f"Invalid rate {text!r}.")
+        return float(text.removesuffix("bps"))
+
+    @dataclass(frozen=True, kw_only=True)
+    class Speed:
+        rate_bps: float = option(1.0, "--rate", help="Rate.", parse=parse_rate)
+
+    @takes(Speed)
+    def send(size_bytes: int, speed: Speed) -> float:
+        return size_bytes / speed.rate_bps
+
+    assert send(10, rate_bps=2.0) == send(10, rate=2) == send(10, rate="2bps") == 5.0  # type: ignore[call-arg, arg-type]
+    with pytest.raises(ValueError, match=r"send: rate_bps: Invalid rate '2'\."):
+        send(10, rate_bps="2")  # type: ignore[arg-type]
