@@ -100,7 +100,7 @@ def test_a_link_type_is_one_entry_of_a_table(tmp_path: Path) -> None:
     assert text.count("LinkHeader {\n        number: 138,") == 1
 
 
-@pytest.mark.long
+@pytest.mark.slow  # it builds the tests of the core
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="not installed: cargo")
 def test_what_is_added_to_the_core_works(tmp_path: Path) -> None:
     for name in ("Cargo.toml", "Cargo.lock"):

@@ -17,6 +17,7 @@ def test_a_loop_is_slower_beyond_the_tolerance() -> None:
     assert not Counted("write", stored=400.0, found=100.0).is_slower
 
 
+@pytest.mark.slow  # it builds an optimised core
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="instructions are stored for x86-64")
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="not installed: cargo")
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="not installed: valgrind")
