@@ -60,10 +60,12 @@ pub fn alias_draws(uniform: &[f64], own: &[f64], values: &[f64], others: &[f64])
     let drawn = |number: &f64| {
         let place = number * count as f64;
         let column = (place as usize).min(count - 1);
+        // Both are read, so that no processor has to guess which it will be.
+        let (value, other) = (values[column], others[column]);
         if place - (column as f64) < own[column] {
-            values[column]
+            value
         } else {
-            others[column]
+            other
         }
     };
     uniform.iter().map(drawn).collect()

@@ -41,6 +41,8 @@ pub fn stable_order(values: &[f64]) -> Vec<i64> {
     words.into_iter().map(|word| i64::from(word as u32)).collect()
 }
 
+type Counter = [u32; BUCKETS];
+
 /// Sorts words by `count` bits above the lowest `skipped` ones; equal ones keep their order.
 /// `other` is a buffer.
 ///
@@ -48,30 +50,61 @@ pub fn stable_order(values: &[f64]) -> Vec<i64> {
 ///
 /// When there are 2^32 words or more.
 pub(super) fn radix_sort(words: &mut Vec<u64>, other: &mut Vec<u64>, skipped: u32, count: u32) {
-    assert!(u32::try_from(words.len()).is_ok(), "words are counted in 32 bits");
-    other.resize(words.len(), 0);
-    let passes = count.div_ceil(DIGIT_BITS);
-    let digit =
-        |word: u64, pass: u32| (word >> (skipped + pass * DIGIT_BITS) & DIGIT_MASK) as usize;
-    // Words are read once for the counters of all passes.
-    let mut counters = vec![[0_u32; BUCKETS]; passes as usize];
-    for &word in words.iter() {
-        for (pass, counter) in (0..).zip(&mut counters) {
-            counter[digit(word, pass)] += 1;
+    for (shift, mut next) in counters(words, skipped, count) {
+        pass(words, other, shift, &mut next);
+    }
+}
+
+/// Sets the rank of each place, which is the lower half of a word, by the upper half.
+///
+/// # Panics
+///
+/// When a place is not below the number of ranks.
+pub(super) fn radix_ranks(words: &mut Vec<u64>, other: &mut Vec<u64>, ranks: &mut [u32]) {
+    let mut counters = counters(words, KEY_BITS, KEY_BITS);
+    let last = counters.pop();
+    for (shift, mut next) in counters {
+        pass(words, other, shift, &mut next);
+    }
+    // Words that would be put in order are not needed: where they would go is all.
+    if let Some((shift, mut next)) = last {
+        for &word in words.iter() {
+            let rank = &mut next[(word >> shift & DIGIT_MASK) as usize];
+            ranks[word as u32 as usize] = *rank;
+            *rank += 1;
         }
     }
-    for (pass, next) in (0..).zip(&mut counters) {
+}
+
+/// For each digit, the lowest first, its place in a word and where the words of each value start;
+/// words are read once for all.
+fn counters(words: &[u64], skipped: u32, count: u32) -> Vec<(u32, Counter)> {
+    assert!(u32::try_from(words.len()).is_ok(), "words are counted in 32 bits");
+    let digits = 0..count.div_ceil(DIGIT_BITS);
+    let mut counters: Vec<(u32, Counter)> =
+        digits.map(|digit| (skipped + digit * DIGIT_BITS, [0; BUCKETS])).collect();
+    for &word in words {
+        for (shift, counter) in &mut counters {
+            counter[(word >> *shift & DIGIT_MASK) as usize] += 1;
+        }
+    }
+    for (_, counter) in &mut counters {
         let mut before = 0;
-        for place in next.iter_mut() {
+        for place in counter.iter_mut() {
             before += std::mem::replace(place, before);
         }
-        for &word in words.iter() {
-            let place = &mut next[digit(word, pass)];
-            other[*place as usize] = word;
-            *place += 1;
-        }
-        std::mem::swap(words, other);
     }
+    counters
+}
+
+fn pass(words: &mut Vec<u64>, other: &mut Vec<u64>, shift: u32, next: &mut Counter) {
+    other.resize(words.len(), 0);
+    for &word in words.iter() {
+        let place = &mut next[(word >> shift & DIGIT_MASK) as usize];
+        other[*place as usize] = word;
+        *place += 1;
+    }
+    std::mem::swap(words, other);
 }
 
 #[cfg(test)]

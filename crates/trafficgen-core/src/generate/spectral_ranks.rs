@@ -7,7 +7,7 @@
 //! (Cooley, Lewis and Welch, "The fast Fourier transform algorithm: programming considerations",
 //! Journal of Sound and Vibration 12, 1970).
 
-use super::radix::{ascending_key, order_values, radix_sort, KEY_BITS};
+use super::radix::{ascending_key, order_values, radix_ranks, KEY_BITS};
 use rustfft::num_complex::Complex64;
 use rustfft::{Fft, FftPlannerScalar};
 use std::cell::RefCell;
@@ -230,11 +230,11 @@ impl Turning {
                 .enumerate()
                 .map(|(place, value)| ascending_key(value) << KEY_BITS | place as u64),
         );
-        if self.words.len() <= FEW_WORDS {
-            self.words.sort_unstable();
-        } else {
-            radix_sort(&mut self.words, &mut self.other, KEY_BITS, KEY_BITS);
+        if self.words.len() > FEW_WORDS {
+            radix_ranks(&mut self.words, &mut self.other, &mut self.ranks);
+            return;
         }
+        self.words.sort_unstable();
         for (rank, &word) in (0_u32..).zip(&self.words) {
             self.ranks[word as u32 as usize] = rank;
         }
