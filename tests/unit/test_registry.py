@@ -85,6 +85,8 @@ def test_the_command_line_finds_entry_points(folder: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert len(trafficgen.read_packets(folder / "beacon.parquet")) == 15
+    done = run(folder, "models", "show", "beacon")
+    assert "placed by the registered source beacon" in done.stdout, done.stderr
     done = run(folder, "export", "cbr.parquet", "--to", "times", "-o", "out")
     assert done.returncode == 0, done.stderr
     assert (folder / "out" / "times.txt").exists()

@@ -133,6 +133,8 @@ def _describe_process(phase: Phase) -> str:  # noqa: PLR0911 - one line a kind
     if process.kind == "semi_markov":
         levels = ", ".join(rate_text(kbps_from_bps(state.rate_bps)) for state in process.states)
         return f"switching between {levels}"
+    if process.kind == "registered":
+        return f"placed by the registered source {printable(process.source)}"
     return f"a packet every {format_duration(process.gap_s.distribution().mean)}"
 
 

@@ -122,7 +122,7 @@ def register_source(name: str) -> Callable[[_Function], _Function]:
         ...     time_s = np.arange(0, duration_s, every_s)
         ...     return time_s, generator.integers(100, 200, time_s.size)
         >>> trafficgen.generate("beacon", duration_s=10, settings={"every_s": 2})
-        <PacketTable: 5 packets, 1 flow, 8 s, 715 IP bytes>
+        <PacketTable: 5 packets, 1 flow, 8 s, 813 IP bytes>
     """
     module = calling_module()
 
