@@ -10,7 +10,6 @@ from math import inf
 from typing import Any, Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from trafficgen.distributions.base import Distribution
 from trafficgen.errors import TrafficgenError
@@ -32,11 +31,13 @@ _FAR_TAILS = ((400.0, 600.0), (20.0, 33.0))
 class FamilyFunctions(Protocol):
     """What a family needs; ``sf``, ``isf`` and ``support`` are used where it has them."""
 
-    def cdf(self, x: npt.ArrayLike, *shapes: float, loc: float, scale: float) -> Any:
-        """Return P(X <= x)."""
+    @property
+    def cdf(self) -> Callable[..., Any]:
+        """Function of x, the shapes, loc and scale: P(X <= x)."""
 
-    def ppf(self, q: npt.ArrayLike, *shapes: float, loc: float, scale: float) -> Any:
-        """Return the quantile of a probability."""
+    @property
+    def ppf(self) -> Callable[..., Any]:
+        """Function of q, the shapes, loc and scale: the quantile of a probability."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -143,8 +143,8 @@ def join_notes(notes: Sequence[str]) -> tuple[str, ...]:
     """
     alike: dict[str, list[re.Match[str]]] = {}
     found = [_NOTE.fullmatch(note) for note in notes]
-    for about in filter(None, found):
-        alike.setdefault(_cause(about), []).append(about)
+    for one in filter(None, found):
+        alike.setdefault(_cause(one), []).append(one)
     joined = []
     for note, about in zip(notes, found, strict=True):
         same = [] if about is None else alike[_cause(about)]

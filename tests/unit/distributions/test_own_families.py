@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from math import inf
+from typing import Any
 
 import numpy as np
 import pytest
@@ -70,10 +71,10 @@ def test_draws_follow_the_law_and_it_travels_to_other_processes() -> None:
 class HalfNormal:
     """Functions without those of scipy.stats that are optional."""
 
-    def cdf(self, x: float, *, loc: float, scale: float) -> float:
+    def cdf(self, x: np.ndarray, *, loc: float, scale: float) -> Any:
         return special.erf(np.maximum(np.subtract(x, loc) / scale, 0) / math.sqrt(2))
 
-    def ppf(self, q: float, *, loc: float, scale: float) -> float:
+    def ppf(self, q: np.ndarray, *, loc: float, scale: float) -> Any:
         return loc + scale * math.sqrt(2) * special.erfinv(q)
 
 

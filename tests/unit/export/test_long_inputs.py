@@ -5,6 +5,7 @@ read.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,7 +59,7 @@ def test_one_flow_of_many_packets_is_exported_by_any_target(file: Path, tmp_path
 def test_one_flow_that_does_not_fit_is_streamed_or_refused(tmp_path: Path) -> None:
     path = tmp_path / "one.parquet"
     trafficgen.generate("cbr", path, settings={"rate_kbps": 3200}, seed=1)
-    how = {"flow": 0, "memory_bytes": MEMORY_BYTES}
+    how: dict[str, Any] = {"flow": 0, "memory_bytes": MEMORY_BYTES}
     report = trafficgen.export(path, to="pcap", directory=tmp_path / "pcap", **how)
     assert (report.files, report.packets) == (("flow0.pcap",), PACKETS)
     with pytest.raises(InputFileError, match=r"one.parquet, flow 0: 24,000 packets need"):

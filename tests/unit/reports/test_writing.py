@@ -98,7 +98,7 @@ def test_the_verdict_is_a_sign_and_a_word_before_all_else() -> None:
 
 
 def test_rows_and_columns_that_know_nothing_are_left_out() -> None:
-    records = [
+    records: list[dict[str, object]] = [
         {"what": "known", "value": 1.0, "unit": "", "p": None},
         {"what": "unknown", "value": None, "unit": "", "p": None},
         {"what": "other", "value": 2.0, "unit": "", "p": None},
