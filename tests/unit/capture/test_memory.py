@@ -117,13 +117,13 @@ def test_compare_and_export_say_what_they_need(long_capture: Path, tmp_path: Pat
         trafficgen.compare(long_capture, long_capture, memory_bytes=TINY)
     with pytest.raises(trafficgen.CaptureError, match=r"more than .* packets need some"):
         trafficgen.export(
-            str(long_capture), to="mgen", directory=tmp_path / "mgen", memory_bytes=TINY
+            str(long_capture), to="ns3", directory=tmp_path / "ns3", memory_bytes=TINY
         )
-    assert not (tmp_path / "mgen").exists()
+    assert not (tmp_path / "ns3").exists()
     table = tmp_path / "long.parquet"
     trafficgen.convert(long_capture, table)
     with pytest.raises(trafficgen.PacketTableError, match="packets need some"):
-        trafficgen.export(str(table), to="mgen", directory=tmp_path / "mgen", memory_bytes=TINY)
+        trafficgen.export(str(table), to="ns3", directory=tmp_path / "ns3", memory_bytes=TINY)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "pcap", "pcapng"])
