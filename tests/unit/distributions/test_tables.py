@@ -175,7 +175,8 @@ def test_laws_of_quantiles_keep_every_digit_in_the_core(
         inside = np.clip(np.rint(inside), np.ceil(values[0]), np.floor(values[-1]))
     expected = np.append(np.sort(atoms), np.nan)[chosen]
     expected = np.where(np.isnan(expected), inside, expected)
-    np.testing.assert_allclose(draws, expected, rtol=1e-13)
+    # The share is a difference of probabilities, known to their last digit and no better.
+    np.testing.assert_allclose(draws, expected, rtol=1e-13, atol=2**-50 * values[-1])
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(law)).ppf(p), law.ppf(p))
 
 

@@ -237,7 +237,8 @@ def _describe_path(subject: FitSubject) -> Iterator[str]:
         yield f"Path: {', '.join(known)}."
     response = subject.session.response.response
     kind = "not measurable" if response.kind == "unknown" else response.kind.replace("_", " ")
-    yield f"Congestion response: {kind} ({'; '.join(response.evidence)})."
+    evidence = (one.removeprefix("not measurable: ") for one in response.evidence)
+    yield f"Congestion response: {kind} ({'; '.join(evidence)})."
 
 
 def _value(estimate: Estimate) -> str:
