@@ -99,11 +99,20 @@ def some_probabilities(seed: int, count: int = 300) -> FloatArray:
 def expect_alike(table: Distribution, law: Distribution, seed: int) -> None:
     p = some_probabilities(seed)
     p = p[p <= 0.5]
-    for found, exact in ((table.ppf(p), law.ppf(p)), (table.isf(p), law.isf(p))):
+    for found, exact, tail in (
+        (table.ppf(p), law.ppf(p), law.cdf),
+        (table.isf(p), law.isf(p), law.sf),
+    ):
         size = np.abs(exact)
         if law.support[0] < 0 < law.support[1]:
             size = np.maximum(size, 0.01 * np.ptp(law.ppf([0.25, 0.75])))
-        np.testing.assert_array_less(np.abs(found - exact), LARGEST_ERROR * size + 1e-300)
+        close = np.abs(found - exact) <= LARGEST_ERROR * size
+        # Mixtures halve an interval 60 times: nearer to 0 their distribution function decides.
+        around = np.sort(
+            [tail(found - LARGEST_ERROR * size), tail(found + LARGEST_ERROR * size)], 0
+        )
+        close |= (around[0] <= p * (1 + 1e-12)) & (p * (1 - 1e-12) <= around[1])
+        assert np.all(close), (p[~close], found[~close], exact[~close])
     ascending = table.ppf(np.sort(p))
     assert np.all(np.diff(ascending) >= -LARGEST_ERROR * np.abs(ascending[1:]))
     np.testing.assert_allclose(table.ppf([0.0, 1.0]), law.ppf([0.0, 1.0]), rtol=LARGEST_ERROR)
@@ -176,7 +185,8 @@ def test_laws_of_quantiles_keep_every_digit_in_the_core(
     expected = np.append(np.sort(atoms), np.nan)[chosen]
     expected = np.where(np.isnan(expected), inside, expected)
     # The share is a difference of probabilities, known to their last digit and no better.
-    np.testing.assert_allclose(draws, expected, rtol=1e-13, atol=2**-50 * values[-1])
+    steepest = np.max(np.diff(values) / np.diff(points))
+    np.testing.assert_allclose(draws, expected, rtol=1e-13, atol=2**-51 * steepest)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(law)).ppf(p), law.ppf(p))
 
 
