@@ -62,7 +62,7 @@ impl AnyFamily for PythonFamily {
         Python::attach(|py| {
             let arguments = (params.to_vec(), points.to_vec().into_pyarray(py), upper);
             let tails = self.tails.call1(py, arguments);
-            let tails = tails.and_then(|tails| tails.extract::<Array<'_>>(py).map_err(Into::into));
+            let tails = tails.and_then(|tails| tails.extract::<Array<'_>>(py));
             let tails = tails.and_then(|tails| Ok(tails.as_slice()?.to_vec()));
             // What Python refuses is no law.
             tails.ok().filter(|tails| tails.len() == points.len())
