@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -56,6 +57,7 @@ _LEGEND: dict[str, Any] = {"fontsize": 8, "frameon": False, "columnspacing": 1.5
 #: A logarithmic axis whose ends differ by less than this factor has numbers written out, from the
 #: second to the third.
 _SHORT_LOG_AXIS, _LEAST_WRITTEN_OUT, _MOST_WRITTEN_OUT = 30.0, 1e-3, 1e5
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 #: Powers of ten on an axis; more would overlap on a narrow page.
 _MOST_LOG_TICKS = 5
 
@@ -97,8 +99,7 @@ def save_charts(
     with whole_folder(Path(folder), earlier=names) as staging:
         for chart in report_each(charts, "drawing", total=len(charts), unit="plots"):
             for ending in formats:
-                drawn, _ = _draw_file(chart, ending, FORMATS[ending])
-                (staging / f"{chart.name}.{ending}").write_bytes(drawn)
+                (staging / f"{chart.name}.{ending}").write_bytes(_draw_file(chart, ending))
     return names
 
 
@@ -119,9 +120,8 @@ def draw_svg(chart: Chart, *, zoomable: bool = False) -> str:
 
     One that can be zoomed names the edges and the range of its time axis in ``data-zoom``.
     """
-    metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    drawn, figure = _draw_file(chart, "svg", metadata, title=False)
-    text, head = drawn.decode(), r'<svg aria-hidden="true" \1>'
+    text, figure = _draw_for_page(chart)
+    head = r'<svg aria-hidden="true" \1>'
     if zoomable and _is_over_time(chart):
         text = _TICK.sub('<g class="xtick">', text)
         head = rf'<svg aria-hidden="true" data-zoom="{_measure_axes(figure)}" \1>'
@@ -146,17 +146,31 @@ def _measure_axes(figure: Figure) -> str:
     return " ".join(f"{float(number):.6g}" for number in (*edges, low, high))
 
 
-def _draw_file(
-    chart: Chart, ending: str, metadata: dict[str, Any], *, title: bool = True
-) -> tuple[bytes, Figure]:
+def _draw_for_page(chart: Chart) -> tuple[str, Figure]:
+    """Draw a chart without title and background; ``savefig`` would draw all of it twice."""
+    rc_context = require("report", "matplotlib").rc_context
+    from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: PLC0415 - an extra
+
+    drawn = io.StringIO()
+    with rc_context(_SETTINGS | {"svg.hashsalt": chart.name}):
+        figure = draw_figure(chart, title=False)
+        figure.patch.set_visible(False)
+        figure.axes[0].patch.set_visible(False)
+        if layout := figure.get_layout_engine():
+            layout.execute(figure)
+        figure.set_layout_engine("none")
+        metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        FigureCanvasSVG(figure).print_svg(drawn, metadata=metadata)
+    return drawn.getvalue(), figure
+
+
+def _draw_file(chart: Chart, ending: str) -> bytes:
     rc_context = require("report", "matplotlib").rc_context
     drawn = io.BytesIO()  # matplotlib leaves a file open that the disk has no room for
     with rc_context(_SETTINGS | {"svg.hashsalt": chart.name}):
-        figure = draw_figure(chart, title=title)
-        figure.savefig(
-            drawn, format=ending, metadata=metadata, dpi=_PIXELS_PER_INCH, transparent=not title
-        )
-    return drawn.getvalue(), figure
+        figure = draw_figure(chart)
+        figure.savefig(drawn, format=ending, metadata=FORMATS[ending], dpi=_PIXELS_PER_INCH)
+    return drawn.getvalue()
 
 
 def draw_figure(chart: Chart, *, title: bool = True) -> Figure:
@@ -225,8 +239,11 @@ def _set_axis(axes: Any, letter: str, axis: Axis) -> None:
 
 
 def _write_out_numbers(axes: Any, letter: str) -> None:
-    """Leave room between powers of ten, and write those of a short axis as numbers."""
-    from matplotlib.ticker import LogFormatter, LogLocator  # noqa: PLC0415 - an extra
+    """Leave room between powers of ten, and write those of a short axis as numbers.
+
+    Formulas, which matplotlib would make of powers, take longer to draw than a chart.
+    """
+    from matplotlib.ticker import LogFormatter, LogLocator, NullFormatter  # noqa: PLC0415
 
     class _Plain(LogFormatter):
         """Numbers without powers of ten, with enough digits to distinguish neighbours."""
@@ -234,13 +251,24 @@ def _write_out_numbers(axes: Any, letter: str) -> None:
         def _num_to_string(self, value: float, *_: float) -> str:
             return f"{value:,.6g}"
 
-    getattr(axes, f"{letter}axis").set_major_locator(LogLocator(numticks=_MOST_LOG_TICKS))
+    scale = getattr(axes, f"{letter}axis")
+    scale.set_major_locator(LogLocator(numticks=_MOST_LOG_TICKS))
     low, high = getattr(axes, f"get_{letter}lim")()
     written_out = low >= _LEAST_WRITTEN_OUT and high <= _MOST_WRITTEN_OUT
     if written_out and high < _SHORT_LOG_AXIS * low:
-        for kind in ("major", "minor"):
-            formatter = _Plain(minor_thresholds=(2, 0.5))
-            getattr(getattr(axes, f"{letter}axis"), f"set_{kind}_formatter")(formatter)
+        scale.set_major_formatter(_Plain(minor_thresholds=(2, 0.5)))
+        scale.set_minor_formatter(_Plain(minor_thresholds=(2, 0.5)))
+    else:
+        scale.set_major_formatter(lambda value, _: _power_of_ten(value))
+        scale.set_minor_formatter(NullFormatter())
+
+
+def _power_of_ten(value: float) -> str:
+    """Return a power of ten as one reads it; other numbers have no label."""
+    exponent = round(math.log10(value)) if value > 0 else 0
+    if not math.isclose(value, 10.0**exponent):
+        return ""
+    return "10" + str(exponent).translate(_SUPERSCRIPTS)
 
 
 def _tick_style(names: Sequence[str]) -> dict[str, Any]:

@@ -6,8 +6,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, stats
-from statsmodels.regression.mixed_linear_model import MixedLM
+from scipy import special
 
 from trafficgen.models import Estimate, PathCondition, PooledPoint, ResponseCurve
 from trafficgen.units import FloatArray, IntArray
@@ -100,6 +99,9 @@ def _regress(x: FloatArray, y: FloatArray, capture: IntArray) -> _Regression:
     design = np.column_stack([np.ones(x.size), standard])
     between = 0.0
     if captures > 1:
+        # Takes a second, and few commands need it.
+        from statsmodels.regression.mixed_linear_model import MixedLM  # noqa: PLC0415
+
         with warnings.catch_warnings():
             # A variance of zero between captures is a result, not a failure.
             warnings.simplefilter("ignore")
@@ -117,7 +119,7 @@ def _regress(x: FloatArray, y: FloatArray, capture: IntArray) -> _Regression:
     )
     effective = max(y.size / factor - captures - 1, 1.0)
     degrees = 1 / (share**2 / max(captures - 2, 1) + (1 - share) ** 2 / effective)
-    quantile = float(stats.t.ppf((1 + _LIMITS.level) / 2, degrees))
+    quantile = float(special.stdtrit(degrees, (1 + _LIMITS.level) / 2))
     error = float(np.sqrt(variance)) / spread
     return _Regression(slope / spread, error, quantile, between, within * factor)
 
@@ -158,7 +160,7 @@ def _widening(residual: FloatArray, capture: IntArray) -> float:
 
 def _ranges(condition: FloatArray) -> IntArray:
     """Return the range of each interval: equal shares of the intervals, equal values together."""
-    ranks = stats.rankdata(condition, method="min") - 1
+    ranks = np.searchsorted(np.sort(condition), condition)
     count = int(np.clip(condition.size // _LIMITS.fewest_intervals, 1, _LIMITS.most_points))
     group = (ranks * count // condition.size).astype(np.int64)
     return np.unique(group, return_inverse=True)[1].astype(np.int64)
@@ -168,6 +170,8 @@ def _points(
     observations: Observations, groups: IntArray, found: _Regression
 ) -> tuple[PooledPoint, ...]:
     """Return the points of the curve, monotone."""
+    from scipy import optimize  # noqa: PLC0415 - takes long, and few commands need it
+
     ranges = [groups == group for group in range(int(groups.max()) + 1)]
     means, errors = [], []
     for rows in ranges:
