@@ -30,6 +30,18 @@ REFERENCE = DOCS / "reference"
 PAGES_THAT_RUN = [
     name for name in generate.all_pages() if console_pages.has_commands(generate.source_of(name))
 ]
+#: Pages of half a minute or more, most of it waiting for tools that `tests/real_tools` run too.
+LONGEST_PAGES = [
+    "docs/how-to/feed-ditg.md",
+    "docs/how-to/feed-iperf.md",
+    "docs/how-to/feed-mgen.md",
+    "docs/how-to/feed-ns-3.md",
+    "docs/how-to/feed-tcpreplay.md",
+    "docs/how-to/generate-a-fleet.md",
+    "docs/how-to/read-a-report.md",
+    "docs/how-to/reproduce-the-papers.md",
+    "docs/how-to/use-a-cluster.md",
+]
 MADE_AND_NOT_RUN = sorted(set(generate.MADE) - set(PAGES_THAT_RUN))
 PAGES = sorted(
     [
@@ -73,7 +85,13 @@ def test_pages_that_are_made_are_what_code_and_results_give() -> None:
 @pytest.mark.skipif(
     shutil.which("bash") is None, reason="the commands of the pages are run by bash"
 )
-@pytest.mark.parametrize("page", PAGES_THAT_RUN)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.slow if page in LONGEST_PAGES else ())
+        for page in PAGES_THAT_RUN
+    ],
+)
 def test_commands_of_a_page_run_and_print_what_it_says(page: str) -> None:
     missing = console_pages.missing_for(generate.source_of(page))
     if missing:

@@ -62,6 +62,7 @@ print(*(run.note for run in runs), *(run.time_s for run in runs), more_bytes)
     assert int(more_bytes) == pytest.approx(300_000_000, rel=0.1)
 
 
+@pytest.mark.slow
 def test_a_benchmark_runs_and_prints_its_tables() -> None:
     command = [sys.executable, "benchmarks/run.py", "write", "--packets", "10000", "--runs", "1"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)

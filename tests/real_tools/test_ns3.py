@@ -91,7 +91,8 @@ def check_sent(schedule: PacketTable, ran: Ran, *, error_ns: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("generation", "source"), [*product(GENERATIONS, SOURCES), ("python", SOURCES[1])]
+    ("generation", "source"),
+    [*product(GENERATIONS, SOURCES), pytest.param("python", SOURCES[1], marks=pytest.mark.slow)],
 )
 @pytest.mark.parametrize("mode", ERRORS_NS)
 def test_ns3_sends_the_schedule(

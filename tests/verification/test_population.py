@@ -28,6 +28,8 @@ from trafficgen.models import (
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, FloatArray, bps_from_bytes
 
+pytestmark = pytest.mark.long
+
 CAPTURES, GENERATED = 24, 200
 SPACING_S, PACKET_BYTES = 0.25, 1000
 #: Median and standard deviation of the logarithm of each quantity.
@@ -183,7 +185,6 @@ def generated(fitted: trafficgen.PopulationFit) -> dict[str, FloatArray]:
     return {name: np.array(values) for name, values in found.items()}
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("quantity", TRUTH)
 def test_laws_across_sessions_cover_the_truth(
     fitted: trafficgen.PopulationFit, quantity: str
@@ -198,7 +199,6 @@ def test_laws_across_sessions_cover_the_truth(
     assert law.log_deviation.value == pytest.approx(deviation, rel=3.3 / np.sqrt(2 * law.sessions))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("quantity", TRUTH)
 def test_generated_sessions_follow_the_true_laws(
     generated: dict[str, FloatArray], quantity: str
