@@ -1,10 +1,12 @@
 //! Laws and likelihoods of grouped samples on numpy arrays.
 
 use numpy::ndarray::Array2;
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyDict;
 use trafficgen_core::laws::{
     self, AnyFamily, Bounds, Edges, GroupedSample, Kind, Law, Maximum, Scale,
 };
@@ -136,6 +138,35 @@ pub fn law_tail<'py>(
     Ok(py.detach(|| law.tails(x, upper)).into_pyarray(py))
 }
 
+/// Quantiles of a law of positive values: where [`law_tail`] has given values.
+#[pyfunction]
+pub fn law_quantiles<'py>(
+    py: Python<'py>,
+    family: &str,
+    params: &Bound<'py, PyDict>,
+    p: Array<'py>,
+    upper: bool,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let law = read_law(family, params, (None, None))?;
+    let p = p.as_slice()?;
+    Ok(py.detach(|| law.quantiles(p, upper)).into_pyarray(py))
+}
+
+/// Weights, means and standard deviations of a mixture of normal laws, improved by EM.
+#[pyfunction]
+pub fn mix_normals(
+    values: Array<'_>,
+    counts: Array<'_>,
+    component: Places<'_>,
+    smallest: f64,
+    rounds: usize,
+    tolerance: f64,
+) -> PyResult<Vec<(f64, f64, f64)>> {
+    let component = read_places(&component)?;
+    let (values, counts) = (values.as_slice()?, counts.as_slice()?);
+    Ok(laws::mix_normals(values, counts, &component, smallest, rounds, tolerance))
+}
+
 /// Parameters of a law after a step of its free numbers.
 #[pyfunction]
 pub fn move_law<'py>(
@@ -146,7 +177,7 @@ pub fn move_law<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let law = read_law(family, params, (None, None))?;
     let moved = law.move_by(step.as_slice()?, law.unit()).map_err(refuse)?;
-    write_params(py, &moved, params)
+    name_params(py, &moved, &params.keys().extract::<Vec<String>>()?)
 }
 
 /// A sample as counts of cells.
@@ -209,27 +240,55 @@ impl PyGroupedSample {
         scores.map(|scores| rows(py, scores, law.free())).transpose()
     }
 
-    /// Parameters, log-probabilities and scores at the maximum; None where none is found.
-    fn maximise<'py>(
+    /// The maximum of a family's likelihood near a start; None where none is found.
+    fn maximise(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         family: &str,
-        params: &Bound<'py, PyDict>,
+        params: &Bound<'_, PyDict>,
         bounds: OptionalBounds,
         rounds: usize,
-    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+    ) -> PyResult<Option<PyMaximum>> {
         let start = read_law(family, params, bounds)?;
-        let Some(Maximum { law, log_probabilities, scores }) =
-            py.detach(|| self.0.maximise(start, rounds))
-        else {
-            return Ok(None);
-        };
-        let found = (
-            write_params(py, &law, params)?,
-            log_probabilities.into_pyarray(py),
-            rows(py, scores, law.free())?,
-        );
-        found.into_pyobject(py).map(Some)
+        let names = params.keys().extract()?;
+        let found = py.detach(|| self.0.maximise(start, rounds));
+        Ok(found.map(|maximum| PyMaximum { maximum, names }))
+    }
+
+    /// Log-probabilities of the cells by the law fitted without each fold, a row for each.
+    fn hold_out<'py>(
+        &self,
+        py: Python<'py>,
+        maximum: &PyMaximum,
+        folds: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (counts, cells) = (folds.as_slice()?, self.0.counts.len());
+        if folds.shape()[1] != cells || maximum.maximum.log_probabilities.len() != cells {
+            return Err(refuse("folds have other cells than the sample"));
+        }
+        let rows_of = |fold| self.0.hold_out(&maximum.maximum, fold);
+        let held = py.detach(|| counts.chunks_exact(cells).flat_map(rows_of).collect());
+        rows(py, held, cells)
+    }
+}
+
+/// Where the likelihood of a family is largest.
+#[pyclass(frozen, name = "Maximum")]
+pub struct PyMaximum {
+    maximum: Maximum,
+    names: Vec<String>,
+}
+
+#[pymethods]
+impl PyMaximum {
+    /// Its parameters, under the names of the start.
+    fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        name_params(py, &self.maximum.law, &self.names)
+    }
+
+    /// Logarithms of the probabilities of the cells.
+    fn log_probabilities<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.maximum.log_probabilities)
     }
 }
 
@@ -242,15 +301,10 @@ fn read_law(family: &str, params: &Bound<'_, PyDict>, bounds: OptionalBounds) ->
     Law::new(family, &pairs, bounds).map_err(refuse)
 }
 
-/// Values under the same names in the same order.
-fn write_params<'py>(
-    py: Python<'py>,
-    law: &Law,
-    like: &Bound<'py, PyDict>,
-) -> PyResult<Bound<'py, PyDict>> {
+fn name_params<'py>(py: Python<'py>, law: &Law, names: &[String]) -> PyResult<Bound<'py, PyDict>> {
     let params = PyDict::new(py);
-    for name in like.keys() {
-        params.set_item(&name, law.param(&name.extract::<String>()?))?;
+    for name in names {
+        params.set_item(name, law.param(name))?;
     }
     Ok(params)
 }

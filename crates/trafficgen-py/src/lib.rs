@@ -32,8 +32,11 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(generate::spectral_ranks, module)?)?;
     module.add_function(wrap_pyfunction!(laws::add_family, module)?)?;
     module.add_function(wrap_pyfunction!(laws::law_tail, module)?)?;
+    module.add_function(wrap_pyfunction!(laws::law_quantiles, module)?)?;
+    module.add_function(wrap_pyfunction!(laws::mix_normals, module)?)?;
     module.add_function(wrap_pyfunction!(laws::move_law, module)?)?;
     module.add_class::<laws::PyGroupedSample>()?;
+    module.add_class::<laws::PyMaximum>()?;
     module.add_class::<play::QuantileTables>()?;
     module.add_class::<play::PyFrameCutter>()?;
     module.add_class::<play::SteppedLaw>()?;

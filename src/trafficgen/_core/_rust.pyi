@@ -25,6 +25,7 @@ __all__ = [
     "FlowPlan",
     "FrameCutter",
     "GroupedSample",
+    "Maximum",
     "QuantileTables",
     "SimulationOutcome",
     "SteppedLaw",
@@ -34,7 +35,9 @@ __all__ = [
     "alias_table",
     "correlated_order",
     "frame_times",
+    "law_quantiles",
     "law_tail",
+    "mix_normals",
     "move_law",
     "place_in_bins",
     "simulate",
@@ -216,6 +219,15 @@ def add_family(
     tails: Callable[[list[float], _Floats, bool], _Floats],
 ) -> None: ...
 def law_tail(family: str, params: dict[str, float], x: _Floats, upper: bool) -> _Floats: ...
+def law_quantiles(family: str, params: dict[str, float], p: _Floats, upper: bool) -> _Floats: ...
+def mix_normals(
+    values: _Floats,
+    counts: _Floats,
+    component: npt.NDArray[np.int64],
+    smallest: float,
+    rounds: int,
+    tolerance: float,
+) -> list[tuple[float, float, float]]: ...
 def move_law(family: str, params: dict[str, float], step: _Floats) -> dict[str, float]: ...
 
 _Places = npt.NDArray[np.int64]
@@ -286,4 +298,10 @@ class GroupedSample:
     def scores(self, family: str, params: dict[str, float], bounds: _Bounds) -> _Floats | None: ...
     def maximise(
         self, family: str, params: dict[str, float], bounds: _Bounds, rounds: int
-    ) -> tuple[dict[str, float], _Floats, _Floats] | None: ...
+    ) -> Maximum | None: ...
+    def hold_out(self, maximum: Maximum, folds: _Floats) -> _Floats: ...
+
+@final
+class Maximum:
+    def params(self) -> dict[str, float]: ...
+    def log_probabilities(self) -> _Floats: ...

@@ -100,6 +100,7 @@ def _mixture(family: str, params: Mapping[str, float]) -> Mixture:
     if set(params) != set(known):
         raise _parameter_error(family, [*known, "..."], params)
     return Mixture(
+        family=family,
         weights=tuple(params[f"p{number}"] for number in numbers),
         components=tuple(
             distribution_of(component, {name: params[f"{name}{number}"] for name in names})

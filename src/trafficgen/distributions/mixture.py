@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from math import inf
 
 import numpy as np
 
+from trafficgen._core import law_quantiles, law_tail
 from trafficgen.distributions.base import Distribution
 from trafficgen.units import FloatArray
-
-#: Probabilities of the table from which quantiles start, and the bisections that follow.
-_TABLE = 2048
-_BISECTIONS = 60
-_TOLERANCE = 1e-13
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mixture(Distribution):
     """Draws from one of several components."""
 
+    family: str  #: name of the mixture
     weights: tuple[float, ...]  #: probabilities of the components, positive, adding up to 1
     components: tuple[Distribution, ...]  #: their laws
 
@@ -44,45 +42,33 @@ class Mixture(Distribution):
         return np.array(self.weights) / math.fsum(self.weights)
 
     def _cdf(self, x: FloatArray) -> FloatArray:
-        return self._add([part.cdf(x) for part in self.components])
+        return self._tail(x, upper=False)
 
     def _sf(self, x: FloatArray) -> FloatArray:
-        return self._add([part.sf(x) for part in self.components])
+        return self._tail(x, upper=True)
 
-    def _add(self, parts: list[FloatArray]) -> FloatArray:
-        weighted = (share * part for share, part in zip(self._shares, parts, strict=True))
-        return np.asarray(np.minimum(sum(weighted), 1.0))
+    def _tail(self, x: FloatArray, *, upper: bool) -> FloatArray:
+        flat = np.ascontiguousarray(x).reshape(-1)
+        return law_tail(self.family, self._params, flat, upper).reshape(np.shape(x))
 
     def _ppf(self, p: FloatArray) -> FloatArray:
-        return self._inverse(p, upper=False)
+        return self._quantiles(p, upper=False)
 
     def _isf(self, p: FloatArray) -> FloatArray:
-        return self._inverse(p, upper=True)
+        return self._quantiles(p, upper=True)
 
-    def _inverse(self, p: FloatArray, *, upper: bool) -> FloatArray:
-        if p.size <= _TABLE:
-            return self._bisect(p, upper=upper)
-        # Many: start between the quantiles of a table, which saves two thirds of the bisections.
-        knots = np.unique(np.quantile(p, np.linspace(0, 1, _TABLE)))
-        values = self._bisect(knots, upper=upper)
-        place = np.clip(np.searchsorted(knots, p), 1, knots.size - 1)
-        ends = np.sort([values[place - 1], values[place]], axis=0)
-        return self._bisect(p, upper=upper, ends=ends)
+    def _quantiles(self, p: FloatArray, *, upper: bool) -> FloatArray:
+        flat = np.ascontiguousarray(p).reshape(-1)
+        return law_quantiles(self.family, self._params, flat, upper).reshape(np.shape(p))
 
-    def _bisect(self, p: FloatArray, *, upper: bool, ends: FloatArray | None = None) -> FloatArray:
-        if ends is None:
-            each = [part.isf(p) if upper else part.ppf(p) for part in self.components]
-            ends = np.array([np.min(each, axis=0), np.max(each, axis=0)])
-        # Ends at infinity are exact: there is nothing to bisect.
-        sure = ~np.isfinite(ends).all(axis=0)
-        low, high = np.where(sure, 0.0, ends[0]), np.where(sure, 0.0, ends[1])
-        for _ in range(_BISECTIONS):
-            if not np.any(high - low > _TOLERANCE * np.abs(high)):
-                break
-            middle = 0.5 * (low + high)
-            below = self._sf(middle) > p if upper else self._cdf(middle) < p
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.asarray(np.where(sure, ends[1], 0.5 * (low + high)))
+    @cached_property
+    def _params(self) -> dict[str, float]:
+        parts = zip(self.weights, self.components, strict=True)
+        return {
+            f"{name}{number}": float(value)
+            for number, (weight, part) in enumerate(parts, start=1)
+            for name, value in ({"p": weight} | asdict(part)).items()
+        }
 
     def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
         """Return E[X**order; low < X <= high]."""

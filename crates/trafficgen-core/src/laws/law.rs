@@ -2,6 +2,10 @@
 
 use thiserror::Error;
 
+/// Width of a range of logarithms that counts as a point, and steps after which a search ends.
+const NARROW: f64 = 1e-15;
+const MOST_STEPS: usize = 100;
+
 use super::{find_family, AnyFamily, MIXTURES};
 
 /// Smallest and largest value that can be seen; infinite where there is no bound.
@@ -165,7 +169,12 @@ impl Law {
 
     /// P(X > x) if `upper`, else P(X <= x).
     pub fn tail(&self, x: f64, upper: bool) -> f64 {
-        self.tails(&[x], upper)[0]
+        if self.restriction.is_some() {
+            return self.tails(&[x], upper)[0];
+        }
+        let each = self.parts.iter();
+        let tails = each.map(|part| part.weight * part.family.tail(&part.params, x, upper));
+        tails.sum::<f64>().min(1.0)
     }
 
     /// [`Law::tail`] at several points.
@@ -184,6 +193,40 @@ impl Law {
             };
         }
         tails
+    }
+
+    /// Quantiles of a law of positive values that has no atoms: where [`Law::tail`] has a value.
+    pub fn quantiles(&self, probabilities: &[f64], upper: bool) -> Vec<f64> {
+        probabilities.iter().map(|p| self.quantile(*p, upper)).collect()
+    }
+
+    fn quantile(&self, p: f64, upper: bool) -> f64 {
+        if p.is_nan() || p <= 0.0 || p >= 1.0 {
+            return match (p.is_nan(), (p <= 0.0) == upper) {
+                (true, _) => f64::NAN,
+                (false, true) => f64::INFINITY,
+                (false, false) => 0.0,
+            };
+        }
+        // In logarithms, in which laws of many scales are smooth.
+        let ascending = |x: f64| {
+            let tail = self.tail(x.exp(), upper);
+            if upper {
+                p - tail
+            } else {
+                tail - p
+            }
+        };
+        let (mut low, mut high) = (self.unit().ln(), self.unit().ln());
+        let mut width = 1.0;
+        while ascending(high) < 0.0 && high < f64::MAX.ln() {
+            (low, high, width) = (high, high + width, 2.0 * width);
+        }
+        width = 1.0;
+        while ascending(low) > 0.0 && low > f64::MIN_POSITIVE.ln() {
+            (low, high, width) = (low - width, low, 2.0 * width);
+        }
+        find_root(ascending, low, high).exp()
     }
 
     /// Tails of the law without bounds.
@@ -266,6 +309,42 @@ impl Law {
             *total = if self.restriction.is_none() { total.min(1.0) } else { *total };
         }
         (tails, slopes)
+    }
+}
+
+/// Finds where an ascending function is 0 between two places (Chandrupatla, Advances in Engineering
+/// Software 28, 1997): by inverse quadratic interpolation where it is safe, else by halving.
+fn find_root(ascending: impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {
+    let (mut near, mut far) = ((low, ascending(low)), (high, ascending(high)));
+    let mut share = 0.5;
+    for _ in 0..MOST_STEPS {
+        let place = near.0 + share * (far.0 - near.0);
+        let middle = (place, ascending(place));
+        let third;
+        if (middle.1 < 0.0) == (near.1 < 0.0) {
+            third = near;
+        } else {
+            (third, far) = (far, near);
+        }
+        near = middle;
+        let least = NARROW * near.0.abs().max(1.0) / (far.0 - near.0).abs();
+        if near.1 == 0.0 || least.is_nan() || least > 0.5 {
+            break;
+        }
+        let xi = (near.0 - far.0) / (third.0 - far.0);
+        let phi = (near.1 - far.1) / (third.1 - far.1);
+        share = 0.5;
+        if phi * phi < xi && (1.0 - phi) * (1.0 - phi) < 1.0 - xi {
+            share = near.1 / (far.1 - near.1) * third.1 / (far.1 - third.1)
+                + (third.0 - near.0) / (far.0 - near.0) * near.1 / (third.1 - near.1) * far.1
+                    / (third.1 - far.1);
+        }
+        share = share.clamp(least, 1.0 - least);
+    }
+    if near.1.abs() <= far.1.abs() {
+        near.0
+    } else {
+        far.0
     }
 }
 

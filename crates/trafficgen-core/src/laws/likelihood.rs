@@ -9,6 +9,8 @@ const LARGEST_DAMPING: f64 = 1e9;
 /// error.
 const SMALLEST_GAIN: f64 = 1e-5;
 const RIDGE: f64 = 1e-9;
+/// A step of an estimate without a fold is halved up to this often.
+const HALVINGS: usize = 8;
 
 /// Edges of cells. What is seen of a law at an edge is the weighted sum over the edge's points: one
 /// point, or several within a tick of the clock.
@@ -108,7 +110,7 @@ impl GroupedSample {
         let mut scores = self.scores(&law, unit)?;
         let mut damping = DAMPING;
         for _ in 0..rounds {
-            let (gradient, information) = self.gradient(&scores, free);
+            let (gradient, information) = gradient(&self.counts, &scores, free);
             let step = damped_step(&information, &gradient, damping)?;
             let moved: Result<Law, LawError> = law.move_by(&step, unit);
             let there = moved.ok().map(|law| (self.log_probabilities(&law), law));
@@ -131,23 +133,115 @@ impl GroupedSample {
         Some(Maximum { law, log_probabilities: here, scores })
     }
 
-    fn dot(&self, of_cells: &[f64]) -> f64 {
-        self.counts.iter().zip(of_cells).map(|(count, of)| count * of).sum()
-    }
-
-    /// Gradient of the log-likelihood, and the sum of the products of the scores.
-    fn gradient(&self, scores: &[f64], free: usize) -> (Vec<f64>, Vec<f64>) {
-        let (mut gradient, mut information) = (vec![0.0; free], vec![0.0; free * free]);
-        for (count, row) in self.counts.iter().zip(scores.chunks_exact(free)) {
-            for (at, score) in row.iter().enumerate() {
-                gradient[at] += count * score;
-                for (other, product) in row.iter().enumerate() {
-                    information[at * free + other] += count * score * product;
+    /// Log-probabilities of the cells by the law fitted to all values but those of a fold.
+    ///
+    /// The estimate without a fold is one step of scoring from the whole estimate (the
+    /// infinitesimal jackknife: Giordano et al., AISTATS 2019), which costs one evaluation instead
+    /// of a fit. A step that goes past the largest likelihood of the kept values, as those of
+    /// mixtures do where a component hardly lives on what is kept, is halved until it leads
+    /// upwards; if none does, the law stays where it is.
+    pub fn hold_out(&self, whole: &Maximum, fold: &[f64]) -> Vec<f64> {
+        let free = whole.law.free();
+        let here = whole.log_probabilities.clone();
+        let kept: Vec<f64> = self.counts.iter().zip(fold).map(|(all, out)| all - out).collect();
+        let share = kept.iter().sum::<f64>() / self.counts.iter().sum::<f64>();
+        let (_, mut information) = gradient(&self.counts, &whole.scores, free);
+        information.iter_mut().for_each(|one| *one *= share);
+        let (towards, _) = gradient(fold, &whole.scores, free);
+        let Some(mut step) = ridge_step(&information, &towards) else { return here };
+        step.iter_mut().for_each(|one| *one = -one.clamp(-1.0, 1.0));
+        let (unit, reached) = (whole.law.unit(), dot(&kept, &here));
+        for _ in 0..HALVINGS {
+            let moved = whole.law.move_by(&step, unit).ok();
+            if let Some(there) = moved.map(|law| self.log_probabilities(&law)) {
+                if dot(&kept, &there) >= reached {
+                    return there;
                 }
             }
+            step.iter_mut().for_each(|one| *one /= 2.0);
         }
-        (gradient, information)
+        here
     }
+
+    fn dot(&self, of_cells: &[f64]) -> f64 {
+        dot(&self.counts, of_cells)
+    }
+}
+
+fn dot(counts: &[f64], of_cells: &[f64]) -> f64 {
+    counts.iter().zip(of_cells).map(|(count, of)| count * of).sum()
+}
+
+/// Gradient of the log-likelihood of counts, and the sum of the products of the scores.
+fn gradient(counts: &[f64], scores: &[f64], free: usize) -> (Vec<f64>, Vec<f64>) {
+    let (mut gradient, mut information) = (vec![0.0; free], vec![0.0; free * free]);
+    for (count, row) in counts.iter().zip(scores.chunks_exact(free)) {
+        for (at, score) in row.iter().enumerate() {
+            gradient[at] += count * score;
+            for (other, product) in row.iter().enumerate() {
+                information[at * free + other] += count * score * product;
+            }
+        }
+    }
+    (gradient, information)
+}
+
+/// Improves a mixture of normal laws of values with counts by expectation and maximisation (Dempster,
+/// Laird and Rubin 1977), from the component of each value; returns weights, means and standard
+/// deviations, which stay above `smallest`.
+pub fn mix_normals(
+    values: &[f64],
+    counts: &[f64],
+    component: &[usize],
+    smallest: f64,
+    rounds: usize,
+    tolerance: f64,
+) -> Vec<(f64, f64, f64)> {
+    let size = component.iter().max().map_or(0, |most| most + 1);
+    let n: f64 = counts.iter().sum();
+    let mut member: Vec<f64> = vec![0.0; values.len() * size];
+    for ((row, at), count) in member.chunks_exact_mut(size.max(1)).zip(component).zip(counts) {
+        row[*at] = *count;
+    }
+    let mut before = f64::NEG_INFINITY;
+    let mut parts = moments(values, &member, size, n, smallest);
+    for _ in 0..rounds {
+        let mut value = 0.0;
+        for ((row, x), count) in member.chunks_exact_mut(size.max(1)).zip(values).zip(counts) {
+            for (density, (weight, mean, sd)) in row.iter_mut().zip(&parts) {
+                *density = weight / sd * (-0.5 * ((x - mean) / sd).powi(2)).exp();
+            }
+            let whole = floored(row.iter().sum());
+            row.iter_mut().for_each(|density| *density *= count / whole);
+            value += count * whole.ln() / n;
+        }
+        parts = moments(values, &member, size, n, smallest);
+        if value - before < tolerance {
+            break;
+        }
+        before = value;
+    }
+    parts
+}
+
+/// Weight, mean and standard deviation of each component from its share of each value.
+fn moments(
+    values: &[f64],
+    member: &[f64],
+    size: usize,
+    n: f64,
+    smallest: f64,
+) -> Vec<(f64, f64, f64)> {
+    let share = |part: usize| member.iter().skip(part).step_by(size).zip(values);
+    let each = (0..size).map(|part| {
+        let total = share(part).map(|(own, _)| own).sum::<f64>().max(1e-9 * n);
+        let mean = share(part).map(|(own, x)| own * x).sum::<f64>() / total;
+        let square = share(part).map(|(own, x)| own * (x - mean).powi(2)).sum::<f64>() / total;
+        (total, mean, square.sqrt().max(smallest))
+    });
+    let found: Vec<_> = each.collect();
+    let whole: f64 = found.iter().map(|(total, ..)| total).sum();
+    found.into_iter().map(|(total, mean, sd)| (total / whole, mean, sd)).collect()
 }
 
 fn floored(probability: f64) -> f64 {
@@ -163,14 +257,22 @@ fn floored(probability: f64) -> f64 {
 fn damped_step(information: &[f64], gradient: &[f64], damping: f64) -> Option<Vec<f64>> {
     let size = gradient.len();
     let mut matrix = information.to_vec();
-    let largest = (0..size).map(|at| information[at * size + at]).fold(0.0, f64::max);
     for at in 0..size {
-        let own = information[at * size + at];
-        matrix[at * size + at] += damping * own + RIDGE * largest + 1e-30;
+        matrix[at * size + at] += damping * information[at * size + at];
     }
-    let mut step = solve(&mut matrix, gradient)?;
+    let mut step = ridge_step(&matrix, gradient)?;
     let longest = step.iter().fold(1.0, |most: f64, one| most.max(one.abs()));
     step.iter_mut().for_each(|one| *one /= longest);
+    Some(step)
+}
+
+/// Solves for a step, of which what the information does not determine is nothing.
+fn ridge_step(information: &[f64], gradient: &[f64]) -> Option<Vec<f64>> {
+    let size = gradient.len();
+    let mut matrix = information.to_vec();
+    let largest = (0..size).map(|at| information[at * size + at]).fold(0.0, f64::max);
+    (0..size).for_each(|at| matrix[at * size + at] += RIDGE * largest + 1e-30);
+    let step = solve(&mut matrix, gradient)?;
     step.iter().all(|one| one.is_finite()).then_some(step)
 }
 

@@ -30,7 +30,7 @@ mod weibull_min;
 mod zipf;
 
 pub use self::law::{Bounds, Law, LawError};
-pub use self::likelihood::{Edges, GroupedSample, Maximum};
+pub use self::likelihood::{mix_normals, Edges, GroupedSample, Maximum};
 
 /// Every family; its name here is all that a new file needs.
 static FAMILIES: &[&dyn AnyFamily] = &[

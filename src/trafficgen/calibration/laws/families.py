@@ -14,7 +14,7 @@ from typing import Literal, cast
 
 import numpy as np
 
-from trafficgen._core import LAW_FAMILIES, add_family
+from trafficgen._core import LAW_FAMILIES, add_family, mix_normals
 from trafficgen.calibration.laws.cells import Cells
 from trafficgen.distributions import MIXTURES, OWN_FAMILIES
 from trafficgen.distributions.own_families import OwnFamily
@@ -208,32 +208,18 @@ def _lognormal_mixture(count: int) -> Starts:
             part = np.minimum(place.astype(np.int64), count - 1)
             sizes = np.bincount(part, weights=sample.counts, minlength=count).astype(np.float64)
             if np.all(sizes > 0):
-                found.append(_improve_normals(sample, part, sizes))
+                found.append(_improve_normals(sample, part))
         return found
 
     return starts
 
 
-def _improve_normals(sample: Cells, part: IntArray, sizes: FloatArray) -> Params:
+def _improve_normals(sample: Cells, part: IntArray) -> Params:
     """Improve a mixture of normal laws of the logarithms by EM, from members of the parts."""
-    y, counts, count = sample.logs[:, None], sample.counts[:, None], sizes.size
     smallest = max(0.01 * sample.sd_log, 1e-7)
-    weight = sizes / sizes.sum()
-    mean = np.bincount(part, weights=sample.counts * sample.logs, minlength=count) / sizes
-    squares = sample.counts * (sample.logs - mean[part]) ** 2
-    variance = np.bincount(part, weights=squares, minlength=count) / sizes
-    sd, before = np.maximum(np.sqrt(variance), smallest), -np.inf
-    for _ in range(2 * _EM_ROUNDS):
-        density = weight / sd * np.exp(-0.5 * ((y - mean) / sd) ** 2)
-        whole = np.maximum(density.sum(axis=1, keepdims=True), 1e-300)
-        member = counts * density / whole
-        total = np.maximum(member.sum(axis=0), 1e-9 * sample.n)
-        weight, mean = total / total.sum(), (member * y).sum(axis=0) / total
-        sd = np.maximum(np.sqrt((member * (y - mean) ** 2).sum(axis=0) / total), smallest)
-        value = sample.average(np.log(whole[:, 0]))
-        if value - before < _EM_TOLERANCE:
-            break
-        before = value
+    rounds = 2 * _EM_ROUNDS
+    improved = mix_normals(sample.logs, sample.counts, part, smallest, rounds, _EM_TOLERANCE)
+    weight, mean, sd = np.transpose(improved)
     return _number_components(weight, {"s": sd, "scale": np.exp(mean)})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -54,21 +55,18 @@ class FamilyLaw:
         """
         return _core.move_law(self.family, self.params, step)
 
-    def log_probabilities(self, cells: Cells, step: FloatArray | None = None) -> FloatArray | None:
-        """Return those of the cells, shape (k,), after a step; None where there is no such law."""
-        try:
-            return cells.grouped.log_probabilities(self.family, self.params, self.bounds, step)
-        except ValueError:
-            return None
-
 
 @dataclass(frozen=True)
 class Maximum:
     """Where the likelihood of a family is largest."""
 
     law: FamilyLaw
-    log_probabilities: FloatArray  #: of the cells, shape (k,)
-    scores: FloatArray  #: their derivatives by the free parameters, shape (k, p)
+    found: _core.Maximum
+
+    @cached_property
+    def log_probabilities(self) -> FloatArray:
+        """Those of the cells, shape (k,)."""
+        return self.found.log_probabilities()
 
     def value(self, counts: FloatArray) -> float:
         """Return the log-likelihood of counts of the cells, shape (k,)."""
@@ -88,8 +86,7 @@ def maximise(start: FamilyLaw, cells: Cells, *, rounds: int = MOST_ROUNDS) -> Ma
         return None
     if found is None:
         return None
-    params, log_probabilities, scores = found
-    return Maximum(FamilyLaw(start.family, params, start.bounds), log_probabilities, scores)
+    return Maximum(FamilyLaw(start.family, found.params(), start.bounds), found)
 
 
 def to_unconstrained(value: float, scale: Scale) -> float:
