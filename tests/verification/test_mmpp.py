@@ -1,5 +1,5 @@
-"""Markov-modulated Poisson processes: the fast recursions against the plain ones, and recovery of
-what generated.
+"""Markov-modulated Poisson processes: the recursions of the core against plain ones, and recovery
+of what generated.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import integrate, linalg
 
+from trafficgen._core import chain_vectors
 from trafficgen.calibration.processes.mmpp_likelihood import (
     fit_mmpp,
     log_likelihood,
     occupancy,
-    recursion,
     residuals,
     state_at_packets,
 )
@@ -60,20 +60,20 @@ def test_density_of_one_gap_integrates_to_one() -> None:
 
 
 @pytest.mark.parametrize("length", [1, 2, 9, 10, 101])
-def test_blocked_recursion_is_the_plain_one(length: int) -> None:
+def test_vectors_of_a_chain_are_those_of_the_plain_recursion(length: int) -> None:
     rng = np.random.default_rng(length)
     matrices, first = rng.random((length, 3, 3)), np.array([0.2, 0.3, 0.5])
-    found = recursion(matrices, first)
+    forward, backward, scale = chain_vectors(matrices, first)
     state = first
     for step in range(length):
         ahead = state @ matrices[step]
-        assert found.scale[step] == pytest.approx(ahead.sum(), rel=1e-10)
+        assert scale[step] == pytest.approx(ahead.sum(), rel=1e-10)
         state = ahead / ahead.sum()
-        np.testing.assert_allclose(found.forward[step + 1], state, rtol=1e-10)
+        np.testing.assert_allclose(forward[step + 1], state, rtol=1e-10)
     behind = np.ones(3)
     for step in range(length, -1, -1):
         np.testing.assert_allclose(
-            found.backward[step] / found.backward[step].sum(), behind / behind.sum(), rtol=1e-9
+            backward[step] / backward[step].sum(), behind / behind.sum(), rtol=1e-9
         )
         behind = matrices[step - 1] @ behind if step else behind
 

@@ -3,7 +3,7 @@
 //! `capture` turns files into records, `packet` turns a record into header facts, `flow` assigns
 //! flows and measures them; `write` turns packet columns back into capture files; `transport` is
 //! TCP as a state machine. `generate` has the inner loops of open-loop generation;
-//! `laws` has the families of laws and their likelihoods;
+//! `laws` has the families of laws and their likelihoods, `markov` chains of hidden states;
 //! `des` simulates sources over a path in closed loop, `source` holds the sources.
 #![forbid(unsafe_code)]
 
@@ -12,6 +12,7 @@ pub mod des;
 pub mod flow;
 pub mod generate;
 pub mod laws;
+pub mod markov;
 pub mod packet;
 pub mod source;
 pub mod transport;

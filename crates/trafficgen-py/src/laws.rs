@@ -2,7 +2,8 @@
 
 use numpy::ndarray::Array2;
 use numpy::{
-    IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
+    IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3,
+    PyUntypedArrayMethods,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -10,6 +11,7 @@ use pyo3::types::PyDict;
 use trafficgen_core::laws::{
     self, AnyFamily, Bounds, Edges, GroupedSample, Kind, Law, Maximum, Scale,
 };
+use trafficgen_core::markov::{self, ChainVectors};
 
 type Array<'py> = PyReadonlyArray1<'py, f64>;
 type Places<'py> = PyReadonlyArray1<'py, i64>;
@@ -165,6 +167,26 @@ pub fn mix_normals(
     let component = read_places(&component)?;
     let (values, counts) = (values.as_slice()?, counts.as_slice()?);
     Ok(laws::mix_normals(values, counts, &component, smallest, rounds, tolerance))
+}
+
+type ChainArrays<'py> =
+    (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
+
+/// Forward vectors, backward vectors and weights of a chain of matrices.
+#[pyfunction]
+pub fn chain_vectors<'py>(
+    py: Python<'py>,
+    matrices: PyReadonlyArray3<'py, f64>,
+    first: Array<'py>,
+) -> PyResult<ChainArrays<'py>> {
+    let (matrices, shape) = (matrices.as_slice()?, matrices.shape().to_vec());
+    let first = first.as_slice()?;
+    if shape[1..] != [first.len(), first.len()] || first.is_empty() {
+        return Err(refuse("matrices have another size than the first state"));
+    }
+    let ChainVectors { forward, backward, scale } =
+        py.detach(|| markov::chain_vectors(matrices, first));
+    Ok((rows(py, forward, first.len())?, rows(py, backward, first.len())?, scale.into_pyarray(py)))
 }
 
 /// Parameters of a law after a step of its free numbers.

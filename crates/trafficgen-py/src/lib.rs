@@ -31,6 +31,7 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(generate::stream_key, module)?)?;
     module.add_function(wrap_pyfunction!(generate::spectral_ranks, module)?)?;
     module.add_function(wrap_pyfunction!(laws::add_family, module)?)?;
+    module.add_function(wrap_pyfunction!(laws::chain_vectors, module)?)?;
     module.add_function(wrap_pyfunction!(laws::law_tail, module)?)?;
     module.add_function(wrap_pyfunction!(laws::law_quantiles, module)?)?;
     module.add_function(wrap_pyfunction!(laws::mix_normals, module)?)?;

@@ -33,6 +33,7 @@ __all__ = [
     "add_family",
     "alias_draws",
     "alias_table",
+    "chain_vectors",
     "correlated_order",
     "frame_times",
     "law_quantiles",
@@ -219,6 +220,7 @@ def add_family(
     tails: Callable[[list[float], _Floats, bool], _Floats],
 ) -> None: ...
 def law_tail(family: str, params: dict[str, float], x: _Floats, upper: bool) -> _Floats: ...
+def chain_vectors(matrices: _Floats, first: _Floats) -> tuple[_Floats, _Floats, _Floats]: ...
 def law_quantiles(family: str, params: dict[str, float], p: _Floats, upper: bool) -> _Floats: ...
 def mix_normals(
     values: _Floats,

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from trafficgen._core import chain_vectors
 from trafficgen.calibration.levels.plateaus import RateUnits
 from trafficgen.units import FloatArray, IntArray
 
@@ -210,20 +211,23 @@ def transition_matrix(path: IntArray, count: int) -> FloatArray:
 def log_likelihood(log_density: FloatArray, log_transition: FloatArray) -> float:
     """Compute the log-likelihood of a series."""
     largest = log_density.max(axis=1)
-    _, scales = _forward(np.exp(log_density - largest[:, None]), np.exp(log_transition))
+    _, _, scales = _follow(np.exp(log_density - largest[:, None]), np.exp(log_transition))
     return float(np.log(scales).sum() + largest.sum())
 
 
-def _forward(density: FloatArray, transition: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the states given the elements up to each, and each element's density given those."""
-    forward, scales = np.empty(density.shape), np.empty(density.shape[0])
-    state = np.full(density.shape[1], 1 / density.shape[1])
-    for row, here in enumerate(density):
-        state = (state @ transition if row else state) * here
-        scales[row] = state.sum()
-        state = state / scales[row]
-        forward[row] = state
-    return forward, scales
+def _follow(
+    density: FloatArray, transition: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return what is known of the states before and after each element, and each one's density.
+
+    The first are the states given the elements up to each, the second what comes after each given
+    its state, up to a factor; densities are given the elements before each.
+    """
+    count = density.shape[1]
+    matrices = transition * density[:, None, :]
+    matrices[0] = np.diag(density[0])  # nothing is known before the first
+    forward, backward, scales = chain_vectors(matrices, np.full(count, 1 / count))
+    return forward[1:], backward[1:], scales
 
 
 def smooth_states(log_density: FloatArray, transition: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -233,15 +237,8 @@ def smooth_states(log_density: FloatArray, transition: FloatArray) -> tuple[Floa
         Probability of each state at each element, shape (n, k), and the expected number of steps
         from each state to each, shape (k, k).
     """
-    n, count = log_density.shape
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
-    forward, _ = _forward(density, transition)
-    backward = np.empty((n, count))
-    state = np.ones(count)
-    for row in range(n - 1, -1, -1):
-        backward[row] = state
-        state = transition @ (density[row] * state)
-        state = state / state.sum()
+    forward, backward, _ = _follow(density, transition)
     probability = forward * backward
     probability /= probability.sum(axis=1, keepdims=True)
     into = density[1:] * backward[1:]

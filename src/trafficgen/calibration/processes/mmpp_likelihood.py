@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from trafficgen._core import chain_vectors
 from trafficgen.units import FloatArray
 
 ComplexArray = npt.NDArray[np.complex128]
@@ -95,86 +96,10 @@ def occupancy(generator_per_s: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(solution, 0.0) / np.maximum(solution, 0.0).sum())
 
 
-@dataclass(frozen=True)
-class _Recursion:
-    """Scaled forward and backward vectors of a chain of matrices."""
-
-    #: Distribution of the state at each packet given the gaps so far, shape (n + 1, k).
-    forward: FloatArray
-    #: Density of the gaps after each packet given its state, scaled, shape (n + 1, k).
-    backward: FloatArray
-    #: Density of each gap given those before it, shape (n,).
-    scale: FloatArray
-
-
-def recursion(matrices: FloatArray, first: FloatArray, *, both: bool = True) -> _Recursion:
-    """Compute the forward and, if wanted, the backward vectors of a chain of matrices.
-
-    The chain is cut into about as many blocks as a block has matrices. The product of each block is
-    formed for all blocks at once, then the vectors at the blocks' edges one by one, then those
-    within, again for all blocks at once: the same numbers as by the plain recursion, in a few
-    hundred steps instead of thousands.
-
-    Args:
-        matrices: Not negative, shape (n, k, k).
-        first: Distribution of the state at the first packet, shape (k,).
-        both: Whether the backward vectors are wanted.
-    """
-    n, k = matrices.shape[0], first.size
-    length = max(1, int(np.sqrt(n)))
-    blocks = -(-n // length)
-    padded = np.concatenate((matrices, np.broadcast_to(np.eye(k), (blocks * length - n, k, k))))
-    padded = np.ascontiguousarray(padded.reshape(blocks, length, k, k).transpose(1, 0, 2, 3))
-    product = _block_products(padded)
-    edges = np.empty((blocks, k))
-    state = first
-    for block in range(blocks):
-        edges[block] = state
-        state = state @ product[block]
-        state = state / state.sum()
-    forward, scale = np.empty((length, blocks, k)), np.empty((length, blocks))
-    states = edges
-    for step in range(length):
-        states = (states[:, None, :] @ padded[step])[:, 0, :]
-        scale[step] = states.sum(axis=1)
-        states = states / scale[step][:, None]
-        forward[step] = states
-    ordered = np.concatenate((first[None, :], forward.transpose(1, 0, 2).reshape(-1, k)[:n]))
-    backward = _backward(padded, product, n) if both else np.zeros((0, k))
-    return _Recursion(ordered, backward, scale.T.ravel()[:n])
-
-
-def _block_products(padded: FloatArray) -> FloatArray:
-    """Return the product of each block's matrices up to a factor, shape (blocks, k, k)."""
-    product = padded[0]
-    for step in range(1, padded.shape[0]):
-        product = product @ padded[step]
-        product = product / product.sum(axis=(1, 2), keepdims=True)
-    return np.asarray(product)
-
-
-def _backward(padded: FloatArray, product: FloatArray, n: int) -> FloatArray:
-    length, blocks, k, _ = padded.shape
-    edges = np.empty((blocks, k))
-    state = np.ones(k)
-    for block in range(blocks - 1, -1, -1):
-        edges[block] = state
-        state = product[block] @ state
-        state = state / state.sum()
-    backward = np.empty((length, blocks, k))
-    states = edges
-    for step in range(length - 1, -1, -1):
-        backward[step] = states
-        states = (padded[step] @ states[:, :, None])[:, :, 0]
-        states = states / states.sum(axis=1, keepdims=True)
-    after = backward.transpose(1, 0, 2).reshape(-1, k)[:n]
-    return np.concatenate((states[:1], after))
-
-
 def log_likelihood(gap_s: FloatArray, rate_per_s: FloatArray, generator_per_s: FloatArray) -> float:
     """Compute the log-likelihood of gaps after a packet of the long run."""
     matrices = _exponentials(gap_s, rate_per_s, generator_per_s).densities
-    scale = recursion(matrices, state_at_packets(rate_per_s, generator_per_s), both=False).scale
+    _, _, scale = chain_vectors(matrices, state_at_packets(rate_per_s, generator_per_s))
     return float(np.log(np.maximum(scale, _SMALLEST_DENSITY)).sum())
 
 
@@ -186,8 +111,8 @@ def residuals(gap_s: FloatArray, fit: MmppFit) -> FloatArray:
     """
     exponentials = _exponentials(gap_s, fit.rate_per_s, fit.generator_per_s)
     first = state_at_packets(fit.rate_per_s, fit.generator_per_s)
-    chain = recursion(exponentials.densities, first, both=False)
-    longer = np.einsum("ni,nij->n", chain.forward[:-1], exponentials.longer)
+    forward, _, _ = chain_vectors(exponentials.densities, first)
+    longer = np.einsum("ni,nij->n", forward[:-1], exponentials.longer)
     return np.asarray(np.clip(1.0 - longer, 0.0, 1.0))
 
 
@@ -273,14 +198,15 @@ def _em_step(
     eigenvalues.
     """
     exponentials = _exponentials(gap_s, rate, generator)
-    chain = recursion(exponentials.densities, state_at_packets(rate, generator))
-    scale = np.maximum(chain.scale, _SMALLEST_DENSITY)
-    ahead = rate * chain.backward[1:]
+    first = state_at_packets(rate, generator)
+    forward, backward, scale = chain_vectors(exponentials.densities, first)
+    scale = np.maximum(scale, _SMALLEST_DENSITY)
+    ahead = rate * backward[1:]
     # The backward vectors carry a factor of their own: each gap's share is normalised by itself.
-    packets = chain.forward[1:] * chain.backward[1:]
-    norm = np.einsum("ni,ni->n", chain.forward[1:], chain.backward[1:]) * scale
+    packets = forward[1:] * backward[1:]
+    norm = packets.sum(axis=1) * scale
     u = ahead @ exponentials.right.T
-    v = chain.forward[:-1] @ exponentials.left
+    v = forward[:-1] @ exponentials.left
     w, powers, k = exponentials.values, exponentials.powers, rate.size
     inner = np.empty((k, k), dtype=np.complex128)
     for i in range(k):
