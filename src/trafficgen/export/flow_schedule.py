@@ -97,6 +97,7 @@ def schedules_of(
     target: str,
     protocols: Sequence[str] = SOCKET_PROTOCOLS,
     direction: Direction = "to_client",
+    remedy: str = "",
 ) -> Schedules:
     """Return what a table sends in one direction through sockets.
 
@@ -108,6 +109,7 @@ def schedules_of(
         target: Name of the target, for messages.
         protocols: Those of :data:`SOCKET_PROTOCOLS` that the target can send.
         direction: Whose sending is exported.
+        remedy: What helps where there are packets, but of other protocols.
 
     Raises:
         ExportError: If nothing is left; the message says why.
@@ -121,7 +123,8 @@ def schedules_of(
     is_exported = is_chosen & is_known & ~is_repeated & ~is_bare
     if not is_exported.any():
         there = sorted({name.upper() for name in protocol[is_chosen]})
-        raise ExportError(_why_nothing(table, there, protocols, target=target, way=direction))
+        why = _why_nothing(table, there, protocols, target=target, way=direction, remedy=remedy)
+        raise ExportError(why)
     wanted = " and ".join(name.upper() for name in protocols)
     others = is_chosen & ~is_known
     left_out = [
@@ -181,6 +184,7 @@ def _why_nothing(
     *,
     target: str,
     way: Direction,
+    remedy: str,
 ) -> str:
     """Say why nothing is left to send, given the protocols of what goes that way."""
     words = {"to_client": "the client", "to_server": "the server"}[way]
@@ -191,10 +195,8 @@ def _why_nothing(
     able = [name.upper() for name in protocols]
     if not set(able) & set(there):
         wanted, found = " or ".join(able), ", ".join(there)
-        return (
-            f"{target} sends {wanted} and the packets to {words} are {found};"
-            f" choose a flow of {wanted} or a target that sends {found}"
-        )
+        remedy = remedy or f"choose a flow of {wanted} or a target that sends {found}"
+        return f"{target} sends {wanted} and the packets to {words} are {found}; {remedy}"
     return f"{target}: no packet to {words} carries payload; choose another flow"
 
 

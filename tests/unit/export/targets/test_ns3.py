@@ -38,6 +38,12 @@ def test_a_trace_counts_from_one_in_whole_milliseconds_without_a_last_newline(
     assert "sizes below 12 bytes were raised to 12 (2 packets)" in report.cannot_express
 
 
+def test_packets_of_tcp_are_told_of_the_mode_that_takes_them(tmp_path: Path) -> None:
+    tcp = build_table([0.0, 0.1], flows=[{"protocol": "tcp"}])
+    with pytest.raises(ExportError, match="mode=trace sends UDP.* are TCP; add --set mode=exact"):
+        trafficgen.export(tcp, to="ns3", directory=tmp_path)
+
+
 def test_a_trace_has_no_error_that_grows(tmp_path: Path) -> None:
     n = 30_000
     packets = build_table(np.arange(n) * 0.0333333)

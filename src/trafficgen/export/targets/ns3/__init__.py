@@ -100,9 +100,14 @@ def write_ns3(table: PacketTable, folder: Path, settings: Settings) -> Written:
     Source: src/applications/model/udp-trace-client.cc of ns-3; model/trace-file-burst-generator.cc
         and model/bursty-application.cc of ns-3-vr-app.
     """
-    protocols, write = _MODES[settings.text("mode")]
+    mode = settings.text("mode")
+    protocols, write = _MODES[mode]
     schedules = schedules_of(
-        table, target="ns3", protocols=protocols, direction=direction_of(settings)
+        table,
+        target=f"ns3 with mode={mode}",
+        protocols=protocols,
+        direction=direction_of(settings),
+        remedy="add --set mode=exact, whose sender takes TCP too",
     )
     refuse_oversized_datagrams(schedules.flows, target="ns3")
     return write(schedules, folder, settings)
