@@ -206,3 +206,12 @@ def test_short_traces_are_sent_once(tmp_path: Path, generation: str, time_s: lis
     (row,) = ran.rows.values()
     assert int(row["sent_packets"]) == int(row["received_packets"]) == len(time_s)
     assert int(row["sent_payload_bytes"]) == 972 * len(time_s)
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_mode_that_is_not_one_is_refused(
+    fed: dict[str, tuple[PacketTable, Path]], tmp_path: Path, generation: str
+) -> None:
+    ran = run(generation, fed[SOURCES[0]][1], "--mode=exat", folder=tmp_path / "run")
+    assert ran.code == 2
+    assert "--mode=exat: there is no such mode; use trace, exact or onoff" in ran.stderr

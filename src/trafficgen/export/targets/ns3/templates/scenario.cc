@@ -43,6 +43,10 @@ Play(int argc, char* argv[])
     command.AddValue("mode", "trace: UdpTraceClient, whole milliseconds; exact: to the nanosecond; onoff: drawn", mode);
     command.AddValue("run", "Which random numbers are drawn", run);
     command.Parse(argc, argv);
+    if (mode != "trace" && mode != "exact" && mode != "onoff")
+    {
+        throw std::runtime_error("--mode=" + mode + ": there is no such mode; use trace, exact or onoff");
+    }
 
     RngSeedManager::SetRun(run);
     Config::SetDefault("ns3::PcapFileWrapper::NanosecMode", BooleanValue(true));
