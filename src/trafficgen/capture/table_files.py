@@ -24,7 +24,7 @@ from trafficgen.tables import (
     REQUIRED_FIELDS,
     PacketTable,
 )
-from trafficgen.tables.counts import infer_flows, with_counts
+from trafficgen.tables.counts import infer_flows, tcp_flows, with_counts
 from trafficgen.tables.metadata import (
     FLOWS_FILE,
     METADATA_FILE,
@@ -75,7 +75,8 @@ def read_table(path: str | Path) -> PacketTable:
     try:
         if head is None:
             highest = pc.max(packets.column("flow")).as_py() if packets.num_rows else -1
-            table = PacketTable(packets, infer_flows(highest, packets.num_rows))
+            flows = infer_flows(highest, packets.num_rows, tcp_flows(packets))
+            table = PacketTable(packets, flows)
             table = replace(table, flows=with_counts(table))
         else:
             table = replace(head, packets=packets)

@@ -25,7 +25,7 @@ from trafficgen.capture.table_limits import refuse_repeated, refuse_span
 from trafficgen.errors import PacketTableError
 from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
-from trafficgen.tables.counts import infer_flows
+from trafficgen.tables.counts import infer_flows, tcp_flows
 from trafficgen.tables.metadata import part_paths
 from trafficgen.tables.stream import PacketStream, sort_pieces
 
@@ -173,13 +173,14 @@ def raw_pieces(path: Path, names: Collection[str] = PACKET_SCHEMA.names) -> Iter
 
 def _inferred_flows(path: Path) -> pa.Table:
     """Return a flow table for packets without one, by a first reading of their flow ids."""
-    highest, packets = -1, 0
-    for piece in raw_pieces(path, ("flow",)):
+    highest, packets, tcp = -1, 0, set[int]()
+    for piece in raw_pieces(path, ("flow", "tcp_flags")):
         packets += piece.num_rows
+        tcp |= tcp_flows(piece)
         if "flow" in piece.column_names and piece.num_rows:
             highest = max(highest, pc.max(piece.column("flow")).as_py() or 0)
     try:
-        return infer_flows(highest, packets)
+        return infer_flows(highest, packets, tcp)
     except (ValueError, OverflowError) as error:
         raise PacketTableError(
             file=str(path), problem=str(error), remedy="number the flows from 0"

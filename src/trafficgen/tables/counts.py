@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from trafficgen.tables.addresses import HOSTS_IN_RANGE, documentation_client, documentation_server
 from trafficgen.tables.flow import FLOW_SCHEMA
@@ -70,15 +72,24 @@ def as_received(table: PacketTable) -> PacketTable:
     return replace(received, flows=with_counts(received))
 
 
-def infer_flows(highest: int, packets: int) -> pa.Table:
+def tcp_flows(packets: pa.Table) -> set[int]:
+    """Return the flows whose packets have flags of TCP."""
+    if "tcp_flags" not in packets.column_names or "flow" not in packets.column_names:
+        return set()
+    segments = packets.filter(packets.column("tcp_flags").is_valid())
+    return set(pc.unique(segments.column("flow")).to_pylist())
+
+
+def infer_flows(highest: int, packets: int, tcp: Set[int] = frozenset()) -> pa.Table:
     """Return a flow table with a row for every id up to the highest of packets that came alone.
 
-    Every flow is UDP of unknown media in session 0, between documentation addresses (RFC 5737) of
-    its own; its counts are 0.
+    Flows are of unknown media in session 0, between documentation addresses (RFC 5737) of their
+    own; their counts are 0. They are UDP but for those of TCP.
 
     Args:
         highest: The highest id of a flow; -1 where there are no packets.
         packets: How many packets there are.
+        tcp: Ids of the flows of TCP (:func:`tcp_flows`).
 
     Raises:
         ValueError: If the id is :data:`MOST_FLOWS` or more, or beyond what so few packets can have.
@@ -99,7 +110,7 @@ def infer_flows(highest: int, packets: int) -> pa.Table:
     }
     columns |= {
         "flow": pa.array(numbers, type=pa.uint32()),
-        "protocol": ["udp"] * count,
+        "protocol": ["tcp" if number in tcp else "udp" for number in range(count)],
         "server": [documentation_server(int(number)) for number in servers],
         "server_port": pa.array(np.full(count, _SERVER_PORT), type=pa.uint16()),
         "client": [documentation_client(int(number)) for number in clients],

@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
+from tests.conftest import build_table
 
 import trafficgen
 from trafficgen.capture.table_files import read_table
@@ -101,3 +103,15 @@ def test_times_since_1970_give_the_model_of_times_from_zero(tmp_path: Path, gap_
             )
         )
     assert models[0] == models[1]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_flows_with_flags_of_tcp_are_tcp_where_nothing_else_tells(
+    tmp_path: Path, ending: str
+) -> None:
+    packets = build_table([0.0, 0.1], flow=[0, 1], tcp_flags=[16, None]).packets
+    file = tmp_path / f"packets.{ending}"
+    write = csv.write_csv if ending == "csv" else pq.write_table
+    write(packets.replace_schema_metadata(None), file)
+    for table in (read_table(file), trafficgen.read_packets(file)):
+        assert table.flows.column("protocol").to_pylist() == ["tcp", "udp"]

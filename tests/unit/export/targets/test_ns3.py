@@ -40,7 +40,7 @@ def test_a_trace_counts_from_one_in_whole_milliseconds_without_a_last_newline(
 
 def test_packets_of_tcp_are_told_of_the_mode_that_takes_them(tmp_path: Path) -> None:
     tcp = build_table([0.0, 0.1], flows=[{"flow": 0, "protocol": "tcp"}])
-    with pytest.raises(ExportError, match="mode=trace sends UDP.* are TCP; add --set mode=exact"):
+    with pytest.raises(ExportError, match=r"mode=trace sends UDP.* are TCP; add --set mode=exact"):
         trafficgen.export(tcp, to="ns3", directory=tmp_path)
 
 
