@@ -205,11 +205,12 @@ def _tabulate_metrics(comparison: Comparison) -> Table | None:
     baselines, losses = comparison.flat_baselines(), comparison.losses()
     marks: dict[int, Mark] = {}
     records = []
+    grades = {one.name: one.grade for part in comparison.verdict().groups for one in part.metrics}
     computed = {name: one for name, one in comparison.flat().items() if math.isfinite(one)}
     for place, (name, value) in enumerate(computed.items()):
         wins, ties = comparison.wins.get(name, ()), comparison.ties.get(name, ())
         rivals = [key for key, one in baselines.items() if math.isfinite(one.get(name, math.nan))]
-        if rivals and name in comparison.wins:
+        if rivals and name in comparison.wins and grades[name] is not Grade.TOO_FEW:
             beaten = losses[name] or not {*wins, *ties} >= set(rivals)
             marks[place] = "bad" if beaten else "good"
         records.append(

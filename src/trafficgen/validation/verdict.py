@@ -10,9 +10,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from trafficgen.formatting import format_duration
 from trafficgen.validation.baselines import COPIED_SAMPLES
+
+if TYPE_CHECKING:
+    from trafficgen.validation.measurement import Measurement
 
 
 class _Compared(Protocol):
@@ -30,6 +34,8 @@ class _Compared(Protocol):
     def absent(self) -> Mapping[str, str]: ...
     @property
     def burst_threshold_s(self) -> float | None: ...
+    @property
+    def sides(self) -> tuple[Measurement, Measurement] | None: ...
     def flat(self) -> Mapping[str, float]: ...
     def flat_baselines(self) -> Mapping[str, Mapping[str, float]]: ...
 
@@ -44,6 +50,7 @@ class Grade(StrEnum):
     BEATEN = "worse than a baseline"
     UNLIKE = "on one side only"
     NOT_RANKED = "different, with no baseline to rank it"
+    TOO_FEW = "too few values to compare"
     NOT_COMPUTED = "not computed"
 
 
@@ -80,9 +87,16 @@ _COUNTED = {
     Grade.BEATEN: ("is worse than a simple baseline", "are worse than a simple baseline"),
     Grade.UNLIKE: ("exists on one side only", "exist on one side only"),
     Grade.NOT_RANKED: ("has no baseline", "have no baseline"),
+    Grade.TOO_FEW: ("has too few values to compare", "have too few values to compare"),
     Grade.NOT_COMPUTED: ("was not computed", "were not computed"),
 }
+#: Grades that say nothing of the candidate.
+_UNKNOWN = (Grade.TOO_FEW, Grade.NOT_COMPUTED)
+#: Where chance alone gives a larger KS distance, which is 1 at most, only samples that hardly
+#: overlap could show a difference: seven values on both sides are needed.
+_MOST_CHANCE = 0.75
 _RELATIVE = ".relative_difference"
+_BURST_END = "phases.buffering_end_s"
 
 
 @dataclass(frozen=True)
@@ -157,9 +171,10 @@ def judge(comparison: _Compared) -> Verdict:
     """Judge a comparison in words; the same comparison gives the same words.
 
     A metric *matches* where its distance is 0 or below the one that chance alone exceeds once in 20
-    times. Otherwise it is *closer than every baseline*, *as close as the closest* (one differs from
-    it by chance at most, none is closer) or *worse than a baseline*. A baseline whose metric cannot
-    be computed does not count.
+    times. Where samples are so few that almost any distance is below that one, there are *too few
+    values to compare*: neither a match nor a difference. Otherwise it is *closer than every
+    baseline*, *as close as the closest* (one differs from it by chance at most, none is closer) or
+    *worse than a baseline*. A baseline whose metric cannot be computed does not count.
     """
     groups: dict[str, list[MetricVerdict]] = {}
     for name in comparison.flat():
@@ -190,7 +205,8 @@ def _judge_metric(comparison: _Compared, name: str) -> MetricVerdict:
     if math.isnan(distance):
         grade = Grade.UNLIKE if _is_on_one_side(comparison.metrics, name) else Grade.NOT_COMPUTED
     elif distance == 0 or distance < comparison.noise.get(name, 0.0):
-        grade = Grade.MATCH
+        can_judge = distance == 0 or not _has_too_few(comparison, name)
+        grade = Grade.MATCH if can_judge else Grade.TOO_FEW
     elif closer:
         grade = Grade.BEATEN
     elif ties:
@@ -200,40 +216,51 @@ def _judge_metric(comparison: _Compared, name: str) -> MetricVerdict:
     return MetricVerdict(name, distance, grade, ties, closer)
 
 
+def _has_too_few(comparison: _Compared, name: str) -> bool:
+    """Return whether a metric's samples are too few for their KS distance to show anything."""
+    return comparison.noise.get(f"{name.rpartition('.')[0]}.ks", 0.0) > _MOST_CHANCE
+
+
 def _is_on_one_side(metrics: object, name: str) -> bool:
     """Return whether a metric is a pair of values of which one side lacks its own."""
+    return len({math.isnan(side) for side in _pair_of(metrics, name)}) > 1
+
+
+def _pair_of(metrics: object, name: str) -> list[float]:
+    """Return a metric's values of reference and candidate; nothing where it is no pair."""
     for key in name.split("."):
         metrics = metrics[key] if isinstance(metrics, Mapping) and key in metrics else None
     pair = list(metrics.values()) if isinstance(metrics, Mapping) else metrics
-    if not isinstance(pair, list) or not all(isinstance(side, float) for side in pair):
-        return False
-    return len({math.isnan(side) for side in pair}) > 1
+    is_pair = isinstance(pair, list) and all(isinstance(side, float) for side in pair)
+    return pair if isinstance(pair, list) and is_pair else []
 
 
 def _judge_group(
     comparison: _Compared, group: str, metrics: Sequence[MetricVerdict]
 ) -> GroupVerdict:
-    known = [metric for metric in metrics if metric.grade is not Grade.NOT_COMPUTED]
-    missing = [metric.name for metric in metrics if metric.grade is Grade.NOT_COMPUTED]
-    sentence = _describe(known) if known else _explain_absence(comparison, group, missing)
-    if known and missing:
-        sentence += f"; {_join(missing)} could not be computed"
+    known = [metric for metric in metrics if metric.grade not in _UNKNOWN]
+    missing = [metric.name for metric in _of(metrics, Grade.NOT_COMPUTED)]
+    parts = [_describe(comparison, known)] if known else []
+    if few := _of(metrics, Grade.TOO_FEW):
+        names = _name_metrics([metric.name for metric in few], metrics) if known else ""
+        parts.append(_describe_few(comparison, few[0].name, names))
+    if missing and known:
+        parts.append(f"{_join(missing)} could not be computed")
+    sentence = "; ".join(parts) or _explain_absence(comparison, group, missing)
     if copies := _copying_baselines(group, known):
         verb = "copies" if len(copies) == 1 else "copy"
         sentence += f" ({_name_baselines(copies)} {verb} them from the reference)"
-    grade = _worst({metric.grade for metric in known})
+    grade = _worst({metric.grade for metric in known or metrics})
     return GroupVerdict(group, _LABELS[group], grade, tuple(metrics), sentence)
 
 
 def _worst(grades: set[Grade]) -> Grade:
-    if not grades:
-        return Grade.NOT_COMPUTED
     if Grade.BEATEN in grades and grades != {Grade.BEATEN}:
         return Grade.PARTLY_BEATEN
     return max(grades, key=list(Grade).index)
 
 
-def _describe(metrics: Sequence[MetricVerdict]) -> str:
+def _describe(comparison: _Compared, metrics: Sequence[MetricVerdict]) -> str:
     """Describe the computed metrics of a group: problems by name first, then the others."""
     beaten: dict[tuple[str, ...], list[str]] = {}
     for metric in _of(metrics, Grade.BEATEN):
@@ -243,12 +270,37 @@ def _describe(metrics: Sequence[MetricVerdict]) -> str:
         for others, names in beaten.items()
     ]
     if unlike := _of(metrics, Grade.UNLIKE):
-        parts.append(f"only one side has {_join(metric.name for metric in unlike)}")
+        parts += _describe_one_sided(comparison, [metric.name for metric in unlike])
     if alone := _of(metrics, Grade.NOT_RANKED):
         parts.append(_describe_unranked(alone))
     if rest := _of(metrics, Grade.MET, Grade.CLOSEST, Grade.MATCH):
         parts.append(("otherwise " if parts else "") + _describe_unbeaten(rest))
     return "; ".join(parts)
+
+
+def _describe_one_sided(comparison: _Compared, names: Sequence[str]) -> list[str]:
+    """Say which side has what the other one lacks; a start-up burst with its end."""
+    ends, parts = _pair_of(comparison.metrics, _BURST_END), []
+    if _BURST_END in names:
+        sides = ("reference", "candidate") if math.isnan(ends[1]) else ("candidate", "reference")
+        until = format_duration(min(ends, key=math.isnan))
+        parts = [f"the {sides[0]} has a start-up burst (until {until}), the {sides[1]} has none"]
+        names = [name for name in names if not name.startswith("phases.")]
+    for name in names:
+        has = "candidate" if math.isnan(_pair_of(comparison.metrics, name)[0]) else "reference"
+        parts.append(f"only the {has} has {name}")
+    return parts
+
+
+def _describe_few(comparison: _Compared, metric: str, names: str) -> str:
+    """Say that there are too few values, in the named metrics alone, and how many if known."""
+    stem = metric.rpartition(".")[0]
+    values = "bursts" if _GROUP_OF.get(stem) == "bursts" else "values"
+    text = f"too few {values}{f' in {names}' if names else ''} to compare"
+    if comparison.sides is None:
+        return text
+    one, other = (side.samples[stem].size for side in comparison.sides)
+    return f"{text} ({one} in the reference, {other} in the candidate)"
 
 
 def _name_metrics(names: Sequence[str], metrics: Sequence[MetricVerdict]) -> str:

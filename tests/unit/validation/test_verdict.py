@@ -144,7 +144,14 @@ def test_start_up_that_one_side_lacks_is_said_and_one_that_both_lack_is_no_fault
     assert lacking.grade is Grade.UNLIKE
     assert (
         lacking.sentence
-        == "only one side has phases.buffering_end_s; phases.buffering_ratio could not be computed"
+        == "the reference has a start-up burst (until 10 s), the candidate has none;"
+        " phases.buffering_ratio could not be computed"
+    )
+    ends = phases(_NAN, 4.0)
+    ends["phases"] = {"buffering_end_s": [_NAN, 4.0], "buffering_ratio": [_NAN, 3.0]}
+    (added,) = judge(_comparison(ends, baselines={"cbr": ends})).groups
+    assert (
+        added.sentence == "the candidate has a start-up burst (until 4 s), the reference has none"
     )
     neither = judge(_comparison(phases(_NAN, _NAN), baselines={"cbr": phases(_NAN, _NAN)})).groups[
         0
@@ -153,6 +160,20 @@ def test_start_up_that_one_side_lacks_is_said_and_one_that_both_lack_is_no_fault
         Grade.NOT_COMPUTED,
         "no start-up burst was detected in either capture",
     )
+
+
+def test_samples_too_small_to_differ_are_neither_a_match_nor_a_difference() -> None:
+    far: dict[str, object] = {"burst_packets": {"ks": 1.0}, "burst_spacing_s": {"ks": 0.9}}
+    rates = {"10": {"ks": 0.5, "wasserstein": 0.2}, "1": {"ks": 0.0}}
+    noise = {"burst_packets.ks": 1.39, "burst_spacing_s.ks": 1.4, "rate.10.ks": 0.96}
+    noise["rate.10.wasserstein"] = 0.9
+    metrics: dict[str, object] = {**far, "rate": rates}
+    verdict = judge(_comparison(metrics, baselines={"cbr": metrics}, noise=noise))
+    assert verdict.lines() == [
+        "Rates: no difference found in this sample; too few values in rate.10 to compare.",
+        "Bursts: too few bursts to compare.",
+        "1 of 5 metrics matches; 4 have too few values to compare.",
+    ]
 
 
 def test_bursts_that_the_reference_lacks_are_not_called_a_failure_of_the_candidate() -> None:
