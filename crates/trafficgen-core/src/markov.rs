@@ -2,7 +2,8 @@
 
 /// What is known of the states at the steps of a chain.
 pub struct ChainVectors {
-    /// Distribution of the state at each step given those before it, row by row, one more than steps.
+    /// Distribution of the state at each step given those before it, row by row, one more than
+    /// steps.
     pub forward: Vec<f64>,
     /// What comes after each step given its state, up to a factor, row by row, as many.
     pub backward: Vec<f64>,

@@ -186,9 +186,9 @@ fn gradient(counts: &[f64], scores: &[f64], free: usize) -> (Vec<f64>, Vec<f64>)
     (gradient, information)
 }
 
-/// Improves a mixture of normal laws of values with counts by expectation and maximisation (Dempster,
-/// Laird and Rubin 1977), from the component of each value; returns weights, means and standard
-/// deviations, which stay above `smallest`.
+/// Improves a mixture of normal laws of values with counts by expectation and maximisation
+/// (Dempster, Laird and Rubin 1977), from the component of each value; returns weights, means and
+/// standard deviations, which stay above `smallest`.
 pub fn mix_normals(
     values: &[f64],
     counts: &[f64],
