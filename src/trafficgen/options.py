@@ -260,7 +260,11 @@ def _check(place: str, value: Any, hint: Any, how: Option | None) -> Any:
         except ValueError as error:
             raise ValueError(f"{place}: {error}") from None
     if not fits:
-        words = list(dict.fromkeys(map(_name_kind, kinds)))
+        words = list(
+            dict.fromkeys(
+                _name_kind(kind) for kind in kinds if not getattr(kind, "_is_protocol", 0)
+            )
+        )
         wanted = " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
         raise TypeError(f"{place} must be {wanted}, not {reprlib.repr(value)}")
     return value

@@ -11,7 +11,7 @@ from trafficgen.calibration.options import FitOptions, SessionFitOptions
 from trafficgen.calibration.player_log.events import align_log
 from trafficgen.calibration.player_log.log_files import read_player_log
 from trafficgen.calibration.session_fit import Calibration, SessionInputs, fit_session
-from trafficgen.capture.inputs import Paths, as_paths, is_stream, name_in_model
+from trafficgen.capture.inputs import Paths, as_paths, input_names, is_stream, name_in_model
 from trafficgen.capture.reading import read_packets
 from trafficgen.capture.session import OpenedSession, open_session
 from trafficgen.errors import CalibrationError, CaptureWarning
@@ -90,13 +90,14 @@ class Fit(ChartView):
 
 
 @takes(SessionFitOptions)
-def fit(paths: Paths, options: SessionFitOptions) -> Fit:
+def fit(paths: Paths | PacketTable, options: SessionFitOptions) -> Fit:
     """Fit a model to one session of captures (read as one) or of a packet table.
 
     A session with more packets than memory holds is refused: give more memory, or fit a window.
 
     Args:
-        paths: One or several capture files, or one packet table; ``-`` is standard input.
+        paths: One or several capture files, or one packet table, a file or in memory; ``-`` is
+            standard input.
         options: See :class:`~trafficgen.calibration.options.SessionFitOptions`; given as keywords.
 
     Raises:
@@ -117,9 +118,12 @@ def fit(paths: Paths, options: SessionFitOptions) -> Fit:
         buffering 3.2 s, 95%: 2 to 4 s
         >>> trafficgen.save_model(fitted.model, "model.json")
     """
-    names = as_paths(paths)
+    names = input_names(paths)
     log = None if options.player_log is None else read_player_log(options.player_log)
-    opened = open_session(names, options.choice, options, window=options.window)
+    in_memory = isinstance(paths, PacketTable)
+    opened = open_session(
+        paths if in_memory else names, options.choice, options, window=options.window
+    )
     if log is not None:
         log = align_log(
             log,
@@ -135,7 +139,7 @@ def fit(paths: Paths, options: SessionFitOptions) -> Fit:
         player_log=log,
         buffering_end_s=options.buffering_end_s,
     )
-    return fit_open_session(opened, names, options, inputs=inputs, hints=hints)
+    return fit_open_session(opened, names, options, inputs=inputs, hints=hints, in_memory=in_memory)
 
 
 def fit_open_session(
@@ -145,15 +149,17 @@ def fit_open_session(
     *,
     inputs: SessionInputs | None = None,
     hints: list[str] | None = None,
+    in_memory: bool = False,
 ) -> Fit:
     """Fit a model to a session that is open, read from the files ``names``.
 
-    ``hints`` say what may be wrong with the choice of the session, one sentence each.
+    ``hints`` say what may be wrong with the choice of the session, one sentence each. Of packets
+    ``in_memory`` no file has a digest.
 
     Raises:
         CalibrationError: If the session does not have what a fit needs; it names the files.
     """
-    of_stream = any(is_stream(name) for name in names)
+    of_stream = in_memory or any(is_stream(name) for name in names)
     inputs = replace(
         inputs or SessionInputs(),
         files=tuple(name_in_model(name) for name in names),

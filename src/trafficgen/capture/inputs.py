@@ -23,6 +23,8 @@ _SNIFFED_BYTES = 1 << 16
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 Paths = str | Path | Sequence[str | Path]
+#: Name of packets in memory that no file is known of.
+_TABLE_NAME = "table"
 
 
 def as_paths(paths: Paths) -> list[str]:
@@ -30,12 +32,26 @@ def as_paths(paths: Paths) -> list[str]:
 
     Raises:
         CaptureError: If standard input is named more than once.
+        TypeError: If something in the list is no name.
     """
-    names = [str(paths)] if isinstance(paths, str | Path) else [str(path) for path in paths]
+    listed = [paths] if isinstance(paths, str | Path) else list(paths)
+    for one in listed:
+        if not isinstance(one, str | Path):
+            remedy = "; give a packet table alone" if isinstance(one, PacketTable) else ""
+            raise TypeError(f"a list of files must hold texts or paths, not {one!r}{remedy}")
+    names = [str(path) for path in listed]
     if names.count(STANDARD_INPUT) > 1:
         problem = "standard input is named more than once"
         raise CaptureError(file=STANDARD_INPUT, problem=problem, remedy="name it once")
     return [input_file(name, stream_captures=True) for name in names]
+
+
+def input_names(source: Paths | PacketTable) -> list[str]:
+    """Return names as :func:`as_paths` does; of a table those of the files it was read from."""
+    if not isinstance(source, PacketTable):
+        return as_paths(source)
+    files = source.notes.get("files")
+    return [str(name) for name in files] if files and isinstance(files, list) else [_TABLE_NAME]
 
 
 def is_stream(name: str) -> bool:

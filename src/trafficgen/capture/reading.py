@@ -11,6 +11,7 @@ from trafficgen.capture.inputs import (
     Paths,
     as_paths,
     find_long_table,
+    input_names,
     is_stream,
     is_table_file,
     read_table_file,
@@ -19,6 +20,7 @@ from trafficgen.capture.memory import TABLE_PACKET_BYTES, Budget
 from trafficgen.capture.options import ReadOptions, UnlimitedReadOptions
 from trafficgen.capture.packets import PacketsBeyondLimitError, read_capture, stream_capture
 from trafficgen.capture.scan import CaptureScan, scan_capture
+from trafficgen.capture.table_files import check_table
 from trafficgen.capture.table_streams import packets_in
 from trafficgen.errors import CaptureWarning
 from trafficgen.flows import Inspection, group_sessions, inspect_stream, inspect_table
@@ -30,7 +32,7 @@ _OTHER_REMEDY = "or cut the input (editcap does that for captures)"
 
 
 @takes(ReadOptions)
-def inspect(paths: Paths, options: ReadOptions) -> Inspection:
+def inspect(paths: Paths | PacketTable, options: ReadOptions) -> Inspection:
     """Summarise captures (read as one) or a packet table: flows, RTP streams, sessions, problems.
 
     Captures, and packet tables that do not fit into memory, are read piece by piece: memory grows
@@ -40,7 +42,7 @@ def inspect(paths: Paths, options: ReadOptions) -> Inspection:
     Args:
         paths: One or several capture files, one packet table, or one trace of another tool that is
             recognised by its content (see :func:`~trafficgen.convert`); ``-`` is standard input,
-            for a capture.
+            for a capture; or a packet table in memory.
         options: See :class:`~trafficgen.capture.options.ReadOptions`.
 
     Raises:
@@ -55,8 +57,11 @@ def inspect(paths: Paths, options: ReadOptions) -> Inspection:
         audio 126 packets in 58.6 s
         control 23 packets in 61.2 s
     """
-    names = as_paths(paths)
+    names = input_names(paths)
     files, timeout_s = tuple(names), options.idle_timeout_s
+    if isinstance(paths, PacketTable):
+        table = check_table(paths, ", ".join(names))
+        return inspect_table(table, files=files, idle_timeout_s=timeout_s)[0]
     if (long := find_long_table(names, _budget(options))) is not None:
         return inspect_stream(long.stream(), files=files, idle_timeout_s=timeout_s)
     if (table := read_table_file(names)) is not None:

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from trafficgen.capture.inputs import (
     Paths,
-    as_paths,
     find_long_table,
+    input_names,
     keep_streams,
     read_table_file,
 )
@@ -20,6 +20,7 @@ from trafficgen.capture.options import ReadOptions, SessionChoice, TimeWindow
 from trafficgen.capture.packets import read_flows, stream_capture
 from trafficgen.capture.reading import inspection_of
 from trafficgen.capture.scan import scan_capture
+from trafficgen.capture.table_files import check_table
 from trafficgen.capture.table_streams import TableFile, packets_in
 from trafficgen.errors import SelectionError
 from trafficgen.flows import (
@@ -51,7 +52,7 @@ class OpenedSession:
 
 
 def open_session(
-    paths: Paths,
+    paths: Paths | PacketTable,
     choice: SessionChoice | None = None,
     options: ReadOptions | None = None,
     *,
@@ -75,7 +76,7 @@ def open_session(
         SelectionError: If there is no such flow or session, or nothing that carries payload to a
             client.
     """
-    names, options = as_paths(paths), options or ReadOptions()
+    names, options = input_names(paths), options or ReadOptions()
     opening = _Opening(
         tuple(names),
         choice or SessionChoice(),
@@ -84,6 +85,8 @@ def open_session(
         window,
     )
     try:
+        if isinstance(paths, PacketTable):
+            return opening.open_table(check_table(paths, ", ".join(names)))
         if (long := find_long_table(names, opening.budget)) is not None:
             return opening.open_long_table(long)
         table = read_table_file(names)

@@ -15,7 +15,7 @@ from trafficgen.capture.options import ReadOptions, SessionChoice
 from trafficgen.capture.session import open_session
 from trafficgen.explore.controls import CONTROLS, FASTEST_KBPS
 from trafficgen.flows import SessionView, rate_series
-from trafficgen.models import Model, Option, PublishedModel, format_value
+from trafficgen.models import Model, ModelHolder, Option, PublishedModel, format_value, model_in
 from trafficgen.models.published import entry_names, load_model
 from trafficgen.models.published.listing import models_list
 from trafficgen.units import kbps_from_bps, ms_from_s
@@ -72,7 +72,7 @@ def list_catalogue() -> list[PlayableModel]:
 
 
 def open_model(
-    what: Model | PublishedModel | str | Path,
+    what: Model | PublishedModel | ModelHolder | str | Path,
     *,
     flow: int | None = None,
     session: int | None = None,
@@ -81,7 +81,7 @@ def open_model(
     """Open a model, or fit one to a capture.
 
     Args:
-        what: A model, a catalogue name, a model file, or a capture.
+        what: A model or a fit, a catalogue name, a model file, or a capture.
         flow: Flow of a capture that is fitted alone.
         session: Session of a capture; None for the heaviest.
         seed: Seed of the fit.
@@ -91,7 +91,8 @@ def open_model(
         SelectionError: If the capture has no such flow or session.
         CalibrationError: If the capture does not have what a fit needs.
     """
-    if isinstance(what, Model | PublishedModel):
+    if not isinstance(what, str | Path):
+        what = model_in(what)
         return PlayableModel(what.name, what, f"{what.name}.json", values=_values_for(what))
     name = str(what)
     if _names_a_model(what):

@@ -13,7 +13,7 @@ from trafficgen.errors import ExploreError
 from trafficgen.explore.controls import LARGEST_SEED
 from trafficgen.explore.playable_models import list_catalogue, open_model
 from trafficgen.extras import require
-from trafficgen.models import Model, PublishedModel
+from trafficgen.models import Model, ModelHolder, PublishedModel
 from trafficgen.options import checks_arguments
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class LocalPage:
 
 @checks_arguments
 def explore(
-    model: Model | PublishedModel | str | Path | None = None,
+    model: Model | PublishedModel | ModelHolder | str | Path | None = None,
     *,
     port: int | None = None,
     seed: int = 0,
@@ -114,8 +114,8 @@ def explore(
     nothing from anywhere, and is served in the background until it is stopped or Python ends.
 
     Args:
-        model: Model of the first view: a model, a catalogue name, a model file, or a capture, to
-            which a model is fitted and whose rate is then drawn too; None: ``chunked``.
+        model: Model of the first view: a model or a fit, a catalogue name, a model file, or a
+            capture, to which a model is fitted and whose rate is then drawn too; None: ``chunked``.
         port: Port; 0: any free one; None: 8765, or a free one if that is taken.
         seed: Seed of the fit, and of the first simulation.
         flow: Flow of a capture to fit.

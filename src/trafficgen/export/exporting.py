@@ -23,8 +23,8 @@ from trafficgen.export.target import FormatWriter, Target, Written
 from trafficgen.export.targets import TARGETS
 from trafficgen.flows.selection import require_number
 from trafficgen.formatting import find_name, list_first, suggest_name
-from trafficgen.models import Model, PublishedModel
-from trafficgen.models.published import entry_names, load_model
+from trafficgen.models import Model, ModelHolder, PublishedModel
+from trafficgen.models.published import entry_names, find_model
 from trafficgen.outputs import is_stream, list_leftovers, whole_files, whole_folder
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.packet_files.writing import select_view
@@ -42,13 +42,13 @@ Writer = Callable[[Path], Written]
 
 
 def export_packets(
-    table: PacketTable | Model | str | Path, options: ExportOptions
+    table: PacketTable | Model | ModelHolder | str | Path, options: ExportOptions
 ) -> ProjectionReport:
     """Write packets, or a model's law, for another tool into a folder.
 
     Args:
-        table: A packet table or the name of a table or capture, or a fitted model or the name of
-            its file.
+        table: A packet table or the name of a table or capture, or a fitted model, a fit or the
+            name of a model file.
         options: See :class:`~trafficgen.export.options.ExportOptions`.
 
     Raises:
@@ -61,9 +61,9 @@ def export_packets(
             the target does not take packets as they come.
     """
     target, settings = find_target(options)
-    if not isinstance(table, Model | PacketTable):
+    if isinstance(table, str | Path):
         table = input_file(str(table), stream_captures=True)
-    if isinstance(table, Model) or (not isinstance(table, PacketTable) and _names_a_model(table)):
+    if not isinstance(table, PacketTable) and _is_or_names_a_model(table):
         if options.flow is not None or options.at != "sender":
             raise ExportError("A model has no flows and no views; leave out --flow and --at.")
         write = _model_writer(table, target, settings)
@@ -173,14 +173,18 @@ def _join_alike(found: Sequence[re.Match[str]]) -> str:
     return f"{kind}{names}: {_NUMBER.sub(lambda _: next(ranges), texts[0])}"
 
 
-def _names_a_model(name: str | Path) -> bool:
+def _is_or_names_a_model(name: Model | ModelHolder | str | Path) -> bool:
+    if not isinstance(name, str | Path):
+        return True
     return Path(name).suffix.lower() in (".json", ".yaml", ".yml") or (
         str(name) in entry_names() and not Path(name).exists()
     )
 
 
-def _model_writer(model: Model | str | Path, target: Target, settings: Settings) -> Writer:
-    known = model if isinstance(model, Model) else load_model(model)
+def _model_writer(
+    model: Model | ModelHolder | str | Path, target: Target, settings: Settings
+) -> Writer:
+    known = find_model(model)
     if isinstance(known, PublishedModel):
         raise ExportError(
             f"{known.name} is a source of the catalogue, played by a state machine, and has no law"

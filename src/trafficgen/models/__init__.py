@@ -3,8 +3,10 @@
 # "X as X" marks a name as one for others to import: type checkers and linters read it so.
 from trafficgen.models.estimate import Estimate as Estimate
 from trafficgen.models.estimate import ModelPart as ModelPart
+from trafficgen.models.io import ModelHolder as ModelHolder
 from trafficgen.models.io import dump_model as dump_model
 from trafficgen.models.io import extend as extend
+from trafficgen.models.io import model_in as model_in
 from trafficgen.models.io import model_json_schema as model_json_schema
 from trafficgen.models.io import model_of as model_of
 from trafficgen.models.io import read_model as read_model

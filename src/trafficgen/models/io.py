@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -27,6 +27,20 @@ LARGEST_MODEL_BYTES = 4_000_000
 _LINE_LENGTH = 120
 _REMEDY = "see `trafficgen models schema` for what a model file may hold"
 _VERSION_REMEDY = "fit the captures again, or use the trafficgen that wrote the file"
+
+
+@runtime_checkable
+class ModelHolder(Protocol):
+    """A result with a model, such as a fit: functions take it for its model."""
+
+    @property
+    def model(self) -> Model | PublishedModel:
+        """The model."""
+
+
+def model_in(result: Model | PublishedModel | ModelHolder) -> Model | PublishedModel:
+    """Return a model itself, or that of a result."""
+    return result if isinstance(result, Model | PublishedModel) else result.model
 
 
 def read_model(path: str | Path, *, parent: ParentOf | None = None) -> Model | PublishedModel:
@@ -170,8 +184,8 @@ def _filled(items: list[str], *, width: int) -> list[str]:
 
 
 @checks_arguments
-def save_model(model: Model | PublishedModel, path: str | Path) -> None:
-    """Write a model to a JSON file: to a temporary name first, then renamed.
+def save_model(model: Model | PublishedModel | ModelHolder, path: str | Path) -> None:
+    """Write a model, or that of a fit, to a JSON file: to a temporary name first, then renamed.
 
     Raises:
         OutputFileError: If the file cannot be written.
@@ -185,7 +199,7 @@ def save_model(model: Model | PublishedModel, path: str | Path) -> None:
         True
     """
     with whole_files([Path(path)]) as [part]:
-        part.write_text(dump_model(model), encoding="utf-8")
+        part.write_text(dump_model(model_in(model)), encoding="utf-8")
 
 
 def model_json_schema() -> dict[str, object]:

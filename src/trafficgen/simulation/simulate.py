@@ -9,7 +9,7 @@ from pathlib import Path as FilePath
 
 from trafficgen.errors import GenerationError, SimulationWarning
 from trafficgen.generation import session_starts
-from trafficgen.models import Model, PublishedModel
+from trafficgen.models import Model, ModelHolder, PublishedModel
 from trafficgen.options import takes
 from trafficgen.packet_files.destinations import format_of
 from trafficgen.packet_files.writing import write_packets
@@ -27,12 +27,12 @@ from trafficgen.units import s_from_ns
 
 @takes(SimulateOptions)
 def simulate(
-    model: Model | PublishedModel | str | FilePath, options: SimulateOptions
+    model: Model | PublishedModel | ModelHolder | str | FilePath, options: SimulateOptions
 ) -> SimulationResult:
     """Play a model over a path with competing flows; the same seed gives the same result.
 
     Args:
-        model: A model, the name of a catalogue entry or of a model file.
+        model: A model or a fit, the name of a catalogue entry or of a model file.
         options: See :class:`SimulateOptions`.
 
     Warns:

@@ -13,11 +13,11 @@ from pydantic import JsonValue
 
 from trafficgen.errors import SettingError
 from trafficgen.generation import StreamSchedule, session_schedules
-from trafficgen.models import Model, PublishedModel, dump_model
+from trafficgen.models import Model, ModelHolder, PublishedModel, dump_model
 from trafficgen.models.published import (
     competing_tcp,
     entry_digest,
-    load_model,
+    find_model,
     parameters_for_engine,
     with_settings,
 )
@@ -74,7 +74,7 @@ _DEFAULT_CLIENT_PORT = 40_000
 
 
 def sources_of(
-    model: Model | PublishedModel | str | Path,
+    model: Model | PublishedModel | ModelHolder | str | Path,
     settings: Mapping[str, JsonValue],
     *,
     sessions: int = 1,
@@ -93,7 +93,7 @@ def sources_of(
         SettingError: If a setting does not fit it.
         GenerationError: If a fitted model cannot be played like this.
     """
-    found = load_model(model) if isinstance(model, str | Path) else model
+    found = find_model(model)
     if isinstance(found, PublishedModel):
         return [make_published_source(found, settings)] * sessions
     found = set_source(found, settings)

@@ -7,13 +7,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from trafficgen.capture.inputs import Paths, as_paths, file_text
+from trafficgen.capture.inputs import Paths, file_text, input_names
 from trafficgen.capture.memory import COMPARE_PACKET_BYTES, Budget
 from trafficgen.capture.options import ReadOptions
 from trafficgen.capture.session import open_session
 from trafficgen.flows import SessionView, clock_tick_ns, resegment
 from trafficgen.options import takes
 from trafficgen.progress import report_step
+from trafficgen.tables import PacketTable
 from trafficgen.validation.baselines import BASELINES, generate_baseline
 from trafficgen.validation.comparison import Comparison
 from trafficgen.validation.measurement import Measurement, burst_threshold_s, measure
@@ -36,11 +37,14 @@ _FINE_TICK_NS = 1000
 
 
 @takes(CompareOptions)
-def compare(reference: Paths, candidate: Paths, options: CompareOptions) -> Comparison:
+def compare(
+    reference: Paths | PacketTable, candidate: Paths | PacketTable, options: CompareOptions
+) -> Comparison:
     """Measure how closely traffic to the client matches a reference, compared with baselines.
 
     Args:
-        reference: What was measured: one or several capture files, or one packet table.
+        reference: What was measured: one or several capture files, or one packet table, a file
+            or in memory.
         candidate: What is judged.
         options: See :class:`~trafficgen.validation.options.CompareOptions`.
 
@@ -170,5 +174,5 @@ def _without_offload(view: SessionView) -> tuple[SessionView, int]:
     return (replace(view, table=table) if cut else view), cut
 
 
-def _name_of(paths: Paths) -> str:
-    return ", ".join(file_text(name) for name in as_paths(paths))
+def _name_of(source: Paths | PacketTable) -> str:
+    return ", ".join(file_text(name) for name in input_names(source))

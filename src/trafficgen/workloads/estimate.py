@@ -16,8 +16,7 @@ from trafficgen.errors import GenerationError
 from trafficgen.formatting import format_count, format_duration, size_text
 from trafficgen.generation.columns import order_columns, superpose
 from trafficgen.generation.session import FlowRow
-from trafficgen.models import Model, PublishedModel
-from trafficgen.models.published import load_model
+from trafficgen.models import Model, ModelHolder, PublishedModel
 from trafficgen.notebook import NotebookView
 from trafficgen.options import takes
 from trafficgen.packet_files.destinations import format_of
@@ -26,7 +25,7 @@ from trafficgen.randomness import random_stream
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import FloatArray, bps_from_bytes, s_from_ns
 from trafficgen.workloads.blocks import Sessions
-from trafficgen.workloads.files import is_workload_file, load_workload
+from trafficgen.workloads.files import load_playable
 from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.plan import PlannedWorkload
 from trafficgen.workloads.sessions import choose_sessions, plan_model, sessions_of_workload
@@ -102,7 +101,7 @@ def _round(value: float) -> str:
 
 @takes(WorkloadOptions)
 def estimate_workload(
-    model: Model | PublishedModel | PlannedWorkload | str | Path,
+    model: Model | PublishedModel | ModelHolder | PlannedWorkload | str | Path,
     out: str | Path,
     options: WorkloadOptions,
 ) -> WorkloadEstimate:
@@ -131,9 +130,7 @@ def estimate_workload(
             "--dry-run is for sessions that play apart from each other; leave --path and --compete"
             " out"
         )
-    playable = model
-    if isinstance(playable, str | Path):
-        playable = load_workload(playable) if is_workload_file(playable) else load_model(playable)
+    playable = load_playable(model)
     sessions = choose_sessions(playable, options)
     if sessions is None:  # one session of a published model
         assert not isinstance(playable, PlannedWorkload)

@@ -18,7 +18,7 @@ from trafficgen.export.target import FormatWriter, Target, Written
 from trafficgen.export.targets import TARGETS
 from trafficgen.export.workload_groups import SessionGroup
 from trafficgen.generation.columns import order_columns, superpose
-from trafficgen.models import Model
+from trafficgen.models import Model, ModelHolder
 from trafficgen.options import takes
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.packet_files.writing import write_pieces
@@ -40,13 +40,13 @@ _SAMPLED = 15
 
 @takes(ExportOptions)
 def export(
-    table: PacketTable | Model | PlannedWorkload | str | Path, options: ExportOptions
+    table: PacketTable | Model | ModelHolder | PlannedWorkload | str | Path, options: ExportOptions
 ) -> ProjectionReport:
     """Write traffic for another tool into a folder, with a README on its use.
 
     Args:
         table: A packet table or the name of a table or capture, whose packets are exported as this
-            very schedule; a fitted model or the name of its file (``.json``), whose law is
+            very schedule; a fitted model, a fit or the name of its file (``.json``), whose law is
             exported where the target can draw it; or a workload or its file, whose sessions are
             exported in bounded memory.
         options: See :class:`~trafficgen.export.options.ExportOptions`.

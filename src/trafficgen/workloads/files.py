@@ -10,8 +10,9 @@ from pydantic import BaseModel, ValidationError
 
 from trafficgen.errors import WorkloadFileError
 from trafficgen.formatting import suggest_name
-from trafficgen.models import YamlTextError, read_yaml
+from trafficgen.models import Model, ModelHolder, PublishedModel, YamlTextError, read_yaml
 from trafficgen.models.problems import PROBLEMS_OF_KEYS, explain_problem, split_problems
+from trafficgen.models.published import find_model
 from trafficgen.options import checks_arguments
 from trafficgen.standard_streams import input_file, read_text_file
 from trafficgen.workloads.description import WORKLOAD_SCHEMA_VERSION, WorkloadDescription
@@ -53,6 +54,17 @@ def load_workload(path: str | Path) -> PlannedWorkload:
     """
     description = read_description(Path(input_file(str(path))))
     return plan_workload(description, file=str(path), folder=Path(path).parent)
+
+
+def load_playable(
+    what: Model | PublishedModel | ModelHolder | PlannedWorkload | str | Path,
+) -> Model | PublishedModel | PlannedWorkload:
+    """Return a workload or the one in a file, or a model as ``find_model`` finds it."""
+    if isinstance(what, PlannedWorkload):
+        return what
+    if isinstance(what, str | Path) and is_workload_file(what):
+        return load_workload(what)
+    return find_model(what)
 
 
 def is_workload_file(path: str | Path) -> bool:

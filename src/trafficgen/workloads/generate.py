@@ -6,8 +6,8 @@ from pathlib import Path
 
 from trafficgen.errors import ExportError, GenerationError
 from trafficgen.generation.open_loop import OpenLoopSessions
-from trafficgen.models import Model, PublishedModel
-from trafficgen.models.published import load_model
+from trafficgen.models import Model, ModelHolder, PublishedModel
+from trafficgen.models.published import find_model
 from trafficgen.options import takes
 from trafficgen.packet_files.destinations import format_of, local_path
 from trafficgen.packet_files.formats import check_options
@@ -17,7 +17,7 @@ from trafficgen.simulation.path import UNLIMITED_PATH
 from trafficgen.simulation.simulate import generate_over_path
 from trafficgen.tables import PacketTable
 from trafficgen.tables.stream import stream_of
-from trafficgen.workloads.files import is_workload_file, load_workload
+from trafficgen.workloads.files import load_playable
 from trafficgen.workloads.options import GenerateOptions, WorkloadOptions
 from trafficgen.workloads.plan import PlannedWorkload
 from trafficgen.workloads.run import gather_table, make_in_memory
@@ -32,14 +32,14 @@ _DEFAULTS = GenerateOptions()
 
 @takes(GenerateOptions)
 def generate(
-    model: Model | PublishedModel | str | Path,
+    model: Model | PublishedModel | ModelHolder | str | Path,
     out: str | Path | None = None,
     options: GenerateOptions = _DEFAULTS,
 ) -> PacketTable:
     """Play a model into packets, open loop or over a path; the same seed gives the same bytes.
 
     Args:
-        model: A model, the name of its file, or the name of a catalogue entry.
+        model: A model or a fit, the name of its file, or the name of a catalogue entry.
         out: File to write, by its ending: ``.parquet``, ``.csv``, ``.pcap`` or ``.pcapng``; None
             writes nothing.
         options: See :class:`~trafficgen.workloads.options.GenerateOptions`.
@@ -65,7 +65,7 @@ def generate(
         ['bulk', 'control', 'audio', 'video', 'video', 'control']
     """
     file_format = None if out is None else format_of(out, options.to_format)
-    found = load_model(model) if isinstance(model, str | Path) else model
+    found = find_model(model)
     table = _play(found, options)
     if file_format is not None and out is not None:
         write_packets(
@@ -80,7 +80,7 @@ def generate(
 
 @takes(WorkloadOptions)
 def generate_workload(
-    model: Model | PublishedModel | PlannedWorkload | str | Path,
+    model: Model | PublishedModel | ModelHolder | PlannedWorkload | str | Path,
     out: str | Path,
     options: WorkloadOptions,
 ) -> WrittenWorkload:
@@ -122,9 +122,7 @@ def generate_workload(
     if file_format.name == "dataset" and local_path(out) is None:
         raise ExportError(f"{out}: a folder cannot be sent; name a file, such as {out}.parquet")
     check_deliverable(out)
-    playable = model
-    if isinstance(playable, str | Path):
-        playable = load_workload(playable) if is_workload_file(playable) else load_model(playable)
+    playable = load_playable(model)
     if options.path is None and not options.compete:
         sessions = choose_sessions(playable, options)
         if sessions is not None:

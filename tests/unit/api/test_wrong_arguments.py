@@ -21,7 +21,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 #: Words of libraries and of Python that say nothing to a user.
 NOT_PLAIN = ("pydantic", "validation error", "type=", "input_value", "NoneType", "object is not")
 WRONG: list[tuple[str, tuple[object, ...], dict[str, object], str]] = [
-    ("inspect", (3,), {}, "paths must be a text, a path or a list, not 3"),
+    ("inspect", (3,), {}, "paths must be a text, a path, a list or a PacketTable, not 3"),
     ("inspect", (CAPTURE,), {"flows": 3}, "inspect has no option 'flows'; it takes paths, decap"),
     ("inspect", (CAPTURE,), {"idle_timeout_s": -1}, "idle_timeout_s: Invalid time '-1'"),
     ("read_packets", (None,), {}, "paths must be a text, a path or a list, not None"),
@@ -54,7 +54,7 @@ WRONG: list[tuple[str, tuple[object, ...], dict[str, object], str]] = [
     ("estimate_workload", (3, "x.csv"), {}, "model must be a Model"),
     ("simulate", ("cbr",), {}, "missing a required argument: 'path'"),
     ("simulate", ("cbr",), {"path": PATH, "seed": "x"}, "seed must be a whole number"),
-    ("compare", (CAPTURE, 3), {}, "candidate must be a text, a path or a list, not 3"),
+    ("compare", (CAPTURE, 3), {}, "candidate must be a text, a path, a list or a PacketTable"),
     ("convert", (CAPTURE,), {"size_unit": "x"}, "sizes count bytes or bits"),
     ("export", (3,), {"to": "mgen", "directory": "out"}, "table must be a PacketTable"),
     ("export", ("cbr",), {"to": 3, "directory": "out"}, "Unknown target '3'"),

@@ -3,6 +3,7 @@
 from trafficgen.models.published.registry import (
     entry_digest,
     entry_names,
+    find_model,
     load_entry,
     load_model,
     register_source,
@@ -18,6 +19,7 @@ __all__ = [
     "competing_tcp",
     "entry_digest",
     "entry_names",
+    "find_model",
     "load_entry",
     "load_model",
     "parameters_for_engine",

@@ -10,9 +10,15 @@ from pydantic import JsonValue
 
 from trafficgen.errors import ModelFileError
 from trafficgen.formatting import format_count
-from trafficgen.models import Model, PublishedModel, model_json_schema
+from trafficgen.models import Model, ModelHolder, PublishedModel, model_json_schema
 from trafficgen.models.differences import ModelDifferences, find_differences
-from trafficgen.models.published import entry_digest, entry_names, load_entry, load_model
+from trafficgen.models.published import (
+    entry_digest,
+    entry_names,
+    find_model,
+    load_entry,
+    load_model,
+)
 from trafficgen.notebook import NotebookView
 from trafficgen.options import checks_arguments
 
@@ -116,14 +122,16 @@ def models_show(name: str | Path) -> Model | PublishedModel:
 
 
 @checks_arguments
-def models_diff(first: Model | str | Path, second: Model | str | Path) -> ModelDifferences:
+def models_diff(
+    first: Model | ModelHolder | str | Path, second: Model | ModelHolder | str | Path
+) -> ModelDifferences:
     """Return what differs between two fitted models beyond the uncertainty of their estimates.
 
     Estimates differ if their intervals do not overlap, laws if their distance is more than chance
     explains for independent observations.
 
     Args:
-        first: A fitted model or the name of its file.
+        first: A fitted model, a fit or the name of a model file.
         second: Another.
 
     Raises:
@@ -140,8 +148,8 @@ def models_diff(first: Model | str | Path, second: Model | str | Path) -> ModelD
     return find_differences(_fitted(first), _fitted(second))
 
 
-def _fitted(name: Model | str | Path) -> Model:
-    model = name if isinstance(name, Model) else load_model(name)
+def _fitted(name: Model | ModelHolder | str | Path) -> Model:
+    model = find_model(name)
     if isinstance(model, Model):
         return model
     raise ModelFileError(

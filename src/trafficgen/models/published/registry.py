@@ -14,9 +14,11 @@ from trafficgen.errors import ModelFileError, TrafficgenError
 from trafficgen.formatting import find_name, suggest_name
 from trafficgen.models import (
     Model,
+    ModelHolder,
     PublishedModel,
     YamlTextError,
     extend,
+    model_in,
     model_of,
     read_model,
     read_yaml,
@@ -92,6 +94,15 @@ def load_model(name: str | Path) -> Model | PublishedModel:
     if isinstance(model, PublishedModel):
         _check(model, file=text)
     return model
+
+
+def find_model(what: Model | PublishedModel | ModelHolder | str | Path) -> Model | PublishedModel:
+    """Return a model, that of a result such as a fit, or the one of a name or file.
+
+    Raises:
+        ModelFileError: As :func:`load_model` does.
+    """
+    return load_model(what) if isinstance(what, str | Path) else model_in(what)
 
 
 def register_source(name: str) -> Callable[[_Function], _Function]:
