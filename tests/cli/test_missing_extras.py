@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long  # each starts without the extras, which takes seconds
+
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURE = str(ROOT / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz")
 #: Runs the command as if packages were not installed.

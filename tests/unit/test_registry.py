@@ -73,6 +73,7 @@ def test_the_page_can_be_followed(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 def test_the_command_line_finds_entry_points(folder: Path) -> None:
     done = run(
         *(folder, "generate", "cbr", "-o", "cbr.parquet", "--duration", "5", "--sessions", "3"),

@@ -240,6 +240,7 @@ def fractional_noise(rng: np.random.Generator, count: int, hurst: float) -> Floa
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("hurst", [0.6, 0.75, 0.9])
 def test_the_hurst_parameter_of_a_fractional_gaussian_rate_comes_back(
     hurst: float, tmp_path: Path
