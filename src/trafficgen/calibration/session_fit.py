@@ -94,6 +94,11 @@ class Calibration:
     warnings: list[str]
     views: FittedViews = field(repr=False, compare=False)
 
+    @property
+    def unsuited(self) -> str | None:
+        """Why the media packets are too few for a model; None if they are not."""
+        return describe_unsuited(self.views.captured)
+
     def summary(self) -> dict[str, object]:
         """Return what `trafficgen fit --json` prints, without the key ``flow``."""
         return summarise(self.session, self.warnings)
@@ -250,11 +255,11 @@ def _list_warnings(
     views: FittedViews, model: Model, streams: FittedStreams, origin: FittedProvenance
 ) -> list[str]:
     failure, phases = describe_failed_checks(model), views.sent_phases
-    warnings = [f"self-check failed: {failure}"] if failure else []
+    unsuited = describe_unsuited(views.captured)
+    warnings = [f"self-check failed: {failure}"] if failure and unsuited is None else []
     if phases.burst_p_value is not None:
         warnings.append(_warn_of_burst(phases, phases.burst_p_value))
     # Laws that do not fit follow from an unsuited input: one warning is enough.
-    unsuited = describe_unsuited(views.captured)
     warnings += streams.warnings if unsuited is None else [unsuited]
     warnings += [f"{what} {why}: it is not in the model" for what, why in streams.absent.items()]
     if origin.restored is not None:
@@ -268,7 +273,7 @@ def _list_warnings(
 
 
 def describe_unsuited(view: SessionView) -> str | None:
-    """Say why the media packets are too few for a model; None if they are."""
+    """Say why the media packets are too few for a model; None if they are not."""
     packets = int(view.media_time_ns.size)
     span_s = s_from_ns(int(view.media_time_ns[-1] - view.media_time_ns[0]))
     rate_kbps = kbps_from_bytes(float(view.media_ip_bytes.sum()), span_s)

@@ -8,7 +8,6 @@ from trafficgen.cli._output import number
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import (
-    format_count,
     format_duration,
     format_quantity,
     interval,
@@ -41,18 +40,21 @@ _QUANTITIES = {
 }
 
 
-def print_model(model: Model) -> None:
-    """Print a model as its fit does: its phases, path, response, streams and self-check."""
+def print_model(model: Model, *, is_enough: bool = True) -> None:
+    """Print a model as its fit does: its phases, path, response, streams and self-check.
+
+    Without ``is_enough`` the capture was too small to judge the model by it.
+    """
     if model.population is not None:
         _print_population(model.population)
     elif model.same_source is not None:
         _print_response(model.same_source)
     else:
-        _print_session(model)
+        _print_session(model, is_enough=is_enough)
 
 
-def _print_session(model: Model) -> None:
-    from trafficgen.models.self_check import list_judged_parts  # noqa: PLC0415 - --help needs it not
+def _print_session(model: Model, *, is_enough: bool) -> None:
+    from trafficgen.models import describe_judged_parts  # noqa: PLC0415 - --help needs it not
 
     silence, buffering, playout = model.startup.silence_s, model.buffering, model.playout
     say_line(f"silence    {format_duration(silence.value)} before the first media packet")
@@ -67,12 +69,8 @@ def _print_session(model: Model) -> None:
     for stream in model.streams:
         for phase in stream.phases:
             say_line(f"  {one_line(stream.name)}, {phase.name}: {_describe_phase(phase)}")
-    if parts := list_judged_parts(model):
-        passed = sum(tried.passed for _, tried in parts)
-        verdict = "passed" if passed == len(parts) else "failed"
-        say_line(
-            f"self-check {verdict}: rates match in {passed} of {format_count(len(parts), 'part')}"
-        )
+    if checked := describe_judged_parts(model):
+        say_line(checked if is_enough else "self-check: too little to judge")
 
 
 def _describe_buffering(buffering: Buffering) -> str:

@@ -177,17 +177,17 @@ def _print_fit(fitted: trafficgen.Fit | PopulationFit | SameSourceFit) -> None:
         f" {format_duration(summary['duration_s'])},"
         f" {format_count(len(fitted.model.streams), 'stream')}"
     )
-    print_model(fitted.model)
-    say_line("measured in the capture:")
+    print_model(fitted.model, is_enough=fitted.calibration.unsuited is None)
     for stall in phases["stalls"]:
         where = "in the player" if stall["source"] == "player_log" else "in the packets"
         start, length = format_duration(stall["start_s"]), format_duration(stall["duration_s"])
         say_line(f"stall      at {start} for {length} {where}")
     if phases["end"] is not None:
         say_line(f"end        from {format_duration(phases['end']['start_s'])} the stream runs out")
+    _print_bursts(summary["bursts"])
+    say_line("measured in the playout:")
     _print_law("packet size, bytes", summary["packet_bytes"])
     _print_law("packet gap, s", summary["gap_s"])
-    _print_bursts(summary["bursts"])
     if dependence["hurst"] is not None:
         ends = interval(dependence["hurst_low"], dependence["hurst_high"])
         say_line(f"Hurst      {number(dependence['hurst'])} {ends}")

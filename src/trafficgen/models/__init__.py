@@ -39,6 +39,7 @@ from trafficgen.models.process import ModulatedProcess as ModulatedProcess
 from trafficgen.models.process import PacketProcess as PacketProcess
 from trafficgen.models.process import ProcessChoice as ProcessChoice
 from trafficgen.models.process import RateClass as RateClass
+from trafficgen.models.process import RateShares as RateShares
 from trafficgen.models.process import RateState as RateState
 from trafficgen.models.process import RegisteredProcess as RegisteredProcess
 from trafficgen.models.process import RenewalProcess as RenewalProcess
@@ -78,6 +79,7 @@ from trafficgen.models.schema import Model as Model
 from trafficgen.models.schema import Playout as Playout
 from trafficgen.models.schema import Startup as Startup
 from trafficgen.models.self_check import describe_failed_checks as describe_failed_checks
+from trafficgen.models.self_check import describe_judged_parts as describe_judged_parts
 from trafficgen.models.self_check import list_judged_parts as list_judged_parts
 from trafficgen.models.stream import LONGEST_S as LONGEST_S
 from trafficgen.models.stream import Phase as Phase

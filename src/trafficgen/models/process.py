@@ -427,6 +427,17 @@ PacketProcess = Annotated[
 ]
 
 
+class RateShares(ModelPart):
+    """Where the distributions of a rate, measured and played, are farthest apart."""
+
+    rate_bps: float = Field(ge=0)
+    """Rate over a bin; 0 is silence."""
+    measured: float = Field(ge=0, le=1)
+    """Share of the bins of the capture that have this rate at most."""
+    played: float = Field(ge=0, le=1)
+    """The same share of the played sessions."""
+
+
 class TriedProcess(ModelPart):
     """One process that was fitted and played."""
 
@@ -434,7 +445,7 @@ class TriedProcess(ModelPart):
     """Kind of the process."""
     passed: bool
     """Whether rates at several scales and their autocorrelation differ from the capture by no
-    more than chance."""
+    more than chance, or by less than 2% of the mean rate."""
     score: float = Field(ge=0)
     """Weighted sum of its distances to the capture; smaller is better."""
     distances: dict[str, float]
@@ -443,6 +454,8 @@ class TriedProcess(ModelPart):
     beyond_chance: dict[str, float] = Field(default_factory=dict)
     """Statistics of the rate that differ by more than chance -> the distance that chance
     explains; empty for a process that passed."""
+    differs_at: dict[str, RateShares] = Field(default_factory=dict)
+    """Rates of beyond_chance, such as rate.0.5 in bins of 0.5 s -> where they differ most."""
 
 
 class ProcessChoice(ModelPart):

@@ -4,9 +4,11 @@ from trafficgen.models import (
     Model,
     Phase,
     ProcessChoice,
+    RateShares,
     Stream,
     TriedProcess,
     describe_failed_checks,
+    describe_judged_parts,
 )
 
 
@@ -21,11 +23,16 @@ def tried(beyond_chance: dict[str, float] | None = None) -> TriedProcess:
 
 
 def model_of(*chosen: TriedProcess) -> Model:
-    phases = tuple(
-        Phase.model_construct(name="playout", choice=ProcessChoice(chosen=0, tried=(one,)))
-        for one in chosen
+    streams = tuple(
+        Stream.model_construct(
+            name=name,
+            phases=(
+                Phase.model_construct(name="playout", choice=ProcessChoice(chosen=0, tried=(one,))),
+            ),
+        )
+        for name, one in zip(("video", "audio", "audio-2"), chosen, strict=False)
     )
-    return Model.model_construct(streams=(Stream.model_construct(name="video", phases=phases),))
+    return Model.model_construct(streams=streams)
 
 
 def test_parts_that_pass_are_not_described() -> None:
@@ -35,9 +42,31 @@ def test_parts_that_pass_are_not_described() -> None:
 def test_a_failure_says_what_differs_most_and_by_how_much() -> None:
     model = model_of(tried(), tried({"rate.0.5": 0.2, "rate_acf": 0.1}))
     assert describe_failed_checks(model) == (
-        "in 1 of 2 parts the played rate differs from the capture (video, playout: autocorrelation"
+        "in 1 of 2 parts the played rate differs from the capture (audio, playout: autocorrelation"
         " of the rate off by 0.50, chance 0.20)"
     )
+
+
+def test_a_rate_that_differs_is_described_as_a_chart_shows_it() -> None:
+    seen = {
+        "silent in 28% of the 0.5 s bins, measured 46%": 0.0,
+        "at most 64 kbit/s in 28% of the 0.5 s bins, measured 46%": 64e3,
+    }
+    for words, rate_bps in seen.items():
+        where = RateShares(rate_bps=rate_bps, measured=0.456, played=0.276)
+        one = tried({"rate.0.5": 0.2}).model_copy(update={"differs_at": {"rate.0.5": where}})
+        assert (text := describe_failed_checks(model_of(one))) is not None
+        assert f"(video, playout: {words})" in text
+
+
+def test_parts_too_short_to_check_are_named() -> None:
+    model = model_of(tried(), tried().model_copy(update={"distances": {"gap_s": 0.1}}))
+    assert describe_judged_parts(model) == (
+        "self-check passed: played rates match in 1 of 1 checked part (stream, phase); too short to"
+        " check: audio in the playout"
+    )
+    unchecked = tried().model_copy(update={"distances": {}})
+    assert describe_judged_parts(model_of(unchecked)) is None
 
 
 def test_many_failures_are_counted() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 
@@ -26,11 +26,11 @@ from trafficgen.calibration.processes.semi_markov import propose_rate_states
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.flows import rate_series, segment_bursts
-from trafficgen.models import PacketProcess, ProcessChoice, TriedProcess
+from trafficgen.models import PacketProcess, ProcessChoice, RateShares, TriedProcess
 from trafficgen.processes import GeneratorOf, Span, playable
 from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.progress import report_each, report_step
-from trafficgen.units import FloatArray, IntArray, ns_array_from_s, s_from_ns
+from trafficgen.units import FloatArray, IntArray, bps_from_bytes, ns_array_from_s, s_from_ns
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ class ChoiceLimits:
     level: float = 0.95
     #: Where played sessions differ by more than this, the check would pass anything.
     most: float = 0.4
-    #: Differences below this are of no consequence.
+    #: Differences below this are of no consequence: of distances, and of rates relative to their
+    #: mean.
     slack: float = 0.02
     #: Rates are compared in bins of these widths, s, their autocorrelation in those of the first.
     bins_s: tuple[float, ...] = (0.5, 1.0, 10.0)
@@ -151,10 +152,13 @@ def _describe_choice(fitted: list[FittedProcess], checks: list[Check], best: int
     tried = tuple(
         TriedProcess(
             kind=found.process.kind,
-            passed=check.passed,
+            passed=not check.notable,
             score=round(check.score, _DIGITS),
             distances={name: round(apart, _DIGITS) for name, apart in check.distances.items()},
-            beyond_chance={name: round(check.chance[name], _DIGITS) for name in check.failed},
+            beyond_chance={name: round(check.chance[name], _DIGITS) for name in check.notable},
+            differs_at={
+                name: check.shares_apart(name) for name in check.notable if name != "rate_acf"
+            },
         )
         for found, check in zip(fitted, checks, strict=True)
     )
@@ -180,6 +184,9 @@ class Check:
     distances: dict[str, float]
     #: The same between played sessions: what chance alone makes.
     chance: dict[str, float]
+    #: Statistics of the packets, and of each played session.
+    measured: _Statistics = field(repr=False)
+    sessions: list[_Statistics] = field(repr=False)
 
     @property
     def passed(self) -> bool:
@@ -194,6 +201,39 @@ class Check:
             for name, distance in self.distances.items()
             if "rate" in name and distance > self.chance[name] + _LIMITS.slack
         ]
+
+    @property
+    def notable(self) -> list[str]:
+        """Those of ``failed`` of which a user can see something.
+
+        The choice between processes takes the nearest one; a verdict asks for more. A few bins
+        differ by more than the largest chance that counts, and a rate that hardly varies has a
+        large distance from one that varies by a percent.
+        """
+        return [name for name in self.failed if name == "rate_acf" or self._is_notable(name)]
+
+    def _is_notable(self, name: str) -> bool:
+        sample, level = self.measured[name], _chance(name, self.measured)
+        if self.distances[name] <= level and level > _LIMITS.most:
+            return False
+        apart = [float(np.abs(sample - session[name]).mean()) for session in self.sessions]
+        return float(np.median(apart)) > _LIMITS.slack * float(sample.mean())
+
+    def shares_apart(self, name: str) -> RateShares:
+        """Find where the distributions of a rate, measured and played, are farthest apart."""
+        sample = self.measured[name]
+        played = np.sort(np.concatenate([session[name] for session in self.sessions]))
+        values = np.union1d(sample, played)
+        one, other = (
+            np.searchsorted(each, values, side="right") / each.size for each in (sample, played)
+        )
+        place = int(np.abs(one - other).argmax())
+        bin_s = float(name.partition(".")[2])
+        return RateShares(
+            rate_bps=bps_from_bytes(float(values[place]), bin_s),
+            measured=round(float(one[place]), _DIGITS),
+            played=round(float(other[place]), _DIGITS),
+        )
 
     @property
     def score(self) -> float:
@@ -238,7 +278,7 @@ def check_process(
     if independent:
         chance = {name: min(level, _chance(name, measured)) for name, level in chance.items()}
     distances = {name: float(np.median([run[name] for run in apart])) for name in apart[0]}
-    return Check(distances, chance)
+    return Check(distances, chance, measured, sessions)
 
 
 def _chance(name: str, measured: _Statistics) -> float:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from trafficgen.calibration.fit import Fit
-from trafficgen.calibration.session_fit import describe_unsuited
 from trafficgen.flows import SessionView
 from trafficgen.formatting import (
     format_count,
@@ -123,7 +122,7 @@ def _describe(subject: FitSubject) -> Iterator[Block]:
 def _judge(subject: FitSubject) -> tuple[Mark, str]:
     """Judge the fit by its self-check: bad where half the parts or more fail it."""
     judged, failure = list_judged_parts(subject.model), describe_failed_checks(subject.model)
-    unsuited = describe_unsuited(subject.views.captured)
+    unsuited = subject.fitted.calibration.unsuited
     if unsuited is not None:
         return "bad", f"{unsuited[0].upper()}{unsuited[1:]}."
     if isinstance(subject.played, str):
@@ -133,7 +132,10 @@ def _judge(subject: FitSubject) -> tuple[Mark, str]:
         return ("bad" if 2 * failed >= len(judged) else "warn"), f"Self-check failed: {failure}."
     if not judged:
         return "warn", "No self-check was made: no part of the session is long enough for it."
-    passed = f"Self-check passed: the played rate matches in {format_count(len(judged), 'part')}"
+    passed = (
+        "Self-check passed: the played rate matches in"
+        f" {format_count(len(judged), 'checked part')} (stream, phase)"
+    )
     if subject.session.phases.burst_p_value is not None:
         return "warn", f"{passed}, but a test cannot confirm the start-up burst."
     return "good", f"{passed}."

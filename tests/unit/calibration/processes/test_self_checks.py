@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trafficgen.calibration.processes.choice import check_process, fit_process
+from trafficgen.calibration.processes.choice import Check, check_process, fit_process
 from trafficgen.calibration.processes.phase_packets import PhasePackets
 from trafficgen.models import Law, ModulatedProcess, RenewalProcess
 from trafficgen.randomness import random_stream
@@ -63,6 +63,21 @@ def test_a_rate_that_swells_is_not_a_renewal_process_and_comes_back_when_played(
     assert check.distances["rate_acf"] < 0.1
     assert check.distances["rate.1"] < 0.1
     assert check.distances["gap_s"] < 0.05
+
+
+def test_differences_that_nobody_sees_are_no_failure() -> None:
+    six, many = 1000.0 + np.arange(6), np.full(60, 1000.0)
+    for name, measured, played, distance, notable in (
+        ("rate.10", six, six * 1.2, 1.0, True),
+        ("rate.10", six, np.sort(six * np.r_[1.0, 1.0, 1.0, 1.3, 1.3, 1.3]), 0.5, False),
+        ("rate.1", many, many * 1.01, 1.0, False),
+        ("rate.1", many, many * 1.1, 1.0, True),
+    ):
+        check = Check({name: distance}, {name: 0.3}, {name: measured}, [{name: played}])
+        assert check.failed == [name], "the choice between processes stays as strict"
+        assert check.notable == [name] * notable
+    where = check.shares_apart("rate.1")
+    assert (where.rate_bps, where.measured, where.played) == (8000.0, 1.0, 0.0)
 
 
 def test_a_process_of_the_wrong_rate_fails() -> None:
