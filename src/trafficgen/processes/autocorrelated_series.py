@@ -65,6 +65,8 @@ def draw_correlated_order(
         generator: Source of the phases.
     """
     count = ascending.size
+    if not count:
+        return ascending
     lags = min(autocorrelation.size, count - 1)
     if count < _FEWEST_VALUES or lags == 0 or ascending[0] == ascending[-1]:
         return generator.permutation(ascending)

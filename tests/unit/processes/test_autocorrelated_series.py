@@ -73,3 +73,8 @@ def test_the_spectrum_of_an_autoregression_is_the_one_of_theory() -> None:
     theory = 1 / (1 - 2 * coefficient * np.cos(angle) + coefficient**2)
     # The ridge that keeps strict periods stable changes the coefficient by a thousandth.
     np.testing.assert_allclose(power / power.sum(), theory / theory.sum(), rtol=0.01)
+
+
+def test_a_series_of_no_values_is_empty() -> None:
+    found = draw_correlated_scores(np.array([0.5]), 0, np.random.default_rng(0))
+    assert found.size == 0
