@@ -107,5 +107,8 @@ def generate(
         written = play(model, out, **vars(options))
     packets = f"{written.packets:,} packets"
     if written.sessions > 1:
-        packets = f"{written.sessions:,} sessions, {packets}, {size_text(written.ip_bytes)} of IP"
+        sessions = written.count_text or f"{written.sessions:,} sessions"
+        packets = f"{sessions}, {packets}, {size_text(written.ip_bytes)} of IP"
     messages.say(f"{packets} in {format_duration(written.duration_s)} written to {out}")
+    for remark in written.remarks:
+        messages.say(remark)

@@ -9,13 +9,15 @@ from pydantic import Field, JsonValue, model_validator
 
 from trafficgen.generation.arrivals import (
     Arrivals,
+    ListedArrivals,
+    PoissonArrivals,
+    TogetherArrivals,
+)
+from trafficgen.generation.intensities import (
     ConstantIntensity,
     FlashCrowd,
     HourlyIntensity,
-    ListedArrivals,
     ListedIntensity,
-    PoissonArrivals,
-    TogetherArrivals,
 )
 from trafficgen.generation.registered_arrivals import ARRIVALS, RegisteredArrivals
 from trafficgen.models.estimate import ModelPart
@@ -146,7 +148,8 @@ class RatesPart(KindPart):
         """Return the process."""
         knots_s = files.read(self.name, "time_s", ())
         rates = files.read(self.name, "rate_per_s", ()) * self.scale
-        return PoissonArrivals(ListedIntensity(tuple(knots_s.tolist()), tuple(rates.tolist())))
+        intensity = ListedIntensity(tuple(knots_s.tolist()), tuple(rates.tolist()))
+        return PoissonArrivals(intensity, label=f"rates of {self.name}")
 
 
 class FilePart(KindPart):

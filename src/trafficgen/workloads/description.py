@@ -117,7 +117,8 @@ class GroupPart(ModelPart):
     arrivals: ArrivalsPart | None = None
     """When its sessions start, apart from those of the workload; null: with them."""
     sessions: int | None = Field(default=None, ge=1, le=MOST_SESSIONS)
-    """Number of its sessions where it has `arrivals` of its own."""
+    """Number of its sessions where it has `arrivals` of its own; they come on top of those of the
+    workload."""
     clips: ClipsPart | None = None
     """Its clips; null: those of the workload."""
     duration: LawOfLength | None = None
@@ -162,13 +163,14 @@ class WorkloadDescription(ModelPart):
     description: str = ""
     """One or two sentences for people."""
     sessions: int | None = Field(default=None, ge=1, le=MOST_SESSIONS)
-    """Number of sessions; null: as many as start within `for`, or as the file of the arrivals
-    lists."""
+    """Number of sessions, without those of groups with `arrivals` of their own; null: as many as
+    start within `for`, or as the file of the arrivals lists."""
     window: TimeText | None = Field(default=None, alias="for")
-    """Time in which sessions start; they play to their end. Null: until all have started. With
-    `sessions` too, exactly so many start in it."""
+    """Time in which sessions start; they play to their end. Null: until all have started, or the
+    time of the file of the arrivals. With `sessions` too, exactly so many start in it: the rates
+    of `arrivals` are scaled."""
     arrivals: ArrivalsPart | None = None
-    """When sessions start; null: all together."""
+    """When sessions start; null: all together, or at random times in `for`."""
     clips: ClipsPart | None = None
     """Clips of groups that have none of their own."""
     duration: LawOfLength | None = None

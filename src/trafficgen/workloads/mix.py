@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from trafficgen.errors import GenerationError
+from trafficgen.formatting import format_count
 from trafficgen.generation.addresses import AddressPlan
 from trafficgen.generation.arrivals import MOST_SESSIONS, arrival_times_ns
 from trafficgen.generation.columns import PlacedColumns, superpose, to_tables
@@ -146,6 +147,32 @@ class MixedSessions:
             player.model.expected_packets(viewing)
             for player, viewing in self._viewings(sessions.start, len(sessions))
         )
+
+    @property
+    def count_text(self) -> str:
+        """Number of sessions for people, with those that groups have apart from the others."""
+        counts = np.bincount(self.groups, minlength=len(self.workload.groups)).tolist()
+        numbered = list(zip(self.workload.groups, counts, strict=True))
+        shared = [count for group, count in numbered if group.arrivals is None]
+        parts = [f"{count:,} of group {group.name}" for group, count in numbered if group.arrivals]
+        text = format_count(self.count, "session")
+        return (
+            f"{text} ({' and '.join([f'{sum(shared):,}', *parts])})" if shared and parts else text
+        )
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What people need to know about how they are made, such as rates that are scaled."""
+        workload, found = self.workload, []
+        if any(group.arrivals is None for group in workload.groups):
+            found = [
+                workload.arrivals.explain(sessions=workload.sessions, window_s=workload.window_s)
+            ]
+        for group in workload.groups:
+            if group.arrivals is not None:
+                text = group.arrivals.explain(sessions=group.sessions, window_s=workload.window_s)
+                found.append(f"group {group.name}: {text}" if text else "")
+        return tuple(filter(None, found))
 
     def describe(self) -> Iterator[dict[str, object]]:
         """Yield what each session plays and when, in order of the starts."""

@@ -119,8 +119,9 @@ class WorkloadOptions(GenerateOptions):
         None,
         "--for",
         help=(
-            "Time in which sessions start, such as 24h; with --sessions of a model they start at"
-            " random times in it (a Poisson process)."
+            "Time in which sessions start, such as 24h; with --sessions they start at random times"
+            " in it (a Poisson process). Of a workload file with a number of sessions, its first"
+            " part."
         ),
         metavar="TIME",
         parse=parse_duration_s,

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 
 from trafficgen.data_frames import frame_rows
 from trafficgen.distributions import MixedLaw
-from trafficgen.errors import SettingError, SimulationError
-from trafficgen.formatting import format_count, number, one_line
+from trafficgen.errors import GenerationError, SettingError, SimulationError
+from trafficgen.formatting import format_count, format_duration, number, one_line
 from trafficgen.generation.addresses import AddressRange
-from trafficgen.generation.arrivals import Arrivals, TogetherArrivals
+from trafficgen.generation.arrivals import Arrivals, DefaultArrivals, FirstArrivals
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import entry_digest, entry_names, load_model, set_options
 from trafficgen.notebook import NotebookView
@@ -192,6 +192,42 @@ class PlannedWorkload(NotebookView):
         ]
         return replace(self, groups=tuple(groups))
 
+    def with_window(self, window_s: float) -> PlannedWorkload:
+        """Return the workload whose sessions start in another time, s.
+
+        Where the file says both how many sessions there are and in which time, these are the first
+        of them. Elsewhere as many start as the rates give.
+
+        Raises:
+            GenerationError: If sessions of a certain number start in a shorter time.
+        """
+
+        def shorten(arrivals: Arrivals, sessions: int | None) -> tuple[Arrivals, int | None]:
+            if sessions is None or (self.window_s is None and arrivals.has_rate):
+                return arrivals, None
+            if self.window_s is None:
+                return arrivals, sessions
+            return FirstArrivals(arrivals, sessions, self.window_s), None
+
+        counted = [self.sessions, *(group.sessions for group in self.groups)]
+        if self.window_s is not None and window_s > self.window_s and any(counted):
+            raise GenerationError(
+                f"sessions of {self.name} are counted for {format_duration(self.window_s)}, and"
+                f" {format_duration(window_s)} is longer; give --sessions too, or change 'for' and"
+                " 'sessions' in the workload file"
+            )
+        if window_s == self.window_s:
+            return self
+        groups = list(self.groups)
+        for place, group in enumerate(groups):
+            if group.arrivals is not None:
+                arrivals, sessions = shorten(group.arrivals, group.sessions)
+                groups[place] = replace(group, arrivals=arrivals, sessions=sessions)
+        arrivals, sessions = shorten(self.arrivals, self.sessions)
+        return replace(
+            self, groups=tuple(groups), arrivals=arrivals, sessions=sessions, window_s=window_s
+        )
+
     def with_duration(self, duration_s: float) -> PlannedWorkload:
         """Return the workload with every session of one length, s."""
         fixed = MixedLaw(continuous=None, values=(duration_s,), probabilities=(1.0,))
@@ -247,7 +283,7 @@ class _Planner:
             groups=tuple(
                 self._group(place, name, share) for place, (name, share) in enumerate(shares)
             ),
-            arrivals=self._arrivals(described.arrivals, "arrivals") or TogetherArrivals(),
+            arrivals=self._arrivals(described.arrivals, "arrivals") or DefaultArrivals(),
             sessions=described.sessions,
             window_s=None if described.window is None else parse_time_s(described.window),
             digests=(*self.digests, *self.files.digests),

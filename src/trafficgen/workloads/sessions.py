@@ -82,9 +82,10 @@ def choose_sessions(
             )
         if options.sessions in (None, 1):
             return None
-    if options.sessions is None and options.window_s is None:
-        options = replace(options, sessions=1)
-    return sessions_of_workload(plan_model(playable, options), seed=options.seed, at=options.at)
+    workload = plan_model(playable, options)
+    if options.sessions is None and options.window_s is None and not workload.arrivals.is_counted:
+        workload = replace(workload, sessions=1)
+    return sessions_of_workload(workload, seed=options.seed, at=options.at)
 
 
 def sessions_of_workload(
@@ -104,7 +105,7 @@ def sessions_of_workload(
         seed: Seed, >= 0.
         sessions: Number of sessions; None: as the workload gives.
         window_s: Time in which sessions start, s; None: as the workload gives. If only this time
-            is given, as many start in it as the workload's rate gives, whatever its number.
+            is given, see :meth:`~trafficgen.workloads.plan.PlannedWorkload.with_window`.
         duration_s: Length of each session, s; None: as the workload gives.
         at: Whose packets they are, the sender's or the receiver's.
         varied: How sessions differ, for all groups; None: as the workload gives.
@@ -113,8 +114,10 @@ def sessions_of_workload(
         GenerationError: If there are no such sessions.
         ValueError: If the seed is negative.
     """
-    if sessions is not None or window_s is not None:
-        if sessions is not None and all(group.arrivals is not None for group in workload.groups):
+    if sessions is None and window_s is not None:
+        workload = workload.with_window(window_s)
+    if sessions is not None:
+        if all(group.arrivals is not None for group in workload.groups):
             raise GenerationError(
                 "all groups have arrivals of their own, which give the number of sessions; leave"
                 " --sessions out"
@@ -146,15 +149,13 @@ def plan_model(model: Model | PublishedModel, options: WorkloadOptions) -> Plann
             f"{options.sessions:,} sessions are more than {MOST_SESSIONS:,}; ask for fewer"
         )
     rate = options.arrival_rate_per_s
-    is_spread = options.sessions is not None and options.window_s is not None
-    usual = "poisson" if is_spread else "together"
-    arrivals = options.arrivals or (usual if rate is None else f"poisson:{rate!r}/s")
+    arrivals = options.arrivals or (None if rate is None else f"poisson:{rate!r}/s")
     law = options.popularity
     clips = None if law is None else ClipsPart(popularity=parse_popularity(law))
     described = WorkloadDescription(
         name=model.name,
         sessions=options.sessions,
-        arrivals=parse_arrivals(arrivals),
+        arrivals=None if arrivals is None else parse_arrivals(arrivals),
         groups=(GroupPart(model=model.name, clips=clips),),
     )
     workload = plan_workload(described, file=model.name, folder=Path(), models={model.name: model})

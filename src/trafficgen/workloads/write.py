@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -20,6 +20,7 @@ from trafficgen.packet_files.writing import write_pieces
 from trafficgen.tables.stream import PacketStream
 from trafficgen.units import ETHERNET_HEADER_BYTES, s_from_ns
 from trafficgen.workloads.blocks import BLOCK_PACKETS, Sessions, cut
+from trafficgen.workloads.mix import MixedSessions
 from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.run import make_in_memory, make_workload, work_folder
 from trafficgen.workloads.storage import deliver
@@ -64,6 +65,8 @@ class WrittenWorkload(NotebookView):
         duration_s: First to last packet, s.
         sessions: Number of sessions.
         ip_bytes: IP bytes of all packets.
+        count_text: Number of sessions for people, with those of groups that start theirs apart.
+        remarks: What people need to know about how they were made, such as rates that were scaled.
 
     Example:
         >>> import trafficgen
@@ -79,6 +82,8 @@ class WrittenWorkload(NotebookView):
     duration_s: float
     sessions: int = 1
     ip_bytes: int = 0
+    count_text: str = ""
+    remarks: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         parts = (
@@ -103,7 +108,10 @@ def write_sessions(
         write_pieces(
             stream, target, format_name=file_format.name, snaplen_bytes=options.snaplen_bytes
         )
-        return describe_written(out, stream)
+        written = describe_written(out, stream)
+    if not isinstance(sessions, MixedSessions):
+        return written
+    return replace(written, count_text=sessions.count_text, remarks=sessions.remarks)
 
 
 @contextmanager

@@ -13,16 +13,18 @@ from scipy import stats
 from trafficgen.errors import GenerationError
 from trafficgen.generation.arrivals import (
     Arrivals,
-    ConstantIntensity,
-    FlashCrowd,
-    HourlyIntensity,
-    Intensity,
     ListedArrivals,
-    ListedIntensity,
     PoissonArrivals,
     TogetherArrivals,
     arrival_times_ns,
     session_starts,
+)
+from trafficgen.generation.intensities import (
+    ConstantIntensity,
+    FlashCrowd,
+    HourlyIntensity,
+    Intensity,
+    ListedIntensity,
 )
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray

@@ -43,6 +43,8 @@ groups:
   - {model: cbr(rate_kbps=50), arrivals: poisson:0.5/s, sessions: 4}
 """
 
+ALONE = "groups: [{model: udp.json}]"
+
 
 def played(
     sessions: MixedSessions, first: int, count: int
@@ -311,6 +313,58 @@ def test_what_is_asked_for_beside_the_file_goes_before_it(load: Load) -> None:
         for _, viewing in viewings_of(sessions_of_workload(workload, seed=1, duration_s=4.5))
     }
     assert lengths_s == {4.5}
+
+
+def test_a_shorter_time_is_the_first_part_of_the_same_run(load: Load, folder: Path) -> None:
+    (folder / "ramp.csv").write_text("time_s,rate_per_s\n0,1\n600,2\n", encoding="utf-8")
+    text = """
+sessions: 500
+for: 600s
+arrivals: rates:ramp.csv
+groups:
+- {model: udp.json}
+- {name: flash, model: tcp.json, arrivals: poisson:0.2/s}
+- {name: few, model: tcp.json, arrivals: poisson:0.1/s, sessions: 30}
+"""
+    workload = load(text)
+    whole = sessions_of_workload(workload, seed=3)
+    first = sessions_of_workload(workload, seed=3, window_s=60.0)
+    inside = whole.starts_ns < 60e9
+    np.testing.assert_array_equal(first.starts_ns, whole.starts_ns[inside])
+    np.testing.assert_array_equal(first.groups, whole.groups[inside])
+    # Sessions that start in the window are the same to the byte, but for the end of the run.
+    assert played(first, 0, 5)[0].equals(played(whole, 0, 5)[0])
+    scaled = "rates of ramp.csv scaled by 0.5556 to make 500 sessions in 10 min 0 s"
+    few = "group few: arrival rates scaled by 0.5 to make 30 sessions in 10 min 0 s"
+    assert whole.remarks == (scaled, few)
+    assert first.remarks == tuple(f"{text}; the first 1 min 0 s of them" for text in (scaled, few))
+    flash = np.count_nonzero(whole.groups == 1)
+    assert whole.count_text == (
+        f"{530 + flash} sessions (500 and {flash} of group flash and 30 of group few)"
+    )
+    with pytest.raises(GenerationError, match=r"counted for 10 min 0 s, and 20 min 0 s is longer"):
+        sessions_of_workload(workload, seed=3, window_s=1200.0)
+
+
+def test_sessions_without_arrivals_start_at_random_times_in_a_window(load: Load) -> None:
+    both = sessions_of_workload(load("sessions: 400\nfor: 60s\n" + ALONE), seed=1)
+    assert stats.kstest(both.starts_ns / 1e9, "uniform", args=(0, 60)).pvalue > 0.001
+    first = sessions_of_workload(load("sessions: 400\nfor: 60s\n" + ALONE), seed=1, window_s=9.0)
+    np.testing.assert_array_equal(first.starts_ns, both.starts_ns[both.starts_ns < 9e9])
+    assert first.remarks == ("the first 9 s of 400 sessions in 1 min 0 s",)
+    together = load("sessions: 400\n" + ALONE)
+    assert not sessions_of_workload(together, seed=1).starts_ns.any()
+    spread = sessions_of_workload(together, seed=1, window_s=60.0)
+    np.testing.assert_array_equal(spread.starts_ns, both.starts_ns)
+
+
+def test_rates_of_a_file_cover_their_own_time(load: Load, folder: Path) -> None:
+    (folder / "ramp.csv").write_text("time_s,rate_per_s\n0,1\n600,2\n", encoding="utf-8")
+    text = "arrivals: rates:ramp.csv\n" + ALONE
+    starts_ns = sessions_of_workload(load(text), seed=1).starts_ns
+    np.testing.assert_array_equal(
+        starts_ns, sessions_of_workload(load("for: 600s\n" + text), seed=1).starts_ns
+    )
 
 
 def test_requests_differ_where_packets_do(load: Load, folder: Path) -> None:

@@ -18,19 +18,15 @@ from scipy.stats import kstest
 from tests.unit.workloads.conftest import Load
 
 from trafficgen.errors import GenerationError, ModelFileError, SettingError, WorkloadFileError
-from trafficgen.generation.arrivals import (
-    FlashCrowd,
-    HourlyIntensity,
-    ListedArrivals,
-    ListedIntensity,
-    PoissonArrivals,
-)
+from trafficgen.generation.arrivals import ListedArrivals, PoissonArrivals
+from trafficgen.generation.intensities import FlashCrowd, HourlyIntensity, ListedIntensity
 from trafficgen.models import Model, read_model
 from trafficgen.models.published import load_entry
 from trafficgen.workloads.description import WorkloadDescription
 from trafficgen.workloads.files import description_of, is_workload_file, load_workload
 from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.sessions import (
+    choose_sessions,
     parse_arrivals,
     parse_popularity,
     plan_model,
@@ -438,6 +434,11 @@ def test_options_of_the_command_line_describe_a_workload(
         plan_model(model, WorkloadOptions(arrivals="file:starts.txt")), seed=1
     ).starts_ns
     assert starts_ns.tolist() == [1_000_000_000, 3_000_000_000]
+    listed = choose_sessions(model, WorkloadOptions(arrivals="file:starts.txt"))
+    one = choose_sessions(model, WorkloadOptions(arrivals="poisson:0.5/s"))
+    assert listed is not None
+    assert one is not None
+    assert (listed.count, one.count) == (2, 1)
     entry = plan_model(
         load_entry("realplayer8_chung2002"),
         WorkloadOptions(sessions=3, popularity="zipf:0.8", duration_s=5.0),
