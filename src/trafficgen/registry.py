@@ -67,6 +67,11 @@ class Registry(Mapping[str, T], Generic[T]):
         Raises:
             TrafficgenError: If the name is not such a name, or one of trafficgen's own.
         """
+        self.check_name(name)
+        self._registered[name] = _Registered(thing, module)
+
+    def check_name(self, name: str) -> None:
+        """Raise TrafficgenError if nothing can be registered under a name."""
         plain = str(name).replace("_", "a").replace("-", "a")
         if not (str(name)[:1].isalpha() and plain.isalnum()):
             raise TrafficgenError(
@@ -77,7 +82,6 @@ class Registry(Mapping[str, T], Generic[T]):
             raise TrafficgenError(
                 f"{name!r} is one of trafficgen's own {self.kind}; choose another name"
             )
-        self._registered[name] = _Registered(thing, module)
 
     def list_built_in(self) -> Iterator[str]:
         """Yield the names of trafficgen's own things."""

@@ -131,6 +131,26 @@ def test_all_metrics_of_a_comparison_are_taken(tmp_path: Path) -> None:
     assert set(metrics) == set(METRICS._taken)
 
 
+def _divide_by_zero(reference: object, candidate: object) -> float:
+    return 1 / 0
+
+
+@pytest.mark.parametrize(
+    ("metric", "problem"),
+    [
+        (_divide_by_zero, r"metric mine fails \(ZeroDivisionError: division by zero\)"),
+        (lambda *tables: None, "metric mine gives None, which is no number"),
+        (lambda *tables: np.zeros(3), "metric mine gives array.*, which is no number"),
+        (lambda *tables: "0.3", "metric mine gives '0.3', which is no number"),
+    ],
+)
+def test_a_metric_that_gives_no_number_is_named(metric: Any, problem: str) -> None:
+    trafficgen.register_metric("mine")(metric)
+    table = trafficgen.generate("cbr", duration_s=5)
+    with pytest.raises(trafficgen.TrafficgenError, match=problem):
+        trafficgen.compare(table, table)
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -245,6 +265,15 @@ def test_a_function_that_places_nonsense_is_refused(placed: tuple[Any, Any], pro
     trafficgen.register_source("nonsense")(lambda generator, duration_s: placed)
     with pytest.raises(trafficgen.GenerationError, match=problem):
         trafficgen.generate("nonsense", duration_s=5)
+
+
+@pytest.mark.filterwarnings("ignore::trafficgen.SimulationWarning")
+def test_a_source_that_places_no_packets_is_refused() -> None:
+    trafficgen.register_source("silent")(lambda generator, duration_s: ([], []))
+    with pytest.raises(trafficgen.GenerationError, match="source silent places no packets in 5 s"):
+        trafficgen.generate("silent", duration_s=5)
+    with pytest.raises(trafficgen.GenerationError, match="source silent places no packets in 5 s"):
+        trafficgen.simulate("silent", path="rate=1Mbps", duration_s=5)
 
 
 def test_a_model_of_a_source_that_is_not_registered_says_so(steady: str, tmp_path: Path) -> None:

@@ -26,6 +26,9 @@ _SCALES: Mapping[tuple[float, float], tuple[str, float]] = {
 #: Logarithms of small probabilities between which a tail shows whether a moment is finite; the
 #: second pair is for functions that know no smaller ones.
 _FAR_TAILS = ((400.0, 600.0), (20.0, 33.0))
+#: Probabilities at which a new family is tried, and the sample from which that starts.
+_SHARES = np.array([0.25, 0.5, 0.75])
+_TRIAL = -np.log1p(-np.linspace(0.01, 0.99, 99))
 
 
 class FamilyFunctions(Protocol):
@@ -203,8 +206,8 @@ def register_distribution(
         units: Unit of the quantities for which it is tried.
 
     Raises:
-        TrafficgenError: If the name is invalid or one of trafficgen's own, functions are missing,
-            or a range is another one.
+        TrafficgenError: If the name is invalid or one of trafficgen's own, functions are missing or
+            fail where the search starts, shapes have other names, or a range is another one.
 
     Example:
         >>> from math import inf
@@ -222,25 +225,77 @@ def register_distribution(
         >>> round(law.distribution().mean, 4)
         0.0118
     """
-    missing = [one for one in ("cdf", "ppf") if not callable(getattr(functions, one, None))]
-    if missing:
-        raise TrafficgenError(
-            f"the functions of {name} have no {missing[0]}; pass a distribution of scipy.stats or"
-            " an object with cdf and ppf"
-        )
-    ends = {key: (float(low), float(high)) for key, (low, high) in bounds.items()}
-    for key, one in ends.items():
-        if one not in _SCALES:
+    OWN_FAMILIES.check_name(name)
+    _check_functions(name, functions)
+    for key, one in bounds.items():
+        if one not in [*_SCALES, *map(list, _SCALES)]:
             raise TrafficgenError(
-                f"the bounds of {key} are {one}; use (0, inf), (0, 1), (1, inf) or (-inf, inf)"
+                f"distribution {name}: the bounds of {key} are {one!r}; use (0, inf), (0, 1),"
+                " (1, inf) or (-inf, inf)"
             )
+    ends = {key: (float(low), float(high)) for key, (low, high) in bounds.items()}
     if ends.get("scale") != (0.0, inf) or ends.get("loc", (-inf, inf)) != (-inf, inf):
         raise TrafficgenError(
-            f"the bounds of {name} need scale between 0 and inf, and loc, if it is estimated,"
-            " between -inf and inf"
+            f"distribution {name}: the bounds need scale between 0 and inf, and loc, if it is"
+            " estimated, between -inf and inf"
         )
     own = OwnFamily(functions, ends, start or (lambda sample: _fit_median(own, sample)), (*units,))
+    _check_shapes(name, own)
+    _try_out(name, own)
     OWN_FAMILIES.register(name, own, module=calling_module())
+
+
+def _check_functions(name: str, functions: FamilyFunctions) -> None:
+    """Refuse what is no continuous distribution whose parameters can be estimated."""
+    missing = [one for one in ("cdf", "ppf") if not callable(getattr(functions, one, None))]
+    problem = f"its functions have no {missing[0]}" if missing else ""
+    if hasattr(functions, "dist") and hasattr(functions, "kwds"):
+        problem = "its parameters are fixed (a frozen law of scipy.stats), and a fit estimates them"
+    elif hasattr(functions, "pmf") and not hasattr(functions, "pdf"):
+        problem = "it is a law of whole numbers, which cannot be registered"
+    if problem:
+        raise TrafficgenError(
+            f"distribution {name}: {problem}; pass a continuous distribution of scipy.stats, such"
+            " as scipy.stats.burr12, or an object with cdf and ppf"
+        )
+
+
+def _check_shapes(name: str, own: OwnFamily) -> None:
+    """Refuse bounds of other shapes than a distribution of scipy.stats has."""
+    if not isinstance(text := getattr(own.functions, "shapes", None) or "", str):
+        return
+    known = tuple(text.replace(",", " ").split())
+    if own.shapes != known and hasattr(own.functions, "shapes"):
+        raise TrafficgenError(
+            f"distribution {name}: the bounds have the shapes {', '.join(own.shapes) or 'none'},"
+            f" the law has {', '.join(known) or 'none'}; give bounds of"
+            f" {', '.join((*known, 'scale'))}, in this order"
+        )
+
+
+def _try_out(name: str, own: OwnFamily) -> None:
+    """Refuse a family whose functions fail where a search would start."""
+    given: dict[str, float] = {}
+    problem = "cdf does not undo ppf"
+    try:
+        with np.errstate(all="ignore"):
+            given = {"loc": 0.0} | {key: float(one) for key, one in own.start(_TRIAL).items()}
+            params = [given[key] for key in (*own.shapes, "loc", "scale")]
+            again = [
+                own.tail(params, own.quantile(params, _SHARES, upper=upper), upper=upper)
+                for upper in (False, True)
+            ]
+        if np.allclose(again, _SHARES, rtol=0, atol=1e-3):
+            return
+    except KeyError as error:
+        problem = f"start gives no {error}"
+    except Exception as error:  # whatever functions of a user do
+        problem = f"its functions fail ({type(error).__name__}: {error})"
+    at = ", ".join(f"{key}={one:g}" for key, one in given.items() if key in own.bounds)
+    raise TrafficgenError(
+        f"distribution {name}: {problem}{f' at {at}' if at else ''}; correct its functions, the"
+        " bounds of its parameters, or start"
+    )
 
 
 def _fit_median(own: OwnFamily, sample: FloatArray) -> dict[str, float]:

@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import JsonValue
 
 from trafficgen.distributions import MixedLaw
+from trafficgen.errors import GenerationError
 from trafficgen.models import RegisteredProcess
 from trafficgen.models.registered_source import find_source
 from trafficgen.processes.base import GeneratorOf, PlayableProcess, PlayedPackets, Span, plays
@@ -28,9 +29,15 @@ class RegisteredPlayer(PlayableProcess):
 
     def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
         """Return the packets in a span."""
+        length_s = span.length_s / self.second_s
         time_s, ip_bytes = find_source(self.source).place_packets(
-            self.settings, generator_of("source"), span.length_s / self.second_s
+            self.settings, generator_of("source"), length_s
         )
+        if not time_s.size:
+            raise GenerationError(
+                f"source {self.source} places no packets in {length_s:g} s; give a longer duration,"
+                " other settings, or correct its function"
+            )
         return PlayedPackets(span.start_s + self.second_s * time_s, ip_bytes)
 
     def expected_packets(self, span_s: float, *, place: str) -> float:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, SupportsFloat, TypeAlias, TypeVar
 
 import numpy as np
 
 from trafficgen.calibration.processes.hurst import Hurst
+from trafficgen.errors import TrafficgenError
 from trafficgen.registry import Registry, calling_module
 from trafficgen.tables import PacketTable
 from trafficgen.validation.distances import (
@@ -125,11 +127,26 @@ def compute_metrics(reference: Measurement, candidate: Measurement) -> Metrics:
             "buffering_ratio": [reference.buffering_ratio, candidate.buffering_ratio],
         },
         **total_metrics(reference.totals, candidate.totals),
-        **{
-            name: float(metric(reference.view.table, candidate.view.table))
-            for name, metric in METRICS.items()
-        },
+        **{name: _compute_own(name, reference, candidate) for name in METRICS},
     }
+
+
+def _compute_own(name: str, reference: Measurement, candidate: Measurement) -> float:
+    """Compute a metric of a user; raise TrafficgenError if it fails or gives no number."""
+    try:
+        found: Any = METRICS[name](reference.view.table, candidate.view.table)
+    except TrafficgenError:
+        raise
+    except Exception as error:  # whatever the function of a user does
+        raise TrafficgenError(
+            f"metric {name} fails ({type(error).__name__}: {error}); correct its function"
+        ) from error
+    if not isinstance(found, SupportsFloat) or getattr(found, "ndim", False):
+        raise TrafficgenError(
+            f"metric {name} gives {reprlib.repr(found)}, which is no number; return a distance,"
+            " 0 for equal packets"
+        )
+    return float(found)
 
 
 def total_metrics(reference: Totals, candidate: Totals) -> dict[str, dict[str, float]]:

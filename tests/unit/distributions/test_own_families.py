@@ -105,8 +105,8 @@ def test_the_start_is_asked_for_the_sample() -> None:
     values = np.abs(np.random.default_rng(8).normal(0, 0.1, 4_000))
     fit_law(values, unit="s", tick=1e-6, generator=np.random.default_rng(9))
     assert seen
-    assert np.all(np.diff(seen[0]) >= 0)
-    assert seen[0].mean() == pytest.approx(values.mean(), rel=0.05)
+    assert np.all(np.diff(seen[-1]) >= 0)
+    assert seen[-1].mean() == pytest.approx(values.mean(), rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -122,6 +122,35 @@ def test_bounds_that_are_not_known_are_refused(
 ) -> None:
     with pytest.raises(TrafficgenError, match=message):
         register_distribution("mine", stats.burr12, bounds=bounds)
+
+
+@pytest.mark.parametrize(
+    ("functions", "bounds", "message"),
+    [
+        (stats.burr12, {"c": POSITIVE}, "shapes c, the law has c, d; give bounds of c, d, scale"),
+        (stats.burr12, {"d": POSITIVE, "c": POSITIVE}, "give bounds of c, d, scale, in this order"),
+        (stats.burr12, {"c": POSITIVE, "e": POSITIVE}, "the bounds have the shapes c, e"),
+        (stats.norm, {"c": POSITIVE}, "the law has none"),
+        (stats.poisson, {"mu": POSITIVE}, "a law of whole numbers, which cannot be registered"),
+        (stats.burr12(2, 3), {"c": POSITIVE, "d": POSITIVE}, "its parameters are fixed"),
+        (stats.powerlaw, {"a": (-inf, inf)}, "cdf does not undo ppf at a=0, scale="),
+        (HalfNormal(), {"c": POSITIVE}, r"its functions fail \(TypeError: "),
+    ],
+)
+def test_a_distribution_is_tried_once_when_it_is_registered(
+    functions: Any, bounds: dict[str, tuple[float, float]], message: str
+) -> None:
+    with pytest.raises(TrafficgenError, match="distribution mine: ") as caught:
+        register_distribution("mine", functions, bounds={**bounds, "scale": POSITIVE})
+    assert caught.match(message)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_start_that_lacks_a_parameter_is_refused() -> None:
+    with pytest.raises(TrafficgenError, match="mine: start gives no 'scale'"):
+        register_distribution(
+            "mine", HalfNormal(), bounds={"scale": POSITIVE}, start=lambda sample: {}
+        )
 
 
 def test_what_is_no_distribution_is_refused() -> None:
