@@ -162,6 +162,9 @@ pub fn stable_order<'py>(
     Ok(py.detach(|| generate::stable_order(values)).into_pyarray(py))
 }
 
+/// A series of few values may have none of some types.
+const MOST_TYPES: i64 = 1 << 8;
+
 /// Values in the order of ranks, for each type its own.
 #[pyfunction]
 pub fn values_by_rank<'py>(
@@ -172,8 +175,9 @@ pub fn values_by_rank<'py>(
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let (ranks, types, values) = (ranks.as_slice()?, types.as_slice()?, values.as_slice()?);
     let count = ranks.len();
-    let within = |places: &[i64]| places.iter().all(|place| (0..count as i64).contains(place));
-    if types.len() != count || values.len() != count || !within(ranks) || !within(types) {
+    let within = |all: &[i64], end: i64| all.iter().all(|one| (0..end).contains(one));
+    let known = within(ranks, count as i64) && within(types, MOST_TYPES);
+    if types.len() != count || values.len() != count || !known {
         return Err(refuse("ranks, types and values of different numbers"));
     }
     Ok(py.detach(|| generate::values_by_rank(ranks, types, values)).into_pyarray(py))

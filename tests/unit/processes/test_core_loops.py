@@ -51,7 +51,7 @@ BYTES = np.zeros(2, dtype=np.uint32)
     "call",
     [
         lambda: _core.correlated_order(TWO, ONE, 0.0, TWO, 1),
-        lambda: _core.values_by_rank(PLACES, PLACES + 1, TWO),
+        lambda: _core.values_by_rank(PLACES - 1, PLACES - 2, TWO),
         lambda: _core.FrameCutter(PLACE),
         lambda: _core.FrameCutter(PLACES).take(PLACES + 1, 40),
         lambda: _core.frame_times(

@@ -1,0 +1,28 @@
+"""Fitted models play sessions of any length, however short, or say why not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trafficgen
+from trafficgen.errors import GenerationError
+
+CAPTURES = Path(__file__).resolve().parents[3] / "examples" / "captures"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["http_burst_then_paced.pcap.gz", "rtsp_rtp_two_streams.pcap.gz"])
+def test_a_fitted_model_plays_sessions_of_any_length(name: str) -> None:
+    model = trafficgen.fit(CAPTURES / name, seed=1).model
+    played, refused = [], []
+    for duration_s in np.geomspace(0.02, 100, 60).tolist():
+        try:
+            played.append(len(trafficgen.generate(model, duration_s=duration_s, seed=1)))
+        except GenerationError as error:
+            refused.append(str(error))
+    assert all("ask for a longer duration" in one for one in refused)
+    assert len(played) > 40
+    assert played[-1] > 500
