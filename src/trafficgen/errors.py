@@ -204,8 +204,8 @@ class CalibrationError(TrafficgenError):
         >>> try:
         ...     trafficgen.fit("short.parquet")
         ... except trafficgen.CalibrationError as error:
-        ...     print(error)
-        short.parquet: media packets at different times: 3 observations needed, 1 available
+        ...     print(str(error).partition(";")[0])
+        short.parquet: too little streams here for a model: 1 media packet
     """
 
 
@@ -217,6 +217,8 @@ class TooFewObservationsError(CalibrationError):
         required: Smallest number of observations.
         available: Number of observations found.
 
+    ``message`` takes the place of the sentence made of them.
+
     Example:
         >>> import trafficgen
         >>> _ = trafficgen.generate("cbr", "short.parquet", duration_s=0.02)
@@ -227,9 +229,13 @@ class TooFewObservationsError(CalibrationError):
         media packets at different times | 3 needed, 1 there
     """
 
-    def __init__(self, *, what: str, required: int, available: int) -> None:
+    def __init__(
+        self, *, what: str, required: int, available: int, message: str | None = None
+    ) -> None:
         self.what, self.required, self.available = what, required, available
-        super().__init__(f"{what}: {required} observations needed, {available} available")
+        super().__init__(
+            message or f"{what}: {required} observations needed, {available} available"
+        )
 
 
 class SettingError(TrafficgenError):

@@ -10,8 +10,8 @@ from typing import Any
 from trafficgen.units import NS_PER_S, SIZE_UNITS_BYTES, kbps_from_bps
 
 _NOT_PRINTABLE = "�"
-#: Numbers from here to there are written out, to the whole.
-_PLAIN_FROM, _PLAIN_BELOW = 1e4, 1e9
+#: Numbers with more digits than wanted are written out to the whole, up to here.
+_PLAIN_BELOW = 1e9
 _S_PER_MIN = _MIN_PER_H = 60
 
 
@@ -21,7 +21,8 @@ def number(value: object, *, digits: int = 4) -> str:
         return "-"
     if isinstance(value, int):
         return f"{value:,d}"
-    return f"{value:,.0f}" if _PLAIN_FROM <= abs(value) < _PLAIN_BELOW else f"{value:.{digits}g}"
+    rounded = abs(float(f"{value:.{digits}g}"))
+    return f"{value:,.0f}" if 10**digits <= rounded < _PLAIN_BELOW else f"{value:.{digits}g}"
 
 
 def interval(low: object, high: object, text: Callable[[Any], str] = number) -> str:

@@ -210,10 +210,10 @@ def test_files_that_are_no_models_are_refused(
 @pytest.mark.parametrize(
     ("time_s", "columns", "part"),
     [
-        ([], {}, "none of the 0 packets"),
-        ([0.0], {}, "3 observations needed"),
-        ([0.0, 1.0], {}, "3 observations needed"),
-        ([0.0] * 20, {}, "different times"),
+        ([], {}, "the input is empty"),
+        ([0.0], {}, "a model: 1 media packet; at least 100"),
+        ([0.0, 1.0], {}, "a model: 2 media packets; at least 100"),
+        ([0.0] * 20, {}, "20 media packets at one time"),
         (
             np.arange(50) * 0.1,
             {"to_client": False},

@@ -32,6 +32,7 @@ from trafficgen.formatting import (
         (12345.6, "12,346"),
         (1e15, "1e+15"),
         (2.5, "2.5"),
+        (9999.6, "10,000"),
     ],
 )
 def test_numbers_have_few_digits_and_no_exponent_where_people_have_names(

@@ -44,8 +44,8 @@ class Fit(ChartView):
         >>> summary = fitted.to_json()
         >>> print(f"{summary['phases']['playout']['rate_kbps']:.0f} kbit/s in the playout")
         247 kbit/s in the playout
-        >>> summary["loss"]["rate"], len(fitted.warnings)
-        (0.0, 4)
+        >>> summary["loss"]["rate"]
+        0.0
     """
 
     calibration: Calibration

@@ -266,10 +266,10 @@ def _wanted_flows(inspection: Inspection, choice: SessionChoice) -> list[int]:
     if sessions is None:
         session = _settle(choice, inspection.flows).session
         if session is None:
-            problem = (
-                f"none of the {inspection.ip_packets} IP packets carries payload to a client; "
-            )
-            raise SelectionError(what="media packet", available=problem + NO_MEDIA_REMEDY)
+            found = f"none of the {inspection.ip_packets} IP packets carries payload to a client"
+            if not inspection.packets:
+                found = "the capture is empty"
+            raise SelectionError(what="media packet", available=f"{found}; {NO_MEDIA_REMEDY}")
         sessions = [session]
     chosen = set(sessions)
     return [flow for flow, its in zip(flows, columns["session"], strict=True) if its in chosen]

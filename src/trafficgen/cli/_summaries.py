@@ -69,8 +69,9 @@ def _print_session(model: Model, *, is_enough: bool) -> None:
     for stream in model.streams:
         for phase in stream.phases:
             say_line(f"  {one_line(stream.name)}, {phase.name}: {_describe_phase(phase)}")
-    if checked := describe_judged_parts(model):
-        say_line(checked if is_enough else "self-check: too little to judge")
+    checked = describe_judged_parts(model) if is_enough else "self-check: too little to judge"
+    if checked is not None:
+        say_line(checked)
 
 
 def _describe_buffering(buffering: Buffering) -> str:

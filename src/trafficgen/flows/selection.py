@@ -188,6 +188,8 @@ def _find_heaviest(
 
 def _refuse_without_media(table: PacketTable) -> SelectionError:
     problem = f"none of the {len(table)} packets carries payload to a client"
+    if not len(table):
+        problem = "the input is empty"
     return SelectionError(what="media packet", available=f"{problem}; {NO_MEDIA_REMEDY}")
 
 

@@ -179,6 +179,16 @@ def test_super_packets_are_cut_and_counted_unless_asked_otherwise(make_table: Ta
     assert max(atom.value for atom in whole.session.packet_bytes.law.atoms) == 4420
 
 
+def test_a_download_that_ends_is_not_said_to_be_a_start_up_burst(make_table: TableMaker) -> None:
+    times_s = np.concatenate((np.arange(2000) * 0.01, 20 + np.arange(1, 16) * 1.3))
+    sizes = np.where(times_s < 20, 1500, 76)
+    found = fitted(make_table(times_s, ip_bytes=sizes))
+    assert found.model.buffering is not None
+    (warning,) = (text for text in found.warnings if "download" in text)
+    assert warning.startswith("this looks like a download: more than 99% of the bytes come in")
+    assert not any("start-up burst" in text for text in found.warnings)
+
+
 @pytest.mark.parametrize("time_s", [[0.0, 1.0], [1.0, 1.0, 1.0]])
 def test_too_little_media_is_refused(make_table: TableMaker, time_s: list[float]) -> None:
     with pytest.raises(TooFewObservationsError):
@@ -286,5 +296,5 @@ def test_what_no_model_can_stand_on_is_one_warning(
 ) -> None:
     (warning,) = fitted(make_table(times_s)).warnings
     assert warning.startswith("too little streams here for a model: ")
-    assert "at least 50 packets, 1 s and 8 kbit/s are needed" in warning
+    assert "at least 100 packets, 2.5 s and 10 kbit/s are needed" in warning
     assert "--session" in warning

@@ -88,7 +88,14 @@ class Phases:
         slow = self.playout_kbps * (self.playout_stop_s - self.playout_start_s)
         return fast / (fast + slow) if fast > 0 else 0.0
 
+    @property
+    def is_download(self) -> bool:
+        """Whether so little follows buffering that the session is a download that has ended."""
+        return self.buffering_bytes_share >= _SHARE_OF_DOWNLOAD
 
+
+#: A playout carries more than the rest: players buffer some of a session ahead, not all of it.
+_SHARE_OF_DOWNLOAD = 0.99
 PHASES_METHOD = (
     "likeliest change of the mean rate (Poisson likelihood of two rates at packet starts), tested"
     " against a rate that wanders (variance-time); interval by block bootstrap of whole cycles"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from trafficgen.calibration.fit import Fit
+from trafficgen.calibration.session_fit import describe_download
 from trafficgen.flows import SessionView
 from trafficgen.formatting import (
     format_count,
@@ -136,16 +137,19 @@ def _judge(subject: FitSubject) -> tuple[Mark, str]:
         "Self-check passed: the played rate matches in"
         f" {format_count(len(judged), 'checked part')} (stream, phase)"
     )
-    if subject.session.phases.burst_p_value is not None:
-        return "warn", f"{passed}, but a test cannot confirm the start-up burst."
-    return "good", f"{passed}."
+    doubt = ""
+    if subject.session.phases.is_download:
+        doubt = ", but this looks like a download"
+    elif subject.session.phases.burst_p_value is not None:
+        doubt = ", but a test cannot confirm the start-up burst"
+    return "warn" if doubt else "good", f"{passed}{doubt}."
 
 
 def _list_figures(subject: FitSubject) -> dict[str, str]:
     """Return the figures of the verdict: rates, length, start-up burst, loss or packets."""
     phases, loss = subject.session.phases, subject.session.path.loss
     burst = "none"
-    if phases.buffering_end_s is not None:
+    if phases.buffering_end_s is not None and not phases.is_download:
         rate = rate_text(phases.buffering_kbps)
         burst = f"{format_duration(phases.buffering_end_s)} at {rate}"
     found = {"measured rate, mean": rate_text(_mean_kbps(subject.views.captured))}
@@ -178,6 +182,9 @@ def _summarise(subject: FitSubject) -> Iterator[str]:
     playout = rate_text(phases.playout_kbps)
     if phases.buffering_end_s is None:
         yield f"There is no start-up burst: {playout} on average."
+    elif phases.is_download:
+        words = describe_download(phases)
+        yield f"{words[0].upper()}{words[1:]}."
     else:
         ends = interval(phases.low_s, phases.high_s, format_duration)
         end = f"{format_duration(phases.buffering_end_s)} {ends}".rstrip()
