@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+import pytest
 from tests.cli.conftest import Command
+
+import trafficgen
 
 
 def test_many_flows_are_summed_up_before_they_are_listed(command: Command) -> None:
     arguments = ["--sessions", "40", "--arrival-rate", "2", "--duration", "10s"]
     command("generate", "cbr", "-o", "fleet.pcap", "--set", "rate_kbps=100", *arguments)
     lines = command("inspect", "fleet.pcap").out.splitlines()
-    assert lines[1].startswith("40 flows in 40 sessions, at most ")
-    assert lines[2].startswith("on average ")
-    assert re.search(r", a new one every \d{3} ms$", lines[2])
-    assert "Mbit/s to clients, 0 kbit/s to servers" in lines[3]
+    for line, what in zip(lines[1:3], ("flows", "sessions"), strict=True):
+        assert line.startswith(f"40 {what}: at most ")
+        assert re.search(r" on average, a new one every \d{3} ms$", line)
+    assert "Mbit/s to clients, 0 kbit/s to servers on average; at most " in lines[3]
     assert lines[4].startswith("rate of all flows")
     assert lines[7].startswith("flow  session")
     assert lines[-1].endswith("more flows (--flows 0 shows all)")
@@ -23,3 +27,14 @@ def test_many_flows_are_summed_up_before_they_are_listed(command: Command) -> No
 def test_few_flows_are_listed_alone(command: Command) -> None:
     command("generate", "cbr", "-o", "one.pcap", "--duration", "5s")
     assert command("inspect", "one.pcap").out.splitlines()[1].startswith("flow  session")
+
+
+def test_the_rate_of_all_flows_has_the_bytes_of_all(command: Command) -> None:
+    """Rates over time are kept of the 1,024 heaviest flows at most."""
+    command("generate", "cbr", "-o", "fleet.pcap", "--sessions", "1500", "--duration", "2s")
+    found = trafficgen.inspect("fleet.pcap")
+    assert len(found.rates) < found.flows.num_rows
+    rates_kbps = np.sum(found.measure_rates(7), axis=0)
+    sent_kbps = 8e-3 * found.frame_bytes / found.duration_s
+    assert rates_kbps.mean() == pytest.approx(sent_kbps)
+    np.testing.assert_allclose(rates_kbps, sent_kbps, rtol=0.1)

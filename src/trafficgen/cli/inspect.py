@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import sys
 from contextlib import nullcontext
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +26,9 @@ from trafficgen.formatting import (
 )
 from trafficgen.standard_streams import restore_name
 from trafficgen.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from trafficgen.units import IntArray
 
 _SHOWN_FLOWS = 20
 _SHOWN_NAME = 40
@@ -102,36 +105,42 @@ def _render(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> No
 
 def _render_totals(found: trafficgen.Inspection) -> None:
     """Print what many flows are together: how many at once, how often one starts, their rate."""
-    import numpy as np  # noqa: PLC0415 - --help needs none
-    import pyarrow.compute as pc  # noqa: PLC0415 - same
-
-    count, duration_s = found.flows.num_rows, found.duration_s
-    starts = np.sort(found.flows.column("first_time_ns").to_numpy())
-    ends = np.sort(found.flows.column("last_time_ns").to_numpy())
-    at_once = np.arange(1, count + 1) - np.searchsorted(ends, starts)
-    sessions = len(found.flows.column("session").unique())
-    say_line(
-        f"{count:,} flows in {format_count(sessions, 'session')}, at most {at_once.max():,} at once"
+    flows, duration_s = found.flows, found.duration_s
+    sessions = flows.group_by("session").aggregate(
+        [("first_time_ns", "min"), ("last_time_ns", "max")]
     )
+    for what, starts, ends in (
+        ("flow", flows.column("first_time_ns"), flows.column("last_time_ns")),
+        ("session", sessions.column("first_time_ns_min"), sessions.column("last_time_ns_max")),
+    ):
+        _render_concurrency(what, starts.to_numpy(), ends.to_numpy(), duration_s)
     if not duration_s > 0:
         return
-    mean = float((ends - starts).sum()) / NS_PER_S / duration_s
-    spacing = format_duration(float(starts[-1] - starts[0]) / NS_PER_S / (count - 1))
-    say_line(f"on average {number(mean)} flows at once, a new one every {spacing}")
-    ways = ("to_client", "to_server")
-    sizes = [pc.sum(found.flows.column(f"frame_bytes_{way}")).as_py() for way in ways]
-    to_client, to_server = (rate_text(8e-3 * size / duration_s) for size in sizes)
-    say_line(f"{to_client} to clients, {to_server} to servers on average")
-    names = [f"flows {way.replace('_', ' ')}" for way in ways]
+    names = ["flows to client", "flows to server"]
     bins = curve_bins(names)
-    curves = []
-    for name, way in zip(names, ways, strict=True):
-        rate_kbps = np.zeros(bins)
-        for rates in found.rates.values():
-            rate_kbps += getattr(rates, way).rate_kbps(bins, start_s=0.0, end_s=duration_s)
-        curves.append(Curve(name, rate_kbps))
-    drawn = "all" if len(found.rates) == count else f"the {len(found.rates):,} heaviest"
-    print_curves(f"rate of {drawn} flows (frame bytes)", curves, start_s=0.0, end_s=duration_s)
+    rates = found.measure_rates(bins)
+    to_client, to_server = (rate_text(float(rate_kbps.mean())) for rate_kbps in rates)
+    say_line(
+        f"{to_client} to clients, {to_server} to servers on average; at most"
+        f" {rate_text(float(sum(rates).max()))} together over {format_duration(duration_s / bins)}"
+    )
+    curves = [Curve(name, rate_kbps) for name, rate_kbps in zip(names, rates, strict=True)]
+    print_curves("rate of all flows (frame bytes)", curves, start_s=0.0, end_s=duration_s)
+
+
+def _render_concurrency(what: str, starts: IntArray, ends: IntArray, duration_s: float) -> None:
+    """Print how many flows or sessions there are at once, and how often one starts."""
+    import numpy as np  # noqa: PLC0415 - --help needs none
+
+    starts, ends, count = np.sort(starts), np.sort(ends), len(starts)
+    at_once = np.arange(1, count + 1) - np.searchsorted(ends, starts)
+    text = f"{format_count(count, what)}: at most {at_once.max():,} at once"
+    if duration_s > 0:
+        text += f", {number(float((ends - starts).sum()) / NS_PER_S / duration_s)} on average"
+    if count > 1:
+        spacing_s = float(starts[-1] - starts[0]) / NS_PER_S / (count - 1)
+        text += f", a new one every {format_duration(spacing_s)}"
+    say_line(text)
 
 
 def _render_rates(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> None:

@@ -19,7 +19,7 @@ from trafficgen.notebook import POINTS, SHOWN_ROWS, ChartView, FirstRows, RateLi
 from trafficgen.progress import report_each
 from trafficgen.standard_streams import restore_name
 from trafficgen.tables import FlowRates, RtpStreamCount
-from trafficgen.units import s_from_ns
+from trafficgen.units import NS_PER_S, FloatArray, kbps_from_bytes, s_from_ns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,10 +96,44 @@ class Inspection(ChartView):
 
     def _notebook_rates(self) -> RateLines:
         steps, end_s = POINTS, self.duration_s
-        rates = np.zeros(steps)
-        for flow in self.rates.values():
-            rates += flow.to_client.rate_kbps(steps, start_s=0.0, end_s=end_s)
+        rates, _ = self.measure_rates(steps)
         return RateLines(end_s / steps, [("bytes on the wire to clients", rates)])
+
+    def measure_rates(self, bins: int) -> tuple[FloatArray, FloatArray]:
+        """Return the rates of all flows together over equal parts of the capture, kbit/s.
+
+        A flow of which no rate over time was kept (the lighter ones of thousands) counts evenly
+        from its first packet to its last, so that no byte is missing.
+
+        Args:
+            bins: Number of parts, >= 1.
+
+        Returns:
+            The rates to clients and to servers, each of shape (bins,).
+        """
+        end_s = self.duration_s
+        if not end_s > 0:
+            return np.zeros(bins), np.zeros(bins)
+        numbers = pa.array(list(self.rates), self.flows.schema.field("flow").type)
+        others = self.flows.filter(pc.invert(pc.is_in(self.flows.column("flow"), numbers)))
+        start_ns = others.column("first_time_ns").to_numpy() + self.origin_ns - self.start_time_ns
+        last_ns, first_ns = (
+            others.column(f"{end}_time_ns").to_numpy() for end in ("last", "first")
+        )
+        length_ns = np.maximum(last_ns - first_ns, 1)
+        edges_ns = np.linspace(0.0, end_s * NS_PER_S, bins + 1)
+
+        def measure(way: str) -> FloatArray:
+            size_bytes = others.column(f"frame_bytes_{way}").to_numpy()
+            until = [
+                size_bytes @ np.clip((at - start_ns) / length_ns, 0, 1) for at in edges_ns[:-1]
+            ]
+            rate_kbps = np.diff([*until, size_bytes.sum()]) * kbps_from_bytes(1.0, end_s / bins)
+            for flow in self.rates.values():
+                rate_kbps += getattr(flow, way).rate_kbps(bins, start_s=0.0, end_s=end_s)
+            return np.asarray(rate_kbps)
+
+        return measure("to_client"), measure("to_server")
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the flow table as a pandas data frame with nullable types, a row a flow."""

@@ -1,10 +1,11 @@
 """Group flows to sessions: control and media of one playout, and what they carry.
 
 Rules, first to last: RTSP control with the media that its Transport headers name (or, where a
-capture was cut before them, with the RTP and RTCP between the same hosts while it lasts); RTCP with
-the RTP on the port below; RTP between the same hosts at the same time (audio and video of one
-source); connections of one client to one web service (the same port and the same network of
-servers) without a long pause between them.
+capture was cut before them, with the RTP and RTCP between the same hosts while it lasts); control
+on RTSP's port that cannot be read (captures of headers alone, generated ones) with what begins
+between the same hosts while it lasts; RTCP with the RTP on the port below; RTP between the same
+hosts at the same time (audio and video of one source); connections of one client to one web service
+(the same port and the same network of servers) without a long pause between them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trafficgen.flows.media_kinds import list_media
 from trafficgen.tables import RtpStreamCount
 from trafficgen.units import ns_from_s
 
@@ -32,6 +34,8 @@ class SessionLimits:
         web_ports: Ports of web services, over which players fetch chunks.
         web_pause_s: A player's next connection within this pause belongs to the same playout, s; a
             longer one joins playouts of one viewer, a shorter one splits them at quality changes.
+        rtsp_port: Port of RTSP servers.
+        first_media_port: Media have this port or a higher one at both ends, unlike DNS or NTP.
         rtsp_margin_s: Media of an RTSP session may begin and end this long outside its control
             connection, s: what is in flight when it closes.
         ipv4_network_bits: Servers that share so many bits are of one content network,
@@ -40,22 +44,14 @@ class SessionLimits:
 
     web_ports: frozenset[int] = frozenset({80, 443, 8000, 8080, 8443})
     web_pause_s: float = 10.0
+    rtsp_port: int = 554
+    first_media_port: int = 1024
     rtsp_margin_s: float = 5.0
     ipv4_network_bits: int = 24
     ipv6_network_bits: int = 48
 
 
 _LIMITS = SessionLimits()
-_VIDEO_CLOCK_HZ = 90_000
-#: Static payload types whose clock is no evidence (RFC 3551): MPEG audio and transport streams.
-_STATIC_MEDIA = {14: "audio", 33: "mixed"}
-_DYNAMIC_TYPES_FROM = 35
-#: Frames are in several packets each if so many packets have the timestamp of the one before, and
-#: are of so many bytes: digits dialled (RFC 4733) share timestamps as well, in small packets.
-_SPLIT_SHARE = 0.1
-_SPLIT_BYTES = 300
-#: Encoded audio stays below: MP3 and AAC go to 320 kbit/s, and RTP headers come on top.
-_MOST_AUDIO_BPS = 350_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +123,9 @@ def group_sessions(
     named = _join_rtsp(rows, by_hosts, signalling, union)
     for together in by_hosts.values():
         _join_rtp(together, set(rtcp_flows), named, union)
+    _join_unread_rtsp(flows, control, union)
     _join_web(flows, union)
-    media = pa.array(_media(flows, signalling, rtp_streams, rtcp_flows), pa.string())
+    media = pa.array(list_media(flows, signalling, rtp_streams, rtcp_flows), pa.string())
     flows = flows.set_column(
         flows.schema.get_field_index("media"), flows.schema.field("media"), media
     )
@@ -261,11 +258,49 @@ def _join_rtsp(
     return chosen
 
 
-def _join_overlapping(controls: Iterable[_Flow], media: Iterable[_Flow], union: _Union) -> None:
-    """Join connections that named no ports with media of the same time, in one pass."""
+def _join_unread_rtsp(flows: pa.Table, control: set[int], union: _Union) -> None:
+    """Join connections to RTSP servers that show no message with what begins while they last."""
+    port, protocol = flows.column("server_port"), flows.column("protocol")
+    is_rtsp = pc.and_(pc.equal(protocol, "tcp"), pc.equal(port, _LIMITS.rtsp_port))
+    read = pa.array(list(control), flows.schema.field("flow").type)
+    unread = flows.filter(pc.and_(is_rtsp, pc.invert(pc.is_in(flows.column("flow"), read))))
+    if unread.num_rows == 0:
+        return
+    lower_port = pc.min_element_wise(port, flows.column("client_port"))
+    clients = unread.column("client").combine_chunks()
+    may_be_media = pc.and_(
+        pc.and_(pc.equal(protocol, "udp"), pc.greater_equal(lower_port, _LIMITS.first_media_port)),
+        pc.or_(
+            pc.is_in(flows.column("client"), clients), pc.is_in(flows.column("server"), clients)
+        ),
+    )
+    together: dict[frozenset[str], tuple[list[_Flow], list[_Flow]]] = defaultdict(lambda: ([], []))
+    for found, is_media in ((unread, False), (flows.filter(may_be_media), True)):
+        for row in found.select(list(_Flow.__dataclass_fields__)).to_pylist():
+            together[(flow := _Flow(**row)).hosts][is_media].append(flow)
+    for controls, media in together.values():
+        # Media may have a connection of their own beside the control; each stands for both.
+        _join_overlapping(controls, media, union, lead_s=0.0)
+        controls.sort(key=lambda flow: flow.first_time_ns)
+        for before, after in itertools.pairwise(controls):
+            if before.overlaps(after):
+                union.join(before.flow, after.flow)
+
+
+def _join_overlapping(
+    controls: Iterable[_Flow],
+    media: Iterable[_Flow],
+    union: _Union,
+    *,
+    lead_s: float = _LIMITS.rtsp_margin_s,
+) -> None:
+    """Join connections that named no ports with media of the same time, in one pass.
+
+    Media may end ``lead_s`` before a connection begins.
+    """
     margin_ns = ns_from_s(_LIMITS.rtsp_margin_s)
     by_start = [(flow.first_time_ns, True, flow) for flow in media]
-    by_start += [(flow.first_time_ns - margin_ns, False, flow) for flow in controls]
+    by_start += [(flow.first_time_ns - ns_from_s(lead_s), False, flow) for flow in controls]
     # Those that go on, media and connections. Of what was joined to one of the other side, the one
     # that goes on longest represents all: a later one that overlaps any of them overlaps that.
     going_on: dict[bool, list[_Flow]] = {True: [], False: []}
@@ -350,61 +385,3 @@ def _network(address: str) -> bytes:
     if ":" in address:
         return socket.inet_pton(socket.AF_INET6, address)[: _LIMITS.ipv6_network_bits // 8]
     return socket.inet_pton(socket.AF_INET, address)[: _LIMITS.ipv4_network_bits // 8]
-
-
-def _media(
-    flows: pa.Table,
-    signalling: pa.Table,
-    rtp_streams: Iterable[RtpStreamCount],
-    rtcp_flows: Collection[int],
-) -> list[str]:
-    inside: dict[int, set[str]] = defaultdict(set)
-    main: dict[int, RtpStreamCount] = {}
-    for stream in rtp_streams:
-        if stream.channel is not None:
-            inside[stream.flow].add(_medium(stream))
-        else:
-            main[stream.flow] = max(
-                main.get(stream.flow, stream), stream, key=lambda one: (one.to_client, one.packets)
-            )
-    control = set(signalling.column("flow").to_pylist()) | set(rtcp_flows)
-    known: dict[int, str] = dict.fromkeys(control, "control")
-    known |= {
-        number: kinds.pop() if len(kinds) == 1 else "mixed" for number, kinds in inside.items()
-    }
-    for number, stream in main.items():
-        known.setdefault(number, _medium(stream))
-    media: list[str] = flows.column("media").to_pylist()
-    places = pc.index_in(
-        pa.array(list(known), flows.schema.field("flow").type),
-        flows.column("flow").combine_chunks(),
-    ).to_pylist()
-    for place, medium in zip(places, known.values(), strict=True):
-        media[place] = medium
-    return media
-
-
-def _medium(stream: RtpStreamCount) -> str:
-    """Return what an RTP stream carries: by its session description, static payload type, frames.
-
-    A dynamic payload type is video if its clock is video's, or if its frames take several packets
-    each. It is audio if its clock is audio's and its rate is one that encoded audio has. Between
-    them is ``unknown``: raw audio, and video whose timestamps do not follow the time.
-    """
-    if stream.declared_media in {"audio", "video"}:
-        return stream.declared_media
-    payload_type, clock_hz = stream.payload_type, stream.clock_hz
-    if payload_type in _STATIC_MEDIA:
-        return _STATIC_MEDIA[payload_type]
-    is_dynamic = payload_type is None or payload_type >= _DYNAMIC_TYPES_FROM
-    if clock_hz == _VIDEO_CLOCK_HZ or (is_dynamic and _has_split_frames(stream)):
-        return "video"
-    is_heavy = stream.payload_bytes * 8 > _MOST_AUDIO_BPS * stream.span_s
-    return "unknown" if clock_hz is None or (is_dynamic and is_heavy) else "audio"
-
-
-def _has_split_frames(stream: RtpStreamCount) -> bool:
-    """Return whether frames take several packets each."""
-    packets = max(stream.packets, 1)
-    is_frequent = stream.same_timestamp >= _SPLIT_SHARE * packets
-    return is_frequent and stream.payload_bytes >= _SPLIT_BYTES * packets

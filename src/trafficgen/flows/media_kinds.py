@@ -1,0 +1,88 @@
+"""Tell what flows carry: audio, video, both, or control."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trafficgen.tables import RtpStreamCount
+
+_VIDEO_CLOCK_HZ = 90_000
+#: Static payload types whose clock is no evidence (RFC 3551): MPEG audio and transport streams.
+_STATIC_MEDIA = {14: "audio", 33: "mixed"}
+_DYNAMIC_TYPES_FROM = 35
+#: Frames are in several packets each if so many packets have the timestamp of the one before, and
+#: are of so many bytes: digits dialled (RFC 4733) share timestamps as well, in small packets.
+_SPLIT_SHARE = 0.1
+_SPLIT_BYTES = 300
+#: Encoded audio stays below: MP3 and AAC go to 320 kbit/s, and RTP headers come on top.
+_MOST_AUDIO_BPS = 350_000
+
+
+def list_media(
+    flows: pa.Table,
+    signalling: pa.Table,
+    rtp_streams: Iterable[RtpStreamCount],
+    rtcp_flows: Collection[int],
+) -> list[str]:
+    """Return what each flow of a flow table carries.
+
+    Args:
+        flows: Flow table.
+        signalling: RTSP messages; their flows are control.
+        rtp_streams: RTP streams, those within RTSP connections too.
+        rtcp_flows: Numbers of the flows that are RTCP, which is control.
+    """
+    inside: dict[int, set[str]] = defaultdict(set)
+    main: dict[int, RtpStreamCount] = {}
+    for stream in rtp_streams:
+        if stream.channel is not None:
+            inside[stream.flow].add(_medium(stream))
+        else:
+            main[stream.flow] = max(
+                main.get(stream.flow, stream), stream, key=lambda one: (one.to_client, one.packets)
+            )
+    control = set(signalling.column("flow").to_pylist()) | set(rtcp_flows)
+    known: dict[int, str] = dict.fromkeys(control, "control")
+    known |= {
+        number: kinds.pop() if len(kinds) == 1 else "mixed" for number, kinds in inside.items()
+    }
+    for number, stream in main.items():
+        known.setdefault(number, _medium(stream))
+    media: list[str] = flows.column("media").to_pylist()
+    places = pc.index_in(
+        pa.array(list(known), flows.schema.field("flow").type),
+        flows.column("flow").combine_chunks(),
+    ).to_pylist()
+    for place, medium in zip(places, known.values(), strict=True):
+        media[place] = medium
+    return media
+
+
+def _medium(stream: RtpStreamCount) -> str:
+    """Return what an RTP stream carries: by its session description, static payload type, frames.
+
+    A dynamic payload type is video if its clock is video's, or if its frames take several packets
+    each. It is audio if its clock is audio's and its rate is one that encoded audio has. Between
+    them is ``unknown``: raw audio, and video whose timestamps do not follow the time.
+    """
+    if stream.declared_media in {"audio", "video"}:
+        return stream.declared_media
+    payload_type, clock_hz = stream.payload_type, stream.clock_hz
+    if payload_type in _STATIC_MEDIA:
+        return _STATIC_MEDIA[payload_type]
+    is_dynamic = payload_type is None or payload_type >= _DYNAMIC_TYPES_FROM
+    if clock_hz == _VIDEO_CLOCK_HZ or (is_dynamic and _has_split_frames(stream)):
+        return "video"
+    is_heavy = stream.payload_bytes * 8 > _MOST_AUDIO_BPS * stream.span_s
+    return "unknown" if clock_hz is None or (is_dynamic and is_heavy) else "audio"
+
+
+def _has_split_frames(stream: RtpStreamCount) -> bool:
+    """Return whether frames take several packets each."""
+    packets = max(stream.packets, 1)
+    is_frequent = stream.same_timestamp >= _SPLIT_SHARE * packets
+    return is_frequent and stream.payload_bytes >= _SPLIT_BYTES * packets
