@@ -1,4 +1,4 @@
-"""Tell what flows carry: audio, video, both, or control."""
+"""Find what flows carry: audio, video, both, or control."""
 
 from __future__ import annotations
 
