@@ -80,14 +80,18 @@ def find_target(options: ExportOptions) -> tuple[Target, Settings]:
     """Return the target of an export and its settings.
 
     Raises:
-        ExportError: If there is no such target.
+        ExportError: If there is no such target, or it writes more files than a stream takes.
         SettingError: If the target has no such setting.
     """
     name = find_name(options.to, TARGETS)
     if name is None:
         guess = suggest_name(options.to, TARGETS)
         raise ExportError(f"Unknown target {options.to!r}{guess}. Use one of {', '.join(TARGETS)}.")
-    target = TARGETS[name]
+    target, directory = TARGETS[name], Path(options.directory)
+    if target.several_files and is_stream(directory):
+        raise ExportError(
+            f"{target.name} writes several files, and {directory} takes one; give -o a folder"
+        )
     return target, Settings(target.name, target.settings, options.settings or {})
 
 

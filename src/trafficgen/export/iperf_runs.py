@@ -70,6 +70,7 @@ def iperf_target(tool: Iperf) -> Target:
         protocols="UDP, TCP",
         flows="`servers` ports each",
         how_to="feed-iperf",
+        several_files=True,
     )
 
 

@@ -68,6 +68,7 @@ class Target:
         flows: How many flows one export holds, for people.
         how_to: Name of its page among the how-to pages, without the ending; None where it needs
             none.
+        several_files: Whether it always writes several files, which no pipe takes.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Target:
     protocols: str = "any"
     flows: str = "any"
     how_to: str | None = None
+    several_files: bool = False
 
     @property
     def takes_workloads(self) -> bool:

@@ -279,7 +279,7 @@ def _join_unread_rtsp(flows: pa.Table, control: set[int], union: _Union) -> None
         for row in found.select(list(_Flow.__dataclass_fields__)).to_pylist():
             together[(flow := _Flow(**row)).hosts][is_media].append(flow)
     for controls, media in together.values():
-        # Media may have a connection of their own beside the control; each stands for both.
+        # Media over TCP have a connection of their own, to the same port.
         _join_overlapping(controls, media, union, lead_s=0.0)
         controls.sort(key=lambda flow: flow.first_time_ns)
         for before, after in itertools.pairwise(controls):

@@ -178,4 +178,5 @@ TARGET = Target(
     protocols="UDP, TCP",
     flows="a port each",
     how_to="feed-inet",
+    several_files=True,
 )

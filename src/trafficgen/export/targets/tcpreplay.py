@@ -161,4 +161,5 @@ TARGET = Target(
     settings=TCPREPLAY_SETTINGS,
     protocols="any over IP",
     how_to="feed-tcpreplay",
+    several_files=True,
 )

@@ -18,4 +18,5 @@ TARGET = Target(
     protocols="UDP, TCP",
     flows="10 an ITGSend",
     how_to="feed-ditg",
+    several_files=True,
 )

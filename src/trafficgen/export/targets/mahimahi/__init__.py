@@ -324,4 +324,5 @@ TARGET = Target(
     settings=MAHIMAHI_SETTINGS,
     protocols="the path, no packets",
     how_to="feed-mahimahi",
+    several_files=True,
 )

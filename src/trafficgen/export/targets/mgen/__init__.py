@@ -318,4 +318,5 @@ TARGET = Target(
     protocols="UDP, TCP",
     flows="a port each",
     how_to="feed-mgen",
+    several_files=True,
 )

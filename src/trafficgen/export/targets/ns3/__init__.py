@@ -284,4 +284,5 @@ TARGET = Target(
     protocols="UDP; TCP with mode=exact",
     flows="a port each",
     how_to="feed-ns-3",
+    several_files=True,
 )

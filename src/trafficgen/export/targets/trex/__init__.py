@@ -262,4 +262,5 @@ TARGET = Target(
     settings=TREX_SETTINGS,
     protocols="any over IP; mode=astf: TCP",
     how_to="feed-trex",
+    several_files=True,
 )
