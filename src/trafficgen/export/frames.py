@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,6 +18,7 @@ from trafficgen.export.sending_ends import HIGHEST_PORT
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.tables import PacketTable
 from trafficgen.tables.addresses import documentation_client, documentation_server
+from trafficgen.tables.stream import PacketStream, stream_of
 from trafficgen.units import BoolArray, s_from_ns
 
 FrameDirection = Literal["both", "to_client", "to_server"]
@@ -84,22 +85,85 @@ def frames_of(table: PacketTable, settings: Settings, *, target: str) -> Frames:
         ExportError: If nothing is left, or a packet is larger than the interface takes.
         SettingError: If an address is invalid.
     """
-    macs = (
-        mac_of(settings, "server_mac", target=target),
-        mac_of(settings, "client_mac", target=target),
-    )
-    ends = _addresses(settings, target=target)
-    chosen, left_out = _chosen(table, settings.text("direction"), target=target)
-    bytes_before = int(chosen.ip_bytes.astype(np.int64).sum())
-    mtu_bytes = settings.whole("mtu_bytes")
-    split = 0
-    if settings.text("oversize") == "split":
-        chosen, split = _split(chosen, mtu_bytes=mtu_bytes)
-    _refuse_large(chosen, mtu_bytes=mtu_bytes, target=target)
-    if split:
-        left_out.append(f"packets above {mtu_bytes} bytes were split ({split} packets)")
-    flows = set_addresses(chosen.flows, **ends) if ends else chosen.flows
-    return Frames(replace(chosen, flows=flows), macs, bytes_before, split, tuple(left_out))
+    frames = FrameStream(stream_of(table), settings, target=target)
+    packets = pa.concat_tables(frames.stream.pieces)
+    sent = replace(frames.stream.head, packets=packets)
+    return Frames(sent, frames.macs, frames.bytes_before, frames.packets_split, frames.left_out())
+
+
+class FrameStream:
+    """Packets that are sent as frames, as they come, and what is counted of them.
+
+    Attributes:
+        stream: The packets, none larger than the interface takes; counts are whole at its end.
+        macs: Addresses of the network cards of server and client, 6 bytes each.
+        packets: Packets that passed.
+        bytes_before: IP bytes of the packets that were to be sent, before any was split.
+        packets_split: Packets of the original that were split.
+        ways: Directions that were seen, as in the column ``to_client``.
+        first_ns: Time of the first packet, ns from the origin.
+        last_ns: Time of the last.
+    """
+
+    def __init__(self, stream: PacketStream, settings: Settings, *, target: str) -> None:
+        """Begin with what is to be sent, as the settings ask.
+
+        Raises:
+            SettingError: If an address is invalid.
+        """
+        self.macs = (
+            mac_of(settings, "server_mac", target=target),
+            mac_of(settings, "client_mac", target=target),
+        )
+        self._direction, self._target = settings.text("direction"), target
+        self._mtu_bytes = settings.whole("mtu_bytes")
+        self._splits = settings.text("oversize") == "split"
+        self.packets = self.bytes_before = self.packets_split = self._others = 0
+        self.first_ns = self.last_ns = 0
+        self.ways: set[bool] = set()
+        head, ends = stream.head, _addresses(settings, target=target)
+        if ends:
+            head = replace(head, flows=set_addresses(head.flows, **ends))
+        rows = None if self._splits or self._direction != "both" else stream.rows
+        self.stream = replace(stream, head=head, pieces=self._iterate(stream.pieces), rows=rows)
+
+    def _iterate(self, pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
+        for piece in pieces:
+            table = replace(self.stream.head, packets=piece)
+            chosen = table
+            if self._direction != "both":
+                chosen = table.select(table.to_client == (self._direction == "to_client"))
+            self._others += len(table) - len(chosen)
+            if not len(chosen):
+                continue
+            self.bytes_before += int(chosen.ip_bytes.astype(np.int64).sum())
+            if self._splits:
+                chosen, split = _split(chosen, mtu_bytes=self._mtu_bytes)
+                self.packets_split += split
+            _refuse_large(
+                chosen, mtu_bytes=self._mtu_bytes, target=self._target, before=self.packets
+            )
+            self.ways |= set(np.unique(chosen.to_client).tolist())
+            self.first_ns = self.first_ns if self.packets else int(chosen.time_ns[0])
+            self.last_ns, self.packets = int(chosen.time_ns[-1]), self.packets + len(chosen)
+            yield chosen.packets
+        if not self.packets:
+            client = "server" if self._direction == "to_server" else "client"
+            raise ExportError(
+                f"{self._target}: no packet goes to the {client}; choose another flow, or the other"
+                " direction"
+            )
+
+    def left_out(self) -> tuple[str, ...]:
+        """Return what of the original is not among the frames or was changed, a sentence each."""
+        left_out = []
+        if self._others:
+            left_out.append(f"packets of the other direction ({self._others} packets)")
+        if self.packets_split:
+            left_out.append(
+                f"packets above {self._mtu_bytes} bytes were split ({self.packets_split} packets)"
+            )
+        return tuple(left_out)
 
 
 def mac_of(settings: Settings, name: str, *, target: str) -> bytes:
@@ -179,26 +243,12 @@ def _free_port(ends: tuple[object, ...], first: int, taken: Set[tuple[object, ..
     raise ValueError("more flows between two hosts than they have ports")
 
 
-def _chosen(table: PacketTable, direction: str, *, target: str) -> tuple[PacketTable, list[str]]:
-    if direction == "both":
-        return table, []
-    is_chosen = table.to_client == (direction == "to_client")
-    words = "the client" if direction == "to_client" else "the server"
-    if not is_chosen.any():
-        raise ExportError(
-            f"{target}: no packet goes to {words}; choose another flow, or the other direction"
-        )
-    others = int(np.count_nonzero(~is_chosen))
-    left_out = [f"packets of the other direction ({others} packets)"] if others else []
-    return table.select(is_chosen), left_out
-
-
-def _refuse_large(table: PacketTable, *, mtu_bytes: int, target: str) -> None:
+def _refuse_large(table: PacketTable, *, mtu_bytes: int, target: str, before: int) -> None:
     large = np.flatnonzero(table.ip_bytes > mtu_bytes)
     if large.size:
         row = int(large[0])
         raise ExportError(
-            f"{target}: packet {row} (flow {table.flow[row]}) at"
+            f"{target}: packet {before + row} (flow {table.flow[row]}) at"
             f" {s_from_ns(int(table.time_ns[row])):.6f} s has {table.ip_bytes[row]} IP bytes, more"
             f" than the {mtu_bytes} of the interface ({large.size} such packets); set"
             " oversize=split, or mtu_bytes to what the interface sends"

@@ -7,6 +7,7 @@ headers is zero bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from trafficgen.progress import report_step
 from trafficgen.tables import PacketTable
 from trafficgen.tables.buffers import validity_of, values_of
 from trafficgen.tables.protocols import EXPERIMENTAL_PROTOCOL, NOT_IP, protocol_number
-from trafficgen.tables.stream import PIECE_ROWS, PacketStream, stream_of
+from trafficgen.tables.stream import PIECE_ROWS, PacketStream
 from trafficgen.units import ETHERNET_HEADER_BYTES, WHOLE_FRAME_BYTES
 
 DEFAULT_PAYLOAD_TYPE = 96  # first of the dynamic ones, RFC 3551 section 6
@@ -44,7 +45,7 @@ _COLUMNS_WITHOUT_PLACE = ("arrival_ns", "phase", "scale_level", "retransmission"
 
 
 def write_replay(
-    table: PacketTable,
+    stream: PacketStream,
     path: Path,
     *,
     target: str,
@@ -56,7 +57,7 @@ def write_replay(
     Packets too small for their headers are made just large enough; the report counts them.
 
     Args:
-        table: Packets in order of time.
+        stream: The packets.
         path: File to write; it appears whole or not at all.
         target: Name of the target, for the report.
         macs: Addresses of the network cards of server and client, 6 bytes each.
@@ -67,12 +68,21 @@ def write_replay(
         ExportError: If a packet cannot be such a frame; the message names its row.
         OutputFileError: If the file cannot be written.
     """
-    losses = CaptureLosses(table)
-    losses.add(table)
+    losses, bytes_before = CaptureLosses(stream.head), 0
+
+    def counted() -> Iterator[pa.Table]:
+        nonlocal bytes_before
+        for piece in stream.pieces:
+            table = replace(stream.head, packets=piece)
+            losses.add(table)
+            bytes_before += int(table.ip_bytes.sum(dtype="int64"))
+            yield piece
+
     container = "pcap_us" if microseconds else "pcap"
-    written = write_capture_stream(stream_of(table), path, container=container, macs=macs)
+    passing = replace(stream, pieces=counted())
+    written = write_capture_stream(passing, path, container=container, macs=macs)
     lost = tuple(losses.texts(written, snaplen_bytes=WHOLE_FRAME_BYTES))
-    return capture_report(target, path, written, int(table.ip_bytes.sum(dtype="int64")), lost)
+    return capture_report(target, path, written, bytes_before, lost)
 
 
 def capture_report(

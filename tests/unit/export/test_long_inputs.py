@@ -27,7 +27,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("target", ["pcap", "csv"])
+@pytest.mark.parametrize("target", ["pcap", "csv", "tcpreplay"])
 def test_a_file_is_the_same_as_without_a_limit(file: Path, tmp_path: Path, target: str) -> None:
     folders = tmp_path / "whole", tmp_path / "streamed"
     reports = [

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from trafficgen.export.frames import FRAME_SETTINGS, Frames, frames_of
+from trafficgen.export.frames import FRAME_SETTINGS, FrameStream
 from trafficgen.export.scripts import fill_template, write_script
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Target, Written
 from trafficgen.packet_files.pcap import write_replay
 from trafficgen.tables import PacketTable
+from trafficgen.tables.stream import PacketStream, stream_of
 from trafficgen.units import s_from_ns
 
 TCPREPLAY_SETTINGS = (
@@ -60,7 +61,12 @@ fi
 
 
 def write_tcpreplay(table: PacketTable, folder: Path, settings: Settings) -> Written:
-    """Write the frames of a table, whole and ready to be sent, and the scripts that send them.
+    """Write the frames of a table as :func:`write_tcpreplay_stream` does."""
+    return write_tcpreplay_stream(stream_of(table), folder, settings)
+
+
+def write_tcpreplay_stream(stream: PacketStream, folder: Path, settings: Settings) -> Written:
+    """Write frames as they come, whole and ready to be sent, and the scripts that send them.
 
     Raises:
         ExportError: If no packet is left, or one is larger than the interface takes.
@@ -68,9 +74,9 @@ def write_tcpreplay(table: PacketTable, folder: Path, settings: Settings) -> Wri
 
     Source: manual pages of tcpreplay 4.4.3 and tcpprep 4.4.3.
     """
-    frames = frames_of(table, settings, target="tcpreplay")
-    report = write_replay(frames.table, folder / _FILE, target="tcpreplay", macs=frames.macs)
-    has_both = bool(frames.table.to_client.any()) and not bool(frames.table.to_client.all())
+    frames = FrameStream(stream, settings, target="tcpreplay")
+    report = write_replay(frames.stream, folder / _FILE, target="tcpreplay", macs=frames.macs)
+    has_both = len(frames.ways) > 1
     files = [_FILE, _SCRIPT, _OWN_SENDER]
     write_script(folder / _SCRIPT, _REPLAY)
     (folder / _OWN_SENDER).write_text(fill_template("replay_frames.txt", {}), encoding="utf-8")
@@ -85,7 +91,7 @@ def write_tcpreplay(table: PacketTable, folder: Path, settings: Settings) -> Wri
         packets_changed=(report.packets_changed or 0) + frames.packets_split,
         bytes_before=frames.bytes_before,
         cannot_express=(
-            *frames.left_out,
+            *frames.left_out(),
             *report.cannot_express,
             (
                 "an answer: nothing reacts to what the other end does, and TCP segments are sent as"
@@ -105,9 +111,9 @@ def write_tcpreplay(table: PacketTable, folder: Path, settings: Settings) -> Wri
     return Written(report, _how_to_run(frames, has_both=has_both))
 
 
-def _how_to_run(frames: Frames, *, has_both: bool) -> str:
+def _how_to_run(frames: FrameStream, *, has_both: bool) -> str:
     server, client = (mac.hex(":") for mac in frames.macs)
-    duration_s = s_from_ns(int(frames.table.time_ns[-1] - frames.table.time_ns[0]))
+    duration_s = s_from_ns(frames.last_ns - frames.first_ns)
     two_way = (
         f"""
 Where the system under test lies between two interfaces, send each end's frames on its own side:
@@ -158,6 +164,7 @@ TARGET = Target(
     ),
     versions="tcpreplay 4.4 or newer",
     write=write_tcpreplay,
+    write_stream=write_tcpreplay_stream,
     settings=TCPREPLAY_SETTINGS,
     protocols="any over IP",
     how_to="feed-tcpreplay",

@@ -22,6 +22,7 @@ from trafficgen.export.targets.trex.groups import GROUP_SETTINGS, write_trex_gro
 from trafficgen.packet_files.pcap import write_replay
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.tables import PacketTable
+from trafficgen.tables.stream import stream_of
 from trafficgen.units import IntArray, round_to_us, s_from_ns, us_from_ns
 
 #: Streams that one port takes without trouble (TRex stateless manual: about 10 thousand).
@@ -148,7 +149,9 @@ def _write_side(frames: Frames, folder: Path, *, to_client: bool) -> _Side:
     table = frames.table.select(frames.table.to_client == to_client)
     path = folder / _FILES[to_client]
     # Neither TRex's server nor its client reads pcap files with nanoseconds.
-    report = write_replay(table, path, target="trex", macs=frames.macs, microseconds=True)
+    report = write_replay(
+        stream_of(table), path, target="trex", macs=frames.macs, microseconds=True
+    )
     return _Side(report, table.time_ns + table.origin_ns)
 
 
