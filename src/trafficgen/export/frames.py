@@ -88,7 +88,7 @@ def frames_of(table: PacketTable, settings: Settings, *, target: str) -> Frames:
     frames = FrameStream(stream_of(table), settings, target=target)
     packets = pa.concat_tables(frames.stream.pieces)
     sent = replace(frames.stream.head, packets=packets)
-    return Frames(sent, frames.macs, frames.bytes_before, frames.packets_split, frames.left_out())
+    return Frames(sent, frames.macs, frames.bytes_before, frames.packets_split, frames.describe_changes())
 
 
 class FrameStream:
@@ -154,7 +154,7 @@ class FrameStream:
                 " direction"
             )
 
-    def left_out(self) -> tuple[str, ...]:
+    def describe_changes(self) -> tuple[str, ...]:
         """Return what of the original is not among the frames or was changed, a sentence each."""
         left_out = []
         if self._others:

@@ -91,7 +91,7 @@ def write_tcpreplay_stream(stream: PacketStream, folder: Path, settings: Setting
         packets_changed=(report.packets_changed or 0) + frames.packets_split,
         bytes_before=frames.bytes_before,
         cannot_express=(
-            *frames.left_out(),
+            *frames.describe_changes(),
             *report.cannot_express,
             (
                 "an answer: nothing reacts to what the other end does, and TCP segments are sent as"
