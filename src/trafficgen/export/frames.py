@@ -88,7 +88,9 @@ def frames_of(table: PacketTable, settings: Settings, *, target: str) -> Frames:
     frames = FrameStream(stream_of(table), settings, target=target)
     packets = pa.concat_tables(frames.stream.pieces)
     sent = replace(frames.stream.head, packets=packets)
-    return Frames(sent, frames.macs, frames.bytes_before, frames.packets_split, frames.describe_changes())
+    return Frames(
+        sent, frames.macs, frames.bytes_before, frames.packets_split, frames.describe_changes()
+    )
 
 
 class FrameStream:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trafficgen.progress import report_step
 from trafficgen.tables.stream import PacketStream
 from trafficgen.units import IntArray, ns_from_s
 
@@ -55,7 +56,10 @@ def iterate_epochs(
     length_ns, count = ns_from_s(epoch_s), max(1, is_sent.size)
     keys, sums = np.empty(0, dtype=np.int64), np.empty((2, 0), dtype=np.int64)
     start_ns: int | None = None
+    done = 0
     for piece in stream.iterate_pieces(piece_rows):
+        done += len(piece)
+        report_step("writing", done, stream.rows, unit="packets")
         start_ns = int(piece.time_ns[0]) if start_ns is None else start_ns
         chosen = (piece.to_client == to_client) & is_sent[piece.flow] & (piece.payload_bytes > 0)
         chosen &= ~np.asarray(piece.values("retransmission"), dtype=np.bool_)

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen._core import time_order
+from trafficgen.progress import report_step
 from trafficgen.tables import PHASES
 from trafficgen.tables.buffers import rows_taken
 from trafficgen.workloads.storage import Folder, Storage, no_room
@@ -140,13 +141,14 @@ def merge_parts(
     """
     parts = [part for part in parts if part.rows]
     most_open = _most_open(parts, memory_bytes)
-    passes = 0
+    passes, total = 0, sum(part.rows for part in parts)
     while len(parts) > most_open:
-        parts = [
-            _merge_group(group, f"merged-{passes}-{place}.arrow", folder)
-            for place, group in enumerate(_groups(parts, most_open))
-        ]
-        passes += 1
+        merged: list[StoredPart] = []
+        for place, group in enumerate(_groups(parts, most_open)):
+            done = sum(part.rows for part in merged)
+            report_step("putting packets in order", done, total, unit="packets")
+            merged.append(_merge_group(group, f"merged-{passes}-{place}.arrow", folder))
+        parts, passes = merged, passes + 1
     yield from merge_at_once(parts)
 
 

@@ -67,6 +67,7 @@ def make_in_memory(
         raise ValueError(f"workers must be at least 1, got {workers}")
     parts: list[MemoryPart] = []
     flows: list[pa.Table] = []
+    report_step("generating", 0, sessions.count, unit="sessions")
     blocks, first_flow, done = cut(sessions, packets=_BLOCK_PACKETS), 0, 0
     with ThreadPoolExecutor(workers) as pool:
         run = map if workers == 1 or len(blocks) == 1 else pool.map
@@ -182,6 +183,7 @@ def make_workload(
             rest = [block for block in blocks if block.place not in finished]
             makers = choose_workers(min(workers, max(1, len(rest))), scheduler)
             done = sessions.count - sum(block.count for block in rest)
+            report_step("making", done, sessions.count, unit="sessions")
             for block in makers.make(Task(sessions, place, run), rest):
                 finished[block.place] = block
                 done += blocks[block.place].count

@@ -232,3 +232,17 @@ def test_a_target_that_takes_no_workload_names_those_that_do(load: Load, tmp_pat
     with pytest.raises(ExportError, match=r"choose one of pcap.*trex"):
         trafficgen.export(load(LOAD), to="ns3", directory=tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_each_phase_of_an_export_counts_what_is_done(load: Load, tmp_path: Path) -> None:
+    steps: list[trafficgen.Step] = []
+    with trafficgen.following(steps.append):
+        how = {"to": "iperf3", "directory": tmp_path / "out", "memory_bytes": 200_000}
+        report = trafficgen.export(load(LOAD), **how)
+    making = [step for step in steps if step.what == "making"]
+    assert making[0].done == 0
+    assert making[-1].done == making[-1].total
+    written = [step for step in steps if step.what == "writing"]
+    assert written[-1].done == written[-1].total
+    assert report.packets is not None
+    assert written[-1].done >= report.packets
