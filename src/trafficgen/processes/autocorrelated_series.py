@@ -21,6 +21,9 @@ from trafficgen.units import FloatArray, IntArray
 
 #: Turns of mapping ranks and restoring amplitudes at most; the autocorrelation hardly moves beyond.
 _TURNS = 15
+#: The same for normal scores of more values than :data:`_LONG_SERIES`: the first turn is nearly
+#: normal.
+_TURNS_OF_LONG = 2
 #: Draws among which the best order is taken, for series up to so many values: the longer, the more
 #: alike orders are.
 _ORDERS = ((512, 8), (2048, 3))
@@ -46,11 +49,17 @@ def draw_correlated_scores(
     autocorrelation: FloatArray, count: int, generator: np.random.Generator
 ) -> FloatArray:
     """Draw normal scores with nearly a given autocorrelation at lags 1 to k, shape (count,)."""
-    return draw_correlated_order(normal_scores(count), autocorrelation, generator)
+    turns = _TURNS if count <= _LONG_SERIES else _TURNS_OF_LONG
+    scores = normal_scores(count)
+    return draw_correlated_order(scores, autocorrelation, generator, most_turns=turns)
 
 
 def draw_correlated_order(
-    ascending: FloatArray, autocorrelation: FloatArray, generator: np.random.Generator
+    ascending: FloatArray,
+    autocorrelation: FloatArray,
+    generator: np.random.Generator,
+    *,
+    most_turns: int = _TURNS,
 ) -> FloatArray:
     """Order values at random with nearly a given sample autocorrelation, shape (n,).
 
@@ -63,6 +72,7 @@ def draw_correlated_order(
         ascending: The values, ascending, shape (n,).
         autocorrelation: Autocorrelation at lags 1 to k, shape (k,); empty for independent values.
         generator: Source of the phases.
+        most_turns: Turns of mapping ranks and restoring amplitudes at most.
     """
     count = ascending.size
     if not count:
@@ -76,7 +86,7 @@ def draw_correlated_order(
     mean = float(ascending.mean())
     orders = [
         _core.correlated_order(
-            generator.permutation(ascending), ascending, mean, amplitude, most_turns=_TURNS
+            generator.permutation(ascending), ascending, mean, amplitude, most_turns=most_turns
         )
         for _ in range(draws)
     ]
