@@ -99,17 +99,21 @@ class ModelPlayer:
 
     def expected_packets(self, viewing: Viewing) -> float:
         """Return about how many media packets a session has, without making its timeline."""
+        return self.expectation(viewing)[0]
+
+    def expectation(self, viewing: Viewing) -> tuple[float, float]:
+        """Return about how many media packets a session has, and its length, s."""
         if self._sampler is None:
-            return viewing.rate_factor * expected_packets(
-                self.timeline(replace(viewing, rate_factor=1.0))
-            )
+            timeline = self.timeline(replace(viewing, rate_factor=1.0))
+            return viewing.rate_factor * expected_packets(timeline), timeline.length_s
         number = viewing.session if viewing.clip is None else viewing.clip
         drawn = self._sampler.draw(
             number, duration_s=viewing.length_s, rate_factor=viewing.rate_factor
         )
         drawn_s = drawn.silence_s + drawn.media_duration_s
         end_s = viewing.end_s(drawn_s * viewing.length_factor)
-        return self._sampler.expected_packets(drawn) * min(viewing.length_factor, end_s / drawn_s)
+        share = min(viewing.length_factor, end_s / drawn_s)
+        return self._sampler.expected_packets(drawn) * share, end_s
 
     def shortest_s(self) -> float:
         """Return a length that every session can have, s."""

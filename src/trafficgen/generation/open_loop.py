@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
 
 from trafficgen.errors import GenerationError
@@ -18,7 +19,7 @@ from trafficgen.generation.session import FlowRow, StreamSchedule, stream_schedu
 from trafficgen.generation.timeline import check_memory
 from trafficgen.models import Model
 from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA, PacketTable
-from trafficgen.units import IntArray
+from trafficgen.units import FloatArray, IntArray
 
 #: Sessions differ: so many of them are sampled for the mean length.
 _SAMPLED = 1000
@@ -145,6 +146,10 @@ class OpenLoopSessions:
         sampled = sessions[:: max(1, len(sessions) // _SAMPLED)]
         packets = sum(self.player.expected_packets(self.viewing(session)) for session in sampled)
         return packets * len(sessions) / max(1, len(sampled))
+
+    def expectations(self, sessions: range) -> FloatArray:
+        """Return about how many packets each session has, and its length, s, shape (n, 2)."""
+        return np.array([self.player.expectation(self.viewing(session)) for session in sessions])
 
     def block(self, first: int, count: int) -> tuple[list[pa.Table], list[FlowRow]]:
         """Return packets and flow rows of ``count`` sessions from ``first`` on, flows from 0."""

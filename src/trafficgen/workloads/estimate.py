@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.errors import GenerationError
 from trafficgen.formatting import format_count, format_duration, size_text
 from trafficgen.generation.columns import order_columns, superpose
+from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.generation.session import FlowRow
 from trafficgen.models import Model, ModelHolder, PublishedModel
 from trafficgen.notebook import NotebookView
@@ -23,9 +26,9 @@ from trafficgen.packet_files.destinations import format_of
 from trafficgen.packet_files.writing import write_packets
 from trafficgen.randomness import random_stream
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
-from trafficgen.units import FloatArray, bps_from_bytes, s_from_ns
-from trafficgen.workloads.blocks import Sessions
+from trafficgen.units import NS_PER_S, FloatArray, IntArray, bps_from_bytes, s_from_ns
 from trafficgen.workloads.files import load_playable
+from trafficgen.workloads.mix import MixedSessions
 from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.plan import PlannedWorkload
 from trafficgen.workloads.sessions import choose_sessions, plan_model, sessions_of_workload
@@ -34,8 +37,12 @@ from trafficgen.workloads.sessions import choose_sessions, plan_model, sessions_
 _SAMPLED, _SAMPLED_S = 60, 5.0
 #: Errors are written out from here on, values without a fraction from there on.
 _SMALL_SHARE, _WHOLE_FROM = 0.005, 100
-#: Sessions up to which each one's packets are estimated; in runs of so many.
-_EXPECTED_EACH, _RUN = 20_000, 1000
+#: Sessions up to which the packets and the length of each are estimated; of more, some runs.
+_EXPECTED_EACH, _RUNS, _RUN = 20_000, 20, 250
+#: Columns of times of packets and flows.
+_TIMES = ("time_ns", "arrival_ns", "first_time_ns", "last_time_ns")
+
+AnySessions = MixedSessions | OpenLoopSessions
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,10 +57,14 @@ class WorkloadEstimate(NotebookView):
         error_share: Half the 95% interval of packets and bytes / their value; 0 where all sessions
             were played, NaN for a sample of one.
         duration_s: First to last packet, s.
-        concurrent: Mean number of sessions at once.
+        concurrent: Mean number of sessions at once from the first start to the last.
         file_format: Format of the output.
         file_bytes: Size of the output.
         time_s: Time that it takes to make and write it on this machine, s.
+        groups: Of each group of a workload by its name, the number of ``sessions`` and the
+            ``bytes_share`` of the bytes.
+        count_text: Number of sessions for people, with those of groups that start theirs apart.
+        remarks: What people need to know about how they are made, such as rates that are scaled.
 
     Example:
         >>> import trafficgen
@@ -74,6 +85,9 @@ class WorkloadEstimate(NotebookView):
     file_format: str
     file_bytes: float
     time_s: float
+    groups: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    count_text: str = ""
+    remarks: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<WorkloadEstimate: {', '.join(self.lines())}>"
@@ -83,13 +97,21 @@ class WorkloadEstimate(NotebookView):
         share = "< 1%" if self.error_share < _SMALL_SHARE else f"{self.error_share:.0%}"
         error = f" (± {share})" if self.error_share > 0 else ""
         rate_bps = bps_from_bytes(self.ip_bytes, self.duration_s) if self.duration_s > 0 else 0.0
+        groups = self.groups if len(self.groups) > 1 else {}
         return [
-            f"{format_count(self.sessions, 'session')} in {format_duration(self.duration_s)},"
-            f" {_round(self.concurrent)} at once on average",
+            f"{self.count_text or format_count(self.sessions, 'session')} in"
+            f" {format_duration(self.duration_s)}, {_round(self.concurrent)} at once on average"
+            " while they start",
             f"about {_round(self.packets)} packets, {size_text(self.ip_bytes)} of IP{error},"
             f" {_round(rate_bps / 1e6)} Mbit/s on average",
             f"about {size_text(self.file_bytes)} as {self.file_format},"
             f" {format_duration(self.time_s)} to make",
+            *(
+                f"group {name}: {format_count(int(group['sessions']), 'session')},"
+                f" {group['bytes_share']:.0%} of the bytes"
+                for name, group in groups.items()
+            ),
+            *self.remarks,
         ]
 
 
@@ -148,31 +170,125 @@ class _Sample:
     times_s: list[float]
 
 
-def _estimate(sessions: Sessions, out: str | Path, options: WorkloadOptions) -> WorkloadEstimate:
+def _estimate(sessions: AnySessions, out: str | Path, options: WorkloadOptions) -> WorkloadEstimate:
     """Estimate totals by ratio: what sampled sessions have over what is expected of them."""
-    sample = _play_sample(sessions, seed=options.seed)
+    sample, whole = _play_sample(sessions, seed=options.seed), _Expected.read(sessions)
     count, sampled = sessions.count, len(sample.tables)
     packets = np.array([len(table) for table in sample.tables], dtype=np.float64)
     sizes = np.array([table.ip_bytes.sum(dtype=np.int64) for table in sample.tables])
-    expected = np.array([sessions.expected_packets(range(n, n + 1)) for n in sample.sessions])
-    share = _expected_packets(sessions) / max(1e-9, float(expected.sum()))
-    file_bytes, write_s = _write_sample(sample.tables, out, options)
-    seen = [table for table in sample.tables if len(table)]
-    first_ns = min((int(table.time_ns[0]) for table in seen), default=0)
-    last_ns = max((int(table.time_ns[-1]) for table in seen), default=0)
-    duration_s, total_s = s_from_ns(last_ns - first_ns), share * sum(map(_span_s, seen))
+    own = np.concatenate([sessions.expectations(range(n, n + 1)) for n in sample.sessions])
+    share = float(whole.packets.sum()) * whole.weight / max(1e-9, float(own[:, 0].sum()))
+    file_bytes, write_s = _write_sample(_close_up(sample, sessions), out, options)
+    starts_ns, groups = sessions.starts_ns, _groups_of(sessions)
+    last_ns = [int(table.time_ns[-1]) if len(table) else 0 for table in sample.tables]
+    lengths_s = (np.array(last_ns) - starts_ns[sample.sessions]) / NS_PER_S
+    played = _Expected(np.array(sample.sessions), own[:, 0], own[:, 1], groups[sample.sessions])
+    ends_s, concurrent = whole.find_ends(played, lengths_s, starts_ns, seed=options.seed)
+    first_ns = min((int(table.time_ns[0]) for table in sample.tables if len(table)), default=0)
     return WorkloadEstimate(
         sessions=count,
         sampled=sampled,
         packets=float(packets.sum()) * share,
         ip_bytes=float(sizes.sum()) * share,
-        error_share=_error_share(sizes, expected) if sampled < count else 0.0,
-        duration_s=duration_s,
-        concurrent=total_s / duration_s if duration_s > 0 else float(count),
+        error_share=_error_share(sizes, own[:, 0]) if sampled < count else 0.0,
+        duration_s=max(0.0, ends_s - s_from_ns(first_ns)),
+        concurrent=concurrent,
         file_format=format_of(out, options.to_format).name,
         file_bytes=file_bytes * share,
         time_s=(sum(sample.times_s) / options.workers + write_s) * share,
+        groups=_describe_groups(sessions, whole, played, sizes),
+        count_text=sessions.count_text if isinstance(sessions, MixedSessions) else "",
+        remarks=sessions.remarks if isinstance(sessions, MixedSessions) else (),
     )
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """What is expected of sessions before they are played.
+
+    Attributes:
+        sessions: Their numbers, shape (n,).
+        packets: Their packets, shape (n,).
+        lengths_s: From their starts to their ends, s, shape (n,).
+        groups: Numbers of their groups, shape (n,).
+        weight: Sessions of the workload / these.
+    """
+
+    sessions: IntArray
+    packets: FloatArray
+    lengths_s: FloatArray
+    groups: npt.NDArray[np.uint16]
+    weight: float = 1.0
+
+    @classmethod
+    def read(cls, sessions: AnySessions) -> _Expected:
+        """Return what is expected of all sessions, or of runs of them from all times."""
+        count = sessions.count
+        runs = [range(count)]
+        if count > _EXPECTED_EACH:
+            firsts = np.linspace(0, count - _RUN, _RUNS).astype(int).tolist()
+            runs = [range(first, first + _RUN) for first in firsts]
+        packets, lengths_s = np.concatenate([sessions.expectations(run) for run in runs]).T
+        numbers = np.concatenate([np.array(run) for run in runs])
+        weight = count / numbers.size
+        return cls(numbers, packets, lengths_s, _groups_of(sessions)[numbers], weight)
+
+    def find_ends(
+        self, played: _Expected, lengths_s: FloatArray, starts_ns: IntArray, *, seed: int
+    ) -> tuple[float, float]:
+        """Return the last end, s, and how many are at once on average while sessions start.
+
+        The lengths of sessions that were played are known. The others are longer than expected by
+        the ratio of their group: of all that were played for the mean, of one of them for the end.
+        """
+        mean_s, drawn_s = self.lengths_s.copy(), self.lengths_s.copy()
+        generator = random_stream(seed, session=0, purpose="dry run lengths")
+        expected_s = np.maximum(1e-9, played.lengths_s)
+        for group in np.unique(played.groups).tolist():
+            own, known = self.groups == group, played.groups == group
+            mean_s[own] *= lengths_s[known].sum() / expected_s[known].sum()
+            drawn_s[own] *= generator.choice((lengths_s / expected_s)[known], own.sum())
+        places = np.searchsorted(self.sessions, played.sessions).clip(max=drawn_s.size - 1)
+        known = self.sessions[places] == played.sessions
+        mean_s[places[known]] = drawn_s[places[known]] = lengths_s[known]
+        starts_s, last_s = starts_ns[self.sessions] / NS_PER_S, s_from_ns(int(starts_ns[-1]))
+        window_s = last_s - s_from_ns(int(starts_ns[0]))
+        at_once = float(starts_ns.size)
+        if window_s > 0:
+            at_once = self.weight * float(np.minimum(mean_s, last_s - starts_s).sum()) / window_s
+        return float(np.max(starts_s + drawn_s)), at_once
+
+
+def _groups_of(sessions: AnySessions) -> npt.NDArray[np.uint16]:
+    if isinstance(sessions, MixedSessions):
+        return sessions.groups
+    return np.zeros(sessions.count, dtype=np.uint16)
+
+
+def _describe_groups(
+    sessions: AnySessions, whole: _Expected, played: _Expected, sizes: IntArray
+) -> dict[str, dict[str, float]]:
+    """Return sessions and share of the bytes of each group, by its name."""
+    if not isinstance(sessions, MixedSessions):
+        return {}
+    names = [group.name for group in sessions.workload.groups]
+    counts = np.bincount(sessions.groups, minlength=len(names))
+
+    def totals(values: npt.ArrayLike, of: _Expected) -> FloatArray:
+        sums = np.bincount(of.groups, np.asarray(values), minlength=len(names))
+        return sums.astype(np.float64)
+
+    # A group of which no session was played has packets of the mean size.
+    usual = sizes.sum() / max(1e-9, played.packets.sum())
+    expected = totals(played.packets, played)
+    each = np.full(len(names), usual)
+    np.divide(totals(sizes, played), expected, out=each, where=expected > 0)
+    bytes_ = totals(whole.packets, whole) * each
+    shares = bytes_ / max(1e-9, bytes_.sum())
+    return {
+        name: {"sessions": int(count), "bytes_share": float(share)}
+        for name, count, share in zip(names, counts, shares, strict=True)
+    }
 
 
 def _error_share(values: FloatArray, expected: FloatArray) -> float:
@@ -183,22 +299,7 @@ def _error_share(values: FloatArray, expected: FloatArray) -> float:
     return 1.96 * float(np.std(residuals, ddof=1)) / math.sqrt(values.size) / float(values.mean())
 
 
-def _expected_packets(sessions: Sessions) -> float:
-    """Return about how many packets all sessions have: of each if there are not too many."""
-    count = sessions.count
-    if count > _EXPECTED_EACH:
-        return sessions.expected_packets(range(count))
-    starts = range(0, count, _RUN)
-    return sum(
-        sessions.expected_packets(range(start, min(count, start + _RUN))) for start in starts
-    )
-
-
-def _span_s(table: PacketTable) -> float:
-    return s_from_ns(int(table.time_ns[-1] - table.time_ns[0])) if len(table) else 0.0
-
-
-def _play_sample(sessions: Sessions, *, seed: int) -> _Sample:
+def _play_sample(sessions: AnySessions, *, seed: int) -> _Sample:
     """Play sessions from the whole workload, the first and the last always among them."""
     numbers = np.linspace(0, sessions.count - 1, min(_SAMPLED, sessions.count)).astype(int)
     inner = random_stream(seed, session=0, purpose="dry run").permutation(numbers[1:-1])
@@ -227,6 +328,32 @@ def _placed(tables: list[pa.Table], rows: list[FlowRow], first_flow: int) -> Pac
             [{**row, "flow": first_flow + at} for at, row in enumerate(rows)], schema=FLOW_SCHEMA
         ),
     )
+
+
+def _close_up(sample: _Sample, sessions: AnySessions) -> list[PacketTable]:
+    """Return the sample with the starts of sessions that follow each other, as all of them do.
+
+    Where many are at once, columns compress less.
+    """
+    middle = (sessions.count - len(sample.tables)) // 2
+    tables = []
+    for place, (number_, table) in enumerate(zip(sample.sessions, sample.tables, strict=True)):
+        shift_ns = int(sessions.starts_ns[middle + place] - sessions.starts_ns[number_])
+        tables.append(
+            PacketTable(
+                packets=_shift(table.packets, shift_ns), flows=_shift(table.flows, shift_ns)
+            )
+        )
+    return tables
+
+
+def _shift(table: pa.Table, shift_ns: int) -> pa.Table:
+    """Return packets or flows at other times."""
+    for place, column in enumerate(table.schema):
+        if column.name in _TIMES:
+            shifted = pc.add(table.column(place), pa.scalar(shift_ns, type=column.type))
+            table = table.set_column(place, column, shifted)
+    return table
 
 
 def _write_sample(

@@ -205,10 +205,18 @@ class EntryPlayer:
         return viewing.end_s(viewing.length_s)
 
     def expected_packets(self, viewing: Viewing) -> float:
-        """Return about how many packets a session has, from a session of one of the first clips."""
+        """Return about how many packets a session has."""
+        return self.expectation(viewing)[0]
+
+    def expectation(self, viewing: Viewing) -> tuple[float, float]:
+        """Return about how many packets a session has, and about its length, s.
+
+        They are those of a session of one of the first clips.
+        """
         packets, whole_s = self._pilot(min(viewing.clip or 0, _PILOTS - 1))
         stays_s = whole_s if viewing.length_s is None else min(whole_s, viewing.length_s)
-        return packets * min(1.0, viewing.end_s(stays_s) / whole_s)
+        end_s = viewing.end_s(stays_s)
+        return packets * min(1.0, end_s / whole_s), end_s
 
     def session(
         self,

@@ -148,6 +148,11 @@ class MixedSessions:
             for player, viewing in self._viewings(sessions.start, len(sessions))
         )
 
+    def expectations(self, sessions: range) -> FloatArray:
+        """Return about how many packets each session has, and its length, s, shape (n, 2)."""
+        viewings = self._viewings(sessions.start, len(sessions))
+        return np.array([player.model.expectation(viewing) for player, viewing in viewings])
+
     @property
     def count_text(self) -> str:
         """Number of sessions for people, with those that groups have apart from the others."""

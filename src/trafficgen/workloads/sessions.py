@@ -18,7 +18,6 @@ from trafficgen.models.registered_source import set_source
 from trafficgen.options import list_options
 from trafficgen.packet_files.report import View
 from trafficgen.workloads.arrivals import ArrivalsPart
-from trafficgen.workloads.blocks import Sessions
 from trafficgen.workloads.clips import ClipsPart, PopularityPart
 from trafficgen.workloads.description import (
     HIGHEST_SCALE,
@@ -39,7 +38,7 @@ VARIATIONS = ("--vary", "--scale-rate", "--jitter")
 
 def choose_sessions(
     playable: Model | PublishedModel | PlannedWorkload, options: WorkloadOptions
-) -> Sessions | None:
+) -> MixedSessions | OpenLoopSessions | None:
     """Choose the sessions that options describe.
 
     Returns:

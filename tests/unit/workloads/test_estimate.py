@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.unit.workloads.conftest import Load
 
@@ -34,6 +35,42 @@ def test_an_estimate_is_close_to_what_is_written(load: Load, tmp_path: Path) -> 
     assert estimate.duration_s == pytest.approx(written.duration_s, rel=0.2)
     assert estimate.file_bytes == pytest.approx(out.stat().st_size, rel=0.1)
     assert estimate.time_s > 0
+
+
+LONG = """
+sessions: 300
+for: 100s
+arrivals: poisson:1/s
+groups:
+  - {name: udp, model: udp.json, share: 60%, duration: "lognormal:20s,sigma=1.2"}
+  - {name: cbr, model: cbr(rate_kbps=50), share: 40%, duration: "lognormal:30s,sigma=0.5"}
+  - {name: flash, model: tcp.json, arrivals: poisson:0.2/s}
+"""
+
+
+@pytest.mark.parametrize("window_s", [None, 50.0])
+def test_ends_and_sessions_at_once_are_those_of_what_is_written(
+    load: Load, tmp_path: Path, window_s: float | None
+) -> None:
+    workload, out = load(LONG), tmp_path / "out"
+    estimate = trafficgen.estimate_workload(workload, out, seed=2, window_s=window_s)
+    written = trafficgen.generate_workload(workload, out, seed=2, window_s=window_s)
+    flows = trafficgen.read_packets(out).flows.to_pandas()
+    spans_s = flows.groupby("session").agg({"first_time_ns": "min", "last_time_ns": "max"}) / 1e9
+    starts_s, ends_s = spans_s.to_numpy().T
+    last_s = starts_s.max()
+    at_once = np.sum(np.minimum(ends_s, last_s) - starts_s) / (last_s - starts_s.min())
+    assert estimate.sampled == 60 < estimate.sessions
+    assert estimate.duration_s == pytest.approx(written.duration_s, rel=0.02)
+    assert written.duration_s > 2 * (window_s or 100)  # sessions go on long after the last start
+    assert estimate.concurrent == pytest.approx(at_once, rel=0.05)
+    on_disk = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    assert estimate.file_bytes == pytest.approx(on_disk, rel=0.3)
+    assert estimate.count_text == written.count_text
+    assert estimate.remarks == written.remarks != ()
+    assert sum(group["bytes_share"] for group in estimate.groups.values()) == pytest.approx(1)
+    groups = [line.partition(":")[0] for line in estimate.lines()[3:6]]
+    assert groups == ["group udp", "group cbr", "group flash"]
 
 
 def test_an_estimate_of_few_sessions_is_exact(tmp_path: Path) -> None:
