@@ -28,6 +28,8 @@ wrong.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import Self
 
 
@@ -321,6 +323,14 @@ class TrafficgenWarning(UserWarning):
         >>> [type(warning.message).__name__ for warning in caught]
         ['CaptureWarning']
     """
+
+
+def warn(text: str, kind: type[TrafficgenWarning]) -> None:
+    """Warn at the line of the user that called trafficgen, however deep the reason lies."""
+    level, frame = 1, sys._getframe()
+    while frame.f_globals.get("__name__", "").startswith("trafficgen.") and frame.f_back:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, kind, stacklevel=level)
 
 
 class CaptureWarning(TrafficgenWarning):

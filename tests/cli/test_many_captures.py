@@ -80,6 +80,7 @@ def test_a_capture_that_cannot_be_fitted_is_named_and_left_out(
     Path("broken.pcap").write_bytes(b"no capture")
     result = command("fit", *captures, "broken.pcap", "--population", "--workers", "1", "--json")
     assert result.code == 0
+    assert result.err.count("; it is left out") == 1
     assert "broken.pcap" in result.err
     assert list(result.json["population"]["left_out"]) == ["broken.pcap"]
     assert result.json["population"]["sessions"] == 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -22,7 +21,7 @@ from trafficgen.capture.packets import PacketsBeyondLimitError, read_capture, st
 from trafficgen.capture.scan import CaptureScan, scan_capture
 from trafficgen.capture.table_files import check_table
 from trafficgen.capture.table_streams import packets_in
-from trafficgen.errors import CaptureWarning
+from trafficgen.errors import CaptureWarning, warn
 from trafficgen.flows import Inspection, group_sessions, inspect_stream, inspect_table
 from trafficgen.options import takes
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
@@ -167,7 +166,7 @@ def _captured_packets(names: list[str], options: ReadOptions) -> PacketTable:
 
 def _warn(scan: CaptureScan) -> None:
     for text in scan.warnings:
-        warnings.warn(text, CaptureWarning, stacklevel=4)
+        warn(text, CaptureWarning)
 
 
 def inspection_of(scan: CaptureScan) -> Inspection:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,7 +15,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from trafficgen.capture.table_limits import refuse_expansion, refuse_repeated, refuse_span
-from trafficgen.errors import CaptureWarning, PacketTableError
+from trafficgen.errors import CaptureWarning, PacketTableError, warn
 from trafficgen.tables import (
     FLOW_SCHEMA,
     OPTIONAL_FIELDS,
@@ -323,11 +322,7 @@ def check_table(table: PacketTable, name: str) -> PacketTable:
         refuse_span(int(table.time_ns.min()), int(table.time_ns.max()), name)
     in_order = table.sort_by_time()
     if in_order is not table:
-        warnings.warn(
-            f"{name}: packets were not in order of time and have been sorted",
-            CaptureWarning,
-            stacklevel=3,
-        )
+        warn(f"{name}: packets were not in order of time and have been sorted", CaptureWarning)
     return in_order
 
 

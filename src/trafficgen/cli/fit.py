@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -121,7 +122,12 @@ def fit(
         work = partial(trafficgen.fit_same_source, **shared)
     else:
         work = partial(trafficgen.fit, **vars(options))
-    with messages.progress("fitting" if population or same_source else "reading"):
+    with (
+        messages.progress("fitting" if population or same_source else "reading"),
+        warnings.catch_warnings(),
+    ):
+        # The result has them too, and they are printed with its others.
+        warnings.filterwarnings("ignore", ".*; it is left out$", trafficgen.CaptureWarning)
         fitted = work(captures)
     messages.warn(fitted.warnings)
     _warn_of_sessions(fitted, messages)

@@ -39,6 +39,17 @@ class ModelPart(BaseModel):
 
         __init__.__pydantic_base_init__ = True  # pydantic need not call it for nested parts
 
+        def __setattr__(self, name: str, value: object) -> None:
+            try:
+                super().__setattr__(name, value)
+            except ValidationError:
+                raise AttributeError(
+                    f"{type(self).__name__}.{name} cannot be set, for models do not change; make a"
+                    f" copy with model_copy(update={{{name!r}: ...}}), or play the model with"
+                    " scale_rate, duration_s or settings (see 'Change a model' in"
+                    " docs/how-to/use-from-python.md)"
+                ) from None
+
     def __str__(self) -> str:
         return repr(self)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 
-from trafficgen.errors import SimulationWarning
+from trafficgen.errors import SimulationWarning, warn
 from trafficgen.models import (
     CongestionResponse,
     Model,
@@ -67,9 +66,7 @@ def tcp_parameters(transport: Transport) -> dict[str, object]:
 
 
 def _warn(model: Model, why: str) -> None:
-    warnings.warn(
-        f"{model.name}: {why}; the source ignores loss and delay", SimulationWarning, stacklevel=3
-    )
+    warn(f"{model.name}: {why}; the source ignores loss and delay", SimulationWarning)
 
 
 def _pooled_curves(response: PooledResponse) -> list[dict[str, object]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +12,7 @@ import numpy.typing as npt
 
 from trafficgen._core import SimulationOutcome, simulate
 from trafficgen._core.types import SimulatedAgentDict, SimulatedFlowDict
-from trafficgen.errors import SimulationError, SimulationWarning
+from trafficgen.errors import SimulationError, SimulationWarning, warn
 from trafficgen.progress import has_listener, report_step
 from trafficgen.simulation.links import Links
 from trafficgen.simulation.path import Path
@@ -116,11 +115,10 @@ def run_path(
     }
     outcome = run_scenario(config, schedules=schedules)
     if s_from_ns(outcome.end_ns) >= end_s:
-        warnings.warn(
+        warn(
             f"a session had not ended after {LONGEST_SESSION_S / 3600:g} h and was cut off; give it"
             " a duration",
             SimulationWarning,
-            stacklevel=2,
         )
     return Run(config, taking_part, links.rate_bps, end_s, seed, outcome)
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Sequence
 from pathlib import Path as FilePath
 
-from trafficgen.errors import GenerationError, SimulationWarning
+from trafficgen.errors import GenerationError, SimulationWarning, warn
 from trafficgen.generation import session_starts
 from trafficgen.models import Model, ModelHolder, PublishedModel
 from trafficgen.options import takes
@@ -24,6 +23,11 @@ from trafficgen.simulation.sources import Participant, Source, sources_of
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 
+#: Parameters of published models that give the length of a session, s.
+_LENGTH_KEYS = ("duration_s", "clip_s", "clip_length_s", "length_s", "video_s")
+#: A session that ends earlier than this before it is stopped is shorter than it was to be, s.
+_EARLY_S = 1.0
+
 
 @takes(SimulateOptions)
 def simulate(
@@ -36,7 +40,7 @@ def simulate(
         options: See :class:`SimulateOptions`.
 
     Warns:
-        SimulationWarning: If no media packet arrives.
+        SimulationWarning: If no media packet arrives, or a session ends before its duration.
 
     Raises:
         ModelFileError: If the model cannot be read.
@@ -67,10 +71,9 @@ def simulate(
     sources = sources_of(model, settings, duration_s=duration_s, seed=options.seed)
     result = SimulationResult(*run_sessions(sources, options))
     if result.arrivals_s == (0.0, 0.0):
-        warnings.warn(
+        warn(
             "no media packet reached the client, so that rates and delays are unknown",
             SimulationWarning,
-            3,
         )
     if file_format is not None and options.out is not None:
         write_packets(result.packets(), options.out, file_format=file_format, at=options.at)
@@ -115,6 +118,7 @@ def run_sessions(
     )
     path = read_path(options.path)
     run = run_path(path, sessions, others, seed=seed, most_packets=most_packets)
+    _warn_of_short_session(run)
     notes: dict[str, object] = {
         "model": sources[0].name,
         "model_digest": sources[0].digest,
@@ -126,6 +130,23 @@ def run_sessions(
         "software": f"trafficgen {software_version()}",
     }
     return run, notes
+
+
+def _warn_of_short_session(run: Run) -> None:
+    """Warn, once, of sessions of published models that end long before they are stopped."""
+    for one, log in zip(run.participants, run.agents, strict=True):
+        if not one.is_session or one.stop_s is None or one.source.kind == "fitted":
+            continue
+        ends = [s_from_ns(time_ns) for time_ns, (kind, *_) in log["events"] if kind == "end"]
+        if ends and ends[0] < one.stop_s - _EARLY_S:
+            key = next((key for key in _LENGTH_KEYS if key in one.source.parameters), "")
+            warn(
+                f"{one.source.name}: a session ends by itself after {ends[0] - one.start_s:.3g} s,"
+                f" before its duration of {one.stop_s - one.start_s:.6g} s; set {key} for longer"
+                f" ones (--set {key}=...)",
+                SimulationWarning,
+            )
+            return
 
 
 def generate_over_path(

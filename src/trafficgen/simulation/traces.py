@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
 
-from trafficgen.errors import InputFileError, SimulationWarning
+from trafficgen.errors import InputFileError, SimulationWarning, warn
 from trafficgen.standard_streams import read_text_file
 from trafficgen.units import (
     RATE_UNITS_BPS,
@@ -301,6 +300,4 @@ def _warn_of_properties(file: str, periods: Sequence[Any]) -> None:
         low, high = min(values), max(values)
         shown = f"{low:g}{unit}" if low == high else f"{low:g} to {high:g}{unit}"
         remedy = f"set the path's {key}" if key != "no key" else "a path has none"
-        warnings.warn(
-            f"{file}: its {name} ({shown}) is not played; {remedy}", SimulationWarning, stacklevel=2
-        )
+        warn(f"{file}: its {name} ({shown}) is not played; {remedy}", SimulationWarning)

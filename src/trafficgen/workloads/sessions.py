@@ -17,6 +17,10 @@ from trafficgen.models.published import set_options
 from trafficgen.models.registered_source import set_source
 from trafficgen.options import list_options
 from trafficgen.packet_files.report import View
+from trafficgen.simulation.options import SimulateOptions
+from trafficgen.simulation.path import UNLIMITED_PATH
+from trafficgen.simulation.simulate import run_sessions
+from trafficgen.simulation.sources import sources_of
 from trafficgen.workloads.arrivals import ArrivalsPart
 from trafficgen.workloads.clips import ClipsPart, PopularityPart
 from trafficgen.workloads.description import (
@@ -82,6 +86,10 @@ def choose_sessions(
         if options.sessions in (None, 1):
             return None
     workload = plan_model(playable, options)
+    if options.duration_s is not None and isinstance(playable, PublishedModel):
+        # One session shows, and warns, that all are shorter than they were to be.
+        one = SimulateOptions(path=UNLIMITED_PATH, seed=options.seed, duration_s=options.duration_s)
+        run_sessions(sources_of(playable, options.settings or {}), one)
     if options.sessions is None and options.window_s is None and not workload.arrivals.is_counted:
         workload = replace(workload, sessions=1)
     return sessions_of_workload(workload, seed=options.seed, at=options.at)

@@ -115,3 +115,11 @@ def test_arguments_without_types_that_are_known_are_not_checked() -> None:
         return value
 
     assert take(3) == 3
+
+
+def test_a_number_of_a_model_cannot_be_set_and_the_error_says_how_to_copy() -> None:
+    model: Any = trafficgen.load_model("cbr")
+    with pytest.raises(AttributeError, match=r"name cannot be set.*model_copy\(update=") as caught:
+        model.name = "mine"
+    assert "\n" not in str(caught.value)
+    assert model.model_copy(update={"name": "mine"}).name == "mine"

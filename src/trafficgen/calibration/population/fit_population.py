@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, get_args
@@ -17,7 +17,7 @@ from trafficgen.capture.inputs import Paths, as_paths, is_stream, name_in_model
 from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, sessions_that_fit
 from trafficgen.capture.session import OpenedSession, open_session
 from trafficgen.data_frames import frame_rows
-from trafficgen.errors import CalibrationError, TrafficgenError
+from trafficgen.errors import CalibrationError, CaptureWarning, TrafficgenError, warn
 from trafficgen.flows import choose_session
 from trafficgen.formatting import count_warnings, format_count
 from trafficgen.models import FittedProvenance, Model, Population, PopulationQuantity
@@ -178,6 +178,9 @@ def fit_population(paths: Paths, options: PopulationFitOptions) -> PopulationFit
         options: See :class:`~trafficgen.calibration.options.PopulationFitOptions`; given as
             keywords. The workers share the memory.
 
+    Warns:
+        CaptureWarning: For each capture or session that is left out.
+
     Raises:
         CalibrationError: If no capture can be fitted.
         ValueError: If the number of workers is not positive.
@@ -209,7 +212,7 @@ def fit_population(paths: Paths, options: PopulationFitOptions) -> PopulationFit
     model = pool_sessions(sessions, captures=len(used), seed=options.seed)
     origin = model.provenance
     typical = next(summary for session, summary in found if session.model.provenance is origin)
-    warnings = [f"{reason}; it is left out" for reason in left_out.values()]
+    warnings = warn_of_left_out(left_out)
     if len(sessions) == 1:
         warnings.append("a population of one session has no spread: give more captures")
     warnings += _warn_of_wide_intervals(model)
@@ -238,6 +241,14 @@ def _warn_of_wide_intervals(model: Model) -> list[str]:
         f" interval of the median spans a factor above {WIDEST_INTERVAL:g}; give"
         f" {_LIMITS.fewest_sessions} or more captures of like sessions"
     ]
+
+
+def warn_of_left_out(left_out: Mapping[str, str]) -> list[str]:
+    """Warn of what could not be fitted: what else is doubtful is for the result to list."""
+    texts = [f"{reason}; it is left out" for reason in left_out.values()]
+    for text in texts:
+        warn(text, CaptureWarning)
+    return texts
 
 
 def nothing_fitted_error(names: Sequence[str], left_out: dict[str, str]) -> CalibrationError:

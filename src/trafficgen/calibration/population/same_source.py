@@ -11,7 +11,7 @@ import numpy as np
 from trafficgen.calibration.fit import Fit, fit_open_session
 from trafficgen.calibration.options import FitOptions
 from trafficgen.calibration.population.across_sessions import WIDEST_INTERVAL, is_too_wide
-from trafficgen.calibration.population.fit_population import nothing_fitted_error
+from trafficgen.calibration.population.fit_population import nothing_fitted_error, warn_of_left_out
 from trafficgen.calibration.response.path_intervals import PathIntervals, measure_intervals
 from trafficgen.calibration.response.response_curve import Observations, fit_response_curve
 from trafficgen.capture.inputs import Paths, as_paths, name_in_model
@@ -162,6 +162,9 @@ def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
         options: See :class:`~trafficgen.calibration.options.FitOptions`; given as keywords. The
             captures share the memory.
 
+    Warns:
+        CaptureWarning: For each capture that is left out.
+
     Raises:
         CalibrationError: If no capture can be fitted, or all are too short for a response.
 
@@ -199,7 +202,7 @@ def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
         for name, fitted, view in fits
     ]
     calmest = min(captures, key=_congestion)
-    warnings = [f"{reason}; it is left out" for reason in left_out.values()]
+    warnings = warn_of_left_out(left_out)
     if len(captures) == 1:
         warnings.append(
             "one capture shows one path only: give captures of the same source over others"

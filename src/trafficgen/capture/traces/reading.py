@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from trafficgen.capture.traces.formats.packet_list import PARQUET_ENDING, read_p
 from trafficgen.capture.traces.options import OPTION_FLAGS, TraceOptions
 from trafficgen.capture.traces.text import TextFile, read_text, text_beginning
 from trafficgen.capture.traces.trace_format import Reading, ReadTrace, TraceFormat
-from trafficgen.errors import CaptureWarning, PacketTableError, SettingError
+from trafficgen.errors import CaptureWarning, PacketTableError, SettingError, warn
 from trafficgen.formatting import find_name, suggest_name
 from trafficgen.standard_streams import STANDARD_INPUT
 
@@ -81,7 +80,7 @@ def read_trace(
         reading = Reading(file, found, options)
         result = reading.finish(found.read(reading))
     for text in result.doubts:
-        warnings.warn(f"{name}: {text}", CaptureWarning, stacklevel=2)
+        warn(f"{name}: {text}", CaptureWarning)
     return result
 
 

@@ -1,0 +1,59 @@
+"""Warnings: which come, and that they point at the line of the user."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import trafficgen
+
+CAPTURE = "examples/captures/http_burst_then_paced.pcap.gz"
+PATH = "rate=1Mbps,delay=10ms"
+ENDS = "cbr: a session ends by itself after 60 s, before its duration of 90 s; set duration_s"
+
+
+@pytest.mark.parametrize("options", [{}, {"sessions": 3}, {"path": PATH}])
+def test_a_duration_that_a_model_does_not_reach_is_said_once(options: dict[str, Any]) -> None:
+    with pytest.warns(trafficgen.SimulationWarning, match=ENDS) as caught:
+        trafficgen.generate("cbr", duration_s=90, **options)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+
+
+def test_a_simulation_and_a_fleet_say_it_too(tmp_path: Path) -> None:
+    with pytest.warns(trafficgen.SimulationWarning, match=ENDS):
+        trafficgen.simulate("cbr", path=PATH, compete="tcp@-5s", duration_s=90)
+    with pytest.warns(trafficgen.SimulationWarning, match=r"after 73.5 s.*set clip_s"):
+        trafficgen.generate_workload(
+            "wmedia9_nichols2004", tmp_path / "fleet.parquet", sessions=2, duration_s=90
+        )
+
+
+def test_a_model_that_is_set_to_last_so_long_says_nothing() -> None:
+    table = trafficgen.generate("cbr", duration_s=90, settings={"duration_s": 90})
+    assert table.time_s[-1] > 89
+    trafficgen.generate("cbr", duration_s=60)
+    trafficgen.generate("cbr", duration_s=5)
+
+
+def test_a_warning_points_at_the_line_of_the_user() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        trafficgen.read_packets(CAPTURE)
+        trafficgen.simulate("cbr", path="rate=1Mbps,loss=100%", duration_s=5)
+    assert {one.filename for one in caught} == {__file__}
+    assert len({one.lineno for one in caught}) == 2
+
+
+@pytest.mark.parametrize("function", ["fit_population", "fit_same_source"])
+def test_a_capture_that_cannot_be_opened_is_a_warning(function: str, tmp_path: Path) -> None:
+    files = [str(tmp_path / name) for name in ("one.parquet", "two.parquet")]
+    for seed, file in enumerate(files):
+        trafficgen.generate("cbr", file, duration_s=20, seed=seed)
+    with pytest.warns(trafficgen.CaptureWarning, match=r"gone\.pcap: .*; it is left out") as caught:
+        fitted = getattr(trafficgen, function)([*files, "gone.pcap"])
+    assert str(caught[0].message) in fitted.warnings
+    assert caught[0].filename == __file__
