@@ -131,6 +131,8 @@ def _flow_row(
 ) -> FlowRow:
     rtp = stream.transport.rtp
     totals = {"to_client": (0, 0, 0), "to_server": (0, 0, 0)}
+    # A session may end before a stream's first media packet.
+    parts = [part for part in parts if len(part)]
     for part in parts:
         for direction, (packets, ip_total, payload_total) in _totals_by_direction(part).items():
             before = totals[direction]
@@ -141,8 +143,8 @@ def _flow_row(
         "media": stream.media,
         "payload_type": None if rtp is None else rtp.payload_type,
         "clock_hz": None if rtp is None else rtp.clock_hz,
-        "first_time_ns": int(parts[0].time_ns[0]) + start_ns,
-        "last_time_ns": int(parts[-1].time_ns[-1]) + start_ns,
+        "first_time_ns": (int(parts[0].time_ns[0]) if parts else 0) + start_ns,
+        "last_time_ns": (int(parts[-1].time_ns[-1]) if parts else 0) + start_ns,
     }
     for direction, (packets, ip_total, payload_total) in totals.items():
         row[f"packets_{direction}"] = packets
