@@ -166,10 +166,7 @@ def _check_variation(group: PlannedGroup) -> None:
             f"group {group.name!r}: {group.model.name} is a published model, whose rates, sizes and"
             " times follow from its options; vary fitted models, or set options of this one"
         )
-    has_length = group.duration is not None or (
-        group.clips is not None and group.clips.length is not None
-    )
-    if varied.duration and not has_length:
+    if varied.duration and not group.has_length:
         raise GenerationError(
             f"group {group.name!r}: {group.model.name} ends by itself; give a duration to vary it"
         )

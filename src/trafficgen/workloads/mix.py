@@ -177,7 +177,7 @@ class MixedSessions:
             if group.arrivals is not None:
                 text = group.arrivals.explain(sessions=group.sessions, window_s=workload.window_s)
                 found.append(f"group {group.name}: {text}" if text else "")
-        return tuple(filter(None, found))
+        return (*filter(None, found), *workload.remarks)
 
     def describe(self) -> Iterator[dict[str, object]]:
         """Yield what each session plays and when, in order of the starts."""

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 
 from trafficgen.data_frames import frame_rows
 from trafficgen.distributions import MixedLaw
-from trafficgen.errors import GenerationError, SettingError, SimulationError
-from trafficgen.formatting import format_count, format_duration, number, one_line
+from trafficgen.errors import SettingError, SimulationError
+from trafficgen.formatting import format_count, number, one_line
 from trafficgen.generation.addresses import AddressRange
-from trafficgen.generation.arrivals import Arrivals, DefaultArrivals, FirstArrivals
+from trafficgen.generation.arrivals import Arrivals, DefaultArrivals
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import entry_digest, entry_names, load_model, set_options
 from trafficgen.notebook import NotebookView
@@ -111,6 +111,13 @@ class PlannedGroup:
     servers: dict[int, AddressRange]
     variation: Variation = Variation()
 
+    @property
+    def has_length(self) -> bool:
+        """Whether the length of its sessions has a law, apart from its model."""
+        return self.duration is not None or (
+            self.clips is not None and self.clips.length is not None
+        )
+
 
 @dataclass(frozen=True, repr=False)
 class PlannedWorkload(NotebookView):
@@ -123,6 +130,7 @@ class PlannedWorkload(NotebookView):
         sessions: Number of sessions; None: as many as start.
         window_s: Time in which sessions start, s; None: until all have started.
         digests: Digests of the models and of what was read from files.
+        remarks: What people need to know about how it is played.
 
     Example:
         >>> import trafficgen
@@ -140,6 +148,7 @@ class PlannedWorkload(NotebookView):
     sessions: int | None
     window_s: float | None
     digests: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         parts = [format_count(len(self.groups), "group")]
@@ -191,42 +200,6 @@ class PlannedWorkload(NotebookView):
             replace(group, variation=group.variation.overridden(part)) for group in self.groups
         ]
         return replace(self, groups=tuple(groups))
-
-    def with_window(self, window_s: float) -> PlannedWorkload:
-        """Return the workload whose sessions start in another time, s.
-
-        Where the file says both how many sessions there are and in which time, these are the first
-        of them. Elsewhere as many start as the rates give.
-
-        Raises:
-            GenerationError: If sessions of a certain number start in a shorter time.
-        """
-
-        def shorten(arrivals: Arrivals, sessions: int | None) -> tuple[Arrivals, int | None]:
-            if sessions is None or (self.window_s is None and arrivals.has_rate):
-                return arrivals, None
-            if self.window_s is None:
-                return arrivals, sessions
-            return FirstArrivals(arrivals, sessions, self.window_s), None
-
-        counted = [self.sessions, *(group.sessions for group in self.groups)]
-        if self.window_s is not None and window_s > self.window_s and any(counted):
-            raise GenerationError(
-                f"sessions of {self.name} are counted for {format_duration(self.window_s)}, and"
-                f" {format_duration(window_s)} is longer; give --sessions too, or change 'for' and"
-                " 'sessions' in the workload file"
-            )
-        if window_s == self.window_s:
-            return self
-        groups = list(self.groups)
-        for place, group in enumerate(groups):
-            if group.arrivals is not None:
-                arrivals, sessions = shorten(group.arrivals, group.sessions)
-                groups[place] = replace(group, arrivals=arrivals, sessions=sessions)
-        arrivals, sessions = shorten(self.arrivals, self.sessions)
-        return replace(
-            self, groups=tuple(groups), arrivals=arrivals, sessions=sessions, window_s=window_s
-        )
 
     def with_duration(self, duration_s: float) -> PlannedWorkload:
         """Return the workload with every session of one length, s."""

@@ -33,6 +33,12 @@ from trafficgen.workloads.description import (
 from trafficgen.workloads.files import describe_problem
 from trafficgen.workloads.mix import MixedSessions
 from trafficgen.workloads.options import GenerateOptions, WorkloadOptions
+from trafficgen.workloads.overrides import (
+    limit_variation,
+    override_arrivals,
+    override_popularity,
+    override_window,
+)
 from trafficgen.workloads.plan import PlannedWorkload, plan_workload
 
 Part = TypeVar("Part", bound=ModelPart)
@@ -58,13 +64,13 @@ def choose_sessions(
             "--arrival-rate and --arrivals both say when sessions start; leave one out"
         )
     if isinstance(playable, PlannedWorkload):
-        given = list_given(options, "--arrival-rate", "--arrivals", "--popularity", "--set")
-        if given:
+        if options.settings:
             raise GenerationError(
-                f"{playable.name} is a workload, whose file has that; leave {given} out"
+                f"{playable.name} is a workload of several models; leave --set out, and write"
+                " options in its file, such as model: cbr(rate_kbps=500)"
             )
         return sessions_of_workload(
-            playable,
+            _override_shared(playable, options),
             seed=options.seed,
             sessions=options.sessions,
             window_s=options.window_s,
@@ -95,6 +101,16 @@ def choose_sessions(
     return sessions_of_workload(workload, seed=options.seed, at=options.at)
 
 
+def _override_shared(workload: PlannedWorkload, options: WorkloadOptions) -> PlannedWorkload:
+    """Return a workload with the arrivals and the popularity that options give."""
+    arrivals = _arrivals_of(options)
+    if arrivals is not None:
+        workload = override_arrivals(workload, arrivals)
+    if options.popularity is not None:
+        workload = override_popularity(workload, parse_popularity(options.popularity))
+    return workload
+
+
 def sessions_of_workload(
     workload: PlannedWorkload,
     *,
@@ -112,7 +128,7 @@ def sessions_of_workload(
         seed: Seed, >= 0.
         sessions: Number of sessions; None: as the workload gives.
         window_s: Time in which sessions start, s; None: as the workload gives. If only this time
-            is given, see :meth:`~trafficgen.workloads.plan.PlannedWorkload.with_window`.
+            is given, see :func:`~trafficgen.workloads.overrides.override_window`.
         duration_s: Length of each session, s; None: as the workload gives.
         at: Whose packets they are, the sender's or the receiver's.
         varied: How sessions differ, for all groups; None: as the workload gives.
@@ -122,7 +138,7 @@ def sessions_of_workload(
         ValueError: If the seed is negative.
     """
     if sessions is None and window_s is not None:
-        workload = workload.with_window(window_s)
+        workload = override_window(workload, window_s)
     if sessions is not None:
         if all(group.arrivals is not None for group in workload.groups):
             raise GenerationError(
@@ -135,7 +151,7 @@ def sessions_of_workload(
         workload = workload.with_duration(duration_s)
     if varied is not None:
         workload = workload.with_variation(varied)
-    mixed = MixedSessions(workload=workload, seed=seed, at=at)
+    mixed = MixedSessions(workload=limit_variation(workload), seed=seed, at=at)
     mixed.check()
     return mixed
 
@@ -155,14 +171,12 @@ def plan_model(model: Model | PublishedModel, options: WorkloadOptions) -> Plann
         raise GenerationError(
             f"{options.sessions:,} sessions are more than {MOST_SESSIONS:,}; ask for fewer"
         )
-    rate = options.arrival_rate_per_s
-    arrivals = options.arrivals or (None if rate is None else f"poisson:{rate!r}/s")
     law = options.popularity
     clips = None if law is None else ClipsPart(popularity=parse_popularity(law))
     described = WorkloadDescription(
         name=model.name,
         sessions=options.sessions,
-        arrivals=None if arrivals is None else parse_arrivals(arrivals),
+        arrivals=_arrivals_of(options),
         groups=(GroupPart(model=model.name, clips=clips),),
     )
     workload = plan_workload(described, file=model.name, folder=Path(), models={model.name: model})
@@ -182,6 +196,13 @@ def parse_variation(options: GenerateOptions) -> VariedPart:
         scale_rate=options.scale_rate,
         jitter=None if options.jitter_s is None else f"{options.jitter_s!r}s",
     )
+
+
+def _arrivals_of(options: WorkloadOptions) -> ArrivalsPart | None:
+    """Return the arrivals that options give; None if they give none."""
+    rate = options.arrival_rate_per_s
+    text = options.arrivals or (None if rate is None else f"poisson:{rate!r}/s")
+    return None if text is None else parse_arrivals(text)
 
 
 def parse_arrivals(text: str) -> ArrivalsPart:

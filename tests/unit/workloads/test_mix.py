@@ -22,10 +22,11 @@ from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.models import Model, read_model
 from trafficgen.tables import FLOW_SCHEMA
 from trafficgen.workloads.blocks import Block, cut
+from trafficgen.workloads.clips import Zipf
 from trafficgen.workloads.mix import MixedSessions
 from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.run import gather_table, make_in_memory, make_workload
-from trafficgen.workloads.sessions import plan_model, sessions_of_workload
+from trafficgen.workloads.sessions import choose_sessions, plan_model, sessions_of_workload
 
 MIX = """
 name: mix
@@ -356,6 +357,39 @@ def test_sessions_without_arrivals_start_at_random_times_in_a_window(load: Load)
     assert not sessions_of_workload(together, seed=1).starts_ns.any()
     spread = sessions_of_workload(together, seed=1, window_s=60.0)
     np.testing.assert_array_equal(spread.starts_ns, both.starts_ns)
+
+
+def test_options_replace_arrivals_and_popularity_of_a_file(
+    load: Load, monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    monkeypatch.chdir(folder)
+    Path("ramp.csv").write_text("time_s,rate_per_s\n0,1\n60,2\n", encoding="utf-8")
+
+    def chosen(text: str, **given: Any) -> MixedSessions:
+        sessions = choose_sessions(load(text), WorkloadOptions(seed=1, **given))
+        assert isinstance(sessions, MixedSessions)
+        return sessions
+
+    text = "for: 60s\narrivals: poisson:0.1/s\n" + ALONE
+    busy = text.replace("0.1/s", "2/s")
+    assert chosen(text).request != chosen(text, arrivals="poisson:2/s").request
+    for given in ({"arrivals": "poisson:2/s"}, {"arrival_rate_per_s": 2.0}):
+        np.testing.assert_array_equal(chosen(text, **given).starts_ns, chosen(busy).starts_ns)
+    many = chosen("sessions: 40\nfor: 60s\n" + ALONE, arrivals="rates:ramp.csv")
+    assert many.count == 40
+    assert many.remarks[0].startswith("rates of ramp.csv scaled by 0.4444")
+    own = f"for: 60s\n{ALONE}".replace("udp.json", "udp.json, arrivals: poisson:1/s")
+    with pytest.raises(GenerationError, match=r"change 'groups.0.arrivals'"):
+        chosen(own, arrivals="poisson:2/s")
+    with pytest.raises(GenerationError, match=r"no group of workload has clips; write 'clips'"):
+        chosen(text, popularity="zipf:0.8")
+    clips = "sessions: 9\ngroups: [{model: realplayer8_chung2002, clips: {popularity: zipf:0.1}}]"
+    changed = chosen(clips, popularity="zipf:2,clips=5")
+    assert changed.workload.groups[0].clips is not None
+    assert changed.workload.groups[0].clips.popularity == Zipf(5, 2.0)
+    assert changed.request != chosen(clips).request
+    with pytest.raises(GenerationError, match="leave --set out, and write options in its file"):
+        chosen(text, settings={"rate_kbps": 3})
 
 
 def test_rates_of_a_file_cover_their_own_time(load: Load, folder: Path) -> None:

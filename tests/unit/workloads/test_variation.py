@@ -15,6 +15,7 @@ from trafficgen.generation.columns import superpose
 from trafficgen.models import Model, read_model
 from trafficgen.tables import PacketTable
 from trafficgen.workloads.options import WorkloadOptions
+from trafficgen.workloads.plan import Variation
 from trafficgen.workloads.sessions import parse_variation, plan_model, sessions_of_workload
 
 
@@ -116,6 +117,29 @@ def test_a_group_has_its_own_variation_and_the_command_overrides_it(load: Load) 
     first, second = (group.variation for group in mixed.groups)
     assert (first.rate, first.size, first.scale_rate) == (0, 0.05, 3)
     assert (second.size, second.scale_rate, second.jitter_s) == (0.05, 3, 5e-3)
+
+
+def test_what_varies_all_groups_does_not_touch_published_models(load: Load) -> None:
+    text = """
+sessions: 9
+vary: 20%
+groups:
+- {model: udp.json, share: 40%}
+- {name: entry, model: cbr(duration_s=2), share: 30%}
+- {name: timed, model: cbr, share: 30%, duration: 2s}
+"""
+    varied = parse_variation(WorkloadOptions(scale_rate=3.0))
+    mixed = sessions_of_workload(load(text), seed=1, varied=varied)
+    fitted, entry, timed = (group.variation for group in mixed.workload.groups)
+    assert (fitted.duration, fitted.rate, fitted.scale_rate) == (0.2, 0.2, 3)
+    assert entry == Variation()
+    assert timed == Variation(duration=0.2)
+    assert [line.partition(":")[0] for line in mixed.remarks] == [
+        "variations do not touch group entry and timed"
+    ]
+    own = text.replace("share: 30%}", "share: 30%, vary: 'rate=10%'}")
+    with pytest.raises(GenerationError, match=r"group 'entry': .* is a published model"):
+        sessions_of_workload(load(own), seed=1)
 
 
 def test_what_cannot_be_varied_is_refused(load: Load, model: Model, tmp_path: Path) -> None:
