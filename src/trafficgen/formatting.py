@@ -57,7 +57,12 @@ def format_quantity(name: str, value: object) -> str:
     """Return a value in the unit that the end of its name says (``_bps``, ``_bytes``, ``_s``)."""
     if isinstance(value, int | float) and name.endswith("_bps"):
         return rate_text(kbps_from_bps(value))
-    texts = {"_kbps": rate_text, "_bytes": size_text, "_s": format_duration}
+    texts: dict[str, Callable[[Any], str]] = {
+        "_kbps": rate_text,
+        "_bytes": size_text,
+        "_s": format_duration,
+        "loss_rate": "{:.3%}".format,
+    }
     text = next((one for ending, one in texts.items() if name.endswith(ending)), number)
     return text(value) if isinstance(value, int | float) else number(value)
 

@@ -40,6 +40,24 @@ def test_a_population_is_fitted_written_and_played(command: Command, captures: l
     assert len(command("inspect", "out.pcap", "--json").json["sessions"]) == 5
 
 
+def test_a_capture_that_a_plain_fit_leaves_out_is_named(
+    command: Command, captures: list[str]
+) -> None:
+    command("generate", "realplayer8_chung2002", "-o", "other.pcap", "--duration", "5")
+    said = command("fit", captures[2], "other.pcap").err
+    assert "is not in the model, which is of session" in said
+    assert "--population fits each capture by itself" in said
+    assert "--population" not in command("fit", captures[2]).err
+
+
+def test_an_interval_that_says_nothing_is_not_printed(
+    command: Command, captures: list[str]
+) -> None:
+    command("generate", "cbr", "-o", "cbr.pcap", "--duration", "60", "--set", "rate_kbps=9000")
+    result = command("fit", captures[0], "cbr.pcap", "--population", "--workers", "1")
+    assert "not known from 2 sessions" in result.out
+
+
 @pytest.mark.long
 def test_the_population_does_not_depend_on_the_workers(
     command: Command, captures: list[str]

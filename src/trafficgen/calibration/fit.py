@@ -7,16 +7,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow.compute as pc
+
 from trafficgen.calibration.options import FitOptions, SessionFitOptions
 from trafficgen.calibration.player_log.events import align_log
 from trafficgen.calibration.player_log.log_files import read_player_log
 from trafficgen.calibration.session_fit import Calibration, SessionInputs, fit_session
 from trafficgen.capture.inputs import Paths, as_paths, input_names, is_stream, name_in_model
+from trafficgen.capture.options import SessionChoice
 from trafficgen.capture.reading import read_packets
 from trafficgen.capture.session import OpenedSession, open_session
 from trafficgen.errors import CalibrationError, CaptureWarning
 from trafficgen.flows import heaviest_upload, rate_curve, swap_ends
-from trafficgen.formatting import count_warnings
+from trafficgen.formatting import count_warnings, size_text
 from trafficgen.models import Model
 from trafficgen.notebook import ChartView, RateLines
 from trafficgen.options import takes
@@ -26,6 +29,10 @@ from trafficgen.units import s_from_ns
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: A session that is not fitted is named if it carries these shares of the bytes of the fitted one:
+#: of several files, which may be of unrelated captures, and of one file.
+_LIGHTEST_OF_SEVERAL, _LIGHTEST_OF_ONE = 0.05, 0.2
 
 
 @dataclass(frozen=True)
@@ -111,7 +118,7 @@ def fit(paths: Paths | PacketTable, options: SessionFitOptions) -> Fit:
         >>> import trafficgen
         >>> fitted = trafficgen.fit("examples/captures/http_burst_then_paced.pcap.gz")
         >>> fitted
-        <Fit of http_burst_then_paced (unknown): buffering 3.166 s, playout at 931.9 kbit/s, 3
+        <Fit of http_burst_then_paced (unknown): buffering 3.166 s, playout at 931.9 kbit/s, 2
         warnings>
         >>> end_s = fitted.model.buffering.duration_s
         >>> print(f"buffering {end_s.value:.1f} s, 95%: {end_s.low:.0f} to {end_s.high:.0f} s")
@@ -132,6 +139,8 @@ def fit(paths: Paths | PacketTable, options: SessionFitOptions) -> Fit:
             offset_s=options.player_log_offset_s,
         )
     hints = _upload_hints(opened) if options.window.is_whole else []
+    if options.choice == SessionChoice(upload=options.choice.upload):
+        hints += _other_session_hints(opened, several=len(names) > 1)
     inputs = SessionInputs(
         window=None if options.window.is_whole else options.window,
         receiver=_read_other_end(options),
@@ -189,6 +198,35 @@ def _read_other_end(options: SessionFitOptions) -> PacketTable | None:
             options.receiver, decapsulate=options.decapsulate, idle_timeout_s=options.idle_timeout_s
         ).sort_by_time()
     return swap_ends(table) if options.upload else table
+
+
+def _other_session_hints(opened: OpenedSession, *, several: bool) -> list[str]:
+    """Name the heaviest session that is not fitted, if it is of the same time or of other files."""
+    flows = opened.inspection.flows
+    media = (pc.field("payload_bytes_to_client") > 0) & (pc.field("media") != "control")
+    sums = [("frame_bytes_to_client", "sum"), ("first_time_ns", "min"), ("last_time_ns", "max")]
+    rows = flows.filter(media).group_by("session").aggregate(sums).to_pylist()
+    found = {row["session"]: row for row in rows}
+    fitted = found.pop(opened.view.session, None)
+    if fitted is None or not found:
+        return []
+    name = "frame_bytes_to_client_sum"
+    other = max(found.values(), key=lambda row: (row[name], -row["session"]))
+    apart = (
+        other["first_time_ns_min"] > fitted["last_time_ns_max"]
+        or other["last_time_ns_max"] < fitted["first_time_ns_min"]
+    )
+    least = (_LIGHTEST_OF_SEVERAL if several else _LIGHTEST_OF_ONE) * fitted[name]
+    if other[name] < least or (apart and not several):
+        return []
+    session, size = other["session"], size_text(other[name])
+    of_session = flows.filter(media & (pc.field("session") == session))
+    heaviest = of_session.sort_by([("frame_bytes_to_client", "descending")]).column("flow")[0]
+    also = ", --population fits each capture by itself" if several else ""
+    return [
+        f"session {session} (flow {heaviest}, {size} to its client) is not in the model, which is"
+        f" of session {opened.view.session} alone: --session {session} fits it{also}"
+    ]
 
 
 def _upload_hints(opened: OpenedSession) -> list[str]:

@@ -44,6 +44,10 @@ _FEWEST_PACKETS = 3
 #: What a model needs: of fewer packets a law is known to a KS distance of 0.14 only, a self-check
 #: needs five bins of 0.5 s, and the slowest speech codecs send more with their headers.
 _FEWEST_MODELLED, _SHORTEST_MODELLED_S, _SLOWEST_MODELLED_KBPS = 100, 2.5, 10.0
+_MEASURED_LAWS = (
+    "no textbook distribution fits some sizes or gaps: the model plays their measured distribution,"
+    " and there is nothing to do (-v and the report list them)"
+)
 _ANCHORED_METHOD = {
     "buffer_full": (
         "player log: last media packet before its buffer was full; interval of one sample of"
@@ -87,12 +91,14 @@ class Calibration:
         session: Measures of the session that are not part of the model.
         warnings: What is doubtful, a sentence each.
         views: The packets that the estimates are of.
+        details: Where no textbook distribution fits which quantities, a sentence a part.
     """
 
     model: Model
     session: SessionMeasures
     warnings: list[str]
     views: FittedViews = field(repr=False, compare=False)
+    details: tuple[str, ...] = ()
 
     @property
     def unsuited(self) -> str | None:
@@ -161,7 +167,8 @@ def fit_session(
     origin = _describe_origin(ends, path, streams, restored.method, seed=options.seed)
     model = _build_model(views, measures, streams, origin, inputs.window)
     warnings = _list_warnings(views, model, streams, origin)
-    return Calibration(compact_model(model), measures, warnings, views)
+    details = tuple(streams.details)
+    return Calibration(compact_model(model), measures, warnings, views, details)
 
 
 @dataclass(frozen=True)
@@ -264,8 +271,19 @@ def _list_warnings(
     elif phases.burst_p_value is not None:
         warnings.append(_warn_of_burst(phases, phases.burst_p_value))
     # Laws that do not fit follow from an unsuited input: one warning is enough.
-    warnings += streams.warnings if unsuited is None else [unsuited]
-    warnings += [f"{what} {why}: it is not in the model" for what, why in streams.absent.items()]
+    if unsuited is not None:
+        warnings.append(unsuited)
+    elif streams.details:
+        warnings.append(_MEASURED_LAWS)
+    if len(streams.absent) > 1:
+        warnings.append(
+            f"{len(streams.absent)} small flows ({streams.left_out_share:.1%} of the media bytes)"
+            " are not in the model"
+        )
+    else:
+        warnings += [
+            f"{flow} {why}: it is not in the model" for flow, why in streams.absent.items()
+        ]
     if origin.restored is not None:
         warnings.append(f"the model describes what was sent, not what arrived: {origin.restored}")
     if origin.resegmented_packets:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
@@ -41,14 +41,16 @@ class FittedStreams:
     Attributes:
         streams: Streams, heaviest first.
         flows: Numbers of their flows.
-        warnings: What is doubtful, one sentence each.
+        details: Where no family fits which quantities, a sentence a part.
         absent: What could not be fitted -> why.
+        left_out_share: Share of the media bytes in the flows of ``absent``.
     """
 
     streams: list[Stream] = field(default_factory=list)
     flows: list[int] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    details: list[str] = field(default_factory=list)
     absent: dict[str, str] = field(default_factory=dict)
+    left_out_share: float = 0.0
 
 
 def fit_streams(view: SessionView, phases: Phases, *, tick_s: float, seed: int) -> FittedStreams:
@@ -64,12 +66,13 @@ def fit_streams(view: SessionView, phases: Phases, *, tick_s: float, seed: int) 
     media_of = dict(
         zip(*(view.table.flows.column(name).to_pylist() for name in ("flow", "media")), strict=True)
     )
-    total = float(view.media_ip_bytes.sum())
+    total, left_out = float(view.media_ip_bytes.sum()), 0.0
     for flow in view.media_flows:
         of_flow = view.media & (view.table.flow == flow)
         rows = np.flatnonzero(of_flow)
         share = float(view.table.ip_bytes[rows].sum()) / total
         if share < SMALLEST_SHARE:
+            left_out += share
             result.absent[f"flow {flow}"] = (
                 f"carries {share:.2%} of the media bytes, below {SMALLEST_SHARE:.0%}"
             )
@@ -87,7 +90,7 @@ def fit_streams(view: SessionView, phases: Phases, *, tick_s: float, seed: int) 
                 packets, generator_of=partial(_generator, seed, view.session, place)
             )
             if found.problems:
-                result.warnings.append(_warn_of_laws(packets.name, found.problems))
+                result.details.append(_describe_problems(packets.name, found.problems))
             length_s = part.end_s - part.start_s
             fitted.append(
                 Phase(
@@ -101,6 +104,7 @@ def fit_streams(view: SessionView, phases: Phases, *, tick_s: float, seed: int) 
             )
         if not fitted:
             result.absent[f"flow {flow}"] = f"has too few media packets for a fit ({rows.size})"
+            left_out += share
             continue
         kind = "unknown" if media == "control" else media
         result.streams.append(
@@ -109,14 +113,14 @@ def fit_streams(view: SessionView, phases: Phases, *, tick_s: float, seed: int) 
             )
         )
         result.flows.append(flow)
-    return result
+    return replace(result, left_out_share=left_out)
 
 
 def _generator(seed: int, session: int, place: str, quantity: str) -> np.random.Generator:
     return random_stream(seed, session=session, purpose=f"{place}/{quantity}")
 
 
-def _warn_of_laws(where: str, problems: dict[str, str]) -> str:
+def _describe_problems(where: str, problems: dict[str, str]) -> str:
     each = "; ".join(f"{quantity} ({problem})" for quantity, problem in problems.items())
     return f"{where}: no textbook distribution fits; the measured one is used: {each}"
 

@@ -8,6 +8,7 @@ from trafficgen.cli._output import number
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import (
+    format_count,
     format_duration,
     format_quantity,
     interval,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
         PopulationLaw,
     )
 
+#: An interval whose ends have a larger ratio is not printed.
+_WIDEST_SHOWN = 1000.0
 _QUANTITIES = {
     "media_duration_s": "media",
     "playout_rate_bps": "playout",
@@ -140,14 +143,19 @@ def _describe_process(phase: Phase) -> str:  # noqa: PLR0911 - one line a kind
 def _print_population(population: Population) -> None:
     """Print how sessions differ."""
     say_line(
-        f"{population.sessions} sessions of {population.captures} captures, pooled; medians with"
-        " 95% intervals"
+        f"{format_count(population.sessions, 'session')} of"
+        f" {format_count(population.captures, 'capture')}, pooled; medians with 95% intervals"
     )
     print_table(
         ["quantity", "median", "95% interval", "log sd", "sessions", "have it", "law"],
         [_row(name, law) for name, law in population.laws.items()],
         right=(1, 3, 4, 5),
     )
+    if "loss_rate" in population.laws:
+        say_line(
+            "loss of a session here: the middle of its 95% interval, which is never 0 (a fit of one"
+            " session says lost / expected)"
+        )
     for pair in population.dependence:
         first, second = _QUANTITIES[pair.first], _QUANTITIES[pair.second]
         say_line(f"rank dependence of {first} and {second}: {_interval(pair.normal_correlation)}")
@@ -192,10 +200,13 @@ def _print_response(response: PooledResponse) -> None:
 
 def _row(name: str, law: PopulationLaw) -> list[str]:
     low, high = (format_quantity(name, end) for end in (law.median.low, law.median.high))
+    known = f"[{low}, {high}]" if law.median.low is not None else "-"
+    if law.median.spans_more_than(_WIDEST_SHOWN):
+        known = f"not known from {format_count(law.sessions, 'session')}"
     return [
         _QUANTITIES[name],
         format_quantity(name, law.median.value),
-        f"[{low}, {high}]" if law.median.low is not None else "-",
+        known,
         number(law.log_deviation.value, digits=3),
         str(law.sessions),
         f"{law.positive_share:.0%}",

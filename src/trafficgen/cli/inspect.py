@@ -174,6 +174,10 @@ def _row(flow: dict[str, Any], kinds: dict[int, str]) -> tuple[str, ...]:
         from trafficgen.flows.sessions import web_kind  # noqa: PLC0415 - --help needs it not
 
         kind = web_kind(flow["protocol"], flow["server_port"], flow["application"])
+    if kind == "http" and flow["application"] != "http":
+        # Nothing of HTTP was seen: TLS, or a port that the web uses.
+        by_port = {443: "tls", 80: "http"}.get(flow["server_port"], "tcp")
+        kind = flow["application"] or by_port
     loss = (
         f"{rtp['lost']:,}/{rtp['expected']:,} lost, PT {number(rtp['payload_type'])}" if rtp else ""
     )

@@ -79,6 +79,10 @@ class Estimate(ModelPart):
         ends = interval(self.low, self.high)
         return f"<Estimate {number(self.value)}{f', {100 * self.level:g}% {ends}' if ends else ''}>"
 
+    def spans_more_than(self, factor: float) -> bool:
+        """Return whether the upper end is above ``factor`` times the lower one; both positive."""
+        return self.low is not None and self.high is not None and self.high > factor * self.low
+
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         if self.low is not None and self.high is not None and self.low > self.high:

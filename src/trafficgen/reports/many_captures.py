@@ -65,7 +65,8 @@ def report_population(fitted: PopulationFit) -> Report:
     assert isinstance(provenance, FittedProvenance)
     return build_report(
         "Fit of a population",
-        f"{population.sessions} sessions of {population.captures} captures",
+        f"{format_count(population.sessions, 'session')} of"
+        f" {format_count(population.captures, 'capture')}",
         _judge_population(fitted),
         {
             "Summary": _describe_population(fitted),

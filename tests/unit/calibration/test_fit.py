@@ -179,6 +179,18 @@ def test_super_packets_are_cut_and_counted_unless_asked_otherwise(make_table: Ta
     assert max(atom.value for atom in whole.session.packet_bytes.law.atoms) == 4420
 
 
+def test_small_flows_that_are_left_out_are_one_warning(make_table: TableMaker) -> None:
+    times_s = np.arange(2010) * 0.01
+    flow = np.where(np.arange(2010) < 2000, 0, 1 + np.arange(2010) % 5)
+    flows = [{"flow": number, "session": 0} for number in range(6)]
+    found = fitted(make_table(times_s, flow=flow, flows=flows))
+    (warning,) = (text for text in found.warnings if "flow" in text)
+    assert warning == "5 small flows (0.5% of the media bytes) are not in the model"
+    assert {name for name in found.model.absent if name.startswith("flow ")} == {
+        f"flow {number}" for number in range(1, 6)
+    }
+
+
 def test_a_download_that_ends_is_not_said_to_be_a_start_up_burst(make_table: TableMaker) -> None:
     times_s = np.concatenate((np.arange(2000) * 0.01, 20 + np.arange(1, 16) * 1.3))
     sizes = np.where(times_s < 20, 1500, 76)

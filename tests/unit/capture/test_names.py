@@ -150,7 +150,7 @@ def test_a_session_over_tcp_and_quic_shows_each_flow_as_what_it_is(
     _render(found, found.describe_flows())
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split()[-1] == "name"
-    assert [line.split()[2] for line in lines[2:5]] == ["http", "quic", "udp"]
+    assert [line.split()[2] for line in lines[2:5]] == ["tls", "quic", "udp"]
     assert lines[3].split()[-1] == _NAME
 
 

@@ -95,8 +95,7 @@ def pool_random_effects(estimates: FloatArray, *, standard_errors: FloatArray) -
 
 def is_too_wide(estimate: Estimate) -> bool:
     """Return whether the interval of a positive estimate is too wide to say anything."""
-    low, high = estimate.low, estimate.high
-    return low is not None and high is not None and high > WIDEST_INTERVAL * low
+    return estimate.spans_more_than(WIDEST_INTERVAL)
 
 
 def _estimate(value: float, low: float | None = None, high: float | None = None) -> Estimate:

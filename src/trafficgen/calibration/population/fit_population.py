@@ -377,8 +377,8 @@ def _name_captures(model: Model, captures: Sequence[_FittedCapture]) -> Model:
         update={
             "name": "population" if len(captures) > 1 else model.name,
             "description": (
-                f"{model.population.sessions} sessions of {len(captures)} captures; the typical one"
-                f" is {model.description}"
+                f"{format_count(model.population.sessions, 'session')} of"
+                f" {format_count(len(captures), 'capture')}; the typical one is {model.description}"
             ),
             "provenance": model.provenance.model_copy(update={"files": files, "digests": digests}),
             "absent": absent,

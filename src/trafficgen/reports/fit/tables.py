@@ -167,7 +167,7 @@ def tabulate_measures(subject: FitSubject) -> Table | None:
     return tabulate("Measures of the papers", records)
 
 
-def tabulate_laws(subject: FitSubject) -> Iterator[Table | None]:
+def tabulate_laws(subject: FitSubject) -> Iterator[Block | None]:
     """Tabulate the laws with their goodness of fit, and the other families that were tried."""
     laws = [
         ("packet sizes of the playout", subject.session.packet_bytes.parametric),
@@ -177,6 +177,7 @@ def tabulate_laws(subject: FitSubject) -> Iterator[Table | None]:
         laws += laws_in(phase.process, label)
     records = (_law_record(place, law) for place, law in laws)
     yield tabulate("Laws and how well they fit", records, folded=len(laws) > _LONGEST_OPEN_TABLE)
+    yield Text(subject.fitted.calibration.details, kind="list")
     others = (_alternatives_record(place, law) for place, law in laws if law.alternatives)
     yield tabulate("Other families that were tried", others, folded=True)
 
