@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from trafficgen.units import NS_PER_S, SIZE_UNITS_BYTES, kbps_from_bps
@@ -135,13 +136,32 @@ def find_name(wanted: str, known: Iterable[str]) -> str | None:
 
 def suggest_name(wanted: str, known: Iterable[str]) -> str:
     """Return `` (did you mean ns3?)`` for a name that resembles known ones; empty for others."""
+    return _suggest(_find_close(wanted, {name: name for name in known}))
+
+
+def suggest_file(path: Path) -> str:
+    """Return `` (did you mean ramp.csv?)`` for a missing file with a similar one in its folder."""
+    try:
+        missing = not path.exists()
+        others = [one for one in path.parent.iterdir() if one.suffix == path.suffix]
+    except OSError:
+        return ""
+    known = {one.stem: one.name for one in others}
+    return _suggest(_find_close(path.stem, known)) if missing else ""
+
+
+def _find_close(wanted: str, known: Mapping[str, str]) -> list[str]:
+    """Return the values of keys that begin like a name, or else of the one that resembles it."""
     from difflib import get_close_matches  # noqa: PLC0415 - of errors alone
 
-    plain = {_plain(name): name for name in known}
+    plain = {_plain(name): value for name, value in known.items()}
     key = _plain(wanted)
     close = [one for one in plain if len(key) > 1 and one.startswith(key)][:3]
-    close = close or get_close_matches(key, plain, n=1)
-    return f" (did you mean {' or '.join(plain[one] for one in close)}?)" if close else ""
+    return [plain[one] for one in close or get_close_matches(key, plain, n=1)]
+
+
+def _suggest(names: list[str]) -> str:
+    return f" (did you mean {' or '.join(names)}?)" if names else ""
 
 
 def _plain(name: str) -> str:

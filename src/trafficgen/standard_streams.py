@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from trafficgen.errors import InputFileError
+from trafficgen.formatting import suggest_file
 from trafficgen.interruptions import clean_up_at_end
 
 STANDARD_INPUT = "-"
@@ -97,7 +98,8 @@ def read_text_file(
         problem = f"is larger than {most_bytes:,} bytes"
     except (OSError, ValueError) as cause:
         reason = cause.strerror if isinstance(cause, OSError) else "not a text file"
-        raise error(file=str(path), problem=f"cannot be read ({reason})", remedy=remedy) from cause
+        problem = f"cannot be read ({reason}){suggest_file(Path(path))}"
+        raise error(file=str(path), problem=problem, remedy=remedy) from cause
     raise error(file=str(path), problem=problem, remedy=shorten or remedy)
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from pydantic import Field, JsonValue, model_validator
 
+from trafficgen.errors import WorkloadFileError
 from trafficgen.generation.arrivals import (
     Arrivals,
     ListedArrivals,
@@ -146,8 +147,14 @@ class RatesPart(KindPart):
 
     def arrivals(self, files: ColumnFiles) -> Arrivals:
         """Return the process."""
-        knots_s = files.read(self.name, "time_s", ())
-        rates = files.read(self.name, "rate_per_s", ()) * self.scale
+        try:
+            knots_s = files.read(self.name, "time_s", ())
+            rates = files.read(self.name, "rate_per_s", ()) * self.scale
+        except WorkloadFileError as error:
+            remedy = "name its columns time_s (s) and rate_per_s (sessions/s)"
+            raise WorkloadFileError(
+                file=error.file, problem=error.problem, remedy=remedy
+            ) from error
         intensity = ListedIntensity(tuple(knots_s.tolist()), tuple(rates.tolist()))
         return PoissonArrivals(intensity, label=f"rates of {self.name}")
 

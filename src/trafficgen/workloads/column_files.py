@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from trafficgen.errors import WorkloadFileError
+from trafficgen.formatting import suggest_file
 from trafficgen.units import FloatArray
 
 #: Eight bytes each when they are read.
@@ -51,9 +52,13 @@ class ColumnFiles:
         return self._read[name, column]
 
     def check(self, at: str, make: Callable[[], T]) -> T:
-        """Return what ``make`` returns, and name the place of a value that it refuses."""
+        """Return what ``make`` returns, and name the place of a value or file that it refuses."""
         try:
             return make()
+        except WorkloadFileError as error:
+            if error.file == self.file:
+                raise
+            raise self.error(at, f"{error.file}: {error.problem}", error.remedy) from error
         except ValueError as error:
             problem, _, remedy = str(error).rpartition("; ")
             remedy = remedy if problem else "correct it"
@@ -84,7 +89,7 @@ def read_numbers(
         values = read(path, column, usual, most)
     except (OSError, UnicodeDecodeError, csv.Error, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or "not such a file"
-        raise _error(path, f"cannot be read ({reason})") from error
+        raise _error(path, f"cannot be read ({reason}){suggest_file(path)}") from error
     if not values.size:
         raise _error(path, "holds no number")
     bad = np.flatnonzero(~np.isfinite(values))

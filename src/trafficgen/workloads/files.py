@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from trafficgen.errors import WorkloadFileError
+from trafficgen.errors import ModelFileError, WorkloadFileError
 from trafficgen.formatting import suggest_name
 from trafficgen.models import Model, ModelHolder, PublishedModel, YamlTextError, read_yaml
 from trafficgen.models.problems import PROBLEMS_OF_KEYS, explain_problem, split_problems
@@ -20,6 +20,9 @@ from trafficgen.workloads.plan import PlannedWorkload, plan_workload
 
 LARGEST_WORKLOAD_BYTES = 1_000_000
 _REMEDY = "see the keys of a workload file in docs/reference/workload-file.md"
+_EXAMPLE = "examples/workloads/evening.yaml"
+#: How problems of a file begin that is missing or empty: it may have become a workload or a model.
+_NOTHING_READ = ("cannot be read", "is empty")
 _ENDINGS = (".yaml", ".yml", ".json")
 #: Keys at the top level that workloads have and models have not, and a line with one of them; in
 #: JSON only the key that every workload needs, so that models are not read twice.
@@ -64,7 +67,13 @@ def load_playable(
         return what
     if isinstance(what, str | Path) and is_workload_file(what):
         return load_workload(what)
-    return find_model(what)
+    try:
+        return find_model(what)
+    except ModelFileError as error:
+        if not str(what).endswith((".yaml", ".yml")) or not error.problem.startswith(_NOTHING_READ):
+            raise
+        remedy = f"{error.remedy}, or a workload file, such as {_EXAMPLE}"
+        raise ModelFileError(file=error.file, problem=error.problem, remedy=remedy) from error
 
 
 def is_workload_file(path: str | Path) -> bool:
@@ -92,7 +101,7 @@ def read_description(path: Path) -> WorkloadDescription:
     text = read_text_file(
         path,
         most_bytes=LARGEST_WORKLOAD_BYTES,
-        remedy="give a workload file, such as examples/workloads/evening.yaml",
+        remedy=f"give a workload file, such as {_EXAMPLE}",
         shorten="keep long lists in files of their own",
         error=WorkloadFileError,
     )

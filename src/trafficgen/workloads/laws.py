@@ -180,7 +180,8 @@ def read_law(files: ColumnFiles, part: LawPart | None, at: str) -> MixedLaw | No
         return None
     values, table = None, part.table
     if table is not None and table.file is not None:
-        values = files.read(table.file, table.column, ("value",), most=MOST_VALUES)
+        name, column = table.file, table.column
+        values = files.check(at, lambda: files.read(name, column, ("value",), most=MOST_VALUES))
         if values.min() < 0:
             raise files.error(at, f"{table.file} has negative values", "correct them")
     return files.check(at, lambda: part.distribution(values))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from trafficgen.data_frames import frame_rows
 from trafficgen.distributions import MixedLaw
-from trafficgen.errors import SettingError, SimulationError
+from trafficgen.errors import ModelFileError, SettingError, SimulationError
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.generation.addresses import AddressRange
 from trafficgen.generation.arrivals import Arrivals, DefaultArrivals
@@ -321,7 +321,10 @@ class _Planner:
                 remedy = "write NAME or NAME(option=value)"
                 raise self.files.error(at, f"{group.model!r} names no model", remedy)
             is_name = name in entry_names() or ("/" not in name and "." not in name)
-            model = load_model(name if is_name else self.files.folder / name)
+            try:
+                model = load_model(name if is_name else self.files.folder / name)
+            except (ModelFileError, SettingError) as error:
+                raise error.prepend_place(f"{self.files.file}: {at}") from error
             text = found["options"] or ""
         options: dict[str, str] = {}
         if text:

@@ -23,7 +23,12 @@ from trafficgen.generation.intensities import FlashCrowd, HourlyIntensity, Liste
 from trafficgen.models import Model, read_model
 from trafficgen.models.published import load_entry
 from trafficgen.workloads.description import WorkloadDescription
-from trafficgen.workloads.files import description_of, is_workload_file, load_workload
+from trafficgen.workloads.files import (
+    description_of,
+    is_workload_file,
+    load_playable,
+    load_workload,
+)
 from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.sessions import (
     choose_sessions,
@@ -317,6 +322,32 @@ def test_errors_of_models_keep_their_kind_and_say_where(load: Load) -> None:
             "groups: [{model: wmedia9_nichols2004, clips: {option: encoding_rate_kbps, values:"
             " [341]}}]"
         )
+
+
+def test_missing_files_are_named_with_their_place_and_similar_ones(
+    load: Load, folder: Path
+) -> None:
+    (folder / "udp.json").rename(folder / "zoom_call2.json")
+    (folder / "ramp.csv").write_text("time,rate\n0,1\n", encoding="utf-8")
+    place = r"workload\.yaml: groups\.1\.model: .*"
+    groups = "groups: [{{model: tcp.json, share: 50%}}, {{model: {}}}]"
+    with pytest.raises(ModelFileError, match=place + r"did you mean zoom_call2\.json\?"):
+        load(groups.format("zoom_call.json"))
+    with pytest.raises(ModelFileError, match=place + r"no such catalogue entry \(did you mean cbr"):
+        load(groups.format("cbrr"))
+    tcp = "groups: [{model: tcp.json}]"
+    with pytest.raises(WorkloadFileError, match=r"yaml: arrivals\.rates: .*did you mean ramp\.csv"):
+        load(f"for: 1h\narrivals: rates:rmp.csv\n{tcp}")
+    with pytest.raises(WorkloadFileError, match=r"columns are time, rate; .*time_s .* rate_per_s"):
+        load(f"for: 1h\narrivals: rates:ramp.csv\n{tcp}")
+    with pytest.raises(WorkloadFileError, match=r"yaml: groups\.0\.duration: .*did you mean ramp"):
+        load("sessions: 1\nduration: {table: {file: rmp.csv}}\n" + tcp)
+    for name in ("workloud.yaml", "empty.yaml"):
+        (folder / "empty.yaml").touch()
+        with pytest.raises(ModelFileError, match=r"or a workload file, such as .*evening\.yaml"):
+            load_playable(folder / name)
+    with pytest.raises(ModelFileError, match=r"did you mean workload\.yaml\?"):
+        load_playable(folder / "workloud.yaml")
 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
