@@ -19,6 +19,18 @@ ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 #: What is to be done, and the process that is to do it: a fork must not clean up for its parent.
 _unfinished: dict[object, tuple[int, Callable[[], None]]] = {}
+#: What an interrupted run leaves on purpose, a phrase each.
+_kept: list[str] = []
+
+
+def note_kept(text: str) -> None:
+    """Note what an interrupted run leaves on purpose, for its last line."""
+    _kept.append(text)
+
+
+def list_kept() -> tuple[str, ...]:
+    """Return what an interrupted run leaves on purpose."""
+    return tuple(_kept)
 
 
 @contextmanager

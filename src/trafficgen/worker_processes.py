@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
-from multiprocessing import active_children, get_context, parent_process
+from multiprocessing import active_children, get_context, parent_process, resource_tracker
 from multiprocessing.connection import wait
 
 from trafficgen.registry import pickle_registered, restore_registered
@@ -48,6 +48,7 @@ def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     the work over in :func:`defer_interrupts`.
     """
     others = set(active_children())
+    _start_resource_tracker()
     pool = ProcessPoolExecutor(
         workers,
         mp_context=get_context("spawn"),
@@ -64,6 +65,18 @@ def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(wait=False)
         raise
     pool.shutdown(cancel_futures=True)  # waits, so that no process outlives the command
+
+
+def _start_resource_tracker() -> None:
+    """Start Python's process that removes semaphores of ended processes, without its warnings.
+
+    It does so after an interrupt as well, and would say there that they had leaked.
+    """
+    sys.warnoptions.append("ignore::UserWarning:multiprocessing.resource_tracker")
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        sys.warnoptions.pop()
 
 
 def _begin(registered: list[bytes]) -> None:

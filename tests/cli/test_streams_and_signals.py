@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -132,3 +133,24 @@ def test_a_signal_that_comes_where_nothing_can_be_raised_ends_the_command_all_th
     )
     assert (done.returncode, done.stderr) == (143, "trafficgen: terminated\n")
     assert {path.name for path in Path().iterdir()} == {"model.json"}
+
+
+def test_an_interrupted_run_with_workers_says_what_it_has_left(model_file: Path) -> None:
+    words = "generate model.json -o out.pcap --sessions 4000 --memory 4MB --workers 2"
+    process = subprocess.Popen(
+        [*PROGRAM, *words.split()],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=model_file.parent,
+        env={**os.environ, "TRAFFICGEN_PROGRESS": "0"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no threads here
+    )
+    work = model_file.parent / ".out.pcap.work"
+    deadline = time.monotonic() + 60
+    while not list(work.rglob("block-*.json")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    kept = r"\d+ blocks? kept in \.out\.pcap\.work \(.*\): the same command continues from there"
+    assert re.fullmatch(f"trafficgen: interrupted; {kept}\n", said)

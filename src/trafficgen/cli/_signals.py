@@ -12,7 +12,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
-from trafficgen.interruptions import ENDING_SIGNALS, clean_up
+from trafficgen.interruptions import ENDING_SIGNALS, clean_up, list_kept
 from trafficgen.standard_streams import as_given
 
 #: Added to the number of a signal, it is the exit code that shells give.
@@ -36,7 +36,8 @@ def signal_that_came() -> int | None:
 def report_end() -> int:
     """Print that the command was interrupted, and return its exit code."""
     number = signal_that_came() or signal.SIGINT
-    print_error("trafficgen: interrupted" if number == signal.SIGINT else "trafficgen: terminated")
+    how = "interrupted" if number == signal.SIGINT else "terminated"
+    print_error("; ".join((f"trafficgen: {how}", *list_kept())))
     return _SIGNALLED + number
 
 

@@ -20,8 +20,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from trafficgen.errors import OutputFileError
+from trafficgen.formatting import format_count, size_text
 from trafficgen.generation.columns import order_columns
-from trafficgen.interruptions import clean_up_at_end
+from trafficgen.interruptions import clean_up_at_end, note_kept
 from trafficgen.outputs import is_stream, short_name
 from trafficgen.packet_files.destinations import local_path
 from trafficgen.progress import report_step
@@ -255,11 +256,17 @@ def _remove_if_empty(folder: Path, place: Storage) -> Iterator[None]:
     """After a failure, remove a folder without finished blocks that a next run could use."""
     try:
         yield
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError, OutputFileError):
             is_here = isinstance(place, Folder) and place.path.is_relative_to(folder.absolute())
-            if is_here and not count_finished(place):
+            if is_here and not (done := count_finished(place)):
                 shutil.rmtree(folder)
+            elif is_here and isinstance(error, KeyboardInterrupt):
+                size = size_text(sum(file.stat().st_size for file in folder.rglob("*.arrow")))
+                note_kept(
+                    f"{format_count(done, 'block')} kept in {folder} ({size}): the same command"
+                    " continues from there"
+                )
         raise
 
 

@@ -28,6 +28,21 @@ WORKLOAD_SETTINGS = (
 _RATE_OF_ONE_PER_S = 1000
 
 
+#: Runs of the first second fail where a receiver is not up yet. To connect to it would be a run for
+#: it, so the kernel's list of sockets is read.
+_WAIT = """\
+for port in $(seq {first} {step} {last}); do
+  printf -v listens ': [0-9A-F]+:%04X [0-9A-F]+:0000 0A ' "$port"
+  for try in $(seq 100); do
+    grep -qsE "$listens" /proc/net/tcp /proc/net/tcp6 && continue 2
+    sleep 0.1
+  done
+  echo "no ITGRecv listens on TCP port $port: see sink.$(( port - 1 )).log" >&2
+done
+echo "ready: start send.sh"
+"""
+
+
 @dataclass(frozen=True, kw_only=True)
 class _ItgSend(RunTool):
     """ITGSend, with an ITGRecv for each run at a time, on the port after that of the data.
@@ -51,6 +66,7 @@ class _ItgSend(RunTool):
         return (
             f"for port in $(seq {used.start} {used.step} {used.stop - 1}); do\n"
             f"  ITGRecv -Sp $(( port + 1 )){log} > sink.$port.log 2>&1 &\ndone\n"
+            + _WAIT.format(first=used.start + 1, step=used.step, last=used.stop)
         )
 
 
@@ -94,6 +110,8 @@ def write_ditg_workload(stream: PacketStream, folder: Path, settings: Settings) 
 
 
 _CHECK = """\
+
+`sink.sh` says `ready` when all receivers listen: start `send.sh` then.
 
 A run has an ITGRecv for itself: each listens for ITGSend on the TCP port after that of its data,
 whatever `signal_port` says. With `metadata=standard` they write `recv.PORT.log`: after `sink.sh`
