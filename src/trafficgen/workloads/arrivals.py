@@ -151,7 +151,7 @@ class RatesPart(KindPart):
             knots_s = files.read(self.name, "time_s", ())
             rates = files.read(self.name, "rate_per_s", ()) * self.scale
         except WorkloadFileError as error:
-            remedy = "name its columns time_s (s) and rate_per_s (sessions/s)"
+            remedy = "give a CSV or Parquet file with the columns time_s and rate_per_s"
             raise WorkloadFileError(
                 file=error.file, problem=error.problem, remedy=remedy
             ) from error

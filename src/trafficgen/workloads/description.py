@@ -16,9 +16,11 @@ from trafficgen.workloads.shorthand import (
     KindPart,
     NetworkText,
     ShareText,
+    SpreadText,
     TimeText,
     parse_network,
     parse_share,
+    parse_spread,
 )
 
 WORKLOAD_SCHEMA_VERSION: Final = "1"
@@ -71,13 +73,13 @@ NetworkTexts = Annotated[
 class VaryPart(KindPart):
     """How much sessions differ: spreads, each a standard deviation / the mean."""
 
-    both: ShareText | None = None
+    both: SpreadText | None = None
     """Spread of durations and rates, where they have none of their own."""
-    duration: ShareText | None = None
+    duration: SpreadText | None = None
     """Spread of the lengths of sessions."""
-    rate: ShareText | None = None
+    rate: SpreadText | None = None
     """Spread of the rates of sessions."""
-    size: ShareText | None = None
+    size: SpreadText | None = None
     """Spread of the payloads of datagrams, alike in all packets of a session; rates change with
     them."""
 
@@ -86,7 +88,7 @@ class VaryPart(KindPart):
         text = getattr(self, quantity)
         if text is None and quantity != "size":
             text = self.both
-        return 0.0 if text is None else parse_share(text)
+        return 0.0 if text is None else parse_spread(text)
 
 
 ScaleRate = Annotated[float, Field(gt=0, le=HIGHEST_SCALE)]

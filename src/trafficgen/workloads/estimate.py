@@ -98,10 +98,10 @@ class WorkloadEstimate(NotebookView):
         error = f" (± {share})" if self.error_share > 0 else ""
         rate_bps = bps_from_bytes(self.ip_bytes, self.duration_s) if self.duration_s > 0 else 0.0
         groups = self.groups if len(self.groups) > 1 else {}
+        at_once = f", {_round(self.concurrent)} at once on average while they start"
         return [
             f"{self.count_text or format_count(self.sessions, 'session')} in"
-            f" {format_duration(self.duration_s)}, {_round(self.concurrent)} at once on average"
-            " while they start",
+            f" {format_duration(self.duration_s)}{at_once if self.sessions > 1 else ''}",
             f"about {_round(self.packets)} packets, {size_text(self.ip_bytes)} of IP{error},"
             f" {_round(rate_bps / 1e6)} Mbit/s on average",
             f"about {size_text(self.file_bytes)} as {self.file_format},"

@@ -16,6 +16,8 @@ from trafficgen.options import parse_pairs
 from trafficgen.units import number_and_unit, per_s_from_text, s_from_text, share_from_text
 
 Unit = Literal["s", "1"]
+#: Standard deviation / mean of log-normal factors; with more, a few sessions have nearly all.
+LARGEST_SPREAD = 10
 
 
 def parse_time_s(text: str) -> float:
@@ -33,6 +35,16 @@ def parse_share(text: str) -> float:
     value = share_from_text(text)
     if value is None or not 0 <= value <= 1:
         raise ValueError(f"invalid share {text!r}; write 0 to 1 or a percentage, such as 30%")
+    return value
+
+
+def parse_spread(text: str) -> float:
+    """Return the spread of a text such as ``0.3`` or ``150%``; raise ValueError for any other."""
+    value = share_from_text(text)
+    if value is None or not 0 <= value <= LARGEST_SPREAD:
+        raise ValueError(
+            f"invalid spread {text!r}; write a percentage from 0% to {LARGEST_SPREAD:.0%}"
+        )
     return value
 
 
@@ -86,6 +98,7 @@ def _keep_text(parse: Callable[[str], object]) -> BeforeValidator:
 TimeText = Annotated[str, _keep_text(parse_time_s)]
 RateText = Annotated[str, _keep_text(parse_rate_per_s)]
 ShareText = Annotated[str, _keep_text(parse_share)]
+SpreadText = Annotated[str, _keep_text(parse_spread)]
 QuantityText = Annotated[str, _keep_text(parse_quantity)]
 NetworkText = Annotated[str, _keep_text(parse_network)]
 

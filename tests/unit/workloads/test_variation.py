@@ -14,6 +14,8 @@ from trafficgen.errors import GenerationError, WorkloadFileError
 from trafficgen.generation.columns import superpose
 from trafficgen.models import Model, read_model
 from trafficgen.tables import PacketTable
+from trafficgen.workloads.description import VaryPart
+from trafficgen.workloads.group_player import _factors
 from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.plan import Variation
 from trafficgen.workloads.sessions import parse_variation, plan_model, sessions_of_workload
@@ -40,6 +42,15 @@ def test_rates_have_the_spread_that_is_asked_for(model: Model) -> None:
     assert counts[1].mean() == pytest.approx(counts[0].mean(), rel=0.1)
     variance = [np.var(count) / count.mean() ** 2 for count in counts]
     assert np.sqrt(variance[1] - variance[0]) == pytest.approx(0.5, rel=0.25)
+
+
+def test_spreads_may_exceed_the_mean(model: Model) -> None:
+    spread = VaryPart.model_validate("rate=300%").spread("rate")
+    assert spread == 3
+    rates = _factors({"vary rate": (np.arange(200_000) + 0.5) / 200_000}, "rate", spread=3, count=1)
+    assert rates.mean() == pytest.approx(1, rel=0.02)
+    with pytest.raises(GenerationError, match=r"invalid spread '1001%'; .* from 0% to 1000%"):
+        trafficgen.generate(model, sessions=2, vary="rate=1001%")
 
 
 def test_lengths_have_the_spread_that_is_asked_for(model: Model) -> None:
