@@ -43,7 +43,7 @@ def test_a_population_is_fitted_written_and_played(command: Command, captures: l
 def test_a_capture_that_a_plain_fit_leaves_out_is_named(
     command: Command, captures: list[str]
 ) -> None:
-    command("generate", "realplayer8_chung2002", "-o", "other.pcap", "--duration", "5")
+    command("generate", "chunked", "-o", "other.pcap", "--duration", "4")
     said = command("fit", captures[2], "other.pcap").err
     assert "is not in the model, which is of session" in said
     assert "--population fits each capture by itself" in said
@@ -129,6 +129,16 @@ def test_two_captures_that_differ_say_what_their_intervals_need(
     (warning,) = (line for line in result.err.splitlines() if line.startswith("warning: too few"))
     assert "sessions (2) for media duration" in warning
     assert "give 5 or more captures" in warning
+
+
+def test_a_capture_with_too_little_shows_no_path(
+    command: Command, captures: list[str], rtp_model_file: Path
+) -> None:
+    command("generate", str(rtp_model_file), "-o", "short.pcap", "--duration", "2")
+    result = command("fit", *captures, "short.pcap", "--same-source", "--json")
+    (warning,) = (line for line in result.err.splitlines() if "it is left out" in line)
+    assert "short.pcap: too little streams here for a model" in warning
+    assert result.json["same_source"]["captures"] == captures
 
 
 def test_one_source_over_several_paths(command: Command, captures: list[str]) -> None:

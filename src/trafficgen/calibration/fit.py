@@ -73,7 +73,11 @@ class Fit(ChartView):
             if session.path.conditions.loss_rate
             else None,
             "laws in the playout": [
-                {"of": name, "law": repr(fitted.parametric).strip("<>")}
+                {
+                    "of": name,
+                    "law": repr(fitted.law).strip("<>"),
+                    "rejected": fitted.parametric.family if fitted.is_rejected else None,
+                }
                 for name, fitted in laws.items()
             ],
             "warnings": list(self.warnings),

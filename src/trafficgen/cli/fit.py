@@ -194,8 +194,10 @@ def _print_fit(fitted: trafficgen.Fit | PopulationFit | SameSourceFit) -> None:
         say_line(f"end        from {format_duration(phases['end']['start_s'])} the stream runs out")
     _print_bursts(summary["bursts"])
     say_line("measured in the playout:")
-    _print_law("packet size, bytes", summary["packet_bytes"])
-    _print_law("packet gap, s", summary["gap_s"])
+    session = fitted.calibration.session
+    rejected = session.packet_bytes.is_rejected, session.gap_s.is_rejected
+    _print_law("packet size, bytes", summary["packet_bytes"], is_rejected=rejected[0])
+    _print_law("packet gap, s", summary["gap_s"], is_rejected=rejected[1])
     if dependence["hurst"] is not None:
         ends = interval(dependence["hurst_low"], dependence["hurst_high"])
         say_line(f"Hurst      {number(dependence['hurst'])} {ends}")
@@ -234,14 +236,15 @@ def _phase_intervals(phases: dict[str, Any]) -> list[tuple[float, float, str]]:
     return intervals + stalls
 
 
-def _print_law(name: str, law: dict[str, Any] | None) -> None:
+def _print_law(name: str, law: dict[str, Any] | None, *, is_rejected: bool) -> None:
     if law is None:
         return
     params = ", ".join(f"{key}={number(value)}" for key, value in law["params"].items())
     atoms = ", ".join(f"{number(atom['value'])} ({atom['p']:.1%})" for atom in law.get("atoms", []))
     atoms = f"; atoms {atoms}" if atoms else ""
     family = f"{law['family']}({params})" if params else "no continuous part"
-    say_line(f"{name}: {family}{atoms}; KS {number(law['ks'])}, p {number(law['p_value'])}")
+    fate = " (not used: the measured distribution is played)" if is_rejected else ""
+    say_line(f"{name}: {family}{atoms}; KS {number(law['ks'])}, p {number(law['p_value'])}{fate}")
 
 
 def _print_bursts(bursts: dict[str, Any] | None) -> None:

@@ -60,7 +60,8 @@ def diff(
     first: Annotated[str, typer.Argument(metavar="A", help="Model file that `fit` wrote.")],
     second: Annotated[str, typer.Argument(metavar="B", help="Another.")],
     every: Annotated[
-        bool, typer.Option("--all", help="Show numbers that differ and have no interval, too.")
+        bool,
+        typer.Option("--all", "--full", help="Show numbers that differ and have no interval, too."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -12,12 +12,14 @@ import numpy as np
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.data_frames import frame_rows
 from trafficgen.distributions import MixedLaw
-from trafficgen.formatting import format_count, interval, number
+from trafficgen.formatting import format_count, format_duration, interval, number, rate_text
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.law import Law
 from trafficgen.models.parameters import name_members
 from trafficgen.models.schema import Model
+from trafficgen.models.stream import Phase
 from trafficgen.notebook import NotebookView
+from trafficgen.units import bps_from_bytes, kbps_from_bps
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,6 +142,8 @@ def _compare(what: str, first: object, second: object) -> Iterator[Difference | 
         yield _compare_estimates(what, first, second)
     elif isinstance(first, Law) and isinstance(second, Law):
         yield _compare_laws(what, first, second)
+    elif isinstance(first, Phase) and isinstance(second, Phase):
+        yield from _compare_phases(what, first, second)
     elif isinstance(first, ModelPart) and type(first) is type(second):
         for name in type(first).model_fields:
             if name not in _IGNORED:
@@ -152,6 +156,28 @@ def _compare(what: str, first: object, second: object) -> Iterator[Difference | 
             yield Difference(what, "no_interval", first, second)
     elif first != second:
         yield Difference(what, "value", _brief(first), _brief(second))
+
+
+def _compare_phases(what: str, first: Phase, second: Phase) -> Iterator[Difference | None]:
+    """Compare the fields of two phases; processes of two kinds by their mean rates and gaps."""
+    for name in Phase.model_fields:
+        one, other = getattr(first, name), getattr(second, name)
+        if name == "process" and type(one) is not type(other):
+            yield Difference(
+                f"{what}.{name}", "value", _describe_rate(first), _describe_rate(second)
+            )
+        elif name not in _IGNORED:
+            yield from _compare(f"{what}.{name}", one, other)
+
+
+def _describe_rate(phase: Phase) -> str:
+    """Describe a packet process by its kind, its mean rate, and its mean gap where it has sizes."""
+    text = f"{phase.process.kind}: {rate_text(kbps_from_bps(phase.rate_bps))}"
+    sizes = getattr(phase.process, "packet_bytes", None)
+    if sizes is None or not phase.rate_bps:
+        return text
+    gap_s = bps_from_bytes(float(sizes.distribution().mean), phase.rate_bps)
+    return f"{text}, a packet every {format_duration(gap_s)}"
 
 
 def _compare_members(

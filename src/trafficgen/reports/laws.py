@@ -68,7 +68,7 @@ def chart_law(
         return None
     x = law_places([one.law for one in laws], np.concatenate(shown), log=axis.log)
     curves = [curve for one in samples for curve in _empirical(one, x)]
-    bands = [band for one in laws for band in _band(one, x, upper=False)]
+    bands = [band for one in laws if not one.dashed for band in _band(one, x, upper=False)]
     lines = [one.curve(x, one.law.distribution().cdf(x)) for one in reversed(laws)]
     atoms = [_describe_atoms(one) for one in laws[:1] if one.law.atoms]
     parts = [caption, *atoms, BAND_CAPTION if bands else ""]
@@ -103,7 +103,8 @@ def chart_law_tail(
     farthest = _FARTHEST * float(values.max())
     reached = [float(np.minimum(one.law.distribution().ppf(1 - least), farthest)) for one in laws]
     x = law_places([one.law for one in laws], np.concatenate([values, reached]), log=True)
-    layers: list[Layer] = [band for one in laws for band in _band(one, x, upper=True, least=least)]
+    solid = [one for one in laws if not one.dashed]
+    layers: list[Layer] = [band for one in solid for band in _band(one, x, upper=True, least=least)]
     for one in reversed(laws):
         share = reaching(one.law.distribution(), x)
         layers.append(one.curve(x, np.where(share >= least, share, np.nan)))

@@ -175,14 +175,15 @@ def chart_rates(
     rates = [side.rate(bin_s, filled=place == 0) for place, side in enumerate(sides)]
     highest = max([top_kbps, 1e-3, *(float(np.max(one.y, initial=0.0)) for one in rates)])
     time = replace(TIME, low=0, high=max(side.span_s for side in sides))
-    yield Chart(
-        name="rate",
-        title="Rate over time",
-        x=time,
-        y=Axis(label="IP rate to the client", unit="kbit/s", low=0, high=1.05 * highest),
-        layers=(*behind, *rates, *above),
-        caption=f"Means over bins of {bin_s:g} s. {caption}".strip(),
-    )
+    if any(len(one.x) > 1 for one in rates):  # less than two bins show no course
+        yield Chart(
+            name="rate",
+            title="Rate over time",
+            x=time,
+            y=Axis(label="IP rate to the client", unit="kbit/s", low=0, high=1.05 * highest),
+            layers=(*behind, *rates, *above),
+            caption=f"Means over bins of {bin_s:g} s. {caption}".strip(),
+        )
     yield Chart(
         name="cumulative-bytes",
         title="Bytes so far",

@@ -15,6 +15,7 @@ from trafficgen.models import (
     Playout,
     PublishedProvenance,
     PublishedSource,
+    RegisteredProcess,
     RenewalProcess,
     Startup,
     Stream,
@@ -115,3 +116,17 @@ def test_streams_are_matched_by_name_and_other_properties_compared() -> None:
 def test_a_published_model_is_refused() -> None:
     with pytest.raises(ModelFileError, match="cbr: is a published model"):
         trafficgen.models_diff(_model(), "cbr")
+
+
+def test_processes_of_two_kinds_are_told_apart_by_their_means() -> None:
+    one = _model()
+    noise = RegisteredProcess(source="mine", settings={})
+    phase = one.streams[0].phases[0].model_copy(update={"process": noise})
+    stream = one.streams[0].model_copy(update={"phases": (phase,)})
+    (found,) = trafficgen.models_diff(
+        one, one.model_copy(update={"streams": (stream,)})
+    ).differences
+    assert (found.first, found.second) == (
+        "renewal: 800 kbit/s, a packet every 10 ms",
+        "registered: 800 kbit/s",
+    )

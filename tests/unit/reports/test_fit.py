@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import build_table
 
 import trafficgen
+from trafficgen.calibration.laws.fit_law import FittedLaw
 from trafficgen.calibration.path.loss_measures import LossSource
 from trafficgen.calibration.phases.phase_rows import playout_gaps_s
 from trafficgen.calibration.session_fit import Calibration, SessionInputs, fit_session
@@ -265,6 +266,23 @@ def test_the_law_of_the_gaps_is_drawn_over_the_sample_that_it_was_fitted_to(
     measured = curve_of(chart_of(report(plain), "gaps"), "measured")
     for x, y in list(zip(measured.x, measured.y, strict=True))[2:-1:25]:
         assert y == pytest.approx(np.mean(sample <= x), abs=1e-12)
+
+
+def test_a_rejected_law_is_dashed_behind_the_one_that_is_played(plain: Calibration) -> None:
+    best = plain.session.gap_s.parametric
+    points = ({"p": 0.0, "value": 0.001}, {"p": 0.5, "value": 0.01}, {"p": 1.0, "value": 0.1})
+    played = Law.model_validate(
+        {"unit": "s", "family": "quantiles", "quantiles": points, "observations": 2999}
+    )
+    session = replace(plain.session, gap_s=FittedLaw(best, played, "no family fits"))
+    made = report(replace(plain, session=session))
+    tail = chart_of(made, "gap-tail")
+    assert curve_of(tail, f"rejected: {best.family}").dashed
+    assert not curve_of(tail, "smoothed empirical law").dashed
+    assert not any(isinstance(one, Band) and best.family in one.name for one in tail.layers)
+    kinds = [(row[0], row[2]) for row in table_of(made, "Laws").rows]
+    assert ("gaps of the playout", "quantiles") in kinds
+    assert ("gaps of the playout, rejected", best.family) in kinds
 
 
 def test_an_exponential_law_has_the_band_of_the_ends_of_its_interval() -> None:

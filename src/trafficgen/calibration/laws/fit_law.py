@@ -71,6 +71,11 @@ class FittedLaw:
     #: Why the family is not used, or None.
     problem: str | None = None
 
+    @property
+    def is_rejected(self) -> bool:
+        """Whether the best family was rejected; ``law`` is another one then."""
+        return self.law is not self.parametric
+
 
 @dataclass(frozen=True)
 class _Quantity:

@@ -152,10 +152,11 @@ class SameSourceFit(ChartView):
 def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
     """Fit captures of one source over several paths together: one model, one congestion response.
 
-    A capture that cannot be fitted is left out with a warning. The processes are those of the least
-    congested capture (least loss, then least queueing, then most throughput): they are nearest to
-    what the source sends by itself. The rate in each interval of the playouts is compared with the
-    path one interval before: loss, queueing delay, throughput and link rate, if known and varying.
+    A capture that cannot be fitted, or has too little for a model, is left out with a warning. The
+    processes are those of the least congested capture (least loss, then least queueing, then most
+    throughput): they are nearest to what the source sends by itself. The rate in each interval of
+    the playouts is compared with the path one interval before: loss, queueing delay, throughput and
+    link rate, if known and varying.
 
     Args:
         paths: Capture files or packet tables, each read by itself.
@@ -190,6 +191,9 @@ def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
             fitted = fit_open_session(opened, [name], options)
         except TrafficgenError as error:
             left_out[name] = str(error)
+            continue
+        if (unsuited := fitted.calibration.unsuited) is not None:
+            left_out[name] = f"{name}: {unsuited}"
             continue
         fits.append((name_in_model(name), fitted, opened.view))
     if not fits:
@@ -408,6 +412,8 @@ def _find_thinning(captures: Sequence[_Capture]) -> tuple[bool, str]:
         return False, "frames are not seen (no RTP timestamps)"
     share = float(np.polyfit(log_rate, log_frames, 1)[0])
     text = f"fewer frames make up {share:.0%} of the changes of the rate"
+    if not 0 <= share <= 1:  # of less than nothing, or of more than all, nobody can think
+        text = f"at half the rate there are {0.5**share:.0%} of the frames"
     return share >= _LIMITS.share_by_frames, text
 
 

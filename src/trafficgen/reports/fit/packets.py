@@ -52,7 +52,7 @@ def chart_packets(subject: FitSubject) -> Iterator[Chart | None]:
         "gap-quantiles",
         "Quantiles of the gaps against their law",
         gap_s,
-        session.gap_s.parametric,
+        session.gap_s.law,
         axis=Axis(label="gap by the law", unit="s", log=True),
         of=Axis(label="measured gap", unit="s", log=True),
     )
@@ -71,11 +71,11 @@ def _measured(values: np.ndarray) -> Sample:
 
 
 def _law_curves(fitted: FittedLaw) -> list[PlottedLaw]:
-    """Return the best family, and the empirical law where it is used in its place."""
-    curves = [PlottedLaw(name=family_name(fitted.parametric), law=fitted.parametric)]
-    if fitted.law is not fitted.parametric:
-        name = "smoothed empirical law"
-        curves.append(PlottedLaw(name=name, law=fitted.law, role="extra", dashed=True))
+    """Return the law that is played, and the best family where that was rejected."""
+    curves = [PlottedLaw(name=family_name(fitted.law), law=fitted.law)]
+    if fitted.is_rejected:
+        name = f"rejected: {family_name(fitted.parametric)}"
+        curves.append(PlottedLaw(name=name, law=fitted.parametric, role="extra", dashed=True))
     return curves
 
 

@@ -169,10 +169,14 @@ def tabulate_measures(subject: FitSubject) -> Table | None:
 
 def tabulate_laws(subject: FitSubject) -> Iterator[Block | None]:
     """Tabulate the laws with their goodness of fit, and the other families that were tried."""
-    laws = [
-        ("packet sizes of the playout", subject.session.packet_bytes.parametric),
-        ("gaps of the playout", subject.session.gap_s.parametric),
-    ]
+    laws: list[tuple[str, Law]] = []
+    for place, fitted in (
+        ("packet sizes of the playout", subject.session.packet_bytes),
+        ("gaps of the playout", subject.session.gap_s),
+    ):
+        laws.append((place, fitted.law))
+        if fitted.is_rejected:
+            laws.append((f"{place}, rejected", fitted.parametric))
     for label, phase in _phases(subject):
         laws += laws_in(phase.process, label)
     records = (_law_record(place, law) for place, law in laws)
