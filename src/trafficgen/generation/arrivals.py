@@ -251,6 +251,7 @@ def arrival_times_ns(
     sessions: int | None = None,
     window_s: float | None = None,
     purpose: str = "session arrivals",
+    fewest: int = 1,
 ) -> IntArray:
     """Return when each session starts, ns from the origin, ascending, shape (number of sessions,).
 
@@ -260,9 +261,10 @@ def arrival_times_ns(
         sessions: Number of sessions; None: as many as start in the window.
         window_s: Time in which sessions start, s; None: as long as it takes.
         purpose: Name of the random stream, for workloads with several processes.
+        fewest: Fewest starts; 0 for one of several processes.
 
     Raises:
-        GenerationError: If the process does not give such starts, gives none, or the last would
+        GenerationError: If the process does not give such starts, gives too few, or the last would
             come later than times can hold.
     """
     if sessions is not None and not 1 <= sessions <= MOST_SESSIONS:
@@ -270,12 +272,12 @@ def arrival_times_ns(
         raise GenerationError(f"{sessions} sessions cannot be generated; {problem}")
     generator = random_stream(seed, session=0, purpose=purpose)
     times_s = arrivals.starts_s(sessions=sessions, window_s=window_s, generator=generator)
-    if not times_s.size:
+    if times_s.size < fewest:
         within = "" if window_s is None else f" in the first {window_s:g} s"
         raise GenerationError(
             f"no session starts{within}; ask for a longer time, more sessions or a higher rate"
         )
-    if not (times_s[0] >= 0 and times_s[-1] <= LONGEST_S):
+    if times_s.size and not (times_s[0] >= 0 and times_s[-1] <= LONGEST_S):
         raise GenerationError(
             f"sessions start from {times_s[0]:g} to {times_s[-1]:g} s, outside 0 to"
             f" {LONGEST_S:g} s; count times from the start of the workload"

@@ -232,6 +232,11 @@ class MixedSessions:
         processes = list(self._processes())
         starts_ns = np.concatenate([starts for starts, _ in processes])
         groups = np.concatenate([groups for _, groups in processes])
+        if not starts_ns.size:
+            raise GenerationError(
+                f"no session of {self.workload.name} starts; ask for a longer time, more sessions"
+                " or higher rates"
+            )
         if starts_ns.size > MOST_SESSIONS:
             raise GenerationError(
                 f"{starts_ns.size:,} sessions are more than {MOST_SESSIONS:,}; ask for fewer"
@@ -245,15 +250,17 @@ class MixedSessions:
         """Yield starts and groups of the sessions that share arrivals, then of each other group."""
         workload = self.workload
         shares = np.cumsum([group.share for group in workload.groups])
+        fewest = 0 if any(group.arrivals is not None for group in workload.groups) else 1
         if any(group.arrivals is None for group in workload.groups):
             starts_ns = arrival_times_ns(
                 workload.arrivals,
                 seed=self.seed,
                 sessions=workload.sessions,
                 window_s=workload.window_s,
+                fewest=fewest,
             )
             groups = np.zeros(starts_ns.size, dtype=np.uint16)
-            if len(workload.groups) > 1:
+            if len(workload.groups) > 1 and starts_ns.size:
                 draws = uniform_draws(self.seed, "group", 0, starts_ns.size)
                 groups = _choose_groups(shares, draws)
             yield starts_ns, groups
@@ -265,6 +272,7 @@ class MixedSessions:
                     sessions=group.sessions,
                     window_s=workload.window_s,
                     purpose=f"session arrivals/{group.name}",
+                    fewest=fewest,
                 )
                 yield starts_ns, np.full(starts_ns.size, place, dtype=np.uint16)
 

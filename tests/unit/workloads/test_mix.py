@@ -161,6 +161,24 @@ groups:
         assert low <= group["sessions"] <= high
 
 
+def test_a_group_may_have_no_session_where_others_have(load: Load, folder: Path) -> None:
+    (folder / "late.csv").write_text("400\n450\n", encoding="utf-8")
+    text = """
+for: 500s
+arrivals: poisson:0.2/s
+groups:
+- {model: udp.json}
+- {name: late, model: udp.json, arrivals: file:late.csv}
+"""
+    early = sessions_of_workload(load(text), seed=2, window_s=100.0)
+    assert not early.groups.any()
+    assert early.count_text.endswith(" and 0 of group late)")
+    late = sessions_of_workload(load(text.replace("0.2/s", "0.000001/s")), seed=2)
+    assert late.count_text == "2 sessions (0 and 2 of group late)"
+    with pytest.raises(GenerationError, match="no session of workload starts; ask for a longer"):
+        sessions_of_workload(load(text.replace("0.2/s", "0.000001/s")), seed=2, window_s=9.0)
+
+
 def test_sessions_of_a_clip_have_its_length_and_rate(load: Load) -> None:
     text = """
 sessions: 3000
