@@ -108,6 +108,12 @@ def restore_name(name: str) -> str:
     return STANDARD_INPUT if name in _copies.values() else name
 
 
+def describe_input(name: str) -> str:
+    """Return the name of an input for people: standard input is called so."""
+    given = restore_name(name)
+    return "standard input" if given == STANDARD_INPUT else given
+
+
 def as_given(text: str) -> str:
     """Replace the names of standard input's copy and of standard output's device in a message."""
     for copy in _copies.values():

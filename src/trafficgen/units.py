@@ -119,10 +119,19 @@ SIZE_UNITS_BYTES = {
     "MB": 1_000_000,
     "GB": 1_000_000_000,
 }
+#: Units of memory, which other programs write shorter or in powers of two.
+MEMORY_UNITS_BYTES = {
+    **SIZE_UNITS_BYTES,
+    **{"K": 1000, "M": 1_000_000, "G": 1_000_000_000},
+    **{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30},
+}
 #: Units below a second divide, so that 45 ms is the float that 0.045 is.
 _TIME_UNITS_PER_S = {"ns": NS_PER_S, "us": 1_000_000, "µs": 1_000_000, "ms": 1000}
-_TIME_UNITS_S = {"s": 1, "min": 60, "h": S_PER_HOUR, "d": HOURS_PER_DAY * S_PER_HOUR}
-TIME_UNITS = (*_TIME_UNITS_PER_S, *_TIME_UNITS_S)
+_TIME_UNITS_S = {
+    **dict.fromkeys(("s", "sec"), 1),
+    **dict.fromkeys(("min", "m"), 60),
+    **{"h": S_PER_HOUR, "d": HOURS_PER_DAY * S_PER_HOUR},
+}
 
 _NUMBER_WITH_UNIT = re.compile(
     r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s]\S*)?\s*"
@@ -143,6 +152,11 @@ def rate_from_text(text: str) -> float | None:
 def bytes_from_text(text: str) -> float | None:
     """Return bytes from a text such as ``10kB``; None if it is not a size with a unit."""
     return _scaled(text, SIZE_UNITS_BYTES)
+
+
+def memory_from_text(text: str) -> float | None:
+    """Return bytes from a text such as ``500MB``, ``1G`` or ``2GiB``; None if it is no size."""
+    return _scaled(text, MEMORY_UNITS_BYTES)
 
 
 def s_from_text(text: str, *, bare: str = "") -> float | None:

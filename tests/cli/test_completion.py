@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Command
 
-from trafficgen.cli._completion import complete_competitor, complete_model, complete_path
+from trafficgen.cli._completion import (
+    complete_competitor,
+    complete_model,
+    complete_path,
+    complete_traffic,
+)
 from trafficgen.cli.app import COMMANDS
 
 
@@ -24,6 +29,8 @@ from trafficgen.cli.app import COMMANDS
         (["reproduce", "BMW-T1.1"], ["BMW-T1.1"]),
         (["compare", "a", "b", "--fail-above", "gap"], ["gap_s.ks=", "gap_s.wasserstein="]),
         (["simulate", "cbr", "--path", "rate=1Mbps,del"], ["rate=1Mbps,delay="]),
+        (["generate", "cbr", "--arrivals", "po"], ["poisson:"]),
+        (["generate", "cbr", "--vary", "d"], ["duration="]),
     ],
 )
 def test_the_shell_completes_values(words: list[str], completed: list[str]) -> None:
@@ -50,7 +57,10 @@ def test_models_are_completed_with_files_too(
     monkeypatch.chdir(tmp_path)
     Path("cbr-model.json").touch()
     Path("cb").mkdir()
+    Path("cbr.pcap").touch()
+    Path("cbr.log").touch()
     assert complete_model("cb") == ["cbr", "cb/", "cbr-model.json"]
+    assert complete_traffic("cb") == ["cb/", "cbr-model.json", "cbr.pcap"]
 
 
 def test_lists_are_completed_at_their_end() -> None:

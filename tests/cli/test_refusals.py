@@ -341,3 +341,21 @@ def test_a_flow_that_the_candidate_lacks_is_refused_with_its_name(
     _refused(
         command("compare", str(table_file), str(table_file), "--candidate-flow", "7"), "no flow 7"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("generate cbr -o there.pcap --path rte=1Mbps", "unknown key 'rte' (did you mean rate?)"),
+        ("models show there.pcap", "has packets, not a model; fit it first: trafficgen fit there"),
+        ("export there.pcap --to iperf3 -o o --snaplen 96", "for --snaplen: iperf3 keeps whole"),
+        ("models", "Give a command. (see trafficgen models --help)"),
+        ("generate realplayer8_chung2002 -o a.pcap --set zz=3", "see `trafficgen models show real"),
+    ],
+)
+def test_the_mistake_that_counts_is_named(command: Command, words: str, said: str) -> None:
+    assert command("generate", "cbr", "-o", "there.pcap", "--duration", "2sec").code == 0
+    refused = command(*words.split())
+    assert refused.code == 2
+    assert said in refused.err
+    assert refused.err.count("\n") == 1

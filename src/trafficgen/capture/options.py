@@ -11,7 +11,7 @@ from trafficgen.capture.traces.formats import FORMATS
 from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.options import option
 from trafficgen.packet_files.report import View, format_option, view_option
-from trafficgen.units import bytes_from_text, parse_duration_s
+from trafficgen.units import memory_from_text, parse_duration_s
 
 #: Memory that a command takes by default, bytes.
 DEFAULT_MEMORY_BYTES = 1_000_000_000
@@ -21,7 +21,7 @@ LEAST_MEMORY_BYTES = 4_000_000
 
 def parse_memory(text: str) -> int:
     """Return the bytes of a text such as ``500MB``; raise ValueError for others and below 4 MB."""
-    size_bytes = bytes_from_text(text)
+    size_bytes = memory_from_text(text)
     if size_bytes is None or not 0 <= size_bytes < math.inf:
         raise ValueError(f"Invalid size {text!r}. Use a size such as 500MB or 4GB.")
     if size_bytes < LEAST_MEMORY_BYTES:
@@ -39,7 +39,10 @@ def memory_option() -> Any:
     return option(
         DEFAULT_MEMORY_BYTES,
         "--memory",
-        help="Memory that the command may take, such as 500MB or 4GB.",
+        help=(
+            "Memory that the command may take, such as 500MB or 4GB; the program itself takes up to"
+            " 250 MB of it."
+        ),
         metavar="SIZE",
         parse=parse_memory,
         text="1GB",

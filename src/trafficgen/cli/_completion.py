@@ -11,6 +11,11 @@ from collections.abc import Callable, Iterable
 from glob import escape, glob
 from pathlib import Path
 
+_MODEL_ENDINGS = (".json", ".yaml", ".yml")
+_PACKET_ENDINGS = (".parquet", ".csv", ".pcap", ".pcapng", ".cap", ".gz", ".zst", ".xz")
+#: How texts of these options begin.
+ARRIVALS = ("together", "poisson:", "hourly:", "flash:", "rates:", "file:")
+SPREADS = ("duration=", "rate=", "size=")
 _COMPETITORS = ("tcp", "tcp:cubic", "tcp:reno", "cbr:", "ping")
 
 
@@ -20,12 +25,21 @@ def complete(values: Iterable[str]) -> Callable[[str], list[str]] | None:
 
 
 def complete_model(incomplete: str) -> list[str]:
-    """Complete a model: a name of the catalogue, or a file."""
+    """Complete a model: a name of the catalogue, or a file of a model or a workload."""
     from trafficgen.models.published import entry_names  # noqa: PLC0415 - most runs complete nothing
 
+    return [*_beginning(entry_names(), incomplete), *_files(incomplete, _MODEL_ENDINGS)]
+
+
+def complete_traffic(incomplete: str) -> list[str]:
+    """Complete what is exported: a packet table, a capture, a model or a workload."""
+    return _files(incomplete, (*_PACKET_ENDINGS, *_MODEL_ENDINGS))
+
+
+def _files(incomplete: str, endings: tuple[str, ...]) -> list[str]:
     found = glob(f"{escape(incomplete)}*")  # noqa: PTH207 - names as they are typed
     files = [f"{name}/" if Path(name).is_dir() else name for name in found]
-    return [*_beginning(entry_names(), incomplete), *sorted(files)]
+    return sorted(name for name in files if name.lower().endswith(("/", *endings)))
 
 
 def complete_competitor(incomplete: str) -> list[str]:

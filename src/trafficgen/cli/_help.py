@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import typer
 import typer.core
 
 _EXAMPLE = "Example: "
@@ -15,6 +16,13 @@ def examples_of(text: str) -> list[str]:
     """Return the command lines of a help text: its paragraphs that begin with ``Example:``."""
     paragraphs = (" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
     return [line.removeprefix(_EXAMPLE) for line in paragraphs if line.startswith(_EXAMPLE)]
+
+
+def require_command(context: typer.Context) -> None:
+    """Print the help of a group of commands and refuse it if none of them was named."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.BadParameter("Give a command.", ctx=context)
 
 
 class CommandWithExamples(typer.core.TyperCommand):

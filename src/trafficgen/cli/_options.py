@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from trafficgen.cli._completion import complete, complete_path
+from trafficgen.cli._completion import ARRIVALS, SPREADS, complete, complete_path
 from trafficgen.cli._output import Messages
 from trafficgen.errors import TrafficgenWarning
 from trafficgen.options import Option, list_options
@@ -57,7 +57,11 @@ Snaplen = Annotated[
 
 
 #: Options whose values are completed by a function.
-_COMPLETED = {"--path": complete_path}
+_COMPLETED = {
+    "--path": complete_path,
+    "--arrivals": complete(ARRIVALS),
+    "--vary": complete(SPREADS),
+}
 
 
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:

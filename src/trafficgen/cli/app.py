@@ -19,7 +19,7 @@ from typing import Annotated
 import typer
 
 import trafficgen
-from trafficgen.cli._help import CommandWithExamples
+from trafficgen.cli._help import CommandWithExamples, require_command
 from trafficgen.cli._progress import clear_line
 from trafficgen.cli._signals import (
     end_now,
@@ -89,9 +89,7 @@ def _common(
     ] = False,
 ) -> None:
     """Fit models to captures, generate traffic from them, and measure how closely it matches."""
-    if context.invoked_subcommand is None:
-        print(context.get_help())
-        raise typer.BadParameter("Give a command.", ctx=context)
+    require_command(context)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -10,7 +10,7 @@ import typer
 
 import trafficgen
 from trafficgen.cli._closed_loop import settings_of
-from trafficgen.cli._completion import complete_model, complete_setting
+from trafficgen.cli._completion import complete_setting, complete_traffic
 from trafficgen.cli._options import AsJson, Quiet, Snaplen, Verbose, expand_options, messages_of
 from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
@@ -31,7 +31,7 @@ def export(
         str,
         typer.Argument(
             metavar="TABLE",
-            autocompletion=complete_model,
+            autocompletion=complete_traffic,
             help=(
                 "Packet table (.parquet, .csv) or capture, exported as this very schedule; a"
                 " fitted model (.json),"
@@ -66,9 +66,18 @@ def export(
 
     Example: trafficgen export evening.yaml --to trex -o for-trex --for 1h
     """
+    from trafficgen.export.exporting import find_target  # noqa: PLC0415 - --help needs none of it
+
     messages = messages_of(quiet=quiet, verbose=verbose)
     given: dict[str, Any] = dict(settings_of(settings))
     if snaplen is not None:
+        target, _ = find_target(replace(options, settings={}))
+        if not any(setting.name == "snaplen_bytes" for setting in target.settings):
+            raise typer.BadParameter(
+                f"{target.name} keeps whole packets or none; leave --snaplen out, or export to pcap"
+                " or pcapng",
+                param_hint="--snaplen",
+            )
         given["snaplen_bytes"] = snaplen
     out = Path(options.directory)
     claim(Outputs(export=out), force=force, inputs=[table], as_json=as_json, quiet=quiet)
@@ -95,7 +104,7 @@ def _print_report(report: ProjectionReport, out: str) -> None:
         changed = report.packets_changed
         say_line(error if changed is None else f"{changed:,} packets changed in size; {error}")
     for metric, distance in report.distances.items():
-        say_line(f"distance {metric}: {number(distance)}")
+        say_line(f"distance {metric}: {number(distance)} (0: the same)")
     for text in report.cannot_express:
         say_line(f"Lost: {text}")
 

@@ -84,6 +84,8 @@ def generate(
     Example: trafficgen generate realvideo10_boyden2005 -o received.pcap --path
     rate=725kbps,delay=45ms,queue=80p --compete tcp@-10s --at receiver
     """
+    from trafficgen.simulation.path import read_path  # noqa: PLC0415 - --help needs it not
+
     messages = messages_of(quiet=quiet, verbose=verbose)
     options = replace(
         options, settings=dict(settings_of(settings)), path=path, compete=compete or ()
@@ -100,6 +102,8 @@ def generate(
             "Missing. Name a file or folder to write, or give --dry-run.",
             param_hint="'-o' / '--out'",
         )
+    if path is not None:  # a mistake in it counts more than a file that exists
+        read_path(path)
     written_to = Outputs(packets=out, to_format=options.to_format)
     claim(written_to, force=force, inputs=files_among(model, path))
     play = trafficgen.generate_workload  # loaded here, so that only the work counts as progress

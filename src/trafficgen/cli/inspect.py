@@ -24,7 +24,7 @@ from trafficgen.formatting import (
     rate_text,
     size_text,
 )
-from trafficgen.standard_streams import restore_name
+from trafficgen.standard_streams import describe_input
 from trafficgen.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def inspect(
 
 def _render(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> None:
     start = datetime.datetime.fromtimestamp(found.start_time_ns // NS_PER_S, datetime.UTC)
-    files = ", ".join(map(restore_name, found.files))
+    files = ", ".join(map(describe_input, found.files))
     say_line(
         f"{files}: {found.packets:,} packets ({found.ip_packets:,} IP),"
         f" {size_text(found.frame_bytes)}, {format_duration(found.duration_s)}"

@@ -10,6 +10,7 @@ import typer
 
 import trafficgen
 from trafficgen.cli._completion import complete_model
+from trafficgen.cli._help import require_command
 from trafficgen.cli._options import AsJson
 from trafficgen.cli._output import print_json
 from trafficgen.cli._summaries import print_model
@@ -28,9 +29,8 @@ _WIDTH = 120
 _LONGEST_VALUE = 60
 _LONGEST_DESCRIPTION = 400
 
-app = typer.Typer(
-    no_args_is_help=True, help="Look at the catalogue of published models and at model files."
-)
+app = typer.Typer(help="Look at the catalogue of published models and at model files.")
+app.callback(invoke_without_command=True)(require_command)
 
 
 @app.command("list")

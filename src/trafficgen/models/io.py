@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -24,6 +25,11 @@ ParentOf = Callable[[str], Mapping[str, Any]]
 
 #: A model of one session has less than 64 kB; to check many megabytes would fill the memory.
 LARGEST_MODEL_BYTES = 4_000_000
+#: First bytes of pcap (of either byte order, in us or ns), of pcapng and of Parquet.
+_PACKET_MARKS = (
+    *(bytes.fromhex(mark) for mark in ("d4c3b2a1", "a1b2c3d4", "4d3cb2a1", "a1b23c4d", "0a0d0d0a")),
+    b"PAR1",
+)
 _LINE_LENGTH = 120
 _REMEDY = "see `trafficgen models schema` for what a model file may hold"
 _VERSION_REMEDY = "fit the captures again, or use the trafficgen that wrote the file"
@@ -43,6 +49,13 @@ def model_in(result: Model | PublishedModel | ModelHolder) -> Model | PublishedM
     return result if isinstance(result, Model | PublishedModel) else result.model
 
 
+def _begins_as_packets(path: Path) -> bool:
+    """Return whether a file begins as a capture or a Parquet table does."""
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(4) in _PACKET_MARKS
+    return False
+
+
 def read_model(path: str | Path, *, parent: ParentOf | None = None) -> Model | PublishedModel:
     """Read a fitted or published model file: YAML if its name ends so, else JSON.
 
@@ -57,6 +70,12 @@ def read_model(path: str | Path, *, parent: ParentOf | None = None) -> Model | P
     """
     name, path = str(path), input_file(str(path))
     remedy = "give a file made by `trafficgen fit`, or a name of `trafficgen models list`"
+    if Path(path).is_file() and _begins_as_packets(Path(path)):
+        raise ModelFileError(
+            file=name,
+            problem="has packets, not a model",
+            remedy=f"fit it first: trafficgen fit {name} -o model.json",
+        )
     text = read_text_file(path, most_bytes=LARGEST_MODEL_BYTES, remedy=remedy, error=ModelFileError)
     if not text.strip():
         raise ModelFileError(file=name, problem="is empty", remedy=remedy)

@@ -12,9 +12,11 @@ import pytest
 
 import trafficgen
 from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, sessions_that_fit
+from trafficgen.capture.options import parse_memory
 from trafficgen.flows import swap_ends
 from trafficgen.models import FittedProvenance, dump_model
 from trafficgen.packet_files.writing import write_packets
+from trafficgen.units import parse_duration_s
 
 EXAMPLE = (
     Path(__file__).resolve().parents[3] / "examples" / "captures" / "http_burst_then_paced.pcap.gz"
@@ -186,3 +188,15 @@ def _peak_bytes(file: Path, memory_bytes: int) -> int:
     command = [sys.executable, "-c", work, str(file), str(memory_bytes)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return int(done.stdout) * 1024
+
+
+@pytest.mark.parametrize(
+    ("text", "size_bytes"), [("1G", 10**9), ("1GiB", 1 << 30), ("500MB", 500 * 10**6)]
+)
+def test_memory_is_taken_as_other_programs_write_it(text: str, size_bytes: int) -> None:
+    assert parse_memory(text) == size_bytes
+
+
+@pytest.mark.parametrize(("text", "time_s"), [("90sec", 90.0), ("5m", 300.0), ("5ms", 0.005)])
+def test_times_are_taken_as_other_programs_write_them(text: str, time_s: float) -> None:
+    assert parse_duration_s(text) == time_s

@@ -29,6 +29,8 @@ _FIRST_SSRC = 0x7446_0001
 #: Options that readers of frames take, then those of frames without times as well.
 PACKETISING = ("payload_bytes", "line_rate_bps", "rtp")
 VIDEO_OPTIONS = ("frame_rate_fps", "size_unit", *PACKETISING)
+#: A doubt about traces with times that were read at a given frame rate.
+TIMES_NOT_USED = "the trace has times of its own, which are not used, since a frame rate was given"
 _FRAME_RATE = re.compile(
     r"(?i)\b(?:fps|frame rate|frames per second)\b\D{0,20}?([0-9]{1,9}(?:\.[0-9]{1,9})?)"
 )

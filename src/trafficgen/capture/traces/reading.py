@@ -14,7 +14,7 @@ from trafficgen.capture.traces.text import TextFile, read_text, text_beginning
 from trafficgen.capture.traces.trace_format import Reading, ReadTrace, TraceFormat
 from trafficgen.errors import CaptureWarning, PacketTableError, SettingError, warn
 from trafficgen.formatting import find_name, suggest_name
-from trafficgen.standard_streams import STANDARD_INPUT
+from trafficgen.standard_streams import STANDARD_INPUT, describe_input
 
 #: Key of a JSON file -> what the file is, and where it belongs.
 _JSON_KINDS = {
@@ -80,7 +80,7 @@ def read_trace(
         reading = Reading(file, found, options)
         result = reading.finish(found.read(reading))
     for text in result.doubts:
-        warn(f"{name}: {text}", CaptureWarning)
+        warn(f"{describe_input(name)}: {text}", CaptureWarning)
     return result
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from trafficgen.errors import SettingError
-from trafficgen.formatting import suggest_name
+from trafficgen.formatting import list_first, suggest_name
 from trafficgen.models import Model, Option, Parameter, PublishedModel, format_value, same_value
 from trafficgen.models.registered_source import set_source
 from trafficgen.units import bps_from_kbps
@@ -22,6 +22,8 @@ _WORDS: dict[str, bool] = {
     "no": False,
 }
 _NOTHING = ("null", "none")
+#: Options, or parameters, that an error lists.
+_LISTED = 12
 
 
 def set_options(
@@ -93,7 +95,11 @@ def _in_unit_of(target: str, name: str, value: JsonValue) -> JsonValue:
 
 def _keys(model: PublishedModel) -> str:
     known = (("options", model.options), ("parameters", model.mechanism.parameters))
-    lists = [f"its {kind} are {', '.join(names)}" for kind, names in known if names]
+    lists = [
+        f"its {kind} are {list_first([*names], most=_LISTED)}" for kind, names in known if names
+    ]
+    if any(len(names) > _LISTED for _, names in known):
+        lists.append(f"see `trafficgen models show {model.name}`")
     return "; ".join(lists) or "it has no options and no parameters"
 
 

@@ -117,7 +117,8 @@ def test_syncodecs_frames_are_sent_at_their_times(tmp_path: Path) -> None:
 
 
 def test_a_frame_rate_goes_before_the_times_of_syncodecs(tmp_path: Path) -> None:
-    trace = _read(tmp_path, _SYNCODECS, frame_rate_fps=10, rtp=False, payload_bytes=9000)
+    with pytest.warns(CaptureWarning, match="times of its own, which are not used"):
+        trace = _read(tmp_path, _SYNCODECS, frame_rate_fps=10, rtp=False, payload_bytes=9000)
     assert _times_ms(trace) == [0, 100]
 
 

@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from trafficgen.capture.traces.frames import (
+    TIMES_NOT_USED,
     VIDEO_OPTIONS,
     Frames,
     cut_frames,
@@ -48,6 +49,8 @@ def read_asu(reading: Reading) -> Columns:
     counts = found.integers("size")
     sizes = sizes_in_bytes(reading, counts, options.size_unit or _unit(reading, counts))
     if terse or options.frame_rate_fps is not None:
+        if not terse:
+            reading.doubts.append(TIMES_NOT_USED)
         time_ns = even_times(reading, sizes)
     elif bool((np.diff(time_ns) < 0).any()):
         time_ns = _in_file_order(reading, time_ns)

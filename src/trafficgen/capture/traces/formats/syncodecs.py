@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from trafficgen.capture.traces.frames import (
+    TIMES_NOT_USED,
     VIDEO_OPTIONS,
     Frames,
     cut_even_frames,
@@ -40,6 +41,8 @@ def read_syncodecs(reading: Reading) -> Columns:
     found = reading.match(_LINE)
     counts = found.integers("size")
     time_ns = _times(reading, found.groups["time"])
+    if time_ns is not None and reading.options.frame_rate_fps is not None:
+        reading.doubts.append(TIMES_NOT_USED)
     if time_ns is None or reading.options.frame_rate_fps is not None:
         return cut_even_frames(reading, counts)
     sizes = sizes_in_bytes(reading, counts, reading.options.size_unit or "bytes")
