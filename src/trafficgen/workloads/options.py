@@ -132,7 +132,8 @@ class WorkloadOptions(GenerateOptions):
         help=(
             "When sessions start: together (default without --for), poisson:0.5/s, hourly:FILE (24"
             " rates of the day), flash:base=0.1/s,start=10min,rise=1min,peak=20,decay=5min,"
-            " rates:FILE (CSV of time_s,rate_per_s), or file:FILE (one time a line)."
+            " rates:FILE (CSV of time_s,rate_per_s), or file:FILE (one time a line); in place of"
+            " those of a workload file."
         ),
         metavar="HOW",
     )

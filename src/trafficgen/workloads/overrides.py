@@ -35,9 +35,9 @@ def override_window(workload: PlannedWorkload, window_s: float) -> PlannedWorklo
     counted = [workload.sessions, *(group.sessions for group in workload.groups)]
     if workload.window_s is not None and window_s > workload.window_s and any(counted):
         raise GenerationError(
-            f"sessions of {workload.name} are counted for {format_duration(workload.window_s)}, and"
-            f" {format_duration(window_s)} is longer; give --sessions too, or change 'for' and"
-            " 'sessions' in the workload file"
+            f"--for {format_duration(window_s)} is longer than the"
+            f" {format_duration(workload.window_s)} in which the sessions of {workload.name} start;"
+            " give --sessions too, or change 'for' and 'sessions' in the workload file"
         )
     if window_s == workload.window_s:
         return workload

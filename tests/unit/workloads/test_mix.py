@@ -361,7 +361,7 @@ groups:
     assert whole.count_text == (
         f"{530 + flash} sessions (500 and {flash} of group flash and 30 of group few)"
     )
-    with pytest.raises(GenerationError, match=r"counted for 10 min 0 s, and 20 min 0 s is longer"):
+    with pytest.raises(GenerationError, match=r"--for 20 min 0 s is longer than the 10 min 0 s"):
         sessions_of_workload(workload, seed=3, window_s=1200.0)
 
 
