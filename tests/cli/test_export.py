@@ -149,7 +149,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(
         (["--to", "pcap", "--flow", "7"], ["flow 7"]),
         (["--to", "pcap", "--set", "colour=red"], ["no setting 'colour'", "snaplen_bytes"]),
         (["--to", "pcap", "--set", "snaplen_bytes=0"], ["snaplen_bytes=0"]),
-        (["--to", "csv", "--snaplen", "100"], ["snaplen_bytes"]),
+        (["--to", "csv", "--snaplen", "100"], ["--snaplen"]),
         (["--to", "parquet", "--at", "receiver"], ["--at"]),
     ],
 )
