@@ -88,6 +88,12 @@ def test_the_command_line_finds_entry_points(folder: Path) -> None:
     assert len(trafficgen.read_packets(folder / "beacon.parquet")) == 15
     done = run(folder, "models", "show", "beacon")
     assert "placed by the registered source beacon" in done.stdout, done.stderr
+    done = run(folder, "models", "list")
+    assert "beacon  (udp; registered)" in done.stdout, done.stderr
+    done = run(folder, "export", "--help")
+    assert "times" in done.stdout.partition("One of:")[2].partition("[required]")[0], done.stdout
+    done = run(folder, "generate", "no-such-model", "-o", "x.parquet")
+    assert "wmedia9_nichols2004, beacon" in done.stderr
     done = run(folder, "export", "cbr.parquet", "--to", "times", "-o", "out")
     assert done.returncode == 0, done.stderr
     assert (folder / "out" / "times.txt").exists()
@@ -279,7 +285,11 @@ def test_a_source_that_places_no_packets_is_refused() -> None:
 def test_a_model_of_a_source_that_is_not_registered_says_so(steady: str, tmp_path: Path) -> None:
     trafficgen.save_model(trafficgen.load_model(steady), tmp_path / "steady.json")
     SOURCES._registered.clear()
+    model = trafficgen.load_model(tmp_path / "steady.json")
     with pytest.raises(trafficgen.GenerationError, match="no source 'steady' is registered"):
+        trafficgen.generate(model, duration_s=5)
+    words = r"steady.json: plays the source 'steady', which is not registered.*run the code"
+    with pytest.raises(trafficgen.ModelFileError, match=words):
         trafficgen.generate(tmp_path / "steady.json", duration_s=5)
     with pytest.raises(trafficgen.TrafficgenError, match="choose another name"):
         trafficgen.register_source("cbr")(place_steadily)

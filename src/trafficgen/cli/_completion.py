@@ -27,8 +27,10 @@ def complete(values: Iterable[str]) -> Callable[[str], list[str]] | None:
 def complete_model(incomplete: str) -> list[str]:
     """Complete a model: a name of the catalogue, or a file of a model or a workload."""
     from trafficgen.models.published import entry_names  # noqa: PLC0415 - most runs complete nothing
+    from trafficgen.models.registered_source import SOURCES  # noqa: PLC0415
 
-    return [*_beginning(entry_names(), incomplete), *_files(incomplete, _MODEL_ENDINGS)]
+    names = [*entry_names(), *SOURCES]
+    return [*_beginning(names, incomplete), *_files(incomplete, _MODEL_ENDINGS)]
 
 
 def complete_traffic(incomplete: str) -> list[str]:

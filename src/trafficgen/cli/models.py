@@ -46,8 +46,7 @@ def list_models(as_json: AsJson = False) -> None:
         print_json({"models": [one.to_json() for one in found]})
         return
     for one in found:
-        review = one.model.provenance.review
-        print(f"{one.name}  ({one.transport or 'unknown transport'}; {review})")
+        print(f"{one.name}  ({one.transport or 'unknown transport'}; {one.review})")
         _print_indented(one.model.description)
         given = ", ".join(f"{name}={_value_text(value)}" for name, value in one.options.items())
         if given:

@@ -36,11 +36,7 @@ class ExportOptions:
     """
 
     to: str = option(
-        MISSING,
-        "--to",
-        help=f"One of: {', '.join(TARGETS.list_built_in())}.",
-        metavar="TARGET",
-        values=TARGETS,
+        MISSING, "--to", help=f"One of: {', '.join(TARGETS)}.", metavar="TARGET", values=TARGETS
     )
     directory: str | Path = option(
         MISSING,

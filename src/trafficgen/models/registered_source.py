@@ -45,7 +45,7 @@ class RegisteredSource:
     module: str
 
     @cached_property
-    def _defaults(self) -> dict[str, object]:
+    def defaults(self) -> dict[str, object]:
         """Its settings -> default."""
         found = list(inspect.signature(self.function).parameters.values())[2:]
         return {one.name: one.default for one in found}
@@ -57,9 +57,9 @@ class RegisteredSource:
             SettingError: If it has no such setting, or one must be a number.
         """
         for name in settings:
-            if name not in self._defaults:
-                guess = suggest_name(name, self._defaults)
-                known = ", ".join(self._defaults) or "none"
+            if name not in self.defaults:
+                guess = suggest_name(name, self.defaults)
+                known = ", ".join(self.defaults) or "none"
                 raise SettingError(
                     f"{self.name} has no {name!r} to set{guess}; its settings are {known}"
                 )
@@ -68,7 +68,7 @@ class RegisteredSource:
             for name, value in settings.items()
         }
         for name, value in found.items():
-            if _is_number(self._defaults[name]) and not _is_number(value):
+            if _is_number(self.defaults[name]) and not _is_number(value):
                 raise SettingError(f"{self.name}: {name}={value} is not a number; give one")
         return found
 
@@ -155,10 +155,17 @@ def find_source(name: str) -> RegisteredSource:
     if name not in SOURCES:
         known = ", ".join(SOURCES) or "none"
         raise GenerationError(
-            f"no source {name!r} is registered{suggest_name(name, SOURCES)}; those registered:"
-            f" {known}"
+            f"no source {name!r} is registered{suggest_name(name, SOURCES)}; register it with"
+            f" register_source; those registered: {known}"
         )
     return SOURCES[name]
+
+
+def list_sources(model: object) -> list[str]:
+    """Return the names of the sources of users that a model plays."""
+    streams = model.streams if isinstance(model, Model) else ()
+    processes = (phase.process for stream in streams for phase in stream.phases)
+    return [one.source for one in processes if isinstance(one, RegisteredProcess)]
 
 
 def set_source(model: Model, settings: Mapping[str, JsonValue]) -> Model:

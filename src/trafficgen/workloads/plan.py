@@ -16,7 +16,7 @@ from trafficgen.formatting import format_count, number, one_line
 from trafficgen.generation.addresses import AddressRange
 from trafficgen.generation.arrivals import Arrivals, DefaultArrivals
 from trafficgen.models import Model, PublishedModel
-from trafficgen.models.published import entry_digest, entry_names, load_model, set_options
+from trafficgen.models.published import entry_digest, entry_names, find_model, set_options
 from trafficgen.notebook import NotebookView
 from trafficgen.simulation.competitors import options_from_text
 from trafficgen.workloads.arrivals import ArrivalsPart
@@ -322,7 +322,7 @@ class _Planner:
                 raise self.files.error(at, f"{group.model!r} names no model", remedy)
             is_name = name in entry_names() or ("/" not in name and "." not in name)
             try:
-                model = load_model(name if is_name else self.files.folder / name)
+                model = find_model(name if is_name else self.files.folder / name)
             except (ModelFileError, SettingError) as error:
                 raise error.prepend_place(f"{self.files.file}: {at}") from error
             text = found["options"] or ""

@@ -10,18 +10,14 @@ from pydantic import JsonValue
 
 from trafficgen.errors import ModelFileError
 from trafficgen.formatting import format_count
-from trafficgen.models import Model, ModelHolder, PublishedModel, model_json_schema
+from trafficgen.models import Model, ModelHolder, PublishedModel, model_in, model_json_schema
 from trafficgen.models.differences import ModelDifferences, find_differences
-from trafficgen.models.published import (
-    entry_digest,
-    entry_names,
-    find_model,
-    load_entry,
-    load_model,
-)
+from trafficgen.models.published import entry_digest, entry_names, load_model
+from trafficgen.models.registered_source import SOURCES
 from trafficgen.notebook import NotebookView
 from trafficgen.options import checks_arguments
 
+_PLAIN = (str, int, float, list, dict, type(None))  # what JSON holds
 _TRANSPORT_NAMES = ("transport", "traffic_transport")
 
 
@@ -30,7 +26,7 @@ class CatalogueModel(NotebookView):
     """A line of `trafficgen models list`.
 
     Attributes:
-        model: The catalogue entry.
+        model: The catalogue entry, or the model of a source of your own.
 
     Example:
         >>> import trafficgen
@@ -45,7 +41,7 @@ class CatalogueModel(NotebookView):
         Institute...'
     """
 
-    model: PublishedModel
+    model: Model | PublishedModel
 
     @property
     def name(self) -> str:
@@ -55,6 +51,8 @@ class CatalogueModel(NotebookView):
     @property
     def transport(self) -> str | None:
         """Transport of the media by default; None if the entry does not give it."""
+        if isinstance(self.model, Model):
+            return self.model.streams[0].transport.protocol
         values = {name: part.value for name, part in self.model.mechanism.parameters.items()}
         values |= self.options
         found = [values[name] for name in _TRANSPORT_NAMES if values.get(name) is not None]
@@ -63,15 +61,27 @@ class CatalogueModel(NotebookView):
     @property
     def options(self) -> dict[str, JsonValue]:
         """Options that the papers varied -> default."""
+        if isinstance(self.model, Model):
+            defaults = SOURCES[self.name].defaults.items()
+            return {name: value for name, value in defaults if isinstance(value, _PLAIN)}
         return {name: option.default for name, option in self.model.options.items()}
 
     @property
     def citation(self) -> str:
         """First of its citations on one line."""
+        if isinstance(self.model, Model):
+            return f"registered by {getattr(self.model.provenance, 'module', 'a module')}"
         return self.model.provenance.citations[0].text
 
+    @property
+    def review(self) -> str:
+        """Whether a second derivation agrees; ``registered`` of a source of your own."""
+        if isinstance(self.model, Model):
+            return "registered"
+        return self.model.provenance.review
+
     def __repr__(self) -> str:
-        options = format_count(len(self.model.options), "option")
+        options = format_count(len(self.options), "option")
         return f"<CatalogueModel {self.name}: {self.transport or 'unknown transport'}, {options}>"
 
     def _notebook_data(self) -> dict[str, object]:
@@ -85,20 +95,20 @@ class CatalogueModel(NotebookView):
             "transport": self.transport,
             "options": self.options,
             "citation": self.citation,
-            "review": self.model.provenance.review,
+            "review": self.review,
             "digest": entry_digest(self.model),
         }
 
 
 def models_list() -> tuple[CatalogueModel, ...]:
-    """Return the models of the catalogue, by name.
+    """Return the models of the catalogue, by name, then sources of your own.
 
     Example:
         >>> import trafficgen
         >>> [entry.name for entry in trafficgen.models_list() if entry.transport == "tcp"]
         ['chunked', 'realplayer8_tcp_chung2002']
     """
-    return tuple(CatalogueModel(load_entry(name)) for name in entry_names())
+    return tuple(CatalogueModel(load_model(name)) for name in [*entry_names(), *SOURCES])
 
 
 @checks_arguments
@@ -149,7 +159,7 @@ def models_diff(
 
 
 def _fitted(name: Model | ModelHolder | str | Path) -> Model:
-    model = find_model(name)
+    model = load_model(name) if isinstance(name, str | Path) else model_in(name)
     if isinstance(model, Model):
         return model
     raise ModelFileError(

@@ -24,7 +24,12 @@ from trafficgen.models import (
     read_yaml,
 )
 from trafficgen.models.published.mechanisms import check_mechanism
-from trafficgen.models.registered_source import SOURCES, RegisteredSource, SourceFunction
+from trafficgen.models.registered_source import (
+    SOURCES,
+    RegisteredSource,
+    SourceFunction,
+    list_sources,
+)
 from trafficgen.options import checks_arguments
 from trafficgen.registry import calling_module
 from trafficgen.standard_streams import STANDARD_INPUT
@@ -100,9 +105,22 @@ def find_model(what: Model | PublishedModel | ModelHolder | str | Path) -> Model
     """Return a model, that of a result such as a fit, or the one of a name or file.
 
     Raises:
-        ModelFileError: As :func:`load_model` does.
+        ModelFileError: As :func:`load_model` does, or if a source that it plays is not registered.
     """
-    return load_model(what) if isinstance(what, str | Path) else model_in(what)
+    if not isinstance(what, str | Path):
+        return model_in(what)
+    model = load_model(what)
+    unknown = [name for name in list_sources(model) if name not in SOURCES]
+    if unknown:
+        module = getattr(model.provenance, "module", "")
+        raise ModelFileError(
+            file=str(what),
+            problem=f"plays the source {unknown[0]!r}, which is not registered here"
+            f"{suggest_name(unknown[0], SOURCES)}",
+            remedy=f"first run the code that registers it ({module or 'register_source'}), or"
+            " install a package whose entry point does",
+        )
+    return model
 
 
 def register_source(name: str) -> Callable[[_Function], _Function]:
@@ -194,5 +212,5 @@ def _no_such_entry(name: str) -> ModelFileError:
     return ModelFileError(
         file=name,
         problem=f"no such file and no such catalogue entry{guess}",
-        remedy=f"entries are {', '.join(entry_names())}",
+        remedy=f"entries are {', '.join([*entry_names(), *SOURCES])}",
     )
