@@ -8,7 +8,6 @@ own options from the same fields (``cli/_options.py``).
 from __future__ import annotations
 
 import inspect
-import math
 import reprlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
@@ -45,6 +44,13 @@ B_contra = TypeVar("B_contra", contravariant=True)
 R_co = TypeVar("R_co", covariant=True)
 
 _METADATA = "trafficgen option"
+#: Options of commands that have a function of their own in Python.
+_ELSEWHERE = {
+    "population": "fit_population(captures)",
+    "same_source": "fit_same_source(captures)",
+    "report": "save_report(result, 'report.html')",
+    "plots": "save_plots(result, 'plots')",
+}
 
 
 @dataclass(frozen=True)
@@ -176,14 +182,15 @@ def takes(options: Callable[P, O]) -> _Door[P, O]:
 
         @wraps(work)
         def with_keywords(*given: Any, **keywords: Any) -> Any:
-            hints = _hints_of(work) | _hints_of(options)
+            hints, typed = _hints_of(work) | _hints_of(options), dict[str, str]()
             for name in keywords.keys() & names.keys() - shown.parameters.keys():
                 if names[name] in keywords:
                     raise TypeError(f"{work.__name__}: {name} is {names[name]}; leave one out")
                 keywords[names[name]] = keywords.pop(name)
+                typed[names[name]] = name
             bound = _bind(work.__name__, shown, given, keywords)
             for name, value in bound.items():
-                place = f"{work.__name__}: {name}"
+                place = f"{work.__name__}: {typed.get(name, name)}"
                 bound[name] = _check(place, value, hints.get(name, Any), declared.get(name))
             values = [bound.pop(one.name, one.default) for one in subjects]
             return work(*values, make(**bound))
@@ -231,6 +238,8 @@ def _bind(
     """Return arguments by name; raise TypeError if one is unknown or missing."""
     for name in keywords:
         if name not in shown.parameters:
+            if name in _ELSEWHERE:
+                raise TypeError(f"{function} has no option {name!r}; use {_ELSEWHERE[name]}")
             guess, known = suggest_name(name, shown.parameters), ", ".join(shown.parameters)
             raise TypeError(f"{function} has no option {name!r}{guess}; it takes {known}")
     try:
@@ -255,7 +264,7 @@ def _check(place: str, value: Any, hint: Any, how: Option | None) -> Any:
         try:
             if isinstance(value, str) and not fits:
                 return how.parse(value)
-            if is_number and float in kinds and _reads_numbers(how.parse) and math.isfinite(value):
+            if is_number and float in kinds and _reads_numbers(how.parse):
                 how.parse(str(value))  # it knows the range
         except ValueError as error:
             raise ValueError(f"{place}: {error}") from None

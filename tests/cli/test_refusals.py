@@ -179,7 +179,9 @@ def test_further_wrong_parts_of_a_model_are_named(command: Command) -> None:
     _refused(command("models", "show", "few.json"), named)
     wrong = {"name": 1, **{f"key_{number}": 0 for number in range(9)}}
     Path("many.json").write_text(json.dumps(wrong))
-    _refused(command("models", "show", "many.json"), "(and 13 more: ", ", ...); see")
+    _refused(
+        command("models", "show", "many.json"), "(and 9 more: ", ", ...); missing: provenance, "
+    )
 
 
 @pytest.mark.parametrize("version", ["0", "1.0", "2", "1" * 30, "latest"])

@@ -102,14 +102,25 @@ class ModelDifferences(NotebookView):
         return text
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a row a difference, with ``first`` and ``second`` as texts."""
-        names = ("first", "second")
-        rows = [
-            asdict(one) | {name: describe_value(getattr(one, name)) for name in names}
-            for one in self.differences
-        ]
-        texts, numbers = ("what", "basis", *names), ("ks", "ks_limit")
-        return frame_rows(rows, dict.fromkeys(texts, str) | dict.fromkeys(numbers, float))
+        """Return a row a difference, with ``first`` and ``second`` as texts.
+
+        Numbers of both are in columns of their own too: ``first_value``, ``first_low``,
+        ``first_high`` and so on, in units of the model file.
+        """
+        names, rows = ("first", "second"), []
+        numbers = [f"{name}_{part}" for name in names for part in ("value", "low", "high")]
+        for one in self.differences:
+            row = asdict(one)
+            for name in names:
+                side = row[name] if isinstance(row[name], dict) else {"value": row[name]}
+                known = {part: x for part, x in side.items() if isinstance(x, int | float)}
+                row |= {f"{name}_{part}": float(x) for part, x in known.items()}
+                row[name] = describe_value(getattr(one, name))
+            rows.append(row)
+        texts = ("what", "basis", *names)
+        return frame_rows(
+            rows, dict.fromkeys(texts, str) | dict.fromkeys((*numbers, "ks", "ks_limit"), float)
+        )
 
     def to_json(self) -> dict[str, object]:
         """Return the differences as `trafficgen models diff --json` prints them."""

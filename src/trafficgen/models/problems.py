@@ -50,7 +50,14 @@ def split_problems(error: ValidationError) -> tuple[ErrorDetails, str, str]:
     # A key that is spelt wrong is missing too.
     found.sort(key=lambda problem: problem["type"] == "missing")
     places = [".".join(map(str, one["loc"])) or "the file as a whole" for one in found]
-    others = [place for place in dict.fromkeys(places[1:]) if place != places[0]]
-    named = [*others[:_NAMED_PLACES], "..."] if len(others) > _NAMED_PLACES else others
-    more = f" (and {len(found) - 1} more{': ' * bool(named)}{', '.join(named)})"
-    return found[0], places[0], more if len(found) > 1 else ""
+    rest = len(found)
+    if found[0]["type"] != "missing":
+        rest = sum(one["type"] != "missing" for one in found)
+    others = [place for place in dict.fromkeys(places[1:rest]) if place != places[0]]
+    more = f" (and {rest - 1} more{': ' * bool(others)}{_list_places(others)})" if rest > 1 else ""
+    missing = f"; missing: {_list_places(places[rest:])}" if places[rest:] else ""
+    return found[0], places[0], f"{more}{missing}"
+
+
+def _list_places(places: list[str]) -> str:
+    return ", ".join([*places[:_NAMED_PLACES], *["..."] * (len(places) > _NAMED_PLACES)])

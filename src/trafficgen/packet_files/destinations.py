@@ -41,6 +41,22 @@ def format_of(out: str | Path, to_format: str | None = None) -> FileFormat:
     )
 
 
+def choose_format(out: str | Path | None, to_format: str | None) -> FileFormat | None:
+    """Return the format of an output, as :func:`format_of` does; None without an output.
+
+    Raises:
+        ExportError: If a format is named and no output.
+    """
+    if out is not None:
+        return format_of(out, to_format)
+    if to_format is None:
+        return None
+    name = parse_format(to_format)
+    raise ExportError(
+        f"format {name}: there is no file to write; name one, such as out=packets.{name}"
+    )
+
+
 def is_url(place: str | Path) -> bool:
     """Return whether a place is written as a URL."""
     return "://" in str(place)

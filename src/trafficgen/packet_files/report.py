@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from trafficgen.formatting import find_name, format_count, format_duration, suggest_name
-from trafficgen.notebook import NotebookView
+from trafficgen.notebook import NotebookView, frame_facts
 from trafficgen.options import option
 
 if TYPE_CHECKING:
-    pass
+    import pandas as pd
 
 #: Whose capture an output shows; see :func:`trafficgen.packet_files.writing.select_view`.
 View = Literal["sender", "receiver"]
@@ -134,6 +134,12 @@ class ProjectionReport(NotebookView):
         if self.cannot_express:
             parts.append(format_count(len(self.cannot_express), "limit"))
         return f"<ProjectionReport for {self.target}: {', '.join(parts)}>"
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row; the names of ``files`` and ``cannot_express`` are a text each."""
+        lists = {"files": self.files, "cannot_express": self.cannot_express}
+        texts = {name: "; ".join(items) for name, items in lists.items()}
+        return frame_facts([{**self.to_dict(), **texts}])
 
     def to_dict(self) -> dict[str, object]:
         """Return the report as the JSON object that ``trafficgen export --json`` prints."""

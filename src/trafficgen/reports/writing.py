@@ -18,9 +18,10 @@ from pathlib import Path
 from trafficgen.calibration.fit import Fit
 from trafficgen.calibration.population.fit_population import PopulationFit
 from trafficgen.calibration.population.same_source import SameSourceFit
+from trafficgen.errors import OutputFileError
 from trafficgen.extras import require
 from trafficgen.options import checks_arguments
-from trafficgen.outputs import whole_files
+from trafficgen.outputs import is_stream, whole_files
 from trafficgen.reports.charts import DARK, LIGHT, Chart, Role
 from trafficgen.reports.comparison import report_comparison
 from trafficgen.reports.drawing import FORMATS, draw_svg, save_charts
@@ -38,6 +39,7 @@ Reportable = (
     Comparison | Fit | PopulationFit | SameSourceFit | Reproduction | SimulationResult | Report
 )
 
+_PAGE_ENDINGS = (".html", ".htm")
 #: Sign and word of each outcome, so that nothing depends on its colour.
 _OUTCOMES: dict[Mark, str] = {"good": "✓ Good.", "warn": "! With care.", "bad": "✗ Poor."}
 
@@ -52,7 +54,8 @@ def save_report(result: Reportable, path: str | Path, *, interactive: bool = Fal
         interactive: Whether charts over time can be zoomed; a small script in the page does it.
 
     Raises:
-        OutputFileError: If the file cannot be written.
+        OutputFileError: If the file cannot be written, or its name does not end in ``.html``; seen
+            before anything is drawn.
         TrafficgenError: If the extra ``report`` is not installed.
 
     Example:
@@ -65,6 +68,12 @@ def save_report(result: Reportable, path: str | Path, *, interactive: bool = Fal
         >>> pathlib.Path("report.html").read_text(encoding="utf-8")[:15]
         '<!DOCTYPE html>'
     """
+    if Path(path).suffix.lower() not in _PAGE_ENDINGS and not is_stream(Path(path)):
+        problem = "is a page of HTML by its content, not by its name"
+        raise OutputFileError(file=str(path), problem=problem, remedy="end its name in .html")
+    if not Path(path).parent.is_dir():
+        problem = f"cannot be written (there is no folder {Path(path).parent})"
+        raise OutputFileError(file=str(path), problem=problem, remedy="make the folder first")
     text = render_html(report_of(result), interactive=interactive)
     with whole_files([Path(path)]) as parts:
         parts[0].write_text(text, encoding="utf-8")

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from trafficgen.errors import SimulationError
+from trafficgen.errors import ModelFileError, SimulationError
 from trafficgen.formatting import suggest_name
 from trafficgen.options import parse_pairs
 from trafficgen.simulation.sources import Participant, Source
@@ -77,9 +77,16 @@ class Competitor:
             return _tcp(self, usual_tcp or {})
         # Without a rate it is the catalogue's entry of that name, with its options.
         built_in = None if self.what == "cbr" and not self.argument else _BUILT_IN.get(self.what)
-        if built_in is None:
+        if built_in is not None:
+            return built_in(self)
+        try:
             return model_source(self.what, self.options)
-        return built_in(self)
+        except ModelFileError as error:
+            if guess := suggest_name(self.what, ("tcp", *_BUILT_IN)):
+                raise SimulationError(
+                    f"compete={self.what}: no such flow{guess}; {_EXAMPLES}"
+                ) from error
+            raise
 
 
 def options_from_text(text: str, *, place: str) -> dict[str, str]:

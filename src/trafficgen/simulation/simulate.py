@@ -10,7 +10,7 @@ from trafficgen.errors import GenerationError, SimulationWarning, warn
 from trafficgen.generation import session_starts
 from trafficgen.models import Model, ModelHolder, PublishedModel
 from trafficgen.options import takes
-from trafficgen.packet_files.destinations import format_of
+from trafficgen.packet_files.destinations import choose_format
 from trafficgen.packet_files.writing import write_packets
 from trafficgen.provenance import software_version
 from trafficgen.simulation.competitors import Competitor, participants
@@ -66,7 +66,7 @@ def simulate(
         video 409 kbit/s, 14.6% lost
         tcp-1 257 kbit/s, 0.6% lost
     """
-    file_format = None if options.out is None else format_of(options.out, options.to_format)
+    file_format = choose_format(options.out, options.to_format)
     settings, duration_s = options.settings or {}, options.duration_s
     sources = sources_of(model, settings, duration_s=duration_s, seed=options.seed)
     result = SimulationResult(*run_sessions(sources, options))

@@ -7,6 +7,7 @@ origin's own time since 1970 is kept too.
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,7 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from trafficgen.data_frames import data_frame
-from trafficgen.formatting import day_and_time, format_count, number
+from trafficgen.errors import SelectionError
+from trafficgen.formatting import day_and_time, format_count, list_first, number
 from trafficgen.notebook import SHOWN_ROWS, ChartView, FirstRows, RateLines, rates_of_packets
 from trafficgen.tables.columns import Column, nullable, schema_of
 from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA
@@ -253,12 +255,29 @@ class PacketTable(ChartView):
         return self.values("payload_bytes").astype(np.int64)
 
     def select(self, rows: BoolArray) -> PacketTable:
-        """Return the table with the packets where ``rows``, shape (n,), is true, and all flows."""
+        """Return the table with the packets where ``rows``, shape (n,), is true, and all flows.
+
+        Raises:
+            ValueError: If rows are no truth values, or not one a packet.
+        """
+        if np.asarray(rows).dtype != np.bool_ or np.shape(rows) != (len(self),):
+            raise ValueError(
+                f"rows must be {len(self)} truth values, one a packet, such as table.time_s < 10;"
+                f" got {reprlib.repr(rows)}"
+            )
         return replace(self, packets=self.packets.filter(pa.array(rows)))
 
     def select_flows(self, flows: list[int]) -> PacketTable:
-        """Return the packets of some flows; the flow table stays."""
-        return self.select(np.isin(self.flow, np.asarray(flows, dtype=np.uint32)))
+        """Return the packets of some flows by their numbers; the flow table stays.
+
+        Raises:
+            SelectionError: If there is no such flow.
+        """
+        known = self.flows.column("flow").to_numpy()
+        if (unknown := np.setdiff1d(flows, known)).size:
+            available = f"there are flows {list_first([str(number) for number in known.tolist()])}"
+            raise SelectionError(what=f"flow {unknown[0]}", available=available)
+        return self.select(np.isin(self.flow, flows))
 
     def round_to_clock(self, tick_ns: int) -> PacketTable:
         """Return the table with times rounded down to whole ticks after the first packet."""
@@ -284,6 +303,11 @@ class PacketTable(ChartView):
 
 def check_columns(table: pa.Table, schema: pa.Schema, *, required: set[str]) -> None:
     """Raise ``ValueError`` for a missing required column, an unknown one or one of a wrong type."""
+    if not isinstance(table, pa.Table):
+        raise TypeError(
+            f"a packet table is made of Arrow tables, not of {reprlib.repr(table)}; `read_packets`"
+            " and `generate` return packet tables"
+        )
     missing = required - set(table.column_names)
     if missing:
         raise ValueError(

@@ -51,7 +51,7 @@ def compare(
     Raises:
         InputFileError: If an input cannot be read at all, or does not fit into the memory.
         SelectionError: If there is no such flow or session.
-        ValueError: If the candidate has both a flow and a session, or one of them with ``every``.
+        ValueError: If a side has both a flow and a session, or one of them with ``every``.
 
     Example:
         >>> import trafficgen

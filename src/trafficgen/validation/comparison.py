@@ -199,8 +199,9 @@ def exceeded_limits(comparison: Comparison, limits: Iterable[str]) -> list[Excee
 
     Args:
         comparison: The comparison.
-        limits: Texts of the form ``METRIC=VALUE``, such as ``gap_s.ks=0.1``; METRIC is a flat name
-            or, where that is unique, the part before its first point, such as ``packets``.
+        limits: One or several texts of the form ``METRIC=VALUE``, such as ``gap_s.ks=0.1``; METRIC
+            is a flat name or, where that is unique, the part before its first point, such as
+            ``packets``.
 
     Raises:
         SelectionError: If a text has another form or names an unknown metric.
@@ -216,6 +217,7 @@ def exceeded_limits(comparison: Comparison, limits: Iterable[str]) -> list[Excee
         ...     print(limit.metric, "is above", limit.limit)
         gap_s.ks is above 0.1
     """
+    limits = [limits] if isinstance(limits, str) else list(limits)
     exceeded = []
     flat = comparison.flat()
     for text in limits:
@@ -243,7 +245,9 @@ def _flat_name(named: str, metrics: list[str]) -> str:
     return matching[0]
 
 
-def _parse_limit(text: str) -> tuple[str, float]:
+def _parse_limit(text: object) -> tuple[str, float]:
+    if not isinstance(text, str):
+        raise TypeError(f"limits must be texts such as 'gap_s.ks=0.1', not {text!r}")
     metric, _, number = text.rpartition("=")
     try:
         limit = float(number)

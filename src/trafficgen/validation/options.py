@@ -73,8 +73,10 @@ class CompareOptions:
         """Return which packets of the candidate are compared.
 
         Raises:
-            ValueError: If it has both a flow and a session, or one of them with ``every``.
+            ValueError: If a side has both a flow and a session, or one of them with ``every``.
         """
+        if self.every and (self.flow is not None or self.session is not None):
+            raise ValueError("give one of flow, session and every")
         own = self.candidate_flow is not None or self.candidate_session is not None
         if (self.candidate_flow is not None and self.candidate_session is not None) or (
             own and self.every

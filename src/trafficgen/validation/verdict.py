@@ -146,6 +146,9 @@ class Verdict:
     groups: tuple[GroupVerdict, ...]
     counts: dict[Grade, int]
 
+    def __repr__(self) -> str:
+        return f"<Verdict: {self.summary.removesuffix('.')}>"
+
     @property
     def summary(self) -> str:
         """How many metrics have which grade, in one sentence."""

@@ -208,6 +208,11 @@ class ArrivalsPart(ChoicePart):
     registered: RegisteredPart | None = Field(default=None, examples=["NAME:key=value"])
     """A process of your own, registered under a name."""
 
+    @classmethod
+    def other_names(cls) -> list[str]:
+        """Return the names of processes of users."""
+        return list(ARRIVALS)
+
     @model_validator(mode="before")
     @classmethod
     def _find_registered(cls, value: Any) -> Any:

@@ -9,7 +9,7 @@ from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.models import Model, ModelHolder, PublishedModel
 from trafficgen.models.published import find_model
 from trafficgen.options import takes
-from trafficgen.packet_files.destinations import format_of, local_path
+from trafficgen.packet_files.destinations import choose_format, format_of, local_path
 from trafficgen.packet_files.formats import check_options
 from trafficgen.packet_files.writing import select_view, write_packets
 from trafficgen.simulation.options import SimulateOptions
@@ -64,7 +64,7 @@ def generate(
         >>> table.flows.column("media").to_pylist()
         ['bulk', 'control', 'audio', 'video', 'video', 'control']
     """
-    file_format = None if out is None else format_of(out, options.to_format)
+    file_format = choose_format(out, options.to_format)
     found = find_model(model)
     table = _play(found, options)
     if file_format is not None and out is not None:

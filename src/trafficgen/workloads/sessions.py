@@ -173,12 +173,15 @@ def plan_model(model: Model | PublishedModel, options: WorkloadOptions) -> Plann
         )
     law = options.popularity
     clips = None if law is None else ClipsPart(popularity=parse_popularity(law))
-    described = WorkloadDescription(
-        name=model.name,
-        sessions=options.sessions,
-        arrivals=_arrivals_of(options),
-        groups=(GroupPart(model=model.name, clips=clips),),
-    )
+    try:
+        described = WorkloadDescription(
+            name=model.name,
+            sessions=options.sessions,
+            arrivals=_arrivals_of(options),
+            groups=(GroupPart(model=model.name, clips=clips),),
+        )
+    except ValueError as error:  # names of classes say nothing to users
+        raise GenerationError(str(error).removeprefix("WorkloadDescription: ")) from error
     workload = plan_workload(described, file=model.name, folder=Path(), models={model.name: model})
     workload = replace(workload, window_s=options.window_s)
     workload = workload.with_variation(parse_variation(options))

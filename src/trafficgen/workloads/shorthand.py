@@ -132,6 +132,11 @@ class ChoicePart(ModelPart):
             if field.examples
         }
 
+    @classmethod
+    def other_names(cls) -> list[str]:
+        """Return names that a text may begin with besides those of kinds."""
+        return []
+
     @model_validator(mode="before")
     @classmethod
     def _long_form(cls, value: Any) -> Any:
@@ -140,7 +145,7 @@ class ChoicePart(ModelPart):
         kind, _, rest = (part.strip() for part in value.partition(":"))
         kinds = cls.kinds()
         if kind not in kinds:
-            guess = suggest_name(kind, kinds)
+            guess = suggest_name(kind, [*kinds, *cls.other_names()])
             raise ValueError(f"unknown {cls.noun} {kind!r}{guess}; use {', '.join(kinds.values())}")
         return {kind: rest or {}}
 

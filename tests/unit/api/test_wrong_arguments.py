@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +20,15 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     if inspect.isfunction(thing := getattr(trafficgen, name))
 }
 #: Words of libraries and of Python that say nothing to a user.
-NOT_PLAIN = ("pydantic", "validation error", "type=", "input_value", "NoneType", "object is not")
+NOT_PLAIN = (
+    "pydantic",
+    "WorkloadDescription",
+    "validation error",
+    "type=",
+    "input_value",
+    "NoneType",
+    "object is not",
+)
 WRONG: list[tuple[str, tuple[object, ...], dict[str, object], str]] = [
     ("inspect", (3,), {}, "paths must be a text, a path, a list or a PacketTable, not 3"),
     ("inspect", (CAPTURE,), {"flows": 3}, "inspect has no option 'flows'; it takes paths, decap"),
@@ -72,6 +81,32 @@ WRONG: list[tuple[str, tuple[object, ...], dict[str, object], str]] = [
     ("demo", (3,), {}, "folder must be a text or a path, not 3"),
     ("register_exporter", (3,), {}, "target must be a Target, not 3"),
     ("Path", (), {"links": []}, "Path: links: it must have at least 1 item, not 0"),
+    ("generate", ("cbr",), {"duration_s": float("nan")}, "duration_s: Invalid time 'nan'"),
+    ("generate", ("cbr",), {"duration_s": float("inf")}, "duration_s: Invalid time 'inf'"),
+    ("generate", ("cbr",), {"to_format": "pcpa"}, "Unknown format 'pcpa' (did you mean pcap?)"),
+    ("generate", ("cbr",), {"to_format": "pcap"}, "no file to write; name one, such as out="),
+    ("simulate", ("cbr",), {"path": PATH, "to_format": "csv"}, "there is no file to write"),
+    ("simulate", ("cbr",), {"path": PATH, "compete": "tpc"}, "did you mean tcp?"),
+    (
+        "compare",
+        (CAPTURE, CAPTURE),
+        {"every": True, "session": 0},
+        "one of flow, session and every",
+    ),
+    ("fit", (CAPTURE,), {"population": True}, "use fit_population(captures)"),
+    ("fit", (CAPTURE,), {"same_source": True}, "use fit_same_source(captures)"),
+    ("fit", (CAPTURE,), {"report": "x.html"}, "use save_report(result, 'report.html')"),
+    ("compare", (CAPTURE, CAPTURE), {"plots": "x"}, "use save_plots(result, 'plots')"),
+    ("fit", (CAPTURE,), {"memory": "1kB"}, "fit: memory: 1kB of memory is too little"),
+    (
+        "generate_workload",
+        ("cbr", "x.csv"),
+        {"sessions": -1, "arrivals": "poisson:1/s"},
+        "sessions",
+    ),
+    ("Path", (), {"rate": 3}, "Path: rate: unknown key; missing: links"),
+    ("Model", (), {"a": 1}, "Model: a: unknown key; missing: name, provenance, startup"),
+    ("PacketTable", (1, 2), {}, "a packet table is made of Arrow tables, not of 1"),
     ("Model", (), {"name": "x"}, "Model: provenance: it is missing"),
 ]
 
@@ -123,3 +158,35 @@ def test_a_number_of_a_model_cannot_be_set_and_the_error_says_how_to_copy() -> N
         model.name = "mine"
     assert "\n" not in str(caught.value)
     assert model.model_copy(update={"name": "mine"}).name == "mine"
+
+
+def test_rows_and_flows_of_a_table_that_do_not_exist_are_refused() -> None:
+    table = trafficgen.generate("cbr", duration_s=2)
+    with pytest.raises(ValueError, match="rows must be 85 truth values"):
+        table.select([1, 2])  # type: ignore[arg-type]
+    with pytest.raises(trafficgen.SelectionError, match="no flow 7; there are flows 0"):
+        table.select_flows([7])
+    assert len(table.select_flows([0])) == len(table)
+
+
+def test_a_limit_may_be_one_text_and_others_are_refused() -> None:
+    table = trafficgen.generate("cbr", duration_s=5)
+    comparison = trafficgen.compare(table, table)
+    assert trafficgen.exceeded_limits(comparison, "gap_s.ks=1") == []
+    with pytest.raises(TypeError, match=r"limits must be texts such as 'gap_s.ks=0.1', not 3"):
+        trafficgen.exceeded_limits(comparison, [3])  # type: ignore[list-item]
+    assert len(repr(comparison.verdict())) < 300
+
+
+def test_a_name_of_a_report_is_checked_before_it_is_drawn(tmp_path: Path) -> None:
+    fitted = trafficgen.fit(trafficgen.generate("cbr", duration_s=10))
+    with pytest.raises(trafficgen.OutputFileError, match=r"x.pdf: .*end its name in .html"):
+        trafficgen.save_report(fitted, tmp_path / "x.pdf")
+    with pytest.raises(trafficgen.OutputFileError, match=r"there is no folder .*gone"):
+        trafficgen.save_report(fitted, tmp_path / "gone" / "x.html")
+
+
+def test_a_name_that_resembles_registered_arrivals_is_suggested() -> None:
+    trafficgen.register_arrivals("regular")(lambda generator, sessions, window_s: [0.0])
+    with pytest.raises(trafficgen.GenerationError, match=r"did you mean regular\?"):
+        trafficgen.generate_workload("cbr", "x.csv", arrivals="regualr:every_s=2", sessions=3)

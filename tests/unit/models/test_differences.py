@@ -88,7 +88,9 @@ def test_an_estimate_without_any_interval_is_listed_as_not_judged() -> None:
     assert [(one.what, one.basis) for one in found.differences] == [
         ("playout.rate_bps", "no_interval")
     ]
-    assert list(found.to_pandas()["first"]) == ["800,000"]
+    frame = found.to_pandas()
+    assert list(frame["first"]) == ["800,000"]
+    assert list(frame["first_value"]) == [800_000.0]
     assert found.summary == "0 of 4 estimates and laws differ beyond their uncertainty"
 
 
