@@ -7,8 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.conftest import build_table
 
+from trafficgen.flows import choose_session
 from trafficgen.reports.samples import (
+    Side,
+    chart_rates,
     choose_bin_s,
     choose_quantiles,
     distribution_curve,
@@ -88,3 +92,10 @@ def test_quantile_places_reach_both_ends_and_are_few(count: int) -> None:
 )
 def test_bins_are_round_and_few_enough(span_s: float, width_s: float) -> None:
     assert choose_bin_s(span_s, most=1500) == pytest.approx(width_s)
+
+
+@pytest.mark.parametrize(("time_s", "names"), [([0.0, 0.02, 0.05], 1), ([0.0, 0.2, 0.5], 2)])
+def test_a_rate_without_two_bins_is_no_chart(time_s: list[float], names: int) -> None:
+    view = choose_session(build_table(time_s))
+    charts = list(chart_rates([Side("measured", "measured", view)]))
+    assert [one.name for one in charts] == ["rate", "cumulative-bytes"][-names:]
