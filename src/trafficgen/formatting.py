@@ -13,6 +13,8 @@ from trafficgen.units import NS_PER_S, SIZE_UNITS_BYTES, kbps_from_bps
 _NOT_PRINTABLE = "�"
 #: Numbers with more digits than wanted are written out to the whole, up to here.
 _PLAIN_BELOW = 1e9
+#: An interval whose ends have a larger ratio says nothing and is not shown.
+WIDEST_SHOWN = 1000.0
 _S_PER_MIN = _MIN_PER_H = 60
 
 

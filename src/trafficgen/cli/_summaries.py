@@ -8,6 +8,7 @@ from trafficgen.cli._output import number
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import (
+    WIDEST_SHOWN,
     format_count,
     format_duration,
     format_quantity,
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
         PopulationLaw,
     )
 
-#: An interval whose ends have a larger ratio is not printed.
-_WIDEST_SHOWN = 1000.0
 _QUANTITIES = {
     "media_duration_s": "media",
     "playout_rate_bps": "playout",
@@ -201,7 +200,7 @@ def _print_response(response: PooledResponse) -> None:
 def _row(name: str, law: PopulationLaw) -> list[str]:
     low, high = (format_quantity(name, end) for end in (law.median.low, law.median.high))
     known = f"[{low}, {high}]" if law.median.low is not None else "-"
-    if law.median.spans_more_than(_WIDEST_SHOWN):
+    if law.median.spans_more_than(WIDEST_SHOWN):
         known = f"not known from {format_count(law.sessions, 'session')}"
     return [
         _QUANTITIES[name],

@@ -9,7 +9,7 @@ import numpy as np
 
 from trafficgen.calibration.population.fit_population import PopulationFit
 from trafficgen.calibration.population.same_source import SameSourceFit
-from trafficgen.formatting import format_count, format_duration, number, rate_text
+from trafficgen.formatting import WIDEST_SHOWN, format_count, format_duration, number, rate_text
 from trafficgen.models import (
     Estimate,
     FittedProvenance,
@@ -170,12 +170,17 @@ def _interval(name: str, estimate: Estimate, factor: float = 1.0) -> dict[str, o
     return {key: None if value is None else value * factor for key, value in ends.items()}
 
 
+def _without_wide_ends(median: Estimate) -> Estimate:
+    is_wide = median.spans_more_than(WIDEST_SHOWN)
+    return median.model_copy(update={"low": None, "high": None}) if is_wide else median
+
+
 def _tabulate_laws(population: Population) -> Table | None:
     records = [
         {
             "quantity": _QUANTITIES[quantity][0],
             "unit": _QUANTITIES[quantity][1],
-            **_interval("median", pooled.median, _factor(quantity)),
+            **_interval("median", _without_wide_ends(pooled.median), _factor(quantity)),
             **_interval("log sd", pooled.log_deviation),
             "law": pooled.law.family.replace("_", " "),
             "sessions": pooled.sessions,

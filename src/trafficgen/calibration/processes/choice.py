@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
@@ -156,9 +156,7 @@ def _describe_choice(fitted: list[FittedProcess], checks: list[Check], best: int
             score=round(check.score, _DIGITS),
             distances={name: round(apart, _DIGITS) for name, apart in check.distances.items()},
             beyond_chance={name: round(check.chance[name], _DIGITS) for name in check.notable},
-            differs_at={
-                name: check.shares_apart(name) for name in check.notable if name != "rate_acf"
-            },
+            differs_at=check.differs_at,
         )
         for found, check in zip(fitted, checks, strict=True)
     )
@@ -184,9 +182,11 @@ class Check:
     distances: dict[str, float]
     #: The same between played sessions: what chance alone makes.
     chance: dict[str, float]
-    #: Statistics of the packets, and of each played session.
-    measured: _Statistics = field(repr=False)
-    sessions: list[_Statistics] = field(repr=False)
+    #: Those of ``failed`` of which a user can see something. The choice between processes takes the
+    #: nearest one; a verdict asks for more.
+    notable: tuple[str, ...] = ()
+    #: Where the rates of ``notable`` differ most.
+    differs_at: dict[str, RateShares] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -201,39 +201,6 @@ class Check:
             for name, distance in self.distances.items()
             if "rate" in name and distance > self.chance[name] + _LIMITS.slack
         ]
-
-    @property
-    def notable(self) -> list[str]:
-        """Those of ``failed`` of which a user can see something.
-
-        The choice between processes takes the nearest one; a verdict asks for more. A few bins
-        differ by more than the largest chance that counts, and a rate that hardly varies has a
-        large distance from one that varies by a percent.
-        """
-        return [name for name in self.failed if name == "rate_acf" or self._is_notable(name)]
-
-    def _is_notable(self, name: str) -> bool:
-        sample, level = self.measured[name], _chance(name, self.measured)
-        if self.distances[name] <= level and level > _LIMITS.most:
-            return False
-        apart = [float(np.abs(sample - session[name]).mean()) for session in self.sessions]
-        return float(np.median(apart)) > _LIMITS.slack * float(sample.mean())
-
-    def shares_apart(self, name: str) -> RateShares:
-        """Find where the distributions of a rate, measured and played, are farthest apart."""
-        sample = self.measured[name]
-        played = np.sort(np.concatenate([session[name] for session in self.sessions]))
-        values = np.union1d(sample, played)
-        one, other = (
-            np.searchsorted(each, values, side="right") / each.size for each in (sample, played)
-        )
-        place = int(np.abs(one - other).argmax())
-        bin_s = float(name.partition(".")[2])
-        return RateShares(
-            rate_bps=bps_from_bytes(float(values[place]), bin_s),
-            measured=round(float(one[place]), _DIGITS),
-            played=round(float(other[place]), _DIGITS),
-        )
 
     @property
     def score(self) -> float:
@@ -278,7 +245,43 @@ def check_process(
     if independent:
         chance = {name: min(level, _chance(name, measured)) for name, level in chance.items()}
     distances = {name: float(np.median([run[name] for run in apart])) for name in apart[0]}
-    return Check(distances, chance, measured, sessions)
+    check = Check(distances, chance)
+    notable = tuple(name for name in check.failed if is_notable(check, name, measured, sessions))
+    where = {name: shares_apart(name, measured, sessions) for name in notable if name != "rate_acf"}
+    return replace(check, notable=notable, differs_at=where)
+
+
+def is_notable(
+    check: Check, name: str, measured: _Statistics, sessions: Sequence[_Statistics]
+) -> bool:
+    """Return whether a user can see something of a statistic that differs by more than chance.
+
+    A few bins differ by more than the largest chance that counts, and a rate that hardly varies has
+    a large distance from one that varies by a percent.
+    """
+    if name == "rate_acf":
+        return True
+    sample, level = measured[name], _chance(name, measured)
+    if check.distances[name] <= level and level > _LIMITS.most:
+        return False
+    apart = [float(np.abs(sample - session[name]).mean()) for session in sessions]
+    return float(np.median(apart)) > _LIMITS.slack * float(sample.mean())
+
+
+def shares_apart(name: str, measured: _Statistics, sessions: Sequence[_Statistics]) -> RateShares:
+    """Find where the distributions of a rate, measured and played, are farthest apart."""
+    sample = measured[name]
+    played = np.sort(np.concatenate([session[name] for session in sessions]))
+    values = np.union1d(sample, played)
+    one, other = (
+        np.searchsorted(each, values, side="right") / each.size for each in (sample, played)
+    )
+    place = int(np.abs(one - other).argmax())
+    return RateShares(
+        rate_bps=bps_from_bytes(float(values[place]), float(name.partition(".")[2])),
+        measured=round(float(one[place]), _DIGITS),
+        played=round(float(other[place]), _DIGITS),
+    )
 
 
 def _chance(name: str, measured: _Statistics) -> float:

@@ -7,7 +7,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trafficgen.calibration.processes.choice import Check, check_process, fit_process
+from trafficgen.calibration.processes.choice import (
+    Check,
+    check_process,
+    fit_process,
+    is_notable,
+    shares_apart,
+)
 from trafficgen.calibration.processes.phase_packets import PhasePackets
 from trafficgen.models import Law, ModulatedProcess, RenewalProcess
 from trafficgen.randomness import random_stream
@@ -73,10 +79,10 @@ def test_differences_that_nobody_sees_are_no_failure() -> None:
         ("rate.1", many, many * 1.01, 1.0, False),
         ("rate.1", many, many * 1.1, 1.0, True),
     ):
-        check = Check({name: distance}, {name: 0.3}, {name: measured}, [{name: played}])
+        check = Check({name: distance}, {name: 0.3})
         assert check.failed == [name], "the choice between processes stays as strict"
-        assert check.notable == [name] * notable
-    where = check.shares_apart("rate.1")
+        assert is_notable(check, name, {name: measured}, [{name: played}]) is notable
+    where = shares_apart("rate.1", {"rate.1": many}, [{"rate.1": many * 1.1}])
     assert (where.rate_bps, where.measured, where.played) == (8000.0, 1.0, 0.0)
 
 
