@@ -70,6 +70,7 @@ def simulate(
     settings, duration_s = options.settings or {}, options.duration_s
     sources = sources_of(model, settings, duration_s=duration_s, seed=options.seed)
     result = SimulationResult(*run_sessions(sources, options))
+    warn_of_short_session(result.run)
     if result.arrivals_s == (0.0, 0.0):
         warn(
             "no media packet reached the client, so that rates and delays are unknown",
@@ -118,7 +119,6 @@ def run_sessions(
     )
     path = read_path(options.path)
     run = run_path(path, sessions, others, seed=seed, most_packets=most_packets)
-    _warn_of_short_session(run)
     notes: dict[str, object] = {
         "model": sources[0].name,
         "model_digest": sources[0].digest,
@@ -132,7 +132,7 @@ def run_sessions(
     return run, notes
 
 
-def _warn_of_short_session(run: Run) -> None:
+def warn_of_short_session(run: Run) -> None:
     """Warn, once, of sessions of published models that end long before they are stopped."""
     for one, log in zip(run.participants, run.agents, strict=True):
         if not one.is_session or one.stop_s is None or one.source.kind == "fitted":
@@ -176,4 +176,5 @@ def generate_over_path(
         options,
         starts_s=s_from_ns(starts_ns).tolist(),
     )
+    warn_of_short_session(run)
     return packet_table(run, origin_ns=origin_ns, notes=notes)

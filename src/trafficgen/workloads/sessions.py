@@ -19,7 +19,7 @@ from trafficgen.options import list_options
 from trafficgen.packet_files.report import View
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.simulation.path import UNLIMITED_PATH
-from trafficgen.simulation.simulate import run_sessions
+from trafficgen.simulation.simulate import run_sessions, warn_of_short_session
 from trafficgen.simulation.sources import sources_of
 from trafficgen.workloads.arrivals import ArrivalsPart
 from trafficgen.workloads.clips import ClipsPart, PopularityPart
@@ -95,7 +95,7 @@ def choose_sessions(
     if options.duration_s is not None and isinstance(playable, PublishedModel):
         # One session shows, and warns, that all are shorter than they were to be.
         one = SimulateOptions(path=UNLIMITED_PATH, seed=options.seed, duration_s=options.duration_s)
-        run_sessions(sources_of(playable, options.settings or {}), one)
+        warn_of_short_session(run_sessions(sources_of(playable, options.settings or {}), one)[0])
     if options.sessions is None and options.window_s is None and not workload.arrivals.is_counted:
         workload = replace(workload, sessions=1)
     return sessions_of_workload(workload, seed=options.seed, at=options.at)
