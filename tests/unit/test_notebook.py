@@ -65,6 +65,8 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         f"name: {json.dumps(HOSTILE)}\nsessions: 2\ngroups: [{{model: cbr}}]", encoding="utf-8"
     )
     reproduction = trafficgen.reproduce("BMW-T1.1", runs=2, workers=1)
+    with pytest.warns(trafficgen.CaptureWarning, match="it is left out"):
+        population = trafficgen.fit_population([*captures, HOSTILE], workers=1)
     return {
         "CatalogueModel": trafficgen.models_list()[0],
         "Comparison": trafficgen.compare(*captures),
@@ -80,7 +82,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             {"links": [{"name": HOSTILE, "rate": "1Mbps"}, {"delay": "10ms"}]}
         ),
         "PlannedWorkload": trafficgen.load_workload(workload),
-        "PopulationFit": trafficgen.fit_population([*captures, HOSTILE], workers=1),
+        "PopulationFit": population,
         "ProjectionReport": trafficgen.export(table, to="mgen", directory=folder / "for-mgen"),
         "PublishedModel": trafficgen.load_model("chunked"),
         "Reproduction": reproduction,
