@@ -1,11 +1,10 @@
 """Group flows to sessions: control and media of one playout, and what they carry.
 
 Rules, first to last: RTSP control with the media that its Transport headers name (or, where a
-capture was cut before them, with the RTP and RTCP between the same hosts while it lasts); control
-on RTSP's port that cannot be read (captures of headers alone, generated ones) with what begins
-between the same hosts while it lasts; RTCP with the RTP on the port below; RTP between the same
-hosts at the same time (audio and video of one source); connections of one client to one web service
-(the same port and the same network of servers) without a long pause between them.
+capture was cut before them, with the RTP and RTCP between the same hosts while it lasts); RTCP with
+the RTP on the port below; RTP between the same hosts at the same time (audio and video of one
+source); connections of one client to one web service (the same port and the same network of
+servers) without a long pause between them.
 """
 
 from __future__ import annotations
@@ -34,8 +33,6 @@ class SessionLimits:
         web_ports: Ports of web services, over which players fetch chunks.
         web_pause_s: A player's next connection within this pause belongs to the same playout, s; a
             longer one joins playouts of one viewer, a shorter one splits them at quality changes.
-        rtsp_port: Port of RTSP servers.
-        first_media_port: Media have this port or a higher one at both ends, unlike DNS or NTP.
         rtsp_margin_s: Media of an RTSP session may begin and end this long outside its control
             connection, s: what is in flight when it closes.
         ipv4_network_bits: Servers that share so many bits are of one content network,
@@ -44,8 +41,6 @@ class SessionLimits:
 
     web_ports: frozenset[int] = frozenset({80, 443, 8000, 8080, 8443})
     web_pause_s: float = 10.0
-    rtsp_port: int = 554
-    first_media_port: int = 1024
     rtsp_margin_s: float = 5.0
     ipv4_network_bits: int = 24
     ipv6_network_bits: int = 48
@@ -123,7 +118,6 @@ def group_sessions(
     named = _join_rtsp(rows, by_hosts, signalling, union)
     for together in by_hosts.values():
         _join_rtp(together, set(rtcp_flows), named, union)
-    _join_unread_rtsp(flows, control, union)
     _join_web(flows, union)
     media = pa.array(list_media(flows, signalling, rtp_streams, rtcp_flows), pa.string())
     flows = flows.set_column(
@@ -258,49 +252,11 @@ def _join_rtsp(
     return chosen
 
 
-def _join_unread_rtsp(flows: pa.Table, control: set[int], union: _Union) -> None:
-    """Join connections to RTSP servers that show no message with what begins while they last."""
-    port, protocol = flows.column("server_port"), flows.column("protocol")
-    is_rtsp = pc.and_(pc.equal(protocol, "tcp"), pc.equal(port, _LIMITS.rtsp_port))
-    read = pa.array(list(control), flows.schema.field("flow").type)
-    unread = flows.filter(pc.and_(is_rtsp, pc.invert(pc.is_in(flows.column("flow"), read))))
-    if unread.num_rows == 0:
-        return
-    lower_port = pc.min_element_wise(port, flows.column("client_port"))
-    clients = unread.column("client").combine_chunks()
-    may_be_media = pc.and_(
-        pc.and_(pc.equal(protocol, "udp"), pc.greater_equal(lower_port, _LIMITS.first_media_port)),
-        pc.or_(
-            pc.is_in(flows.column("client"), clients), pc.is_in(flows.column("server"), clients)
-        ),
-    )
-    together: dict[frozenset[str], tuple[list[_Flow], list[_Flow]]] = defaultdict(lambda: ([], []))
-    for found, is_media in ((unread, False), (flows.filter(may_be_media), True)):
-        for row in found.select(list(_Flow.__dataclass_fields__)).to_pylist():
-            together[(flow := _Flow(**row)).hosts][is_media].append(flow)
-    for controls, media in together.values():
-        # Media over TCP have a connection of their own, to the same port.
-        _join_overlapping(controls, media, union, lead_s=0.0)
-        controls.sort(key=lambda flow: flow.first_time_ns)
-        for before, after in itertools.pairwise(controls):
-            if before.overlaps(after):
-                union.join(before.flow, after.flow)
-
-
-def _join_overlapping(
-    controls: Iterable[_Flow],
-    media: Iterable[_Flow],
-    union: _Union,
-    *,
-    lead_s: float = _LIMITS.rtsp_margin_s,
-) -> None:
-    """Join connections that named no ports with media of the same time, in one pass.
-
-    Media may end ``lead_s`` before a connection begins.
-    """
+def _join_overlapping(controls: Iterable[_Flow], media: Iterable[_Flow], union: _Union) -> None:
+    """Join connections that named no ports with media of the same time, in one pass."""
     margin_ns = ns_from_s(_LIMITS.rtsp_margin_s)
     by_start = [(flow.first_time_ns, True, flow) for flow in media]
-    by_start += [(flow.first_time_ns - ns_from_s(lead_s), False, flow) for flow in controls]
+    by_start += [(flow.first_time_ns - margin_ns, False, flow) for flow in controls]
     # Those that go on, media and connections. Of what was joined to one of the other side, the one
     # that goes on longest represents all: a later one that overlaps any of them overlaps that.
     going_on: dict[bool, list[_Flow]] = {True: [], False: []}

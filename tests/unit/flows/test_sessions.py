@@ -53,22 +53,6 @@ def test_rtsp_joins_the_media_its_transport_names_and_tells_when_play_was_asked(
     assert grouped.column("media").to_pylist()[2] == "control"
 
 
-def test_rtsp_that_cannot_be_read_joins_what_begins_while_it_lasts() -> None:
-    """As in a generated capture, whose payload is zeros."""
-    media = _flow(0, media_port=6970, protocol="udp", ssrc=None)
-    rows = [
-        media | {"first_time_ns": 1, "last_time_ns": 90 * 10**9},
-        _flow(1, media_port=554, protocol="tcp", ssrc=None),
-        _flow(2, media_port=554, protocol="tcp", ssrc=None) | {"client_port": 565},
-        _flow(3, media_port=53, protocol="udp", ssrc=None),
-        _flow(4, media_port=6970, protocol="udp", ssrc=None) | {"client": "198.51.100.2"},
-        media | {"flow": 5, "first_time_ns": 100 * 10**9, "last_time_ns": 101 * 10**9},
-    ]
-    flows = pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)
-    grouped = group_sessions(flows, SIGNALLING_SCHEMA.empty_table())
-    assert grouped.column("session").to_pylist() == [0, 0, 0, 1, 2, 3]
-
-
 @pytest.mark.parametrize(
     ("payload_type", "clock_hz", "sent", "split", "medium"),
     [
