@@ -60,7 +60,7 @@ def diff(
     second: Annotated[str, typer.Argument(metavar="B", help="Another.")],
     every: Annotated[
         bool,
-        typer.Option("--all", "--full", help="Show numbers that differ and have no interval, too."),
+        typer.Option("--full", "--all", help="Show numbers that differ and have no interval, too."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
