@@ -27,7 +27,8 @@ _EXAMPLE_SETTINGS = {
 
 def entries() -> list[trafficgen.PublishedModel]:
     """Return the entries of the catalogue, by name."""
-    return [one.model for one in trafficgen.models_list()]
+    models = (one.model for one in trafficgen.models_list())
+    return [model for model in models if isinstance(model, trafficgen.PublishedModel)]
 
 
 def index_page() -> str:
@@ -40,6 +41,7 @@ def index_page() -> str:
             " ".join(one.model.description.split()),
         )
         for one in trafficgen.models_list()
+        if isinstance(one.model, trafficgen.PublishedModel)
     ]
     return page(
         "Catalogue",

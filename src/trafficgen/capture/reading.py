@@ -59,8 +59,8 @@ def inspect(paths: Paths | PacketTable, options: ReadOptions) -> Inspection:
     names = input_names(paths)
     files, timeout_s = tuple(names), options.idle_timeout_s
     if isinstance(paths, PacketTable):
-        table = check_table(paths, ", ".join(names))
-        return inspect_table(table, files=files, idle_timeout_s=timeout_s)[0]
+        checked = check_table(paths, ", ".join(names))
+        return inspect_table(checked, files=files, idle_timeout_s=timeout_s)[0]
     if (long := find_long_table(names, _budget(options))) is not None:
         return inspect_stream(long.stream(), files=files, idle_timeout_s=timeout_s)
     if (table := read_table_file(names)) is not None:

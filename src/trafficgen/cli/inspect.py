@@ -116,13 +116,16 @@ def _render_totals(found: trafficgen.Inspection) -> None:
         _render_concurrency(what, starts.to_numpy(), ends.to_numpy(), duration_s)
     if not duration_s > 0:
         return
+    import numpy as np  # noqa: PLC0415 - --help needs none
+
     names = ["flows to client", "flows to server"]
     bins = curve_bins(names)
     rates = found.measure_rates(bins)
     to_client, to_server = (rate_text(float(rate_kbps.mean())) for rate_kbps in rates)
+    peak = rate_text(float(np.sum(rates, axis=0).max()))
     say_line(
         f"{to_client} to clients, {to_server} to servers on average; at most"
-        f" {rate_text(float(sum(rates).max()))} together over {format_duration(duration_s / bins)}"
+        f" {peak} together over {format_duration(duration_s / bins)}"
     )
     curves = [Curve(name, rate_kbps) for name, rate_kbps in zip(names, rates, strict=True)]
     print_curves("rate of all flows (frame bytes)", curves, start_s=0.0, end_s=duration_s)

@@ -6,12 +6,17 @@ import math
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from math import inf
+from typing import Any
 
 import numpy as np
 
 from trafficgen._core import law_quantiles, law_tail
 from trafficgen.distributions.base import Distribution
 from trafficgen.units import FloatArray
+
+
+def _fields(part: Any) -> dict[str, float]:
+    return asdict(part)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +72,7 @@ class Mixture(Distribution):
         return {
             f"{name}{number}": float(value)
             for number, (weight, part) in enumerate(parts, start=1)
-            for name, value in ({"p": weight} | asdict(part)).items()
+            for name, value in ({"p": weight} | _fields(part)).items()
         }
 
     def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:

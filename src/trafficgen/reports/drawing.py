@@ -160,7 +160,8 @@ def _draw_for_page(chart: Chart) -> tuple[str, Figure]:
             layout.execute(figure)
         figure.set_layout_engine("none")
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        FigureCanvasSVG(figure).print_svg(drawn, metadata=metadata)
+        canvas: Any = FigureCanvasSVG(figure)
+        canvas.print_svg(drawn, metadata=metadata)
     return drawn.getvalue(), figure
 
 

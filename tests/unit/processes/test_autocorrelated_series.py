@@ -81,6 +81,6 @@ def test_a_series_of_no_values_is_empty() -> None:
 
 
 def test_a_long_series_of_scores_has_the_autocorrelation_asked_for() -> None:
-    wanted = 0.6 ** np.arange(1, 25)
+    wanted: FloatArray = np.array([0.6**lag for lag in range(1, 25)])
     found = draw_correlated_scores(wanted, 60_001, np.random.default_rng(3))
     np.testing.assert_allclose(sample_autocorrelation(found, 24), wanted, atol=2e-3)

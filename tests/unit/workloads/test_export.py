@@ -237,8 +237,9 @@ def test_a_target_that_takes_no_workload_names_those_that_do(load: Load, tmp_pat
 def test_each_phase_of_an_export_counts_what_is_done(load: Load, tmp_path: Path) -> None:
     steps: list[trafficgen.Step] = []
     with trafficgen.following(steps.append):
-        how = {"to": "iperf3", "directory": tmp_path / "out", "memory_bytes": 200_000}
-        report = trafficgen.export(load(LOAD), **how)
+        report = trafficgen.export(
+            load(LOAD), to="iperf3", directory=tmp_path / "out", memory_bytes=200_000
+        )
     making = [step for step in steps if step.what == "making"]
     assert making[0].done == 0
     assert making[-1].done == making[-1].total

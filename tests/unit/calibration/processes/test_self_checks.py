@@ -72,7 +72,8 @@ def test_a_rate_that_swells_is_not_a_renewal_process_and_comes_back_when_played(
 
 
 def test_differences_that_nobody_sees_are_no_failure() -> None:
-    six, many = 1000.0 + np.arange(6), np.full(60, 1000.0)
+    six: FloatArray = np.array([1000.0, 1001.0, 1002.0, 1003.0, 1004.0, 1005.0])
+    many: FloatArray = np.full(60, 1000.0)
     for name, measured, played, distance, notable in (
         ("rate.10", six, six * 1.2, 1.0, True),
         ("rate.10", six, np.sort(six * np.r_[1.0, 1.0, 1.0, 1.3, 1.3, 1.3]), 0.5, False),
