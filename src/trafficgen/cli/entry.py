@@ -7,8 +7,8 @@ from trafficgen.cli import _signals
 
 def main() -> None:
     """Run the command and end the process with its exit code."""
-    _signals.watch()
     try:
+        _signals.watch()
         from trafficgen.cli.app import main as run_and_end  # noqa: PLC0415 - a signal may come meanwhile
 
         run_and_end()
