@@ -25,7 +25,7 @@ def made_now(out: Path, *, storage: str | None = None) -> int:
     made: list[float] = []
     with following(lambda step: made.append(step.done) if step.what == "making" else None):
         play(out, storage=storage)
-    return len(made)
+    return len(made[1:])  # the first step says how many there are already
 
 
 def refused(out: Path, *, storage: str | None = None) -> str:
@@ -45,7 +45,7 @@ def at_block(number: int, act: Callable[[], object]) -> Callable[[Step], None]:
     def follow(step: Step) -> None:
         if step.what == "making":
             made.append(step)
-            if len(made) == number:
+            if len(made[1:]) == number:
                 act()
 
     return follow
