@@ -12,7 +12,8 @@ pub struct ChainVectors {
 }
 
 /// Follows matrices of size `first.len()`, row by row and one after the other, forwards from a
-/// distribution of states, and backwards from ones.
+/// distribution of states, and backwards from ones; both are scaled so that nothing underflows
+/// (Rabiner, "A tutorial on hidden Markov models", 1989).
 pub fn chain_vectors(matrices: &[f64], first: &[f64]) -> ChainVectors {
     let size = first.len();
     let steps = matrices.chunks_exact(size * size);

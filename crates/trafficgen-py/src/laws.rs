@@ -135,9 +135,7 @@ pub fn law_tail<'py>(
     x: Array<'py>,
     upper: bool,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let law = read_law(family, params, (None, None))?;
-    let x = x.as_slice()?;
-    Ok(py.detach(|| law.tails(x, upper)).into_pyarray(py))
+    at_values(py, family, params, &x, |law, x| law.tails(x, upper))
 }
 
 /// Quantiles of a law of positive values: where [`law_tail`] has given values.
@@ -149,9 +147,19 @@ pub fn law_quantiles<'py>(
     p: Array<'py>,
     upper: bool,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let law = read_law(family, params, (None, None))?;
-    let p = p.as_slice()?;
-    Ok(py.detach(|| law.quantiles(p, upper)).into_pyarray(py))
+    at_values(py, family, params, &p, |law, p| law.quantiles(p, upper))
+}
+
+/// Computes a function of a law without bounds, without the interpreter's lock.
+fn at_values<'py>(
+    py: Python<'py>,
+    family: &str,
+    params: &Bound<'py, PyDict>,
+    values: &Array<'py>,
+    compute: impl Fn(&Law, &[f64]) -> Vec<f64> + Send + Sync,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (law, values) = (read_law(family, params, (None, None))?, values.as_slice()?);
+    Ok(py.detach(|| compute(&law, values)).into_pyarray(py))
 }
 
 /// Weights, means and standard deviations of a mixture of normal laws, improved by EM.
@@ -233,20 +241,15 @@ impl PyGroupedSample {
         Ok(PyGroupedSample(sample))
     }
 
-    /// Logarithms of the probabilities of the cells, after a step of the free numbers.
-    #[pyo3(signature = (family, params, bounds, step=None))]
+    /// Logarithms of the probabilities of the cells.
     fn log_probabilities<'py>(
         &self,
         py: Python<'py>,
         family: &str,
         params: &Bound<'py, PyDict>,
         bounds: OptionalBounds,
-        step: Option<Array<'py>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let mut law = read_law(family, params, bounds)?;
-        if let Some(step) = step {
-            law = law.move_by(step.as_slice()?, law.unit()).map_err(refuse)?;
-        }
+        let law = read_law(family, params, bounds)?;
         Ok(py.detach(|| self.0.log_probabilities(&law)).into_pyarray(py))
     }
 

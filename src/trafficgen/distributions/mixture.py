@@ -15,10 +15,6 @@ from trafficgen.distributions.base import Distribution
 from trafficgen.units import FloatArray
 
 
-def _fields(part: Any) -> dict[str, float]:
-    return asdict(part)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Mixture(Distribution):
     """Draws from one of several components."""
@@ -68,11 +64,12 @@ class Mixture(Distribution):
 
     @cached_property
     def _params(self) -> dict[str, float]:
-        parts = zip(self.weights, self.components, strict=True)
+        components: tuple[Any, ...] = self.components  # all laws are dataclasses
+        parts = zip(self.weights, components, strict=True)
         return {
             f"{name}{number}": float(value)
             for number, (weight, part) in enumerate(parts, start=1)
-            for name, value in ({"p": weight} | _fields(part)).items()
+            for name, value in ({"p": weight} | asdict(part)).items()
         }
 
     def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:

@@ -262,10 +262,11 @@ def _check_functions(name: str, functions: FamilyFunctions) -> None:
 
 def _check_shapes(name: str, own: OwnFamily) -> None:
     """Refuse bounds of other shapes than a distribution of scipy.stats has."""
-    if not isinstance(text := getattr(own.functions, "shapes", None) or "", str):
+    text = getattr(own.functions, "shapes", 0)  # of scipy.stats a text, None where it has none
+    if text is not None and not isinstance(text, str):
         return
-    known = tuple(text.replace(",", " ").split())
-    if own.shapes != known and hasattr(own.functions, "shapes"):
+    known = tuple((text or "").replace(",", " ").split())
+    if own.shapes != known:
         raise TrafficgenError(
             f"distribution {name}: the bounds have the shapes {', '.join(own.shapes) or 'none'},"
             f" the law has {', '.join(known) or 'none'}; give bounds of"

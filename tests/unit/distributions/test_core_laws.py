@@ -11,6 +11,7 @@ from trafficgen.distributions import DISCRETE_FAMILIES, FAMILIES, distribution_o
 from trafficgen.units import FloatArray
 
 Params = dict[str, float]
+Bounds = tuple[float | None, float | None]
 PROBABILITIES = np.concatenate((10.0 ** -np.arange(1, 100, 7), [0.2, 0.3, 0.5]))
 STEP = 1e-5
 
@@ -93,14 +94,24 @@ def test_scores_are_the_differences_of_log_probabilities(
     edges = np.unique(whole.ppf(np.linspace(0.02, 0.98, 9)))
     if family in DISCRETE_FAMILIES:
         edges += 0.5
-    bounds = (float(edges[0]), float(edges[-1])) if bounded else (None, None)
+    bounds: Bounds = (float(edges[0]), float(edges[-1])) if bounded else (None, None)
     sample = group(edges)
     scores = sample.scores(family, params, bounds)
     assert scores is not None
     for axis, column in zip(np.eye(scores.shape[1]) * STEP, scores.T, strict=True):
-        up, down = (sample.log_probabilities(family, params, bounds, s * axis) for s in (1, -1))
-        difference = (up - down) / (2 * STEP)
+        difference = difference_along(axis, sample, family, params, bounds)
         np.testing.assert_allclose(column, difference, rtol=1e-6, atol=1e-6 * abs(column).max())
+
+
+def difference_along(
+    axis: FloatArray, sample: GroupedSample, family: str, params: Params, bounds: Bounds
+) -> FloatArray:
+    """Change of the log-probabilities with a free number, from a step of it to either side."""
+    up, down = (
+        sample.log_probabilities(family, move_law(family, params, side * axis), bounds)
+        for side in (1, -1)
+    )
+    return (up - down) / (2 * STEP)
 
 
 def group(edges: FloatArray) -> GroupedSample:
@@ -122,11 +133,8 @@ def test_scores_of_mixtures_are_the_differences_of_log_probabilities() -> None:
         assert scores is not None
         assert scores.shape == (11, 8)
         for axis, column in zip(np.eye(8) * STEP, scores.T, strict=True):
-            up, down = (
-                sample.log_probabilities("lognorm_mixture", params, bounds, s * axis)
-                for s in (1, -1)
-            )
-            np.testing.assert_allclose(column, (up - down) / (2 * STEP), rtol=1e-6, atol=1e-8)
+            difference = difference_along(axis, sample, "lognorm_mixture", params, bounds)
+            np.testing.assert_allclose(column, difference, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("bounds", [(None, None), (1.0, 5.0), (3.0, None)])

@@ -251,15 +251,24 @@ def test_mixture_is_the_weighted_sum_of_its_components() -> None:
     )
 
 
-def test_many_quantiles_of_a_mixture_are_those_of_few() -> None:
+def test_a_mixture_of_lognormal_laws_is_that_of_scipy_into_both_tails() -> None:
+    shares, sigmas, scales = (0.3, 0.6, 0.1), (0.5, 0.005, 1.5), (1e-4, 1e-2, 3.0)
     law = distribution_of(
         "lognorm_mixture",
-        {"p1": 0.5, "s1": 0.2, "scale1": 1.0, "p2": 0.5, "s2": 0.3, "scale2": 50.0},
+        {
+            f"{name}{number}": value
+            for name, values in (("p", shares), ("s", sigmas), ("scale", scales))
+            for number, value in enumerate(values, start=1)
+        },
     )
-    p = np.random.default_rng(0).random(5000)
-    np.testing.assert_allclose(
-        law.ppf(p), np.concatenate([law.ppf(part) for part in np.split(p, 10)]), rtol=1e-9
-    )
+    x = np.geomspace(1e-6, 1e3, 200)
+    parts = [stats.lognorm(s, scale=scale) for s, scale in zip(sigmas, scales, strict=True)]
+    for found, name in ((law.cdf(x), "cdf"), (law.sf(x), "sf")):
+        expected = sum(w * getattr(part, name)(x) for w, part in zip(shares, parts, strict=True))
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-300)
+    p = np.concatenate((np.geomspace(1e-30, 0.5, 60), np.linspace(0.51, 0.99, 20)))
+    np.testing.assert_allclose(law.cdf(law.ppf(p)), p, rtol=1e-9)
+    np.testing.assert_allclose(law.sf(law.isf(p)), p, rtol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def expect_alike(table: Distribution, law: Distribution, seed: int) -> None:
         if law.support[0] < 0 < law.support[1]:
             size = np.maximum(size, 0.01 * np.ptp(law.ppf([0.25, 0.75])))
         close = np.abs(found - exact) <= LARGEST_ERROR * size
-        # Mixtures halve an interval 60 times: nearer to 0 their distribution function decides.
+        # Where a law has many quantiles of nearly one probability, that decides.
         around = np.sort(
             [tail(found - LARGEST_ERROR * size), tail(found + LARGEST_ERROR * size)], 0
         )

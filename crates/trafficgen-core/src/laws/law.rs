@@ -2,11 +2,11 @@
 
 use thiserror::Error;
 
+use super::{find_family, AnyFamily, MIXTURES};
+
 /// Width of a range of logarithms that counts as a point, and steps after which a search ends.
 const NARROW: f64 = 1e-15;
 const MOST_STEPS: usize = 100;
-
-use super::{find_family, AnyFamily, MIXTURES};
 
 /// Smallest and largest value that can be seen; infinite where there is no bound.
 pub type Bounds = (f64, f64);
