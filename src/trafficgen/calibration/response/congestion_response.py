@@ -196,18 +196,26 @@ def _measure_effect(values: FloatArray, cause: BoolArray | FloatArray) -> Estima
 
 @np.errstate(all="ignore")  # as many values as causes have no error
 def _regress(y: FloatArray, x: FloatArray, lags: int) -> tuple[float, float]:
-    """Return the second slope of y against x, shape (n, 2), and its error (Newey and West 1987).
+    """Return the second slope of y, shape (n,), against x, shape (n, 2), and its error.
 
-    Ours: loading statsmodels takes longer than the fit. The error is the same to rounding, with the
-    correction for the two degrees of freedom.
+    Ours: loading statsmodels takes longer than the fit. Its errors of Newey and West (1987), with
+    the correction for the two degrees of freedom, are the same to rounding.
     """
     inverse = np.linalg.pinv(x)
     slopes = inverse @ y
-    influence = inverse[1] * (y - x @ slopes)
-    variance = float(influence @ influence)
-    for lag in range(1, min(lags, y.size - 1) + 1):
-        variance += 2 * (1 - lag / (lags + 1)) * float(influence[lag:] @ influence[:-lag])
+    variance = _sum_variance(inverse[1] * (y - x @ slopes), lags)
     return float(slopes[1]), float(np.sqrt(np.float64(variance) * y.size / (y.size - 2)))
+
+
+def _sum_variance(terms: FloatArray, lags: int) -> float:
+    """Return the variance of the sum of terms of mean 0, shape (n,), dependent over some lags.
+
+    Method: Newey and West, Econometrica 55 (1987) 703.
+    """
+    variance = float(terms @ terms)
+    for lag in range(1, min(lags, terms.size - 1) + 1):
+        variance += 2 * (1 - lag / (lags + 1)) * float(terms[lag:] @ terms[:-lag])
+    return variance
 
 
 def _in_words(effect: Estimate) -> str:
@@ -255,12 +263,9 @@ def _points(
 
 
 def _mean(values: FloatArray, inside: BoolArray) -> tuple[float, float]:
-    """Return the mean of some intervals and half of its interval (Newey and West 1987)."""
-    mean, lags = float(values[inside].mean()), _LIMITS.lags
-    off = np.where(inside, values - mean, 0.0)
-    variance = float(off @ off)
-    for lag in range(1, lags + 1):
-        variance += 2 * (1 - lag / (lags + 1)) * float(off[lag:] @ off[:-lag])
+    """Return the mean of some intervals and half of its interval."""
+    mean = float(values[inside].mean())
+    variance = _sum_variance(np.where(inside, values - mean, 0.0), _LIMITS.lags)
     error = float(np.sqrt(max(variance, 0.0))) / int(np.count_nonzero(inside))
     return mean, NORMAL_95 * error
 

@@ -2,9 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from statsmodels.regression.linear_model import OLS
 
 from trafficgen.calibration.path.path_records import PathRecords
-from trafficgen.calibration.response.congestion_response import FoundResponse, find_response
+from trafficgen.calibration.response.congestion_response import (
+    FoundResponse,
+    _regress,
+    find_response,
+)
 from trafficgen.units import FloatArray, IntArray, ns_array_from_s
 
 SECONDS = 200
@@ -128,3 +133,16 @@ def test_a_clock_that_jumps_by_years_fills_no_memory() -> None:
 def test_what_tcp_carries_follows() -> None:
     tcp = PathRecords(**{**vars(records_of(packets_of(1.0))), "is_tcp": True})
     assert found_for(tcp).response.kind == "rate_following"
+
+
+@pytest.mark.parametrize("lags", [0, 3, 10])
+def test_slope_and_its_error_are_those_of_statsmodels(lags: int) -> None:
+    generator = np.random.default_rng(5)
+    x = np.column_stack([np.ones(80), np.cumsum(generator.normal(size=80))])
+    y = 3 - 0.4 * x[:, 1] + generator.normal(size=80)
+
+    slope, error = _regress(y, x, lags)
+
+    fitted = OLS(y, x).fit(cov_type="HAC", cov_kwds={"maxlags": lags, "use_correction": True})
+    assert slope == pytest.approx(fitted.params[1], rel=1e-10)
+    assert error == pytest.approx(fitted.bse[1], rel=1e-10)
