@@ -13,7 +13,12 @@ from trafficgen.calibration.path.pairing import Pairing, pair_arrivals, pair_ses
 from trafficgen.calibration.path.source_reconstruction import reconstruct_source
 from trafficgen.calibration.phases.phase_rows import FittedViews
 from trafficgen.calibration.phases.rate_intervals import estimate_phase_rates
-from trafficgen.calibration.phases.session_phases import PHASES_METHOD, Phases, find_phases
+from trafficgen.calibration.phases.session_phases import (
+    PHASES_METHOD,
+    SHARE_OF_DOWNLOAD,
+    Phases,
+    find_phases,
+)
 from trafficgen.calibration.player_log.events import PlayerLog, anchor_phases
 from trafficgen.calibration.session_measures import SessionMeasures, measure_session
 from trafficgen.calibration.streams import FittedStreams, fit_streams
@@ -320,9 +325,9 @@ def _say_too_little(packets: int, how: str) -> str:
 def describe_download(phases: Phases) -> str:
     """Say that nearly all bytes come before the end of what looks like buffering."""
     return (
-        "this looks like a download: more than 99% of the bytes come in the first"
-        f" {format_duration(phases.buffering_end_s)}; the model has that part as buffering and what"
-        " little follows as playout: --to TIME fits the first part alone"
+        f"this looks like a download: more than {SHARE_OF_DOWNLOAD:.0%} of the bytes come in the"
+        f" first {format_duration(phases.buffering_end_s)}; the model has that part as buffering"
+        " and what little follows as playout: --to TIME fits the first part alone"
     )
 
 

@@ -91,11 +91,11 @@ class Phases:
     @property
     def is_download(self) -> bool:
         """Whether so little follows buffering that the session is a download that has ended."""
-        return self.buffering_bytes_share >= _SHARE_OF_DOWNLOAD
+        return self.buffering_bytes_share >= SHARE_OF_DOWNLOAD
 
 
 #: A playout carries more than the rest: players buffer some of a session ahead, not all of it.
-_SHARE_OF_DOWNLOAD = 0.99
+SHARE_OF_DOWNLOAD = 0.99
 PHASES_METHOD = (
     "likeliest change of the mean rate (Poisson likelihood of two rates at packet starts), tested"
     " against a rate that wanders (variance-time); interval by block bootstrap of whole cycles"

@@ -412,7 +412,7 @@ def _find_thinning(captures: Sequence[_Capture]) -> tuple[bool, str]:
         return False, "frames are not seen (no RTP timestamps)"
     share = float(np.polyfit(log_rate, log_frames, 1)[0])
     text = f"fewer frames make up {share:.0%} of the changes of the rate"
-    if not 0 <= share <= 1:  # of less than nothing, or of more than all, nobody can think
+    if not 0 <= share <= 1:  # frames and sizes change in opposite ways: no share of the two
         text = f"at half the rate there are {0.5**share:.0%} of the frames"
     return share >= _LIMITS.share_by_frames, text
 
