@@ -88,10 +88,10 @@ class DefaultArrivals(TogetherArrivals):
         self, *, sessions: int | None, window_s: float | None, generator: np.random.Generator
     ) -> FloatArray:
         """Return when each session starts, s."""
-        process: Arrivals = TogetherArrivals()
-        if sessions is not None and window_s is not None:
-            process = PoissonArrivals(ConstantIntensity(1.0), is_known=False)
-        return process.starts_s(sessions=sessions, window_s=window_s, generator=generator)
+        if sessions is None or window_s is None:
+            return super().starts_s(sessions=sessions, window_s=window_s, generator=generator)
+        at_random = PoissonArrivals(ConstantIntensity(1.0), is_known=False)
+        return at_random.starts_s(sessions=sessions, window_s=window_s, generator=generator)
 
 
 @dataclass(frozen=True)

@@ -139,11 +139,11 @@ def warn_of_short_session(run: Run) -> None:
             continue
         ends = [s_from_ns(time_ns) for time_ns, (kind, *_) in log["events"] if kind == "end"]
         if ends and ends[0] < one.stop_s - _EARLY_S:
-            key = next((key for key in _LENGTH_KEYS if key in one.source.parameters), "")
+            key = next((key for key in _LENGTH_KEYS if key in one.source.parameters), None)
+            remedy = f"; set {key} for longer ones (--set {key}=...)" if key else ""
             warn(
                 f"{one.source.name}: a session ends by itself after {ends[0] - one.start_s:.3g} s,"
-                f" before its duration of {one.stop_s - one.start_s:.6g} s; set {key} for longer"
-                f" ones (--set {key}=...)",
+                f" before its duration of {one.stop_s - one.start_s:.6g} s{remedy}",
                 SimulationWarning,
             )
             return
