@@ -71,7 +71,7 @@ demo:  ## build, then `trafficgen demo`: the commands on a shipped capture
 	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/installed-demo
 	$(BIN)/trafficgen demo --force
 
-test:  ## the tests that a change needs, in 6 minutes
+test:  ## the tests that a change needs
 	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/installed
 	@$(MAKE) --no-print-directory test-rust
 	$(RUN) -m pytest -n auto --dist worksteal -m "not long and $(APART)"
