@@ -100,9 +100,14 @@ def count_warnings(warnings: Sequence[str]) -> str:
     return f", {format_count(len(warnings), 'warning')}" if warnings else ""
 
 
+def clean_text(text: str) -> str:
+    """Return a text of other people as one line without control characters."""
+    return printable(" ".join(text.split()))
+
+
 def one_line(text: object, *, longest: int = 100) -> str:
     """Return a text that prints as one line of ``longest`` characters at most."""
-    line = printable(" ".join(str(text).split()))
+    line = clean_text(str(text))
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 

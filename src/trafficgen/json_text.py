@@ -6,6 +6,8 @@ import json
 import math
 from typing import Any
 
+from trafficgen.formatting import clean_text
+
 #: Levels of nested objects and lists; a model of a population has about fifteen.
 MOST_LEVELS = 64
 TOO_DEEP = f"it is nested too deeply: more than {MOST_LEVELS} levels"
@@ -40,6 +42,21 @@ def read_json(text: str) -> object:
         raise JsonTextError("it has a whole number of thousands of digits") from None
     refuse_odd_values(found)
     return found
+
+
+def clean_texts(value: Any) -> Any:
+    """Return plain values with every text, and every key, on one line without control characters.
+
+    What others write in models, workloads, paths and tables is cleaned with it where it is read:
+    names of streams and flows come to files of other tools, reports and terminals.
+    """
+    if isinstance(value, str):
+        return value if value.isprintable() else clean_text(value)
+    if isinstance(value, dict):
+        return {clean_texts(key): clean_texts(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [clean_texts(one) for one in value]
+    return value
 
 
 def refuse_odd_values(value: object) -> None:

@@ -20,14 +20,16 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from trafficgen.errors import OutputFileError
 from trafficgen.interruptions import clean_up_after, defer_signals
+from trafficgen.provenance import file_digest
 from trafficgen.standard_streams import STANDARD_OUTPUT
 
 _FILE_REMEDY = "choose a folder that exists, is writable and has room"
@@ -43,6 +45,8 @@ _COPIED_BYTES = 1 << 20
 _DESCRIPTORS = re.compile(r"/proc/\d+/fd|/dev/fd")
 _kept: ContextVar[bool] = ContextVar("trafficgen_outputs_kept", default=False)
 
+#: Names of files of an earlier output, each with its digest; None where no digest is known.
+EarlierFiles = Mapping[str, str | None]
 #: Returns whether a folder is an earlier output, which may be replaced as a whole.
 IsEarlier = Callable[[Path], bool]
 
@@ -237,7 +241,7 @@ def check_folder(
 def whole_folder(
     folder: Path,
     *,
-    earlier: Collection[str] = (),
+    earlier: EarlierFiles = MappingProxyType({}),
     list_file: str | None = None,
     is_earlier: IsEarlier | None = None,
 ) -> Iterator[Path]:
@@ -248,8 +252,8 @@ def whole_folder(
 
     Args:
         folder: Where the files go.
-        earlier: Names of files that an earlier output left there: they are replaced, or removed
-            where they are not written again. No other file is overwritten.
+        earlier: Files that an earlier output left there: they are replaced, or removed where they
+            are not written again and have not changed since. No other file is overwritten.
         list_file: Name of the file by which ``earlier`` is known. It is moved first: what a run
             that is killed between two files leaves is known by it.
         is_earlier: Whether a folder is an earlier output, which is replaced as a whole.
@@ -302,9 +306,7 @@ def whole_folder(
         raise _error(folder, error.problem, _FOLDER_REMEDY) from error
 
 
-def _move_files(
-    staging: Path, folder: Path, earlier: Collection[str], list_file: str | None
-) -> None:
+def _move_files(staging: Path, folder: Path, earlier: EarlierFiles, list_file: str | None) -> None:
     """Move files into a folder, first the one that lists them; earlier ones are replaced."""
     names = sorted(part.name for part in staging.iterdir())
     _refuse_files_of_others(folder, earlier, names)
@@ -315,9 +317,17 @@ def _move_files(
             (staging / name).replace(folder / name)
 
 
-def list_leftovers(folder: Path, earlier: Collection[str], names: Collection[str]) -> list[str]:
-    """List the files of an earlier output in a folder that the new one does not write, sorted."""
-    return sorted(name for name in {*earlier} - {*names} if (folder / name).is_file())
+def list_leftovers(folder: Path, earlier: EarlierFiles, names: Collection[str]) -> list[str]:
+    """List the files of an earlier output that the new one does not write, sorted.
+
+    What has changed since, or is a link now, is someone else's.
+    """
+    found = [(folder / name, earlier[name]) for name in sorted({*earlier} - {*names})]
+    return [
+        path.name
+        for path, digest in found
+        if path.is_file() and not path.is_symlink() and digest in (None, file_digest(path))
+    ]
 
 
 def _refuse_files_of_others(folder: Path, earlier: Collection[str], names: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ requests are one line.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,11 @@ def test_twelve_seconds_of_a_published_source_go_to_every_target(
     assert (result.code, result.err) == (0, "")
     report = result.json
     assert report["target"] == target
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {*report["files"], "README.md"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        *report["files"],
+        "README.md",
+        ".trafficgen-export.json",
+    }
     if target != "mahimahi":
         assert report["packets"] > 0
         assert report["bytes_after"] == pytest.approx(report["bytes_before"], rel=0.01)
@@ -70,7 +75,7 @@ def test_a_second_export_into_a_folder_leaves_nothing_of_the_first_and_all_of_ot
         "export", str(schedules / "cbr.parquet"), "--to", target, "-o", "out", "--json", "--force"
     )
     found = {path.name for path in (tmp_path / "out").iterdir()}
-    assert found == {*result.json["files"], "README.md", "sink.log"}
+    assert found == {*result.json["files"], "README.md", ".trafficgen-export.json", "sink.log"}
     assert not found & set(result.json["removed"])
 
 
@@ -93,8 +98,47 @@ def test_a_second_export_knows_the_files_of_a_long_first_one(
     )
     many = {path.name for path in (tmp_path / "out").iterdir()}
     few = trafficgen.export(make_table(np.arange(9) / 100), to="mgen", directory=tmp_path / "out")
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {*few.files, "README.md"}
-    assert set(few.removed) == many - {*few.files, "README.md"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        *few.files,
+        "README.md",
+        ".trafficgen-export.json",
+    }
+    assert set(few.removed) == many - {*few.files, "README.md", ".trafficgen-export.json"}
+
+
+def test_a_file_that_has_changed_since_its_export_is_not_removed(
+    command: Command, schedules: Path, tmp_path: Path
+) -> None:
+    cbr = str(schedules / "cbr.parquet")
+    assert command("export", cbr, "--to", "pcap", "-o", "out", "--flow", "0").code == 0
+    (tmp_path / "out" / "flow0.pcap").write_text("mine now")
+    assert command("export", cbr, "--to", "pcap", "-o", "out", "--force").err == ""
+    assert (tmp_path / "out" / "flow0.pcap").read_text() == "mine now"
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        {"../precious.txt": None, "precious.txt": "sha256:0", "..": None, "": None, "folder": None},
+        ["precious.txt"],
+        {"precious.txt": ["sha256"]},
+        "precious.txt",
+    ],
+)
+def test_a_list_of_a_stranger_removes_nothing(
+    command: Command, schedules: Path, tmp_path: Path, listed: object
+) -> None:
+    folder = tmp_path / "out"
+    (folder / "folder").mkdir(parents=True)
+    for path in (folder / "precious.txt", tmp_path / "precious.txt", folder / "folder" / "file"):
+        path.write_text("precious")
+    (folder / "link").symlink_to(tmp_path / "precious.txt")
+    (folder / ".trafficgen-export.json").write_text(json.dumps({"files": listed}))
+    cbr = str(schedules / "cbr.parquet")
+    command("export", cbr, "--to", "pcap", "-o", "out", "--force")
+    for path in (folder / "precious.txt", tmp_path / "precious.txt", folder / "folder" / "file"):
+        assert path.read_text() == "precious"
+    assert (folder / "link").is_symlink()
 
 
 @pytest.mark.parametrize("name", ["README.md", "packets.pcap"])

@@ -144,7 +144,11 @@ def test_export_prints_the_published_keys(command: Command, table_file: Path) ->
         assert set(found) == REPORT | {"kind", "distances", "removed"}
         assert set(found["timing_error_s"]) == {"max", "mean"}
         assert found["packets"] == 1000
-        assert {entry.name for entry in Path(target).iterdir()} == {*found["files"], "README.md"}
+        assert {entry.name for entry in Path(target).iterdir()} == {
+            *found["files"],
+            "README.md",
+            ".trafficgen-export.json",
+        }
 
 
 PHASE = {"duration_s", "rate_kbps", "loss", "offered_kbps"}

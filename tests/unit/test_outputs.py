@@ -316,7 +316,7 @@ def test_what_an_interrupted_cleaning_leaves_is_cleaned_at_the_end(tmp_path: Pat
 def test_a_folder_is_made_with_what_was_put_into_it_and_keeps_what_it_had(tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
     for text in ("first", "second"):
-        with whole_folder(folder, earlier=["both"]) as staging:
+        with whole_folder(folder, earlier={"both": None}) as staging:
             (staging / text).write_text(text)
             (staging / "both").write_text(text)
     assert {path.name: path.read_text() for path in folder.iterdir()} == {
@@ -331,7 +331,7 @@ def test_what_an_earlier_output_left_is_removed_when_it_is_not_written_again(
 ) -> None:
     for name in ("again", "gone", "other"):
         (tmp_path / name).write_text("old")
-    with whole_folder(tmp_path, earlier=["again", "gone", "never there"]) as staging:
+    with whole_folder(tmp_path, earlier=dict.fromkeys(["again", "gone", "never there"])) as staging:
         (staging / "again").write_text("new")
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
         "again": "new",
@@ -343,7 +343,7 @@ def test_files_of_others_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "b").write_text("old")
 
     def put() -> None:
-        with whole_folder(tmp_path, earlier=["a"]) as staging:
+        with whole_folder(tmp_path, earlier={"a": None}) as staging:
             (staging / "a").write_text("new")
             (staging / "b").write_text("new")
 
@@ -386,7 +386,7 @@ def test_a_folder_in_the_place_of_a_file_is_named_and_nothing_is_moved(tmp_path:
     (tmp_path / "out" / "first").write_text("old")
 
     def put() -> None:
-        with whole_folder(tmp_path / "out", earlier=["first"]) as staging:
+        with whole_folder(tmp_path / "out", earlier={"first": None}) as staging:
             for name in ("a", "first", "second"):
                 (staging / name).write_text("new")
 
@@ -462,7 +462,7 @@ def test_a_directory_that_exists_is_kept_and_an_empty_one_filled(tmp_path: Path)
 @pytest.mark.parametrize("name", ["two\nlines", os.fsdecode(b"\xff\xfe"), "x" * 255, "[a]*?"])
 def test_a_folder_may_have_any_name_that_the_system_takes(name: str, tmp_path: Path) -> None:
     for _ in range(2):
-        with whole_folder(tmp_path / name, earlier=["file"]) as staging:
+        with whole_folder(tmp_path / name, earlier={"file": None}) as staging:
             (staging / "file").write_text("new")
         with whole_folder(tmp_path / name / name, is_earlier=_is_earlier) as staging:
             (staging / "mark").write_text("new")

@@ -16,6 +16,7 @@ from pyarrow import csv
 
 from trafficgen.capture.table_limits import refuse_expansion, refuse_repeated, refuse_span
 from trafficgen.errors import CaptureWarning, PacketTableError, warn
+from trafficgen.json_text import clean_texts
 from trafficgen.tables import (
     FLOW_SCHEMA,
     OPTIONAL_FIELDS,
@@ -96,11 +97,33 @@ def read_head(path: Path) -> PacketTable | None:
     Raises:
         PacketTableError: If it cannot be read, is damaged or no packet table.
     """
+    read = _dataset_head if path.is_dir() else _parquet_head if is_parquet(path) else _csv_head
+    head = read(path)
+    if head is None:
+        return None
+    with refuse_unreadable(path):  # texts may be no UTF-8, notes too deep
+        return replace(
+            head,
+            flows=_clean_columns(head.flows),
+            signalling=_clean_columns(head.signalling),
+            notes=clean_texts(dict(head.notes)),
+        )
+
+
+def _clean_columns(rows: pa.Table) -> pa.Table:
+    """Return rows whose texts are of one line; columns with no other text stay as they are."""
+    for place, field in enumerate(rows.schema):
+        if not pa.types.is_string(field.type):
+            continue
+        column = rows.column(place)
+        if pc.any(pc.match_substring_regex(column, "[^ -~]")).as_py():
+            cleaned = pa.chunked_array([clean_texts(column.to_pylist())], type=field.type)
+            rows = rows.set_column(place, field, cleaned)
+    return rows
+
+
+def _parquet_head(path: Path) -> PacketTable | None:
     empty = PACKET_SCHEMA.empty_table()
-    if path.is_dir():
-        return _dataset_head(path)
-    if not is_parquet(path):
-        return _csv_head(path)
     with open_parquet(path) as file:
         ours = (file.schema_arrow.metadata or {}).get(METADATA_KEY)
     if ours is None:

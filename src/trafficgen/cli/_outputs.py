@@ -151,9 +151,9 @@ def _refuse_input(path: Path, read: Sequence[Path]) -> None:
 
 
 def _check_export(folder: Path, read: Sequence[Path]) -> None:
-    from trafficgen.export.readme import list_exported_files  # noqa: PLC0415 - --help needs none of it
+    from trafficgen.export.manifest import read_manifest  # noqa: PLC0415 - --help needs none of it
 
-    earlier = list_exported_files(folder)
+    earlier = read_manifest(folder)
     check_folder(folder, earlier=earlier)
     for path in read:
         if path.name in earlier:

@@ -32,7 +32,7 @@ from trafficgen.cli._signals import (
 )
 from trafficgen.cli._streams import StdoutError, open_streams
 from trafficgen.errors import OutputFileError, TrafficgenError
-from trafficgen.formatting import printable
+from trafficgen.formatting import clean_text
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
@@ -135,7 +135,7 @@ def _outcome(arguments: Sequence[str] | None) -> int:
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     clear_line()
-    print_error(f"warning: {_one_line(str(message))}")
+    print_error(f"warning: {clean_text(str(message))}")
 
 
 def _error_text(error: Exception) -> str | None:
@@ -145,7 +145,7 @@ def _error_text(error: Exception) -> str | None:
     if isinstance(error, FileNotFoundError | OutputFileError) and not _has_folder():
         return "the current folder no longer exists; change to one that does"
     if isinstance(error, TrafficgenError):
-        return _one_line(str(error))
+        return clean_text(str(error))
     if isinstance(error, StdoutError):
         return error.line
     if not isinstance(error, typer.exceptions.TyperException):
@@ -153,7 +153,7 @@ def _error_text(error: Exception) -> str | None:
     text = error.format_message() if hasattr(error, "format_message") else str(error)
     context = getattr(error, "ctx", None)
     command = "trafficgen" if context is None else context.command_path
-    return f"{_one_line(text)} (see {command} --help)"
+    return f"{clean_text(text)} (see {command} --help)"
 
 
 def _has_folder() -> bool:
@@ -162,10 +162,6 @@ def _has_folder() -> bool:
     except OSError:
         return False
     return True
-
-
-def _one_line(text: str) -> str:
-    return printable(" ".join(text.split()))
 
 
 def main() -> None:

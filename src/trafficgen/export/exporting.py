@@ -16,8 +16,9 @@ from trafficgen.capture.memory import TABLE_PACKET_BYTES, Budget
 from trafficgen.capture.options import ReadOptions
 from trafficgen.capture.reading import read_or_stream
 from trafficgen.errors import ExportError
+from trafficgen.export.manifest import MANIFEST, read_manifest, write_manifest
 from trafficgen.export.options import ExportOptions
-from trafficgen.export.readme import README, list_exported_files, readme_of
+from trafficgen.export.readme import README, readme_of
 from trafficgen.export.settings import Settings
 from trafficgen.export.target import FormatWriter, Target, Written
 from trafficgen.export.targets import TARGETS
@@ -108,13 +109,14 @@ def write_folder(target: Target, directory: str | Path, write: Writer) -> Projec
     directory = Path(directory)
     if is_stream(directory):
         return _write_one_file(target, directory, write)
-    earlier = list_exported_files(directory)
-    with whole_folder(directory, earlier=earlier, list_file=README) as folder:
+    earlier = read_manifest(directory)
+    with whole_folder(directory, earlier=earlier, list_file=MANIFEST) as folder:
         written = write(folder)
         limits = join_notes(written.report.cannot_express)
         written = replace(written, report=replace(written.report, cannot_express=limits))
         text = readme_of(written, versions=target.versions)
         (folder / README).write_text(text, encoding="utf-8", errors="replace")
+        write_manifest(folder)
         removed = list_leftovers(directory, earlier, [path.name for path in folder.iterdir()])
     return replace(written.report, removed=tuple(removed))
 

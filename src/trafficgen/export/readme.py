@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 from trafficgen.export.target import Written
-from trafficgen.formatting import list_first
+from trafficgen.formatting import clean_text, list_first
 from trafficgen.packet_files.report import ProjectionReport
 
 README = "README.md"
 
 _LISTED_FILES = 12
-_TITLE = re.compile(r"# \S+ export by trafficgen")
-_FILES, _ALL_FILES = "Files: ", "All files: "
 
 
 def readme_of(written: Written, *, versions: str) -> str:
@@ -24,7 +19,7 @@ def readme_of(written: Written, *, versions: str) -> str:
         versions: Versions of the tool that take it.
     """
     report = written.report
-    lacks = "".join(f"- {text}\n" for text in report.cannot_express) or "- nothing\n"
+    lacks = "".join(f"- {clean_text(text)}\n" for text in report.cannot_express) or "- nothing\n"
     return (
         f"# {report.target} export by trafficgen\n\n"
         f"Written for: {versions}.\n\n"
@@ -34,28 +29,11 @@ def readme_of(written: Written, *, versions: str) -> str:
         f"## What it keeps of the {'model' if report.kind == 'model' else 'packet table'}\n\n"
         f"{_kept(report)}"
         f"Lost:\n\n{lacks}"
-        f"{_all_files(report)}"
     )
 
 
-def list_exported_files(folder: Path) -> frozenset[str]:
-    """List the files that an earlier export put into a folder, its README among them.
-
-    They are those that the README lists; without such a README the set is empty.
-    """
-    try:
-        lines = (folder / README).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return frozenset()
-    if not lines or not _TITLE.fullmatch(lines[0]):
-        return frozenset()
-    listed = [line for line in lines if line.startswith((_FILES, _ALL_FILES))]
-    names = re.findall(r"`([^`/\\]+)`", " ".join(listed))
-    return frozenset({README, *names} - {".", ".."})
-
-
 def _contents(report: ProjectionReport) -> str:
-    return f"{_FILES}{list_first([f'`{name}`' for name in report.files], most=_LISTED_FILES)}."
+    return f"Files: {list_first([f'`{name}`' for name in report.files], most=_LISTED_FILES)}."
 
 
 def _model_check(report: ProjectionReport) -> str:
@@ -69,13 +47,6 @@ def _model_check(report: ProjectionReport) -> str:
         " compare wanted.parquet sent.pcap --all\n```\n\nWhere a TCP sender connects to its sink,"
         " add `--candidate-upload`.\n\n"
     )
-
-
-def _all_files(report: ProjectionReport) -> str:
-    """List all files for the next export into this folder, if the list above is cut short."""
-    if len(report.files) <= _LISTED_FILES:
-        return ""
-    return f"\n{_ALL_FILES}{', '.join(f'`{name}`' for name in report.files)}.\n"
 
 
 def _kept(report: ProjectionReport) -> str:

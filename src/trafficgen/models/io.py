@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 from pydantic import TypeAdapter, ValidationError
 
 from trafficgen.errors import ModelFileError
-from trafficgen.json_text import JsonTextError, read_json
+from trafficgen.json_text import JsonTextError, clean_texts, read_json
 from trafficgen.models.problems import describe_problems
 from trafficgen.models.published_model import PublishedModel
 from trafficgen.models.schema import SCHEMA_VERSION, Model
@@ -90,11 +90,12 @@ def read_model(path: str | Path, *, parent: ParentOf | None = None) -> Model | P
 def model_of(
     content: object, *, file: str, parent: ParentOf | None = None
 ) -> Model | PublishedModel:
-    """Return the model that JSON content describes.
+    """Return the model that JSON content describes, its texts on one line each.
 
     Raises:
         ModelFileError: If it breaks the schema, or has another schema version.
     """
+    content = clean_texts(content)
     schema: type[Model] | type[PublishedModel] = Model
     if isinstance(content, dict):
         version = content.get("schema_version")

@@ -96,7 +96,7 @@ def save_charts(
     """
     check_formats(formats, folder=folder)
     names = [f"{chart.name}.{ending}" for chart in charts for ending in formats]
-    with whole_folder(Path(folder), earlier=names) as staging:
+    with whole_folder(Path(folder), earlier=dict.fromkeys(names)) as staging:
         for chart in report_each(charts, "drawing", total=len(charts), unit="plots"):
             for ending in formats:
                 (staging / f"{chart.name}.{ending}").write_bytes(_draw_file(chart, ending))

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from trafficgen.errors import InputFileError, SimulationError
 from trafficgen.formatting import one_line, suggest_name
+from trafficgen.json_text import clean_texts
 from trafficgen.models import ModelPart, YamlTextError, read_yaml
 from trafficgen.models.problems import explain_problem
 from trafficgen.notebook import NotebookView, frame_facts
@@ -245,7 +246,7 @@ class Path(NotebookView, ModelPart):
         remedy = "a path file has keys such as `rate: 725kbps`, or a list under `links`"
         text = read_text_file(name, most_bytes=_LARGEST_FILE_BYTES, remedy=remedy)
         try:
-            found = read_yaml(text)  # JSON is YAML
+            found = clean_texts(read_yaml(text))  # JSON is YAML
         except YamlTextError as error:
             raise InputFileError(file=name, problem=str(error), remedy=remedy) from error
         if not isinstance(found, dict):

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from trafficgen.errors import ModelFileError, WorkloadFileError
 from trafficgen.formatting import suggest_name
+from trafficgen.json_text import clean_texts
 from trafficgen.models import Model, ModelHolder, PublishedModel, YamlTextError, read_yaml
 from trafficgen.models.problems import PROBLEMS_OF_KEYS, explain_problem, split_problems
 from trafficgen.models.published import find_model
@@ -113,7 +114,7 @@ def read_description(path: Path) -> WorkloadDescription:
 
 
 def description_of(content: object, *, file: str) -> WorkloadDescription:
-    """Return the description that plain values hold.
+    """Return the description that plain values hold, its texts on one line each.
 
     Raises:
         WorkloadFileError: If they break the schema.
@@ -128,7 +129,7 @@ def description_of(content: object, *, file: str) -> WorkloadDescription:
         remedy = "use the trafficgen it was written for"
         raise WorkloadFileError(file=file, problem=problem, remedy=remedy)
     try:
-        return WorkloadDescription.model_validate(content)
+        return WorkloadDescription.model_validate(clean_texts(content))
     except ValidationError as error:
         problem, remedy = describe_problem(error, WorkloadDescription)
         raise WorkloadFileError(file=file, problem=problem, remedy=remedy or _REMEDY) from error

@@ -61,7 +61,11 @@ def test_every_export_has_the_files_it_reports_and_a_readme(
     media: PacketTable, tmp_path: Path, name: str
 ) -> None:
     report = trafficgen.export(media, to=name, directory=tmp_path / "out")
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {*report.files, "README.md"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        *report.files,
+        "README.md",
+        ".trafficgen-export.json",
+    }
     assert report.target == name
     assert report.kind == "schedule"
     text = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")

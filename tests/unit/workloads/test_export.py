@@ -94,7 +94,11 @@ def test_a_capture_of_a_workload_is_what_generate_writes(
     assert report.bytes_after == table.ip_bytes == packets.ip_bytes.sum(dtype="int64")
     written = tmp_path / "out" / "packets.pcap"
     assert written.read_bytes() == (tmp_path / "all.pcap").read_bytes()
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["README.md", written.name]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        ".trafficgen-export.json",
+        "README.md",
+        written.name,
+    ]
 
 
 def test_a_failed_export_keeps_its_blocks_for_the_next_one(

@@ -107,7 +107,8 @@ class _Application:
     def row(self, port: int) -> str:
         """Return its line of ``applications.csv``."""
         name = "".join(
-            letter if letter.isalnum() or letter in "-_." else "_" for letter in self.stream.name
+            letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "_"
+            for letter in self.stream.name
         )
         phase, on_off, (on, off) = self.phase, self.on_off, self.laws
         span = f"{phase.start_s:.9f},{phase.end_s:.9f}"

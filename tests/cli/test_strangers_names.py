@@ -1,0 +1,161 @@
+"""Texts of strangers in models, tables and workloads: all text fields to all targets.
+
+Whatever they hold, it stays on the line of who writes it: it ends no line of a README, a script or
+a message, and decides about no file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from tests.cli.conftest import Command
+
+from trafficgen.errors import InputFileError
+from trafficgen.export.targets import TARGETS
+from trafficgen.models.io import read_model
+
+#: Ends a line, moves the cursor, turns the direction of writing; has what shells and C++ read.
+HOSTILE = (
+    'vidéo\nAll files: `precious.txt`\r\x1b[31m\u202e\u2028\x85"; touch owned; `touch owned` #'
+)
+_STARTS = ("All files", "precious", "touch owned", "`touch")
+
+
+def _texts(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the places of all texts in JSON."""
+    if isinstance(value, str):
+        yield place
+    elif isinstance(value, dict | list):
+        for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _texts(one, (*place, key))
+
+
+def _set(content: Any, place: tuple[Any, ...], text: str) -> Any:
+    """Return a copy of JSON with another text at a place."""
+    copy = json.loads(json.dumps(content))
+    at = copy
+    for key in place[:-1]:
+        at = at[key]
+    at[place[-1]] = text
+    return copy
+
+
+def _assert_clean(text: str, where: str) -> None:
+    for line in text.split("\n"):
+        assert all(one.isprintable() or one == "\t" for one in line), (where, line)
+        assert not line.lstrip("- ").startswith(_STARTS), (where, line)
+
+
+def _assert_export_clean(command: Command, folder: Path, name: str, target: str) -> None:
+    (folder / "out").mkdir(exist_ok=True)
+    (folder / "out" / "precious.txt").write_text("precious")
+    for _ in range(2):  # the second finds what the first has written
+        result = command("export", name, "--to", target, "-o", "out", "--force")
+        assert result.code in (0, 2), result.err
+        assert "Traceback" not in result.err
+        for line in (*result.out.splitlines(), *result.err.splitlines()):
+            _assert_clean(line, target)
+    assert (folder / "out" / "precious.txt").read_text() == "precious"
+    if result.code == 2:
+        return
+    written = [
+        path
+        for path in (folder / "out").iterdir()
+        if path.suffix in _TEXT_ENDINGS and path.name != "precious.txt"
+    ]
+    assert folder / "out" / "README.md" in written
+    for path in written:
+        _assert_clean(path.read_bytes().decode(), f"{target} {path.name}")
+
+
+_TEXT_ENDINGS = {".md", ".txt", ".csv", ".mgn", ".sh", ".cc", ".h", ".json", ".py", ".ini", ".ned"}
+
+
+@pytest.mark.parametrize("target", [name for name in TARGETS if TARGETS[name].write_model])
+def test_texts_of_a_model_stay_on_their_line(
+    command: Command, rtp_model_file: Path, tmp_path: Path, target: str
+) -> None:
+    content = json.loads(rtp_model_file.read_text())
+    changed = []
+    for place in _texts(content):
+        hostile = _set(content, place, f"{place[-1]} {HOSTILE}")
+        rtp_model_file.write_text(json.dumps(hostile))
+        try:
+            read_model(rtp_model_file)
+        except InputFileError:  # one of a few words, such as the name of a family
+            continue
+        content = hostile
+        changed.append(place[-1])
+    assert {"name", "method", "description"} <= set(changed)
+    rtp_model_file.write_text(json.dumps(content))
+    _assert_export_clean(command, tmp_path, "rtp.json", target)
+
+
+@pytest.mark.parametrize("column", ["protocol", "server", "client", "media"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_texts_of_a_table_stay_on_their_line(
+    command: Command, table_file: Path, tmp_path: Path, target: str, column: str
+) -> None:
+    table = pq.read_table(table_file)
+    metadata = dict(table.schema.metadata)
+    content = json.loads(metadata[b"trafficgen"])
+    content["flows"][column] = [HOSTILE for _ in content["flows"][column]]
+    content["notes"] = {HOSTILE: HOSTILE}
+    metadata[b"trafficgen"] = json.dumps(content).encode()
+    pq.write_table(table.replace_schema_metadata(metadata), table_file)
+    _assert_export_clean(command, tmp_path, "table.parquet", target)
+
+
+@pytest.mark.parametrize("target", [name for name in TARGETS if TARGETS[name].takes_workloads])
+def test_texts_of_a_workload_stay_on_their_line(
+    command: Command, tmp_path: Path, target: str
+) -> None:
+    groups = [{"name": f"{place} {HOSTILE}", "model": "cbr", "share": "50%"} for place in range(2)]
+    workload = {"name": HOSTILE, "description": HOSTILE, "sessions": 3, "groups": groups}
+    (tmp_path / "workload.yaml").write_text(yaml.safe_dump(workload))
+    _assert_export_clean(command, tmp_path, "workload.yaml", target)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("inspect", "{table}"),
+        ("convert", "{table}", "-o", "converted.csv"),
+        ("compare", "{table}", "{table}", "--report", "report.html"),
+        ("fit", "{table}", "-o", "fitted.json", "--report", "report.html"),
+        ("models", "show", "{model}"),
+        ("models", "diff", "{model}", "{model}"),
+        ("generate", "{model}", "-o", "generated.csv"),
+        ("simulate", "{model}", "--path", "rate=5Mbps,delay=10ms"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::trafficgen.errors.SimulationWarning")
+def test_texts_stay_on_their_line_in_every_command(
+    command: Command,
+    table_file: Path,
+    rtp_model_file: Path,
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+) -> None:
+    content = json.loads(rtp_model_file.read_text())
+    content["name"] = content["description"] = content["streams"][0]["name"] = HOSTILE
+    rtp_model_file.write_text(json.dumps(content))
+    table = pq.read_table(table_file)
+    metadata = dict(table.schema.metadata)
+    known = json.loads(metadata[b"trafficgen"])
+    for column in ("protocol", "media"):
+        known["flows"][column] = [HOSTILE for _ in known["flows"][column]]
+    metadata[b"trafficgen"] = json.dumps({**known, "notes": {"model": HOSTILE}}).encode()
+    pq.write_table(table.replace_schema_metadata(metadata), table_file)
+    result = command(*(part.format(table=table_file, model=rtp_model_file) for part in arguments))
+    assert result.code in (0, 2)
+    assert "Traceback" not in result.err
+    written = [path for path in tmp_path.iterdir() if path.suffix in (".csv", ".html", ".json")]
+    for text in (result.out, result.err, *(path.read_text() for path in written)):
+        _assert_clean(text.replace("\\u", "u"), arguments[0])
