@@ -188,7 +188,7 @@ def takes(options: Callable[P, O]) -> _Door[P, O]:
                     raise TypeError(f"{work.__name__}: {name} is {names[name]}; leave one out")
                 keywords[names[name]] = keywords.pop(name)
                 typed[names[name]] = name
-            bound = _bind(work.__name__, shown, given, keywords)
+            bound = _bind(work.__name__, shown, given, keywords).arguments
             for name, value in bound.items():
                 place = f"{work.__name__}: {typed.get(name, name)}"
                 bound[name] = _check(place, value, hints.get(name, Any), declared.get(name))
@@ -212,10 +212,11 @@ def checks_arguments(work: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(work)
     def with_checks(*given: P.args, **keywords: P.kwargs) -> R:
-        hints = _hints_of(work)
-        for name, value in _bind(work.__name__, shown, given, keywords).items():
-            _check(f"{work.__name__}: {name}", value, hints.get(name, Any), None)
-        return work(*given, **keywords)
+        hints, bound = _hints_of(work), _bind(work.__name__, shown, given, keywords)
+        for name, value in bound.arguments.items():
+            place = f"{work.__name__}: {name}"
+            bound.arguments[name] = _check(place, value, hints.get(name, Any), None)
+        return work(*bound.args, **bound.kwargs)
 
     return with_checks
 
@@ -234,7 +235,7 @@ def _bind(
     shown: inspect.Signature,
     given: tuple[object, ...],
     keywords: Mapping[str, object],
-) -> dict[str, Any]:
+) -> inspect.BoundArguments:
     """Return arguments by name; raise TypeError if one is unknown or missing."""
     for name in keywords:
         if name not in shown.parameters:
@@ -243,7 +244,7 @@ def _bind(
             guess, known = suggest_name(name, shown.parameters), ", ".join(shown.parameters)
             raise TypeError(f"{function} has no option {name!r}{guess}; it takes {known}")
     try:
-        return shown.bind(*given, **keywords).arguments
+        return shown.bind(*given, **keywords)
     except TypeError as error:
         raise TypeError(f"{function}: {error}; it takes {', '.join(shown.parameters)}") from None
 
@@ -255,6 +256,7 @@ def _check(place: str, value: Any, hint: Any, how: Option | None) -> Any:
         TypeError: If it is of another type.
         ValueError: If it is out of range.
     """
+    value = plain_value(value)
     kinds = _kinds_of(hint)
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if how is not None and is_number and str in kinds and float not in kinds:
@@ -277,6 +279,20 @@ def _check(place: str, value: Any, hint: Any, how: Option | None) -> Any:
         wanted = " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
         raise TypeError(f"{place} must be {wanted}, not {reprlib.repr(value)}")
     return value
+
+
+def plain_value(value: Any) -> Any:
+    """Return a value with numbers of Python for those of numpy, within lists and dictionaries too.
+
+    JSON, and with it manifests and digests, knows no numbers of numpy.
+    """
+    if type(value) is dict:
+        return {plain_value(key): plain_value(one) for key, one in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(plain_value, value))
+    is_scalar = hasattr(value, "dtype") and getattr(value, "shape", None) == ()
+    plain = value.item() if is_scalar else value
+    return plain if isinstance(plain, bool | Real | str) else value
 
 
 @cache
