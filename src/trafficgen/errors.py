@@ -207,7 +207,7 @@ class CalibrationError(TrafficgenError):
         ...     trafficgen.fit("short.parquet")
         ... except trafficgen.CalibrationError as error:
         ...     print(str(error).partition(";")[0])
-        short.parquet: too little streams here for a model: 1 media packet
+        short.parquet: too little media traffic for a model: 1 media packet
     """
 
 

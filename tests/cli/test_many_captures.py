@@ -137,7 +137,7 @@ def test_a_capture_with_too_little_shows_no_path(
     command("generate", str(rtp_model_file), "-o", "short.pcap", "--duration", "2")
     result = command("fit", *captures, "short.pcap", "--same-source", "--json")
     (warning,) = (line for line in result.err.splitlines() if "it is left out" in line)
-    assert "short.pcap: too little streams here for a model" in warning
+    assert "short.pcap: too little media traffic for a model" in warning
     assert result.json["same_source"]["captures"] == captures
 
 

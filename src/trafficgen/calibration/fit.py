@@ -30,9 +30,11 @@ from trafficgen.units import s_from_ns
 if TYPE_CHECKING:
     import pandas as pd
 
-#: A session that is not fitted is named if it carries these shares of the bytes of the fitted one:
-#: of several files, which may be of unrelated captures, and of one file.
+#: Sessions that are not fitted are named if they carry these shares of the bytes of the fitted one:
+#: of several files, which may be of unrelated captures, and of one file,
 _LIGHTEST_OF_SEVERAL, _LIGHTEST_OF_ONE = 0.05, 0.2
+#: those that carry this share each.
+_LIGHTEST_COUNTED = 0.01
 
 
 @dataclass(frozen=True)
@@ -122,8 +124,8 @@ def fit(paths: Paths | PacketTable, options: SessionFitOptions) -> Fit:
         >>> import trafficgen
         >>> fitted = trafficgen.fit("examples/captures/http_burst_then_paced.pcap.gz")
         >>> fitted
-        <Fit of http_burst_then_paced (unknown): buffering 3.166 s, playout at 931.9 kbit/s, 2
-        warnings>
+        <Fit of http_burst_then_paced (unknown): buffering 3.166 s, playout at 931.9 kbit/s, 1
+        warning>
         >>> end_s = fitted.model.buffering.duration_s
         >>> print(f"buffering {end_s.value:.1f} s, 95%: {end_s.low:.0f} to {end_s.high:.0f} s")
         buffering 3.2 s, 95%: 2 to 4 s
@@ -142,8 +144,11 @@ def fit(paths: Paths | PacketTable, options: SessionFitOptions) -> Fit:
             capture_start_unix_s=s_from_ns(opened.inspection.start_time_ns),
             offset_s=options.player_log_offset_s,
         )
-    hints = _upload_hints(opened) if options.window.is_whole else []
-    if options.choice == SessionChoice(upload=options.choice.upload):
+    is_chosen = options.choice != SessionChoice(upload=options.choice.upload)
+    hints = []
+    if options.window.is_whole and not options.upload:
+        hints += _upload_hints(opened, is_chosen=is_chosen)
+    if not is_chosen:
         hints += _other_session_hints(opened, several=len(names) > 1)
     inputs = SessionInputs(
         window=None if options.window.is_whole else options.window,
@@ -173,21 +178,28 @@ def fit_open_session(
         CalibrationError: If the session does not have what a fit needs; it names the files.
     """
     of_stream = in_memory or any(is_stream(name) for name in names)
+    inputs, hints = inputs or SessionInputs(), hints or []
     inputs = replace(
-        inputs or SessionInputs(),
+        inputs,
+        remedy=hints[0] if hints else inputs.remedy,
         files=tuple(name_in_model(name) for name in names),
         digests=() if of_stream else tuple(file_digest(Path(name)) for name in names),
     )
     try:
         calibration = fit_session(opened.view, inputs, options)
     except CalibrationError as error:
-        if hints:
+        if hints and hints[0] not in str(error):
             raise CalibrationError(f"{', '.join(names)}: {error}; {hints[0]}") from None
         raise error.prepend_place(", ".join(names)) from None
     return Fit(
         calibration=calibration,
         flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
-        warnings=(*opened.inspection.warnings, *(hints or ()), *calibration.warnings),
+        # The warning of too few packets names the first of the hints as its remedy.
+        warnings=(
+            *opened.inspection.warnings,
+            *hints[calibration.unsuited is not None :],
+            *calibration.warnings,
+        ),
         rate=rate_curve(opened.view.media_time_ns, opened.view.media_ip_bytes),
     )
 
@@ -205,42 +217,51 @@ def _read_other_end(options: SessionFitOptions) -> PacketTable | None:
 
 
 def _other_session_hints(opened: OpenedSession, *, several: bool) -> list[str]:
-    """Name the heaviest session that is not fitted, if it is of the same time or of other files."""
+    """Say how much of the media is in sessions that are not fitted, and name the heaviest one."""
     flows = opened.inspection.flows
     media = (pc.field("payload_bytes_to_client") > 0) & (pc.field("media") != "control")
-    sums = [("frame_bytes_to_client", "sum"), ("first_time_ns", "min"), ("last_time_ns", "max")]
-    rows = flows.filter(media).group_by("session").aggregate(sums).to_pylist()
-    found = {row["session"]: row for row in rows}
-    fitted = found.pop(opened.view.session, None)
-    if fitted is None or not found:
+    by_session = flows.filter(media).group_by("session")
+    rows = by_session.aggregate([("frame_bytes_to_client", "sum")]).to_pylist()
+    found = {row["session"]: row["frame_bytes_to_client_sum"] for row in rows}
+    fitted_bytes = found.pop(opened.view.session, None)
+    if fitted_bytes is None:
         return []
-    name = "frame_bytes_to_client_sum"
-    other = max(found.values(), key=lambda row: (row[name], -row["session"]))
-    apart = (
-        other["first_time_ns_min"] > fitted["last_time_ns_max"]
-        or other["last_time_ns_max"] < fitted["first_time_ns_min"]
-    )
-    least = (_LIGHTEST_OF_SEVERAL if several else _LIGHTEST_OF_ONE) * fitted[name]
-    if other[name] < least or (apart and not several):
+    shown = {one: size for one, size in found.items() if size >= _LIGHTEST_COUNTED * fitted_bytes}
+    left_bytes = sum(shown.values())
+    if left_bytes < max(1, (_LIGHTEST_OF_SEVERAL if several else _LIGHTEST_OF_ONE) * fitted_bytes):
         return []
-    session, size = other["session"], size_text(other[name])
+    session = max(shown, key=lambda one: (shown[one], -one))
     of_session = flows.filter(media & (pc.field("session") == session))
     heaviest = of_session.sort_by([("frame_bytes_to_client", "descending")]).column("flow")[0]
+    named = f"session {session} (flow {heaviest}, {size_text(shown[session])} to its client)"
+    if len(shown) == 1:
+        what = f"{named} is not in the model, which is"
+    else:
+        share = left_bytes / (left_bytes + fitted_bytes)
+        what = (
+            f"{len(shown)} other sessions ({size_text(left_bytes)} to their clients, {share:.0%} of"
+            f" the media; the most in {named}) are not in the model, which is"
+        )
     also = ", --population fits each capture by itself" if several else ""
     return [
-        f"session {session} (flow {heaviest}, {size} to its client) is not in the model, which is"
-        f" of session {opened.view.session} alone: --session {session} fits it{also}"
+        f"{what} of session {opened.view.session} alone: --session {session} fits"
+        f" {'it' if len(shown) == 1 else 'the largest of them'}{also}"
     ]
 
 
-def _upload_hints(opened: OpenedSession) -> list[str]:
-    """Warn if more goes to a server than the session brings to its client."""
-    view = opened.view
+def _upload_hints(opened: OpenedSession, *, is_chosen: bool) -> list[str]:
+    """Warn if more goes to a server than the session brings to its client.
+
+    The upload of another session is no remedy for one that is chosen by its number.
+    """
+    view, flows = opened.view, opened.inspection.flows
     fitted_bytes = int(view.table.payload_bytes[view.media].sum())
-    flow, sent_bytes = heaviest_upload(opened.inspection.flows)
+    flow, sent_bytes = heaviest_upload(
+        flows.filter(pc.field("flow").isin(view.flows)) if is_chosen else flows
+    )
     if sent_bytes <= fitted_bytes:
         return []
     return [
-        f"flow {flow} carries {sent_bytes} payload bytes to its server, more than the"
-        f" {fitted_bytes} that are fitted here: --upload fits that direction"
+        f"flow {flow} carries {size_text(sent_bytes)} of payload to its server, more than the"
+        f" {size_text(fitted_bytes)} that are fitted here: --upload fits that direction"
     ]

@@ -49,9 +49,9 @@ _FEWEST_PACKETS = 3
 #: What a model needs: of fewer packets a law is known to a KS distance of 0.14 only, a self-check
 #: needs five bins of 0.5 s, and the slowest speech codecs send more with their headers.
 _FEWEST_MODELLED, _SHORTEST_MODELLED_S, _SLOWEST_MODELLED_KBPS = 100, 2.5, 10.0
-_MEASURED_LAWS = (
-    "no textbook distribution fits some sizes or gaps: the model plays their measured distribution,"
-    " and there is nothing to do (-v and the report list them)"
+_CHOOSE_ANOTHER = (
+    "choose another session with --session (trafficgen inspect lists them), or capture more of the"
+    " stream"
 )
 _ANCHORED_METHOD = {
     "buffer_full": (
@@ -76,6 +76,7 @@ class SessionInputs:
         player_log: What the player logged, on the session's clock.
         buffering_end_s: Known end of buffering, s from the first media packet; 0 for no buffering,
             None to find it.
+        remedy: What to do where the session has too few media packets for a model.
     """
 
     files: tuple[str, ...] = ()
@@ -85,6 +86,7 @@ class SessionInputs:
     receiver_files: tuple[str, ...] = ()
     player_log: PlayerLog | None = None
     buffering_end_s: float | None = None
+    remedy: str = _CHOOSE_ANOTHER
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ def fit_session(
     inputs, options = inputs or SessionInputs(), options or FitOptions()
     ends = _match_ends(view, inputs, options)
     view, inputs = ends.view, ends.inputs
-    _check_media(view)
+    _check_media(view, inputs.remedy)
     tick_s = s_from_ns(clock_tick_ns(view.media_time_ns))
     report_step(f"looking for phases in {view.media_time_ns.size} media packets")
     phases = _find_phases(view, tick_s, inputs, options)
@@ -171,7 +173,7 @@ def fit_session(
     )
     origin = _describe_origin(ends, path, streams, restored.method, seed=options.seed)
     model = _build_model(views, measures, streams, origin, inputs.window)
-    warnings = _list_warnings(views, model, streams, origin)
+    warnings = _list_warnings(views, model, streams, remedy=inputs.remedy)
     details = tuple(streams.details)
     return Calibration(compact_model(model), measures, warnings, views, details)
 
@@ -227,16 +229,17 @@ def _describe_origin(
     )
 
 
-def _check_media(view: SessionView) -> None:
+def _check_media(view: SessionView, remedy: str) -> None:
     """Raise where the media packets are too few, at one time, or years apart."""
     time_ns = view.media_time_ns
     is_moment = time_ns.size > 1 and time_ns[0] == time_ns[-1]
+    how = " at one time" if is_moment else ""
     if time_ns.size < _FEWEST_PACKETS or is_moment:
         raise TooFewObservationsError(
             what="media packets at different times",
             required=_FEWEST_PACKETS,
             available=int(time_ns.size),
-            message=_say_too_little(time_ns.size, " at one time" if is_moment else ""),
+            message=f"{_say_too_little(time_ns.size, how)}: {remedy}",
         )
     span_s = s_from_ns(int(time_ns[-1] - time_ns[0]))
     if span_s > LONGEST_S:
@@ -266,20 +269,18 @@ def _base_names(files: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _list_warnings(
-    views: FittedViews, model: Model, streams: FittedStreams, origin: FittedProvenance
+    views: FittedViews, model: Model, streams: FittedStreams, *, remedy: str
 ) -> list[str]:
-    failure, phases = describe_failed_checks(model), views.sent_phases
+    failure, phases, origin = describe_failed_checks(model), views.sent_phases, model.provenance
+    assert isinstance(origin, FittedProvenance)
     unsuited = describe_unsuited(views.captured)
     warnings = [f"self-check failed: {failure}"] if failure and unsuited is None else []
     if phases.is_download:
         warnings.append(describe_download(phases))
     elif phases.burst_p_value is not None:
         warnings.append(_warn_of_burst(phases, phases.burst_p_value))
-    # Laws that do not fit follow from an unsuited input: one warning is enough.
     if unsuited is not None:
-        warnings.append(unsuited)
-    elif streams.details:
-        warnings.append(_MEASURED_LAWS)
+        warnings.append(f"{unsuited}: do not rely on this model; {remedy}")
     if len(streams.absent) > 1:
         warnings.append(
             f"{len(streams.absent)} small flows ({streams.left_out_share:.1%} of the media bytes)"
@@ -315,10 +316,9 @@ def describe_unsuited(view: SessionView) -> str | None:
 
 def _say_too_little(packets: int, how: str) -> str:
     return (
-        f"too little streams here for a model: {format_count(packets, 'media packet')}{how}; at"
+        f"too little media traffic for a model: {format_count(packets, 'media packet')}{how}; at"
         f" least {_FEWEST_MODELLED} packets, {_SHORTEST_MODELLED_S:g} s and"
-        f" {_SLOWEST_MODELLED_KBPS:g} kbit/s are needed: choose another session with --session"
-        " (trafficgen inspect lists them), or capture more of the stream"
+        f" {_SLOWEST_MODELLED_KBPS:g} kbit/s are needed"
     )
 
 

@@ -130,8 +130,8 @@ def fit(
         warnings.filterwarnings("ignore", ".*; it is left out$", trafficgen.CaptureWarning)
         fitted = work(captures)
     messages.warn(fitted.warnings)
-    if messages.verbose and isinstance(fitted, trafficgen.Fit):
-        messages.warn(fitted.calibration.details)
+    for text in fitted.calibration.details if isinstance(fitted, trafficgen.Fit) else ():
+        messages.detail(f"note: {text}")
     _warn_of_sessions(fitted, messages)
     if out is not None:
         trafficgen.save_model(fitted.model, out)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import trafficgen
 from trafficgen.calibration.options import FitOptions
 from trafficgen.calibration.session_fit import Calibration, SessionInputs, fit_session
 from trafficgen.capture.packets import read_capture
@@ -307,6 +308,19 @@ def test_what_no_model_can_stand_on_is_one_warning(
     make_table: TableMaker, times_s: np.ndarray[Any, Any]
 ) -> None:
     (warning,) = fitted(make_table(times_s)).warnings
-    assert warning.startswith("too little streams here for a model: ")
+    assert warning.startswith("too little media traffic for a model: ")
     assert "at least 100 packets, 2.5 s and 10 kbit/s are needed" in warning
-    assert "--session" in warning
+    assert "do not rely on this model; choose another session with --session" in warning
+
+
+def test_the_sessions_that_are_left_out_are_totalled_in_one_line(make_table: TableMaker) -> None:
+    table = make_table(
+        np.arange(3000) * 0.005,
+        ip_bytes=1000,
+        flow=np.repeat([0, 1, 2], [1500, 1000, 500]),
+        flows=[{"flow": number, "session": number} for number in range(3)],
+    )
+    (warning,) = (text for text in trafficgen.fit(table).warnings if "not in the model" in text)
+    assert warning.startswith("2 other sessions (1.52 MB to their clients, 50% of the media; ")
+    assert warning.endswith("--session 1 fits the largest of them")
+    assert "are not in the model, which is of session 0 alone" in warning

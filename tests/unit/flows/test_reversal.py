@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import trafficgen
@@ -48,3 +51,34 @@ def test_an_upload_is_fitted_like_the_download_it_was_made_from(
     with pytest.raises(trafficgen.CalibrationError, match="--upload fits that direction"):
         trafficgen.fit(path)
     assert not any("--upload" in text for text in fitted.warnings)
+
+
+@pytest.mark.parametrize(
+    ("options", "advises"),
+    [({}, True), ({"session": 0}, False), ({"session": 1}, True), ({"upload": True}, False)],
+    ids=["no choice", "a session without upload", "the session that uploads", "the upload"],
+)
+def test_an_upload_is_advised_where_it_is_not_fitted_and_no_other_session_was_chosen(
+    make_table: Callable[..., PacketTable], options: dict[str, Any], *, advises: bool
+) -> None:
+    ways = np.tile([True, True, True, False, False], 400)
+    table = make_table(
+        np.arange(2000) * 0.005,
+        ip_bytes=np.tile([1000, 1000, 200, 1400, 1400], 400),
+        flow=np.tile([0, 0, 1, 1, 1], 400),
+        to_client=ways,
+        flows=[{"flow": number, "session": number} for number in range(2)],
+    )
+    fitted = trafficgen.fit(table, **options)
+    assert any("--upload" in text for text in fitted.warnings) is advises
+
+
+def test_too_few_packets_beside_an_upload_are_one_warning_that_advises_it(
+    make_table: Callable[..., PacketTable],
+) -> None:
+    to_client = np.arange(1000) % 100 == 0
+    fitted = trafficgen.fit(make_table(np.arange(1000) * 0.005, to_client=to_client))
+    (warning,) = fitted.warnings
+    assert warning.startswith("too little media traffic for a model: 10 media packets")
+    assert "do not rely on this model; flow 0 carries 962 kB" in warning
+    assert warning.endswith("--upload fits that direction")
