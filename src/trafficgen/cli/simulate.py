@@ -19,7 +19,7 @@ from trafficgen.cli._outputs import Force, Outputs, claim, files_among
 from trafficgen.cli._reports import Interactive, PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
-from trafficgen.formatting import format_duration, rate_text
+from trafficgen.formatting import format_count, format_duration, rate_text
 from trafficgen.simulation.options import SimulateOptions
 
 #: Series drawn under a name of their own.
@@ -99,6 +99,12 @@ def _print_session(result: trafficgen.SimulationResult) -> None:
             text = f"{format_duration(phase.duration_s)} at {rate_text(phase.rate_kbps)}"
             text += f" ({rate_text(phase.offered_kbps)} offered,"
             lines.append((name, f"{text} {number(100 * phase.loss, digits=3)}% lost)"))
+    if seen := events.playback(result.end_s):
+        startup = "never" if seen.startup_s is None else f"after {format_duration(seen.startup_s)}"
+        stalls = f" ({format_duration(seen.stalled_s)})" if seen.stalls else ""
+        text = f"starts {startup}, mean rung {rate_text(seen.mean_rung_kbps)}, "
+        text += f"{number(seen.switches_per_min)} switches a minute, "
+        lines.append(("player", f"{text}{format_count(seen.stalls, 'stall')}{stalls}"))
     for change in events.level_changes():
         text = f"{rate_text(change.from_kbps)} to {rate_text(change.to_kbps)}"
         lines.append(("level", f"{text} at {format_duration(change.time_s)}"))

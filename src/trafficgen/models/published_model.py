@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import Field, JsonValue, model_validator
 
 from trafficgen.data_frames import frame_rows
-from trafficgen.formatting import format_count, one_line
+from trafficgen.formatting import format_count, one_line, suggest_name
 from trafficgen.models.estimate import ModelPart
 from trafficgen.models.parameters import unit_of
 from trafficgen.models.provenance import PublishedProvenance
@@ -99,7 +99,8 @@ class Option(ModelPart):
         if self.choices:
             if not any(same_value(value, choice) for choice in self.choices):
                 choices = ", ".join(map(format_value, self.choices))
-                raise ValueError(f"{format_value(value)} is not one of {choices}")
+                guess = suggest_name(format_value(value), map(format_value, self.choices))
+                raise ValueError(f"{format_value(value)} is not one of {choices}{guess}")
             return
         bounded = self.low is not None or self.high is not None
         if bounded and (isinstance(value, bool) or not isinstance(value, int | float)):

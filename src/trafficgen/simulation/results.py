@@ -269,6 +269,7 @@ class SimulationResult(ChartView):
             "playout": _phase(self.playout),
             "level_changes": [asdict(change) for change in events.level_changes()],
             "stalls": [asdict(stall) for stall in events.stalls],
+            **({"player": asdict(seen)} if (seen := events.playback(self.end_s)) else {}),
             "thinned_s": events.thinned_s,
             "audio_only_s": events.audio_only_s,
             "adapted_s": events.find_adaptation_s(self.run.path_rate_bps),

@@ -48,6 +48,25 @@ class Stall:
 
 
 @dataclass(frozen=True)
+class Playback:
+    """What a viewer of an adaptive player sees.
+
+    Attributes:
+        startup_s: From the player's first request to the start of the playback, s; None: never.
+        mean_rung_kbps: Mean of the rungs of all segments of the video.
+        switches_per_min: Changes of the rung a minute from the start of the playback on.
+        stalls: Number of stalls.
+        stalled_s: All stalls together, s.
+    """
+
+    startup_s: float | None
+    mean_rung_kbps: float
+    switches_per_min: float
+    stalls: int
+    stalled_s: float
+
+
+@dataclass(frozen=True)
 class SessionEvents:
     """Moments of a session, s after its first media packet."""
 
@@ -111,6 +130,23 @@ class SessionEvents:
             for (_, before), (time_s, after) in pairwise(self.encodings)
             if after != before
         ]
+
+    def playback(self, end_s: float) -> Playback | None:
+        """Return what a viewer sees until ``end_s``; None if no player chooses rungs."""
+        rungs_kbps = [value for _, value in self.facts.get("rung_kbps", [])]
+        if not rungs_kbps:
+            return None
+        request_s, start_s = self.times_s["request_s"], self.times_s["playback_start_s"]
+        end_s = self.times_s["end_s"] or end_s
+        played_s = 0.0 if start_s is None else end_s - start_s
+        changes = len(self.level_changes())
+        return Playback(
+            startup_s=None if start_s is None or request_s is None else start_s - request_s,
+            mean_rung_kbps=sum(rungs_kbps) / len(rungs_kbps),
+            switches_per_min=60.0 * changes / played_s if played_s > 0 else 0.0,
+            stalls=len(self.stalls),
+            stalled_s=sum(stall.duration_s for stall in self.stalls),
+        )
 
     def find_adaptation_s(self, path_rate_bps: float | None) -> float | None:
         """Return when the encoding rate first fitted the path's rate; 0: always, None: never."""

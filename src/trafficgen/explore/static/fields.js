@@ -108,10 +108,11 @@ function described(option) {
 }
 
 function choiceInput(option, text, changed) {
+  const unset = option.default === "" ? [""] : [];
   const input = element(
     "select",
     described(option),
-    ...option.choices.map((one) => element("option", { value: one }, one)),
+    ...[...unset, ...option.choices].map((one) => element("option", { value: one }, one)),
   );
   input.value = text ?? option.default;
   input.addEventListener("change", () =>

@@ -61,10 +61,6 @@ impl Chooser {
         }
     }
 
-    pub fn level(&self) -> usize {
-        self.level
-    }
-
     /// A segment of `bytes` has come, `elapsed_s` after it was asked for.
     pub fn observe(&mut self, bytes: u64, elapsed_s: f64) {
         if self.throughput_bps.len() >= self.settings.throughput_segments {

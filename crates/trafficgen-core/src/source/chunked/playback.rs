@@ -22,12 +22,18 @@ impl Playback {
 
     /// Media that is there and was not played, s.
     pub fn buffer_s(&self, now: Time) -> f64 {
-        let playing_s = self.since.map_or(0.0, |since| seconds(now - since));
-        (self.fetched_s - self.played_s - playing_s).max(0.0)
+        self.buffer_of(self.fetched_s, now)
     }
 
-    pub fn add(&mut self, media_s: f64) {
-        self.fetched_s += media_s;
+    /// What was not played of a medium of which `fetched_s` has come, s.
+    pub fn buffer_of(&self, fetched_s: f64, now: Time) -> f64 {
+        let playing_s = self.since.map_or(0.0, |since| seconds(now - since));
+        (fetched_s - self.played_s - playing_s).max(0.0)
+    }
+
+    /// Every medium has come up to here.
+    pub fn fetch_to(&mut self, media_s: f64) {
+        self.fetched_s = media_s;
     }
 
     pub fn start(&mut self, now: Time) {
@@ -53,16 +59,16 @@ mod unit_tests {
     #[test]
     fn media_is_played_in_real_time_and_halts_keep_the_place() {
         let mut playback = Playback::NEW;
-        playback.add(4.0);
+        playback.fetch_to(4.0);
         assert_eq!(playback.buffer_s(ns(100.0)), 4.0);
         playback.start(ns(100.0));
         assert_eq!(playback.buffer_s(ns(101.0)), 3.0);
         assert_eq!(playback.empty_at(), Some(ns(104.0)));
-        playback.add(4.0);
+        playback.fetch_to(8.0);
         assert_eq!(playback.empty_at(), Some(ns(108.0)));
         playback.halt();
         assert_eq!(playback.buffer_s(ns(120.0)), 0.0);
-        playback.add(2.0);
+        playback.fetch_to(10.0);
         playback.start(ns(121.0));
         assert_eq!(playback.empty_at(), Some(ns(123.0)));
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::des::{ConnectionId, End, Io, Label};
 
 /// A response is written in pieces of at most this, so that any send buffer takes it.
-const PIECE_BYTES: u32 = 16 * 1024;
+pub const PIECE_BYTES: u32 = 16 * 1024;
 
 /// A part of a response.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +22,8 @@ pub struct Server {
 }
 
 /// Tag of a piece: the request it answers, and whether it is the last of the answer.
-pub fn answered_by(tag: u64) -> Option<usize> {
-    (tag & 1 == 1).then_some((tag >> 1) as usize)
+pub fn answered_by(tag: u64) -> (usize, bool) {
+    ((tag >> 1) as usize, tag & 1 == 1)
 }
 
 impl Server {

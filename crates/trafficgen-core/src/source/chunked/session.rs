@@ -1,11 +1,15 @@
 //! The player, and how it meets its server.
 
+#[path = "requests.rs"]
+mod requests;
+
 use rand_distr::{Distribution, Normal};
 
-use super::choice::Chooser;
 use super::parameters::Parameters;
 use super::playback::Playback;
-use super::server::{answered_by, Server};
+use super::policy::{Decider, Download};
+use super::server::{answered_by, Server, PIECE_BYTES};
+use super::track::{Segment, Track};
 use crate::des::{
     ns, seconds, Agent, ConnectionId, End, FlowSpec, Io, Label, Media, Phase, Sample, SessionEvent,
     Time,
@@ -13,40 +17,55 @@ use crate::des::{
 
 const EMPTY: u32 = 0;
 const NEXT: u32 = 1;
+const NEXT_AUDIO: u32 = 2;
 const SERVER_PORT: u16 = 443;
 const FIRST_CLIENT_PORT: u16 = 40_100;
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Manifest,
+    Video,
+    Audio,
+}
 
 /// A request as it travels to the server: what is wanted, on which connection.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     bytes: u32,
     label: Label,
-}
-
-/// The segment that is on its way.
-#[derive(Clone, Copy, Debug)]
-struct Segment {
-    asked_at: Time,
-    video_bytes: u64,
-    /// Answers that have not come.
-    outstanding: u32,
+    part: Part,
 }
 
 #[derive(Debug)]
 struct Player {
-    chooser: Chooser,
+    decider: Decider,
     playback: Playback,
     manifest: ConnectionId,
+    video: Track,
+    /// Audio with a clock of its own; None where it comes with the video's segments.
+    audio: Option<Track>,
     /// Connections of the media: those of the video, then that of the audio.
     connections: Vec<ConnectionId>,
     ready: u32,
     /// Sizes of the segments over their mean, as the manifest tells.
     sizes: Vec<f64>,
-    next_segment: u32,
-    segment: Option<Segment>,
+    /// Since when nothing is asked for because the buffer is full.
+    waiting_since: Option<Time>,
     phase: Phase,
     has_been_full: bool,
     stalled: bool,
+}
+
+impl Player {
+    /// How far all media have come, s.
+    fn complete_s(&self) -> f64 {
+        let audio_s = match &self.audio {
+            Some(audio) if !audio.is_complete() => audio.fetched_s,
+            _ => f64::INFINITY,
+        };
+        self.video.fetched_s.min(audio_s)
+    }
 }
 
 #[derive(Debug)]
@@ -62,14 +81,15 @@ impl Chunked {
     pub fn new(parameters: Parameters) -> Result<Self, String> {
         parameters.validate()?;
         let player = Player {
-            chooser: Chooser::new(parameters.choice()),
+            decider: Decider::new(parameters.policy_settings()),
             playback: Playback::NEW,
             manifest: 0,
+            video: Track::new(parameters.segment_s, parameters.segments()),
+            audio: parameters.audio_track(),
             connections: Vec::new(),
             ready: 0,
             sizes: Vec::new(),
-            next_segment: 0,
-            segment: None,
+            waiting_since: None,
             phase: Phase::Silence,
             has_been_full: false,
             stalled: false,
@@ -77,47 +97,15 @@ impl Chunked {
         Ok(Self { parameters, requests: Vec::new(), server: Server::default(), player })
     }
 
-    fn ask(&mut self, io: &mut Io, connection: ConnectionId, bytes: u32, label: Label) {
-        let number = self.requests.len() as u64;
-        self.requests.push(Request { bytes: bytes + self.parameters.response_header_bytes, label });
-        io.write(
-            connection,
-            End::Client,
-            self.parameters.request_bytes,
-            number,
-            Label::of(Phase::Signalling),
-        );
-    }
-
-    /// The manifest is there: the connections of the media are opened.
-    fn open_media(&mut self, io: &mut Io) {
-        io.close(self.player.manifest, End::Client);
-        io.close(self.player.manifest, End::Server);
-        let separate = self.parameters.audio_kbps > 0.0;
-        let media = if separate { Media::Video } else { Media::Mixed };
-        for number in 0..self.parameters.connections {
-            let name = if separate { "video" } else { "media" };
-            let spec =
-                FlowSpec::new(name, media, SERVER_PORT, FIRST_CLIENT_PORT + 1 + number as u16);
-            self.player.connections.push(io.open_tcp(
-                spec,
-                &self.parameters.tcp,
-                &self.parameters.tcp,
-            ));
-        }
-        if separate {
-            let spec = FlowSpec::new("audio", Media::Audio, SERVER_PORT, FIRST_CLIENT_PORT + 100);
-            self.player.connections.push(io.open_tcp(
-                spec,
-                &self.parameters.tcp,
-                &self.parameters.tcp,
-            ));
-        }
-    }
-
     fn draw_sizes(&mut self, io: &mut Io) {
         let sigma = self.parameters.size_sigma;
         let count = self.parameters.segments() as usize;
+        if let Some(factors) =
+            self.parameters.content_factors.as_ref().filter(|all| !all.is_empty())
+        {
+            self.player.sizes = factors.iter().copied().cycle().take(count).collect();
+            return;
+        }
         // Mean 1: the mean of a log-normal law is exp(mu + sigma^2 / 2).
         self.player.sizes = match Normal::new(-0.5 * sigma * sigma, sigma) {
             Ok(normal) => normal.sample_iter(io.rng()).take(count).map(f64::exp).collect(),
@@ -132,52 +120,6 @@ impl Chunked {
         }
     }
 
-    /// Ask for the next segment, or wait until there is room for it.
-    fn next_segment(&mut self, io: &mut Io) {
-        if self.player.segment.is_some() || self.player.next_segment >= self.parameters.segments() {
-            return;
-        }
-        let now = io.now();
-        let excess_s = self.player.playback.buffer_s(now) + self.parameters.segment_s
-            - self.parameters.buffer_s;
-        if excess_s > 1e-9 {
-            self.full(io);
-            io.set_timer_in(NEXT, ns(excess_s));
-            return;
-        }
-        let before = (self.player.next_segment > 0).then_some(self.player.chooser.level());
-        let level = self.player.chooser.next(self.player.playback.buffer_s(now));
-        if before != Some(level) {
-            io.log(SessionEvent::Encoding {
-                bps: 1000.0 * self.parameters.ladder_kbps[level],
-                level: level as i16,
-            });
-        }
-        self.ask_for_segment(io, level);
-    }
-
-    fn ask_for_segment(&mut self, io: &mut Io, level: usize) {
-        let Parameters { segment_s, connections, audio_kbps, .. } = self.parameters;
-        let bytes_of = |kbps: f64| kbps * 125.0 * segment_s;
-        let size = self.player.sizes[self.player.next_segment as usize];
-        let video_bytes =
-            (bytes_of(self.parameters.ladder_kbps[level]) * size).round().max(1.0) as u64;
-        let label = Label { level: level as i16, ..Label::of(self.player.phase) };
-        for part in 0..u64::from(connections) {
-            let share = |number: u64| video_bytes * number / u64::from(connections);
-            let bytes = (share(part + 1) - share(part)).min(u64::from(u32::MAX / 2)) as u32;
-            self.ask(io, self.player.connections[part as usize], bytes, label);
-        }
-        let mut outstanding = connections;
-        if audio_kbps > 0.0 {
-            let audio = self.player.connections[connections as usize];
-            self.ask(io, audio, bytes_of(audio_kbps).round().max(1.0) as u32, label);
-            outstanding += 1;
-        }
-        self.player.next_segment += 1;
-        self.player.segment = Some(Segment { asked_at: io.now(), video_bytes, outstanding });
-    }
-
     /// The buffer holds what it may: from now on the source sends as fast as it plays.
     fn full(&mut self, io: &mut Io) {
         if !self.player.has_been_full {
@@ -187,33 +129,56 @@ impl Chunked {
         self.enter(io, Phase::Playout);
     }
 
-    fn on_answer(&mut self, io: &mut Io) {
-        let Some(segment) = self.player.segment.as_mut() else { return };
-        segment.outstanding -= 1;
-        if segment.outstanding > 0 {
+    fn on_answer(&mut self, io: &mut Io, part: Part) {
+        let track = match (part, self.player.audio.as_mut()) {
+            (Part::Audio, Some(audio)) => audio,
+            _ => &mut self.player.video,
+        };
+        let Some(segment) = track.answer() else { return };
+        let now = io.now();
+        self.player.playback.fetch_to(self.player.complete_s());
+        if part == Part::Audio {
+            self.play_if_enough(io);
+            self.go_on(io, part);
             return;
         }
-        let Segment { asked_at, video_bytes, .. } = *segment;
-        let now = io.now();
-        self.player.segment = None;
-        let elapsed_s = seconds(now - asked_at);
-        self.player.chooser.observe(video_bytes, elapsed_s);
-        self.player.playback.add(self.parameters.segment_s);
+        let elapsed_s = seconds(now - segment.asked_at);
+        self.observe(segment, now);
         self.play_if_enough(io);
         if self.player.phase == Phase::Buffering && elapsed_s >= self.parameters.segment_s {
             // Media come no faster than they play: the path is full, though the buffer is not.
             self.enter(io, Phase::Playout);
         }
-        let paced_at = asked_at + ns(self.parameters.pace_share * self.parameters.segment_s);
+        let pace_s = self.parameters.pace_share * self.parameters.segment_s;
+        let paced_at = segment.asked_at + ns(pace_s);
         if paced_at > now {
             io.set_timer(NEXT, paced_at);
         } else {
-            self.next_segment(io);
+            self.go_on(io, part);
         }
     }
 
+    /// Tell the policy of a segment of the video that has come.
+    fn observe(&mut self, segment: Segment, now: Time) {
+        let elapsed_s = seconds(now - segment.asked_at);
+        let (mut counted_bytes, mut counted_s) = (segment.bytes, elapsed_s);
+        if let (true, Some((since, bytes))) =
+            (self.parameters.throughput_without_latency.unwrap_or(false), segment.first)
+        {
+            // Of a few packets more there is no rate.
+            if now > since && segment.bytes >= 2 * bytes {
+                (counted_bytes, counted_s) = (segment.bytes - bytes, seconds(now - since));
+            }
+        }
+        let buffer_s = self.player.playback.buffer_of(self.player.video.fetched_s, now);
+        let bytes = segment.bytes;
+        let download = Download { bytes, elapsed_s, counted_bytes, counted_s, buffer_s };
+        self.player.decider.observe(&download);
+    }
+
     fn is_complete(&self) -> bool {
-        self.player.segment.is_none() && self.player.next_segment >= self.parameters.segments()
+        let Player { video, audio, .. } = &self.player;
+        video.is_complete() && audio.as_ref().is_none_or(Track::is_complete)
     }
 
     fn play_if_enough(&mut self, io: &mut Io) {
@@ -244,6 +209,7 @@ impl Chunked {
         }
         self.player.playback.halt();
         self.player.stalled = true;
+        self.player.decider.stalled();
         io.log(SessionEvent::StallStart);
         self.enter(io, Phase::Rebuffering);
     }
@@ -271,28 +237,35 @@ impl Agent for Chunked {
             return;
         }
         if connection == self.player.manifest {
-            self.ask(io, connection, self.parameters.manifest_bytes, Label::of(Phase::Signalling));
+            let bytes = u64::from(self.parameters.manifest_bytes);
+            self.ask(io, connection, Part::Manifest, bytes, Label::of(Phase::Signalling));
             return;
         }
         self.player.ready += 1;
         if self.player.ready as usize == self.player.connections.len() {
             io.log(SessionEvent::Play);
             self.enter(io, Phase::Buffering);
-            self.next_segment(io);
+            self.go_on(io, Part::Video);
+            if !self.parameters.asks_in_turn() {
+                self.next_audio(io);
+            }
         }
     }
 
     fn on_message(&mut self, io: &mut Io, connection: ConnectionId, at: End, tag: u64) {
         if at == End::Server {
-            if let Some(Request { bytes, label }) = self.requests.get(tag as usize).copied() {
+            if let Some(Request { bytes, label, .. }) = self.requests.get(tag as usize).copied() {
                 self.server.answer(io, connection, tag as usize, bytes, label);
             }
-        } else if answered_by(tag).is_some() {
-            if connection == self.player.manifest {
-                self.open_media(io);
-            } else {
-                self.on_answer(io);
-            }
+            return;
+        }
+        let (request, is_last) = answered_by(tag);
+        let Some(Request { part, .. }) = self.requests.get(request).copied() else { return };
+        match part {
+            Part::Manifest if is_last => self.open_media(io),
+            Part::Video | Part::Audio if is_last => self.on_answer(io, part),
+            Part::Video => self.player.video.begin(io.now(), u64::from(PIECE_BYTES)),
+            Part::Manifest | Part::Audio => {}
         }
     }
 
@@ -305,7 +278,8 @@ impl Agent for Chunked {
     fn on_timer(&mut self, io: &mut Io, timer: u32) {
         match timer {
             EMPTY => self.on_empty(io),
-            _ => self.next_segment(io),
+            NEXT_AUDIO => self.go_on(io, Part::Audio),
+            _ => self.go_on(io, Part::Video),
         }
     }
 
@@ -314,7 +288,7 @@ impl Agent for Chunked {
     }
 
     fn sample(&self, now: Time) -> Sample {
-        let encoding_bps = 1000.0 * self.parameters.ladder_kbps[self.player.chooser.level()];
+        let encoding_bps = 1000.0 * self.parameters.ladder_kbps[self.player.decider.level()];
         Sample { encoding_bps, buffer_s: self.player.playback.buffer_s(now), ..Sample::NONE }
     }
 }
