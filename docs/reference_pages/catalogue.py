@@ -17,7 +17,7 @@ _PATH = "rate=1500kbps,delay=45ms,queue=50p"
 #: Settings of the example on an entry's page, in which a paper varied something worth seeing.
 _EXAMPLE_SETTINGS = {
     "cbr": "--set rate_kbps=340",
-    "chunked": "--set duration_s=60",
+    **dict.fromkeys(("chunked", "dashjs", "exoplayer", "hlsjs", "shaka"), "--set duration_s=60"),
     "realplayer8_chung2002": "--set clip=12",
     "realplayer8_tcp_chung2002": "--set clip=12",
     "twostream_latecki2003": "--set traffic_transport=udp",

@@ -106,7 +106,7 @@ def models_list() -> tuple[CatalogueModel, ...]:
     Example:
         >>> import trafficgen
         >>> [entry.name for entry in trafficgen.models_list() if entry.transport == "tcp"]
-        ['chunked', 'realplayer8_tcp_chung2002']
+        ['chunked', 'dashjs', 'exoplayer', 'hlsjs', 'realplayer8_tcp_chung2002', 'shaka']
     """
     return tuple(CatalogueModel(load_model(name)) for name in [*entry_names(), *SOURCES])
 
