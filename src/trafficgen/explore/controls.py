@@ -13,8 +13,10 @@ from trafficgen.errors import ExploreError
 
 #: Fastest path and fastest source: what is simulated in a moment.
 FASTEST_KBPS = 100_000.0
-#: Longest session, s.
-LONGEST_S = 300.0
+#: Latest start and end of a competing flow and of loss, s.
+LATEST_S = 300.0
+#: Longest session, s: a captured one is mostly shorter, and plays whole.
+LONGEST_S = 900.0
 LARGEST_SEED = 2**32 - 1
 
 Group = Literal["path", "competitor", "run"]
@@ -112,7 +114,7 @@ _TABLE = (
     Control("queue_packets", "Queue", "packets", "path", 1, 2000, 100, scale="log", whole=True),
     Control("loss_percent", "Random loss", "%", "path", 0, 50, 0, step=0.1),
     Control("loss_burst_packets", "Loss burst", "packets", "path", 1, 50, 1, step=0.5),
-    Control("loss_start_s", "Loss begins", "s", "path", 0, LONGEST_S, 0),
+    Control("loss_start_s", "Loss begins", "s", "path", 0, LATEST_S, 0),
     Control(
         "compete_kbps",
         "Its rate",
@@ -124,8 +126,8 @@ _TABLE = (
         scale="log",
         only_for=("cbr",),
     ),
-    Control("compete_start_s", "It starts", "s", "competitor", -30, LONGEST_S, 30, only_for=_ANY),
-    Control("compete_stop_s", "It stops", "s", "competitor", -29, LONGEST_S, 60, only_for=_ANY),
+    Control("compete_start_s", "It starts", "s", "competitor", -30, LATEST_S, 30, only_for=_ANY),
+    Control("compete_stop_s", "It stops", "s", "competitor", -29, LATEST_S, 60, only_for=_ANY),
     Control("duration_s", "Longest session", "s", "run", 10, LONGEST_S, 120),
     Control("seed", "Seed", "", "run", 0, LARGEST_SEED, 0, whole=True),
 )

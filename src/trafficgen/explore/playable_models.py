@@ -15,6 +15,7 @@ from trafficgen.capture.options import ReadOptions, SessionChoice
 from trafficgen.capture.session import open_session
 from trafficgen.explore.controls import CONTROLS, FASTEST_KBPS
 from trafficgen.flows import SessionView, rate_series
+from trafficgen.generation.timeline import session_timeline
 from trafficgen.models import Model, ModelHolder, Option, PublishedModel, format_value, model_in
 from trafficgen.models.published import entry_names, load_model
 from trafficgen.models.published.listing import models_list
@@ -152,7 +153,7 @@ def _values_for(model: Model | PublishedModel) -> dict[str, float]:
         values["rate_kbps"] = kbps_from_bps(conditions.link_rate_bps.value)
     if conditions is not None and conditions.rtt_s is not None:
         values["delay_ms"] = ms_from_s(conditions.rtt_s.value) / 2
-    values["duration_s"] = model.playout.duration_s.value + model.startup.silence_s.value
+    values["duration_s"] = session_timeline(model, duration_s=None).length_s
     return {name: float(f"{CONTROLS[name].clip(value):.3g}") for name, value in values.items()}
 
 

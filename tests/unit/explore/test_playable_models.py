@@ -17,7 +17,7 @@ from trafficgen.explore.application import FIRST_MODEL, application
 from trafficgen.explore.controls import COMPETITORS, CONTROLS, PRESETS
 from trafficgen.explore.playable_models import PlayableModel, describe_options, open_model
 from trafficgen.explore.request import SimulationRequest
-from trafficgen.models import save_model
+from trafficgen.models import Model, save_model
 from trafficgen.models.published import entry_names, load_entry
 from trafficgen.packet_files.writing import write_packets
 from trafficgen.units import bytes_from_bps
@@ -84,6 +84,18 @@ def test_capture_brings_its_measured_rate_and_a_path_like_its_own(table: Path) -
     assert carried == pytest.approx(500 * 600 + 25 * (len(rates) - 20) * 1200)
     assert CONTROLS["rate_kbps"].low <= offer.values["rate_kbps"] <= CONTROLS["rate_kbps"].high
     assert offer.values["duration_s"] == pytest.approx(20, abs=0.5)
+
+
+def test_fitted_model_opens_at_the_length_of_its_whole_session(
+    make_table: Callable[..., Any], tmp_path: Path
+) -> None:
+    """The longest session holds the start-up silence and the buffering before the playout."""
+    time_s = np.append(np.arange(1000) * 0.02, 20 + np.arange(1000) * 0.08)
+    write_packets(make_table(time_s, ip_bytes=np.full(2000, 1000)), tmp_path / "fast_start.parquet")
+    offer = open_model(str(tmp_path / "fast_start.parquet"))
+    assert isinstance(offer.model, Model)
+    assert offer.model.streams[0].phases[0].name == "buffering"
+    assert offer.values["duration_s"] == pytest.approx(100, abs=1)
 
 
 def test_capture_is_fitted_by_the_command_that_is_shown(table: Path) -> None:
