@@ -216,6 +216,16 @@ def parse_duration_s(text: str) -> float:
     return time_s
 
 
+def parse_delay_s(text: str) -> float:
+    """Return the seconds of a delay such as ``5ms``; raise ValueError for others.
+
+    A number without a unit is refused: delays are thought of in ms, other times in s.
+    """
+    if s_from_text(text) is None and s_from_text(text, bare="ms") is not None:
+        raise ValueError(f"{text!r} has no unit. Write {text}ms, or {text}s for seconds.")
+    return parse_duration_s(text)
+
+
 def parse_positive(text: str) -> float:
     """Return a finite number above 0; raise ValueError for any other text."""
     try:

@@ -55,7 +55,10 @@ class SimulateOptions:
     duration_s: float | None = option(
         None,
         "--duration",
-        help="Stop the session after this time, such as 20min; default: it ends by itself.",
+        help=(
+            "Stop the session after this time, such as 20min (60 is 60 s); default: it ends by"
+            " itself."
+        ),
         metavar="TIME",
         parse=parse_duration_s,
     )

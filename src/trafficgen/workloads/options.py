@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 from trafficgen.capture.options import memory_option
 from trafficgen.options import option, seed_option
 from trafficgen.packet_files.report import View, format_option, view_option
-from trafficgen.units import DEFAULT_ORIGIN_NS, WHOLE_FRAME_BYTES, parse_duration_s, parse_positive
+from trafficgen.units import (
+    DEFAULT_ORIGIN_NS,
+    WHOLE_FRAME_BYTES,
+    parse_delay_s,
+    parse_duration_s,
+    parse_positive,
+)
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -55,7 +61,7 @@ class GenerateOptions:
     duration_s: float | None = option(
         None,
         "--duration",
-        help="Length of each session, such as 20min; default: that of the model.",
+        help=("Length of each session, such as 20min (60 is 60 s); default: that of the model."),
         metavar="TIME",
         parse=parse_duration_s,
     )
@@ -87,7 +93,7 @@ class GenerateOptions:
         "--jitter",
         help="Longest delay that each packet of a fitted model gets at random, such as 5ms.",
         metavar="TIME",
-        parse=parse_duration_s,
+        parse=parse_delay_s,
     )
     seed: int = seed_option()
     workers: int = option(
@@ -119,9 +125,9 @@ class WorkloadOptions(GenerateOptions):
         None,
         "--for",
         help=(
-            "Time in which sessions start, such as 24h; with --sessions they start at random times"
-            " in it (a Poisson process). Of a workload file with a number of sessions, its first"
-            " part."
+            "Time in which sessions start, such as 24h (60 is 60 s); with --sessions they start at"
+            " random times in it (a Poisson process). Of a workload file with a number of"
+            " sessions, its first part."
         ),
         metavar="TIME",
         parse=parse_duration_s,
