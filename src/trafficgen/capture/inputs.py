@@ -103,7 +103,7 @@ def _table_reader(name: str) -> Callable[[str], PacketTable] | None:
         return read_table
     if not has_ending and not _may_be_text(name):
         return None
-    from trafficgen.capture.traces.reading import read_trace, refuse_json  # noqa: PLC0415 - captures need no readers of traces
+    from trafficgen.capture.traces.reading import read_trace, refuse_text  # noqa: PLC0415 - captures need no readers of traces
 
     if is_trace(name):
         return lambda trace: read_trace(trace).table
@@ -111,7 +111,7 @@ def _table_reader(name: str) -> Callable[[str], PacketTable] | None:
         return lambda trace: read_trace(trace, format_name="packet-list").table
     if has_ending:
         return read_table
-    refuse_json(name)
+    refuse_text(name)
     return None
 
 

@@ -10,9 +10,9 @@ from trafficgen.capture.traces.formats import FORMATS
 from trafficgen.capture.traces.formats.packet_list import FORMAT as PACKET_LIST
 from trafficgen.capture.traces.formats.packet_list import PARQUET_ENDING, read_parquet_list
 from trafficgen.capture.traces.options import OPTION_FLAGS, TraceOptions
-from trafficgen.capture.traces.text import TextFile, read_text, text_beginning
+from trafficgen.capture.traces.text import TextFile, is_text, read_text, text_beginning
 from trafficgen.capture.traces.trace_format import Reading, ReadTrace, TraceFormat
-from trafficgen.errors import CaptureWarning, PacketTableError, SettingError, warn
+from trafficgen.errors import CaptureError, CaptureWarning, PacketTableError, SettingError, warn
 from trafficgen.formatting import find_name, suggest_name
 from trafficgen.standard_streams import STANDARD_INPUT, describe_input
 
@@ -93,12 +93,22 @@ def recognise_format(name: str) -> str | None:
     return None if found is None else found.name
 
 
-def refuse_json(name: str) -> None:
-    """Raise PacketTableError for a regular file that begins as JSON does."""
-    beginning = text_beginning(name) if name != STANDARD_INPUT and Path(name).is_file() else None
-    error = None if beginning is None else _json_error(beginning)
-    if error is not None:
+def refuse_text(name: str) -> None:
+    """Refuse a regular file of text that is in no known format.
+
+    Raises:
+        PacketTableError: If it begins as JSON does.
+        CaptureError: If it is any other text.
+    """
+    if not is_text(name) or (beginning := text_beginning(name)) is None or not beginning.text:
+        return
+    if (error := _json_error(beginning)) is not None:
         raise error
+    remedy = (
+        f"give a capture, or name the format of this log: trafficgen convert {name} --from mgen -o"
+        f" packets.parquet (one of {', '.join(FORMATS)})"
+    )
+    raise CaptureError(file=name, problem="is text in no known format", remedy=remedy)
 
 
 def _format_of(file: TextFile) -> TraceFormat | None:

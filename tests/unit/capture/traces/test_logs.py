@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from trafficgen.capture.inputs import is_trace
 from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.capture.traces.reading import read_trace
 from trafficgen.capture.traces.trace_format import ReadTrace
@@ -67,6 +68,13 @@ def test_an_mgen_receiver_log_gives_arrivals_and_counts_what_is_missing(tmp_path
     later = RECEIVED.replace("flow>2 seq>0", "flow>2 seq>5") + RECEIVED.splitlines()[2] + "\n"
     with pytest.warns(CaptureWarning, match="4 packets lost by the gaps"):
         _read(tmp_path, later)
+
+
+def test_an_mgen_receiver_of_many_flows_is_recognised_by_its_ports(tmp_path: Path) -> None:
+    first, rest = RECEIVED.split("\n", 1)
+    (tmp_path / "sink.log").write_text("".join(f"{first}{n}\n" for n in range(3000)) + rest)
+    assert is_trace(str(tmp_path / "sink.log"))
+    assert read_trace(str(tmp_path / "sink.log")).records == 2
 
 
 def test_both_mgen_logs_in_one_file_tell_which_packets_were_lost(tmp_path: Path) -> None:

@@ -24,7 +24,11 @@ _PACKET = (
 )
 #: Comments, and lines about other things than packets: START, STOP, LISTEN, ON, OFF, ...
 _OTHER = rf"{IGNORED}|^[0-9:.]+ (?:[A-QT-Z][A-Z]*|RECONNECT|REPORT|RERR|S[HT][A-Z]+)\b"
-_SEEN = r"^[0-9:.]+ (?:SEND|RECV) .*flow>[0-9]+ .*seq>[0-9]+ "
+#: A receiver of many flows begins with a line for each port on which it listens.
+_SEEN = (
+    r"^[0-9:.]+ (?:(?:SEND|RECV) .*flow>[0-9]+ .*seq>[0-9]+ "
+    r"|LISTEN proto>|START Mgen Version )"
+)
 
 
 def read_mgen(reading: Reading) -> Columns:
