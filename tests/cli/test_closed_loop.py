@@ -263,3 +263,22 @@ def test_reports_that_cannot_be_written_are_refused_before_the_work(
     assert (result.code, result.out) == (2, "")
     assert message in result.err
     assert result.err.count("\n") == 1
+
+
+def test_simulate_says_what_a_viewer_of_an_adaptive_player_sees(command: Command) -> None:
+    settings = ["--set", "policy=bola", "--set", "buffer_target_s=8", *SHORT[:1], "duration_s=60"]
+    result = command("simulate", "chunked", "--path", "rate=600kbps,delay=20ms", *settings)
+    (line,) = [line for line in result.out.splitlines() if line.startswith("player ")]
+    assert all(word in line for word in ("starts after", "mean rung", "switches a minute", "stall"))
+    session = command(
+        "simulate", "chunked", "--path", "rate=600kbps,delay=20ms", "--json", *settings
+    ).json["session"]
+    assert session["player"]["stalls"] == len(session["stalls"]) > 0
+    rungs_kbps = [kbps for _, kbps in session["facts"]["rung_kbps"]]
+    assert session["player"]["mean_rung_kbps"] == pytest.approx(sum(rungs_kbps) / 15)
+
+
+def test_a_wrong_policy_is_refused_with_the_closest_one(command: Command) -> None:
+    result = command("simulate", "dash.js", "--set", "policy=bolla", "--path", "rate=1Mbps")
+    assert result.code == 2
+    assert "did you mean bola?" in result.err

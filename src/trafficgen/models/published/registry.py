@@ -88,13 +88,14 @@ def load_model(name: str | Path) -> Model | PublishedModel:
     text = str(name)
     if isinstance(name, str) and text in entry_names():
         return load_entry(text)
-    is_name = text != STANDARD_INPUT and "/" not in text and "." not in text
-    if isinstance(name, str) and is_name and not Path(text).exists():
+    may_be_name = text != STANDARD_INPUT and "/" not in text
+    if isinstance(name, str) and may_be_name and not Path(text).exists():
         if text in SOURCES:
             return SOURCES[text].model()
-        if meant := find_name(text, entry_names()):
+        if meant := find_name(text, entry_names()):  # such as hls.js
             return load_entry(meant)
-        raise _no_such_entry(text)
+        if "." not in text:
+            raise _no_such_entry(text)
     model = read_model(name, parent=lambda parent: _merged(parent, ()))
     if isinstance(model, PublishedModel):
         _check(model, file=text)

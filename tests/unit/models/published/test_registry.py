@@ -109,6 +109,13 @@ def test_a_file_may_extend_an_entry(tmp_path: Path) -> None:
     assert model.provenance == load_entry("cbr").provenance
 
 
+@pytest.mark.parametrize(
+    ("name", "entry"), [("hls.js", "hlsjs"), ("dash.js", "dashjs"), ("Shaka", "shaka")]
+)
+def test_a_player_is_found_by_the_name_that_people_write(name: str, entry: str) -> None:
+    assert load_model(name) == load_entry(entry)
+
+
 def test_an_unknown_name_is_answered_with_those_there_are() -> None:
     with pytest.raises(
         ModelFileError, match=r"did you mean realvideo10_boyden2005\?\); entries .*cbr"
