@@ -16,6 +16,8 @@ _PLAIN_BELOW = 1e9
 #: An interval whose ends have a larger ratio says nothing and is not shown.
 WIDEST_SHOWN = 1000.0
 _S_PER_MIN = _MIN_PER_H = 60
+#: Longer times are in whole days.
+_LONGEST_H, _S_PER_DAY = 1000, 86_400
 
 
 def number(value: object, *, digits: int = 4) -> str:
@@ -53,7 +55,9 @@ def format_duration(time_s: float | None) -> str:
     if minutes < _MIN_PER_H:
         return f"{minutes} min {seconds} s"
     hours, minutes = divmod(round(time_s / _S_PER_MIN), _MIN_PER_H)
-    return f"{hours} h {minutes} min"
+    if hours < _LONGEST_H:
+        return f"{hours} h {minutes} min"
+    return f"{round(time_s / _S_PER_DAY):,} days"
 
 
 def format_quantity(name: str, value: object) -> str:

@@ -90,6 +90,7 @@ def test_sizes_have_the_unit_that_people_use(size_bytes: int, text: str) -> None
         (3757.533 - 3600, "2 min 38 s"),
         (3599.7, "1 h 0 min"),
         (10_955.0, "3 h 3 min"),
+        (341_296_282.24, "3,950 days"),
         (-5.051, "-5.05 s"),
         (-61.2, "-1 min 1 s"),
         (math.inf, "-"),

@@ -26,7 +26,7 @@ from trafficgen.calibration.summary import summarise
 from trafficgen.capture.options import TimeWindow
 from trafficgen.errors import CalibrationError, TooFewObservationsError
 from trafficgen.flows import SessionView, clock_tick_ns, resegment
-from trafficgen.formatting import format_count, format_duration, number, rate_text
+from trafficgen.formatting import format_count, format_duration, rate_text
 from trafficgen.models import (
     LONGEST_S,
     Buffering,
@@ -40,6 +40,7 @@ from trafficgen.models import (
 from trafficgen.progress import report_step
 from trafficgen.provenance import run_date, software_version
 from trafficgen.randomness import random_stream
+from trafficgen.standard_streams import describe_input
 from trafficgen.tables import PacketTable
 from trafficgen.tables.counts import as_received
 from trafficgen.units import kbps_from_bytes, s_from_ns
@@ -277,8 +278,8 @@ def _list_warnings(
     warnings = [f"self-check failed: {failure}"] if failure and unsuited is None else []
     if phases.is_download:
         warnings.append(describe_download(phases))
-    elif phases.burst_p_value is not None:
-        warnings.append(_warn_of_burst(phases, phases.burst_p_value))
+    elif (doubt := phases.describe_burst_doubt()) is not None:
+        warnings.append(doubt)
     if unsuited is not None:
         warnings.append(f"{unsuited}: do not rely on this model; {remedy}")
     if len(streams.absent) > 1:
@@ -331,16 +332,6 @@ def describe_download(phases: Phases) -> str:
     )
 
 
-def _warn_of_burst(phases: Phases, p_value: float) -> str:
-    return (
-        f"start-up burst: {phases.buffering_bytes_share:.0%} of the bytes come in the first"
-        f" {format_duration(phases.buffering_end_s)}, {number(phases.ratio, digits=2)} times the"
-        " later rate, but a test cannot separate this from the rate's own variation"
-        f" (p = {p_value:.2g}); the model keeps it: --buffering-end TIME sets where it ends, 0s"
-        " removes it"
-    )
-
-
 def _build_model(
     views: FittedViews,
     session: SessionMeasures,
@@ -357,9 +348,10 @@ def _build_model(
     absent |= {f"measures.{name}": why for name, why in session.measures.absent.items()}
     buffering_bps, playout_bps = estimate_phase_rates(views.sent, phases, seed=origin.seed)
     part = f", {window}" if window else ""
+    files = ", ".join(map(describe_input, names))
     return Model(
         name=names[0].split(".")[0] if names and names[0] not in ("", "-") else "stdin",
-        description=f"Session {origin.session} of {', '.join(names) or 'a stream'}{part}.",
+        description=f"Session {origin.session} of {files or 'a stream'}{part}.",
         provenance=origin,
         startup=Startup(
             silence_s=Estimate(

@@ -124,7 +124,7 @@ class TimeWindow:
     def __post_init__(self) -> None:
         if not 0 <= self.from_s < self.to_s:
             raise ValueError(
-                f"Invalid window {self}. Start at 0 s or later and end after the start."
+                f"nothing is in the window {self}; start at 0 s or later and end after the start"
             )
 
     @property

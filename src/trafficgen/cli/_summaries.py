@@ -162,10 +162,13 @@ def _print_population(population: Population) -> None:
         rate = rate_text(kbps_from_bps(rung.rate_bps))
         say_line(f"ladder     {rate}, in {rung.share:.0%} of the sessions with levels")
     for prototype in population.prototypes:
-        rate = rate_text(kbps_from_bps(prototype.group_rate_bps))
+        around, own = (
+            rate_text(kbps_from_bps(rate_bps))
+            for rate_bps in (prototype.group_rate_bps, prototype.playout_rate_bps)
+        )
         say_line(
-            f"prototype  {prototype.name}: represents {prototype.weight:.0%} of the sessions, about"
-            f" {rate}"
+            f"prototype  {prototype.name}: represents the {prototype.weight:.0%} of the sessions"
+            f" around {around}; itself {own}"
         )
     for quantity, reason in population.absent.items():
         say_line(f"not pooled: {_QUANTITIES.get(quantity, quantity)}: {reason}")

@@ -132,7 +132,8 @@ def fit(
     messages.warn(fitted.warnings)
     for text in fitted.calibration.details if isinstance(fitted, trafficgen.Fit) else ():
         messages.detail(f"note: {text}")
-    _warn_of_sessions(fitted, messages)
+    if isinstance(fitted, trafficgen.PopulationFit):
+        _warn_of_sessions(fitted, messages)
     if out is not None:
         trafficgen.save_model(fitted.model, out)
         messages.say(f"model written to {out}")
@@ -157,13 +158,16 @@ def _refuse_options_of_one_session(options: SessionFitOptions, together: str) ->
             raise typer.BadParameter(why, param_hint=f"{together}, {flag}")
 
 
-def _warn_of_sessions(fitted: object, messages: Messages) -> None:
-    """Print the warnings about single sessions of a population, or how many there are."""
-    texts = getattr(fitted, "session_warnings", ())
+def _warn_of_sessions(fitted: PopulationFit, messages: Messages) -> None:
+    """Print the failed self-checks of a population and its other warnings about single sessions."""
+    if failed := fitted.count_failed_checks():
+        sessions = format_count(len(fitted.sessions), "session")
+        messages.warn([f"{failed} of {sessions} failed the self-check"])
     if messages.verbose:
-        messages.warn(texts)
-    elif texts:
-        messages.say(f"{len(texts)} warnings about single sessions: -v shows them")
+        messages.warn(fitted.session_warnings)
+    elif count := len(fitted.session_warnings):
+        text = format_count(count, "warning")
+        messages.say(f"{text} about single sessions: -v shows {'them' if count > 1 else 'it'}")
 
 
 def _print_fit(fitted: trafficgen.Fit | PopulationFit | SameSourceFit) -> None:
@@ -251,8 +255,10 @@ def _print_bursts(bursts: dict[str, Any] | None) -> None:
     for phase in ("buffering", "playout"):
         found = None if bursts is None else bursts.get(phase)
         if bursts is not None and found is not None:
+            packets = f"{number(found['packets'])} packets"
+            several = found["spacing_s"] is not None
+            every = f"{packets} every {format_duration(found['spacing_s'])}"
             say_line(
-                f"bursts     {phase}: {number(found['packets'])} packets every"
-                f" {format_duration(found['spacing_s'])} (separated by gaps above"
-                f" {format_duration(bursts['threshold_s'])})"
+                f"bursts     {phase}: {every if several else f'one of {packets}'} (separated by"
+                f" gaps above {format_duration(bursts['threshold_s'])})"
             )

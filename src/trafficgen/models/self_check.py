@@ -8,11 +8,14 @@ from __future__ import annotations
 from trafficgen.formatting import format_count, list_first, printable, rate_text
 from trafficgen.models.process import TriedProcess
 from trafficgen.models.schema import Model
+from trafficgen.models.stream import Phase
 from trafficgen.units import kbps_from_bps
 
 #: Parts that the line names; the others are counted.
 _MOST_NAMED = 2
 _RATE = "rate."
+#: A longer part without this statistic has a rate so constant that it was not judged.
+_AUTOCORRELATION, _LONG_ENOUGH_S = "rate_acf", 11.0
 
 
 def list_judged_parts(model: Model) -> list[tuple[str, TriedProcess]]:
@@ -38,9 +41,17 @@ def describe_judged_parts(model: Model) -> str | None:
         for phase in stream.phases
         if f"{stream.name}, {phase.name}" not in checked
     ]
+    constant = [
+        f"{printable(stream.name)} in the {phase.name}"
+        for stream in model.streams
+        for phase in stream.phases
+        if _has_constant_rate(phase)
+    ]
     passed = sum(tried.passed for _, tried in parts)
     verdict = "passed" if passed == len(parts) else "failed"
     rest = f"; too short to check: {list_first(short)}" if short else ""
+    if constant:
+        rest += f"; constant rate, without an autocorrelation to judge: {list_first(constant)}"
     return (
         f"self-check {verdict}: played rates match in {passed} of"
         f" {format_count(len(parts), 'checked part')} (stream, phase){rest}"
@@ -57,8 +68,16 @@ def describe_failed_checks(model: Model) -> str | None:
     more = f"; and {len(failed) - _MOST_NAMED} more" if len(failed) > _MOST_NAMED else ""
     return (
         f"in {len(failed)} of {len(parts)} part{'s' if len(parts) > 1 else ''} the played rate"
-        f" differs from the capture ({named}{more})"
+        f" differs from the capture ({named}{more}); see with trafficgen compare whether that"
+        " matters to you before you rely on the model"
     )
+
+
+def _has_constant_rate(phase: Phase) -> bool:
+    """Return whether the rates of a part were checked, but not their autocorrelation."""
+    judged = {} if phase.choice is None else phase.choice.tried[phase.choice.chosen].distances
+    is_checked = any(name.startswith(_RATE) for name in judged)
+    return is_checked and _AUTOCORRELATION not in judged and phase.duration_s > _LONG_ENOUGH_S
 
 
 def _worst(tried: TriedProcess) -> str:

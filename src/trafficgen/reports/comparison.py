@@ -221,6 +221,7 @@ def _tabulate_metrics(comparison: Comparison) -> Table | None:
                 **{key: metrics.get(name) for key, metrics in baselines.items()},
                 "closer than": ", ".join(wins) or "-",
                 "as close as": ", ".join(ties) or "-",
+                "--fail-above": name,
             }
         )
     return tabulate("All metrics: 0 is equal to the reference", records, marks=marks)

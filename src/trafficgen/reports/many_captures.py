@@ -17,7 +17,6 @@ from trafficgen.models import (
     Population,
     PopulationQuantity,
     ResponseCurve,
-    describe_failed_checks,
 )
 from trafficgen.reports.charts import Axis, Band, Chart, Curve, Rule
 from trafficgen.reports.fit.packets import family_name
@@ -85,7 +84,7 @@ def report_population(fitted: PopulationFit) -> Report:
 def _judge_population(fitted: PopulationFit) -> Headline:
     """Judge by the self-checks of the sessions: bad where half of them or more failed."""
     population, laws = fitted.population, fitted.population.laws
-    failed = sum(describe_failed_checks(one.model) is not None for one in fitted.sessions)
+    failed = fitted.count_failed_checks()
     rate = rate_text(kbps_from_bps(laws["playout_rate_bps"].median.value))
     length = format_duration(laws["media_duration_s"].median.value)
     mark: Mark = "warn" if failed or fitted.warnings else "good"

@@ -78,6 +78,13 @@ class Measurement:
         """First to last media packet, s."""
         return self.totals.duration_s
 
+    def share_until(self, end_s: float) -> float:
+        """Return the share of the bytes until a time after the first media packet, s."""
+        until_ns = self.view.first_media_ns + ns_from_s(end_s)
+        size_bytes = self.view.media_ip_bytes
+        packets = int(np.searchsorted(self.view.media_time_ns, until_ns, side="right"))
+        return float(size_bytes[:packets].sum() / size_bytes.sum())
+
 
 def measure(view: SessionView, *, burst_threshold_s: float | None, seed: int) -> Measurement:
     """Measure a session.

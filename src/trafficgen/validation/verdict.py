@@ -96,6 +96,8 @@ _UNKNOWN = (Grade.TOO_FEW, Grade.NOT_COMPUTED)
 #: overlap could show a difference: seven values on both sides are needed.
 _MOST_CHANCE = 0.75
 _RELATIVE = ".relative_difference"
+#: Metric of a total -> the total.
+_TOTALS = {"packets": "packets", "bytes": "ip_bytes", "duration": "duration_s"}
 _BURST_END = "phases.buffering_end_s"
 
 
@@ -275,7 +277,7 @@ def _describe(comparison: _Compared, metrics: Sequence[MetricVerdict]) -> str:
     if unlike := _of(metrics, Grade.UNLIKE):
         parts += _describe_one_sided(comparison, [metric.name for metric in unlike])
     if alone := _of(metrics, Grade.NOT_RANKED):
-        parts.append(_describe_unranked(alone))
+        parts.append(_describe_unranked(comparison, alone))
     if rest := _of(metrics, Grade.MET, Grade.CLOSEST, Grade.MATCH):
         parts.append(("otherwise " if parts else "") + _describe_unbeaten(rest))
     return "; ".join(parts)
@@ -286,8 +288,15 @@ def _describe_one_sided(comparison: _Compared, names: Sequence[str]) -> list[str
     ends, parts = _pair_of(comparison.metrics, _BURST_END), []
     if _BURST_END in names:
         sides = ("reference", "candidate") if math.isnan(ends[1]) else ("candidate", "reference")
-        until = format_duration(min(ends, key=math.isnan))
+        end_s = min(ends, key=math.isnan)
+        until = format_duration(end_s)
         parts = [f"the {sides[0]} has a start-up burst (until {until}), the {sides[1]} has none"]
+        if comparison.sides is not None:
+            reference, candidate = (each.share_until(end_s) for each in comparison.sides)
+            parts[0] += (
+                f" that a test confirms (bytes until then: reference {reference:.0%}, candidate"
+                f" {candidate:.0%})"
+            )
         names = [name for name in names if not name.startswith("phases.")]
     for name in names:
         has = "candidate" if math.isnan(_pair_of(comparison.metrics, name)[0]) else "reference"
@@ -318,14 +327,23 @@ def _name_metrics(names: Sequence[str], metrics: Sequence[MetricVerdict]) -> str
     return _join(dict.fromkeys(stem if stem in whole else name for name, stem in stems.items()))
 
 
-def _describe_unranked(metrics: Sequence[MetricVerdict]) -> str:
+def _describe_unranked(comparison: _Compared, metrics: Sequence[MetricVerdict]) -> str:
     parts, others = [], []
     for metric in metrics:
         if metric.name.endswith(_RELATIVE):
-            parts.append(f"{metric.name.removesuffix(_RELATIVE)} {metric.distance:.2%} off")
+            name = metric.name.removesuffix(_RELATIVE)
+            parts.append(f"{name} {_sign(comparison, name)}{metric.distance:.2%} off")
         else:
             others.append(f"{metric.name} {metric.distance:.3g} off")
     return _join([*parts, *others]) + (" (no baseline to compare with)" if others else "")
+
+
+def _sign(comparison: _Compared, total: str) -> str:
+    """Return + where the candidate has more of a total than the reference, - where it has less."""
+    if comparison.sides is None or total not in _TOTALS:
+        return ""
+    one, other = (getattr(each.totals, _TOTALS[total]) for each in comparison.sides)
+    return "+" if other > one else "-"
 
 
 def _describe_unbeaten(metrics: Sequence[MetricVerdict]) -> str:

@@ -43,7 +43,8 @@ def test_a_failure_says_what_differs_most_and_by_how_much() -> None:
     model = model_of(tried(), tried({"rate.0.5": 0.2, "rate_acf": 0.1}))
     assert describe_failed_checks(model) == (
         "in 1 of 2 parts the played rate differs from the capture (audio, playout: autocorrelation"
-        " of the rate off by 0.50, chance 0.20)"
+        " of the rate off by 0.50, chance 0.20); see with trafficgen compare whether that matters"
+        " to you before you rely on the model"
     )
 
 
@@ -69,9 +70,20 @@ def test_parts_too_short_to_check_are_named() -> None:
     assert describe_judged_parts(model_of(unchecked)) is None
 
 
+def test_a_constant_rate_has_no_autocorrelation_to_judge() -> None:
+    one = tried().model_copy(update={"distances": {"gap_s": 0.1, "rate.0.5": 0.01}})
+    model = model_of(one)
+    phases = (model.streams[0].phases[0].model_copy(update={"duration_s": 60.0}),)
+    stream = model.streams[0].model_copy(update={"phases": phases})
+    assert describe_judged_parts(model.model_copy(update={"streams": (stream,)})) == (
+        "self-check passed: played rates match in 1 of 1 checked part (stream, phase); constant"
+        " rate, without an autocorrelation to judge: video in the playout"
+    )
+
+
 def test_many_failures_are_counted() -> None:
     failed = tried({"rate_acf": 0.1})
     text = describe_failed_checks(model_of(failed, failed, failed))
     assert text is not None
     assert text.startswith("in 3 of 3 parts")
-    assert text.endswith("; and 1 more)")
+    assert "; and 1 more); see with trafficgen compare" in text

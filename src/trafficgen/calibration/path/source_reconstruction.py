@@ -79,9 +79,11 @@ def reconstruct_source(view: SessionView, *, congested_loss: float = CONGESTED_L
     inserted = sum(int(np.count_nonzero(sent.packets.is_lost)) for _, sent in parts)
     retimed = sum(rows.size for rows, sent in parts if sent.is_retimed)
     steps = [
-        f"{inserted} lost RTP packets put back" if inserted else "",
-        f"{retimed} RTP packets put back to the schedule of their timestamps" if retimed else "",
-        f"{repeats} repeated TCP packets left out" if repeats else "",
+        f"{_count(inserted, 'lost RTP packet')} put back" if inserted else "",
+        f"{_count(retimed, 'RTP packet')} put back to the schedule of their timestamps"
+        if retimed
+        else "",
+        f"{_count(repeats, 'repeated TCP packet')} left out" if repeats else "",
     ]
     return Restoration(
         view=replace(view, table=restored),
@@ -90,6 +92,10 @@ def reconstruct_source(view: SessionView, *, congested_loss: float = CONGESTED_L
         repeats=repeats,
         method="; ".join(text for text in steps if text),
     )
+
+
+def _count(packets: int, noun: str) -> str:
+    return f"{packets} {noun}{'' if packets == 1 else 's'}"
 
 
 def restore_rtp_sources(

@@ -19,12 +19,15 @@ from trafficgen.calibration.phases.buffering_end import (
 from trafficgen.calibration.phases.rebuffering import Pause, Stall, find_stalls
 from trafficgen.errors import CalibrationError
 from trafficgen.flows import SessionView
+from trafficgen.formatting import format_duration, interval, number
 from trafficgen.units import IntArray, kbps_from_bytes, ns_from_s, s_from_ns
 
 #: Resamples behind the interval of the end of buffering.
 _REPLICATES = 400
 #: Resampled blocks have this power of the number of cycles, so that neighbours stay together.
 _BLOCK_POWER = 1 / 3
+#: An interval of the end of buffering that is this much wider than buffering is long is doubtful.
+_WIDEST_INTERVAL = 2.0
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,31 @@ class Phases:
     def is_download(self) -> bool:
         """Whether so little follows buffering that the session is a download that has ended."""
         return self.buffering_bytes_share >= SHARE_OF_DOWNLOAD
+
+    @property
+    def has_uncertain_end(self) -> bool:
+        """Whether the interval of the end of buffering is far wider than buffering is long."""
+        if self.low_s is None or self.high_s is None:
+            return False
+        return self.high_s - self.low_s > _WIDEST_INTERVAL * self.playout_start_s
+
+    def describe_burst_doubt(self) -> str | None:
+        """Say why the start-up burst or its end is doubtful, and what to do; None if neither is."""
+        remedy = "--buffering-end TIME sets where it ends, 0s removes it"
+        if self.burst_p_value is not None:
+            return (
+                f"start-up burst: {self.buffering_bytes_share:.0%} of the bytes come in the first"
+                f" {format_duration(self.buffering_end_s)}, {number(self.ratio, digits=2)} times"
+                " the later rate, but a test cannot separate this from the rate's own variation"
+                f" (p = {self.burst_p_value:.2g}); the model keeps it: {remedy}"
+            )
+        if self.has_uncertain_end:
+            ends = interval(self.low_s, self.high_s, format_duration)
+            return (
+                f"start-up burst: its end at {format_duration(self.buffering_end_s)} is hardly"
+                f" known (95%: {ends}), so that the model may play too little of it: {remedy}"
+            )
+        return None
 
 
 #: A playout carries more than the rest: players buffer some of a session ahead, not all of it.

@@ -20,7 +20,13 @@ from trafficgen.data_frames import frame_rows
 from trafficgen.errors import CalibrationError, CaptureWarning, TrafficgenError, warn
 from trafficgen.flows import choose_session
 from trafficgen.formatting import count_warnings, format_count
-from trafficgen.models import FittedProvenance, Model, Population, PopulationQuantity
+from trafficgen.models import (
+    FittedProvenance,
+    Model,
+    Population,
+    PopulationQuantity,
+    describe_failed_checks,
+)
 from trafficgen.notebook import ChartView
 from trafficgen.options import takes
 from trafficgen.progress import report_each
@@ -91,6 +97,10 @@ class PopulationFit(ChartView):
         )
         typical = self.model.summary_line()
         return f"<PopulationFit of {sizes}, typical: {typical}{count_warnings(self.warnings)}>"
+
+    def count_failed_checks(self) -> int:
+        """Return how many sessions have a model that fails its self-check."""
+        return sum(describe_failed_checks(one.model) is not None for one in self.sessions)
 
     def _notebook_data(self) -> dict[str, object]:
         laws = self.population.laws.items()

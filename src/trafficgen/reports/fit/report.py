@@ -37,6 +37,7 @@ from trafficgen.reports.fit.tables import (
     tabulate_measures,
 )
 from trafficgen.reports.page import Block, Headline, Mark, Report, Text, build_report, warn
+from trafficgen.standard_streams import describe_input
 from trafficgen.units import kbps_from_bps, kbps_from_bytes, s_from_ns
 
 _LONG_RANGE = {
@@ -85,7 +86,8 @@ def report_fit(fitted: Fit) -> Report:
 
 
 def _subtitle(provenance: FittedProvenance) -> str:
-    text = f"Session {provenance.session} of {', '.join(provenance.files) or 'standard input'}"
+    files = ", ".join(map(describe_input, provenance.files)) or "standard input"
+    text = f"Session {provenance.session} of {files}"
     if provenance.receiver_files:
         text += f", at the receiver {', '.join(provenance.receiver_files)}"
     log = provenance.player_log
@@ -142,6 +144,8 @@ def _judge(subject: FitSubject) -> tuple[Mark, str]:
         doubt = ", but this looks like a download"
     elif subject.session.phases.burst_p_value is not None:
         doubt = ", but a test cannot confirm the start-up burst"
+    elif subject.session.phases.has_uncertain_end:
+        doubt = ", but the end of the start-up burst is hardly known"
     return "warn" if doubt else "good", f"{passed}{doubt}."
 
 

@@ -51,6 +51,18 @@ def test_two_packets_are_enough() -> None:
     assert fitted([0.0, 0.25], [500, 600], threshold_s=None).process.kind == "renewal"
 
 
+def test_a_rate_that_hardly_varies_is_not_judged_by_its_autocorrelation() -> None:
+    # A voice call: 50 packets/s with jitter, so that a bin has 24 to 26 packets now and then.
+    rng = np.random.default_rng(3)
+    time_s = 0.02 * np.arange(5000) + 0.001 * rng.standard_normal(5000).cumsum() * 0.05
+    found = fitted(np.sort(time_s).tolist(), [200] * 5000, threshold_s=None)
+    assert found.choice is not None
+    chosen = found.choice.tried[found.choice.chosen]
+    assert chosen.passed
+    assert "rate.0.5" in chosen.distances
+    assert "rate_acf" not in chosen.distances
+
+
 def test_a_long_last_burst_does_not_raise_the_rate_of_the_process() -> None:
     # 11 bursts of 10 packets every 0.5 s, then one of 1,200 packets that lasts 12 s: 1,310 packets
     # in 17.5 s.
