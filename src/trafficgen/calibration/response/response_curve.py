@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,20 +98,18 @@ def _regress(x: FloatArray, y: FloatArray, capture: IntArray) -> _Regression:
     spread = float(x.std())
     standard = (x - x.mean()) / spread
     design = np.column_stack([np.ones(x.size), standard])
-    between = 0.0
+    residual = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
+    between, scale = 0.0, float(residual @ residual) / max(y.size - 2, 1)
     if captures > 1:
         # Takes a second, and few commands need it.
         from statsmodels.regression.mixed_linear_model import MixedLM  # noqa: PLC0415
 
-        with warnings.catch_warnings():
-            # A variance of zero between captures is a result, not a failure.
+        # A variance of zero, between captures or about the line, is a result, not a failure.
+        with warnings.catch_warnings(), suppress(np.linalg.LinAlgError):
             warnings.simplefilter("ignore")
             fitted = MixedLM(y, design, groups=capture).fit(reml=True, method=["lbfgs", "powell"])
-        between = max(0.0, float(np.asarray(fitted.cov_re)[0, 0]))
-        within = max(float(fitted.scale), _LIMITS.smallest_variance)
-    else:
-        residual = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
-        within = max(float(residual @ residual) / max(y.size - 2, 1), _LIMITS.smallest_variance)
+            between, scale = float(np.asarray(fitted.cov_re)[0, 0]), float(fitted.scale)
+    between, within = max(0.0, between), max(scale, _LIMITS.smallest_variance)
     slope, variance, factor = _weighted_slope(design, y, capture, between=between, within=within)
     # Share of the condition's variance that lies between captures.
     means = np.bincount(capture, weights=standard) / np.maximum(np.bincount(capture), 1)
