@@ -140,11 +140,10 @@ class Bins:
     def _binned(
         self, flows: list[int], by: Literal["sent", "arrived", "dropped"]
     ) -> tuple[FloatArray, FloatArray]:
-        size_bytes, packets = self.run.outcome.binned(
+        return self.run.outcome.bin_packets(
             flows,
             by=by,
             origin_ns=self.run.time_zero_ns + ns_from_s(self.start_s),
             interval_ns=ns_from_s(INTERVAL_S),
             bins=self.count,
         )
-        return size_bytes.astype(np.float64), packets.astype(np.float64)

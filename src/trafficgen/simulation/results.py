@@ -130,7 +130,7 @@ class SimulationResult(ChartView):
     @cached_property
     def links(self) -> list[dict[str, Any]]:
         """Counters of the links with their names; bytes are IP bytes."""
-        pairs = zip(self.run.config["links"], self.run.outcome.links(), strict=True)
+        pairs = zip(self.run.config["links"], self.run.outcome.links, strict=True)
         return [{"name": config["name"], **counters} for config, counters in pairs]
 
     @cached_property

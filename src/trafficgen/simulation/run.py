@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy.typing as npt
@@ -15,6 +14,7 @@ from trafficgen._core.types import SimulatedAgentDict, SimulatedFlowDict
 from trafficgen.errors import SimulationError, SimulationWarning, warn
 from trafficgen.progress import has_listener, report_step
 from trafficgen.simulation.links import Links
+from trafficgen.simulation.outcome import Outcome
 from trafficgen.simulation.path import Path
 from trafficgen.simulation.sources import Participant, Schedule
 from trafficgen.tables import MEDIA
@@ -40,22 +40,22 @@ class Run:
     path_rate_bps: float | None
     end_s: float  #: when it was to be cut off at the latest, s
     seed: int  #: its seed
-    outcome: SimulationOutcome  #: what came of it
+    outcome: Outcome  #: what came of it
 
-    @cached_property
+    @property
     def agents(self) -> list[SimulatedAgentDict]:
         """Logs and samples of the participants, in their order."""
-        return self.outcome.agents()
+        return self.outcome.agents
 
-    @cached_property
+    @property
     def flows(self) -> list[SimulatedFlowDict]:
         """All flows."""
-        return self.outcome.flows()
+        return self.outcome.flows
 
-    @cached_property
+    @property
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """All packets in the order of their sending, each column of shape (packets,)."""
-        return self.outcome.columns()
+        return self.outcome.columns
 
     @property
     def time_zero_ns(self) -> int:
@@ -113,7 +113,7 @@ def run_path(
         "end_s": end_s,
         "most_packets": most_packets,
     }
-    outcome = run_scenario(config, schedules=schedules)
+    outcome = Outcome.from_engine(run_scenario(config, schedules=schedules))
     if s_from_ns(outcome.end_ns) >= end_s:
         warn(
             f"a session had not ended after {LONGEST_SESSION_S / 3600:g} h and was cut off; give it"

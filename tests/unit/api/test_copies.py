@@ -1,0 +1,92 @@
+"""Every result can be pickled and copied: pools of processes and caches do both."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import trafficgen
+from trafficgen.models import Model, PublishedModel
+
+CAPTURE = "examples/captures/http_burst_then_paced.pcap.gz"
+SHORT: Any = {"duration_s": 20}
+#: Functions that are no work with a result: they register, follow, serve or write.
+_WITHOUT_RESULT = {"demo", "explore", "following", "save_model", "save_plots", "save_report"}
+
+
+def _make_results(folder: Path) -> dict[str, Any]:
+    """Return a result of each public function by its name."""
+    files = [folder / f"{number}.parquet" for number in range(3)]
+    for number, file in enumerate(files):
+        settings = {"rate_kbps": 300 + 100 * number}
+        trafficgen.generate("cbr", file, settings=settings, **SHORT)
+    table = trafficgen.generate("cbr", **SHORT)
+    fitted = trafficgen.fit(CAPTURE)
+    comparison = trafficgen.compare(CAPTURE, files[0])
+    workload = folder / "workload.yaml"
+    workload.write_text("sessions: 2\ngroups: [{model: cbr}]\n")
+    return {
+        "compare": comparison,
+        "convert": trafficgen.convert(files[0], folder / "packets.csv"),
+        "estimate_workload": trafficgen.estimate_workload(
+            "cbr", folder / "out", sessions=2, **SHORT
+        ),
+        "exceeded_limits": trafficgen.exceeded_limits(comparison, ["gap_s.ks=0"]),
+        "export": trafficgen.export(table, to="mgen", directory=folder / "mgen"),
+        "fit": fitted,
+        "fit_population": trafficgen.fit_population(files, workers=1),
+        "fit_same_source": trafficgen.fit_same_source(files[:2]),
+        "generate": table,
+        "generate_workload": trafficgen.generate_workload(
+            "cbr", folder / "fleet", sessions=2, **SHORT
+        ),
+        "inspect": trafficgen.inspect(CAPTURE),
+        "load_model": trafficgen.load_model("cbr"),
+        "load_workload": trafficgen.load_workload(workload),
+        "model_json_schema": trafficgen.model_json_schema(),
+        "models_diff": trafficgen.models_diff(fitted, fitted),
+        "models_list": trafficgen.models_list(),
+        "models_schema": trafficgen.models_schema(),
+        "models_show": trafficgen.models_show("cbr"),
+        "read_packets": trafficgen.read_packets(CAPTURE),
+        "reproduce": trafficgen.reproduce("BMW-T1.1", runs=1, workers=1),
+        "simulate": trafficgen.simulate("cbr", path="rate=1Mbps,delay=20ms", **SHORT),
+    }
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return _make_results(tmp_path_factory.mktemp("results"))
+
+
+def test_results_of_all_functions_are_tried(results: dict[str, Any]) -> None:
+    functions = {
+        name
+        for name in trafficgen.__all__
+        if inspect.isfunction(getattr(trafficgen, name)) and not name.startswith("register_")
+    }
+    assert results.keys() == functions - _WITHOUT_RESULT
+
+
+@pytest.mark.filterwarnings("ignore::trafficgen.TrafficgenWarning")
+@pytest.mark.parametrize(
+    "duplicate",
+    [lambda one: pickle.loads(pickle.dumps(one)), copy.deepcopy, copy.copy],
+    ids=["pickle", "deepcopy", "copy"],
+)
+def test_copies_are_what_they_were_made_of(
+    results: dict[str, Any], duplicate: Callable[[Any], Any]
+) -> None:
+    for name, result in results.items():
+        again = duplicate(result)
+        assert repr(again) == repr(result), name
+        if hasattr(result, "to_dict"):
+            assert repr(again.to_dict()) == repr(result.to_dict()), name
+        if isinstance(result, Model | PublishedModel):
+            assert again == result, name
