@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -92,6 +93,13 @@ def list_first(names: Sequence[str], *, most: int = 3) -> str:
     """Return names as a list, the first ones and a count: ``a, b, c and 53 more``."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"
+
+
+def name_columns(names: Sequence[str]) -> str:
+    """Return names of columns for a message; none of a file whose first line has no such names."""
+    if all(re.fullmatch(r"[\w .()/-]{1,40}", name) for name in names):
+        return f"the columns {list_first(names, most=20)}"
+    return "no names of columns in its first line"
 
 
 def format_share(share: float) -> str:

@@ -188,6 +188,8 @@ def _target(path: Path) -> _Target:
     try:
         mode = followed.stat().st_mode
     except FileNotFoundError:
+        if existing_kept() and path.is_symlink():  # it would be followed to a place unseen
+            raise exists_already(path) from None
         return _Target(followed, part)
     if stat.S_ISDIR(mode):
         raise _error(path, "cannot be written (it is a folder)", "give the name of a file in it")

@@ -92,8 +92,9 @@ def read_text_file(
     """
     try:
         with Path(path).open("rb") as stream:
-            content = stream.read(most_bytes + 1)
-        if len(content) <= most_bytes:
+            is_larger = os.fstat(stream.fileno()).st_size > most_bytes  # 0 of a pipe
+            content = b"" if is_larger else stream.read(most_bytes + 1)
+        if not is_larger and len(content) <= most_bytes:
             return content.decode("utf-8-sig")
         problem = f"is larger than {most_bytes:,} bytes"
     except (OSError, ValueError) as cause:

@@ -71,6 +71,8 @@ DIFFERENT = {
     ("export", "set"): "settings, a dictionary",
     ("export", "snaplen"): "a setting of the targets pcap and pcapng",
     ("generate", "dry_run"): "estimate_workload",
+    ("generate", "outside_files"): "of load_workload and Path.load, which read such files",
+    ("export", "outside_files"): "of load_workload",
     ("fit", "population"): "fit_population",
     ("fit", "same_source"): "fit_same_source",
     ("fit", "out"): "save_model of the fit's model",

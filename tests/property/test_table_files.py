@@ -23,7 +23,10 @@ from trafficgen.tables import (
     PacketTable,
 )
 
-_TEXT = st.text(alphabet=st.characters(exclude_categories=("Cs", "Cc")), max_size=8)
+#: Other texts are put on one line, without control characters, when they are read.
+_TEXT = st.text(
+    alphabet=st.characters(exclude_categories=("C", "Z"), include_characters=" "), max_size=8
+)
 
 
 def _integers(kind: pa.DataType) -> st.SearchStrategy[int]:

@@ -92,6 +92,13 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("kept")
+def test_a_link_to_nothing_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    with pytest.raises(OutputFileError, match="link: exists already"):
+        put(tmp_path / "link")
+    assert names(tmp_path) == ["link"]
+
+
 def test_a_link_to_nothing_has_its_target_made(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "target")
     put(tmp_path / "link")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from pyarrow import csv
 from trafficgen.capture.table_limits import refuse_expansion, refuse_repeated, refuse_span
 from trafficgen.errors import CaptureWarning, PacketTableError, warn
 from trafficgen.json_text import clean_texts
+from trafficgen.standard_streams import read_text_file
 from trafficgen.tables import (
     FLOW_SCHEMA,
     OPTIONAL_FIELDS,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 _REQUIRED_NAMES = tuple(field.name for field in REQUIRED_FIELDS)
 _LONGEST_HEADER = 1 << 16
+#: Notes and control messages of a dataset are much smaller.
+_LARGEST_METADATA_BYTES = 1 << 28
 _COLUMNS_REMEDY = (
     f"a packet table needs the columns {', '.join(_REQUIRED_NAMES)}; see the reference of the"
     " packet table"
@@ -145,8 +148,14 @@ def _dataset_head(folder: Path) -> PacketTable:
     with open_parquet(folder / FLOWS_FILE) as file:
         flows = file.read()
     metadata_path = folder / METADATA_FILE
+    text = read_text_file(
+        metadata_path,
+        most_bytes=_LARGEST_METADATA_BYTES,
+        remedy=_ANEW_REMEDY.replace("table", "dataset"),
+        error=PacketTableError,
+    )
     with refuse_unreadable(metadata_path):
-        metadata = json.loads(metadata_path.read_text(encoding="utf-8"))
+        metadata = json.loads(text)
     try:
         return table_from_metadata(PACKET_SCHEMA.empty_table(), metadata, flows=flows)
     except (ValueError, AttributeError) as error:
@@ -207,7 +216,7 @@ def holds_packet_table(path: str | Path) -> bool:
 
 
 def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
-    with refuse_unreadable(path), path.open("rb") as stream:
+    with refuse_unreadable(path), _open_regular(path) as stream:
         return csv.read_csv(stream, convert_options=csv_options(schema))
 
 
@@ -226,9 +235,16 @@ def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
     """
     import pyarrow.parquet as pq  # noqa: PLC0415 - captures, which most commands read, need none
 
-    with refuse_unreadable(path), path.open("rb") as stream, pq.ParquetFile(stream) as file:
+    with refuse_unreadable(path), _open_regular(path) as stream, pq.ParquetFile(stream) as file:
         refuse_expansion(file.metadata, path)
         yield file
+
+
+def _open_regular(path: Path) -> IO[bytes]:
+    """Open a file; the files of a table are no pipes, which would be waited for, and no devices."""
+    if path.exists() and not path.is_file():
+        raise ValueError("no regular file")
+    return path.open("rb")
 
 
 @contextmanager

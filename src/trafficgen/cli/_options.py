@@ -14,8 +14,16 @@ import typer
 from trafficgen.cli._completion import ARRIVALS, SPREADS, complete, complete_path
 from trafficgen.cli._output import Messages
 from trafficgen.errors import TrafficgenWarning
+from trafficgen.named_files import allow_outside_files
 from trafficgen.options import Option, list_options
 from trafficgen.units import WHOLE_FRAME_BYTES
+
+
+def _allow_outside_files(allowed: bool) -> bool:
+    if allowed:
+        allow_outside_files()
+    return allowed
+
 
 Captures = Annotated[
     list[str],
@@ -42,6 +50,14 @@ SessionChoice = Annotated[
         "--session",
         min=0,
         help="Take this session; default: the one that carries most bytes to a client.",
+    ),
+]
+OutsideFiles = Annotated[
+    bool,
+    typer.Option(
+        "--outside-files",
+        callback=_allow_outside_files,
+        help="Let a workload or path file name files outside of its folder.",
     ),
 ]
 Snaplen = Annotated[

@@ -31,8 +31,8 @@ from trafficgen.cli._signals import (
     watch,
 )
 from trafficgen.cli._streams import StdoutError, open_streams
-from trafficgen.errors import OutputFileError, TrafficgenError
-from trafficgen.formatting import clean_text
+from trafficgen.errors import OutputFileError, TrafficgenError, TrafficgenWarning
+from trafficgen.formatting import clean_text, one_line
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
@@ -134,6 +134,9 @@ def _outcome(arguments: Sequence[str] | None) -> int:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Print a warning of ours; those of libraries only with `-W` or `PYTHONWARNINGS`."""
+    if not isinstance(message, TrafficgenWarning) and not sys.warnoptions:
+        return
     clear_line()
     print_error(f"warning: {clean_text(str(message))}")
 
@@ -144,10 +147,11 @@ def _error_text(error: Exception) -> str | None:
         return "not enough memory; choose fewer flows or packets"
     if isinstance(error, FileNotFoundError | OutputFileError) and not _has_folder():
         return "the current folder no longer exists; change to one that does"
-    if isinstance(error, TrafficgenError):
-        return clean_text(str(error))
-    if isinstance(error, StdoutError):
-        return error.line
+    if isinstance(error, TrafficgenError | StdoutError):
+        return error.line if isinstance(error, StdoutError) else clean_text(str(error))
+    if isinstance(error, OSError) and error.strerror:  # such as a name that is too long
+        where = "" if error.filename is None else f"{one_line(error.filename)}: "
+        return f"{where}cannot be used ({error.strerror}); check the name and the permissions"
     if not isinstance(error, typer.exceptions.TyperException):
         return None
     text = error.format_message() if hasattr(error, "format_message") else str(error)

@@ -11,7 +11,15 @@ import typer
 import trafficgen
 from trafficgen.cli._closed_loop import settings_of
 from trafficgen.cli._completion import complete_setting, complete_traffic
-from trafficgen.cli._options import AsJson, Quiet, Snaplen, Verbose, expand_options, messages_of
+from trafficgen.cli._options import (
+    AsJson,
+    OutsideFiles,
+    Quiet,
+    Snaplen,
+    Verbose,
+    expand_options,
+    messages_of,
+)
 from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._terminal import say_line
@@ -42,6 +50,7 @@ def export(
     ],
     options: ExportOptions,
     force: Force = False,
+    outside_files: OutsideFiles = False,
     settings: Annotated[
         list[str] | None,
         typer.Option(

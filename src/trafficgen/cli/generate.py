@@ -10,7 +10,7 @@ import typer
 import trafficgen
 from trafficgen.cli._closed_loop import Compete, PathOption, Settings, settings_of
 from trafficgen.cli._completion import complete_model
-from trafficgen.cli._options import Quiet, Verbose, expand_options, messages_of
+from trafficgen.cli._options import OutsideFiles, Quiet, Verbose, expand_options, messages_of
 from trafficgen.cli._outputs import Force, Outputs, claim, files_among
 from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import format_duration, size_text
@@ -57,6 +57,7 @@ def generate(
     path: PathOption = None,
     compete: Compete = None,
     force: Force = False,
+    outside_files: OutsideFiles = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

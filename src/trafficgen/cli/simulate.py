@@ -13,7 +13,14 @@ import trafficgen
 from trafficgen.cli._closed_loop import Compete, Settings, settings_of
 from trafficgen.cli._completion import complete_model
 from trafficgen.cli._curves import Curve, Marks, curve_bins, letters_of, print_curves
-from trafficgen.cli._options import AsJson, Quiet, Verbose, expand_options, messages_of
+from trafficgen.cli._options import (
+    AsJson,
+    OutsideFiles,
+    Quiet,
+    Verbose,
+    expand_options,
+    messages_of,
+)
 from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim, files_among
 from trafficgen.cli._reports import Interactive, PlotFormats, PlotsFolder, ReportFile, write_reports
@@ -46,6 +53,7 @@ def simulate(
     plots: PlotsFolder = None,
     plot_formats: PlotFormats = None,
     force: Force = False,
+    outside_files: OutsideFiles = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

@@ -14,6 +14,7 @@ from trafficgen.formatting import one_line, suggest_name
 from trafficgen.json_text import clean_texts
 from trafficgen.models import ModelPart, YamlTextError, read_yaml
 from trafficgen.models.problems import explain_problem
+from trafficgen.named_files import find_named_file, with_outside_files
 from trafficgen.notebook import NotebookView, frame_facts
 from trafficgen.options import parse_pairs
 from trafficgen.simulation.path_keys import (
@@ -28,6 +29,7 @@ from trafficgen.simulation.path_keys import (
     TIME_AFTER_MEDIA,
     Kind,
 )
+from trafficgen.simulation.traces import LARGEST_TRACE_BYTES
 from trafficgen.standard_streams import read_text_file
 
 if TYPE_CHECKING:
@@ -236,8 +238,12 @@ class Path(NotebookView, ModelPart):
         return _checked(lambda: cls.model_validate({"links": made, **_fields(own, cls)}))
 
     @classmethod
-    def load(cls, file: str | os.PathLike[str]) -> Path:
+    def load(cls, file: str | os.PathLike[str], *, outside_files: bool = False) -> Path:
         """Read a YAML or JSON file; its traces are looked for in the same folder.
+
+        Args:
+            file: Name of the file.
+            outside_files: Whether it may name traces of other folders.
 
         Raises:
             InputFileError: If the file cannot be read or is not a path.
@@ -256,7 +262,12 @@ class Path(NotebookView, ModelPart):
         except SimulationError as error:
             raise error.prepend_place(name) from error
         folder = FilePath(name).parent
-        links = tuple(_in_folder(link, folder) for link in path.links)
+        try:
+            with with_outside_files(allowed=outside_files):
+                links = tuple(_in_folder(link, folder) for link in path.links)
+        except ValueError as error:
+            problem, _, remedy = str(error).partition("; ")
+            raise InputFileError(file=name, problem=problem, remedy=remedy) from error
         return path.model_copy(update={"links": links})
 
     def text(self) -> str:
@@ -297,13 +308,13 @@ def read_path(path: PathLike) -> Path:
     if isinstance(path, Mapping):
         return Path.from_settings(path)
     text = os.fspath(path) if isinstance(path, os.PathLike) else str(path)
-    if isinstance(path, os.PathLike) or FilePath(text).is_file():
+    if isinstance(path, os.PathLike) or os.path.isfile(text):  # noqa: PTH113 - of any length
         return Path.load(text)
     if "=" in text or not text.strip():
         return Path.parse(text)
     raise SimulationError(
-        f"path: {text!r} is neither a file nor a list such as rate=725kbps,delay=45ms; keys are"
-        f" {list_keys()}"
+        f"path: {one_line(text)!r} is neither a file nor a list such as rate=725kbps,delay=45ms;"
+        f" keys are {list_keys()}"
     )
 
 
@@ -347,4 +358,8 @@ def _write_keys(part: ModelPart) -> Iterable[str]:
 
 def _in_folder(link: PathLink, folder: FilePath) -> PathLink:
     traces = link.model_dump(include={"trace", "reverse_trace"}, exclude_none=True)
-    return link.model_copy(update={field: str(folder / name) for field, name in traces.items()})
+    found = {
+        field: str(find_named_file(name, folder, most_bytes=LARGEST_TRACE_BYTES))
+        for field, name in traces.items()
+    }
+    return link.model_copy(update=found)

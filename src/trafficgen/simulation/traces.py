@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from trafficgen.errors import InputFileError, SimulationWarning, warn
+from trafficgen.formatting import name_columns
 from trafficgen.standard_streams import read_text_file
 from trafficgen.units import (
     RATE_UNITS_BPS,
@@ -33,7 +34,7 @@ _LONGEST_S = 1e6
 #: bytes that its tunnel device puts before each packet.
 OPPORTUNITY_BYTES = 1504
 TUNNEL_HEADER_BYTES = 4
-_LARGEST_BYTES = 200_000_000
+LARGEST_TRACE_BYTES = 200_000_000
 _LONGEST_DIGITS = 30
 _PATTERNS: dict[Way, tuple[str, str]] = {
     "to_client": ("downlink", "uplink"),
@@ -85,7 +86,7 @@ def load_trace(file: str, *, period_s: float | None = None, way: Way = "to_clien
         SimulationWarning: If a JSON file has latency, loss or jitter, which a path does not take
             from a trace.
     """
-    lines = read_text_file(file, most_bytes=_LARGEST_BYTES, remedy=_REMEDY).splitlines()
+    lines = read_text_file(file, most_bytes=LARGEST_TRACE_BYTES, remedy=_REMEDY).splitlines()
     try:
         return _parse(lines, file=file, period_s=period_s, way=way)
     except _TraceError as error:
@@ -157,9 +158,9 @@ def _parse_mahimahi(lines: Sequence[str]) -> Capacity:
         if not text:
             continue
         if not (text.isascii() and text.isdigit()):
-            raise _TraceError(f"line {number}: {text[:30]!r} is no whole number of milliseconds")
+            raise _TraceError(f"line {number}: no whole number of milliseconds")
         if len(text) > _LONGEST_DIGITS or s_from_ms(int(text)) > _LONGEST_S:
-            raise _TraceError(f"line {number}: {text[:30]} ms is later than {_LONGEST_S:g} s")
+            raise _TraceError(f"line {number}: the time is later than {_LONGEST_S:g} s")
         times_ms.append(int(text))
         if len(times_ms) > 1 and times_ms[-1] < times_ms[-2]:
             raise _TraceError(f"line {number}: {text} ms comes after {times_ms[-2]} ms")
@@ -184,7 +185,7 @@ def _parse_csv(lines: Sequence[str], *, period_s: float | None) -> Capacity:
         name for name in header if name == "rate" or name.removeprefix("rate_") in RATE_UNITS_BPS
     ]
     if "time_s" not in header or len(rate_columns) != 1:
-        raise _TraceError(f"line 1: columns are {', '.join(header)[:60]}")
+        raise _TraceError(f"line 1: has {name_columns(header)}")
     at_time, at_rate = header.index("time_s"), header.index(rate_columns[0])
     unit = rate_columns[0].removeprefix("rate").removeprefix("_")
     steps = _Steps()
@@ -194,7 +195,7 @@ def _parse_csv(lines: Sequence[str], *, period_s: float | None) -> Capacity:
         time = number_and_unit(row[at_time])
         rate_bps = _rate(row[at_rate], unit)
         if time is None or time[1] or time[0] < 0 or rate_bps is None or rate_bps < 0:
-            raise _TraceError(f"line {number}: {','.join(row)[:40]!r} is no time and rate")
+            raise _TraceError(f"line {number}: no time and rate")
         steps.add(f"line {number}", time[0], rate_bps)
     return steps.trace(period_s=period_s)
 

@@ -15,11 +15,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from trafficgen.errors import WorkloadFileError
-from trafficgen.formatting import suggest_file
+from trafficgen.formatting import name_columns, suggest_file
+from trafficgen.named_files import find_named_file
 from trafficgen.units import FloatArray
 
 #: Eight bytes each when they are read.
 MOST_NUMBERS = 100_000_000
+#: Characters of a number, and of a line with other columns: no such file has longer ones.
+_LONGEST_NUMBER = 100
+_LONGEST_LINE = 100_000
+#: Size up to which a file of few numbers may hold other columns too.
+_LARGEST_BYTES = 10_000_000
 _REMEDY = "give a file with a number a line, or a CSV or Parquet file with a column of numbers"
 
 
@@ -32,12 +38,15 @@ class ColumnFiles:
 
     Attributes:
         folder: Where the files are looked for.
-        file: Name of the workload file, for messages.
+        file: Name of the workload file, or option, that names them, for messages.
+        are_of_user: Whether the user named them, who may name any file; others must be regular
+            files in the folder.
         digests: Digest of the numbers of each file that was read.
     """
 
     folder: Path
     file: str
+    are_of_user: bool = False
     digests: list[str] = field(default_factory=list)
     _read: dict[tuple[str, str | None], FloatArray] = field(default_factory=dict)
 
@@ -46,7 +55,11 @@ class ColumnFiles:
     ) -> FloatArray:
         """Read the numbers of a file, as :func:`read_numbers` does."""
         if (name, column) not in self._read:
-            numbers = read_numbers(self.folder / name, column=column, usual=usual, most=most)
+            path = self.folder / name
+            if not self.are_of_user:
+                largest = max(_LARGEST_BYTES, most * _LONGEST_NUMBER)
+                path = find_named_file(name, self.folder, most_bytes=largest)
+            numbers = read_numbers(path, column=column, usual=usual, most=most)
             self.digests.append(f"sha256:{hashlib.sha256(numbers.tobytes()).hexdigest()}")
             self._read[name, column] = numbers
         return self._read[name, column]
@@ -104,11 +117,12 @@ def _read_parquet(path: Path, column: str | None, usual: tuple[str, ...], most: 
         name = names[_find_column(path, names, column, usual)]
         if file.metadata.num_rows > most:
             raise _error(path, f"has {file.metadata.num_rows:,} rows, more than {most:,}")
+        kind = file.schema_arrow.field(name).type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            raise _error(path, f"column {name!r} holds {kind} instead of numbers")
         found = file.read(columns=[name]).column(name)
     if found.null_count:
         raise _error(path, f"column {name!r} has {found.null_count} empty values")
-    if not (pa.types.is_integer(found.type) or pa.types.is_floating(found.type)):
-        raise _error(path, f"column {name!r} holds {found.type} instead of numbers")
     return np.asarray(found.cast(pa.float64()).to_numpy(), dtype=np.float64)
 
 
@@ -116,7 +130,7 @@ def _read_text(path: Path, column: str | None, usual: tuple[str, ...], most: int
     values = array.array("d")
     place: int | None = None
     with path.open(encoding="utf-8-sig", newline="") as file:
-        for line, row in _rows(file):
+        for line, row in _rows(path, file):
             if place is None:
                 has_header = not _is_number(row[0])
                 names = [name.strip() for name in row]
@@ -129,17 +143,28 @@ def _read_text(path: Path, column: str | None, usual: tuple[str, ...], most: int
             try:
                 values.append(float(row[place]))
             except (ValueError, IndexError):
-                raise _error(path, f"line {line}: no number in {','.join(row)!r}") from None
+                where = f" in column {place + 1}" if len(row) > 1 else ""
+                raise _error(path, f"line {line}: no number{where}") from None
             if len(values) > most:
                 raise _error(path, f"has more than {most:,} numbers")
     return np.frombuffer(values, dtype=np.float64).copy() if values else np.empty(0)
 
 
-def _rows(file: TextIO) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: Path, file: TextIO) -> Iterator[tuple[int, list[str]]]:
     """Yield number and cells of each line that is not empty and does not begin with #."""
-    for line, row in enumerate(csv.reader(file), start=1):
+    for line, row in enumerate(csv.reader(_lines(path, file)), start=1):
         if row and any(cell.strip() for cell in row) and not row[0].lstrip().startswith("#"):
             yield line, row
+
+
+def _lines(path: Path, file: TextIO) -> Iterator[str]:
+    """Yield the lines of a file, or refuse one without end."""
+    number = 0
+    while text := file.readline(_LONGEST_LINE):
+        number += 1
+        if len(text) == _LONGEST_LINE:
+            raise _error(path, f"line {number} is longer than {_LONGEST_LINE:,} characters")
+        yield text
 
 
 def _is_number(text: str) -> bool:
@@ -154,13 +179,13 @@ def _find_column(path: Path, names: list[str], column: str | None, usual: tuple[
     if column is not None:
         if column in names:
             return names.index(column)
-        raise _error(path, f"has no column {column!r}; columns are {', '.join(names)}")
+        raise _error(path, f"has no column {column!r}, but {name_columns(names)}")
     if len(names) == 1:
         return 0
     for name in usual:
         if name in names:
             return names.index(name)
-    problem = f"has the columns {', '.join(names)}, but no {' or '.join(usual)}"
+    problem = f"has {name_columns(names)}, but no {' or '.join(usual)}"
     raise _error(path, problem, "name one with column")
 
 

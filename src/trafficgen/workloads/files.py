@@ -14,6 +14,7 @@ from trafficgen.json_text import clean_texts
 from trafficgen.models import Model, ModelHolder, PublishedModel, YamlTextError, read_yaml
 from trafficgen.models.problems import PROBLEMS_OF_KEYS, explain_problem, split_problems
 from trafficgen.models.published import find_model
+from trafficgen.named_files import with_outside_files
 from trafficgen.options import checks_arguments
 from trafficgen.standard_streams import input_file, read_text_file
 from trafficgen.workloads.description import WORKLOAD_SCHEMA_VERSION, WorkloadDescription
@@ -34,11 +35,12 @@ _LINE = re.compile(
 
 
 @checks_arguments
-def load_workload(path: str | Path) -> PlannedWorkload:
+def load_workload(path: str | Path, *, outside_files: bool = False) -> PlannedWorkload:
     """Load a workload file, with the models and files that it names.
 
     Args:
         path: YAML or JSON file; the files it names are looked for in its folder.
+        outside_files: Whether it may name files of other folders.
 
     Raises:
         WorkloadFileError: If the file breaks the schema, its parts do not fit each other, or a file
@@ -57,7 +59,8 @@ def load_workload(path: str | Path) -> PlannedWorkload:
         films: 70% of the sessions play wmedia9_nichols2004
     """
     description = read_description(Path(input_file(str(path))))
-    return plan_workload(description, file=str(path), folder=Path(path).parent)
+    with with_outside_files(allowed=outside_files):
+        return plan_workload(description, file=str(path), folder=Path(path).parent)
 
 
 def load_playable(

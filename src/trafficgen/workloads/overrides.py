@@ -64,7 +64,7 @@ def override_arrivals(workload: PlannedWorkload, part: ArrivalsPart) -> PlannedW
             f"all groups of {workload.name} have arrivals of their own; change 'groups.0.arrivals'"
             " and the others in the workload file"
         )
-    files = ColumnFiles(Path(), "--arrivals")
+    files = ColumnFiles(Path(), "--arrivals", are_of_user=True)
     return replace(
         workload,
         arrivals=files.check(part.kind, lambda: part.arrivals(files)),
@@ -80,7 +80,7 @@ def override_popularity(workload: PlannedWorkload, part: PopularityPart) -> Plan
         GenerationError: If no group has clips, or the popularity has more than a group.
         WorkloadFileError: If a file of weights cannot be used.
     """
-    files, law = ColumnFiles(Path(), "--popularity"), part.part
+    files, law = ColumnFiles(Path(), "--popularity", are_of_user=True), part.part
     given = files.check(part.kind, lambda: law.count(files))
 
     def change(clips: PlannedClips, group: str) -> PlannedClips:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -16,7 +17,9 @@ from trafficgen.formatting import format_count, number, one_line
 from trafficgen.generation.addresses import AddressRange
 from trafficgen.generation.arrivals import Arrivals, DefaultArrivals
 from trafficgen.models import Model, PublishedModel
+from trafficgen.models.io import LARGEST_MODEL_BYTES
 from trafficgen.models.published import entry_digest, entry_names, find_model, set_options
+from trafficgen.named_files import find_named_file
 from trafficgen.notebook import NotebookView
 from trafficgen.simulation.competitors import options_from_text
 from trafficgen.workloads.arrivals import ArrivalsPart
@@ -321,8 +324,10 @@ class _Planner:
                 remedy = "write NAME or NAME(option=value)"
                 raise self.files.error(at, f"{group.model!r} names no model", remedy)
             is_name = name in entry_names() or ("/" not in name and "." not in name)
+            file = partial(find_named_file, name, self.files.folder, most_bytes=LARGEST_MODEL_BYTES)
+            path = name if is_name else self.files.check(at, file)
             try:
-                model = find_model(name if is_name else self.files.folder / name)
+                model = find_model(path)
             except (ModelFileError, SettingError) as error:
                 raise error.prepend_place(f"{self.files.file}: {at}") from error
             text = found["options"] or ""

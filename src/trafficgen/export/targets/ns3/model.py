@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from trafficgen.distributions.two_samples import ks_distance
-from trafficgen.errors import ExportError
+from trafficgen.errors import ExportError, GenerationError
 from trafficgen.export.model_laws import model_report
 from trafficgen.export.sending_ends import ports_from
 from trafficgen.export.settings import Settings
@@ -38,6 +38,7 @@ from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, IntArray, bps_from_bytes, bytes_from_bps, ns_from_s
 
 #: Packets that are played to find times on and off, and to measure distances.
+_FEWEST_PLAYED = 3
 _PLAYED_PACKETS = 50_000
 _MEAN_OF, _FEWEST_CYCLES = 1000, 100
 #: Time on of a packet that stands alone, s: far shorter than gaps of packets, and whole
@@ -178,13 +179,22 @@ def _packet_bytes(played: PlayedPackets) -> int:
 
 
 def _played(phase: Phase, *, place: str) -> PlayedPackets:
-    process = playable(phase.process)
     long_s = 1e6
-    span_s = _PLAYED_PACKETS * long_s / process.expected_packets(long_s, place=place)
-    return process.play(
-        Span(0.0, span_s),
-        lambda quantity: random_stream(0, session=0, purpose=f"{place}/{quantity}"),
-    )
+    try:
+        process = playable(phase.process)
+        span_s = _PLAYED_PACKETS * long_s / process.expected_packets(long_s, place=place)
+        played = process.play(
+            Span(0.0, span_s),
+            lambda quantity: random_stream(0, session=0, purpose=f"{place}/{quantity}"),
+        )
+    except (GenerationError, ValueError) as error:
+        raise ExportError(f"ns3: {place} cannot be played ({error})") from error
+    if played.time_s.size < _FEWEST_PLAYED:
+        raise ExportError(
+            f"ns3: {place} plays {played.time_s.size} packets, too few for a law; export packets"
+            " instead"
+        )
+    return played
 
 
 def _on_off(phase: Phase, played: PlayedPackets, packet_bytes: int, *, laws: str) -> OnOff:

@@ -1,0 +1,118 @@
+"""Arguments and outputs that are odd: each command ends with one line, never with a traceback."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Command
+
+import trafficgen
+from trafficgen.cli.app import run
+from trafficgen.models import dump_model
+
+LONG = "a" * 5000
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("inspect", LONG),
+        ("convert", LONG, "-o", "out.csv"),
+        ("convert", "cbr.csv", "-o", LONG),
+        ("fit", LONG),
+        ("fit", "cbr.csv", "--player-log", LONG),
+        ("fit", "cbr.csv", "--receiver", LONG),
+        ("fit", "cbr.csv", "--report", f"{LONG}.html"),
+        ("models", "show", LONG),
+        ("models", "diff", LONG, "cbr"),
+        ("generate", LONG, "-o", "out.csv"),
+        ("generate", "cbr", "-o", LONG),
+        ("generate", "cbr", "-o", f"{LONG}/out.csv"),
+        ("generate", "cbr", "-o", "out.csv", "--path", LONG),
+        ("generate", "cbr", "-o", "out.csv", "--arrivals", LONG),
+        ("generate", "cbr", "-o", "out.csv", "--for", "1min", "--arrivals", f"file:{LONG}"),
+        ("generate", "cbr", "-o", "out.csv", "--set", LONG),
+        ("generate", "cbr", "-o", "out.csv", "--compete", LONG, "--path", "rate=1Mbps"),
+        ("simulate", "cbr", "--path", LONG),
+        ("simulate", "cbr", "--path", f"trace={LONG}"),
+        ("simulate", LONG, "--path", "rate=1Mbps"),
+        ("export", LONG, "--to", "pcap", "-o", "out"),
+        ("export", "cbr.csv", "--to", LONG, "-o", "out"),
+        ("export", "cbr.csv", "--to", "pcap", "-o", LONG),
+        ("compare", LONG, "cbr.csv"),
+        ("compare", "cbr.csv", "cbr.csv", "--plots", LONG),
+        ("reproduce", LONG),
+        ("explore", LONG),
+    ],
+)
+def test_names_too_long_for_the_system_are_one_line(
+    command: Command, arguments: tuple[str, ...]
+) -> None:
+    assert command("generate", "cbr", "-o", "cbr.csv", "--duration", "12s", "-q").code == 0
+    result = command(*arguments)
+    assert result.code == 2
+    assert result.err.count("\n") == 1
+    assert result.err.startswith("trafficgen: ")
+
+
+@pytest.fixture(scope="module")
+def fitted() -> str:
+    """Return a model file with frames."""
+    capture = ROOT / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return dump_model(trafficgen.fit(capture).model)
+
+
+@pytest.mark.parametrize("target", ["ns3", "mgen", "ditg", "trex"])
+@pytest.mark.parametrize("bytes_factor", [1e14, 1e3, 1e-9])
+def test_models_of_absurd_sizes_are_exported_or_refused_in_one_line(
+    command: Command, fitted: str, tmp_path: Path, target: str, bytes_factor: float
+) -> None:
+    content = json.loads(fitted)
+    frames = [
+        phase["process"]
+        for stream in content["streams"]
+        for phase in stream["phases"]
+        if phase["process"]["kind"] == "frames"
+    ]
+    assert frames
+    for kind in (kind for process in frames for kind in process["types"]):
+        for point in kind["frame_bytes"]["quantiles"]:
+            point["value"] *= bytes_factor
+    (tmp_path / "model.json").write_text(json.dumps(content))
+    approximate = ["--set", "approximate=on"] if target == "ns3" else []
+    result = command("export", "model.json", "-q", "--to", target, "-o", "out", *approximate)
+    assert result.code in (0, 2)
+    assert result.err.count("\n") == (1 if result.code else 0)
+
+
+def test_a_link_that_leads_nowhere_is_not_followed_without_force(
+    command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "out.csv").symlink_to("elsewhere.csv")
+    result = command("generate", "cbr", "-o", "out.csv", "--duration", "3s")
+    assert result.code == 2
+    assert "out.csv: exists already" in result.err
+    assert not (tmp_path / "elsewhere.csv").exists()
+    assert command("generate", "cbr", "-o", "out.csv", "--duration", "3s", "--force").code == 0
+    assert (tmp_path / "elsewhere.csv").exists()
+
+
+def test_warnings_of_libraries_do_not_reach_stderr(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def warn_and_return(*_: object, **__: object) -> list[object]:
+        warnings.warn("of a library", RuntimeWarning, stacklevel=1)
+        return []
+
+    monkeypatch.setattr("trafficgen.models_list", warn_and_return)
+    monkeypatch.setattr("sys.warnoptions", [])
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert run(["models", "list"]) == 0
+    assert capfd.readouterr().err == ""
