@@ -25,6 +25,7 @@ from trafficgen.explore.controls import COMPETITORS, CONTROLS, DEFAULT_COMPETITO
 from trafficgen.explore.guard import Guard
 from trafficgen.explore.playable_models import PlayableModel
 from trafficgen.explore.request import SimulationRequest, play_request
+from trafficgen.json_text import clean_texts
 from trafficgen.units import ms_from_s
 
 T = TypeVar("T")
@@ -128,7 +129,7 @@ async def _simulate(
     if isinstance(body, Response):
         return body
     try:
-        wanted = SimulationRequest.parse(json.loads(body), models)
+        wanted = SimulationRequest.parse(clean_texts(json.loads(body)), models)
         began_s = time.perf_counter()
         result = await queue.do(partial(play_request, wanted))
         took_s = time.perf_counter() - began_s

@@ -25,7 +25,6 @@ LOOPBACK = "127.0.0.1"
 USUAL_PORT = 8765
 LARGEST_PORT = 65535
 
-_MOST_CONNECTIONS = 32
 _LARGEST_HEAD_BYTES = 16_384
 _LAST_ANSWERS_S = 2
 
@@ -49,17 +48,18 @@ class LocalPage:
         self.port: int = listening.getsockname()[1]
         self._listening = listening
         uvicorn = require("explore", "uvicorn")
+        from trafficgen.explore.connections import BoundedConnection  # noqa: PLC0415 - of the extra
+
         config = uvicorn.Config(
             app,
             loop="asyncio",
-            http="h11",
+            http=BoundedConnection,
             ws="none",
             lifespan="off",
             interface="asgi3",
             log_config=None,
             access_log=False,
             server_header=False,
-            limit_concurrency=_MOST_CONNECTIONS,
             h11_max_incomplete_event_size=_LARGEST_HEAD_BYTES,
             timeout_graceful_shutdown=_LAST_ANSWERS_S,
         )

@@ -15,7 +15,7 @@ from tests.unit.explore.conftest import OWN, PageClient
 
 import trafficgen
 from trafficgen import LocalPage
-from trafficgen.explore import application, serving
+from trafficgen.explore import application, connections, serving
 from trafficgen.explore.application import LARGEST_REQUEST_BYTES
 
 JSON = {"Content-Type": "application/json"}
@@ -103,20 +103,52 @@ def test_a_head_without_an_end_is_refused(opened: LocalPage) -> None:
     assert _answer(opened, request).startswith((b"HTTP/1.1 400", b"HTTP/1.1 431"))
 
 
-def test_connections_beyond_the_limit_are_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "_MOST_CONNECTIONS", 3)
+@pytest.mark.parametrize("limit", ["MOST_CONNECTIONS", "MOST_OF_A_PEER"])
+def test_connections_that_are_held_open_keep_nobody_out(
+    monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setattr(connections, limit, 3)
     with trafficgen.explore("cbr", port=0) as page, contextlib.ExitStack() as stack:
         request = (
             b"GET /api/models HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n\r\n"
             % page.port
         )
         assert _answer(page, request).startswith(b"HTTP/1.1 200")
-        for _ in range(4):
+        held = []
+        for _ in range(40):
             waiting = stack.enter_context(
                 socket.create_connection(("127.0.0.1", page.port), timeout=30)
             )
             waiting.sendall(b"GET / HTTP/1.1\r\nHost: ")
-        assert _answer(page, request).startswith(b"HTTP/1.1 503")
+            held.append(waiting)
+        for _ in range(5):
+            assert _answer(page, request).startswith(b"HTTP/1.1 200")
+        with pytest.raises(ConnectionError):  # the first of them had to go
+            assert held[0].recv(1)
+
+
+@pytest.mark.parametrize("beginning", [b"", b"GET / HTTP/1.1\r\nHost: "])
+def test_a_head_that_does_not_end_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, beginning: bytes
+) -> None:
+    monkeypatch.setattr(connections, "LONGEST_HEAD_S", 0.3)
+    with (
+        trafficgen.explore("cbr", port=0) as page,
+        socket.create_connection(("127.0.0.1", page.port), timeout=30) as waiting,
+    ):
+        waiting.sendall(beginning)
+        with contextlib.suppress(ConnectionError):
+            assert waiting.recv(1) == b""
+
+
+@pytest.mark.parametrize("key", ["model", "competitor", "settings", "rate_kbps", "unknown"])
+def test_a_lone_surrogate_is_refused(opened: LocalPage, key: str) -> None:
+    value = b'{"rate_kbps": "\\ud800"}' if key == "settings" else b'"\\ud800"'
+    body = b'{"%s": %s, "\\ud800": 1}' % (key.encode(), value)
+    head = b"POST /api/simulate HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n"
+    head += b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    answer = _answer(opened, head % (opened.port, len(body)) + body)
+    assert answer.startswith(b"HTTP/1.1 422")
 
 
 def test_other_addresses_of_this_machine_are_not_listened_on(opened: LocalPage) -> None:
