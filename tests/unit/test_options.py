@@ -17,7 +17,7 @@ from trafficgen.cli._options import expand_options
 from trafficgen.options import list_options, option, takes
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.units import bytes_from_text
-from trafficgen.workloads.options import WorkloadOptions
+from trafficgen.workloads.options import WorkloadOptions, parse_rate_per_s
 
 
 def parse_size(text: str) -> float:
@@ -109,6 +109,14 @@ def test_every_time_takes_the_same_forms(flag: str) -> None:
     for text in ("soon", "5x", "nan", "", "1e999"):
         with pytest.raises(ValueError, match=r"Invalid time .* 20min"):
             parse(text)
+
+
+def test_an_arrival_rate_may_have_a_unit() -> None:
+    texts = ("2", "0.5", "2/s", "30/min", "300/h")
+    assert [parse_rate_per_s(text) for text in texts] == [2, 0.5, 2, 0.5, pytest.approx(1 / 12)]
+    for text in ("", "0", "-1", "5/fortnight", "2s", "inf"):
+        with pytest.raises(ValueError, match=r"Use a rate above 0, such as 2/s, 30/min or 300/h"):
+            parse_rate_per_s(text)
 
 
 def test_a_delay_needs_a_unit() -> None:

@@ -110,6 +110,11 @@ class PoissonArrivals(Arrivals):
     label: str = "arrival rates"
 
     @property
+    def is_constant(self) -> bool:
+        """Whether it has one rate, which is known."""
+        return self.is_known and isinstance(self.intensity, ConstantIntensity)
+
+    @property
     def is_counted(self) -> bool:
         """Whether it gives a number of sessions where neither a number nor a window is given."""
         return self.is_known and self.intensity.covers_s is not None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from trafficgen.errors import ModelFileError, WorkloadFileError
-from trafficgen.formatting import suggest_name
+from trafficgen.formatting import one_line, suggest_name
 from trafficgen.json_text import clean_texts
 from trafficgen.models import Model, ModelHolder, PublishedModel, YamlTextError, read_yaml
 from trafficgen.models.problems import PROBLEMS_OF_KEYS, explain_problem, split_problems
@@ -74,9 +75,14 @@ def load_playable(
     try:
         return find_model(what)
     except ModelFileError as error:
-        if not str(what).endswith((".yaml", ".yml")) or not error.problem.startswith(_NOTHING_READ):
+        if not str(what).endswith((".yaml", ".yml")):
             raise
-        remedy = f"{error.remedy}, or a workload file, such as {_EXAMPLE}"
+        if isinstance(error.__cause__, YamlTextError):  # what it was to be is unknown
+            remedy = f"{error.remedy}; for a workload, {_REMEDY}"
+        elif error.problem.startswith(_NOTHING_READ):
+            remedy = f"{error.remedy}, or a workload file, such as {_EXAMPLE}"
+        else:
+            raise
         raise ModelFileError(file=error.file, problem=error.problem, remedy=remedy) from error
 
 
@@ -135,7 +141,20 @@ def description_of(content: object, *, file: str) -> WorkloadDescription:
         return WorkloadDescription.model_validate(clean_texts(content))
     except ValidationError as error:
         problem, remedy = describe_problem(error, WorkloadDescription)
+        problem = _name_groups(problem, content)
         raise WorkloadFileError(file=file, problem=problem, remedy=remedy or _REMEDY) from error
+
+
+def _name_groups(problem: str, content: Mapping[str, Any]) -> str:
+    """Return a problem with the names of groups that have one in place of their numbers."""
+    groups = content.get("groups")
+
+    def name(found: re.Match[str]) -> str:
+        group = groups[int(found[1])] if isinstance(groups, list) else None
+        given = group.get("name") if isinstance(group, dict) else None
+        return f"groups.{one_line(given)}" if isinstance(given, str) and given else found[0]
+
+    return re.sub(r"\bgroups\.(\d+)", name, problem)
 
 
 def describe_problem(error: ValidationError, whole: type[BaseModel]) -> tuple[str, str]:

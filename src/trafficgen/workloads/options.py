@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from trafficgen.units import (
     parse_delay_s,
     parse_duration_s,
     parse_positive,
+    per_s_from_text,
 )
 
 if TYPE_CHECKING:
@@ -31,6 +33,18 @@ def parse_snaplen(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= WHOLE_FRAME_BYTES:
         raise ValueError(f"Invalid number of bytes {text!r}. Use 1 to {WHOLE_FRAME_BYTES}.")
     return int(text)
+
+
+def parse_rate_per_s(text: str) -> float:
+    """Return sessions per second of ``2``, ``2/s`` or ``30/min``; raise ValueError for others."""
+    rate_per_s = per_s_from_text(text)
+    if rate_per_s is None and per_s_from_text(f"{text}/s") is not None:
+        rate_per_s = float(text)
+    if rate_per_s is None or not 0 < rate_per_s < math.inf:
+        raise ValueError(
+            f"Invalid rate {text!r}. Use a rate above 0, such as 2/s, 30/min or 300/h."
+        )
+    return rate_per_s
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,9 +82,12 @@ class GenerateOptions:
     arrival_rate_per_s: float | None = option(
         None,
         "--arrival-rate",
-        help="Sessions starting in a second, as a Poisson process; default: see --arrivals.",
+        help=(
+            "Sessions starting in a second, as a Poisson process, or a rate such as 30/min; it"
+            " counts more than the number of sessions in a workload file. Default: see --arrivals."
+        ),
         metavar="R",
-        parse=parse_positive,
+        parse=parse_rate_per_s,
     )
     vary: str | None = option(
         None,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from trafficgen.errors import GenerationError
-from trafficgen.formatting import format_duration
-from trafficgen.generation.arrivals import Arrivals, FirstArrivals
+from trafficgen.formatting import format_count, format_duration, number
+from trafficgen.generation.arrivals import Arrivals, FirstArrivals, PoissonArrivals
 from trafficgen.models import Model
 from trafficgen.workloads.arrivals import ArrivalsPart
 from trafficgen.workloads.clips import ClipsPart, PlannedClips, PopularityPart
@@ -50,6 +52,46 @@ def override_window(workload: PlannedWorkload, window_s: float) -> PlannedWorklo
     return replace(
         workload, groups=tuple(groups), arrivals=arrivals, sessions=sessions, window_s=window_s
     )
+
+
+def keep_rate(
+    workload: PlannedWorkload, *, sessions: int | None, window_s: float | None
+) -> PlannedWorkload:
+    """Return the workload at the one rate that options give, in place of numbers of its file.
+
+    Args:
+        workload: The workload, with the arrivals that options give.
+        sessions: Number of sessions that options give too; None: they do not.
+        window_s: Time that options give too, s; None: they do not.
+
+    Raises:
+        GenerationError: If options give all three, and they do not fit each other; or two, and
+            groups with arrivals of their own need the time of the file.
+    """
+    arrivals = workload.arrivals
+    if not isinstance(arrivals, PoissonArrivals) or not arrivals.is_constant:
+        return workload
+    if window_s is None and any(group.arrivals is not None for group in workload.groups):
+        window_s = workload.window_s  # these groups need it
+    if sessions is not None and window_s is not None:
+        if arrivals.explain(sessions=sessions, window_s=window_s):
+            expected = float(arrivals.intensity.expected(np.array(window_s)))
+            raise GenerationError(
+                f"--sessions {sessions} in {format_duration(window_s)} does not fit the arrival"
+                f" rate, at which about {number(expected, digits=3)} sessions start in that time;"
+                " leave --sessions, the time or the rate out"
+            )
+        return workload
+    if sessions is not None and workload.window_s is not None:
+        replaced = f"the {format_duration(workload.window_s)} of the file"
+        workload = replace(workload, window_s=None)
+    elif sessions is None and None not in (workload.sessions, workload.window_s):
+        replaced = f"the {format_count(workload.sessions or 0, 'session')} of the file"
+        workload = replace(workload, sessions=None)
+    else:
+        return workload
+    remark = f"the arrival rate that is given replaces {replaced}"
+    return replace(workload, remarks=(*workload.remarks, remark))
 
 
 def override_arrivals(workload: PlannedWorkload, part: ArrivalsPart) -> PlannedWorkload:

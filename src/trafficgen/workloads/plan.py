@@ -282,7 +282,8 @@ class _Planner:
         return names
 
     def _group(self, place: int, name: str, share: float) -> PlannedGroup:
-        group, described, at = self.description.groups[place], self.description, f"groups.{place}"
+        group, described = self.description.groups[place], self.description
+        at = f"groups.{place if group.name is None else name}"
         model, options = self._model(group, f"{at}.model")
         clips = group.clips
         if clips is None and described.clips is not None:

@@ -34,6 +34,7 @@ from trafficgen.workloads.files import describe_problem
 from trafficgen.workloads.mix import MixedSessions
 from trafficgen.workloads.options import GenerateOptions, WorkloadOptions
 from trafficgen.workloads.overrides import (
+    keep_rate,
     limit_variation,
     override_arrivals,
     override_popularity,
@@ -106,6 +107,7 @@ def _override_shared(workload: PlannedWorkload, options: WorkloadOptions) -> Pla
     arrivals = _arrivals_of(options)
     if arrivals is not None:
         workload = override_arrivals(workload, arrivals)
+        workload = keep_rate(workload, sessions=options.sessions, window_s=options.window_s)
     if options.popularity is not None:
         workload = override_popularity(workload, parse_popularity(options.popularity))
     return workload
@@ -147,6 +149,12 @@ def sessions_of_workload(
             )
         window_s = workload.window_s if window_s is None else window_s
         workload = replace(workload, sessions=sessions, window_s=window_s)
+        if own := [group.name for group in workload.groups if group.arrivals is not None]:
+            remark = (
+                f"the number of sessions that is given leaves out group {' and '.join(own)}, with"
+                " arrivals of its own"
+            )
+            workload = replace(workload, remarks=(*workload.remarks, remark))
     if duration_s is not None:
         workload = workload.with_duration(duration_s)
     if varied is not None:
@@ -184,6 +192,7 @@ def plan_model(model: Model | PublishedModel, options: WorkloadOptions) -> Plann
         raise GenerationError(str(error).removeprefix("WorkloadDescription: ")) from error
     workload = plan_workload(described, file=model.name, folder=Path(), models={model.name: model})
     workload = replace(workload, window_s=options.window_s)
+    workload = keep_rate(workload, sessions=options.sessions, window_s=options.window_s)
     workload = workload.with_variation(parse_variation(options))
     return workload if options.duration_s is None else workload.with_duration(options.duration_s)
 

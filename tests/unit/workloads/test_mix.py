@@ -20,6 +20,7 @@ from trafficgen.errors import GenerationError
 from trafficgen.generation.columns import superpose
 from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.models import Model, read_model
+from trafficgen.models.published import load_entry
 from trafficgen.tables import FLOW_SCHEMA
 from trafficgen.workloads.blocks import Block, cut
 from trafficgen.workloads.clips import Zipf
@@ -408,6 +409,46 @@ def test_options_replace_arrivals_and_popularity_of_a_file(
     assert changed.request != chosen(clips).request
     with pytest.raises(GenerationError, match="leave --set out, and write options in its file"):
         chosen(text, settings={"rate_kbps": 3})
+
+
+def test_a_rate_that_is_given_counts_more_than_numbers_of_the_file(load: Load) -> None:
+    def chosen(**given: Any) -> MixedSessions:
+        workload = load("sessions: 500\nfor: 100s\narrivals: poisson\n" + ALONE)
+        sessions = choose_sessions(workload, WorkloadOptions(seed=1, **given))
+        assert isinstance(sessions, MixedSessions)
+        return sessions
+
+    alone = chosen(arrival_rate_per_s=20.0)
+    assert alone.count == pytest.approx(2000, rel=0.1)
+    assert alone.remarks == (
+        "the arrival rate that is given replaces the 500 sessions of the file",
+    )
+    few = chosen(arrival_rate_per_s=1.0, sessions=400)
+    assert few.count == 400
+    assert few.starts_ns[-1] > 300e9
+    assert few.remarks == ("the arrival rate that is given replaces the 1 min 40 s of the file",)
+    assert chosen(arrival_rate_per_s=1.0, window_s=400.0).count == pytest.approx(400, rel=0.2)
+    assert chosen(arrival_rate_per_s=5.0, sessions=50, window_s=10.0).count == 50
+    for given in ({"arrival_rate_per_s": 1.0}, {"arrivals": "poisson:60/min"}):
+        with pytest.raises(GenerationError, match=r"about 10 sessions start in that time; leave"):
+            chosen(sessions=20, window_s=10.0, **given)
+    with pytest.raises(GenerationError, match=r"--sessions 20 in 10 s does not fit"):
+        choose_sessions(
+            load_entry("cbr"), WorkloadOptions(sessions=20, window_s=10.0, arrival_rate_per_s=1.0)
+        )
+
+
+def test_a_number_of_sessions_says_which_groups_it_leaves_out(load: Load) -> None:
+    text = """
+for: 60s
+groups:
+- {model: udp.json}
+- {name: own, model: tcp.json, arrivals: poisson:1/s}
+"""
+    remarks = sessions_of_workload(load(text), seed=1, sessions=20).remarks
+    assert any("leaves out group own, with arrivals of its own" in one for one in remarks)
+    with pytest.raises(GenerationError, match="--sessions 20 in 1 min 0 s does not fit"):
+        choose_sessions(load(text), WorkloadOptions(sessions=20, arrival_rate_per_s=1.0))
 
 
 def test_rates_of_a_file_cover_their_own_time(load: Load, folder: Path) -> None:

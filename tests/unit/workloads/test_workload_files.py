@@ -176,6 +176,10 @@ REFUSED = [
         r"groups\.0\.shar: unknown key \(did you mean share\?\); keys there are name, model, share",
     ),
     (
+        "groups: [{name: a, model: cbr}, {name: radio, model: cbr, shar: 0.1}]",
+        r"groups\.radio\.shar: unknown key \(did you mean share\?\)",
+    ),
+    (
         "session: 5\n" + GROUP,
         r"session: unknown key \(did you mean sessions\?\); keys there are .*sessions, for",
     ),
@@ -517,6 +521,13 @@ def test_short_forms_without_sense_are_refused(
 ) -> None:
     with pytest.raises(GenerationError, match=message):
         parse(text)
+
+
+def test_broken_yaml_names_the_keys_of_models_and_of_workloads(tmp_path: Path) -> None:
+    file = tmp_path / "evening.yaml"
+    file.write_text("name: evening\nsession 5\n - groups\n", encoding="utf-8")
+    with pytest.raises(ModelFileError, match=r"models schema.*docs/reference/workload-file.md"):
+        load_playable(file)
 
 
 def test_a_file_with_wrong_keys_is_still_taken_for_a_workload(tmp_path: Path) -> None:
