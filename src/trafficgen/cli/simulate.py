@@ -116,6 +116,9 @@ def _print_session(result: trafficgen.SimulationResult) -> None:
     for change in events.level_changes():
         text = f"{rate_text(change.from_kbps)} to {rate_text(change.to_kbps)}"
         lines.append(("level", f"{text} at {format_duration(change.time_s)}"))
+    if not result.has_player and result.planned_s is not None:
+        text = f"sends for {format_duration(result.planned_s)} without a path; it has no player, so"
+        lines.append(("the model", f"{text} no stalls are known"))
     for stall in events.stalls:
         text = f"{format_duration(stall.duration_s)} at {format_duration(stall.start_s)}"
         lines.append(("stall", text))
@@ -162,6 +165,8 @@ def _print_series(result: trafficgen.SimulationResult) -> None:
     curves = [Curve(name, average_parts(series[key], bins)) for name, key in names.items()]
     curves.append(Curve("buffer", average_parts(series["buffer_s"], bins), format_duration))
     known = [curve for curve in curves if any(map(math.isfinite, curve.values))]
+    if not (result.has_player or result.events.level_changes()):  # nothing but the models' mean
+        known = [curve for curve in known if curve.name != "encoding"]
     letters = letters_of(_phase_intervals(result), bins=bins, start_s=start_s, end_s=end_s)
     meaning = [f"{letter} {name}" for letter, name in _PHASE_LETTERS.items() if letter in letters]
     marks = Marks("phases", letters, ", ".join(meaning))

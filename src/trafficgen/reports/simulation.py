@@ -38,6 +38,8 @@ _STATES = (
 #: What the verdict accepts, chosen by us: time in stalls / session, and loss / sent packets, the
 #: smaller where nothing is retransmitted.
 _MOST_STALLED, _NOTICED_LOSS, _MOST_LOSS = 0.1, 0.01, 0.05
+#: A fitted model that takes more than so many times its own length has been held up by the path.
+_MOST_LENGTHENED = 1.05
 #: Values that a row of conditions still spells out.
 _MOST_VALUES = 12
 
@@ -78,34 +80,58 @@ def _command(result: SimulationResult) -> Iterator[str]:
 
 
 def _judge(result: SimulationResult) -> Headline:
-    """Judge by what a viewer notices: stalls, and loss that nothing retransmits."""
-    media, stalls = result.flows[0], result.events.stalls
-    stalled_s = sum(stall.duration_s for stall in stalls)
+    """Judge by what a viewer notices: delays, stalls, and loss that nothing retransmits."""
+    media, end_s = result.flows[0], result.end_s
+    stalled_s = sum(stall.duration_s for stall in result.events.stalls)
     loss, repeated = media.measure.loss, media.measure.retransmissions
-    share = stalled_s / result.end_s if result.end_s > 0 else 0.0
-    mark: Mark = "warn" if stalls or loss > (_MOST_LOSS if repeated else _NOTICED_LOSS) else "good"
-    if result.end_s <= 0 or share > _MOST_STALLED or (loss > _MOST_LOSS and not repeated):
+    late = end_s > _MOST_LENGTHENED * (result.planned_s or math.inf)
+    lossy = loss > (_MOST_LOSS if repeated else _NOTICED_LOSS)
+    mark: Mark = "warn" if stalled_s or late or lossy else "good"
+    silent = end_s <= 0 or (result.has_player and _playback_start_s(result) is None)
+    if silent or stalled_s > _MOST_STALLED * end_s or (loss > _MOST_LOSS and not repeated):
         mark = "bad"
-    halted = (
-        f"{format_count(len(stalls), 'stall')}, {format_duration(stalled_s)} in all"
-        if stalls
-        else "no stall"
-    )
     lost = f"{format_share(loss)} lost" if math.isfinite(loss) else "nothing sent"
     again = f", {format_count(repeated, 'packet')} retransmitted" if repeated else ""
-    start_s = result.events.times_s.get("playback_start_s")
     rate = rate_text(media.measure.rate_kbps)
-    return Headline(
-        mark=mark,
-        sentence=f"The client receives {rate} with {halted}; {lost}{again}.",
-        figures={
-            "mean rate received": rate,
-            "stalls": f"{len(stalls)} ({format_duration(stalled_s)})" if stalls else "none",
-            "playback starts after": "unknown" if start_s is None else format_duration(start_s),
-            "packets lost": format_share(loss) if math.isfinite(loss) else "-",
-            "delay, 95th percentile": format_duration(media.delay_s.p95),
-        },
-    )
+    figures = {
+        "mean rate received": rate,
+        **_figures_of_playback(result),
+        "packets lost": format_share(loss) if math.isfinite(loss) else "-",
+        "delay, 95th percentile": format_duration(media.delay_s.p95),
+    }
+    sentence = f"The client receives {rate}{_say_playback(result)}; {lost}{again}."
+    return Headline(mark=mark, sentence=sentence, figures=figures)
+
+
+def _playback_start_s(result: SimulationResult) -> float | None:
+    return result.events.times_s.get("playback_start_s")
+
+
+def _say_playback(result: SimulationResult) -> str:
+    stalls = result.events.stalls
+    if result.has_player:
+        if _playback_start_s(result) is None:
+            return ", and playback never starts"
+        stalled = format_duration(sum(stall.duration_s for stall in stalls))
+        often = format_count(len(stalls), "stall")
+        return f" with {often}, {stalled} in all" if stalls else " with no stall"
+    lasting = f" in {format_duration(result.end_s)}"
+    if result.planned_s is None:
+        return lasting
+    return f"{lasting}, where the model alone sends for {format_duration(result.planned_s)}"
+
+
+def _figures_of_playback(result: SimulationResult) -> dict[str, str]:
+    if not result.has_player:
+        planned = result.planned_s
+        sends = {} if planned is None else {"the model alone sends for": format_duration(planned)}
+        return {"it takes": format_duration(result.end_s), **sends, "stalls": "no player simulated"}
+    stalls, start_s = result.events.stalls, _playback_start_s(result)
+    stalled = format_duration(sum(stall.duration_s for stall in stalls))
+    return {
+        "stalls": f"{len(stalls)} ({stalled})" if stalls else "none",
+        "playback starts after": "never" if start_s is None else format_duration(start_s),
+    }
 
 
 def _describe(result: SimulationResult) -> Iterator[str]:
@@ -115,7 +141,13 @@ def _describe(result: SimulationResult) -> Iterator[str]:
     changes, stalls = result.events.level_changes(), result.events.stalls
     stalled = format_duration(sum(stall.duration_s for stall in stalls))
     stalling = _repeat("stalls", len(stalls)) + (f", {stalled} in all" if stalls else "")
-    yield f"The level {_repeat('changes', len(changes))}; the playback {stalling}."
+    if result.has_player:
+        yield f"The level {_repeat('changes', len(changes))}; the playback {stalling}."
+        return
+    yield (
+        "The model has no player: how long its media wait in a buffer, and whether playback"
+        " would stall, is not simulated."
+    )
 
 
 def _repeat(verb: str, count: int) -> str:
@@ -148,14 +180,15 @@ def _tabulate_moments(result: SimulationResult) -> Table | None:
         rows[f"level, at {number(one.time_s)} s"] = change
     for stall in events.stalls:
         rows[f"stall, at {number(stall.start_s)} s"] = format_duration(stall.duration_s)
-    if len(encodings) == 1:
+    if len(encodings) == 1 and result.has_player:
         rows["encoding rate"] = rate_text(kbps_from_bps(encodings.pop()))
-    rows |= {
-        "video thinned from": format_duration(events.thinned_s),
-        "audio only from": format_duration(events.audio_only_s),
-        "frames sent": agent["frames_sent"],
-        "frames dropped at the sender": agent["frames_dropped_at_sender"],
-    }
+    if result.has_player:
+        rows |= {
+            "video thinned from": format_duration(events.thinned_s),
+            "audio only from": format_duration(events.audio_only_s),
+            "frames sent": agent["frames_sent"],
+            "frames dropped at the sender": agent["frames_dropped_at_sender"],
+        }
     return _tabulate_pairs("The session: times after its first media packet", rows.items())
 
 

@@ -103,7 +103,7 @@ class SimulationResult(ChartView):
             f"{number(self.end_s)} s",
             f"{number(media.rate_kbps)} kbit/s",
             f"{number(100 * media.loss, digits=3)}% lost",
-            format_count(len(self.events.stalls), "stall"),
+            *([format_count(len(self.events.stalls), "stall")] if self.has_player else []),
             *([format_count(others, "competitor")] if others else []),
         ]
         model = one_line(self.notes.get("model", "a source"))
@@ -139,6 +139,20 @@ class SimulationResult(ChartView):
         return SessionEvents.read_log(
             self.run.agents[_SESSION], zero_ns=self.run.time_zero_ns, end_s=self.end_s
         )
+
+    @cached_property
+    def has_player(self) -> bool:
+        """Whether a player is simulated: without one, nothing is known of stalls and start-up."""
+        return bool(np.isfinite(self.run.agents[_SESSION]["samples"][:, 2]).any())
+
+    @cached_property
+    def planned_s(self) -> float | None:
+        """How long a fitted model sends without a path, s; None for other sources."""
+        times_ns = [schedule[0] for schedule in self.run.participants[_SESSION].source.schedules]
+        ends = [(int(times[0]), int(times[-1])) for times in times_ns if times.size]
+        if not ends:
+            return None
+        return s_from_ns(max(end for _, end in ends) - min(start for start, _ in ends))
 
     @cached_property
     def media_flows(self) -> list[int]:
@@ -270,6 +284,7 @@ class SimulationResult(ChartView):
             "level_changes": [asdict(change) for change in events.level_changes()],
             "stalls": [asdict(stall) for stall in events.stalls],
             **({"player": asdict(seen)} if (seen := events.playback(self.end_s)) else {}),
+            "has_player": self.has_player,
             "thinned_s": events.thinned_s,
             "audio_only_s": events.audio_only_s,
             "adapted_s": events.find_adaptation_s(self.run.path_rate_bps),

@@ -13,6 +13,7 @@ from trafficgen.reports.charts import Chart, Curve, Span
 from trafficgen.reports.page import Report, Table, Text
 from trafficgen.reports.writing import report_of
 
+EXAMPLE = Path(__file__).parents[3] / "examples" / "captures" / "http_burst_then_paced.pcap.gz"
 PATH = "rate=250kbps,delay=45ms,queue=80p"
 
 
@@ -123,7 +124,7 @@ def test_the_verdict_names_stalls_and_loss(
     ).headline
     assert calm is not None
     assert calm.mark == "good"
-    assert calm.figures["stalls"] == "none"
+    assert calm.figures["stalls"] == "no player simulated"
 
 
 def test_a_trace_is_named_without_its_folder(tmp_path: Path) -> None:
@@ -140,3 +141,39 @@ def test_the_report_names_the_command_that_makes_it_again(report: Report) -> Non
     assert report.made_by.endswith(
         f"{command} --set encoding_rate_kbps=548 --compete tcp@-10s --seed 2"
     )
+
+
+@pytest.fixture(scope="module")
+def fitted() -> trafficgen.Fit:
+    return trafficgen.fit(EXAMPLE, seed=1)
+
+
+@pytest.mark.parametrize(("rate", "marks"), [("300kbps", ["warn", "bad"]), ("50Mbps", ["good"])])
+def test_a_model_without_player_is_not_said_to_play_without_stalls(
+    fitted: trafficgen.Fit, rate: str, marks: list[str]
+) -> None:
+    result = trafficgen.simulate(fitted, path=f"rate={rate},delay=30ms,queue=50p")
+
+    report = report_of(result)
+
+    assert report.headline is not None
+    assert not result.has_player
+    assert report.headline.mark in marks
+    assert report.headline.figures["stalls"] == "no player simulated"
+    assert "stall" not in report.headline.sentence
+    assert "stalls" not in repr(result)
+    [moments] = [one for title, one in tables_of(report).items() if title.startswith("The session")]
+    assert not {"encoding rate", "frames sent"} & {row[0] for row in moments.rows}
+
+
+def test_playback_that_never_starts_is_said() -> None:
+    result = trafficgen.simulate(
+        "wmedia9_nichols2004", path="rate=20kbps,delay=45ms", duration_s=20
+    )
+
+    headline = report_of(result).headline
+
+    assert headline is not None
+    assert result.has_player
+    assert headline.mark == "bad"
+    assert headline.figures["playback starts after"] == "never"
