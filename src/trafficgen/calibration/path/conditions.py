@@ -22,7 +22,7 @@ from trafficgen.calibration.path.loss_measures import (
     find_runs,
 )
 from trafficgen.calibration.path.pairing import Pairing, PairSource
-from trafficgen.calibration.path.path_records import PathRecords, trace_packets
+from trafficgen.calibration.path.path_records import PathRecords, carries_half, trace_packets
 from trafficgen.calibration.path.source_reconstruction import mark_retransmissions
 from trafficgen.flows import SessionView, rtp_loss
 from trafficgen.models import CaptureConditions, DelayRange, Estimate
@@ -136,11 +136,11 @@ def find_loss(
         if not pairing.are_distinguishable:
             return Loss.from_share(pairing.lost, packets, source)
         return estimate_loss(find_runs(pairing.is_lost), packets=packets, source=source)
-    of_rtp = _rtp_loss(view) if _carries_half(view, "rtp_sequence") else None
+    of_rtp = _rtp_loss(view) if carries_half(view, "rtp_sequence") else None
     reported = rtcp.loss if rtcp is not None else None
     if of_rtp is not None:
         return reported if reported is not None and not of_rtp.rate and reported.rate else of_rtp
-    if not _carries_half(view, "tcp_sequence"):
+    if not carries_half(view, "tcp_sequence"):
         return reported
     flows = [is_repeated for _, is_repeated in mark_retransmissions(view)]
     if not flows:
@@ -155,12 +155,6 @@ def _rtp_loss(view: SessionView) -> Loss | None:
         return None
     runs = np.concatenate([found.lost_runs for found in counted])
     return estimate_loss(runs, packets=sum(found.expected for found in counted), source="rtp")
-
-
-def _carries_half(view: SessionView, column: str) -> bool:
-    """Return whether packets with a known number carry half of the media bytes or more."""
-    numbered = view.media & view.table.is_known(column)
-    return 2 * int(view.table.ip_bytes[numbered].sum()) >= int(view.media_ip_bytes.sum())
 
 
 def _summarise_delays(records: PathRecords | None) -> DelayRange | None:

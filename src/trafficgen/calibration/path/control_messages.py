@@ -67,7 +67,7 @@ def measure_round_trip(view: SessionView, rtcp: RtcpMeasures) -> Estimate | None
             value=float(np.median(times_s)),
             low=min(times_s) if several else None,
             high=max(times_s) if several else None,
-            method=f"median of {len(times_s)} TCP handshakes, SYN to first ACK",
+            method=f"median of {len(times_s)} TCP handshakes of the session, SYN to first ACK",
         )
     if rtcp.rtt_s is not None:
         return rtcp.rtt_s

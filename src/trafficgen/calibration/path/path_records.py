@@ -93,7 +93,8 @@ def trace_packets(view: SessionView, pairing: Pairing | None) -> PathRecords | N
 
     A pair shows everything. RTP shows losses, and delays as far as timestamps show when frames were
     sent (see :func:`~trafficgen.calibration.processes.rtp_restoration.restore_rtp`). TCP shows
-    retransmissions, but no delays.
+    retransmissions, but no delays. Numbers on less than half of the media bytes say nothing about
+    the session.
     """
     if pairing is not None:
         tcp = view.media & view.table.is_known("tcp_sequence")
@@ -106,11 +107,17 @@ def trace_packets(view: SessionView, pairing: Pairing | None) -> PathRecords | N
             source=pairing.source,
             is_tcp=2 * int(view.table.ip_bytes[tcp].sum()) > int(view.media_ip_bytes.sum()),
         )
-    if np.any(view.media & view.table.is_known("rtp_sequence")):
+    if carries_half(view, "rtp_sequence"):
         return _trace_rtp(view)
-    if np.any(view.media & view.table.is_known("tcp_sequence")):
+    if carries_half(view, "tcp_sequence"):
         return _trace_tcp(view)
     return None
+
+
+def carries_half(view: SessionView, column: str) -> bool:
+    """Return whether packets with a known number carry half of the media bytes or more."""
+    numbered = view.media & view.table.is_known(column)
+    return 2 * int(view.table.ip_bytes[numbered].sum()) >= int(view.media_ip_bytes.sum())
 
 
 def _find_frame_starts(pairing: Pairing) -> BoolArray:
@@ -155,7 +162,7 @@ def _trace_rtp(view: SessionView) -> PathRecords | None:
         is_lost=np.concatenate([sent.packets.is_lost for sent in sources])[order],
         delay_s=np.concatenate([_rtp_delays_s(view.table, *each) for each in delays])[order],
         frame_starts=np.concatenate(starts)[order],
-        source="RTP sequence numbers and timestamps",
+        source="RTP sequence numbers and lateness against RTP timestamps (path or sender)",
     )
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from trafficgen.calibration.path.conditions import find_loss
 from trafficgen.calibration.path.control_messages import find_handshakes
+from trafficgen.calibration.path.path_records import PathRecords, trace_packets
 from trafficgen.calibration.response.friendliness import tcp_friendly_kbps
 from trafficgen.flows import choose_session
 from trafficgen.tables import PacketTable
@@ -14,6 +15,7 @@ from trafficgen.tables import PacketTable
 TableMaker = Callable[..., PacketTable]
 SYN, SYN_ACK, ACK = 0x02, 0x12, 0x10
 TCP = [{"flow": 0, "protocol": "tcp"}]
+UDP_AND_TCP = [{"flow": 0}, {"flow": 1, "protocol": "tcp"}]
 
 
 def handshake(make_table: TableMaker, times_s: list[float], flags: list[int]) -> PacketTable:
@@ -78,3 +80,16 @@ def test_tcp_friendly_bound_worked_by_hand() -> None:
     assert tcp_friendly_kbps(rtt_s=0.1, loss_rate=0.01) == pytest.approx(1469.694, rel=1e-6)
     assert tcp_friendly_kbps(rtt_s=None, loss_rate=0.01) is None
     assert tcp_friendly_kbps(rtt_s=0.1, loss_rate=0.0) is None
+
+
+def test_a_little_tcp_beside_plain_udp_does_not_show_the_fate_of_packets(
+    make_table: TableMaker,
+) -> None:
+    def records(udp: int, tcp: int) -> PathRecords | None:
+        sequence = [None] * udp + [1000 * number for number in range(tcp)]
+        flow, time_s = [0] * udp + [1] * tcp, np.arange(udp + tcp)
+        table = make_table(time_s, flow=flow, tcp_sequence=sequence, flows=UDP_AND_TCP)
+        return trace_packets(choose_session(table), None)
+
+    assert records(40, 2) is None
+    assert records(2, 40) is not None
