@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from trafficgen.cli._output import number
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from trafficgen.models import (
         Buffering,
         Estimate,
+        FrameProcess,
         Model,
         Phase,
         PooledResponse,
@@ -30,6 +32,12 @@ if TYPE_CHECKING:
         PopulationLaw,
     )
 
+#: Gaps whose standard deviation is more than so many times their mean are those of bursts.
+_BURSTY = 3.0
+#: Frame rates that differ by less are said once.
+_SAME_RATE = 0.01
+#: So many distances of key frames are spelt out.
+_FEW_DISTANCES = 2
 _QUANTITIES = {
     "media_duration_s": "media",
     "playout_rate_bps": "playout",
@@ -99,8 +107,9 @@ def _print_path(model: Model) -> None:
         if rtt is not None:
             say_line(f"RTT        {format_duration(rtt.value)} ({printable(rtt.method)})")
         if queueing is not None:
-            largest = format_duration(queueing.largest)
-            say_line(f"queueing   median {format_duration(queueing.median)}, largest {largest}")
+            median, largest = format_duration(queueing.median), format_duration(queueing.largest)
+            source = printable(queueing.method.partition(";")[0])
+            say_line(f"queueing   median {median}, largest {largest}, by {source}")
         if path.link_rate_bps is not None:
             say_line(f"link       {rate_text(kbps_from_bps(path.link_rate_bps.value))}")
     if (response := model.response) is not None:
@@ -119,11 +128,7 @@ def _describe_process(phase: Phase) -> str:  # noqa: PLR0911 - one line a kind
         packets = number(process.burst_packets.distribution().mean)
         return f"{packets} packets every {format_duration(process.spacing_s.distribution().mean)}"
     if process.kind == "frames":
-        frames = f"{number(process.frame_rate_hz.value)} frames a second by the clock"
-        if process.group is None:
-            return frames
-        mean = sum(part.frames * part.share for part in process.group.distances)
-        return f"{frames}, a key frame every {number(mean)} frames"
+        return _describe_frames(process)
     if process.kind == "fgn":
         return f"fractional Gaussian noise with H = {number(process.hurst.value)}"
     if process.kind == "modulated":
@@ -136,7 +141,28 @@ def _describe_process(phase: Phase) -> str:  # noqa: PLR0911 - one line a kind
         return f"switching between {levels}"
     if process.kind == "registered":
         return f"placed by the registered source {printable(process.source)}"
-    return f"a packet every {format_duration(process.gap_s.distribution().mean)}"
+    gaps = process.gap_s.distribution()
+    text = f"a packet every {format_duration(phase.packet_spacing_s or gaps.mean)}"
+    is_bursty = gaps.variance > (_BURSTY * gaps.mean) ** 2
+    return f"{text} on average, in bursts with pauses between them" if is_bursty else text
+
+
+def _describe_frames(process: FrameProcess) -> str:
+    """Describe frames by their mean rate, and by that of the clock if it is another one."""
+    rate_hz, clock_hz = 1 / process.spacing_s.distribution().mean, process.frame_rate_hz.value
+    text = f"{number(rate_hz)} frames a second"
+    if abs(rate_hz / clock_hz - 1) > _SAME_RATE:
+        text += f" (the commonest step of the clock is that of {number(clock_hz)})"
+    if process.group is None:
+        return text
+    distances = process.group.distances
+    if len(distances) <= _FEW_DISTANCES:
+        apart = " or ".join(
+            f"{one.frames:,}" for one in sorted(distances, key=attrgetter("frames"))
+        )
+        return f"{text}, key frames {apart} frames apart"
+    mean = sum(part.frames * part.share for part in distances)
+    return f"{text}, a key frame every {number(mean)} frames on average"
 
 
 def _print_population(population: Population) -> None:

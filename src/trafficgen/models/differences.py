@@ -19,7 +19,7 @@ from trafficgen.models.parameters import name_members
 from trafficgen.models.schema import Model
 from trafficgen.models.stream import Phase
 from trafficgen.notebook import NotebookView
-from trafficgen.units import bps_from_bytes, kbps_from_bps
+from trafficgen.units import kbps_from_bps
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,11 +184,8 @@ def _compare_phases(what: str, first: Phase, second: Phase) -> Iterator[Differen
 def _describe_rate(phase: Phase) -> str:
     """Describe a packet process by its kind, its mean rate, and its mean gap where it has sizes."""
     text = f"{phase.process.kind}: {rate_text(kbps_from_bps(phase.rate_bps))}"
-    sizes = getattr(phase.process, "packet_bytes", None)
-    if sizes is None or not phase.rate_bps:
-        return text
-    gap_s = bps_from_bytes(float(sizes.distribution().mean), phase.rate_bps)
-    return f"{text}, a packet every {format_duration(gap_s)}"
+    spacing_s = phase.packet_spacing_s
+    return text if spacing_s is None else f"{text}, a packet every {format_duration(spacing_s)}"
 
 
 def _compare_members(

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.process import PacketProcess, ProcessChoice
+from trafficgen.units import bps_from_bytes
 
 #: Over thirty years: longer than any session, and short enough that times in ns fit in 64 bits.
 LONGEST_S = 1e9
@@ -82,6 +83,17 @@ class Phase(ModelPart):
     def end_s(self) -> float:
         """End after the session's first media packet, s."""
         return self.start_s + self.duration_s
+
+    @property
+    def packet_spacing_s(self) -> float | None:
+        """Mean time from packet to packet at the rate of the phase, s.
+
+        None where the process has no law of packet sizes, or the phase no rate.
+        """
+        sizes = getattr(self.process, "packet_bytes", None)
+        if sizes is None or not self.rate_bps:
+            return None
+        return bps_from_bytes(float(sizes.distribution().mean), self.rate_bps)
 
 
 class Stream(ModelPart):
