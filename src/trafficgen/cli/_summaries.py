@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 #: Gaps whose standard deviation is more than so many times their mean are those of bursts.
 _BURSTY = 3.0
-#: Frame rates that differ by less are said once.
+#: Frame rates that differ by less count as the same.
 _SAME_RATE = 0.01
 #: So many distances of key frames are spelt out.
 _FEW_DISTANCES = 2
