@@ -146,6 +146,29 @@ def test_audio_by_its_own_clock_comes_once_and_holds_the_playback() -> None:
     assert end_s - start_s == pytest.approx(60.0, abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        # BOLA of dash.js waits where its rung is worth less than playback needs to start.
+        {"policy": "bola", "bola_form": "dashjs", "start_s": 24, "start_kbps": 300},
+        {"policy": "bola", "bola_form": "dashjs", "resume_s": 24, "start_kbps": 4300},
+        # A segment of the audio is much longer than one of the video.
+        {"segment_s": 1, "buffer_target_s": 3, "start_s": 3, "resume_s": 3, "audio_segment_s": 2.5},
+    ],
+)
+def test_a_player_that_waits_for_its_buffer_is_not_stuck(settings: dict[str, JsonValue]) -> None:
+    plain: dict[str, JsonValue] = {
+        "audio_kbps": 64,
+        "audio_order": "apart",
+        "buffer_target_s": 24,
+        "duration_s": 60,
+    }
+    outcome = _run(_parameters(**{**plain, **settings}), _constant(900))
+    (start_s,), (end_s,) = _times(outcome, "playback_start"), _times(outcome, "end")
+    assert start_s < 30
+    assert end_s < 200
+
+
 def test_requests_in_turn_share_the_connections() -> None:
     settings: dict[str, JsonValue] = {
         "audio_kbps": 96,

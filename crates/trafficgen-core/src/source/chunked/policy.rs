@@ -142,8 +142,16 @@ impl Decider {
         self.level.unwrap_or(0)
     }
 
-    /// What to ask for next. A decision without a wait is final.
-    pub fn next(&mut self, now_s: f64, buffer_s: f64, segment: usize, factors: &[f64]) -> Decision {
+    /// What to ask for next. A decision without a wait is final; only a player that plays waits,
+    /// since the buffer of others stays as it is.
+    pub fn next(
+        &mut self,
+        now_s: f64,
+        buffer_s: f64,
+        is_playing: bool,
+        segment: usize,
+        factors: &[f64],
+    ) -> Decision {
         let PolicySettings { ladder_bps, segment_s, .. } = &self.settings;
         let at = Situation {
             now_s,
@@ -183,6 +191,9 @@ impl Decider {
             if level < decision.level {
                 decision = Decision::of(level);
             }
+        }
+        if !is_playing {
+            decision.wait_s = 0.0;
         }
         if decision.wait_s <= 0.0 {
             self.level = Some(decision.level);

@@ -75,12 +75,12 @@ fn download(decider: &mut Decider, mbps: f64, buffer_s: f64) {
 #[test]
 fn dynamic_changes_its_rule_with_the_buffer() {
     let mut decider = decider(Policy::Dynamic);
-    assert_eq!(decider.next(0.0, 0.0, 0, &FACTORS).level, 0);
+    assert_eq!(decider.next(0.0, 0.0, true, 0, &FACTORS).level, 0);
     download(&mut decider, 3.0, 4.0);
     // Throughput carries the second rung; BOLA takes the lowest below 13.488 s, the highest above
     // 15.658 s.
     let chosen = [5.0, 11.9, 12.0, 16.0, 7.0, 6.0, 5.9, 11.0, 14.0]
-        .map(|buffer_s| decider.next(0.0, buffer_s, 1, &FACTORS).level);
+        .map(|buffer_s| decider.next(0.0, buffer_s, true, 1, &FACTORS).level);
     assert_eq!(chosen, [1, 1, 0, 2, 0, 0, 1, 1, 1]);
 }
 
@@ -88,7 +88,7 @@ fn dynamic_changes_its_rule_with_the_buffer() {
 fn fixed_is_the_highest_rung_within_its_rate() {
     let mut decider = decider(Policy::Fixed);
     for (buffer_s, mbps) in [(0.0, 0.1), (30.0, 90.0)] {
-        assert_eq!(decider.next(0.0, buffer_s, 0, &FACTORS).level, 1);
+        assert_eq!(decider.next(0.0, buffer_s, true, 0, &FACTORS).level, 1);
         download(&mut decider, mbps, buffer_s);
     }
 }
@@ -98,14 +98,14 @@ fn the_buffers_map_is_that_of_the_choice() {
     let mut decider = decider(Policy::Buffer);
     // Reservoir 5 s, cushion 10 s: 1 Mbit/s + 0.3 Mbit/s a second; 2 Mbit/s at 8.33 s.
     let chosen = [5.0, 8.3, 8.4, 14.9, 15.0, 5.0]
-        .map(|buffer_s| decider.next(0.0, buffer_s, 1, &FACTORS).level);
+        .map(|buffer_s| decider.next(0.0, buffer_s, true, 1, &FACTORS).level);
     assert_eq!(chosen, [0, 0, 1, 1, 2, 0]);
 }
 
 #[test]
 fn planning_starts_by_throughput() {
     let mut decider = decider(Policy::Mpc);
-    assert_eq!(decider.next(0.0, 0.0, 0, &FACTORS).level, 0);
+    assert_eq!(decider.next(0.0, 0.0, true, 0, &FACTORS).level, 0);
     download(&mut decider, 20.0, 4.0);
-    assert_eq!(decider.next(0.0, 4.0, 1, &FACTORS).level, 2);
+    assert_eq!(decider.next(0.0, 4.0, true, 1, &FACTORS).level, 2);
 }

@@ -73,9 +73,10 @@ impl Chunked {
         }
     }
 
-    /// Media beyond what the buffer may hold with one more segment, s.
+    /// Media of a medium beyond what the buffer may hold when more is asked for, s.
     fn excess_s(&self, track: &Track, now: Time) -> f64 {
-        self.player.playback.buffer_of(track.fetched_s, now) + track.segment_s
+        // What it may hold is a target and a segment of the video, whatever the medium.
+        self.player.playback.buffer_of(track.fetched_s, now) + self.parameters.segment_s
             - self.parameters.capacity_s(self.player.decider.level())
     }
 
@@ -99,6 +100,7 @@ impl Chunked {
         let decision = self.player.decider.next(
             seconds(now),
             self.player.playback.buffer_of(self.player.video.fetched_s, now),
+            self.player.playback.is_playing(),
             self.player.video.next as usize,
             &self.player.sizes,
         );
