@@ -51,6 +51,8 @@ _MOST_CHARACTERS, _SHORT_NAME = 48, 5
 _MOST_VECTOR_POINTS = 2000
 #: Letters that fit side by side below the axes.
 _LEGEND_LETTERS = 96
+#: Share of a chart's width that a legend may take: a page's font may be wider than ours.
+_LEGEND_SHARE = 0.93
 #: Where a legend begins below axes of others, their height being 1: under the label.
 _BELOW = -0.17
 _LEGEND: dict[str, Any] = {"fontsize": 8, "frameon": False, "columnspacing": 1.5}
@@ -285,9 +287,15 @@ def _add_legend(axes: Any) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if one_each := dict(zip(labels, handles, strict=True)):
         columns = max(1, min(len(one_each), _LEGEND_LETTERS // (max(map(len, one_each)) + 6)))
-        # Below the axes it hides no curve.
-        place, names = "outside lower left", list(one_each)
-        axes.figure.legend(one_each.values(), names, loc=place, ncols=columns, **_LEGEND)
+        for ncols in range(columns, 0, -1):
+            # Below the axes it hides no curve.
+            legend = axes.figure.legend(
+                one_each.values(), list(one_each), loc="outside lower left", ncols=ncols, **_LEGEND
+            )
+            widest = _LEGEND_SHARE * axes.figure.bbox.width
+            if ncols == 1 or legend.get_window_extent().width <= widest:
+                return
+            legend.remove()
 
 
 def _draw_curve(axes: Any, curve: Curve) -> None:

@@ -37,6 +37,17 @@ SHARES = Chart(
 )
 
 
+def test_a_legend_of_long_names_is_not_wider_than_its_chart() -> None:
+    names = ("measured", "played", "smoothed empirical law", "rejected: lognorm mixture")
+    layers = tuple(Curve(name=name, x=[0, 1], y=[0, 1], role="measured") for name in names)
+    for repeats in (1, 2, 3):
+        long = [replace(layer, name=f"{layer.name} {'x' * 9 * repeats}") for layer in layers]
+        figure = draw_figure(replace(RATE, layers=tuple(long)))
+        figure.draw_without_rendering()
+        (legend,) = figure.legends
+        assert legend.get_window_extent().x1 <= figure.bbox.width
+
+
 def test_every_chart_becomes_a_file_of_every_kind(tmp_path: Path) -> None:
     names = save_charts([RATE, SHARES], tmp_path / "plots")
     assert names == ["rate.pdf", "rate.svg", "rate.png", "shares.pdf", "shares.svg", "shares.png"]
