@@ -162,11 +162,12 @@ def suggest_file(path: Path) -> str:
     """Return `` (did you mean ramp.csv?)`` for a missing file with a similar one in its folder."""
     try:
         missing = not path.exists()
-        others = [one for one in path.parent.iterdir() if one.suffix == path.suffix]
-    except OSError:
+        others = sorted(path.parent.iterdir()) if missing else []
+    except (OSError, ValueError):
         return ""
-    known = {one.stem: one.name for one in others}
-    return _suggest(_find_close(path.stem, known)) if missing else ""
+    known = {one.stem: one.name for one in others if one.suffix == path.suffix}
+    same = [one.name for one in others if one.stem == path.stem and one.suffix != path.suffix]
+    return _suggest(same[:1] or _find_close(path.stem, known))
 
 
 def _find_close(wanted: str, known: Mapping[str, str]) -> list[str]:

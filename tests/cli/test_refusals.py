@@ -361,3 +361,24 @@ def test_the_mistake_that_counts_is_named(command: Command, words: str, said: st
     assert refused.code == 2
     assert said in refused.err
     assert refused.err.count("\n") == 1
+
+
+def test_names_of_inputs_that_are_nearly_right_are_corrected(command: Command) -> None:
+    Path("many").mkdir()
+    Path("many/call.pcap").touch()
+    folder = command("fit", "many")
+    _refused(folder, "is a folder and no packet table", "such as many/*.pcap")
+    _refused(command("fit", "many/call.pcp"), "did you mean call.pcap?")
+
+
+def test_a_wrong_target_is_refused_before_its_output(command: Command) -> None:
+    Path("there").touch()
+    result = command("export", "there", "--to", "tcpreply", "-o", "there")
+    _refused(result, "Unknown target 'tcpreply' (did you mean tcpreplay?)")
+
+
+def test_a_capture_without_ip_packets_is_summarised_in_one_line(command: Command) -> None:
+    head = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
+    Path("empty.pcap").write_bytes(head)
+    result = command("inspect", "empty.pcap")
+    assert (result.code, result.out) == (0, "empty.pcap: no IP packets (0 packets)\n")

@@ -100,7 +100,10 @@ class SessionFitOptions(FitOptions):
     from_s: float = option(
         0.0,
         "--from",
-        help="Fit a window that starts at this time after the first packet, such as 90s.",
+        help=(
+            "Fit a window that starts at this time after the first packet, such as 90s; a number"
+            " without a unit is s."
+        ),
         metavar="TIME",
         parse=parse_time_s,
         text="0s",
@@ -108,7 +111,10 @@ class SessionFitOptions(FitOptions):
     to_s: float | None = option(
         None,
         "--to",
-        help="End of the window after the first packet, such as 20min; default: the end.",
+        help=(
+            "End of the window after the first packet, such as 20min (a number without a unit is"
+            " s); default: the end."
+        ),
         metavar="TIME",
         parse=parse_time_s,
     )

@@ -14,9 +14,11 @@ from trafficgen.capture.memory import Budget
 from trafficgen.capture.table_files import holds_packet_table, read_table
 from trafficgen.capture.table_streams import TableFile, open_table_file, packets_in
 from trafficgen.errors import CaptureError, PacketTableError
+from trafficgen.formatting import suggest_file
 from trafficgen.redaction import redact_addresses
 from trafficgen.standard_streams import STANDARD_INPUT, input_file, restore_name
 from trafficgen.tables import PacketTable
+from trafficgen.tables.metadata import is_dataset, part_paths
 
 _TABLE_ENDINGS = (".parquet", ".csv")
 _SNIFFED_BYTES = 1 << 16
@@ -43,7 +45,20 @@ def as_paths(paths: Paths) -> list[str]:
     if names.count(STANDARD_INPUT) > 1:
         problem = "standard input is named more than once"
         raise CaptureError(file=STANDARD_INPUT, problem=problem, remedy="name it once")
+    for name in names:
+        _refuse_wrong_name(name)
     return [input_file(name, stream_captures=True) for name in names]
+
+
+def _refuse_wrong_name(name: str) -> None:
+    """Refuse a folder of captures, and a missing file whose name resembles that of another one."""
+    path = Path(name)
+    if path.is_dir() and not is_dataset(path) and not part_paths(path):
+        remedy = f"name the captures in it, such as {path / '*.pcap'}"
+        raise PacketTableError(file=name, problem="is a folder and no packet table", remedy=remedy)
+    if name != STANDARD_INPUT and (guess := suggest_file(path)):
+        problem = f"cannot be opened (No such file or directory){guess}"
+        raise CaptureError(file=name, problem=problem, remedy="check the name")
 
 
 def input_names(source: Paths | PacketTable) -> list[str]:

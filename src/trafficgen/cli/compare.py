@@ -29,10 +29,17 @@ _TOTALS = {
 @expand_options
 def compare(
     reference: Annotated[
-        str, typer.Argument(metavar="REFERENCE", help="Capture or packet table that was measured.")
+        str,
+        typer.Argument(
+            metavar="REFERENCE",
+            help="Capture or packet table that was measured; - is standard input.",
+        ),
     ],
     candidate: Annotated[
-        str, typer.Argument(metavar="CANDIDATE", help="Capture or packet table that is judged.")
+        str,
+        typer.Argument(
+            metavar="CANDIDATE", help="Capture or packet table that is judged; - is standard input."
+        ),
     ],
     options: CompareOptions,
     fail_above: Annotated[

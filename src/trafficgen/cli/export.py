@@ -44,7 +44,7 @@ def export(
                 "Packet table (.parquet, .csv) or capture, exported as this very schedule; a"
                 " fitted model (.json),"
                 " whose law is exported for targets that draw it themselves; or a workload file"
-                " (.yaml), exported in bounded memory."
+                " (.yaml), exported in bounded memory; - is standard input."
             ),
         ),
     ],
@@ -79,8 +79,8 @@ def export(
 
     messages = messages_of(quiet=quiet, verbose=verbose)
     given: dict[str, Any] = dict(settings_of(settings))
+    target, _ = find_target(replace(options, settings={}))  # a wrong one before a wrong output
     if snaplen is not None:
-        target, _ = find_target(replace(options, settings={}))
         if not any(setting.name == "snaplen_bytes" for setting in target.settings):
             raise typer.BadParameter(
                 f"{target.name} keeps whole packets or none; leave --snaplen out, or export to pcap"

@@ -68,11 +68,13 @@ def inspect(
 def _render(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> None:
     start = datetime.datetime.fromtimestamp(found.start_time_ns // NS_PER_S, datetime.UTC)
     files = ", ".join(map(describe_input, found.files))
-    say_line(
-        f"{files}: {found.packets:,} packets ({found.ip_packets:,} IP),"
-        f" {size_text(found.frame_bytes)}, {format_duration(found.duration_s)}"
-        f" from {start:%Y-%m-%d %H:%M:%S} UTC"
-    )
+    what = f", {size_text(found.frame_bytes)}, {format_duration(found.duration_s)}"
+    what += f" from {start:%Y-%m-%d %H:%M:%S} UTC"
+    if not found.ip_packets:
+        many = format_count(found.packets, "packet")
+        say_line(f"{files}: no IP packets ({many}{what if found.packets else ''})")
+        return
+    say_line(f"{files}: {found.packets:,} packets ({found.ip_packets:,} IP){what}")
     if found.flows.num_rows > _SHOWN_FLOWS:
         _render_totals(found)
     kinds = found.session_kinds({flow["session"] for flow in described})
