@@ -6,9 +6,10 @@ import ast
 import inspect
 import itertools
 import textwrap
-from typing import TYPE_CHECKING, Any, Self, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from trafficgen.formatting import interval, number
 from trafficgen.models.problems import describe_problems
@@ -78,6 +79,18 @@ class ModelPart(BaseModel):
                     " docs/how-to/use-from-python.md)"
                 ) from None
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with other values of some keys, checked as those of a file are.
+
+        Raises:
+            ValueError: If a key is unknown, or the part would be one that no file may hold.
+        """
+        copied = super().model_copy(deep=deep)
+        if not update:
+            return copied
+        kept = {name: getattr(copied, name) for name in copied.model_fields_set}
+        return type(self)(**{**kept, **update})
+
     def __str__(self) -> str:
         return repr(self)
 
@@ -116,3 +129,13 @@ class Estimate(ModelPart):
         if self.low is not None and self.high is not None and self.low > self.high:
             raise ValueError(f"low {self.low} is above high {self.high}")
         return self
+
+
+def _check_not_negative(estimate: Estimate) -> Estimate:
+    if estimate.value < 0:
+        raise ValueError(f"its value must not be negative, not {estimate.value:g}")
+    return estimate
+
+
+#: An estimate of a length, a rate or a ratio.
+NonNegativeEstimate = Annotated[Estimate, AfterValidator(_check_not_negative)]

@@ -208,6 +208,7 @@ def save_model(model: Model | PublishedModel | ModelHolder, path: str | Path) ->
     """Write a model, or that of a fit, to a JSON file: to a temporary name first, then renamed.
 
     Raises:
+        ModelFileError: If :func:`load_model` would refuse the file; nothing is written.
         OutputFileError: If the file cannot be written.
 
     Example:
@@ -218,8 +219,10 @@ def save_model(model: Model | PublishedModel | ModelHolder, path: str | Path) ->
         >>> trafficgen.load_model("cbr-model.json") == model
         True
     """
+    text = dump_model(model_in(model))
+    model_of(json.loads(text), file=str(path))
     with whole_files([Path(path)]) as [part]:
-        part.write_text(dump_model(model_in(model)), encoding="utf-8")
+        part.write_text(text, encoding="utf-8")
 
 
 def model_json_schema() -> dict[str, object]:

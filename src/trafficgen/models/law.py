@@ -228,9 +228,16 @@ def _in(unit: str) -> Callable[[Law], Law]:
     return check
 
 
+def _check_not_negative(law: Law) -> Law:
+    lowest = min((one.value for one in (*law.atoms, *law.quantiles)), default=0.0)
+    if lowest < 0:
+        raise ValueError(f"its values must not be negative, not {lowest:g}")
+    return law
+
+
 LawOfTime = Annotated[Law, AfterValidator(_in("s"))]
-LawOfBytes = Annotated[Law, AfterValidator(_in("bytes"))]
-LawOfPackets = Annotated[Law, AfterValidator(_in("packets"))]
+LawOfBytes = Annotated[Law, AfterValidator(_in("bytes")), AfterValidator(_check_not_negative)]
+LawOfPackets = Annotated[Law, AfterValidator(_in("packets")), AfterValidator(_check_not_negative)]
 
 
 Part = TypeVar("Part", bound=ModelPart)

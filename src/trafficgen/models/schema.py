@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from trafficgen.data_frames import frame_rows
 from trafficgen.formatting import format_count, number, one_line
-from trafficgen.models.estimate import Estimate, ModelPart
+from trafficgen.models.estimate import ModelPart, NonNegativeEstimate
 from trafficgen.models.parameters import COLUMNS, list_parameters
 from trafficgen.models.population import Population
 from trafficgen.models.provenance import Provenance
@@ -63,27 +63,27 @@ class Facts(ModelPart):
 class Startup(ModelPart):
     """What comes before the first media packet."""
 
-    silence_s: Estimate
+    silence_s: NonNegativeEstimate
     """From the session's first packet to its first media packet, s."""
 
 
 class Buffering(ModelPart):
     """The part in which the source sends faster than it plays."""
 
-    duration_s: Estimate
+    duration_s: NonNegativeEstimate
     """Length after the first media packet, s."""
-    rate_bps: Estimate
+    rate_bps: NonNegativeEstimate
     """Mean IP rate to the client, bit/s."""
-    ratio: Estimate
+    ratio: NonNegativeEstimate
     """Buffering rate / playout rate."""
 
 
 class Playout(ModelPart):
     """The part in which the source sends as it plays."""
 
-    duration_s: Estimate
+    duration_s: NonNegativeEstimate
     """Length, s."""
-    rate_bps: Estimate
+    rate_bps: NonNegativeEstimate
     """Mean IP rate to the client, bit/s."""
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import TypeVar
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from trafficgen.errors import SettingError
 from trafficgen.formatting import list_first, suggest_name
@@ -13,6 +14,7 @@ from trafficgen.models import Model, Option, Parameter, PublishedModel, format_v
 from trafficgen.models.registered_source import set_source
 from trafficgen.units import bps_from_kbps
 
+Part = TypeVar("Part", bound=BaseModel)
 _WORDS: dict[str, bool] = {
     "on": True,
     "true": True,
@@ -62,8 +64,13 @@ def with_settings(model: PublishedModel, settings: Mapping[str, JsonValue]) -> P
                 raise SettingError(f"{model.name} has no {key!r} to set{guess}; {_keys(model)}")
         except ValueError as error:
             raise SettingError(f"{model.name}: {key}={format_value(value)}: {error}") from error
-    mechanism = model.mechanism.model_copy(update={"parameters": parameters})
-    return model.model_copy(update={"options": options, "mechanism": mechanism})
+    mechanism = _replace(model.mechanism, {"parameters": parameters})
+    return _replace(model, {"options": options, "mechanism": mechanism})
+
+
+def _replace(part: Part, changes: Mapping[str, object]) -> Part:
+    """Return a part with what was checked here: a text such as 7 is a mistake in files alone."""
+    return BaseModel.model_copy(part, update=changes)
 
 
 def parameters_for_engine(model: PublishedModel) -> dict[str, JsonValue]:
@@ -139,7 +146,7 @@ def _set_parameter(parameter: Parameter, value: JsonValue) -> Parameter:
         "reason": "set by the user",
         "parts": {},
     }
-    return parameter.model_copy(update=changes)
+    return _replace(parameter, changes)
 
 
 def _like(example: JsonValue, text: str, *, strict: bool = False) -> JsonValue:
