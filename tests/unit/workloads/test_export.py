@@ -53,6 +53,24 @@ def test_trex_plays_a_session_of_each_group_at_the_rate_of_the_group(
     assert len(set(ports)) == len(ports)
 
 
+def test_trex_says_that_curves_are_flattened_and_which_rates_it_refuses(
+    load: Load, tmp_path: Path
+) -> None:
+    def notes(text: str, **settings: int) -> str:
+        out = tmp_path / "out"
+        report = trafficgen.export(load(text), to="trex", directory=out, settings=settings)
+        return " | ".join(report.cannot_express)
+
+    slow = "for: 100s\narrivals: poisson:0.2/s\ngroups: [{model: udp.json, name: slow}]"
+    fast = slow.replace("0.2/s", "2/s")
+    assert "flattens an hourly curve or a flash crowd; --to tcpreplay, mgen or pcap" in notes(fast)
+    assert "refuses" not in notes(fast)
+    assert "refuses: slow" in notes(slow)
+    assert notes(slow).count("--to tcpreplay, mgen or pcap") == 2
+    assert "multiply" not in notes(slow)
+    assert "set templates lower" in notes(fast, templates=9)
+
+
 def test_several_examples_share_the_rate_of_their_group(load: Load, tmp_path: Path) -> None:
     settings = {"templates": 3}
     trafficgen.export(load(LOAD), to="trex", directory=tmp_path / "out", settings=settings)

@@ -31,7 +31,7 @@ from trafficgen.units import kbps_from_bytes, megabytes, ns_from_us, us_from_ns
 _PROGRAM, _DATA = "profile.py", "groups.json"
 #: UDP payload of an Ethernet frame over IPv4.
 _LARGEST_DATAGRAM_BYTES = 1472
-#: Rate below which TRex's manual promises nothing, 1/s.
+#: Smallest rate of a template that TRex's server takes (cps in its astf_schema.json), 1/s.
 _LOWEST_RATE_PER_S = 0.5
 
 GROUP_SETTINGS = (
@@ -160,7 +160,10 @@ def _notes(groups: Sequence[SessionGroup], played: int) -> Iterator[str]:
         f"sessions that differ: TRex repeats {format_count(played, 'session')} of each group"
         " (templates=N plays more)"
     )
-    yield "changes of the arrival rate: sessions of a group start at its mean rate, evenly spaced"
+    yield (
+        "the curve of the arrival rate: sessions of a group start evenly at its mean rate, which"
+        " flattens an hourly curve or a flash crowd; --to tcpreplay, mgen or pcap keeps it"
+    )
     rates = {
         printable(group.name): group.rate_per_s / len(group.choose_examples(played))
         for group in groups
@@ -168,9 +171,9 @@ def _notes(groups: Sequence[SessionGroup], played: int) -> Iterator[str]:
     low = [name for name, rate_per_s in rates.items() if rate_per_s < _LOWEST_RATE_PER_S]
     if low:
         yield (
-            f"rates below {_LOWEST_RATE_PER_S:g}/s, which TRex may refuse:"
-            f" {one_line(list_first(low))} (lowest {number(min(rates.values()))}/s);"
-            " multiply all rates with -m"
+            f"rates below {_LOWEST_RATE_PER_S:g}/s a template, which TRex's server refuses:"
+            f" {one_line(list_first(low))} (lowest {number(min(rates.values()), digits=3)}/s);"
+            f" {_raise_rates(groups, played)}"
         )
     yield (
         "sizes and times of TCP packets: TRex's TCP cuts, acknowledges and repeats; requests of"
@@ -178,14 +181,20 @@ def _notes(groups: Sequence[SessionGroup], played: int) -> Iterator[str]:
     )
 
 
+def _raise_rates(groups: Sequence[SessionGroup], played: int) -> str:
+    """Return how to play groups at their rate that are too slow as they are."""
+    if played > 1 and all(group.rate_per_s >= _LOWEST_RATE_PER_S for group in groups):
+        return "set templates lower: each then has a larger share of its group's rate"
+    return "--to tcpreplay, mgen or pcap plays them at their rate"
+
+
 def _row(group: SessionGroup, *, played_bytes: float) -> str:
     """Return a group's row of the README: sessions, rate, mean size, size played, load."""
     sampled_mb, played_mb = megabytes(float(group.sizes_bytes.mean())), megabytes(played_bytes)
     offered_kbps = kbps_from_bytes(played_bytes, 1 / group.rate_per_s)
-    return (
-        f"| {printable(group.name)} | {group.sessions:,} | {number(group.rate_per_s)} |"
-        f" {number(sampled_mb)} | {number(played_mb)} | {number(offered_kbps)} |\n"
-    )
+    numbers = (group.rate_per_s, sampled_mb, played_mb, offered_kbps)
+    cells = [f"{group.sessions:,}", *(number(value, digits=3) for value in numbers)]
+    return f"| {printable(group.name)} | {' | '.join(cells)} |\n"
 
 
 def _how_to_run(rows: str, *, duration_s: int) -> str:
@@ -198,8 +207,8 @@ trex> start -f profile.py -m 1 -d {duration_s}
 trex> stats
 ```
 
-Sessions of each group start at this rate; `-m 2` doubles all rates, `-t --groups NAME` plays some
-groups alone:
+Sessions of each group start at this rate, evenly: a curve of arrivals is flattened. `-m 2` doubles
+all rates and so the load, `-t --groups NAME` plays some groups alone:
 
 | group | sessions | sessions/s | mean MB | MB as played | kbit/s offered |
 | --- | --- | --- | --- | --- | --- |
