@@ -69,6 +69,10 @@ _OTHERS = {
 }
 #: Names of columns that look like what is needed and are not -> what to give in their place.
 NEAR_MISSES: dict[str, str] = {
+    "rate_per_s": (
+        "this is a curve of arrival rates: give it to generate as --arrivals rates:FILE, or to a"
+        " workload file as arrivals: rates:FILE"
+    ),
     **dict.fromkeys(
         ("frame.time", "_ws.col.abs_time", "_ws.col.utc_time"),
         "let tshark write the time as a number: -e frame.time_epoch",

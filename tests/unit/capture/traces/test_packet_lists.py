@@ -13,7 +13,7 @@ import pytest
 
 import trafficgen
 from trafficgen.capture.traces.options import TraceOptions
-from trafficgen.capture.traces.reading import read_trace
+from trafficgen.capture.traces.reading import read_trace, recognise_format
 from trafficgen.capture.traces.trace_format import ReadTrace
 from trafficgen.errors import CaptureWarning, PacketTableError, SettingError
 
@@ -387,3 +387,21 @@ def test_text_in_utf_16_as_some_shells_write_it_is_read(tmp_path: Path) -> None:
 def test_an_option_for_frames_means_nothing_for_a_list(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="--payload-bytes means nothing for packet-list"):
         _read(tmp_path, "time_s,ip_bytes\n0,100\n", payload_bytes=100)
+
+
+@pytest.mark.parametrize(
+    ("header", "remedy"),
+    [("time_s,rate_per_s", "--arrivals rates:FILE"), ("second,count", "give a header line with")],
+)
+def test_a_list_without_sizes_is_no_headerless_trace(
+    tmp_path: Path, header: str, remedy: str
+) -> None:
+    file = tmp_path / "evening.csv"
+    file.write_text(f"{header}\n0,1\n60,2\n120,1\n")
+    names = header.replace(",", ", ")
+    with pytest.raises(
+        PacketTableError, match=f"no columns of a time and a size among {names}"
+    ) as no:
+        trafficgen.inspect(file)
+    assert remedy in str(no.value)
+    assert recognise_format(str(file)) is None
