@@ -13,6 +13,7 @@ from trafficgen.capture.traces.options import OPTION_FLAGS as TRACE_OPTIONS
 from trafficgen.export.settings import Setting
 from trafficgen.export.target import Target
 from trafficgen.export.targets import TARGETS
+from trafficgen.flows.exchanges import EXCHANGE_COLUMNS
 from trafficgen.packet_files.formats import FILE_FORMATS
 from trafficgen.tables import MEDIA, PHASES
 from trafficgen.tables.columns import Column
@@ -37,6 +38,10 @@ def packet_table_page() -> str:
         "## RTCP",
         "Sender and receiver reports (RFC 3550), one row a reception block.",
         _columns(RTCP_COLUMNS),
+        "## Exchanges",
+        "Requests of a client and the responses to them (`trafficgen fit --exchanges`), one row an"
+        " exchange.",
+        _columns(EXCHANGE_COLUMNS),
     )
 
 

@@ -4,6 +4,7 @@ use numpy::PyArrayMethods;
 use pyo3::prelude::*;
 
 mod columns;
+mod exchanges;
 mod generate;
 mod laws;
 mod meter;
@@ -24,6 +25,7 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<reader::CaptureReader>()?;
     module.add_class::<reader::PyFlowPlan>()?;
     module.add_class::<meter::FlowMeter>()?;
+    module.add_class::<meter::ExchangeMeter>()?;
     module.add_class::<write::PyCaptureWriter>()?;
     module.add_function(wrap_pyfunction!(generate::alias_draws, module)?)?;
     module.add_function(wrap_pyfunction!(generate::alias_table, module)?)?;

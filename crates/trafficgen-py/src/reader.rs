@@ -14,6 +14,7 @@ use trafficgen_core::flow::{
 use crate::columns::{
     columns_to_python, counts_to_python, reports_to_python, summary_to_python, texts_to_python,
 };
+use crate::exchanges::exchanges_to_python;
 
 /// What was decided about the flows of a capture: their numbers, who is the client, what is RTP.
 #[pyclass(module = "trafficgen._core._rust", name = "FlowPlan", frozen)]
@@ -56,8 +57,9 @@ impl CaptureReader {
     #[new]
     #[pyo3(signature = (
         paths, *, decapsulate = false, idle_timeout_ns = None, keep_packets = true,
-        keep_flows = None, most_flows = None
+        keep_flows = None, most_flows = None, exchanges = false
     ))]
+    #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         paths: Vec<PathBuf>,
@@ -66,6 +68,7 @@ impl CaptureReader {
         keep_packets: bool,
         keep_flows: Option<Vec<bool>>,
         most_flows: Option<u32>,
+        exchanges: bool,
     ) -> PyResult<Self> {
         if paths.is_empty() {
             return Err(PyValueError::new_err("at least one capture file is needed"));
@@ -75,8 +78,14 @@ impl CaptureReader {
             capture_error(py, &paths[index].display().to_string(), &error)
         })?;
         let most_flows = most_flows.unwrap_or(u32::MAX);
-        let options =
-            IngestOptions { decapsulate, idle_timeout_ns, keep_packets, keep_flows, most_flows };
+        let options = IngestOptions {
+            decapsulate,
+            idle_timeout_ns,
+            keep_packets,
+            keep_flows,
+            most_flows,
+            exchanges,
+        };
         Ok(Self { ingest: Ingest::new(reader, options) })
     }
 
@@ -209,6 +218,14 @@ impl CaptureReader {
             .into_iter()
             .filter_map(|report| Some((starts.flow_at(report.key, report.time_ns)?, report)));
         reports_to_python(py, &of_flows.collect::<Vec<_>>())
+    }
+
+    /// The exchanges of the flows, see [`exchanges_to_python`]; None where they are not measured.
+    fn exchanges<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let (keys, meter) = self.ingest.flows();
+        let clients = initiators_are_clients(keys, meter.flows());
+        let measured = self.ingest.exchanges();
+        measured.map(|exchanges| exchanges_to_python(py, exchanges, &clients)).transpose()
     }
 
     /// What the packets of the flows are to be called, once all are read. `numbers`: each flow's

@@ -69,6 +69,7 @@ class CaptureReader:
         keep_packets: bool = True,
         keep_flows: list[bool] | None = None,
         most_flows: int | None = None,
+        exchanges: bool = False,
     ) -> CaptureReader: ...
     def read(self, packets: int) -> bool: ...
     def progress(self) -> tuple[int, int | None]: ...
@@ -79,6 +80,7 @@ class CaptureReader:
         self,
     ) -> tuple[list[tuple[int, int, bool, bytes]], list[tuple[int, int, RtpStreamDict]]]: ...
     def rtcp_reports(self) -> dict[str, npt.NDArray[np.generic]]: ...
+    def exchanges(self) -> dict[str, npt.NDArray[np.generic]] | None: ...
     def plan(self, numbers: npt.NDArray[np.uint32]) -> FlowPlan: ...
     def take_columns(
         self, plan: FlowPlan, origin_ns: int
@@ -103,6 +105,23 @@ class FlowMeter:
         rtp_timestamp: npt.NDArray[np.uint32],
     ) -> list[int]: ...
     def flows(self) -> FlowCountsDict: ...
+
+@final
+class ExchangeMeter:
+    def __new__(cls) -> ExchangeMeter: ...
+    def update(
+        self,
+        time_ns: npt.NDArray[np.int64],
+        flow: npt.NDArray[np.uint32],
+        to_client: npt.NDArray[np.bool_],
+        payload_bytes: npt.NDArray[np.int64],
+        is_udp: npt.NDArray[np.bool_],
+        is_tcp: npt.NDArray[np.bool_],
+        tcp_sequence: npt.NDArray[np.uint32],
+        tcp_acknowledgement: npt.NDArray[np.uint32],
+        tcp_flags: npt.NDArray[np.uint8],
+    ) -> None: ...
+    def exchanges(self) -> dict[str, npt.NDArray[np.generic]]: ...
 
 @final
 class CaptureWriter:

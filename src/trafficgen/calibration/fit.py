@@ -18,14 +18,14 @@ from trafficgen.capture.options import SessionChoice
 from trafficgen.capture.reading import read_packets
 from trafficgen.capture.session import OpenedSession, open_session
 from trafficgen.errors import CalibrationError, CaptureWarning
-from trafficgen.flows import heaviest_upload, rate_curve, swap_ends
+from trafficgen.flows import Exchanges, heaviest_upload, rate_curve, swap_ends
 from trafficgen.formatting import count_warnings, size_text
 from trafficgen.models import Model
 from trafficgen.notebook import ChartView, RateLines
 from trafficgen.options import takes
 from trafficgen.provenance import file_digest
 from trafficgen.tables import PacketTable, RateCurve
-from trafficgen.units import s_from_ns
+from trafficgen.units import NS_PER_S, ns_from_s, s_from_ns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +46,8 @@ class Fit(ChartView):
         flow: The heaviest media flow, as `inspect` describes it.
         warnings: What is doubtful about the capture and the fit, one sentence each.
         rate: IP bytes of the media over time, s from the first media packet.
+        exchanges: Requests of the session's client and the responses to them; None where several
+            sessions are fitted.
 
     Example:
         >>> import trafficgen
@@ -61,6 +63,7 @@ class Fit(ChartView):
     flow: dict[str, object]
     warnings: tuple[str, ...]
     rate: RateCurve = field(repr=False, compare=False)
+    exchanges: Exchanges | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         return f"<Fit of {self.model.summary_line()}{count_warnings(self.warnings)}>"
@@ -157,7 +160,18 @@ def fit(paths: Paths | PacketTable, options: SessionFitOptions) -> Fit:
         player_log=log,
         buffering_end_s=options.buffering_end_s,
     )
-    return fit_open_session(opened, names, options, inputs=inputs, hints=hints, in_memory=in_memory)
+    fitted = fit_open_session(
+        opened, names, options, inputs=inputs, hints=hints, in_memory=in_memory
+    )
+    return replace(fitted, exchanges=_exchanges(opened, options))
+
+
+def _exchanges(opened: OpenedSession, options: SessionFitOptions) -> Exchanges:
+    """Return the exchanges of the session whose requests are in the window."""
+    found = opened.inspection.session_exchanges(opened.view.session, flow=options.flow)
+    start_ns, window = opened.inspection.start_time_ns, options.window
+    end_ns = start_ns + window.to_s * NS_PER_S
+    return found.select_between(start_ns + ns_from_s(window.from_s), end_ns)
 
 
 def fit_open_session(

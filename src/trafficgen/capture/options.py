@@ -15,6 +15,8 @@ from trafficgen.units import memory_from_text, parse_duration_s
 
 #: Memory that a command takes by default, bytes.
 DEFAULT_MEMORY_BYTES = 1_000_000_000
+#: Endings of files of exchanges.
+EXCHANGE_ENDINGS = (".parquet", ".csv")
 #: Smallest limit of memory, bytes: room for the fewest packets that commands hold at once.
 LEAST_MEMORY_BYTES = 4_000_000
 
@@ -77,6 +79,17 @@ class UnlimitedReadOptions(ReadOptions):
     """How all packets of an input are read; memory is not limited by default."""
 
     memory_bytes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExchangeOptions(ReadOptions):
+    """How an input is read, and which session's exchanges are taken.
+
+    Attributes:
+        session: Number of a session; None takes the one that carries most bytes to a client.
+    """
+
+    session: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

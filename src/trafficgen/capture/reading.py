@@ -185,6 +185,7 @@ def inspection_of(scan: CaptureScan) -> Inspection:
         warnings=scan.warnings,
         rates=scan.rates,
         labels=scan.labels,
+        exchanges=scan.exchanges,
     )
 
 

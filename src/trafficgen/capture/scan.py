@@ -26,6 +26,7 @@ from trafficgen.capture.rtsp import (
     parse_rtsp,
 )
 from trafficgen.capture.warnings import describe_oddities
+from trafficgen.flows.exchanges import ConnectionExchanges
 from trafficgen.progress import report_step
 from trafficgen.tables import FLOW_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA, FlowRates, RtpStreamCount
 from trafficgen.tables.protocols import protocol_name
@@ -70,7 +71,11 @@ class ReaderSetup:
         return cls(tuple(str(path) for path in paths), options, most_flows)
 
     def open(
-        self, *, keep_packets: bool, keep_flows: npt.NDArray[np.bool_] | None = None
+        self,
+        *,
+        keep_packets: bool,
+        keep_flows: npt.NDArray[np.bool_] | None = None,
+        exchanges: bool = False,
     ) -> CaptureReader:
         """Open a reader of the core at the beginning of the files."""
         timeout_s = self.options.idle_timeout_s
@@ -83,6 +88,7 @@ class ReaderSetup:
             keep_packets=keep_packets,
             keep_flows=None if keep_flows is None else keep_flows.tolist(),
             most_flows=self.most_flows,
+            exchanges=exchanges,
         )
 
     @property
@@ -116,6 +122,7 @@ class CaptureScan:
             :class:`~trafficgen.flows.Inspection`.
         numbers: Number in the flow table by the order in which flows began, shape (n,).
         plan: What was decided about the flows, as the core needs it to read their packets.
+        exchanges: Requests and responses of the connections; None where they were not measured.
     """
 
     setup: ReaderSetup
@@ -135,6 +142,7 @@ class CaptureScan:
     labels: pa.Table
     numbers: npt.NDArray[np.uint32]
     plan: FlowPlan = field(repr=False, compare=False)
+    exchanges: ConnectionExchanges | None = field(default=None, repr=False, compare=False)
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -160,7 +168,7 @@ def scan_capture(
         CaptureError: If a file cannot be read at all. Damage further on becomes a warning.
     """
     setup = ReaderSetup.from_options(paths, options, most_flows=most_flows)
-    reader = setup.open(keep_packets=False)
+    reader = setup.open(keep_packets=False, exchanges=True)
     for _ in read_steps(reader):
         pass
     return collect_scan(reader, setup)
@@ -207,6 +215,7 @@ def collect_scan(reader: CaptureReader, setup: ReaderSetup) -> CaptureScan:
         labels=_label_table(found, numbers),
         numbers=numbers,
         plan=reader.plan(numbers),
+        exchanges=_exchanges(reader, numbers),
     )
 
 
@@ -217,6 +226,13 @@ def _rank(found: CapturedFlowsDict) -> npt.NDArray[np.uint32]:
     numbers = np.empty(len(order), dtype=np.uint32)
     numbers[order] = np.arange(len(order))
     return numbers
+
+
+def _exchanges(
+    reader: CaptureReader, numbers: npt.NDArray[np.uint32]
+) -> ConnectionExchanges | None:
+    found = reader.exchanges()
+    return None if found is None else ConnectionExchanges.from_core(found, numbers)
 
 
 def _rates(

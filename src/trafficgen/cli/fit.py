@@ -13,6 +13,7 @@ import typer
 
 import trafficgen
 from trafficgen.calibration.options import FitOptions, SessionFitOptions
+from trafficgen.capture.options import EXCHANGE_ENDINGS
 from trafficgen.cli._curves import Curve, Marks, curve_bins, letters_of, print_curves
 from trafficgen.cli._options import AsJson, Captures, Quiet, Verbose, expand_options, messages_of
 from trafficgen.cli._output import Messages, number, print_json
@@ -76,6 +77,14 @@ def fit(
             help="Processes that share the captures of --population; default: one a core.",
         ),
     ] = None,
+    exchanges: Annotated[
+        Path | None,
+        typer.Option(
+            "--exchanges",
+            metavar="FILE",
+            help="Write requests and responses of the session to this file (.parquet, .csv).",
+        ),
+    ] = None,
     report: ReportFile = None,
     interactive: Interactive = False,
     plots: PlotsFolder = None,
@@ -106,13 +115,15 @@ def fit(
     if population and same_source:
         raise typer.BadParameter("give one of them", param_hint="--population, --same-source")
     if population or same_source:
-        _refuse_options_of_one_session(options, "--population" if population else "--same-source")
+        together = "--population" if population else "--same-source"
+        _refuse_options_of_one_session(options, together, exchanges)
     messages = messages_of(quiet=quiet, verbose=verbose)
     written = Outputs(
         file=out, report=report, interactive=interactive, plots=plots, plot_formats=plot_formats
     )
     inputs = [*captures, *(receiver or ()), options.player_log]
     claim(written, force=force, inputs=inputs, as_json=as_json, quiet=quiet)
+    _claim_exchanges(exchanges, force=force, inputs=inputs)
     shared = {one.name: getattr(options, one.name) for one in fields(FitOptions)}
     # The functions are loaded here, so that only the work itself counts as progress.
     work: Callable[[list[str]], trafficgen.Fit | PopulationFit | SameSourceFit]
@@ -137,6 +148,7 @@ def fit(
     if out is not None:
         trafficgen.save_model(fitted.model, out)
         messages.say(f"model written to {out}")
+    _write_exchanges(fitted, exchanges, messages)
     write_reports(fitted, written, messages)
     if as_json:
         print_json(fitted.to_json())
@@ -144,12 +156,33 @@ def fit(
         _print_fit(fitted)
 
 
-def _refuse_options_of_one_session(options: SessionFitOptions, together: str) -> None:
+def _claim_exchanges(path: Path | None, *, force: bool, inputs: list[str | Path | None]) -> None:
+    """Refuse a file of exchanges that cannot be written, before any work."""
+    if path is None:
+        return
+    if path.suffix.lower() not in EXCHANGE_ENDINGS:
+        problem = f"{path}: give a name that ends in {' or '.join(EXCHANGE_ENDINGS)}"
+        raise typer.BadParameter(problem, param_hint="--exchanges")
+    claim(Outputs(file=path), force=force, inputs=inputs)
+
+
+def _write_exchanges(fitted: object, path: Path | None, messages: Messages) -> None:
+    """Write the exchanges of a session that was fitted."""
+    if path is None or not isinstance(fitted, trafficgen.Fit) or fitted.exchanges is None:
+        return
+    trafficgen.save_exchanges(fitted.exchanges, path)
+    messages.say(f"exchanges written to {path}: {fitted.exchanges.summary_line()}")
+
+
+def _refuse_options_of_one_session(
+    options: SessionFitOptions, together: str, exchanges: Path | None
+) -> None:
     """Refuse options that belong to one capture if several are fitted together."""
     refused = {
         "--flow": (options.flow is not None, "a flow has another number in each capture"),
         "--player-log": (options.player_log is not None, "a player log belongs to one capture"),
         "--receiver": (options.receiver, "it belongs to one session, not to many captures"),
+        "--exchanges": (exchanges is not None, "they belong to one session"),
         "--buffering-end": (options.buffering_end_s is not None, "it belongs to one session"),
         "--from, --to": (not options.window.is_whole, "a window is of one capture, not of many"),
     }

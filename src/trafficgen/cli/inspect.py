@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _SHOWN_FLOWS = 20
 _SHOWN_NAME = 40
+_FEWEST_REQUESTS = 4
 
 
 @expand_options
@@ -101,8 +102,17 @@ def _render(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> No
     for session in found.sessions if found.signalling.num_rows else ():
         if (play_s := found.play_s(session)) is not None:
             say_line(f"session {session.session}: PLAY at {format_duration(play_s)}")
+    _render_exchanges(found, {flow["session"] for flow in described})
     if len(rows) < found.flows.num_rows:
         say_line(f"... and {found.flows.num_rows - len(rows):,} more flows (--flows 0 shows all)")
+
+
+def _render_exchanges(found: trafficgen.Inspection, sessions: set[int]) -> None:
+    """Print the requests of sessions that ask again and again, as adaptive players do."""
+    for session in sorted(sessions):
+        exchanges = found.session_exchanges(session)
+        if (exchanges.column("kind") == "media").sum() >= _FEWEST_REQUESTS:
+            say_line(f"session {session}: {exchanges.summary_line()}")
 
 
 def _render_totals(found: trafficgen.Inspection) -> None:

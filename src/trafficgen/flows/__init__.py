@@ -7,6 +7,7 @@ from trafficgen.flows.bursts import (
     segment_bursts,
     spread_over_tick,
 )
+from trafficgen.flows.exchanges import ConnectionExchanges, Exchanges
 from trafficgen.flows.flow_counts import inspect_stream, inspect_table
 from trafficgen.flows.inspection import Inspection
 from trafficgen.flows.loss import RtpLoss, extend_sequence, rtp_loss
@@ -31,6 +32,8 @@ from trafficgen.flows.sessions import Session, group_sessions, list_sessions
 
 __all__ = [
     "Bursts",
+    "ConnectionExchanges",
+    "Exchanges",
     "Inspection",
     "RtpLoss",
     "Session",

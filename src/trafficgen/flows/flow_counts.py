@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from trafficgen._core import FlowMeter
+from trafficgen._core import ExchangeMeter, FlowMeter
 from trafficgen._core.rtp_streams import each_stream
 from trafficgen._core.types import FlowCountsDict
+from trafficgen.flows.exchanges import ConnectionExchanges
 from trafficgen.flows.inspection import Inspection
 from trafficgen.tables import FlowRates, PacketTable, RtpStreamCount
 from trafficgen.tables.stream import PacketStream
 from trafficgen.units import ns_from_s, s_from_ns
 
 _ROWS_PER_STEP = 1 << 20
+_TCP_FIELDS = {"sequence": np.uint32, "acknowledgement": np.uint32, "flags": np.uint8}
 _ROWS_PER_PIECE = 1 << 17
 _LONGEST_TIMEOUT_S = 9e9  # beyond that nanoseconds leave 64 bits; nothing is silent for 285 years
 
@@ -70,7 +73,7 @@ class _FlowCounter:
         self._renumbers, timeout_ns = idle_timeout_s is not None, None
         if idle_timeout_s is not None:
             timeout_ns = ns_from_s(min(idle_timeout_s, _LONGEST_TIMEOUT_S))
-        self._meter = FlowMeter(idle_timeout_ns=timeout_ns)
+        self._meter, self._exchanges = FlowMeter(idle_timeout_ns=timeout_ns), ExchangeMeter()
         # The number in the packets of each measured flow.
         self._original: list[int] = []
         self._packets = self._frame_bytes = self._first_ns = self._last_ns = 0
@@ -88,11 +91,21 @@ class _FlowCounter:
             table.values("rtp_sequence").astype(np.uint16),
             table.values("rtp_timestamp").astype(np.uint32),
         ]
+        of_udp = table.flows.filter(pc.field("protocol") == "udp").column("flow").to_numpy()
+        is_udp = np.isin(table.flow, of_udp) & ~table.is_known("rtp_ssrc")
+        of_exchanges: list[npt.NDArray[Any]] = [
+            table.payload_bytes,
+            is_udp,
+            table.is_known("tcp_sequence"),
+            *(table.values(f"tcp_{name}").astype(kind) for name, kind in _TCP_FIELDS.items()),
+        ]
         numbers = np.empty(len(table), dtype=np.uint32)
         for start in range(0, len(table), _ROWS_PER_STEP):
             rows = slice(start, start + _ROWS_PER_STEP)
             piece = [np.ascontiguousarray(column[rows]) for column in columns]
             numbers[rows] = self._meter.update(*piece)
+            rest = [np.ascontiguousarray(column[rows]) for column in of_exchanges]
+            self._exchanges.update(piece[0], numbers[rows], piece[2], *rest)
         # Measured flows are numbered as they begin: those that begin here have the next numbers.
         begun, first_row = np.unique(numbers, return_index=True)
         self._original += table.flow[first_row[begun >= len(self._original)]].tolist()
@@ -120,6 +133,11 @@ class _FlowCounter:
             rtp_streams=_list_rtp_streams(counts, order, flows),
             signalling=head.signalling.slice(0, 0) if renumbers else head.signalling,
             warnings=(),
+            exchanges=ConnectionExchanges.from_core(
+                self._exchanges.exchanges(),
+                np.asarray(order, dtype=np.uint32),
+                origin_ns=head.origin_ns,
+            ),
             rates={
                 order[measured]: FlowRates.from_bins(
                     pair,

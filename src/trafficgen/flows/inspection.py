@@ -12,7 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.data_frames import data_frame
-from trafficgen.flows.selection import swap_flow_ends
+from trafficgen.errors import SelectionError
+from trafficgen.flows.exchanges import EXCHANGE_SCHEMA, ConnectionExchanges, Exchanges
+from trafficgen.flows.selection import heaviest_session, swap_flow_ends
 from trafficgen.flows.sessions import Session, list_sessions
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.notebook import POINTS, SHOWN_ROWS, ChartView, FirstRows, RateLines
@@ -48,6 +50,7 @@ class Inspection(ChartView):
         labels: What the first packets of each captured flow say, in the order of ``flows``:
             ``application`` (quic, tls, http, dns, dtls, stun) and ``name``, the server's name from
             TLS, HTTP or DNS; null where unknown. None for packet tables.
+        exchanges: Requests and responses of all connections; None where they were not measured.
 
     Example:
         >>> import trafficgen
@@ -76,6 +79,7 @@ class Inspection(ChartView):
     warnings: tuple[str, ...]
     rates: Mapping[int, FlowRates] = field(default_factory=dict, repr=False, compare=False)
     labels: pa.Table | None = field(default=None, repr=False, compare=False)
+    exchanges: ConnectionExchanges | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         more = f" and {format_count(len(self.files) - 1, 'more file')}" if self.files[1:] else ""
@@ -159,6 +163,32 @@ class Inspection(ChartView):
         members = self.flows.filter(pc.is_in(self.flows.column("session"), wanted))
         found = list_sessions(members, self.signalling, self._applications())
         return {session.session: session.kind for session in found}
+
+    def session_exchanges(
+        self, session: int | None = None, *, flow: int | None = None
+    ) -> Exchanges:
+        """Return the exchanges of a session or of one flow.
+
+        Args:
+            session: Number of a session; None takes the one that carries most bytes to a client.
+            flow: Number of a flow that is taken alone.
+
+        Raises:
+            SelectionError: If there is no such session, or nothing that carries bytes to a client.
+        """
+        if session is None:
+            session = heaviest_session(self.flows)
+        chosen = pc.field("flow") == flow if flow is not None else pc.field("session") == session
+        members = [] if session is None else self.flows.filter(chosen).column("flow").to_pylist()
+        if not members:
+            last = pc.max(self.flows.column("session")).as_py()
+            available = (
+                "the input has no session" if last is None else f"there are sessions 0 to {last}"
+            )
+            raise SelectionError(what=f"session {session}", available=available)
+        if self.exchanges is None:
+            return Exchanges(EXCHANGE_SCHEMA.empty_table())
+        return self.exchanges.select_session(members)
 
     def swap_ends(self) -> Inspection:
         """Return the same with server and client exchanged, as an upload is looked at."""

@@ -9,12 +9,14 @@ import numpy as np
 
 from trafficgen.errors import SettingError
 from trafficgen.extras import require
+from trafficgen.flows import Exchanges
 from trafficgen.formatting import suggest_name
 from trafficgen.models import Model
 from trafficgen.notebook import ChartView
 from trafficgen.reports.charts import TIME, Axis, Chart, Curve, Role, Span
 from trafficgen.reports.drawing import plot_chart
 from trafficgen.reports.writing import report_of
+from trafficgen.units import s_from_ns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +29,8 @@ def plot_result(result: ChartView, name: str | None, axes: Axes | None) -> Axes:
     require("report", "matplotlib")  # before a report is made
     has_report = report_of.dispatch(type(result)) is not report_of.dispatch(object)
     found = report_of(result).charts if has_report else ()
-    charts = {chart.name: chart for chart in found or _chart_rates(result)}
+    drawn = _chart_exchanges(result) if isinstance(result, Exchanges) else _chart_rates(result)
+    charts = {chart.name: chart for chart in found or drawn}
     if not charts:
         raise SettingError(f"{result!r} has no chart: it holds no packets and no rates")
     if name is not None and name not in charts:
@@ -35,6 +38,35 @@ def plot_result(result: ChartView, name: str | None, axes: Axes | None) -> Axes:
             f"no chart {name!r}{suggest_name(name, charts)}; charts are {', '.join(charts)}"
         )
     return plot_chart(charts[next(iter(charts)) if name is None else name], axes)
+
+
+def _chart_exchanges(exchanges: Exchanges) -> list[Chart]:
+    """Return a chart of the responses over time, each from its request to its last byte."""
+    kinds, start_ns = exchanges.column("kind"), exchanges.column("request_ns").astype(np.float64)
+    shown = (kinds != "control") & ~np.isnan(start_ns)
+    if not shown.any():
+        return []
+    zero_ns = start_ns[shown].min()
+    start_s = s_from_ns(start_ns - zero_ns)
+    end_s = s_from_ns(exchanges.column("last_byte_ns").astype(np.float64) - zero_ns)
+    size_kb = exchanges.column("response_bytes") / 1000
+
+    def bars(kind: str, role: Role) -> Curve:
+        rows = np.flatnonzero(shown & (kinds == kind))
+        gaps = np.full(len(rows), np.nan)
+        x, y = (start_s[rows], end_s[rows], gaps), (size_kb[rows], size_kb[rows], gaps)
+        return Curve(name=kind, role=role, x=np.stack(x, 1).ravel(), y=np.stack(y, 1).ravel())
+
+    present = [kind for kind in ("media", "audio", "small") if kind in kinds[shown]]
+    return [
+        Chart(
+            name="exchanges",
+            title="Responses over time",
+            x=Axis(label="time after the first request", unit="s", low=0),
+            y=Axis(label="response", unit="kB", low=0),
+            layers=[bars(kind, role) for kind, role in zip(present, _ROLES, strict=False)],
+        )
+    ]
 
 
 def _chart_rates(result: ChartView) -> list[Chart]:

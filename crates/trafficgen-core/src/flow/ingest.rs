@@ -6,6 +6,7 @@ use crate::packet::{classify_udp_payload, decode, Decoded, UdpPayload, Undecoded
 
 use super::assembly::{FlowAssembly, FlowKey, Place};
 use super::columns::{Columns, FlowPlan};
+use super::exchange::ExchangeMeter;
 use super::label::{Application, Labels};
 use super::measurement::{Measurement, Measuring, BATCH_ROWS};
 use super::meter::FlowMeter;
@@ -31,6 +32,8 @@ pub struct IngestOptions {
     pub keep_flows: Option<Vec<bool>>,
     /// Flows that are told apart; packets of later ones are only counted.
     pub most_flows: u32,
+    /// Whether exchanges are measured.
+    pub exchanges: bool,
 }
 
 impl Default for IngestOptions {
@@ -41,6 +44,7 @@ impl Default for IngestOptions {
             keep_packets: false,
             keep_flows: None,
             most_flows: u32::MAX,
+            exchanges: false,
         }
     }
 }
@@ -97,7 +101,8 @@ pub struct Ingest {
 impl Ingest {
     pub fn new(reader: MergedReader, options: IngestOptions) -> Self {
         let meter = FlowMeter::new(options.idle_timeout_ns).with_most(options.most_flows);
-        let measurement = Measurement::new(meter, options.keep_packets, options.keep_flows);
+        let mut measurement = Measurement::new(meter, options.keep_packets, options.keep_flows);
+        measurement.exchanges = options.exchanges.then(ExchangeMeter::default);
         Self {
             reader,
             decapsulate: options.decapsulate,
@@ -197,6 +202,11 @@ impl Ingest {
     /// The 5-tuples and the counts of the flows, as far as was read.
     pub fn flows(&mut self) -> (&[FlowKey], &FlowMeter) {
         (self.assembly.keys(), &self.measuring.settled().meter)
+    }
+
+    /// The exchanges of the flows as far as was read, where they are measured.
+    pub fn exchanges(&mut self) -> Option<&ExchangeMeter> {
+        self.measuring.settled().exchanges.as_ref()
     }
 
     /// What the first packets of a 5-tuple say it is, and the server's name (empty where none was
@@ -324,6 +334,7 @@ fn row_of(
         row.payload_type_or_flags = tcp.flags;
         row.marks |= PacketRow::TCP;
         if packet.payload_bytes > 0 {
+            row.marks |= mark_of_tcp(packet.payload);
             if RtspFollower::begins_message(packet.payload) {
                 rtsp.follow(place.flow);
             }
@@ -348,6 +359,25 @@ fn mark_udp(row: &mut PacketRow, packet: &Decoded<'_>) {
             row.marks |= PacketRow::RTP | if header.marker { PacketRow::RTP_MARKER } else { 0 };
         }
         UdpPayload::Rtcp => row.marks |= PacketRow::RTCP,
-        UdpPayload::Other => {}
+        UdpPayload::Other => {
+            // Long headers have the two highest bits (RFC 9000, 17.2).
+            let is_long = packet.payload.first().is_some_and(|first| first & 0xc0 == 0xc0);
+            row.marks |= PacketRow::DATAGRAM | if is_long { PacketRow::HANDSHAKE } else { 0 };
+        }
+    }
+}
+
+/// What the beginning of a segment says: a TLS record (RFC 8446, 5.1) or the request line of HTTP.
+#[inline(always)]
+fn mark_of_tcp(payload: &[u8]) -> u8 {
+    match payload {
+        [20..=22, 3, 0..=4, ..] => PacketRow::HANDSHAKE,
+        [23, 3, 0..=4, ..] => PacketRow::MESSAGE,
+        [b'G', b'E', b'T', b' ', ..]
+        | [b'P', b'O', b'S', b'T', ..]
+        | [b'P', b'U', b'T', b' ', ..]
+        | [b'H', b'E', b'A', b'D', ..]
+        | [b'O', b'P', b'T', b'I', ..] => PacketRow::MESSAGE,
+        _ => 0,
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use std::thread::{Builder, JoinHandle};
 
 use super::columns::Columns;
+use super::exchange::ExchangeMeter;
 use super::meter::FlowMeter;
 use super::row::PacketRow;
 
@@ -23,18 +24,23 @@ const WAITING_BATCHES: usize = 4;
 pub(super) struct Measurement {
     pub meter: FlowMeter,
     pub chunks: VecDeque<Columns>,
+    /// `None` measures no exchanges.
+    pub exchanges: Option<ExchangeMeter>,
     keep_packets: bool,
     keep_flows: Option<Vec<bool>>,
 }
 
 impl Measurement {
     pub fn new(meter: FlowMeter, keep_packets: bool, keep_flows: Option<Vec<bool>>) -> Self {
-        Self { meter, chunks: VecDeque::new(), keep_packets, keep_flows }
+        Self { meter, chunks: VecDeque::new(), exchanges: None, keep_packets, keep_flows }
     }
 
     /// Counts rows in order of time and keeps those that are to be kept.
     fn take(&mut self, rows: &mut [PacketRow]) {
         self.meter.update(rows);
+        if let Some(exchanges) = &mut self.exchanges {
+            exchanges.update(rows);
+        }
         if self.keep_packets {
             self.keep(rows);
         }

@@ -4,6 +4,7 @@
 mod assembly;
 mod columns;
 mod direction;
+mod exchange;
 mod ingest;
 mod label;
 mod label_quic;
@@ -20,6 +21,7 @@ mod rtsp_message;
 pub use assembly::{Endpoint, FlowKey};
 pub use columns::{Columns, FlowPlan};
 pub use direction::initiators_are_clients;
+pub use exchange::{Exchange, ExchangeMeter, Exchanges};
 pub use ingest::{Counts, Ingest, IngestOptions};
 pub use label::Application;
 pub use meter::{FlowCounts, FlowMeter, FlowStarts};

@@ -29,6 +29,12 @@ impl PacketRow {
     pub const TCP: u8 = 8;
     /// Looks like RTCP.
     pub const RTCP: u8 = 16;
+    /// UDP that is neither RTP nor RTCP.
+    pub const DATAGRAM: u8 = 32;
+    /// Begins with a record of a TLS handshake or alert, or a long header of QUIC.
+    pub const HANDSHAKE: u8 = 64;
+    /// Begins with a TLS record of application data, or the request line of HTTP.
+    pub const MESSAGE: u8 = 128;
 
     #[inline]
     pub fn is(&self, mark: u8) -> bool {

@@ -38,6 +38,7 @@ pub fn ingest(data: &[u8]) {
         keep_packets: choice & 8 != 0,
         keep_flows: (choice & 16 != 0).then(|| vec![true, false, true]),
         most_flows: if choice >> 5 == 7 { 2 } else { u32::MAX },
+        exchanges: choice & 8 == 0,
     };
     read_out(Ingest::new(MergedReader::new(files), options));
 }

@@ -1,0 +1,257 @@
+"""Exchanges: requests of clients and the responses to them, as the core measured them.
+
+The unit of application models: Hernández-Campos, Jeffay and Smith (Tmix, 2006) for the vectors of
+requests, responses and think times; Krishnamoorthi et al. (BUFFEST, 2017) for requests in encrypted
+traffic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trafficgen.data_frames import data_frame
+from trafficgen.formatting import format_count, number, size_text
+from trafficgen.notebook import SHOWN_ROWS, ChartView, FirstRows
+from trafficgen.tables.columns import Column, nullable, schema_of
+from trafficgen.units import BoolArray, IntArray, s_from_ns
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KINDS = ("media", "audio", "small", "control")
+EXCHANGE_COLUMNS = (
+    Column("connection", pa.uint32(), "Number of its flow, as `inspect` lists it."),
+    nullable(
+        "request_ns",
+        pa.int64(),
+        "Time of the request's first packet, ns since 1970; null where it was not captured.",
+    ),
+    Column("request_bytes", pa.int64(), "Payload of the request, retransmissions counted once."),
+    nullable(
+        "first_byte_ns",
+        pa.int64(),
+        "Time of the response's first packet, ns since 1970; null where nothing came.",
+    ),
+    nullable("last_byte_ns", pa.int64(), "Time of the packet that completed the response."),
+    Column("response_bytes", pa.int64(), "Payload of the response, retransmissions counted once."),
+    Column(
+        "outstanding",
+        pa.int32(),
+        (
+            "Other requests of the session without a whole response at that time, those included"
+            " that are not distinguished from this one."
+        ),
+    ),
+    nullable(
+        "think_s",
+        pa.float64(),
+        (
+            "From the end of the last response on any connection of the session to the request, s;"
+            " null before there was one."
+        ),
+    ),
+    Column(
+        "kind",
+        pa.string(),
+        (
+            "What it carries: `media`, `audio` (in turn with larger ones), `small` (a manifest, a"
+            " playlist, an index), or `control` (a handshake, or no response)."
+        ),
+    ),
+)
+EXCHANGE_SCHEMA = schema_of(EXCHANGE_COLUMNS)
+
+_NO_TIME_NS = np.iinfo(np.int64).min
+#: Responses are small below this, and below this part of the size that half of all bytes exceed.
+_SMALL_BYTES, _SMALL_PART = 16_384, 0.02
+#: Audio with video: sizes part by this factor, the lower vary by no more than this (log), and
+#: the two take turns in at least this share of the requests of the rarer one.
+_AUDIO_GAP, _AUDIO_SPREAD, _AUDIO_TURNS, _AUDIO_FEWEST = 1.4, 0.25, 0.5, 4
+
+
+@dataclass(frozen=True)
+class ConnectionExchanges:
+    """Exchanges of all connections of an input, as the core measured them.
+
+    Attributes:
+        columns: Arrays of shape (n,), as :class:`~trafficgen._core.ExchangeMeter` returns them,
+            with flows by their numbers in the flow table and times in ns since 1970.
+        untold: Flows of datagrams whose requests are not distinguished from acknowledgements.
+    """
+
+    columns: Mapping[str, npt.NDArray[Any]]
+    untold: frozenset[int] = frozenset()
+
+    @classmethod
+    def from_core(
+        cls, found: Mapping[str, npt.NDArray[Any]], numbers: npt.NDArray[Any], *, origin_ns: int = 0
+    ) -> ConnectionExchanges:
+        """Put numbers of the flow table, and times since 1970, in place of the core's."""
+        columns = {name: values for name, values in found.items() if name != "untold"}
+        columns["flow"] = numbers[found["flow"]]
+        for name in ("request_ns", "first_byte_ns", "last_byte_ns", "heard_ns"):
+            times = columns[name]
+            columns[name] = np.where(times == _NO_TIME_NS, times, times + origin_ns)
+        return cls(columns, frozenset(int(flow) for flow in numbers[found["untold"]]))
+
+    def select_session(self, flows: Collection[int]) -> Exchanges:
+        """Return the exchanges of the flows of a session, in order of time."""
+        chosen = np.isin(self.columns["flow"], list(flows))
+        columns = {name: values[chosen] for name, values in self.columns.items()}
+        request_ns, last_ns = columns["request_ns"], columns["last_byte_ns"]
+        start_ns = np.where(request_ns == _NO_TIME_NS, columns["first_byte_ns"], request_ns)
+        order = np.argsort(start_ns, kind="stable")
+        columns = {name: values[order] for name, values in columns.items()}
+        start_ns, last_ns = start_ns[order], last_ns[order]
+        is_control = columns["is_control"] | (columns["response_bytes"] == 0)
+        outstanding, think_s = _place_in_session(start_ns, last_ns, is_control)
+        table = pa.table(
+            {
+                "connection": pa.array(columns["flow"], pa.uint32()),
+                **{
+                    name: pa.array(columns[name], pa.int64(), mask=columns[name] == _NO_TIME_NS)
+                    for name in ("request_ns", "first_byte_ns", "last_byte_ns")
+                },
+                **{
+                    name: pa.array(columns[name].astype(np.int64))
+                    for name in ("request_bytes", "response_bytes")
+                },
+                "outstanding": pa.array((outstanding + columns["merged"]).astype(np.int32)),
+                "think_s": pa.array(think_s, mask=np.isnan(think_s)),
+                "kind": pa.array(_kinds(columns["response_bytes"], is_control)),
+            }
+        )
+        return Exchanges(
+            table.select(EXCHANGE_SCHEMA.names).cast(EXCHANGE_SCHEMA),
+            tuple(sorted(self.untold & set(flows))),
+            np.maximum(columns["heard_ns"], last_ns),
+        )
+
+
+def _place_in_session(
+    start_ns: IntArray, last_ns: IntArray, is_control: BoolArray
+) -> tuple[IntArray, npt.NDArray[np.float64]]:
+    """Return how many others are open at each request, and the time since a response ended, s."""
+    end_ns = np.maximum(last_ns, start_ns)
+    ended = np.searchsorted(np.sort(end_ns), start_ns, side="left")
+    # Of those before in order, what has not ended is open; what ends when it starts never is.
+    outstanding = np.maximum(np.arange(len(start_ns)) - ended, 0)
+    ends = np.sort(last_ns[~is_control])
+    place = np.searchsorted(ends, start_ns, side="right") - 1
+    think_s = np.full(len(start_ns), np.nan)
+    known = place >= 0
+    think_s[known] = s_from_ns(start_ns[known] - ends[place[known]])
+    return outstanding, think_s
+
+
+def _kinds(response_bytes: npt.NDArray[Any], is_control: BoolArray) -> npt.NDArray[Any]:
+    """Return the kind of each exchange of a session, in order of time."""
+    kinds = np.full(len(response_bytes), "media", dtype="<U7")
+    kinds[is_control] = "control"
+    asked = np.flatnonzero(~is_control)
+    sizes = response_bytes[asked].astype(np.float64)
+    if not sizes.size:
+        return kinds
+    ordered = np.sort(sizes)
+    half = ordered[np.searchsorted(np.cumsum(ordered), ordered.sum() / 2)]
+    large = sizes >= max(_SMALL_PART * half, min(_SMALL_BYTES, half / 4))
+    kinds[asked[~large]] = "small"
+    media = asked[large]
+    kinds[media[_is_audio(sizes[large])]] = "audio"
+    return kinds
+
+
+def _is_audio(sizes: npt.NDArray[np.float64]) -> BoolArray:
+    """Return which segments are audio: of nearly one size, in turn with larger ones."""
+    none = np.zeros(len(sizes), dtype=np.bool_)
+    if len(sizes) < 2 * _AUDIO_FEWEST:
+        return none
+    logs = np.sort(np.log(sizes))
+    for below in np.flatnonzero(np.diff(logs) >= np.log(_AUDIO_GAP)) + 1:
+        lower = np.log(sizes) < logs[below]
+        rarer = min(below, len(sizes) - below)
+        turns = np.count_nonzero(np.diff(lower.astype(np.int8)) == 1)
+        if (
+            rarer >= _AUDIO_FEWEST
+            and logs[:below].std() <= _AUDIO_SPREAD
+            and turns >= _AUDIO_TURNS * rarer
+        ):
+            return np.asarray(lower)
+    return none
+
+
+@dataclass(frozen=True)
+class Exchanges(ChartView):
+    """Exchanges of one session: the requests of its client and what came.
+
+    Attributes:
+        table: Arrow table, a row an exchange, in order of time; columns as
+            ``docs/reference/packet-table.md`` lists them.
+        untold: Flows of QUIC or other datagrams in which requests are not distinguished
+            from acknowledgements, as their sizes do not part.
+        heard_ns: When the client had acknowledged the whole response, ns since 1970, shape (n,):
+            from the sender's side a round trip after its last byte; int64's least without one.
+
+    Example:
+        >>> import trafficgen
+        >>> found = trafficgen.measure_exchanges("examples/captures/http_burst_then_paced.pcap.gz")
+        >>> found
+        <Exchanges: 1 request on 1 connection, 6.14 MB in responses>
+        >>> found.to_pandas()[["request_bytes", "response_bytes", "kind"]]
+           request_bytes  response_bytes   kind
+        0            402         6144276  media
+    """
+
+    table: pa.Table
+    untold: tuple[int, ...] = ()
+    heard_ns: IntArray = field(
+        default_factory=lambda: np.empty(0, dtype=np.int64), repr=False, compare=False
+    )
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def __repr__(self) -> str:
+        return f"<Exchanges: {self.summary_line()}>"
+
+    def summary_line(self) -> str:
+        """Return how many requests and bytes there are, and the usual think time, as one line."""
+        media = self.column("kind") != "control"
+        connections = len(np.unique(self.column("connection")[media]))
+        size = int(self.column("response_bytes").sum())
+        text = (
+            f"{format_count(int(media.sum()), 'request')} on"
+            f" {format_count(connections, 'connection')}, {size_text(size)} in responses"
+        )
+        think_s = self.column("think_s")[media]
+        think_s = think_s[~np.isnan(think_s)]
+        if len(think_s):
+            text += f", {number(float(np.median(think_s)))} s between them"
+        return text
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """Return a column as an array, shape (n,); of times and think times nulls are NaN."""
+        values = self.table.column(name)
+        return np.asarray(values.to_numpy(zero_copy_only=False))
+
+    def select_between(self, start_ns: float, end_ns: float) -> Exchanges:
+        """Return those whose request, or first byte, is in an interval, ns since 1970."""
+        first_ns = pc.coalesce(self.table.column("request_ns"), self.table.column("first_byte_ns"))
+        times_ns = first_ns.to_numpy()
+        inside = (times_ns >= start_ns) & (times_ns < end_ns)
+        return Exchanges(self.table.filter(pa.array(inside)), self.untold, self.heard_ns[inside])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the exchanges as a data frame, a row each, in order of time."""
+        return data_frame(self.table)
+
+    def _notebook_data(self) -> dict[str, object]:
+        rows = self.table.slice(0, SHOWN_ROWS).to_pylist()
+        return {"untold": list(self.untold), "exchanges": FirstRows(rows, len(self))}
