@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -121,6 +122,13 @@ def one_line(text: object, *, longest: int = 100) -> str:
     """Return a text that prints as one line of ``longest`` characters at most."""
     line = clean_text(str(text))
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def describe_value(value: object) -> str:
+    """Return a value of Python's own types as it is written, cut; of another its type's name."""
+    if type(value).__module__ != "builtins":
+        return type(value).__name__
+    return reprlib.repr(value)
 
 
 def printable(line: str) -> str:

@@ -8,7 +8,6 @@ own options from the same fields (``cli/_options.py``).
 from __future__ import annotations
 
 import inspect
-import reprlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache, wraps
@@ -29,9 +28,10 @@ from typing import (
     get_origin,
     get_type_hints,
     overload,
+    runtime_checkable,
 )
 
-from trafficgen.formatting import suggest_name
+from trafficgen.formatting import describe_value, suggest_name
 
 P = ParamSpec("P")
 O_co = TypeVar("O_co", covariant=True)
@@ -271,13 +271,12 @@ def _check(place: str, value: Any, hint: Any, how: Option | None) -> Any:
         except ValueError as error:
             raise ValueError(f"{place}: {error}") from None
     if not fits:
-        words = list(
-            dict.fromkeys(
-                _name_kind(kind) for kind in kinds if not getattr(kind, "_is_protocol", 0)
-            )
-        )
+        named = [
+            kind for kind in kinds if kind in _KIND_NAMES or not getattr(kind, "_is_protocol", 0)
+        ]
+        words = list(dict.fromkeys(map(_name_kind, named)))
         wanted = " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
-        raise TypeError(f"{place} must be {wanted}, not {reprlib.repr(value)}")
+        raise TypeError(f"{place} must be {wanted}, not {describe_value(value)}")
     return value
 
 
@@ -327,10 +326,19 @@ def _name_kind(kind: Any) -> str:
     return _KIND_NAMES.get(origin, f"a {getattr(origin, '__name__', origin)}")
 
 
+@runtime_checkable
+class DataFrame(Protocol):
+    """A table of pandas, Polars or Arrow."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the table as a stream of Arrow data."""
+
+
 _NUMBERS: dict[Any, type] = {int: Integral, float: Real}
 _KIND_NAMES: dict[Any, str] = {
     **{int: "a whole number", float: "a number", str: "a text", bool: "True or False"},
     **{Path: "a path", PathLike: "a path", type(None): "None", list: "a list", Sequence: "a list"},
+    DataFrame: "a data frame",
     **{Mapping: "a dictionary", Iterable: "a list", Collection: "a list", Callable: "a function"},
 }
 

@@ -13,6 +13,7 @@ from trafficgen.calibration.options import FitOptions, SessionFitOptions
 from trafficgen.calibration.player_log.events import align_log
 from trafficgen.calibration.player_log.log_files import read_player_log
 from trafficgen.calibration.session_fit import Calibration, SessionInputs, fit_session
+from trafficgen.capture.frames import read_frame
 from trafficgen.capture.inputs import Paths, as_paths, input_names, is_stream, name_in_model
 from trafficgen.capture.options import SessionChoice
 from trafficgen.capture.reading import read_packets
@@ -22,7 +23,7 @@ from trafficgen.flows import Exchanges, heaviest_upload, rate_curve, swap_ends
 from trafficgen.formatting import count_warnings, size_text
 from trafficgen.models import Model
 from trafficgen.notebook import ChartView, RateLines
-from trafficgen.options import takes
+from trafficgen.options import DataFrame, takes
 from trafficgen.provenance import file_digest
 from trafficgen.tables import PacketTable, RateCurve
 from trafficgen.units import NS_PER_S, ns_from_s, s_from_ns
@@ -106,14 +107,14 @@ class Fit(ChartView):
 
 
 @takes(SessionFitOptions)
-def fit(paths: Paths | PacketTable, options: SessionFitOptions) -> Fit:
+def fit(paths: Paths | PacketTable | DataFrame, options: SessionFitOptions) -> Fit:
     """Fit a model to one session of captures (read as one) or of a packet table.
 
     A session with more packets than memory holds is refused: give more memory, or fit a window.
 
     Args:
         paths: One or several capture files, or one packet table, a file or in memory; ``-`` is
-            standard input.
+            standard input. A data frame too, as for :func:`~trafficgen.read_packets`.
         options: See :class:`~trafficgen.calibration.options.SessionFitOptions`; given as keywords.
 
     Raises:
@@ -134,6 +135,8 @@ def fit(paths: Paths | PacketTable, options: SessionFitOptions) -> Fit:
         buffering 3.2 s, 95%: 2 to 4 s
         >>> trafficgen.save_model(fitted.model, "model.json")
     """
+    if isinstance(paths, DataFrame):
+        paths = read_frame(paths)
     names = input_names(paths)
     log = None if options.player_log is None else read_player_log(options.player_log)
     in_memory = isinstance(paths, PacketTable)

@@ -14,7 +14,8 @@ from trafficgen.capture.memory import Budget
 from trafficgen.capture.table_files import holds_packet_table, read_table
 from trafficgen.capture.table_streams import TableFile, open_table_file, packets_in
 from trafficgen.errors import CaptureError, PacketTableError
-from trafficgen.formatting import suggest_file
+from trafficgen.formatting import describe_value, suggest_file
+from trafficgen.options import DataFrame
 from trafficgen.redaction import redact_addresses
 from trafficgen.standard_streams import STANDARD_INPUT, input_file, restore_name
 from trafficgen.tables import PacketTable
@@ -39,8 +40,11 @@ def as_paths(paths: Paths) -> list[str]:
     listed = [paths] if isinstance(paths, str | Path) else list(paths)
     for one in listed:
         if not isinstance(one, str | Path):
-            remedy = "; give a packet table alone" if isinstance(one, PacketTable) else ""
-            raise TypeError(f"a list of files must hold texts or paths, not {one!r}{remedy}")
+            is_table = isinstance(one, PacketTable | DataFrame)
+            remedy = "; give a packet table alone" if is_table else ""
+            raise TypeError(
+                f"a list of files must hold texts or paths, not {describe_value(one)}{remedy}"
+            )
     names = [str(path) for path in listed]
     if names.count(STANDARD_INPUT) > 1:
         problem = "standard input is named more than once"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from trafficgen.capture.frames import read_frame
 from trafficgen.capture.inputs import (
     Paths,
     as_paths,
@@ -23,7 +24,7 @@ from trafficgen.capture.table_files import check_table
 from trafficgen.capture.table_streams import packets_in
 from trafficgen.errors import CaptureWarning, warn
 from trafficgen.flows import Inspection, group_sessions, inspect_stream, inspect_table
-from trafficgen.options import takes
+from trafficgen.options import DataFrame, takes
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream
 
@@ -31,7 +32,7 @@ _OTHER_REMEDY = "or cut the input (editcap does that for captures)"
 
 
 @takes(ReadOptions)
-def inspect(paths: Paths | PacketTable, options: ReadOptions) -> Inspection:
+def inspect(paths: Paths | PacketTable | DataFrame, options: ReadOptions) -> Inspection:
     """Summarise captures (read as one) or a packet table: flows, RTP streams, sessions, problems.
 
     Captures, and packet tables that do not fit into memory, are read piece by piece: memory grows
@@ -41,7 +42,7 @@ def inspect(paths: Paths | PacketTable, options: ReadOptions) -> Inspection:
     Args:
         paths: One or several capture files, one packet table, or one trace of another tool that is
             recognised by its content (see :func:`~trafficgen.convert`); ``-`` is standard input,
-            for a capture; or a packet table in memory.
+            for a capture; or a packet table or data frame in memory.
         options: See :class:`~trafficgen.capture.options.ReadOptions`.
 
     Raises:
@@ -56,6 +57,8 @@ def inspect(paths: Paths | PacketTable, options: ReadOptions) -> Inspection:
         audio 126 packets in 58.6 s
         control 23 packets in 61.2 s
     """
+    if isinstance(paths, DataFrame):
+        paths = read_frame(paths)
     names = input_names(paths)
     files, timeout_s = tuple(names), options.idle_timeout_s
     if isinstance(paths, PacketTable):
@@ -69,11 +72,15 @@ def inspect(paths: Paths | PacketTable, options: ReadOptions) -> Inspection:
 
 
 @takes(UnlimitedReadOptions)
-def read_packets(paths: Paths, options: ReadOptions) -> PacketTable:
-    """Return all packets of captures (read as one) or of a packet table, about 50 bytes each.
+def read_packets(paths: Paths | DataFrame, options: ReadOptions) -> PacketTable:
+    """Return all packets of captures (read as one), a packet table or a data frame.
+
+    A packet takes about 50 bytes.
 
     Args:
-        paths: As for :func:`inspect`.
+        paths: As for :func:`inspect`. A data frame has the columns of a packet table or a packet
+            list, as a CSV or Parquet file has: a time such as ``time_s`` and a size such as
+            ``ip_bytes``, maybe more.
         options: See :class:`~trafficgen.capture.options.ReadOptions`; more packets than fit into
             ``memory_bytes`` are refused, None (the default) takes what they need.
 
@@ -91,7 +98,12 @@ def read_packets(paths: Paths, options: ReadOptions) -> PacketTable:
         >>> sizes = table.ip_bytes[table.to_client]
         >>> print(f"{sizes.mean():.0f} IP bytes in a packet to the client")
         920 IP bytes in a packet to the client
+        >>> import pandas
+        >>> trafficgen.read_packets(pandas.DataFrame({"time_s": [0.0, 0.5], "ip_bytes": [700, 90]}))
+        <PacketTable: 2 packets, 1 flow, 0.5 s, 790 IP bytes>
     """
+    if isinstance(paths, DataFrame):
+        return inspect_table(read_frame(paths), files=(), idle_timeout_s=options.idle_timeout_s)[1]
     names, budget = as_paths(paths), _budget(options)
     if (long := find_long_table(names, budget)) is not None:
         raise budget.refusal(names[0], packets_in(long.path), remedy=_OTHER_REMEDY, of_table=True)

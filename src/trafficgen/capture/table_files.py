@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from trafficgen.capture.bare_tables import head_of_columns
 from trafficgen.capture.table_limits import refuse_expansion, refuse_repeated, refuse_span
 from trafficgen.errors import CaptureWarning, PacketTableError, warn
 from trafficgen.json_text import clean_texts
@@ -25,7 +26,8 @@ from trafficgen.tables import (
     REQUIRED_FIELDS,
     PacketTable,
 )
-from trafficgen.tables.counts import infer_flows, tcp_flows, with_counts
+from trafficgen.tables.counts import with_counts
+from trafficgen.tables.flow_columns import FLOW_COLUMNS_OF_PACKETS
 from trafficgen.tables.metadata import (
     FLOWS_FILE,
     METADATA_FILE,
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 _REQUIRED_NAMES = tuple(field.name for field in REQUIRED_FIELDS)
+#: Where pandas keeps the ``attrs`` of a frame in a Parquet file.
+_PANDAS_KEY = b"PANDAS_ATTRS"
 _LONGEST_HEADER = 1 << 16
 #: Notes and control messages of a dataset are much smaller.
 _LARGEST_METADATA_BYTES = 1 << 28
@@ -57,14 +61,16 @@ def read_table(path: str | Path) -> PacketTable:
     """Return the packet table in a Parquet file, a CSV with its ``NAME.flows.csv``, or a dataset.
 
     A file without our metadata or flow table is accepted if it has the required columns: its flow
-    table is inferred from the column ``flow`` (UDP between documentation addresses). Columns that
-    no packet table has are left out; integers of another width are converted if they fit.
+    table is inferred from the column ``flow`` (UDP between documentation addresses) and what
+    columns such as ``server`` say. Columns that no packet table has are left out; integers of
+    another width are converted if they fit.
 
     Raises:
         PacketTableError: If it cannot be read, lacks columns, or holds impossible values.
 
     Warns:
-        CaptureWarning: If the packets were not in order of time and had to be sorted.
+        CaptureWarning: If the packets were not in order of time and had to be sorted, or columns
+            of a file without our metadata are not used.
     """
     path, name = Path(path), str(path)
     if path.is_dir():
@@ -72,21 +78,34 @@ def read_table(path: str | Path) -> PacketTable:
         parts = [_read_parquet(part) for part in part_paths(path)] or [PACKET_SCHEMA.empty_table()]
         packets = cast_packets(pa.concat_tables(parts), name)
     else:
-        packets = _read_parquet(path) if is_parquet(path) else _read_csv(path, PACKET_SCHEMA)
-        packets = cast_packets(packets, name)
+        raw = _read_parquet(path) if is_parquet(path) else _read_csv(path, PACKET_SCHEMA)
+        packets = cast_packets(raw, name)
         head = read_head(path)
-    try:
         if head is None:
-            highest = pc.max(packets.column("flow")).as_py() if packets.num_rows else -1
-            flows = infer_flows(highest, packets.num_rows, tcp_flows(packets))
-            table = PacketTable(packets, flows)
-            table = replace(table, flows=with_counts(table))
-        else:
-            table = replace(head, packets=packets)
+            table = replace(head_of_columns(raw, name, *columns_of(path, raw)), packets=packets)
+            return check_table(replace(table, flows=with_counts(table)), name)
+    try:
+        table = replace(head, packets=packets)
     except ValueError as error:
         remedy = "number the flows from 0"
         raise PacketTableError(file=name, problem=str(error), remedy=remedy) from error
     return check_table(table, name)
+
+
+def columns_of(path: Path, packets: pa.Table | None = None) -> tuple[list[str], int]:
+    """Return the columns of a file, and its origin if pandas wrote it there, ns since 1970.
+
+    ``packets`` are those of a CSV, if they have been read.
+    """
+    if not is_parquet(path):
+        return ([] if packets is None else packets.column_names), 0
+    with open_parquet(path) as file:
+        schema = file.schema_arrow
+    with suppress(ValueError, AttributeError, RecursionError):
+        origin_ns = json.loads((schema.metadata or {}).get(_PANDAS_KEY, b"{}")).get("origin_ns")
+        if isinstance(origin_ns, int):
+            return schema.names, origin_ns
+    return schema.names, 0
 
 
 def is_parquet(path: Path) -> bool:
@@ -212,7 +231,12 @@ def holds_packet_table(path: str | Path) -> bool:
             marked = path.with_suffix(".flows.csv").exists()
     except (OSError, ValueError, pa.ArrowException):
         return True
-    return marked or names.issuperset(_REQUIRED_NAMES)
+    return marked or has_packet_columns(names)
+
+
+def has_packet_columns(names: Iterable[str]) -> bool:
+    """Return whether columns include all that a packet table needs."""
+    return set(_REQUIRED_NAMES).issubset(names)
 
 
 def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
@@ -222,7 +246,8 @@ def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
 
 def _read_parquet(path: Path) -> pa.Table:
     with open_parquet(path) as file:
-        columns = [column for column in file.schema_arrow.names if column in PACKET_SCHEMA.names]
+        known = {*PACKET_SCHEMA.names, *FLOW_COLUMNS_OF_PACKETS}
+        columns = [column for column in file.schema_arrow.names if column in known]
         return file.read(columns=columns).replace_schema_metadata(None)
 
 
@@ -262,7 +287,8 @@ def refuse_unreadable(path: Path) -> Iterator[None]:
 
 def csv_options(schema: pa.Schema) -> csv.ConvertOptions:
     """Return how the texts of a CSV become the columns of a schema."""
-    types = {f.name: pa.string() if pa.types.is_dictionary(f.type) else f.type for f in schema}
+    types = dict.fromkeys(FLOW_COLUMNS_OF_PACKETS, pa.string())
+    types |= {f.name: pa.string() if pa.types.is_dictionary(f.type) else f.type for f in schema}
     return csv.ConvertOptions(
         column_types=types,
         null_values=[""],

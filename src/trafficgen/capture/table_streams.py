@@ -12,9 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from trafficgen.capture.bare_tables import head_of_columns
 from trafficgen.capture.table_files import (
     cast_packets,
     check_ids,
+    columns_of,
     csv_options,
     is_parquet,
     open_parquet,
@@ -26,6 +28,7 @@ from trafficgen.errors import PacketTableError
 from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.counts import infer_flows, tcp_flows
+from trafficgen.tables.flow_columns import FLOW_COLUMNS_OF_PACKETS, first_of_flows
 from trafficgen.tables.metadata import part_paths
 from trafficgen.tables.stream import PacketStream, sort_pieces
 
@@ -111,7 +114,7 @@ def open_table_file(path: str | Path) -> TableFile:
         else _csv_columns(path)
     )
     if head is None:
-        head = PacketTable(packets=PACKET_SCHEMA.empty_table(), flows=_inferred_flows(path))
+        head = _inferred_head(path)
     check_ids(head.flows, str(path))
     return TableFile(path, head, tuple(name for name in PACKET_SCHEMA.names if name in columns))
 
@@ -171,20 +174,24 @@ def raw_pieces(path: Path, names: Collection[str] = PACKET_SCHEMA.names) -> Iter
             yield piece.select([name for name in piece.column_names if name in names])
 
 
-def _inferred_flows(path: Path) -> pa.Table:
-    """Return a flow table for packets without one, by a first reading of their flow ids."""
-    highest, packets, tcp = -1, 0, set[int]()
-    for piece in raw_pieces(path, ("flow", "tcp_flags")):
+def _inferred_head(path: Path) -> PacketTable:
+    """Return all but the packets of a table without our metadata, by a first reading."""
+    highest, packets, tcp, firsts = -1, 0, set[int](), list[pa.Table]()
+    names, origin_ns = columns_of(path)
+    for piece in raw_pieces(path, ("flow", "tcp_flags", *FLOW_COLUMNS_OF_PACKETS)):
         packets += piece.num_rows
         tcp |= tcp_flows(piece)
         if "flow" in piece.column_names and piece.num_rows:
             highest = max(highest, pc.max(piece.column("flow")).as_py() or 0)
+            firsts.append(first_of_flows(piece))
     try:
-        return infer_flows(highest, packets, tcp)
+        flows = infer_flows(highest, packets, tcp)
     except (ValueError, OverflowError) as error:
         raise PacketTableError(
             file=str(path), problem=str(error), remedy="number the flows from 0"
         ) from error
+    found = pa.concat_tables(firsts) if firsts else PACKET_SCHEMA.empty_table()
+    return head_of_columns(found, str(path), names, origin_ns, flows)
 
 
 def _parquet_columns(path: Path) -> set[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trafficgen.capture.frames import read_frame
 from trafficgen.capture.memory import TABLE_PACKET_BYTES, Budget
 from trafficgen.capture.options import ReadOptions
 from trafficgen.capture.reading import read_or_stream
@@ -26,6 +27,7 @@ from trafficgen.flows.selection import require_number
 from trafficgen.formatting import find_name, list_first, suggest_name
 from trafficgen.models import Model, ModelHolder, PublishedModel
 from trafficgen.models.published import entry_names, find_model
+from trafficgen.options import DataFrame
 from trafficgen.outputs import is_stream, list_leftovers, whole_files, whole_folder
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.packet_files.writing import select_view
@@ -43,13 +45,13 @@ Writer = Callable[[Path], Written]
 
 
 def export_packets(
-    table: PacketTable | Model | ModelHolder | str | Path, options: ExportOptions
+    table: PacketTable | DataFrame | Model | ModelHolder | str | Path, options: ExportOptions
 ) -> ProjectionReport:
     """Write packets, or a model's law, for another tool into a folder.
 
     Args:
-        table: A packet table or the name of a table or capture, or a fitted model, a fit or the
-            name of a model file.
+        table: A packet table, a data frame or the name of a table or capture, or a fitted model, a
+            fit or the name of a model file.
         options: See :class:`~trafficgen.export.options.ExportOptions`.
 
     Raises:
@@ -62,6 +64,8 @@ def export_packets(
             the target does not take packets as they come.
     """
     target, settings = find_target(options)
+    if isinstance(table, DataFrame):
+        table = read_frame(table)
     if isinstance(table, str | Path):
         table = input_file(str(table), stream_captures=True)
     if not isinstance(table, PacketTable) and _is_or_names_a_model(table):

@@ -18,11 +18,12 @@ import pyarrow as pa
 
 from trafficgen.data_frames import data_frame
 from trafficgen.errors import SelectionError
-from trafficgen.formatting import day_and_time, format_count, list_first, number
+from trafficgen.formatting import day_and_time, describe_value, format_count, list_first, number
 from trafficgen.notebook import SHOWN_ROWS, ChartView, FirstRows, RateLines, rates_of_packets
 from trafficgen.tables.columns import Column, nullable, schema_of
 from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA
 from trafficgen.tables.flow import FLOW_SCHEMA
+from trafficgen.tables.flow_columns import append_flow_columns
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 if TYPE_CHECKING:
@@ -174,18 +175,19 @@ class PacketTable(ChartView):
     def to_pandas(self) -> pd.DataFrame:
         """Return the packets as a pandas data frame with nullable types.
 
-        It has the columns of :attr:`packets`, and categories after them: ``server`` and
-        ``client``, the addresses, and ``direction``, ``to client`` or ``to server``.
+        It has the columns of :attr:`packets`, then those of its flow, texts as categories:
+        ``server``, ``client``, ``server_port``, ``client_port``, ``session``, ``protocol`` and
+        ``media``; and ``direction``, ``to client`` or ``to server``. :attr:`origin_ns` is in
+        ``attrs["origin_ns"]``. :func:`~trafficgen.read_packets` makes packets of such a frame, and
+        of a CSV or Parquet file of it.
         """
-        packets = self.packets
-        row_of_flow = packets.column("flow").combine_chunks()
-        for end in ("server", "client"):
-            addresses = self.flows.column(end).combine_chunks().dictionary_encode()
-            packets = packets.append_column(end, addresses.take(row_of_flow))
         ways = pa.DictionaryArray.from_arrays(
             pa.array(self.to_client.astype(np.int8)), pa.array(["to server", "to client"])
         )
-        return data_frame(packets.append_column("direction", ways))
+        packets = append_flow_columns(self.packets, self.flows)
+        frame = data_frame(packets.append_column("direction", ways))
+        frame.attrs["origin_ns"] = self.origin_ns
+        return frame
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Return one column as Arrow data; an optional column that was left out is all null.
@@ -305,8 +307,8 @@ def check_columns(table: pa.Table, schema: pa.Schema, *, required: set[str]) -> 
     """Raise ``ValueError`` for a missing required column, an unknown one or one of a wrong type."""
     if not isinstance(table, pa.Table):
         raise TypeError(
-            f"a packet table is made of Arrow tables, not of {reprlib.repr(table)}; `read_packets`"
-            " and `generate` return packet tables"
+            f"a packet table is made of Arrow tables, not of {describe_value(table)};"
+            " `read_packets` and `generate` return packet tables"
         )
     missing = required - set(table.column_names)
     if missing:

@@ -7,12 +7,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+from trafficgen.capture.frames import read_frame
 from trafficgen.capture.inputs import Paths, file_text, input_names
 from trafficgen.capture.memory import COMPARE_PACKET_BYTES, Budget
 from trafficgen.capture.options import ReadOptions
 from trafficgen.capture.session import open_session
 from trafficgen.flows import SessionView, clock_tick_ns, resegment
-from trafficgen.options import takes
+from trafficgen.options import DataFrame, takes
 from trafficgen.progress import report_step
 from trafficgen.tables import PacketTable
 from trafficgen.validation.baselines import BASELINES, generate_baseline
@@ -38,13 +39,15 @@ _FINE_TICK_NS = 1000
 
 @takes(CompareOptions)
 def compare(
-    reference: Paths | PacketTable, candidate: Paths | PacketTable, options: CompareOptions
+    reference: Paths | PacketTable | DataFrame,
+    candidate: Paths | PacketTable | DataFrame,
+    options: CompareOptions,
 ) -> Comparison:
     """Measure how closely traffic to the client matches a reference, compared with baselines.
 
     Args:
         reference: What was measured: one or several capture files, or one packet table, a file
-            or in memory.
+            or in memory, or a data frame as for :func:`~trafficgen.read_packets`.
         candidate: What is judged.
         options: See :class:`~trafficgen.validation.options.CompareOptions`.
 
@@ -64,6 +67,10 @@ def compare(
         rate.0.1.ks closer than ['cbr', 'poisson']
         variance_time.max_abs_log10_ratio closer than ['cbr', 'poisson']
     """
+    if isinstance(reference, DataFrame):
+        reference = read_frame(reference)
+    if isinstance(candidate, DataFrame):
+        candidate = read_frame(candidate)
     chosen = options.choose_candidate()
     # Both sides are in memory together.
     budget = Budget(options.memory_bytes, COMPARE_PACKET_BYTES)

@@ -19,7 +19,7 @@ from trafficgen.export.targets import TARGETS
 from trafficgen.export.workload_groups import SessionGroup
 from trafficgen.generation.columns import order_columns, superpose
 from trafficgen.models import Model, ModelHolder
-from trafficgen.options import takes
+from trafficgen.options import DataFrame, takes
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.packet_files.writing import write_pieces
 from trafficgen.progress import report_each
@@ -40,15 +40,16 @@ _SAMPLED = 15
 
 @takes(ExportOptions)
 def export(
-    table: PacketTable | Model | ModelHolder | PlannedWorkload | str | Path, options: ExportOptions
+    table: PacketTable | DataFrame | Model | ModelHolder | PlannedWorkload | str | Path,
+    options: ExportOptions,
 ) -> ProjectionReport:
     """Write traffic for another tool into a folder, with a README on its use.
 
     Args:
-        table: A packet table or the name of a table or capture, whose packets are exported as this
-            very schedule; a fitted model, a fit or the name of its file (``.json``), whose law is
-            exported where the target can draw it; or a workload or its file, whose sessions are
-            exported in bounded memory.
+        table: A packet table, a data frame or the name of a table or capture, whose packets are
+            exported as this very schedule; a fitted model, a fit or the name of its file
+            (``.json``), whose law is exported where the target can draw it; or a workload or its
+            file, whose sessions are exported in bounded memory.
         options: See :class:`~trafficgen.export.options.ExportOptions`.
 
     Raises:

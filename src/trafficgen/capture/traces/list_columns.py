@@ -55,6 +55,10 @@ _OTHERS = {
     ),
     "source_v6": "ipv6.src",
     "destination_v6": "ipv6.dst",
+    "server": "server server_ip",
+    "client": "client client_ip",
+    "server_port": "server_port",
+    "client_port": "client_port",
     "source_port": "source_port src_port sport srcport",
     "source_port_udp": "udp.srcport",
     "source_port_tcp": "tcp.srcport",
@@ -149,6 +153,9 @@ def list_columns(names: Iterable[str]) -> ListColumns | None:
         udp_length = by_plain.get("udp.length")
     if time is None or not (sizes or unclear or udp_length):
         return None
+    if not {"server", "client"} <= others.keys() or not others.keys() & {"direction", "to_client"}:
+        for role in ("server", "client", "server_port", "client_port"):
+            others.pop(role, None)
     used = {by_plain[time], *sizes.values(), *others.values()} | (
         {by_plain[unclear]} if unclear else set()
     )

@@ -26,6 +26,8 @@ _TO_SERVER = (
 _TRUE, _FALSE = "true 1 yes t", "false 0 no f"
 #: Names that Wireshark shows for what travels in TCP.
 _OVER_TCP = "http https tls ssl rtsp rtmp ssh ftp smtp websocket http2"
+#: Columns of the ends of flows, whichever sends a packet.
+_ROLES = ("server", "client", "server_port", "client_port")
 _HIGHEST_PORT = (1 << 16) - 1
 
 #: Columns of a list as texts, without nulls.
@@ -129,6 +131,26 @@ def _of_addresses(
         kind = protocols[int(protocol_codes[row])]
         ends.append(Ends(kind, addresses[server], server_port, addresses[client], client_port))
     return ListFlows(flow, tuple(ends), to_client)
+
+
+def sources_of_roles(reading: Reading, texts: Texts) -> Texts:
+    """Return columns with sources and destinations where a list has servers and clients instead.
+
+    Names that are no addresses are left out.
+    """
+    result = {role: values for role, values in texts.items() if role not in _ROLES}
+    if "server" not in texts or "source" in texts or "destination" in texts:
+        return result
+    names = {name for end in ("server", "client") for name in _encoded(texts[end])[1]}
+    if any(ip_version(name) is None for name in names):
+        return result
+    to_client = pa.array(_direction(reading, texts))
+    for end in ("", "_port"):
+        if f"server{end}" in texts and f"client{end}" in texts:
+            ends = texts[f"server{end}"], texts[f"client{end}"]
+            result[f"source{end}"] = pc.if_else(to_client, *ends)
+            result[f"destination{end}"] = pc.if_else(to_client, *reversed(ends))
+    return result
 
 
 def has_ends(texts: Texts, count: int) -> BoolArray:

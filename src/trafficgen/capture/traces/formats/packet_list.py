@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from trafficgen.capture.traces.list_columns import (
     list_columns,
     plain_name,
 )
-from trafficgen.capture.traces.list_flows import Texts, has_ends, list_flows
+from trafficgen.capture.traces.list_flows import Texts, has_ends, list_flows, sources_of_roles
 from trafficgen.capture.traces.list_values import (
     Sizes,
     arrivals,
@@ -29,9 +30,10 @@ from trafficgen.capture.traces.list_values import (
     size_columns,
     with_udp_payload,
 )
+from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.capture.traces.tables import Columns
-from trafficgen.capture.traces.text import IGNORED, mask_of, matches
-from trafficgen.capture.traces.trace_format import Reading, TraceFormat
+from trafficgen.capture.traces.text import IGNORED, TextFile, mask_of, matches
+from trafficgen.capture.traces.trace_format import Reading, ReadTrace, TraceFormat
 from trafficgen.errors import PacketTableError
 from trafficgen.formatting import format_count
 from trafficgen.units import IntArray
@@ -141,12 +143,31 @@ def read_parquet_list(reading: Reading) -> Columns:
             table = parquet.read(
                 columns=[column for column in names if column not in wanted.unused]
             )
-            texts = {column: _as_text(table.column(column)) for column in table.column_names}
+            texts = _as_texts(table)
     except (OSError, KeyError, pa.ArrowException) as error:
         problem = f"cannot be read ({str(error).splitlines()[0]})"
         raise reading.error(problem, "give a Parquet file of packets") from error
     reading.unread = np.zeros(table.num_rows + 1, dtype=np.bool_)
-    return _read_rows(reading, pa.table(texts), wanted, np.arange(1, table.num_rows + 1))
+    return _read_rows(reading, texts, wanted, np.arange(1, table.num_rows + 1))
+
+
+def read_columns(table: pa.Table, name: str) -> ReadTrace:
+    """Return the packets of a list in memory; columns that are not used are a doubt.
+
+    Raises:
+        PacketTableError: If it has no time or no size, or no row is readable.
+    """
+    reading = Reading(TextFile(name, ""), FORMAT, TraceOptions(), noun="row")
+    names = [column for column in table.column_names if not column.startswith("__index_level_")]
+    wanted = list_columns(names)
+    if wanted is None:
+        raise _not_a_list(reading, names)
+    if wanted.unused:
+        reading.doubts.append(f"columns that are not used: {', '.join(wanted.unused)}")
+    texts = _as_texts(table.select([one for one in names if one not in wanted.unused]))
+    reading.unread = np.zeros(table.num_rows + 1, dtype=np.bool_)
+    used = replace(wanted, unused=())
+    return reading.finish(_read_rows(reading, texts, used, np.arange(1, table.num_rows + 1)))
 
 
 def _not_a_list(reading: Reading, names: Sequence[str], *, place: str = "") -> PacketTableError:
@@ -166,6 +187,10 @@ def is_parquet_list(name: str) -> bool:
             return list_columns(parquet.schema_arrow.names) is not None
     except (OSError, ValueError, pa.ArrowException):
         return False
+
+
+def _as_texts(table: pa.Table) -> pa.Table:
+    return pa.table({name: _as_text(table.column(name)) for name in table.column_names})
 
 
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -201,6 +226,7 @@ def _read_rows(
     reading.unread[numbers[~usable] - 1] = True
     reading.records = int(usable.sum())
     texts = _one_address({role: texts[name] for role, name in wanted.others.items()})
+    texts = sources_of_roles(reading, texts)
     with_ends = has_ends(texts, len(usable)) & usable
     if away := int((usable & ~with_ends).sum()):
         if not with_ends.any():

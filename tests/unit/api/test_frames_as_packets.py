@@ -1,0 +1,114 @@
+"""Data frames as packets: of other columns, and our own, which lose nothing on the way."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import trafficgen
+
+CAPTURE = "examples/captures/rtsp_rtp_two_streams.pcap.gz"
+FLOW_FACTS = ("server", "server_port", "client", "client_port", "protocol", "session", "media")
+LIST = pd.DataFrame(
+    {"time_s": np.arange(400) / 50, "ip_bytes": [1200, 600] * 200, "direction": "down"}
+)
+
+
+def _captured() -> trafficgen.PacketTable:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it was captured in part
+        return trafficgen.read_packets(CAPTURE)
+
+
+@pytest.mark.parametrize("make", [lambda frame: frame, pa.table], ids=["pandas", "arrow"])
+def test_every_function_that_takes_packets_takes_a_data_frame(
+    make: Callable[[pd.DataFrame], object], tmp_path: Path
+) -> None:
+    LIST.to_csv(tmp_path / "list.csv", index=False)
+    of_file, frame = str(tmp_path / "list.csv"), make(LIST)
+    flows = trafficgen.inspect(of_file).describe_flows()
+    assert trafficgen.read_packets(frame).packets.equals(trafficgen.read_packets(of_file).packets)
+    assert trafficgen.inspect(frame).describe_flows() == flows
+    assert trafficgen.fit(frame).model.streams == trafficgen.fit(of_file).model.streams
+    assert trafficgen.compare(frame, of_file).flat()["gap_s.ks"] == 0
+    report = trafficgen.export(frame, to="csv", directory=tmp_path / "out")
+    assert report.packets == len(LIST)
+
+
+def test_a_frame_without_a_size_says_what_columns_it_needs() -> None:
+    with pytest.raises(trafficgen.PacketTableError, match="time and a size among time_s, x"):
+        trafficgen.inspect(pd.DataFrame({"time_s": [0.0], "x": [1]}))
+
+
+def test_times_may_be_dates_and_the_index() -> None:
+    times = pd.date_range("2026-01-02", periods=3, freq="20ms", tz="UTC", name="time")
+    table = trafficgen.read_packets(pd.DataFrame({"ip_bytes": [100, 200, 300]}, index=times))
+    assert table.time_s.tolist() == [0.0, 0.02, 0.04]
+    assert pd.Timestamp(table.origin_ns, tz="UTC") == times[0]
+
+
+def test_columns_that_are_not_used_are_one_warning() -> None:
+    table = _captured()
+    for frame in (LIST, table.to_pandas()):
+        with pytest.warns(trafficgen.CaptureWarning, match="not used: mos, site") as caught:
+            trafficgen.inspect(frame.assign(mos=4.1, site="a"))
+        assert len([one for one in caught if "not used" in str(one.message)]) == 1
+
+
+@pytest.mark.parametrize("form", ["frame", "parquet", "csv", "long.parquet", "long.csv"])
+def test_our_own_frame_comes_back_as_it_was(form: str, tmp_path: Path) -> None:
+    table = _captured()
+    frame, source = table.to_pandas(), tmp_path / f"r.{form}"
+    if form.endswith("parquet"):
+        frame.to_parquet(source)
+    elif form.endswith("csv"):
+        frame.to_csv(source, index=form.startswith("long"))
+    options = {"memory_bytes": 100_000} if form.startswith("long") else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = trafficgen.inspect(frame if form == "frame" else source, **options)
+    for name in FLOW_FACTS:
+        assert found.flows.column(name).to_pylist() == table.flows.column(name).to_pylist(), name
+    assert found.origin_ns == (0 if form.endswith("csv") else table.origin_ns)
+    if not options:
+        back = trafficgen.read_packets(frame if form == "frame" else source)
+        assert back.packets.equals(table.packets)
+
+
+def test_a_part_of_our_frame_keeps_ends_and_directions() -> None:
+    table = _captured()
+    names = ["time_ns", "ip_bytes", "server", "server_port", "client", "client_port"]
+    back = trafficgen.read_packets(table.to_pandas()[[*names, "protocol", "direction"]])
+    assert back.to_client.tolist() == table.to_client.tolist()
+    ends = ["server", "server_port", "client", "client_port", "protocol"]
+    assert {*map(str, back.flows.select(ends).to_pylist())} == {
+        *map(str, table.flows.select(ends).to_pylist())
+    }
+
+
+def test_a_server_that_is_no_address_is_named_as_not_used() -> None:
+    frame = _captured().to_pandas()
+    frame["server"] = "web"
+    with pytest.warns(trafficgen.CaptureWarning, match="not used: server"):
+        flows = trafficgen.inspect(frame).flows
+    assert set(flows.column("server").to_pylist()) == {"192.0.2.1"}
+
+
+def test_the_frame_has_protocol_and_start() -> None:
+    table = _captured()
+    frame = table.to_pandas()
+    assert set(frame["protocol"]) == {"udp", "tcp"}
+    assert frame.attrs == {"origin_ns": table.origin_ns}
+
+
+def test_what_is_refused_is_named_by_its_type() -> None:
+    with pytest.raises(TypeError, match=r"a data frame, not ndarray$"):
+        trafficgen.fit(np.zeros(100_000))
+    with pytest.raises(TypeError, match="not PacketTable; give a packet table alone"):
+        trafficgen.inspect([_captured()])  # type: ignore[list-item]
