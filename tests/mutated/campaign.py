@@ -1,4 +1,4 @@
-"""Runs commands on damaged captures until the time is up, and reports what went wrong.
+"""Runs commands on damaged captures and other inputs until the time is up; reports what failed.
 
 ``.venv/bin/python -m tests.mutated.campaign --seconds 3600``; what fails is kept with the command
 that shows it.
@@ -15,10 +15,12 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
 
 from tests.mutated.commands import Ended, a_command, run_in_child
 from tests.mutated.damage import beginning, damaged
+from tests.mutated.other_inputs import other_rounds
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Where captures are looked for: those that are shipped, and those of developers where they are.
@@ -56,6 +58,12 @@ def rounds(paths: list[Path], *, seed: int, folder: Path) -> Iterator[tuple[list
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir()
         yield a_command(dice, capture, other, out), out
+
+
+def _alternate(*kinds: Iterator[tuple[list[str], Path]]) -> Iterator[tuple[list[str], Path]]:
+    """Take one of each in turn: an input is written when its command is next."""
+    for kind in cycle(kinds):
+        yield next(kind)
 
 
 def started(arguments: list[str]) -> Ended:
@@ -97,7 +105,11 @@ def main() -> int:
     most_memory_bytes, longest = 0, (0.0, "")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for number, (arguments, out) in enumerate(rounds(paths, seed=options.seed, folder=folder)):
+        kinds = (
+            rounds(paths, seed=options.seed, folder=folder),
+            other_rounds(seed=options.seed, folder=folder),
+        )
+        for number, (arguments, out) in enumerate(_alternate(*kinds)):
             forked = number % _STARTED != 0
             ended = (
                 run_in_child(arguments, folder / "said.txt", run) if forked else started(arguments)
@@ -111,6 +123,7 @@ def main() -> int:
                 place.mkdir(parents=True, exist_ok=True)
                 for file in (folder / "damaged.pcap", folder / "other.pcap"):
                     shutil.copy(file, place)
+                shutil.copytree(folder / "damaged", place / "damaged", dirs_exist_ok=True)
                 command = " ".join(arguments).replace(str(folder), str(place))
                 (place / "what.txt").write_text(
                     f"{problem}\n{command}\n{ended.text}", encoding="utf-8"
@@ -119,7 +132,8 @@ def main() -> int:
             if time.monotonic() - began_s > options.seconds:
                 break
     where = (
-        f"damaged pieces of {len(paths)} captures in {options.seconds:.0f} s, seed {options.seed}"
+        f"damaged pieces of {len(paths)} captures, and other inputs, in {options.seconds:.0f} s,"
+        f" seed {options.seed}"
     )
     print(f"{codes.total():,} commands on {where}")
     print(", ".join(f"{what}: {count:,}" for what, count in sorted(codes.items())))

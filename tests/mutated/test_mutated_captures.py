@@ -15,6 +15,7 @@ import pytest
 from tests.mutated.campaign import captures, rounds
 from tests.mutated.commands import run_in_child
 from tests.mutated.damage import beginning, damaged
+from tests.mutated.other_inputs import other_rounds
 
 from trafficgen import inspect
 from trafficgen.cli.app import run
@@ -50,6 +51,18 @@ def test_damaged_captures_are_read_or_refused(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_commands_on_damaged_captures_end_as_they_promise(tmp_path: Path) -> None:
     _play(tmp_path, count=16, seed=3)
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore")
+def test_commands_on_other_damaged_inputs_end_as_they_promise(tmp_path: Path) -> None:
+    codes = set()
+    for arguments, out in islice(other_rounds(seed=4, folder=tmp_path), 24):
+        ended = run_in_child(arguments, tmp_path / "said.txt", run)
+        problem = ended.problem(out)
+        assert problem is None, f"{problem}: {arguments}\n{ended.text}"
+        codes.add(ended.code)
+    assert codes == {0, 2}
 
 
 @needs_fork

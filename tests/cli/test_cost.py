@@ -1,0 +1,101 @@
+"""Small inputs x a bound on processor time: what a command costs follows what it is given."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.mutated.commands import run_in_child
+
+from trafficgen.cli.app import run
+
+#: What a command on a file of 1 MB may take, s of processor time and bytes: generous for a slow
+#: machine, and a tenth of what one that follows claims of the file took.
+MOST_CPU_S = 15.0
+MOST_BYTES = 500_000_000
+
+
+def _claimed_packet(place: Path) -> None:
+    """Write one packet of 82 bytes that claims 2 GiB."""
+    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    ip = bytes([0x45, 0, 0, 68, 0, 1, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2])
+    packet = bytes(12) + b"\x08\x00" + ip + struct.pack(">HHHH", 5004, 40000, 48, 0) + bytes(40)
+    place.write_bytes(head + struct.pack("<IIII", 1, 0, len(packet), 0x7FFFFFFF) + packet)
+
+
+def _text(text: str) -> Callable[[Path], object]:
+    return lambda place: place.write_text(text)
+
+
+def _items(item: str, count: int) -> str:
+    return ",".join(item.format(number) for number in range(count))
+
+
+GROUPS = "groups: [{model: cbr}]\n"
+#: What a file of less than 1 MB holds, and the ending of its name.
+INPUTS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "claimed packet": (_claimed_packet, ".pcap"),
+    "keys": (
+        _text("\n".join(f"k{number}: 1" for number in range(90_000)) + f"\n{GROUPS}"),
+        ".yaml",
+    ),
+    "alias at the end": (
+        _text("groups:\n- &a cbr\nk: [" + _items("{}", 130_000) + ", *a]\n"),
+        ".yaml",
+    ),
+    "clients": (
+        _text("sessions: 1\ngroups: [{model: cbr, clients: [" + _items("'::{:x}'", 90_000) + "]}]"),
+        ".yaml",
+    ),
+    "groups": (_text("sessions: 1\ngroups: [" + _items("{{model: cbr}}", 60_000) + "]"), ".yaml"),
+    "brackets": (_text("groups: " + "[" * 900_000), ".yaml"),
+    "quotes": (_text("groups: '" + "a\n\n" * 300_000 + "'"), ".yaml"),
+    "model keys": (_text("{" + _items('"k{}": 1', 80_000) + "}"), ".json"),
+    "model levels": (_text('{"a":' * 150_000), ".json"),
+    "csv": (_text("time_s,ip_bytes\n" + "1,2\n" * 200_000), ".csv"),
+    "csv of columns": (_text(_items("c{}", 120_000) + "\n"), ".csv"),
+    "digits": (_text("7" * 900_000), ".txt"),
+}
+COMMANDS = {
+    "inspect": ("inspect", "{file}", "--json"),
+    "compare": ("compare", "{file}", "{file}", "--all", "--json"),
+    "fit": ("fit", "{file}", "-o", "{out}/model.json"),
+    "convert": ("convert", "{file}", "-o", "{out}/table.csv"),
+    "generate": ("generate", "{file}", "-q", "-o", "{out}/out.csv", "--for", "2s"),
+    "path": ("simulate", "cbr", "--path", "{file}", "--set", "duration_s=5"),
+    "trace": ("simulate", "cbr", "--path", "trace={file}", "--set", "duration_s=5"),
+    "export": ("export", "{file}", "--to", "mgen", "-o", "{out}/mgen"),
+    "player log": ("fit", "{file}", "--player-log", "{file}"),
+    "models": ("models", "show", "{file}"),
+}
+
+
+#: Commands that read files of an ending.
+READERS = {
+    ".pcap": ("inspect", "compare", "fit", "convert", "export"),
+    ".csv": ("inspect", "convert", "trace", "player log"),
+    ".txt": ("inspect", "trace", "player log"),
+    ".yaml": ("generate", "path", "models"),
+    ".json": ("generate", "path", "models"),
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("name", "command"), [(name, one) for name in INPUTS for one in READERS[INPUTS[name][1]]]
+)
+def test_a_small_input_costs_little(tmp_path: Path, name: str, command: str) -> None:
+    make, ending = INPUTS[name]
+    file = tmp_path / f"small{ending}"
+    make(file)
+    assert file.stat().st_size <= 1_000_000
+    arguments = [part.format(file=file, out=tmp_path) for part in COMMANDS[command]]
+    ended = run_in_child(arguments, tmp_path / "said.txt", run)
+    assert ended.code in (0, 2), ended.text
+    assert "Traceback" not in ended.text
+    assert ended.cpu_s < MOST_CPU_S
+    assert ended.memory_bytes < MOST_BYTES
