@@ -229,7 +229,8 @@ def _in(unit: str) -> Callable[[Law], Law]:
 
 
 def _check_not_negative(law: Law) -> Law:
-    lowest = min((one.value for one in (*law.atoms, *law.quantiles)), default=0.0)
+    values = [*(atom.value for atom in law.atoms), *(point.value for point in law.quantiles)]
+    lowest = min(values, default=0.0)
     if lowest < 0:
         raise ValueError(f"its values must not be negative, not {lowest:g}")
     return law
