@@ -7,9 +7,10 @@ looked for before a name is wanted that trafficgen does not have itself.
 from __future__ import annotations
 
 import pickle
+import reprlib
 import sys
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -166,6 +167,31 @@ class ModuleRegistry(Registry[T]):
 def calling_module() -> str:
     """Return the name of the module that called the function that asks."""
     return str(sys._getframe(2).f_globals.get("__name__", "__main__"))
+
+
+def require_name(name: object, function: str) -> None:
+    """Refuse a decorator without brackets, which would be given the function for its name."""
+    if not isinstance(name, str):
+        raise TypeError(
+            f"{function} takes a name, not {reprlib.repr(name)}; write"
+            f' @trafficgen.{function}("my_own") above the function'
+        )
+
+
+@contextmanager
+def name_failures(
+    what: str,
+    *,
+    remedy: str = "correct its function",
+    kind: type[TrafficgenError] = TrafficgenError,
+) -> Iterator[None]:
+    """Run a function of a user, ``what``, so that an exception of it says whose it is."""
+    try:
+        yield
+    except TrafficgenError:
+        raise
+    except Exception as error:  # whatever the function of a user does
+        raise kind(f"{what} fails ({type(error).__name__}: {error}); {remedy}") from error
 
 
 def pickle_registered() -> list[bytes]:

@@ -264,7 +264,7 @@ def test_wrong_settings_of_a_source_are_one_line(
         (([0.0, 1.0], [100]), "not of one length"),
         (([-1.0], [100]), "negative or not finite"),
         (([0.0], [20]), "sizes outside"),
-        ((None, None), "not of one length"),
+        ((None, None), "return times in s and sizes"),
     ],
 )
 def test_a_function_that_places_nonsense_is_refused(placed: tuple[Any, Any], problem: str) -> None:

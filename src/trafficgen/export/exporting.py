@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import reprlib
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -32,6 +33,7 @@ from trafficgen.outputs import is_stream, list_leftovers, whole_files, whole_fol
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.packet_files.writing import select_view
 from trafficgen.progress import report_step
+from trafficgen.registry import name_failures
 from trafficgen.standard_streams import input_file
 from trafficgen.tables import PacketTable
 from trafficgen.tables.stream import PacketStream
@@ -115,7 +117,7 @@ def write_folder(target: Target, directory: str | Path, write: Writer) -> Projec
         return _write_one_file(target, directory, write)
     earlier = read_manifest(directory)
     with whole_folder(directory, earlier=earlier, list_file=MANIFEST) as folder:
-        written = write(folder)
+        written = _run_writer(target, write, folder)
         limits = join_notes(written.report.cannot_express)
         written = replace(written, report=replace(written.report, cannot_express=limits))
         text = readme_of(written, versions=target.versions)
@@ -125,10 +127,29 @@ def write_folder(target: Target, directory: str | Path, write: Writer) -> Projec
     return replace(written.report, removed=tuple(removed))
 
 
+def _run_writer(target: Target, write: Writer, folder: Path) -> Written:
+    """Run a writer; raise ExportError if that of a user fails or reports absent files."""
+    if TARGETS.module_of(target.name) is None:
+        return write(folder)
+    what = f"exporter {target.name}"
+    with name_failures(what, remedy="correct its writer", kind=ExportError):
+        written: object = write(folder)
+    if not isinstance(written, Written):
+        raise ExportError(
+            f"{what} gives {reprlib.repr(written)}; return Written(report, how_to_run)"
+        )
+    absent = [name for name in written.report.files if not (folder / name).exists()]
+    if absent:
+        raise ExportError(
+            f"{what} reports the file {absent[0]!r}, which it did not write; correct its report"
+        )
+    return written
+
+
 def _write_one_file(target: Target, stream: Path, write: Writer) -> ProjectionReport:
     """Write the file of an export to a stream; of a pair, such as that of CSV, the first."""
     with tempfile.TemporaryDirectory(prefix="trafficgen-") as folder:
-        report = write(Path(folder)).report
+        report = _run_writer(target, write, Path(folder)).report
         names = report.files
         if len(names) > 1 and not isinstance(target.write, FormatWriter):
             listed = f"{', '.join(names[:3])}{', ...' if names[3:] else ''}"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import reprlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
@@ -11,7 +14,7 @@ import numpy.typing as npt
 
 from trafficgen.errors import GenerationError
 from trafficgen.generation.arrivals import Arrivals, ListedArrivals
-from trafficgen.registry import Registry, calling_module
+from trafficgen.registry import Registry, calling_module, name_failures, require_name
 from trafficgen.units import FloatArray
 
 #: Draws the starts of sessions, s, from a generator, a number of sessions and a window in s (either
@@ -40,17 +43,23 @@ class RegisteredArrivals(Arrivals):
         self, *, sessions: int | None, window_s: float | None, generator: np.random.Generator
     ) -> FloatArray:
         """Return when each session starts, s."""
+        function = ARRIVALS[self.name]
         try:
-            times_s = np.asarray(
-                ARRIVALS[self.name](generator, sessions, window_s, **self.keys), np.float64
-            )
+            inspect.signature(function).bind(generator, sessions, window_s, **self.keys)
         except TypeError as error:
             raise GenerationError(f"arrivals {self.name}: {error}; correct the keys") from error
-        found = "" if times_s.ndim == 1 else "an array of several dimensions"
+        with name_failures(f"arrivals {self.name}", kind=GenerationError):
+            given = function(generator, sessions, window_s, **self.keys)
+        times_s, found = np.zeros(0), f"{reprlib.repr(given)}, which is no array of times"
+        with suppress(TypeError, ValueError):
+            times_s = np.asarray(given, np.float64)
+            found = "" if times_s.ndim == 1 else found
         if not found and not np.all(np.isfinite(times_s) & (times_s >= 0)):
             found = "times that are negative or not finite"
         if found:
-            raise GenerationError(f"arrivals {self.name}: the function gives {found}; correct it")
+            raise GenerationError(
+                f"arrivals {self.name}: the function gives {found}; return times in s, shape (n,)"
+            )
         return ListedArrivals(np.sort(times_s)).starts_s(
             sessions=sessions, window_s=window_s, generator=generator
         )
@@ -91,6 +100,7 @@ def register_arrivals(name: str) -> Callable[[_Starts], _Starts]:
         >>> written.sessions
         3
     """
+    require_name(name, "register_arrivals")
     module = calling_module()
 
     def register(starts: _Starts) -> _Starts:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import json
+import reprlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +22,7 @@ from trafficgen.models.process import RegisteredProcess
 from trafficgen.models.provenance import RegisteredProvenance
 from trafficgen.models.schema import Model, Playout, Startup
 from trafficgen.models.stream import Phase, Stream, Transport, smallest_header_bytes
-from trafficgen.registry import Registry
+from trafficgen.registry import Registry, name_failures
 from trafficgen.units import FloatArray, bps_from_bytes
 
 #: Draws times, s, and IP lengths, bytes, from a generator, a length in s and settings of its own.
@@ -80,13 +82,10 @@ class RegisteredSource:
         Raises:
             GenerationError: If the function fails, or gives no such arrays.
         """
-        try:
-            time_s, ip_bytes = map(np.asarray, self.function(generator, length_s, **settings))
-        except Exception as error:  # whatever the function of a user does
-            raise GenerationError(
-                f"source {self.name} fails ({type(error).__name__}: {error}); correct its function"
-                " or its settings"
-            ) from error
+        remedy = "correct its function or its settings"
+        with name_failures(f"source {self.name}", remedy=remedy, kind=GenerationError):
+            given = self.function(generator, length_s, **settings)
+        time_s, ip_bytes = self._read_arrays(given)
         least = smallest_header_bytes("udp", ip_version=4)
         problem = ""
         if time_s.ndim != 1 or time_s.shape != ip_bytes.shape:
@@ -100,6 +99,18 @@ class RegisteredSource:
         order = np.argsort(time_s, kind="stable")
         order = order[time_s[order] < length_s]
         return time_s[order].astype(np.float64), ip_bytes[order].astype(np.uint32)
+
+    def _read_arrays(self, given: Any) -> tuple[FloatArray, FloatArray]:
+        """Return what the function gave as two arrays of numbers."""
+        with suppress(TypeError, ValueError):
+            times_s, sizes = given
+            arrays = np.asarray(times_s), np.asarray(sizes)
+            if all(one.dtype.kind in "iuf" or not one.size for one in arrays):
+                return arrays
+        raise GenerationError(
+            f"source {self.name}: the function gives {reprlib.repr(given)}; return times in s and"
+            " sizes in bytes, two arrays of numbers"
+        )
 
     def model(self) -> Model:
         """Return a model of one minute that plays it by default."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from trafficgen.calibration.processes.hurst import Hurst
 from trafficgen.errors import TrafficgenError
-from trafficgen.registry import Registry, calling_module
+from trafficgen.registry import Registry, calling_module, name_failures, require_name
 from trafficgen.tables import PacketTable
 from trafficgen.validation.distances import (
     MOST_BINS,
@@ -87,6 +87,7 @@ def register_metric(name: str) -> Callable[[_Metric], _Metric]:
         >>> comparison.flat()["largest_packet"] > 0.4
         True
     """
+    require_name(name, "register_metric")
     module = calling_module()
 
     def register(metric: _Metric) -> _Metric:
@@ -133,18 +134,17 @@ def compute_metrics(reference: Measurement, candidate: Measurement) -> Metrics:
 
 def _compute_own(name: str, reference: Measurement, candidate: Measurement) -> float:
     """Compute a metric of a user; raise TrafficgenError if it fails or gives no number."""
-    try:
+    with name_failures(f"metric {name}"):
         found: Any = METRICS[name](reference.view.table, candidate.view.table)
-    except TrafficgenError:
-        raise
-    except Exception as error:  # whatever the function of a user does
-        raise TrafficgenError(
-            f"metric {name} fails ({type(error).__name__}: {error}); correct its function"
-        ) from error
+    problem = ""
     if not isinstance(found, SupportsFloat) or getattr(found, "ndim", False):
+        problem = "is no number"
+    elif float(found) < 0:
+        problem = "is negative"
+    if problem:
         raise TrafficgenError(
-            f"metric {name} gives {reprlib.repr(found)}, which is no number; return a distance,"
-            " 0 for equal packets"
+            f"metric {name} gives {reprlib.repr(found)}, which {problem}; return a distance, 0 for"
+            " equal packets"
         )
     return float(found)
 

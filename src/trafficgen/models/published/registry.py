@@ -31,7 +31,7 @@ from trafficgen.models.registered_source import (
     list_sources,
 )
 from trafficgen.options import checks_arguments
-from trafficgen.registry import calling_module
+from trafficgen.registry import calling_module, require_name
 from trafficgen.standard_streams import STANDARD_INPUT
 
 _Function = TypeVar("_Function", bound=SourceFunction)
@@ -154,6 +154,7 @@ def register_source(name: str) -> Callable[[_Function], _Function]:
         >>> trafficgen.generate("beacon", duration_s=10, settings={"every_s": 2})
         <PacketTable: 5 packets, 1 flow, 8 s, 813 IP bytes>
     """
+    require_name(name, "register_source")
     module = calling_module()
 
     def register(function: _Function) -> _Function:
