@@ -179,15 +179,16 @@ class PlannedWorkload(NotebookView):
     ) -> pd.DataFrame:
         """Return a row a session that ``generate_workload`` plays with the same arguments.
 
-        ``start_s`` is after the start of the workload, ``duration_s`` its length, ``pd.NA`` where a
-        published model ends by itself; ``rate_factor`` its rate / that of the model.
+        ``start_s`` is after the start of the workload; ``rate_factor`` its rate / that of the
+        model. ``duration_s`` is its length, ``pd.NA`` where only playing it shows the length: a
+        published model that ends by itself, in a group without a duration.
 
         Raises:
             GenerationError: If the workload does not say how many sessions there are.
         """
         from trafficgen.workloads.sessions import sessions_of_workload  # noqa: PLC0415 - it plays what is planned
 
-        columns = {"session": int, "start_s": float, "group": str, "model": str, "seed": int}
+        columns = {"session": int, "start_s": float, "group": str, "model": str}
         columns |= {"duration_s": float, "clip": int, "rate_factor": float}
         drawn = sessions_of_workload(self, seed=seed, sessions=sessions, window_s=window_s)
         return frame_rows(drawn.describe(), columns)

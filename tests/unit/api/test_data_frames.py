@@ -86,6 +86,7 @@ def test_a_workload_gives_a_row_a_session_as_it_is_played() -> None:
     workload = trafficgen.load_workload("examples/workloads/evening.yaml")
     frame = workload.to_pandas(seed=3)
     assert frame.equals(workload.to_pandas(seed=3))
+    assert "seed" not in frame
     assert not frame["start_s"].equals(workload.to_pandas(seed=4)["start_s"])
     assert frame["start_s"].is_monotonic_increasing
     assert set(frame["group"]) <= {group.name for group in workload.groups}
