@@ -224,6 +224,11 @@ impl SimulationOutcome {
             entry.set_item("largest_queue_packets", link.largest_queue_packets)?;
             entry.set_item("largest_queue_bytes", link.largest_queue_bytes)?;
             entry.set_item("queueing_s", link.queueing_s)?;
+            let passed = (link.packets_out > 0).then_some(link.packets_out as f64);
+            entry.set_item("mean_queueing_ms", passed.map(|n| link.queueing_s * 1e3 / n))?;
+            let p95_s = link.waits.quantile_s(0.95);
+            entry.set_item("p95_queueing_ms", p95_s.map(|wait_s| wait_s * 1e3))?;
+            entry.set_item("marked", link.marked)?;
             list.append(entry)?;
         }
         Ok(list)

@@ -1,5 +1,5 @@
 //! When a packet has left a link: all capacities are known in advance, so a departure is computed
-//! once, on arrival.
+//! once, when the packet's turn is known.
 
 use super::time::{ns, sending_ns, Time, NEVER, NS_PER_S};
 
@@ -51,6 +51,31 @@ impl CapacityConfig {
             Self::Opportunities { times_s, bytes, period_s } => {
                 positive("bytes", f64::from(*bytes))?;
                 ascending(times_s, Some(*period_s))
+            }
+        }
+    }
+
+    /// Rate on average, bit/s; steps that do not repeat count from the first to the last.
+    pub fn mean_bps(&self) -> f64 {
+        match self {
+            Self::Constant { rate_bps } | Self::TokenBucket { rate_bps, .. } => *rate_bps,
+            Self::Opportunities { times_s, bytes, period_s } => {
+                8.0 * f64::from(*bytes) * times_s.len() as f64 / period_s
+            }
+            Self::Steps { times_s, rates_bps, period_s } => {
+                let end_s = period_s.unwrap_or(times_s[times_s.len() - 1]);
+                let ends_s = times_s[1..].iter().chain([&end_s]);
+                let bits: f64 = ends_s
+                    .zip(times_s)
+                    .zip(rates_bps)
+                    .map(|((to_s, from_s), rate_bps)| (to_s - from_s) * rate_bps)
+                    .sum();
+                let spanned_s = end_s - times_s[0];
+                if spanned_s > 0.0 && bits > 0.0 {
+                    bits / spanned_s
+                } else {
+                    rates_bps.iter().copied().fold(0.0, f64::max)
+                }
             }
         }
     }
@@ -121,8 +146,17 @@ impl Capacity {
         }
     }
 
+    /// Whether a token bucket lets a packet pass at `now` without a wait; a line always takes it.
+    pub fn passes_at(&self, now: Time, bytes: u32) -> bool {
+        match self {
+            Self::TokenBucket(bucket) => bucket.tokens_at(now) >= f64::from(bytes),
+            _ => true,
+        }
+    }
+
     /// When a packet of `bytes` that is next in line from `start` on has left; None where it can
     /// never leave.
+    #[inline]
     pub fn departure(&mut self, start: Time, bytes: u32) -> Option<Time> {
         let leaves = match self {
             Self::Constant { rate_bps } => Some(start + sending_ns(bytes, *rate_bps)),
@@ -257,16 +291,20 @@ pub struct TokenBucket {
 }
 
 impl TokenBucket {
+    fn tokens_at(&self, now: Time) -> f64 {
+        if !self.filled {
+            return self.tokens;
+        }
+        let refill = (now - self.at) as f64 * self.rate_bytes_per_ns;
+        (self.tokens + refill).min(self.burst_bytes)
+    }
+
     fn departure(&mut self, start: Time, bytes: u32) -> Option<Time> {
         let size = f64::from(bytes);
         if size > self.burst_bytes {
             return None;
         }
-        let mut tokens = self.tokens;
-        if self.filled {
-            let refill = (start - self.at) as f64 * self.rate_bytes_per_ns;
-            tokens = (tokens + refill).min(self.burst_bytes);
-        }
+        let tokens = self.tokens_at(start);
         let wait = ((size - tokens) / self.rate_bytes_per_ns).ceil().max(0.0);
         if wait >= (NEVER - start) as f64 {
             return None;

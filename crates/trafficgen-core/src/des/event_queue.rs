@@ -18,6 +18,10 @@ pub enum Event {
     Overtaken {
         packet: PacketId,
     },
+    /// The line of a link is free while packets wait and none of its packets is under way.
+    LineFree {
+        link: u16,
+    },
     Timer {
         agent: u32,
         timer: u32,

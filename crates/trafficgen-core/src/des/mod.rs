@@ -13,12 +13,14 @@ pub mod label;
 mod link;
 mod loss;
 mod packet;
+mod queue;
 pub mod record;
 pub mod scenario;
 pub mod series;
 pub mod session_log;
 pub mod simulation;
 pub mod time;
+mod waits;
 mod world;
 
 pub use agent::{Agent, ConnectionId, Datagram, End, FlowId, Sample};

@@ -11,6 +11,21 @@ pub enum Content {
     Segment(Segment),
 }
 
+/// What a packet says of congestion (RFC 3168, RFC 9331).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ecn {
+    /// Not-ECT: its sender hears of congestion by loss alone.
+    #[default]
+    Incapable,
+    /// ECT(0).
+    Classic,
+    /// ECT(1): its sender answers every mark a little.
+    Scalable,
+    /// CE: a queue on its way was about to be too long.
+    Marked,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     pub flow: FlowId,
@@ -23,7 +38,15 @@ pub struct Packet {
     /// Its row in the record.
     pub row: u32,
     pub sent_ns: Time,
+    pub ecn: Ecn,
     pub content: Content,
+}
+
+impl Packet {
+    /// Number of its flow in its direction, by which fair queues tell flows apart.
+    pub fn stream(&self) -> u32 {
+        2 * self.flow + u32::from(self.from == End::Client)
+    }
 }
 
 /// Number of a packet in the store.

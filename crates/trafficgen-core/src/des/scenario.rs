@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::link::LinkConfig;
+use super::packet::Ecn;
 use crate::source::Schedule;
 
 /// A flow or session that takes part.
@@ -32,6 +33,9 @@ pub struct AgentConfig {
     /// Numbers of the links on the way to the server.
     #[serde(default)]
     pub reverse: Vec<u16>,
+    /// What its datagrams say of congestion; TCP declares itself.
+    #[serde(default)]
+    pub ecn: Ecn,
 }
 
 #[derive(Clone, Debug, serde::Deserialize)]

@@ -103,6 +103,7 @@ impl Simulation {
                 stream(scenario.seed, number as u64),
                 config.awaited,
                 routes,
+                config.ecn,
             ));
         }
         let links = scenario.links.iter().enumerate();
@@ -112,6 +113,7 @@ impl Simulation {
             })
             .collect();
         let mut world = World::new(states, links);
+        world.ecn = scenario.links.iter().any(|link| link.aqm.is_some_and(|aqm| aqm.ecn));
         world.record =
             Record::up_to(scenario.most_packets.unwrap_or(MOST_PACKETS).min(MOST_PACKETS));
         for (agent, config) in scenario.agents.iter().enumerate() {
@@ -160,6 +162,7 @@ impl Simulation {
             match event {
                 Event::PipeHead { link } => self.world.pipe_head(link),
                 Event::Overtaken { packet } => self.world.overtaken(packet),
+                Event::LineFree { link } => self.world.line_free(link),
                 _ => {}
             }
         }
@@ -169,6 +172,7 @@ impl Simulation {
         match event {
             Event::PipeHead { link } => self.world.pipe_head(link),
             Event::Overtaken { packet } => self.world.overtaken(packet),
+            Event::LineFree { link } => self.world.line_free(link),
             Event::TcpTimer { connection, client } => {
                 self.world.tcp_timer(connection, if client { End::Client } else { End::Server });
             }

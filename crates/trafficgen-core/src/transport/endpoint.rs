@@ -34,6 +34,8 @@ pub struct Endpoint {
     wants_sack: bool,
     /// Offered before the handshake, agreed after it.
     timestamps: bool,
+    /// Offered before the handshake, agreed after it.
+    ecn: bool,
     /// Of the first SYN; it doubles.
     syn_timeout_ns: Time,
     syn_timer: Time,
@@ -54,11 +56,17 @@ impl Endpoint {
             statistics: TcpStatistics::default(),
             wants_sack: config.sack,
             timestamps: config.timestamps,
+            ecn: false,
             syn_timeout_ns: config.initial_rto_ns,
             syn_timer: NEVER,
             syn_repetitions: 0,
             syn_sent: 0,
         }
+    }
+
+    /// Offers explicit congestion notification (RFC 3168) in the handshake that is to come.
+    pub fn offer_ecn(&mut self) {
+        self.ecn = true;
     }
 
     /// Opens actively: sends the SYN.
@@ -124,6 +132,12 @@ impl Endpoint {
         if segment.has(flag::ACK) && !self.sender.acknowledge(now, segment, &mut self.statistics) {
             self.receiver.request_ack();
         }
+        if self.ecn && !segment.has(flag::SYN) {
+            self.receiver.note_marks(segment);
+            if segment.has(flag::ECE) {
+                self.sender.hear_of_congestion();
+            }
+        }
         if segment.payload_bytes > 0 || segment.has(flag::FIN) {
             self.receiver.accept(now, segment);
         }
@@ -157,6 +171,10 @@ impl Endpoint {
         if answers {
             segment.flags |= flag::ACK;
         }
+        if self.ecn {
+            // RFC 3168 6.1.1: an answer has ECE alone
+            segment.flags |= if answers { flag::ECE } else { flag::ECE | flag::CWR };
+        }
         if self.timestamps {
             segment.timestamps = Some(Timestamps { value: now, echo: self.receiver.echo() });
         }
@@ -174,6 +192,7 @@ impl Endpoint {
     fn take_options(&mut self, syn: &Segment) {
         self.timestamps &= syn.timestamps.is_some();
         self.wants_sack &= syn.sack.permitted;
+        self.ecn &= syn.has(flag::ECE);
         self.receiver.note_timestamp(syn);
     }
 

@@ -33,6 +33,8 @@ pub(super) struct Receiver {
     timer: Time,
     timestamp: Option<Time>,
     last_acknowledged: u64,
+    /// A mark has come that the sender has not answered yet.
+    echoes_mark: bool,
 }
 
 impl Receiver {
@@ -57,6 +59,7 @@ impl Receiver {
             timer: NEVER,
             timestamp: None,
             last_acknowledged: 0,
+            echoes_mark: false,
         }
     }
 
@@ -92,6 +95,14 @@ impl Receiver {
 
     pub fn echo(&self) -> Time {
         self.timestamp.unwrap_or(0)
+    }
+
+    /// Repeats a mark in all acknowledgements until the sender has answered it (RFC 3168 6.1.3).
+    pub fn note_marks(&mut self, segment: &Segment) {
+        if segment.has(flag::CWR) {
+            self.echoes_mark = false;
+        }
+        self.echoes_mark |= segment.marked;
     }
 
     /// Takes payload and FIN of a segment.
@@ -212,6 +223,9 @@ impl Receiver {
     pub fn acknowledge(&mut self, segment: &mut Segment) {
         self.edge = self.next_edge();
         segment.acknowledgement = self.next;
+        if self.echoes_mark {
+            segment.flags |= flag::ECE;
+        }
         segment.window_bytes = self.edge.saturating_sub(self.next) as u32;
         for offset in &self.recent[..self.recent_count.min(self.sack_blocks)] {
             if let Some((start, end)) = self.beyond.containing(*offset) {

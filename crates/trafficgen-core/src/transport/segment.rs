@@ -9,6 +9,10 @@ pub mod flag {
     pub const RST: u8 = 4;
     pub const PSH: u8 = 8;
     pub const ACK: u8 = 16;
+    /// RFC 3168: the receiver has seen a mark.
+    pub const ECE: u8 = 64;
+    /// RFC 3168: the sender has reduced its window for it.
+    pub const CWR: u8 = 128;
 }
 
 const BASE_HEADER_BYTES: u8 = 20;
@@ -95,6 +99,8 @@ pub struct Segment {
     pub header_bytes: u8,
     /// Whether payload, SYN or FIN of it were sent before.
     pub retransmission: bool,
+    /// Whether a queue on its way has marked it (RFC 3168).
+    pub marked: bool,
 }
 
 impl Segment {

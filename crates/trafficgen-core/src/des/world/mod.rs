@@ -12,8 +12,8 @@ use super::connection::Connection;
 use super::event_queue::{Event, EventQueue};
 use super::io::FlowSpec;
 use super::label::{Label, Phase};
-use super::link::{Link, Verdict};
-use super::packet::{Content, Packet, PacketId, PacketStore};
+use super::link::{Fate, Link};
+use super::packet::{Content, Ecn, Packet, PacketId, PacketStore};
 use super::record::{Record, TcpHeader};
 use super::session_log::SessionLog;
 use super::time::{Time, NEVER};
@@ -45,10 +45,12 @@ pub struct AgentState {
     pub awaited: bool,
     /// Links that its packets pass, to the client and to the server.
     pub routes: [Vec<u16>; 2],
+    /// What its datagrams say of congestion.
+    ecn: Ecn,
 }
 
 impl AgentState {
-    pub fn new(rng: ChaCha8Rng, awaited: bool, routes: [Vec<u16>; 2]) -> Self {
+    pub fn new(rng: ChaCha8Rng, awaited: bool, routes: [Vec<u16>; 2], ecn: Ecn) -> Self {
         Self {
             rng,
             timers: Vec::new(),
@@ -58,6 +60,7 @@ impl AgentState {
             finished: false,
             awaited,
             routes,
+            ecn,
         }
     }
 
@@ -87,6 +90,8 @@ pub enum Notice {
 pub struct Pipe {
     pub link: Link,
     in_flight: VecDeque<(Time, PacketId)>,
+    /// When the line is looked at next, where no packet of its own tells when.
+    looked_at: Time,
 }
 
 #[derive(Debug)]
@@ -105,6 +110,8 @@ pub struct World {
     pub awaited: usize,
     /// The simulation has ended: what is under way still arrives, and nobody sends.
     pub closed: bool,
+    /// A queue marks packets, and TCP declares itself able to hear of it.
+    pub ecn: bool,
     packets: PacketStore,
     segments: Vec<Segment>,
 }
@@ -120,7 +127,7 @@ impl World {
             agents,
             pipes: links
                 .into_iter()
-                .map(|link| Pipe { link, in_flight: VecDeque::new() })
+                .map(|link| Pipe { link, in_flight: VecDeque::new(), looked_at: NEVER })
                 .collect(),
             record: Record::default(),
             first_media: None,
@@ -128,6 +135,7 @@ impl World {
             packet_events: 0,
             awaited,
             closed: false,
+            ecn: false,
             packets: PacketStore::default(),
             segments: Vec::new(),
         }
@@ -218,6 +226,16 @@ impl World {
         let row = self.record.sent(self.now, flow, from, bytes, label, tcp);
         self.packet_events += 1;
         let sent_ns = self.now;
+        let ecn = match &content {
+            Content::Datagram { .. } => self.agents[self.flows[flow as usize].agent as usize].ecn,
+            // RFC 3168 6.1.4 and 6.1.5: neither bare acknowledgements nor retransmissions
+            Content::Segment(segment)
+                if self.ecn && payload_bytes > 0 && !segment.retransmission =>
+            {
+                Ecn::Classic
+            }
+            Content::Segment(_) => Ecn::Incapable,
+        };
         let id = self.packets.put(Packet {
             flow,
             from,
@@ -226,6 +244,7 @@ impl World {
             payload_bytes,
             row,
             sent_ns,
+            ecn,
             content,
         });
         self.forward(id);
@@ -247,40 +266,93 @@ impl World {
             return;
         };
         packet.hop += 1;
-        let (row, ip_bytes) = (packet.row, packet.ip_bytes);
         let pipe = &mut self.pipes[usize::from(number)];
-        let verdict = pipe.link.offer(self.now, ip_bytes, self.first_media);
+        let idle = pipe.in_flight.is_empty();
+        let fate = pipe.link.offer(self.now, id, packet, self.first_media);
         self.packet_events += u64::from(pipe.link.has_queue());
-        match verdict {
-            Verdict::Dropped(reason) => {
-                self.record.dropped(row, number, reason);
-                self.packets.take(id);
+        if pipe.link.decides_later() {
+            self.settle_all(number);
+        }
+        if let Some(fate) = fate {
+            self.settle(number, fate);
+        }
+        if idle {
+            self.await_next(number);
+        }
+    }
+
+    /// Do what a link's discipline has decided.
+    fn settle_all(&mut self, number: u16) {
+        let mut fates = std::mem::take(&mut self.pipes[usize::from(number)].link.fates);
+        fates.drain(..).for_each(|fate| self.settle(number, fate));
+        self.pipes[usize::from(number)].link.fates = fates;
+    }
+
+    #[inline(always)] // a third of a hop's own work
+    fn settle(&mut self, number: u16, fate: Fate) {
+        match fate {
+            Fate::Dropped { id, reason } => {
+                self.record.dropped(self.packets.take(id).row, number, reason);
             }
-            Verdict::Passes { at, queueing_ns, overtaken } => {
+            Fate::Passes { id, at, queueing_ns, overtaken, marked } => {
+                let pipe = &mut self.pipes[usize::from(number)];
                 self.packet_events += u64::from(pipe.link.has_queue());
+                let packet = self.packets.get_mut(id);
                 if queueing_ns > 0 {
-                    self.record.waited(row, queueing_ns);
+                    self.record.waited(packet.row, queueing_ns);
+                }
+                if marked {
+                    packet.ecn = Ecn::Marked;
                 }
                 if overtaken {
                     self.events.push(at, Event::Overtaken { packet: id });
-                    return;
+                } else {
+                    pipe.in_flight.push_back((at, id));
                 }
-                if pipe.in_flight.is_empty() {
-                    self.events.push(at, Event::PipeHead { link: number });
-                }
-                pipe.in_flight.push_back((at, id));
             }
+        }
+    }
+
+    /// Come back to a link when its first packet has come through, or else when its line is free.
+    #[inline]
+    fn await_next(&mut self, number: u16) {
+        let pipe = &mut self.pipes[usize::from(number)];
+        if let Some((at, _)) = pipe.in_flight.front() {
+            self.events.push(*at, Event::PipeHead { link: number });
+        } else if let Some(at) = pipe.link.next_decision().filter(|at| *at != pipe.looked_at) {
+            pipe.looked_at = at;
+            self.events.push(at, Event::LineFree { link: number });
         }
     }
 
     /// The first packet of a pipe has come through.
     pub fn pipe_head(&mut self, link: u16) {
-        let pipe = &mut self.pipes[usize::from(link)];
-        let Some((_, id)) = pipe.in_flight.pop_front() else { return };
-        if let Some((at, _)) = pipe.in_flight.front() {
-            self.events.push(*at, Event::PipeHead { link });
-        }
+        let Some((_, id)) = self.pipes[usize::from(link)].in_flight.pop_front() else { return };
+        self.decide(link);
+        self.await_next(link);
         self.forward(id);
+    }
+
+    /// The line of a link is free: it takes what waits.
+    pub fn line_free(&mut self, link: u16) {
+        let pipe = &mut self.pipes[usize::from(link)];
+        if pipe.looked_at != self.now {
+            return;
+        }
+        pipe.looked_at = NEVER;
+        if pipe.in_flight.is_empty() {
+            self.decide(link);
+            self.await_next(link);
+        }
+    }
+
+    /// Let a link's discipline decide what it can by now.
+    fn decide(&mut self, number: u16) {
+        let link = &mut self.pipes[usize::from(number)].link;
+        if link.decides_later() {
+            link.serve(self.now);
+            self.settle_all(number);
+        }
     }
 
     /// A packet that was overtaken has come through.
@@ -303,7 +375,8 @@ impl World {
                 let datagram = Datagram { flow: number, tag, payload_bytes, ip_bytes, sent_ns };
                 self.notices.push_back((flow.agent, Notice::Datagram(at, datagram)));
             }
-            Content::Segment(segment) => {
+            Content::Segment(mut segment) => {
+                segment.marked = packet.ecn == Ecn::Marked;
                 let Some(connection) = flow.connection else { return };
                 self.with_endpoint(connection, at, |endpoint, now, out| {
                     endpoint.on_segment(now, &segment, out)

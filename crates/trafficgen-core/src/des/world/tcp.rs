@@ -22,6 +22,10 @@ impl World {
         let flow = self.open_flow(agent, spec, true);
         let id = self.connections.len() as ConnectionId;
         let mut connection = Connection::new(flow, agent, server, client);
+        if self.ecn {
+            connection.side_mut(End::Server).endpoint.offer_ecn();
+            connection.side_mut(End::Client).endpoint.offer_ecn();
+        }
         connection.side_mut(End::Server).endpoint.listen();
         self.connections.push(connection);
         self.with_endpoint(id, End::Client, |endpoint, now, out| endpoint.connect(now, out));

@@ -70,6 +70,10 @@ pub(super) struct Sender {
     gave_up: bool,
     sack: bool,
     timestamps: bool,
+    /// Marks are heard of again once this is acknowledged, and the next new data tells that the
+    /// window was reduced.
+    reduced_until: u64,
+    tells_reduction: bool,
     nagle: bool,
     restart_after_idle: bool,
     smooth_reduction: bool,
@@ -112,6 +116,8 @@ impl Sender {
             gave_up: false,
             sack: false,
             timestamps: false,
+            reduced_until: 0,
+            tells_reduction: false,
             nagle: config.nagle,
             restart_after_idle: config.restart_after_idle,
             smooth_reduction: config.proportional_rate_reduction,

@@ -73,6 +73,16 @@ impl Sender {
         }
     }
 
+    /// The receiver has seen a mark: reduces the window as for a loss, once a round trip (RFC 3168
+    /// 6.1.2), with nothing to repeat.
+    pub fn hear_of_congestion(&mut self) {
+        if self.phase == Phase::Open && self.una >= self.reduced_until && self.una < self.nxt {
+            self.congestion.lost(self.nxt - self.una);
+            self.reduced_until = self.nxt;
+            self.tells_reduction = true;
+        }
+    }
+
     pub(super) fn reduce(&mut self, delivered: u64) {
         let (pipe, threshold) = (self.pipe_bytes(), self.congestion.window_bytes());
         self.reduction.update(delivered, pipe, threshold, self.mss);

@@ -103,7 +103,12 @@ impl Sender {
         if payload > 0 && chunk.start + u64::from(payload) == self.queued {
             flags |= flag::PSH;
         }
-        outbox.send(chunk.start, payload, flags, chunk.again || chunk.end <= self.sent);
+        let repeats = chunk.again || chunk.end <= self.sent;
+        if self.tells_reduction && payload > 0 && !repeats {
+            self.tells_reduction = false;
+            flags |= flag::CWR;
+        }
+        outbox.send(chunk.start, payload, flags, repeats);
         if self.una == self.nxt {
             self.timer = NEVER; // it waited for a window until now
         }
