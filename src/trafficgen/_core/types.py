@@ -143,6 +143,9 @@ class SimulatedLinkDict(TypedDict):
     largest_queue_packets: int
     largest_queue_bytes: int
     queueing_s: float
+    mean_queueing_ms: float | None
+    p95_queueing_ms: float | None
+    marked: int
 
 
 class TotalsDict(TypedDict):

@@ -99,6 +99,14 @@ def _queue(given: Queue | None, capacity: Capacity, round_trip_s: float) -> dict
     return {"bytes": given.size_bytes or 0}
 
 
+def _aqm(link: PathLink) -> dict[str, object]:
+    """Return the link's active queue management as a part of the engine's link."""
+    if link.aqm is None:
+        return {}
+    times = {"target_s": link.aqm_target_s, "interval_s": link.aqm_interval_s}
+    return {"aqm": {"kind": link.aqm, "ecn": link.ecn, **times}}
+
+
 def _forward(link: PathLink, capacity: Capacity, round_trip_s: float) -> dict[str, object]:
     loss = {
         "rate": link.loss,
@@ -111,11 +119,12 @@ def _forward(link: PathLink, capacity: Capacity, round_trip_s: float) -> dict[st
         "name": link.name,
         "capacity": capacity.config,
         "delay_s": link.delay_s,
-        "queue": _queue(link.queue, capacity, round_trip_s),
+        "queue": None if link.policer else _queue(link.queue, capacity, round_trip_s),
         "hold_in_flight": link.hold_in_flight,
         "overhead_bytes": capacity.overhead_bytes,
         "loss": loss if link.loss > 0 else None,
         "reorder": {"share": link.reorder, "delay_s": later_s} if link.reorder > 0 else None,
+        **({"policer": True} if link.policer else _aqm(link)),
     }
 
 
@@ -132,4 +141,5 @@ def _reverse(link: PathLink, round_trip_s: float) -> dict[str, object]:
         "hold_in_flight": link.hold_in_flight,
         "overhead_bytes": capacity.overhead_bytes,
         "loss": {"rate": link.reverse_loss} if link.reverse_loss > 0 else None,
+        **(_aqm(link) if capacity.config is not None else {}),
     }

@@ -18,6 +18,7 @@ from trafficgen.named_files import find_named_file, with_outside_files
 from trafficgen.notebook import NotebookView, frame_facts
 from trafficgen.options import parse_pairs
 from trafficgen.simulation.path_keys import (
+    AQM,
     FILE,
     IN_FLIGHT,
     PACKETS,
@@ -25,6 +26,7 @@ from trafficgen.simulation.path_keys import (
     RATE,
     SHARE,
     SIZE,
+    SWITCH,
     TIME,
     TIME_AFTER_MEDIA,
     Kind,
@@ -44,6 +46,8 @@ _LARGEST_BURST_BYTES = 2**32 - 1
 T = TypeVar("T")
 _Rate = Annotated[float | None, Field(gt=0), RATE]
 _File = Annotated[str | None, Field(min_length=1), FILE]
+_AqmTime = Annotated[float | None, Field(ge=1e-4, le=1e3), TIME]
+_Switch = Annotated[bool, SWITCH]
 _Share = Annotated[float, Field(ge=0, le=1), SHARE]
 
 
@@ -76,9 +80,19 @@ class PathLink(ModelPart):
     delay_s: Annotated[float, TIME] = Field(default=0.0, ge=0, le=1e6)
     """Propagation, one way, s."""
     queue: Annotated[Queue | None, QUEUE] = None
-    """Drop-tail queue; null: 50 packets or twice the bandwidth-delay product."""
+    """Limit of the queue; null: 50 packets or twice the bandwidth-delay product."""
+    aqm: Annotated[str | None, AQM] = None
+    """Active queue management: red, pie, codel, fq_codel or dualpi2; null: drop-tail."""
+    aqm_target_s: _AqmTime = None
+    """Wait that it aims at, s; null: 5 ms (CoDel, FQ-CoDel, RED) or 15 ms (PIE, DualPI2)."""
+    aqm_interval_s: _AqmTime = None
+    """Its interval (CoDel), update time (PIE, RED) or largest round trip (DualPI2), s."""
+    ecn: _Switch = False
+    """The queue marks packets of TCP instead of dropping them, and TCP answers marks (RFC 3168)."""
     burst_bytes: Annotated[int | None, SIZE] = Field(default=None, ge=1)
     """Size of the token bucket, bytes; null: a line."""
+    policer: _Switch = False
+    """What finds no tokens on its way to the client is dropped instead of queued."""
     loss: _Share = 0.0
     """Share of packets to the client lost at random before the queue."""
     loss_start_s: Annotated[float | None, TIME_AFTER_MEDIA] = None
@@ -115,6 +129,11 @@ class PathLink(ModelPart):
             ("burst", self.burst_bytes, rate, "rate"),
             ("queue", self.queue, limited, "rate or trace"),
             ("hold", self.hold_in_flight or None, limited, "rate or trace"),
+            ("aqm", self.aqm, limited, "rate or trace"),
+            ("aqm_target", self.aqm_target_s, self.aqm is not None, "aqm"),
+            ("aqm_interval", self.aqm_interval_s, self.aqm is not None, "aqm"),
+            ("ecn", self.ecn or None, self.aqm is not None, "aqm"),
+            ("policer", self.policer or None, self.burst_bytes is not None, "burst"),
             ("loss_start", self.loss_start_s, loss, "loss"),
             ("loss_stop", self.loss_stop_s, loss, "loss"),
             ("loss_burst", self.loss_burst_packets, loss, "loss"),
@@ -123,6 +142,8 @@ class PathLink(ModelPart):
         for key, value, is_there, needed in needs:
             if value is not None and not is_there:
                 raise ValueError(f"{key} needs a {needed}; add {needed.partition(' ')[0]}=...")
+        if self.policer and (self.queue is not None or self.aqm is not None):
+            raise ValueError("a policer has no queue; leave out queue and aqm")
         if rate and self.trace is not None:
             raise ValueError("rate and trace exclude each other; leave one out")
         if self.reverse_rate_bps is not None and self.reverse_trace is not None:

@@ -101,3 +101,16 @@ IN_FLIGHT = Kind(
     lambda _: "in_flight",
     "the one value is in_flight",
 )
+AQM_NAMES = ("red", "pie", "codel", "fq_codel", "dualpi2")
+AQM = Kind(
+    "",
+    lambda text: text if text in AQM_NAMES else None,
+    str,
+    f"write one of {', '.join(AQM_NAMES)}",
+)
+SWITCH = Kind(
+    "",
+    {"on": True, "True": True, "off": False, "False": False}.get,  # YAML reads on as True
+    lambda value: "on" if value else "off",
+    "write on or off",
+)
