@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from collections.abc import Callable
 from math import inf
 from typing import Any
 
@@ -175,3 +176,43 @@ def test_parameters_that_do_not_fit_are_told(params: dict[str, float], message: 
 def test_a_model_without_the_registration_says_what_is_needed() -> None:
     with pytest.raises(ValueError, match="import the module that registers it"):
         Law(unit="s", family="unheard_of", params={"scale": 1.0}, observations=0)
+
+
+class _FailsOnMany:
+    """A family whose functions fail for more values than a trial has, in one of several ways."""
+
+    def __init__(self, fail: Callable[[], object]) -> None:
+        self._fail = fail
+
+    def cdf(self, x: Any, *, loc: float, scale: float) -> Any:
+        found = -np.expm1(-np.asarray(x) / scale)
+        return self._fail() if np.size(x) > 50 else found
+
+    def ppf(self, q: Any, *, loc: float, scale: float) -> Any:
+        return -scale * np.log1p(-np.asarray(q))
+
+
+def _raise(error: Exception) -> object:
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("fail", "message"),
+    [
+        (lambda: _raise(KeyError("mine")), "KeyError: 'mine'"),
+        (lambda: np.zeros(3), r"TypeError: values of the shape \(3,\)"),
+        (lambda: _raise(ValueError("out of range")), None),
+    ],
+    ids=["raises", "shape", "refuses"],
+)
+def test_a_family_that_fails_in_a_fit_is_named(
+    fail: Callable[[], object], message: str | None
+) -> None:
+    register_distribution("failing", _FailsOnMany(fail), bounds={"scale": POSITIVE})
+    sample = np.random.default_rng(5).gamma(0.5, 0.01, 500)
+    if message is None:
+        law = fit_law(sample, unit="s", tick=1e-9, generator=np.random.default_rng(6)).law
+        assert law.family != "failing"
+        return
+    with pytest.raises(TrafficgenError, match=f"distribution failing fails .{message}"):
+        fit_law(sample, unit="s", tick=1e-9, generator=np.random.default_rng(6))

@@ -18,6 +18,8 @@ from trafficgen._core import LAW_FAMILIES, add_family, mix_normals
 from trafficgen.calibration.laws.cells import Cells
 from trafficgen.distributions import MIXTURES, OWN_FAMILIES
 from trafficgen.distributions.own_families import OwnFamily
+from trafficgen.errors import CalibrationError
+from trafficgen.registry import name_failures
 from trafficgen.units import FloatArray, IntArray
 
 Unit = Literal["s", "bytes", "packets"]
@@ -294,12 +296,38 @@ def _fitted(family: str) -> FittedFamily:
     return _fit_own(family, OWN_FAMILIES[family])
 
 
+#: Exceptions of families of users in a fit, which cannot cross the core.
+_failures: dict[str, Exception] = {}
+
+
+def raise_failures() -> None:
+    """Raise what functions of a user have raised in a fit.
+
+    Raises:
+        CalibrationError: If a family failed; it is named.
+    """
+    failures = dict(_failures)
+    _failures.clear()
+    for name, error in failures.items():
+        with name_failures(f"distribution {name}", kind=CalibrationError):
+            raise error
+
+
 @cache
 def _fit_own(name: str, own: OwnFamily) -> FittedFamily:
     """Let the core fit a family by its distribution function in Python, which takes longer."""
 
     def tail(params: list[float], x: FloatArray, upper: bool) -> FloatArray:
-        return own.tail(params, x, upper=upper)
+        try:
+            found = own.tail(params, x, upper=upper)
+            if found.shape != x.shape:
+                raise TypeError(f"values of the shape {found.shape}, not {x.shape}")
+        except (ArithmeticError, ValueError):
+            raise  # it refuses the parameters, which the core takes for no law
+        except Exception as error:  # whatever functions of a user do
+            _failures.setdefault(name, error)
+            raise
+        return found
 
     def starts(sample: Cells) -> list[Params]:
         values = np.array([sample.quantile(float(p)) for p in _STARTING_SHARES])

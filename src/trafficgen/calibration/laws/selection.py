@@ -9,7 +9,7 @@ import numpy as np
 
 from trafficgen.calibration.laws.cells import Cells
 from trafficgen.calibration.laws.closed_forms import FEWEST_VALUES, SMALLEST_LOG_SPREAD
-from trafficgen.calibration.laws.families import count_parameters, initial_estimates
+from trafficgen.calibration.laws.families import count_parameters, initial_estimates, raise_failures
 from trafficgen.calibration.laws.likelihood import MOST_ROUNDS, Bounds, FamilyLaw, Maximum, maximise
 from trafficgen.distributions import MIXTURES, OWN_FAMILIES, Distribution
 from trafficgen.models import Family
@@ -102,6 +102,7 @@ def fit_candidates(
     candidates = [
         _cross_validate(one, cells, fold_counts) for one in found if one and _is_identifiable(one)
     ]
+    raise_failures()
     finite = [one for one in candidates if np.isfinite(one.log_likelihood)]
     return sorted(finite, key=lambda one: one.bic)
 
