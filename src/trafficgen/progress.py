@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -20,6 +20,7 @@ class Step:
         done: How much of it is done, in ``unit``.
         total: How much there is altogether; None if unknown.
         unit: What is counted, such as ``bytes``; empty if nothing is.
+        place: Which of how many steps of the work it is, such as ``2 of 3``; empty if unknown.
 
     Example:
         >>> import trafficgen
@@ -34,12 +35,14 @@ class Step:
     done: float = 0
     total: float | None = None
     unit: str = ""
+    place: str = field(default="", compare=False, repr=False)
 
 
 #: Called with each step.
 Listener = Callable[[Step], None]
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_names: ContextVar[tuple[str, ...]] = ContextVar("names", default=())
 
 
 @contextmanager
@@ -74,7 +77,19 @@ def report_step(what: str, done: float = 0, total: float | None = None, *, unit:
     """Report a step to the listener, if there is one."""
     listener = _listener.get()
     if listener is not None:
-        listener(Step(what, done, total, unit))
+        names = _names.get()
+        place = f"{names.index(what) + 1} of {len(names)}" if what in names else ""
+        listener(Step(what, done, total, unit, place))
+
+
+@contextmanager
+def number_steps(*names: str) -> Iterator[None]:
+    """Number the steps that are reported in this block: all that the work has, in their order."""
+    token = _names.set(names)
+    try:
+        yield
+    finally:
+        _names.reset(token)
 
 
 def report_each(things: Iterable[T], what: str, *, total: int, unit: str) -> Iterator[T]:

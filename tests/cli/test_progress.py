@@ -7,7 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from trafficgen.cli._progress import Progress, clear_line
-from trafficgen.progress import Step, has_listener, report_each, report_step
+from trafficgen.progress import (
+    Step,
+    following,
+    has_listener,
+    number_steps,
+    report_each,
+    report_step,
+)
 
 
 class Clock:
@@ -71,6 +78,20 @@ def test_time_that_is_left_shrinks_while_nothing_is_heard(
     assert capsys.readouterr().err.splitlines() == [
         "fitting: 5 of 10 captures (50%), about 10 s left",
         "fitting: 5 of 10 captures (50%), about 1 s left",
+    ]
+
+
+def test_a_step_says_which_of_how_many_it_is(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    progress = Progress(clock=clock)
+    with following(progress.step), number_steps("making", "writing"):
+        report_step("writing", 0, 100, unit="packets")
+        clock.now_s += 10.0
+        report_step("writing", 80, 100, unit="packets")
+        progress.look()
+    assert capsys.readouterr().err.splitlines() == [
+        "step 2 of 2, writing: 80 of 100 packets (80%), about 2 s left in this step"
     ]
 
 

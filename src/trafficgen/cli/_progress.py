@@ -120,17 +120,21 @@ class Progress:
             if left_s is None
             else f"about {format_duration(round(left_s))} left"
         )
+        what = step.what
+        if step.place:  # the time left is that of this step
+            what = f"step {step.place}, {what}"
+            time_text += " in this step" if left_s is not None else ""
         if not step.unit:
-            return f"{step.what}: {time_text}"
+            return f"{what}: {time_text}"
         unit = "MB" if step.unit == "bytes" else step.unit
         if step.total is None:
-            return f"{step.what}: {_amount(step.done, step.unit)} {unit}, {time_text}"
+            return f"{what}: {_amount(step.done, step.unit)} {unit}, {time_text}"
         share = f" ({min(1.0, step.done / step.total):.0%})" if step.total > 0 else ""
         done, total = _amount(step.done, step.unit), _amount(step.total, step.unit)
         speed = self._speed()
         # Sessions are what a load test counts; other units have the time left alone.
         pace = f" {number(speed, digits=3)} sessions/s," if unit == "sessions" and speed > 0 else ""
-        return f"{step.what}: {done} of {total} {unit}{share},{pace} {time_text}"
+        return f"{what}: {done} of {total} {unit}{share},{pace} {time_text}"
 
 
 def clear_line() -> None:

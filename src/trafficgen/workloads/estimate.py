@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import tempfile
 import time
 from collections.abc import Mapping
@@ -28,10 +29,12 @@ from trafficgen.randomness import random_stream
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import NS_PER_S, FloatArray, IntArray, bps_from_bytes, s_from_ns
 from trafficgen.workloads.files import load_playable
+from trafficgen.workloads.merge import write_batches
 from trafficgen.workloads.mix import MixedSessions
 from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.plan import PlannedWorkload
 from trafficgen.workloads.sessions import choose_sessions, plan_model, sessions_of_workload
+from trafficgen.workloads.write import makes_in_memory
 
 #: Most sessions that are played for an estimate, and the time after which no other is begun, s.
 _SAMPLED, _SAMPLED_S = 60, 5.0
@@ -178,7 +181,10 @@ def _estimate(sessions: AnySessions, out: str | Path, options: WorkloadOptions) 
     sizes = np.array([table.ip_bytes.sum(dtype=np.int64) for table in sample.tables])
     own = np.concatenate([sessions.expectations(range(n, n + 1)) for n in sample.sessions])
     share = float(whole.packets.sum()) * whole.weight / max(1e-9, float(own[:, 0].sum()))
-    file_bytes, write_s = _write_sample(_close_up(sample, sessions), out, options)
+    file_bytes, write_s, store_s = _write_sample(_close_up(sample, sessions), out, options)
+    if not makes_in_memory(sessions, options):  # blocks are written, and merged more than once
+        write_s += store_s
+    workers = max(1, min(options.workers, os.cpu_count() or 1))
     starts_ns, groups = sessions.starts_ns, _groups_of(sessions)
     last_ns = [int(table.time_ns[-1]) if len(table) else 0 for table in sample.tables]
     lengths_s = (np.array(last_ns) - starts_ns[sample.sessions]) / NS_PER_S
@@ -195,7 +201,7 @@ def _estimate(sessions: AnySessions, out: str | Path, options: WorkloadOptions) 
         concurrent=concurrent,
         file_format=format_of(out, options.to_format).name,
         file_bytes=file_bytes * share,
-        time_s=(sum(sample.times_s) / options.workers + write_s) * share,
+        time_s=(sum(sample.times_s) / workers + write_s) * share,
         groups=_describe_groups(sessions, whole, played, sizes),
         count_text=sessions.count_text if isinstance(sessions, MixedSessions) else "",
         remarks=sessions.remarks if isinstance(sessions, MixedSessions) else (),
@@ -358,18 +364,27 @@ def _shift(table: pa.Table, shift_ns: int) -> pa.Table:
 
 def _write_sample(
     tables: list[PacketTable], out: str | Path, options: WorkloadOptions
-) -> tuple[float, float]:
-    """Write the sample as the output would be; return its bytes and the time that it took, s."""
+) -> tuple[float, float, float]:
+    """Write the sample as the output would be.
+
+    Returns:
+        Its bytes, the time that it took with putting the packets in order, s, and what storing and
+        ordering them once more takes, s.
+    """
+    known, began_s = format_of(out, options.to_format), time.perf_counter()
     together = PacketTable(
         packets=superpose([table.packets for table in tables]),
         flows=pa.concat_tables([table.flows for table in tables]),
     )
-    known = format_of(out, options.to_format)
+    order_s = time.perf_counter() - began_s
     with tempfile.TemporaryDirectory(prefix="trafficgen-") as folder:
-        file, began_s = Path(folder) / f"sample{known.suffix}", time.perf_counter()
+        file = Path(folder) / f"sample{known.suffix}"
         write_packets(
             together, file, file_format=known, at=options.at, snaplen_bytes=options.snaplen_bytes
         )
         took_s = time.perf_counter() - began_s
         parts = [path for path in Path(folder).rglob("*") if path.is_file()]
-        return float(sum(path.stat().st_size for path in parts)), took_s
+        size_bytes, began_s = sum(path.stat().st_size for path in parts), time.perf_counter()
+        with pa.OSFile(os.fsencode(Path(folder) / "stored"), "wb") as stored:
+            write_batches(together.packets, stored)
+        return float(size_bytes), took_s, order_s + time.perf_counter() - began_s

@@ -17,6 +17,7 @@ from trafficgen.notebook import NotebookView
 from trafficgen.packet_files.destinations import local_path
 from trafficgen.packet_files.formats import FileFormat
 from trafficgen.packet_files.writing import write_pieces
+from trafficgen.progress import number_steps
 from trafficgen.tables.stream import PacketStream
 from trafficgen.units import ETHERNET_HEADER_BYTES, s_from_ns
 from trafficgen.workloads.blocks import BLOCK_PACKETS, Sessions, cut
@@ -131,20 +132,24 @@ def stream_sessions(
         SettingError: If the cluster or the storage cannot be used.
     """
     memory_bytes = options.memory_bytes
-    if options.scheduler is None and options.storage is None and _fits(sessions, memory_bytes):
-        yield make_in_memory(sessions, workers=options.workers, origin_ns=options.origin_ns)
+    if makes_in_memory(sessions, options):
+        with number_steps("generating", "writing"):
+            yield make_in_memory(sessions, workers=options.workers, origin_ns=options.origin_ns)
         return
     _check_room(sessions, folder, memory_bytes, blocks_here=options.storage is None)
-    with make_workload(
-        sessions,
-        cut(sessions, packets=_block_packets(memory_bytes)),
-        folder,
-        memory_bytes=int(_USE.merge_share * memory_bytes),
-        workers=options.workers,
-        scheduler=options.scheduler,
-        storage=options.storage,
-        origin_ns=options.origin_ns,
-    ) as stream:
+    with (
+        number_steps("making", "putting packets in order", "writing"),
+        make_workload(
+            sessions,
+            cut(sessions, packets=_block_packets(memory_bytes)),
+            folder,
+            memory_bytes=int(_USE.merge_share * memory_bytes),
+            workers=options.workers,
+            scheduler=options.scheduler,
+            storage=options.storage,
+            origin_ns=options.origin_ns,
+        ) as stream,
+    ):
         yield stream
 
 
@@ -182,13 +187,15 @@ def _block_packets(memory_bytes: int) -> int:
     return max(_USE.fewest_block_packets, min(BLOCK_PACKETS, fitting))
 
 
-def _fits(sessions: Sessions, memory_bytes: int) -> bool:
-    """Return whether all packets may be in memory at once."""
+def makes_in_memory(sessions: Sessions, options: WorkloadOptions) -> bool:
+    """Return whether all packets are made in memory at once, without blocks."""
+    if options.scheduler is not None or options.storage is not None:
+        return False
     needed_bytes = (
         sessions.expected_packets(range(sessions.count)) * _USE.held_bytes_per_packet
         + sessions.expected_packets(range(1)) * _USE.bytes_per_packet
     )
-    return needed_bytes <= _USE.in_memory_share * min(memory_bytes, machine_memory_bytes())
+    return needed_bytes <= _USE.in_memory_share * min(options.memory_bytes, machine_memory_bytes())
 
 
 def _check_room(sessions: Sessions, folder: Path, memory_bytes: int, *, blocks_here: bool) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +73,19 @@ def test_ends_and_sessions_at_once_are_those_of_what_is_written(
     assert sum(group["bytes_share"] for group in estimate.groups.values()) == pytest.approx(1)
     groups = [line.partition(":")[0] for line in estimate.lines()[3:6]]
     assert groups == ["group udp", "group cbr", "group flash"]
+
+
+def test_the_time_counts_all_steps(
+    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = itertools.count()
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
+
+    def time_s(**given: str | int) -> float:
+        return trafficgen.estimate_workload(load(VARIED), tmp_path / "o.pcap", **given).time_s
+
+    in_memory, in_blocks = time_s(), time_s(storage=str(tmp_path))
+    assert in_blocks > in_memory > time_s(workers=2)
 
 
 def test_an_estimate_of_few_sessions_is_exact(tmp_path: Path) -> None:
