@@ -8,6 +8,7 @@ own options from the same fields (``cli/_options.py``).
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache, wraps
@@ -44,6 +45,13 @@ B_contra = TypeVar("B_contra", contravariant=True)
 R_co = TypeVar("R_co", covariant=True)
 
 _METADATA = "trafficgen option"
+#: Where a docstring refers to an options class, and an entry of attributes in that of a class.
+_REFERENCE = re.compile(
+    r"^ {8}options: See :class:`[^`]+`(?:; given as\s+keywords)?[.;](?: +|\n {12})?"
+    r"(?P<note>.*(?:\n {12}.*)*)",
+    re.M,
+)
+_ATTRIBUTE = re.compile(r"^ {8}(\w+): (.*(?:\n {12}.*)*)", re.M)
 #: Options of commands that have a function of their own in Python.
 _ELSEWHERE = {
     "population": "fit_population(captures)",
@@ -195,11 +203,29 @@ def takes(options: Callable[P, O]) -> _Door[P, O]:
             values = [bound.pop(one.name, one.default) for one in subjects]
             return work(*values, make(**bound))
 
+        with_keywords.__doc__ = _document(work, cast(type, options))
         with_keywords.__signature__ = shown  # type: ignore[attr-defined]
         with_keywords.other_names = names  # type: ignore[attr-defined]
         return with_keywords
 
     return decorate
+
+
+def _document(work: Callable[..., Any], options: type) -> str | None:
+    """Return a function's docstring with a line an option where it refers to the options class."""
+    found = _REFERENCE.search(text := work.__doc__ or "")
+    if not found:
+        return work.__doc__
+    known: dict[str, str] = {}
+    for one in reversed(options.__mro__):
+        known |= dict(_ATTRIBUTE.findall((one.__doc__ or "").partition("Attributes:\n")[2]))
+    for option_field in fields(options):
+        how: Option | None = option_field.metadata.get(_METADATA)
+        known.setdefault(option_field.name, how.help if how else "")
+    lines = [f"        {one.name}: {known[one.name].rstrip()}" for one in fields(options)]
+    if note := found["note"]:
+        lines.append(f"        options: {note[0].upper()}{note[1:]}")
+    return text[: found.start()] + "\n".join(lines) + text[found.end() :]
 
 
 def checks_arguments(work: Callable[P, R]) -> Callable[P, R]:
