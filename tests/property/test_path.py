@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trafficgen.simulation.path import Path, PathLink, Queue
+from trafficgen.simulation.path_keys import AQM_NAMES
 
 _RATES_BPS = st.floats(1, 1e12)
 _TIMES_S = st.floats(0, 1e5)
@@ -27,6 +28,10 @@ def _links(draw: st.DrawFn) -> PathLink:
             "hold_in_flight": draw(st.booleans()),
         }
         fields |= {"reverse_rate_bps": draw(st.none() | _RATES_BPS)}
+        if draw(st.booleans()):
+            times_s = st.none() | st.floats(1e-4, 1e3)
+            fields |= {"aqm": draw(st.sampled_from(AQM_NAMES)), "ecn": draw(st.booleans())}
+            fields |= {"aqm_target_s": draw(times_s), "aqm_interval_s": draw(times_s)}
     if draw(st.booleans()):
         fields |= {"loss": draw(st.floats(1e-9, 1)), "loss_start_s": draw(st.none() | _TIMES_S)}
         fields |= {"loss_burst_packets": draw(st.none() | st.floats(1, 1e6))}

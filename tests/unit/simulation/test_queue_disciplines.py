@@ -20,7 +20,7 @@ def play(path: str, compete: tuple[str, ...]) -> trafficgen.SimulationResult:
     """Play 1 Mbit/s beside competing flows; every packet arrives or is dropped."""
     settings = {"rate_kbps": 1000, "duration_s": 20}
     result = trafficgen.simulate("cbr", path=path, compete=compete, settings=settings, seed=3)
-    columns = result.run.outcome.columns()
+    columns = result.run.columns
     arrived, dropped = np.asarray(columns["arrived"]), np.asarray(columns["drop"]) > 0
     assert result.run.outcome.under_way == 0
     assert np.array_equal(arrived, ~dropped)
