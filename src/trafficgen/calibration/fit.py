@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
+from trafficgen.calibration.application.recognition import Application, recognise_application
 from trafficgen.calibration.options import FitOptions, SessionFitOptions
 from trafficgen.calibration.player_log.events import align_log
 from trafficgen.calibration.player_log.log_files import read_player_log
@@ -49,6 +50,8 @@ class Fit(ChartView):
         rate: IP bytes of the media over time, s from the first media packet.
         exchanges: Requests of the session's client and the responses to them; None where several
             sessions are fitted.
+        application: What the source did; None where ``absent`` says why.
+        absent: What is not known of it, by its name in the summary -> why.
 
     Example:
         >>> import trafficgen
@@ -65,6 +68,8 @@ class Fit(ChartView):
     warnings: tuple[str, ...]
     rate: RateCurve = field(repr=False, compare=False)
     exchanges: Exchanges | None = field(default=None, repr=False, compare=False)
+    application: Application | None = field(default=None, repr=False, compare=False)
+    absent: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def __repr__(self) -> str:
         return f"<Fit of {self.model.summary_line()}{count_warnings(self.warnings)}>"
@@ -103,7 +108,13 @@ class Fit(ChartView):
 
     def to_json(self) -> dict[str, object]:
         """Return the summary as JSON-compatible values, keys as published."""
-        return {"flow": self.flow, **self.calibration.summary(), "warnings": list(self.warnings)}
+        return {
+            "flow": self.flow,
+            **self.calibration.summary(),
+            "application": None if self.application is None else self.application.to_json(),
+            "absent": dict(self.absent),
+            "warnings": list(self.warnings),
+        }
 
 
 @takes(SessionFitOptions)
@@ -166,15 +177,19 @@ def fit(paths: Paths | PacketTable | DataFrame, options: SessionFitOptions) -> F
     fitted = fit_open_session(
         opened, names, options, inputs=inputs, hints=hints, in_memory=in_memory
     )
-    return replace(fitted, exchanges=_exchanges(opened, options))
+    exchanges = _exchanges(opened, options)
+    first_ns = opened.view.table.origin_ns + opened.view.first_media_ns
+    application, absent = recognise_application(exchanges, first_media_ns=first_ns)
+    return replace(fitted, exchanges=exchanges, application=application, absent=absent)
 
 
 def _exchanges(opened: OpenedSession, options: SessionFitOptions) -> Exchanges:
     """Return the exchanges of the session whose requests are in the window."""
     found = opened.inspection.session_exchanges(opened.view.session, flow=options.flow)
     start_ns, window = opened.inspection.start_time_ns, options.window
-    end_ns = start_ns + window.to_s * NS_PER_S
-    return found.select_between(start_ns + ns_from_s(window.from_s), end_ns)
+    return found.select_between(
+        start_ns + ns_from_s(window.from_s), start_ns + window.to_s * NS_PER_S
+    )
 
 
 def fit_open_session(

@@ -1,0 +1,1 @@
+"""What the source did, by its exchanges: bulk, paced, chunked or interactive."""

@@ -1,0 +1,254 @@
+"""What kind of application a session is by its exchanges, and what it did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from trafficgen.calibration.application.rungs import Rungs, find_rungs
+from trafficgen.calibration.application.segment_clock import (
+    Measured,
+    find_segment_clock,
+    guess_segment_clock,
+)
+from trafficgen.flows import Exchanges
+from trafficgen.units import NS_PER_S, FloatArray, kbps_from_bytes
+
+Json = dict[str, object]
+
+#: Segments that show a clock and rungs.
+_FEWEST_SEGMENTS = 6
+#: One response with at least this share of the bytes is what the session was for.
+_BULK_SHARE = 0.9
+_ERRORS = 2.0
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A rung of a ladder.
+
+    Attributes:
+        rate_kbps: Bytes of responses over the media time in them, kbit/s.
+        segments: Segments that were fetched at it.
+    """
+
+    rate_kbps: Measured
+    segments: int
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A change of the rung, s from the first media packet, at the first request for another."""
+
+    time_s: float
+    from_kbps: float
+    to_kbps: float
+
+
+@dataclass(frozen=True)
+class Application:
+    """What a source did.
+
+    Attributes:
+        kind: ``bulk``, ``chunked`` or ``interactive``.
+        connections: Connections that carried responses.
+        exchanges: Requests with responses.
+        segment_s: Media in a segment, s; None where it is not known.
+        rungs: Rungs that were visited, lowest first.
+        switches: Changes between them.
+        audio_kbps: Rate of audio segments next to those of video; None without.
+        absent: What is not known -> why.
+    """
+
+    kind: str
+    connections: int
+    exchanges: int
+    segment_s: Measured | None = None
+    rungs: tuple[Rung, ...] = ()
+    switches: tuple[Switch, ...] = ()
+    audio_kbps: Measured | None = None
+    absent: dict[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> Json:
+        """Return it as JSON has it; what is not known is null."""
+
+        def known(value: Measured | None) -> Json | None:
+            return None if value is None else dict(value.to_json())
+
+        return {
+            "kind": self.kind,
+            "connections": self.connections,
+            "exchanges": self.exchanges,
+            "segment_s": known(self.segment_s),
+            "rungs": [
+                {"kbps": rung.rate_kbps.to_json(), "segments": rung.segments} for rung in self.rungs
+            ],
+            "switches": [vars(switch) for switch in self.switches],
+            "audio_kbps": known(self.audio_kbps),
+            "stalls": None,
+            "startup_s": None,
+            "buffer_target_s": None,
+            "policy": None,
+            "pacing": None,
+        }
+
+
+_NOT_YET = {
+    "stalls": "not estimated yet",
+    "startup_s": "not estimated yet",
+    "buffer_target_s": "not estimated yet",
+    "policy": "not estimated yet",
+    "pacing": "not estimated yet",
+}
+
+
+@dataclass(frozen=True)
+class _Segments:
+    """Segments of one kind in order.
+
+    Attributes:
+        request_s: Times of their requests, s from the first media packet, shape (n,).
+        idle_s: For how long no response was under way before each, s.
+        size_bytes: Their sizes.
+    """
+
+    request_s: FloatArray
+    idle_s: FloatArray
+    size_bytes: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.request_s)
+
+
+def recognise_application(
+    exchanges: Exchanges, *, first_media_ns: int
+) -> tuple[Application | None, dict[str, str]]:
+    """Recognise what a session did, or say why that is not known.
+
+    Args:
+        exchanges: Those of the session.
+        first_media_ns: Time of the first media packet, ns since 1970: zero of all times.
+
+    Returns:
+        The application or None, and what is not known of it: name in a summary -> why.
+    """
+    application, why = _recognise(exchanges, first_media_ns)
+    if application is None:
+        return None, {"application": why}
+    return application, {f"application.{name}": text for name, text in application.absent.items()}
+
+
+def _recognise(exchanges: Exchanges, zero_ns: int) -> tuple[Application | None, str]:
+    kinds = exchanges.column("kind")
+    answered = kinds != "control"
+    if not answered.any():
+        why = "no request with a response was found"
+        if exchanges.untold:
+            flows = ", ".join(map(str, exchanges.untold))
+            why = f"sizes do not part requests from acknowledgements (flow {flows})"
+        return None, why
+    size_bytes = exchanges.column("response_bytes").astype(np.float64)
+    connections = len(np.unique(exchanges.column("connection")[answered]))
+    count = int(answered.sum())
+    video = _segments(exchanges, kinds == "media", zero_ns)
+    if size_bytes.max() >= _BULK_SHARE * size_bytes.sum() and len(video) < _FEWEST_SEGMENTS:
+        return Application("bulk", connections, count, absent=dict(_NOT_YET)), ""
+    audio = _segments(exchanges, kinds == "audio", zero_ns)
+    if len(video) < _FEWEST_SEGMENTS:
+        why = f"{len(video)} large responses: too few to recognise segments"
+        return None, why
+    if _varies_widely(video):
+        return Application("interactive", connections, count, absent=dict(_NOT_YET)), ""
+    clock, remark = _clock(video, audio)
+    if clock is None:
+        return None, "the player never waited before a request: no clock of segments is seen"
+    rungs = find_rungs(video.size_bytes)
+    absent = dict(_NOT_YET)
+    if remark:
+        absent["segment_s"] = remark
+    return (
+        Application(
+            "chunked",
+            connections,
+            count,
+            segment_s=clock,
+            rungs=_rungs(video, rungs, clock),
+            switches=_switches(video, rungs, clock),
+            audio_kbps=_rate(audio.size_bytes, clock) if len(audio) else None,
+            absent=absent,
+        ),
+        "",
+    )
+
+
+def _segments(exchanges: Exchanges, rows: npt.NDArray[np.bool_], zero_ns: int) -> _Segments:
+    """Return whole segments whose requests are in the capture."""
+    request_ns, last_ns = (
+        exchanges.table.column(name).fill_null(0).to_numpy()
+        for name in ("request_ns", "last_byte_ns")
+    )
+    answered = (exchanges.column("kind") != "control") & (last_ns > 0)
+    ends_ns = np.where(answered, np.maximum(last_ns, exchanges.heard_ns), 0)
+    before_ns = np.concatenate(([0], np.maximum.accumulate(ends_ns)[:-1]))
+    rows = rows & (request_ns > 0) & answered
+    # The last response may have been cut off by the end of the capture or of the session.
+    rows[np.flatnonzero(answered)[-1]] = False
+    return _Segments(
+        (request_ns[rows] - zero_ns) / NS_PER_S,
+        (request_ns[rows] - before_ns[rows]) / NS_PER_S,
+        exchanges.column("response_bytes")[rows].astype(np.float64),
+    )
+
+
+def _clock(video: _Segments, audio: _Segments) -> tuple[Measured | None, str]:
+    """Return the surer of the clocks of video and audio, and what to say of it."""
+    parts = [("video", video), ("audio", audio)]
+    found = [
+        (clock, name)
+        for name, part in parts
+        if (clock := find_segment_clock(part.request_s, part.idle_s)) is not None
+    ]
+    if found:
+        clock, name = min(found, key=lambda pair: pair[0].high - pair[0].low)
+        text = "of the audio, whose player waited; taken for the video's" if name == "audio" else ""
+        return clock, text
+    # Audio is of one size and fetched once; video may be fetched again at another rung.
+    guess = guess_segment_clock((audio if len(audio) >= _FEWEST_SEGMENTS else video).request_s)
+    return guess, (
+        "the player never waited before a request: the one usual duration that the number of"
+        " segments leaves possible"
+    )
+
+
+def _varies_widely(segments: _Segments) -> bool:
+    return bool(np.std(np.log(segments.size_bytes)) > 1)
+
+
+def _rate(size_bytes: FloatArray, clock: Measured) -> Measured:
+    """Return the mean payload rate of segments with its interval, kbit/s."""
+    mean = float(size_bytes.mean())
+    error = float(size_bytes.std(ddof=1)) / np.sqrt(len(size_bytes)) if len(size_bytes) > 1 else 0.0
+    value = kbps_from_bytes(mean, clock.value)
+    relative = _ERRORS * error / mean + (clock.high - clock.low) / 2 / clock.value
+    return Measured(value, value * (1 - relative), value * (1 + relative))
+
+
+def _rungs(video: _Segments, rungs: Rungs, clock: Measured) -> tuple[Rung, ...]:
+    numbers = np.unique(rungs.of_segment)
+    return tuple(
+        Rung(_rate(video.size_bytes[rungs.of_segment == number], clock), int(count))
+        for number, count in zip(numbers, np.bincount(rungs.of_segment)[numbers], strict=True)
+    )
+
+
+def _switches(video: _Segments, rungs: Rungs, clock: Measured) -> tuple[Switch, ...]:
+    of = rungs.of_segment
+    kbps = {
+        int(number): _rate(video.size_bytes[of == number], clock).value for number in np.unique(of)
+    }
+    return tuple(
+        Switch(float(video.request_s[at]), kbps[int(of[at - 1])], kbps[int(of[at])])
+        for at in np.flatnonzero(np.diff(of)) + 1
+    )

@@ -1,0 +1,109 @@
+"""The rungs of a ladder that segments were fetched at, from their sizes.
+
+Sizes vary within a rung as the content does (log-normal), and a player stays at a rung for a while:
+a hidden Markov chain whose states share a spread, fitted by hard assignment (Viterbi training,
+Juang and Rabiner 1990) for each number of rungs, which the evidence chooses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trafficgen.units import FloatArray, IntArray
+
+_MOST_RUNGS, _MOST_ROUNDS = 8, 30
+#: Sizes of a rung vary by at least this (log), and rungs are at least this factor apart.
+_LEAST_SPREAD, _LEAST_STEP, _LEAST_ERRORS = 0.03, 1.25, 1.5
+#: A player begins low and climbs: a change is as likely as none after each of the first segments.
+_START = 4
+#: Length of the ladder on which a rung may lie (log): from 100 kbit/s to 10 Mbit/s or so.
+_LADDER = 4.6
+
+
+@dataclass(frozen=True)
+class Rungs:
+    """Segments at rungs.
+
+    Attributes:
+        of_segment: Rung of each segment, 0 the lowest, shape (n,).
+        spread: Standard deviation of log sizes within a rung.
+    """
+
+    of_segment: IntArray
+    spread: float
+
+
+def find_rungs(size_bytes: FloatArray) -> Rungs:
+    """Find the rungs of segments by their sizes in order of their requests."""
+    logs = np.log(size_bytes)
+    best, best_score = Rungs(np.zeros(len(logs), dtype=np.int64), float(logs.std())), np.inf
+    for rungs in range(1, min(_MOST_RUNGS, len(logs)) + 1):
+        for means in _first_means(logs, rungs):
+            found = _train(logs, means)
+            if found is None:
+                continue
+            states, cost, spread = found
+            # The evidence of each mean, which may lie anywhere on the ladder (Laplace).
+            counts = np.bincount(states)
+            score = cost + np.log(_LADDER / (spread * np.sqrt(2 * np.pi / counts))).sum()
+            if score < best_score:
+                best, best_score = Rungs(states, spread), score
+    return best
+
+
+def _train(logs: FloatArray, means: FloatArray) -> tuple[IntArray, float, float] | None:
+    """Return states, negative log-likelihood and spread; None where rungs fall together."""
+    spread, stay = 0.1, 0.9
+    states, cost = np.full(len(logs), -1), np.inf
+    for _ in range(_MOST_ROUNDS):
+        earlier = states
+        states, cost = _decode(logs, means, spread, stay)
+        if np.array_equal(states, earlier):
+            break
+        present = [logs[states == state] for state in range(len(means))]
+        if any(part.size == 0 for part in present):
+            return None
+        means = np.array([part.mean() for part in present])
+        rest = logs - means[states]
+        spread = max(float(np.sqrt(rest @ rest / max(len(logs) - len(means), 1))), _LEAST_SPREAD)
+        later = np.diff(states)[_START:]
+        stay = 1 - (np.count_nonzero(later) + 1) / (len(later) + 2)
+    if np.any(np.diff(means) < max(np.log(_LEAST_STEP), _LEAST_ERRORS * spread)):
+        return None
+    return states, cost, spread
+
+
+def _first_means(logs: FloatArray, rungs: int) -> list[FloatArray]:
+    """Return where the search begins: parts of the sizes in order, and the first segments."""
+    ordered = np.sort(logs)
+    gaps = np.sort(np.argsort(-np.diff(ordered), kind="stable")[: rungs - 1] + 1)
+    parts = [np.split(ordered, gaps), np.array_split(ordered, rungs)]
+    means = [np.array([part.mean() for part in one]) for one in parts]
+    for single in range(1, min(rungs, _START + 1)):
+        rest = np.array_split(np.sort(logs[single:]), rungs - single)
+        if all(part.size for part in rest):
+            means.append(np.sort([*logs[:single], *(part.mean() for part in rest)]))
+    return means
+
+
+def _decode(
+    logs: FloatArray, means: FloatArray, spread: float, stay: float
+) -> tuple[IntArray, float]:
+    """Return the likeliest states (Viterbi) and their negative log-likelihood."""
+    count = len(means)
+    emission = 0.5 * ((logs[:, None] - means) / spread) ** 2 + np.log(spread * np.sqrt(2 * np.pi))
+    move = np.full((count, count), -np.log((1 - stay) / max(count - 1, 1)))
+    np.fill_diagonal(move, -np.log(stay))
+    at_start = np.full((count, count), np.log(2 * max(count - 1, 1)))
+    np.fill_diagonal(at_start, np.log(2) if count > 1 else 0.0)
+    cost, back = emission[0] + np.log(count), []
+    for place, row in enumerate(emission[1:]):
+        total = cost[:, None] + (at_start if place < _START else move)
+        back.append(total.argmin(axis=0))
+        cost = total.min(axis=0) + row
+    states = [int(cost.argmin())]
+    for step in reversed(back):
+        states.append(int(step[states[-1]]))
+    return np.array(states[::-1]), float(cost.min())

@@ -1,0 +1,95 @@
+"""How many seconds of media a segment holds, from a player that waits before it asks for more.
+
+A player whose buffer is full asks for the next segment when one has been played, so that its
+requests are as far apart as segments are long. While the path is the limit they are not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trafficgen.units import BoolArray, FloatArray
+
+#: A player waits if it asks so much later than the response before it ended: part of the spacing,
+#: and s. Its own delays and a round trip are less.
+_LEAST_WAIT_PART, _LEAST_WAIT_S = 0.15, 0.15
+#: Waits in a row that show a clock, and how far one may be from the usual one.
+_FEWEST_WAITS, _MOST_OFF = 3, 0.25
+#: Standard errors of a 95% interval.
+_ERRORS = 2.0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A value with its 95% interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def to_json(self) -> dict[str, float]:
+        """Return the three as JSON has them."""
+        return {"value": self.value, "low": self.low, "high": self.high}
+
+
+def find_segment_clock(request_s: FloatArray, idle_s: FloatArray) -> Measured | None:
+    """Return the spacing of requests while the player waits before each, s; None if it never does.
+
+    Args:
+        request_s: Times of the requests for segments of one kind, in order, shape (n,).
+        idle_s: For how long no response was under way before each, s, shape (n,).
+    """
+    spacing_s = np.diff(request_s)
+    waits = idle_s[1:] >= np.maximum(_LEAST_WAIT_S, _LEAST_WAIT_PART * spacing_s)
+    # The first wait of a row follows a request that was not put off.
+    steady = waits & np.concatenate(([False], waits[:-1]))
+    if np.count_nonzero(steady) < _FEWEST_WAITS:
+        return None
+    usual_s = float(np.median(spacing_s[steady]))
+    steady &= np.abs(spacing_s / usual_s - 1) <= _MOST_OFF
+    runs = [run for run in _runs(steady) if run.stop - run.start >= _FEWEST_WAITS]
+    if not runs:
+        return None
+    slopes, weights = zip(*(_slope(request_s, run) for run in runs), strict=True)
+    total = float(np.sum(weights))
+    value = float(np.dot(slopes, weights) / total)
+    rest = [
+        request_s[run.start : run.stop + 1] - slope * np.arange(run.stop - run.start + 1)
+        for slope, run in zip(slopes, runs, strict=True)
+    ]
+    spread_s = float(np.sqrt(np.mean(np.concatenate([part - part.mean() for part in rest]) ** 2)))
+    error_s = max(spread_s / np.sqrt(total), 1e-4 * value)
+    return Measured(value, value - _ERRORS * error_s, value + _ERRORS * error_s)
+
+
+def _runs(marked: BoolArray) -> list[slice]:
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], marked.astype(np.int8), [0]))))
+    return [slice(int(start), int(stop)) for start, stop in edges.reshape(-1, 2)]
+
+
+def _slope(request_s: FloatArray, run: slice) -> tuple[float, float]:
+    """Return the spacing over a run by least squares, and the squares of its places: its weight."""
+    times = request_s[run.start : run.stop + 1]
+    places = np.arange(len(times)) - (len(times) - 1) / 2
+    squares = float(places @ places)
+    return float(places @ times) / squares, squares
+
+
+#: Durations that segments usually have, s.
+_USUAL_S = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0])
+#: Most media that a player holds, s; and the part of the time that stalls may have taken.
+_MOST_HELD_S, _MOST_STALLED = 30.0, 0.1
+
+
+def guess_segment_clock(request_s: FloatArray) -> Measured | None:
+    """Return the one usual duration of a segment that a session without waits leaves possible.
+
+    What was fetched was played, or is held: the duration lies between the time a segment and that
+    with a full buffer at the end. None where several usual durations do.
+    """
+    count, length_s = len(request_s) - 1, float(request_s[-1] - request_s[0])
+    low, high = length_s * (1 - _MOST_STALLED) / count, (length_s + _MOST_HELD_S) / count
+    possible = _USUAL_S[(low <= _USUAL_S) & (high >= _USUAL_S)]
+    return Measured(float(possible[0]), low, high) if len(possible) == 1 else None

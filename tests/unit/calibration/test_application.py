@@ -1,0 +1,111 @@
+"""What a session did, told from its exchanges: clock of segments, rungs and switches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trafficgen.calibration.application.recognition import recognise_application
+from trafficgen.calibration.application.rungs import find_rungs
+from trafficgen.calibration.application.segment_clock import find_segment_clock, guess_segment_clock
+from trafficgen.flows import ConnectionExchanges, Exchanges
+from trafficgen.units import NS_PER_S, FloatArray
+
+
+def player(
+    size_bytes: Any, *, segment_s: float, rate_kbps: float, buffer_s: float = 12.0
+) -> tuple[FloatArray, FloatArray]:
+    """Return requests and ends of responses of a player that holds so much media, s."""
+    now_s = held_s = 0.0
+    starts, ends = [], []
+    for size in size_bytes:
+        wait_s = max(held_s + segment_s - buffer_s, 0.0)
+        now_s, held_s = now_s + wait_s, held_s - wait_s
+        starts.append(now_s)
+        length_s = size * 8 / 1000 / rate_kbps
+        now_s, held_s = now_s + length_s, max(held_s - length_s, 0.0) + segment_s
+        ends.append(now_s)
+    return np.array(starts), np.array(ends)
+
+
+def exchanges_of(size_bytes: Any, times: tuple[FloatArray, FloatArray]) -> Exchanges:
+    start_ns, end_ns = ((NS_PER_S * (1.0 + part)).astype(np.int64) for part in times)
+    count = len(start_ns)
+    columns = {
+        "request_ns": start_ns,
+        "first_byte_ns": start_ns + 1_000_000,
+        "last_byte_ns": end_ns,
+        "heard_ns": end_ns,
+        "flow": np.zeros(count, dtype=np.uint32),
+        "request_bytes": np.full(count, 300, dtype=np.uint64),
+        "response_bytes": np.asarray(size_bytes, dtype=np.uint64),
+        "merged": np.zeros(count, dtype=np.uint32),
+        "is_control": np.zeros(count, dtype=np.bool_),
+        "untold": np.empty(0, dtype=np.uint32),
+    }
+    return ConnectionExchanges.from_core(columns, np.arange(1)).select_session([0])
+
+
+def content(count: int) -> FloatArray:
+    return np.exp(np.random.default_rng(3).normal(0, 0.15, count))
+
+
+def idle_before(times: tuple[FloatArray, FloatArray]) -> FloatArray:
+    return np.concatenate(([0.0], times[0][1:] - times[1][:-1]))
+
+
+def test_a_player_that_waits_shows_how_long_its_segments_are() -> None:
+    sizes = 250_000 * content(40)
+    times = player(sizes, segment_s=2.0, rate_kbps=3000)
+    clock = find_segment_clock(times[0], idle_before(times))
+    assert clock is not None
+    assert clock.value == pytest.approx(2.0, rel=1e-3)
+    assert clock.low <= 2.0 <= clock.high
+
+
+def test_a_player_that_never_waits_leaves_a_usual_duration_or_nothing() -> None:
+    sizes = 420_000 * content(25)
+    times = player(sizes, segment_s=4.0, rate_kbps=1000, buffer_s=60)
+    assert find_segment_clock(times[0], idle_before(times)) is None
+    guess = guess_segment_clock(times[0])
+    assert guess is not None
+    assert guess.value == 4.0
+    assert guess.low < 4.0 < guess.high
+    assert guess_segment_clock(times[0][:6]) is None
+
+
+def test_rungs_are_told_apart_by_sizes_that_stay() -> None:
+    rates = np.repeat([1, 2, 4, 2], [3, 12, 20, 10])
+    found = find_rungs(75_000.0 * rates * np.sqrt(content(45)))
+    assert found.of_segment.tolist() == np.repeat([0, 1, 2, 1], [3, 12, 20, 10]).tolist()
+    assert find_rungs(300_000 * content(40)).of_segment.max() == 0
+
+
+def test_a_session_of_segments_is_chunked_with_its_switches() -> None:
+    sizes = 125 * 2.0 * np.repeat([600, 1200, 600], [10, 20, 20]) * content(50)
+    times = player(sizes, segment_s=2.0, rate_kbps=3000)
+    found, absent = recognise_application(exchanges_of(sizes, times), first_media_ns=NS_PER_S)
+    assert found is not None
+    assert (found.kind, found.connections, found.exchanges) == ("chunked", 1, 50)
+    assert [rung.rate_kbps.value for rung in found.rungs] == pytest.approx([600, 1200], rel=0.1)
+    assert [switch.time_s for switch in found.switches] == pytest.approx(
+        times[0][[10, 30]], abs=2.1
+    )
+    assert "application.policy" in absent
+    shown: Any = found.to_json()
+    assert shown["segment_s"]["value"] == pytest.approx(2.0, rel=0.01)
+    assert shown["policy"] is None
+
+
+def test_one_long_response_is_bulk_and_none_is_nothing() -> None:
+    bulk = exchanges_of([5_000_000], (np.array([0.0]), np.array([20.0])))
+    found, _ = recognise_application(bulk, first_media_ns=0)
+    assert found is not None
+    assert found.kind == "bulk"
+    nothing = exchanges_of([0], (np.array([0.0]), np.array([0.0])))
+    assert recognise_application(nothing, first_media_ns=0) == (
+        None,
+        {"application": "no request with a response was found"},
+    )

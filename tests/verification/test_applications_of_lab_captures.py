@@ -1,0 +1,83 @@
+"""What players did in recorded sessions, against their logs: segment clock, rungs, switches.
+
+Not found, and why: the first segments of a climb (one at each rung, whose sizes overlap within the
+spread of the content), and the clock of a player that the path never let wait.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import trafficgen
+from trafficgen.calibration.application.recognition import Application, recognise_application
+from trafficgen.units import ns_from_s
+
+CaptureFinder = Callable[[str], Path]
+#: Sessions -> duration of a segment, s, and rungs with fewer segments than can be distinguished.
+SESSIONS = {
+    "lab-chunks/abr_p1000_40": (2.0, 2),
+    "lab-chunks/abr_p3000_25": (2.0, 4),
+    "lab-chunks/fixed_p3000_25": (4.0, 1),
+    "lab-chunks/quic_p1000_40": (2.0, 2),
+    "lab-chunks/quic_p3000_25": (2.0, 2),
+    "lab/dash_steps": (2.0, 1),
+    "lab/hls_cubic": (2.0, 1),
+}
+
+
+def recognised(
+    shared_capture: CaptureFinder, name: str, side: str
+) -> tuple[Application | None, dict[str, Any]]:
+    """Return what is found of a session, with times from the log's zero, and the log."""
+    truth = json.loads(shared_capture(f"{name}.json").read_text())
+    found = trafficgen.measure_exchanges(str(shared_capture(f"{name}-{side}.pcap")))
+    return recognise_application(found, first_media_ns=ns_from_s(truth["t0_unix_s"]))[0], truth
+
+
+@pytest.mark.parametrize("side", ["src", "dst"])
+@pytest.mark.parametrize("name", SESSIONS)
+def test_clock_and_rungs_of_segments(shared_capture: CaptureFinder, name: str, side: str) -> None:
+    found, truth = recognised(shared_capture, name, side)
+    segment_s, fewest = SESSIONS[name]
+    assert found is not None
+    assert found.segment_s is not None
+    assert found.segment_s.value == pytest.approx(segment_s, rel=0.01)
+    sizes: dict[float, list[int]] = {}
+    for event in truth["player_log"]:
+        if event["event"] == "segment" and "bytes" in event:
+            sizes.setdefault(event["kbps"], []).append(event["bytes"])
+    rates = [rung.rate_kbps.value for rung in found.rungs]
+    for of_rung in sizes.values():
+        if len(of_rung) > fewest:
+            true_kbps = np.mean(of_rung) * 8 / 1000 / segment_s
+            assert min(abs(rate / true_kbps - 1) for rate in rates) <= 0.03
+
+
+@pytest.mark.parametrize("side", ["src", "dst"])
+@pytest.mark.parametrize("name", ["lab/dash_steps", "lab/hls_cubic"])
+def test_switches_are_found_within_a_segment(
+    shared_capture: CaptureFinder, name: str, side: str
+) -> None:
+    found, truth = recognised(shared_capture, name, side)
+    wanted = [
+        event["t_s"]
+        for event in truth["switches"]
+        if event["event"] == "switch_requested" and event["from_kbps"] is not None
+    ]
+    assert found is not None
+    hits = sum(any(abs(one.time_s - at) <= 2.0 for one in found.switches) for at in wanted)
+    assert hits >= 0.9 * len(wanted)
+    assert len(found.switches) <= len(wanted) + 2
+
+
+def test_progressive_downloads_are_bulk(shared_capture: CaptureFinder) -> None:
+    for name in ("http_throttled", "http_unthrottled"):
+        found, _ = recognised(shared_capture, f"lab/{name}", "dst")
+        assert found is not None
+        assert found.kind == "bulk"
