@@ -61,6 +61,17 @@ def test_labels_of_a_chart_do_not_lie_on_each_other(page_at: PageOpener, report:
     assert page_at(report, width=400).page.evaluate(OVERLAPPING) == []
 
 
+def test_a_narrow_window_shows_the_numbers_of_a_table(
+    page_at: PageOpener, reports: dict[str, Path]
+) -> None:
+    page = page_at(reports["fit"], width=400).page
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    cells = page.locator("table tbody tr:first-child td.number:nth-child(2)").all()
+    ends = [box["x"] + box["width"] for cell in cells if (box := cell.bounding_box())]
+    assert ends
+    assert max(ends) <= 400
+
+
 def test_charts_take_the_colours_of_the_theme(
     page_at: PageOpener, reports: dict[str, Path]
 ) -> None:
