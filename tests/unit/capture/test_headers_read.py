@@ -90,6 +90,18 @@ def test_ipv6_extension_headers_are_walked_to_the_ports(
     )
 
 
+@pytest.mark.parametrize("port", [3478, 8801, 8810, 19_302])
+def test_the_relay_of_a_call_is_its_server_though_more_is_sent_to_it(
+    made: SimpleNamespace, inspect_bytes: Inspect, port: int
+) -> None:
+    ends = (made.CLIENT, made.SERVER)
+    sent = made.ipv4(made.udp(bytes(1000), ports=(60_653, port)), ends=ends)
+    back = made.ipv4(made.udp(bytes(100), ports=(port, 60_653)))
+    for frames in ([sent, sent, back], [back, sent, sent]):
+        found = inspect_bytes(made.pcap(made.packets([made.ethernet(one) for one in frames])))
+        assert _ends(_only_flow(found)) == ("udp", 60_653, port)
+
+
 def test_later_ipv4_fragments_join_the_flow_of_the_first_one(
     made: SimpleNamespace, inspect_bytes: Inspect
 ) -> None:

@@ -1,6 +1,7 @@
 //! Which end of a flow is the client.
 
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 
 use hashbrown::HashMap;
 
@@ -14,6 +15,9 @@ const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
 /// Services of streaming and file transfer above the privileged ports: RTMP, the common second
 /// ports of HTTP, HTTPS and RTSP, MMS.
 const SERVICE_PORTS: [u16; 8] = [1755, 1935, 3128, 7070, 8000, 8080, 8443, 8554];
+/// Ports of the servers that relay calls: STUN and TURN (RFC 8489), Zoom, Google Meet. Who speaks
+/// sends them more than comes back, so that bytes do not show the server.
+const RELAY_PORTS: [RangeInclusive<u16>; 3] = [3478..=3481, 8801..=8810, 19302..=19309];
 
 /// For each flow, whether the end that sent its first packet is the client.
 ///
@@ -82,5 +86,7 @@ fn initiator_is_client(key: &FlowKey, counts: &FlowCounts) -> bool {
 }
 
 fn is_service(port: u16) -> bool {
-    (1..FIRST_UNPRIVILEGED_PORT).contains(&port) || SERVICE_PORTS.contains(&port)
+    (1..FIRST_UNPRIVILEGED_PORT).contains(&port)
+        || SERVICE_PORTS.contains(&port)
+        || RELAY_PORTS.iter().any(|ports| ports.contains(&port))
 }
