@@ -18,6 +18,8 @@ _PLAIN_BELOW = 1e9
 #: An interval whose ends have a larger ratio says nothing and is not shown.
 WIDEST_SHOWN = 1000.0
 _S_PER_MIN = _MIN_PER_H = 60
+#: Units of times below a minute, s; below this time microseconds are easier to read.
+_SHORT_S, _MICRO_S, _MICRO_BELOW_S = {"s": 1.0, "ms": 1e-3}, {"µs": 1e-6}, 1e-5
 #: Longer times are in whole days.
 _LONGEST_H, _S_PER_DAY = 1000, 86_400
 
@@ -50,7 +52,8 @@ def size_text(size_bytes: float | None) -> str:
 def format_duration(time_s: float | None) -> str:
     """Return a time as people read it: ``48.5 ms``, ``3.17 s``, ``3 min 20 s``, ``3 h 2 min``."""
     if not time_s or not math.isfinite(time_s) or float(f"{abs(time_s):.3g}") < _S_PER_MIN:
-        return _scale(time_s, {"s": 1.0, "ms": 1e-3}) if time_s != 0 else "0 s"
+        units = _MICRO_S if time_s and abs(time_s) < _MICRO_BELOW_S else _SHORT_S
+        return _scale(time_s, units) if time_s != 0 else "0 s"
     if time_s < 0:
         return f"-{format_duration(-time_s)}"
     minutes, seconds = divmod(round(time_s), _S_PER_MIN)

@@ -9,6 +9,7 @@ import pytest
 from tests.cli.conftest import Command
 
 import trafficgen
+from trafficgen.cli.inspect import _render_concurrency
 
 
 def test_many_flows_are_summed_up_before_they_are_listed(command: Command) -> None:
@@ -22,6 +23,23 @@ def test_many_flows_are_summed_up_before_they_are_listed(command: Command) -> No
     assert lines[4].startswith("rate of all flows")
     assert lines[7].startswith("flow  session")
     assert lines[-1].endswith("more flows (--flows 0 shows all)")
+
+
+def test_a_list_that_is_cut_has_the_totals_before_it(command: Command) -> None:
+    command("generate", "cbr", "-o", "few.pcap", "--sessions", "9", "--duration", "2s")
+    lines = command("inspect", "few.pcap", "--flows", "3").out.splitlines()
+    assert lines[1].startswith("9 flows: at most 9 at once")
+    assert lines[-1] == "... and 6 more flows (--flows 0 shows all)"
+
+
+def test_sessions_are_there_while_one_of_their_flows_is(capsys: pytest.CaptureFixture[str]) -> None:
+    owner = np.array([0, 1, 0, 0, 1])
+    starts, ends = np.array([[0, 2, 6, 1, 9], [3, 4, 8, 2, 10]]) * 10**9
+    _render_concurrency("session", owner, starts, ends, 10.0)
+    said = "2 sessions: at most 2 at once, 0.8 on average, a new one every 2 s"
+    assert capsys.readouterr().out.strip() == said
+    _render_concurrency("flow", np.arange(5), starts, ends, 10.0)
+    assert capsys.readouterr().out.startswith("5 flows: at most 3 at once, 0.9 on average")
 
 
 def test_few_flows_are_listed_alone(command: Command) -> None:

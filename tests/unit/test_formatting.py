@@ -83,6 +83,7 @@ def test_sizes_have_the_unit_that_people_use(size_bytes: int, text: str) -> None
     ("time_s", "text"),
     [
         (0.0, "0 s"),
+        (0.00000586, "5.86 µs"),
         (0.000502, "0.502 ms"),
         (0.0485, "48.5 ms"),
         (3.1658, "3.17 s"),

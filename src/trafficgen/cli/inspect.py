@@ -76,7 +76,7 @@ def _render(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> No
         say_line(f"{files}: no IP packets ({many}{what if found.packets else ''})")
         return
     say_line(f"{files}: {found.packets:,} packets ({found.ip_packets:,} IP){what}")
-    if found.flows.num_rows > _SHOWN_FLOWS:
+    if found.flows.num_rows > min(_SHOWN_FLOWS, len(described)):
         _render_totals(found)
     kinds = found.session_kinds({flow["session"] for flow in described})
     rows = [_row(flow, kinds) for flow in described]
@@ -118,14 +118,9 @@ def _render_exchanges(found: trafficgen.Inspection, sessions: set[int]) -> None:
 def _render_totals(found: trafficgen.Inspection) -> None:
     """Print what many flows are together: how many at once, how often one starts, their rate."""
     flows, duration_s = found.flows, found.duration_s
-    sessions = flows.group_by("session").aggregate(
-        [("first_time_ns", "min"), ("last_time_ns", "max")]
-    )
-    for what, starts, ends in (
-        ("flow", flows.column("first_time_ns"), flows.column("last_time_ns")),
-        ("session", sessions.column("first_time_ns_min"), sessions.column("last_time_ns_max")),
-    ):
-        _render_concurrency(what, starts.to_numpy(), ends.to_numpy(), duration_s)
+    starts, ends = (flows.column(f"{end}_time_ns").to_numpy() for end in ("first", "last"))
+    _render_concurrency("flow", flows.column("flow").to_numpy(), starts, ends, duration_s)
+    _render_concurrency("session", flows.column("session").to_numpy(), starts, ends, duration_s)
     if not duration_s > 0:
         return
     import numpy as np  # noqa: PLC0415 - --help needs none
@@ -143,17 +138,31 @@ def _render_totals(found: trafficgen.Inspection) -> None:
     print_curves("rate of all flows (frame bytes)", curves, start_s=0.0, end_s=duration_s)
 
 
-def _render_concurrency(what: str, starts: IntArray, ends: IntArray, duration_s: float) -> None:
-    """Print how many flows or sessions there are at once, and how often one starts."""
+def _render_concurrency(
+    what: str, owner: IntArray, starts: IntArray, ends: IntArray, duration_s: float
+) -> None:
+    """Print how many flows or sessions there are at once, and how often one starts.
+
+    A session is there while one of its flows is, so that there are never more than flows.
+    """
     import numpy as np  # noqa: PLC0415 - --help needs none
 
-    starts, ends, count = np.sort(starts), np.sort(ends), len(starts)
-    at_once = np.arange(1, count + 1) - np.searchsorted(ends, starts)
+    order = np.lexsort((starts, owner))
+    owner, starts, ends = owner[order], starts[order], ends[order]
+    first = np.diff(owner, prepend=-1) != 0
+    # The latest end so far within each owner: ranks of ends, those of later owners above.
+    count, known = int(first.sum()), np.unique(ends)
+    ranks = np.searchsorted(known, ends) + (np.cumsum(first) - 1) * known.size
+    latest = known[np.maximum.accumulate(ranks) % known.size]
+    begins = first | (starts > np.concatenate((latest[:1], latest[:-1])))
+    last = np.append(np.flatnonzero(begins)[1:] - 1, len(ends) - 1)
+    spans, until, begun = np.sort(starts[begins]), np.sort(latest[last]), np.sort(starts[first])
+    at_once = np.arange(1, len(spans) + 1) - np.searchsorted(until, spans)
     text = f"{format_count(count, what)}: at most {at_once.max():,} at once"
     if duration_s > 0:
-        text += f", {number(float((ends - starts).sum()) / NS_PER_S / duration_s)} on average"
+        text += f", {number(float((until - spans).sum()) / NS_PER_S / duration_s)} on average"
     if count > 1:
-        spacing_s = float(starts[-1] - starts[0]) / NS_PER_S / (count - 1)
+        spacing_s = float(begun[-1] - begun[0]) / NS_PER_S / (count - 1)
         text += f", a new one every {format_duration(spacing_s)}"
     say_line(text)
 
