@@ -105,17 +105,18 @@ class Comparison(ChartView):
         return reference, candidate
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a row a metric: ``candidate``, a column a baseline, and ``chance``.
+        """Return a row a metric: ``candidate``, a column a baseline, ``chance`` and ``beats``.
 
-        ``chance`` is the distance that chance alone exceeds once in 20 times. What could not be
-        computed is ``pd.NA``.
+        ``beats`` names the baselines that the candidate beats, ``chance`` is the distance that
+        chance alone exceeds once in 20 times. What could not be computed is ``pd.NA``.
         """
         sides = {"candidate": self.flat(), **self.flat_baselines(), "chance": self.noise}
         rows = [
-            {"metric": name} | {side: values.get(name) for side, values in sides.items()}
+            {"metric": name, "beats": ", ".join(self.wins.get(name, ()))}
+            | {side: values.get(name) for side, values in sides.items()}
             for name in self.flat()
         ]
-        columns = {"metric": str, **dict.fromkeys(sides, float)}
+        columns = {"metric": str, **dict.fromkeys(sides, float), "beats": str}
         return frame_rows(rows, columns).set_index("metric")
 
     def to_json(self) -> dict[str, object]:

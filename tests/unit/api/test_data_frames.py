@@ -82,6 +82,16 @@ def test_a_published_model_gives_a_row_an_option_and_a_value() -> None:
     assert frame.loc["clip_s", "source"] == clip.source
 
 
+def test_a_comparison_names_the_baselines_that_the_candidate_beats() -> None:
+    capture = "examples/captures/http_burst_then_paced.pcap.gz"
+    table = trafficgen.generate(trafficgen.fit(capture), seed=1)
+    comparison = trafficgen.compare(capture, table)
+    beats = comparison.to_pandas()["beats"]
+    assert {name: text.split(", ") for name, text in beats.items() if text} == {
+        name: baselines for name, baselines in comparison.wins.items() if baselines
+    }
+
+
 def test_a_workload_gives_a_row_a_session_as_it_is_played() -> None:
     workload = trafficgen.load_workload("examples/workloads/evening.yaml")
     frame = workload.to_pandas(seed=3)
