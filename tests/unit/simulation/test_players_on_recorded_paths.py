@@ -1,5 +1,6 @@
 """Players over recorded mobile paths, against a player written again without packets: a path of
-bits that flow as the trace says, and the formulas of the policies.
+bits that flow as the trace says, and the formulas of the policies. And players of the lab, whose
+policy is known, over their own paths, against their logs.
 """
 
 from __future__ import annotations
@@ -103,3 +104,37 @@ def test_a_player_does_what_its_formulas_do(
     mean_kbps, stalled_s = _play(trace, rule, 0.1)
     assert seen.mean_rung_kbps == pytest.approx(mean_kbps, rel=0.05)
     assert seen.stalled_s == pytest.approx(stalled_s, abs=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("abr_p1000_40", "rate=1Mbps,delay=40ms,queue=40kB,overhead=14B"),
+        ("abr_p3000_25", "rate=3Mbps,delay=25ms,queue=60kB,overhead=14B"),
+    ],
+)
+def test_a_player_of_the_lab_does_what_its_log_says(
+    shared_capture: CaptureFinder, name: str, path: str
+) -> None:
+    log = json.loads(shared_capture(f"lab-chunks/{name}.json").read_text(encoding="utf-8"))
+    segments = [one for one in log["player_log"] if one["event"] == "segment"]
+    settings: dict[str, Any] = {
+        # 0.8 of an average in which the newest segment counts 0.3, up one rung at a time.
+        **{"policy": "throughput", "throughput_average": "smoothed", "throughput_share": 0.8},
+        **{"throughput_newest_share": 0.3, "throughput_up_steps": 1},
+        **{"ladder_kbps": [300, 600, 1200, 2000, 3000], "segment_s": 2, "buffer_s": 16},
+        **{"start_s": 4, "resume_s": 4, "duration_s": 2 * len(segments)},
+        "content_factors": [one["bytes"] / (250 * one["kbps"]) for one in segments],
+    }
+    result = trafficgen.simulate("chunked", path=path, settings=settings, seed=1)
+    rungs_kbps = [kbps for _, kbps in result.events.facts["rung_kbps"]]
+    equal = [kbps == one["kbps"] for kbps, one in zip(rungs_kbps, segments, strict=True)]
+    assert sum(equal) >= 0.9 * len(segments)
+    seen = result.events.playback(result.end_s)
+    assert seen is not None
+    mean_kbps = sum(one["kbps"] for one in segments) / len(segments)
+    assert seen.mean_rung_kbps == pytest.approx(mean_kbps, rel=0.05)
+    assert seen.stalls == len(log["stalls"])
+    requested_s = [time_s for time_s, _ in result.events.facts["rung_kbps"]]
+    spans_s = requested_s[-1] - requested_s[0], segments[-1]["requested"] - segments[0]["requested"]
+    assert spans_s[0] == pytest.approx(spans_s[1], rel=0.05)

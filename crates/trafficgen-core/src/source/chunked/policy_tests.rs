@@ -27,6 +27,7 @@ fn decider(policy: Policy) -> Decider {
             average: Average::Ewma,
             half_lives_s: [3.0, 8.0],
             weight_multiple: 1.0,
+            newest_share: 0.3,
             segments: 4,
             min_bytes: 0,
             min_s: 0.0,
@@ -36,6 +37,7 @@ fn decider(policy: Policy) -> Decider {
         throughput: ThroughputSettings {
             share: 0.9,
             up_share: 0.9,
+            up_steps: usize::MAX,
             interval_s: 0.0,
             up_buffer_s: 0.0,
             down_buffer_s: f64::INFINITY,

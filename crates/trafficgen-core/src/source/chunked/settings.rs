@@ -106,6 +106,7 @@ impl Parameters {
                 self.throughput_slow_half_life_s.unwrap_or(8.0),
             ],
             weight_multiple: self.throughput_weight_multiple.unwrap_or(1.0),
+            newest_share: self.throughput_newest_share.unwrap_or(0.3),
             segments: self.throughput_window_segments.unwrap_or(4) as usize,
             min_bytes: u64::from(self.throughput_least_bytes.unwrap_or(0)),
             min_s: self.throughput_least_s.unwrap_or(0.0),
@@ -119,6 +120,7 @@ impl Parameters {
         ThroughputSettings {
             share,
             up_share: self.throughput_up_share.unwrap_or(share),
+            up_steps: self.throughput_up_steps.map_or(usize::MAX, |steps| steps as usize),
             interval_s: self.throughput_interval_s.unwrap_or(0.0),
             up_buffer_s: self.up_buffer_s.unwrap_or(0.0),
             down_buffer_s: self.down_buffer_s.unwrap_or(f64::INFINITY),

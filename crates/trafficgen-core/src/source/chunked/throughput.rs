@@ -15,6 +15,8 @@ pub enum Average {
     /// dash.js, hls.js, Shaka.
     #[default]
     Ewma,
+    /// An average into which each segment comes with the same share, however long it took.
+    Smoothed,
     /// Mean of the last segments.
     Mean,
     /// Harmonic mean of the last segments.
@@ -29,6 +31,8 @@ pub struct EstimatorSettings {
     pub half_lives_s: [f64; 2],
     /// Weight of a second of download in the averages that fade.
     pub weight_multiple: f64,
+    /// Share of the newest segment in the smoothed average.
+    pub newest_share: f64,
     /// Segments under a mean.
     pub segments: usize,
     /// Smaller downloads are left out, shorter ones count as this long.
@@ -47,12 +51,20 @@ pub struct Estimator {
     samples: VecDeque<(f64, f64)>,
     faded_bps: [f64; 2],
     weight_s: f64,
+    smoothed_bps: Option<f64>,
     bytes: u64,
 }
 
 impl Estimator {
     pub fn new(settings: EstimatorSettings) -> Self {
-        Self { settings, samples: VecDeque::new(), faded_bps: [0.0; 2], weight_s: 0.0, bytes: 0 }
+        Self {
+            settings,
+            samples: VecDeque::new(),
+            faded_bps: [0.0; 2],
+            weight_s: 0.0,
+            smoothed_bps: None,
+            bytes: 0,
+        }
     }
 
     /// A segment of `bytes` has come within `elapsed_s`.
@@ -69,6 +81,9 @@ impl Estimator {
             let kept = 0.5_f64.powf(weight_s / half_life_s);
             *faded_bps = kept * *faded_bps + (1.0 - kept) * bps;
         }
+        let newest = self.settings.newest_share;
+        let smoothed_bps = self.smoothed_bps.unwrap_or(bps);
+        self.smoothed_bps = Some((1.0 - newest) * smoothed_bps + newest * bps);
         self.samples.push_back((bps, (bytes as f64).sqrt()));
         while self.is_too_long() {
             self.samples.pop_front();
@@ -91,6 +106,7 @@ impl Estimator {
         let count = self.samples.len() as f64;
         Some(match self.settings.average {
             Average::Ewma => self.ewma_bps(),
+            Average::Smoothed => self.smoothed_bps?,
             Average::Mean => self.samples.iter().map(|(bps, _)| bps).sum::<f64>() / count,
             Average::Harmonic => count / self.samples.iter().map(|(bps, _)| 1.0 / bps).sum::<f64>(),
             Average::Median => self.median_bps(),
@@ -127,6 +143,8 @@ pub struct ThroughputSettings {
     /// Share of the estimate that may be used to stay or to go down, and to go up.
     pub share: f64,
     pub up_share: f64,
+    /// Rungs that are gone up at once, at most.
+    pub up_steps: usize,
     /// The rung is looked at again after this time at the earliest.
     pub interval_s: f64,
     /// With less in the buffer a player does not go up, with this or more it does not go down.
@@ -160,7 +178,7 @@ impl ThroughputRule {
             return level;
         }
         self.looked_at_s = Some(at.now_s);
-        let wanted = self.within(bps, at, level);
+        let wanted = self.within(bps, at, level).min(level.saturating_add(self.settings.up_steps));
         let waits = (wanted > level && at.buffer_s < self.settings.up_buffer_s)
             || (wanted < level && at.buffer_s >= self.settings.down_buffer_s);
         if waits {

@@ -9,6 +9,7 @@ fn estimator(average: Average) -> EstimatorSettings {
         average,
         half_lives_s: [3.0, 9.0],
         weight_multiple: 1.0,
+        newest_share: 0.3,
         segments: 2,
         min_bytes: 0,
         min_s: 0.0,
@@ -36,6 +37,7 @@ fn rule() -> ThroughputSettings {
     ThroughputSettings {
         share: 0.9,
         up_share: 0.9,
+        up_steps: usize::MAX,
         interval_s: 0.0,
         up_buffer_s: 0.0,
         down_buffer_s: f64::INFINITY,
@@ -58,6 +60,20 @@ fn the_average_fades_by_the_time_of_downloads_and_the_lower_one_counts() {
     let heavier = EstimatorSettings { weight_multiple: 3.0, ..estimator(Average::Ewma) };
     // A second weighs 3: a = 0.5 and 0.5^(1/3); (4 x 0.5 + 2) / 1.5.
     close(estimate_mbps(heavier, &[(4.0, 1.0), (2.0, 1.0)]), 2.66667);
+}
+
+#[test]
+fn the_smoothed_average_takes_a_share_of_each_segment() {
+    // 2, then 0.7 x 2 + 0.3 x 4 = 2.6, then 0.7 x 2.6 + 0.3 x 1 = 2.12, however long they took.
+    let downloads = [(2.0, 5.0), (4.0, 0.1), (1.0, 2.0)];
+    close(estimate_mbps(estimator(Average::Smoothed), &downloads), 2.12);
+}
+
+#[test]
+fn a_player_may_go_up_by_steps() {
+    let mut rule = ThroughputRule::new(ThroughputSettings { up_steps: 1, ..rule() });
+    assert_eq!(rule.next(9e6, &at(8.0, Some(1), 0.0)), 2);
+    assert_eq!(rule.next(0.5e6, &at(8.0, Some(3), 0.0)), 0);
 }
 
 #[test]
