@@ -29,7 +29,12 @@ class FitOptions(ReadOptions):
         low=0,
     )
     upload: bool = option(
-        False, "--upload", help="Take the packets to the servers of the capture: what was uploaded."
+        False,
+        "--upload",
+        help=(
+            "Take the packets to the servers of the capture: what was uploaded. The end that"
+            " uploads is then called the server."
+        ),
     )
     seed: int = seed_option()
     resegment: bool = option(

@@ -115,7 +115,12 @@ class SessionChoice:
     every: bool = False
     together: Collection[int] | None = None
     upload: bool | None = option(
-        False, "--upload", help="Take the packets to the servers of the capture: what was uploaded."
+        False,
+        "--upload",
+        help=(
+            "Take the packets to the servers of the capture: what was uploaded. The end that"
+            " uploads is then called the server."
+        ),
     )
 
 

@@ -73,7 +73,8 @@ def load_entry(name: str) -> PublishedModel:
 def load_model(name: str | Path) -> Model | PublishedModel:
     """Load a catalogue entry by its name, or the model in a JSON or YAML file.
 
-    A name without folder and ending is looked for in the catalogue first, then among registered
+    A name without folder and ending is looked for in the catalogue first, where the year at its end
+    may be left out (``wmedia9_nichols``; of several years the last), then among registered
     sources; ``./NAME`` is always a file, and ``-`` is standard input.
 
     Raises:
