@@ -56,7 +56,8 @@ def following(listener: Listener) -> Iterator[None]:
     Example:
         >>> import trafficgen
         >>> def show(step):
-        ...     print(f"{step.what}: {step.done:.0f} of {step.total:.0f} {step.unit}")
+        ...     of = "" if step.total is None else f" of {step.total:.0f}"
+        ...     print(f"{step.what}: {step.done:.0f}{of} {step.unit}".rstrip())
         >>> with trafficgen.following(show):
         ...     _ = trafficgen.generate("cbr", "cbr.parquet", duration_s=20)
         writing: 850 of 850 packets
