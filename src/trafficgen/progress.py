@@ -56,7 +56,7 @@ def following(listener: Listener) -> Iterator[None]:
     Example:
         >>> import trafficgen
         >>> def show(step):
-        ...     of = "" if step.total is None else f" of {step.total:.0f}"
+        ...     of = f" of {step.total:.0f}" if step.total else ""
         ...     print(f"{step.what}: {step.done:.0f}{of} {step.unit}".rstrip())
         >>> with trafficgen.following(show):
         ...     _ = trafficgen.generate("cbr", "cbr.parquet", duration_s=20)

@@ -34,10 +34,9 @@ def random_stream(seed: int, *, session: int, purpose: str) -> np.random.Generat
     Raises:
         ValueError: If the seed or the session is negative.
     """
-    if seed < 0 or session < 0:
-        raise ValueError(
-            f"seed and session must not be negative; got seed={seed}, session={session}"
-        )
+    for name, value in {"seed": seed, "session": session}.items():
+        if value < 0:
+            raise ValueError(f"{name} must not be negative, not {value}; use 0 or more")
     words = [*_words(session), zlib.crc32(purpose.encode())]
     key: Any = _Key(
         _core.stream_key(_words(seed), words)

@@ -37,7 +37,7 @@ def as_paths(paths: Paths) -> list[str]:
         CaptureError: If standard input is named more than once.
         TypeError: If something in the list is no name.
     """
-    listed = [paths] if isinstance(paths, str | Path) else list(paths)
+    listed = [paths] if isinstance(paths, str | bytes | Path) else list(paths)
     for one in listed:
         if not isinstance(one, str | Path):
             is_table = isinstance(one, PacketTable | DataFrame)

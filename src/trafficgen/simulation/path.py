@@ -256,7 +256,7 @@ class Path(NotebookView, ModelPart):
             raise SimulationError(
                 "path: links must be a list of links; give each its keys, such as rate and delay"
             )
-        return _checked(lambda: cls.model_validate({"links": made, **_fields(own, cls)}))
+        return _checked(lambda: cls.model_validate({"links": made, **_fields(own, cls)}), own)
 
     @classmethod
     def load(cls, file: str | os.PathLike[str], *, outside_files: bool = False) -> Path:
@@ -342,7 +342,7 @@ def read_path(path: PathLike) -> Path:
 def _link(settings: Mapping[str, object]) -> PathLink:
     name = {"name": str(settings["name"])} if "name" in settings else {}
     rest = {key: value for key, value in settings.items() if key != "name"}
-    return _checked(lambda: PathLink.model_validate({**name, **_fields(rest, PathLink)}))
+    return _checked(lambda: PathLink.model_validate({**name, **_fields(rest, PathLink)}), settings)
 
 
 def _fields(settings: Mapping[str, object], part: type[ModelPart]) -> dict[str, object]:
@@ -356,8 +356,8 @@ def _fields(settings: Mapping[str, object], part: type[ModelPart]) -> dict[str, 
     return fields
 
 
-def _checked(make: Callable[[], T]) -> T:
-    """Return what ``make`` returns; an error of pydantic becomes one line."""
+def _checked(make: Callable[[], T], given: Mapping[str, object]) -> T:
+    """Return what ``make`` returns; an error of pydantic becomes one line, with what was given."""
     try:
         return make()
     except ValidationError as error:
@@ -366,7 +366,8 @@ def _checked(make: Callable[[], T]) -> T:
         keys = {**_keys(PathLink), **_keys(Path)}
         names = {of_key: name for name, (of_key, _) in keys.items()}
         message = explain_problem(first)
-        place = f"{names.get(field, field)}={first['input']}: " if field else ""
+        key = names.get(field, field)
+        place = f"{key}={given.get(key, first['input'])}: " if field else ""
         raise SimulationError(f"path: {place}{message[0].lower()}{message[1:]}") from error
 
 

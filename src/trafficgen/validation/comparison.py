@@ -195,14 +195,16 @@ class ExceededLimit:
 
 
 @checks_arguments
-def exceeded_limits(comparison: Comparison, limits: Iterable[str]) -> list[ExceededLimit]:
+def exceeded_limits(
+    comparison: Comparison, limits: Iterable[str] | Mapping[str, float]
+) -> list[ExceededLimit]:
     """Find the limits that a comparison exceeds.
 
     Args:
         comparison: The comparison.
         limits: One or several texts of the form ``METRIC=VALUE``, such as ``gap_s.ks=0.1``; METRIC
             is a flat name or, where that is unique, the part before its first point, such as
-            ``packets``.
+            ``packets``. A dictionary of METRIC -> VALUE is taken too.
 
     Raises:
         SelectionError: If a text has another form or names an unknown metric.
@@ -218,6 +220,8 @@ def exceeded_limits(comparison: Comparison, limits: Iterable[str]) -> list[Excee
         ...     print(limit.metric, "is above", limit.limit)
         gap_s.ks is above 0.1
     """
+    if isinstance(limits, Mapping):
+        limits = [f"{name}={value}" for name, value in limits.items()]
     limits = [limits] if isinstance(limits, str) else list(limits)
     exceeded = []
     flat = comparison.flat()
