@@ -76,6 +76,7 @@ DIFFERENT = {
     ("fit", "population"): "fit_population",
     ("fit", "same_source"): "fit_same_source",
     ("fit", "out"): "save_model of the fit's model",
+    ("fit", "exchanges"): "save_exchanges of measure_exchanges",
     ("compare", "fail_above"): "exceeded_limits of the comparison",
     ("inspect", "flows"): "how many are printed; to_pandas has all",
     ("models_show", "full"): "how much is printed",

@@ -56,7 +56,7 @@ def match(
 
         def distance(row: dict[str, Any], size: int = size) -> float:
             low, high = row["response_bytes"] - MOST_HEADER_BYTES, row["response_bytes"]
-            return abs(size - min(max(size, low), high))
+            return abs(size - float(min(max(size, low), high)))
 
         best = min(near, key=lambda row: (distance(row), row["request_ns"]))
         if distance(best) <= tolerance * size:

@@ -56,6 +56,9 @@ def save_exchanges(exchanges: Exchanges, path: str | Path) -> None:
         >>> import trafficgen
         >>> found = trafficgen.measure_exchanges("examples/captures/http_burst_then_paced.pcap.gz")
         >>> trafficgen.save_exchanges(found, "exchanges.csv")
+        >>> import pandas as pd
+        >>> len(pd.read_csv("exchanges.csv")) == len(found)
+        True
     """
     path = Path(path)
     if path.suffix.lower() not in EXCHANGE_ENDINGS:

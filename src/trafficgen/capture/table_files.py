@@ -81,9 +81,9 @@ def read_table(path: str | Path) -> PacketTable:
         raw = _read_parquet(path) if is_parquet(path) else _read_csv(path, PACKET_SCHEMA)
         packets = cast_packets(raw, name)
         head = read_head(path)
-        if head is None:
-            table = replace(head_of_columns(raw, name, *columns_of(path, raw)), packets=packets)
-            return check_table(replace(table, flows=with_counts(table)), name)
+    if head is None:
+        bare = replace(head_of_columns(raw, name, *columns_of(path, raw)), packets=packets)
+        return check_table(replace(bare, flows=with_counts(bare)), name)
     try:
         table = replace(head, packets=packets)
     except ValueError as error:

@@ -64,7 +64,7 @@ def _chart_exchanges(exchanges: Exchanges) -> list[Chart]:
             title="Responses over time",
             x=Axis(label="time after the first request", unit="s", low=0),
             y=Axis(label="response", unit="kB", low=0),
-            layers=[bars(kind, role) for kind, role in zip(present, _ROLES, strict=False)],
+            layers=tuple(bars(kind, role) for kind, role in zip(present, _ROLES, strict=False)),
         )
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,15 @@ from trafficgen.models import Model, PublishedModel
 CAPTURE = "examples/captures/http_burst_then_paced.pcap.gz"
 SHORT: Any = {"duration_s": 20}
 #: Functions that are no work with a result: they register, follow, serve or write.
-_WITHOUT_RESULT = {"demo", "explore", "following", "save_model", "save_plots", "save_report"}
+_WITHOUT_RESULT = {
+    "demo",
+    "explore",
+    "following",
+    "save_exchanges",
+    "save_model",
+    "save_plots",
+    "save_report",
+}
 
 
 def _make_results(folder: Path) -> dict[str, Any]:
@@ -50,6 +59,7 @@ def _make_results(folder: Path) -> dict[str, Any]:
         "load_model": trafficgen.load_model("cbr"),
         "load_workload": trafficgen.load_workload(workload),
         "model_json_schema": trafficgen.model_json_schema(),
+        "measure_exchanges": trafficgen.measure_exchanges(CAPTURE),
         "models_diff": trafficgen.models_diff(fitted, fitted),
         "models_list": trafficgen.models_list(),
         "models_schema": trafficgen.models_schema(),
@@ -62,7 +72,9 @@ def _make_results(folder: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return _make_results(tmp_path_factory.mktemp("results"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", trafficgen.TrafficgenWarning)
+        return _make_results(tmp_path_factory.mktemp("results"))
 
 
 def test_results_of_all_functions_are_tried(results: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,7 @@ def _captured() -> trafficgen.PacketTable:
 
 @pytest.mark.parametrize("make", [lambda frame: frame, pa.table], ids=["pandas", "arrow"])
 def test_every_function_that_takes_packets_takes_a_data_frame(
-    make: Callable[[pd.DataFrame], object], tmp_path: Path
+    make: Callable[[pd.DataFrame], Any], tmp_path: Path
 ) -> None:
     LIST.to_csv(tmp_path / "list.csv", index=False)
     of_file, frame = str(tmp_path / "list.csv"), make(LIST)
@@ -69,7 +70,7 @@ def test_our_own_frame_comes_back_as_it_was(form: str, tmp_path: Path) -> None:
         frame.to_parquet(source)
     elif form.endswith("csv"):
         frame.to_csv(source, index=form.startswith("long"))
-    options = {"memory_bytes": 100_000} if form.startswith("long") else {}
+    options: dict[str, Any] = {"memory_bytes": 100_000} if form.startswith("long") else {}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = trafficgen.inspect(frame if form == "frame" else source, **options)
@@ -109,6 +110,6 @@ def test_the_frame_has_protocol_and_start() -> None:
 
 def test_what_is_refused_is_named_by_its_type() -> None:
     with pytest.raises(TypeError, match=r"a data frame, not ndarray$"):
-        trafficgen.fit(np.zeros(100_000))
+        trafficgen.fit(np.zeros(100_000))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="not PacketTable; give a packet table alone"):
         trafficgen.inspect([_captured()])  # type: ignore[list-item]

@@ -34,7 +34,7 @@ def count_plainly(things: object, *, seed: int = 0, settings: object = None) -> 
 def test_json_takes_every_argument(number: np.generic) -> None:
     settings = {"one": number, "nested": [number, {"two": (number,)}]}
     for work in (count, count_plainly):
-        found = work([number], seed=np.int64(4), settings=settings)  # type: ignore[operator]
+        found = work([number], seed=np.int64(4), settings=settings)  # type: ignore[arg-type]
         plain = number.item()
         assert found == [[plain], 4, {"one": plain, "nested": [plain, {"two": (plain,)}]}]
         json.dumps(found)

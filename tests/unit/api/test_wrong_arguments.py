@@ -54,7 +54,7 @@ WRONG: list[tuple[str, tuple[object, ...], dict[str, object], str]] = [
     ("generate", ("cbr",), {"scale_rate": -1}, "scale_rate: Invalid number '-1'"),
     ("generate", ("cbr",), {"path": 3}, "path: '3' is neither a file nor a list such as rate="),
     ("generate", ("cbr",), {"path": {"rte": 3}}, "unknown key 'rte' (did you mean rate?)"),
-    ("generate", ("cbr",), {"path": {"loss": 3}}, "loss=3.0: it must be less than"),
+    ("generate", ("cbr",), {"path": {"loss": 3}}, "loss=3: it must be less than"),
     ("generate", ("cbr",), {"path": {"links": [{"rate": "1Mbps", "x": 1}]}}, "unknown key 'x'"),
     ("generate", ("cbr",), {"path": PATH, "compete": 3}, "compete must be a text or a list, not 3"),
     ("generate_workload", ("cbr", "x.csv"), {"arrivals": "poison:3/s"}, "did you mean poisson?"),

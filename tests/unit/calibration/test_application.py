@@ -33,7 +33,7 @@ def player(
 def exchanges_of(size_bytes: Any, times: tuple[FloatArray, FloatArray]) -> Exchanges:
     start_ns, end_ns = ((NS_PER_S * (1.0 + part)).astype(np.int64) for part in times)
     count = len(start_ns)
-    columns = {
+    columns: dict[str, Any] = {
         "request_ns": start_ns,
         "first_byte_ns": start_ns + 1_000_000,
         "last_byte_ns": end_ns,

@@ -70,7 +70,7 @@ def test_kinds_tell_playlists_segments_and_audio_apart() -> None:
 
 def tcp_table(rows: list[Row]) -> trafficgen.PacketTable:
     """Make a table of one connection: time s, to client, payload, sequence, acknowledgement."""
-    flow = dict.fromkeys(FLOW_SCHEMA.names, 0)
+    flow: dict[str, Any] = dict.fromkeys(FLOW_SCHEMA.names, 0)
     ends = {"server": "10.0.0.1", "client": "10.0.0.2", "protocol": "tcp", "media": "unknown"}
     flow |= ends | {"server_port": 443, "client_port": 50_000, "ssrc": None}
     flow |= {"payload_type": None, "clock_hz": None}

@@ -22,12 +22,16 @@ def tried(beyond_chance: dict[str, float] | None = None) -> TriedProcess:
     )
 
 
-def model_of(*chosen: TriedProcess) -> Model:
+def model_of(*chosen: TriedProcess, duration_s: float = 10.0) -> Model:
     streams = tuple(
         Stream.model_construct(
             name=name,
             phases=(
-                Phase.model_construct(name="playout", choice=ProcessChoice(chosen=0, tried=(one,))),
+                Phase.model_construct(
+                    name="playout",
+                    duration_s=duration_s,
+                    choice=ProcessChoice(chosen=0, tried=(one,)),
+                ),
             ),
         )
         for name, one in zip(("video", "audio", "audio-2"), chosen, strict=False)
@@ -72,10 +76,8 @@ def test_parts_too_short_to_check_are_named() -> None:
 
 def test_a_constant_rate_has_no_autocorrelation_to_judge() -> None:
     one = tried().model_copy(update={"distances": {"gap_s": 0.1, "rate.0.5": 0.01}})
-    model = model_of(one)
-    phases = (model.streams[0].phases[0].model_copy(update={"duration_s": 60.0}),)
-    stream = model.streams[0].model_copy(update={"phases": phases})
-    assert describe_judged_parts(model.model_copy(update={"streams": (stream,)})) == (
+    model = model_of(one, duration_s=60.0)
+    assert describe_judged_parts(model) == (
         "self-check passed: played rates match in 1 of 1 checked part (stream, phase); constant"
         " rate, without an autocorrelation to judge: video in the playout"
     )

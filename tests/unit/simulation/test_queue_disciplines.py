@@ -138,6 +138,6 @@ def test_wrong_keys_say_what_to_write(path: str, words: str) -> None:
 def test_generate_plays_over_an_active_queue(tmp_path: FilePath) -> None:
     out = tmp_path / "packets.parquet"
     trafficgen.generate(
-        "cbr", out=out, settings={"duration_s": 5}, path=f"{PATH},aqm=fq_codel", compete=["tcp"]
+        "cbr", out, settings={"duration_s": 5}, path=f"{PATH},aqm=fq_codel", compete=["tcp"]
     )
     assert out.stat().st_size > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,7 +82,7 @@ def test_the_time_counts_all_steps(
     ticks = itertools.count()
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
 
-    def time_s(**given: str | int) -> float:
+    def time_s(**given: Any) -> float:
         return trafficgen.estimate_workload(load(VARIED), tmp_path / "o.pcap", **given).time_s
 
     in_memory, in_blocks = time_s(), time_s(storage=str(tmp_path))
