@@ -22,7 +22,7 @@ WRITERS = {
     },
     "generate-pcapng": "generate model.json -o disk/out.pcapng",
     "generate-dataset": "generate model.json -o disk/out",
-    "generate-link": "generate model.json -o link.csv",
+    "generate-link": "generate model.json -o link.csv --force",
     "generate-in-blocks": "generate model.json -o disk/out.pcap --sessions 20 --memory 4MB",
     "fit": "fit table.parquet -o disk/out.json",
     "fit-report": "fit table.parquet --report disk/out.html",

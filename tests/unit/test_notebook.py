@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import warnings
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -49,6 +50,7 @@ NULLABLE = {"string", "boolean", "category", "Float32", "Float64"} | {
     f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)
 }
 LARGEST_VIEW_BYTES = 50_000
+EXAMPLE = "examples/captures/http_burst_then_paced.pcap.gz"
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +60,9 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     captures = [folder / f"{number} {HOSTILE}.parquet" for number in (1, 2)]
     for rate, capture in zip((300, 500), captures, strict=True):
         trafficgen.generate("cbr", capture, duration_s=20, settings={"rate_kbps": rate})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", trafficgen.CaptureWarning)  # it was captured in part
+        exchanges = trafficgen.measure_exchanges(EXAMPLE)
     fitted = trafficgen.fit(captures[0])
     table = trafficgen.generate(fitted.model)
     workload = folder / f"workload {HOSTILE}.yaml"
@@ -71,6 +76,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "CatalogueModel": trafficgen.models_list()[0],
         "Comparison": trafficgen.compare(*captures),
         "Conversion": trafficgen.convert(captures[0]),
+        "Exchanges": exchanges,
         "Finding": reproduction.rows[0].finding,
         "FindingResult": reproduction.rows[0],
         "Fit": fitted,

@@ -116,7 +116,7 @@ def test_no_tcp_flow_goes_to_the_port_on_which_itgrecv_is_told_of_flows(tmp_path
         steady(), to="ditg", directory=tmp_path / "udp", settings={"first_port": 9000}
     )
     udp = model_of(gap=GAP, size=SIZE)
-    transport = udp.streams[0].transport.model_copy(update={"protocol": "tcp"})
+    transport = udp.streams[0].transport.model_copy(update={"protocol": "tcp", "header_bytes": 40})
     over_tcp = udp.streams[0].model_copy(update={"transport": transport})
     model = udp.model_copy(update={"streams": (over_tcp,)})
     with pytest.raises(SettingError, match="another signal_port or first_port"):
