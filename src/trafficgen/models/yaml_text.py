@@ -12,6 +12,8 @@ from trafficgen.json_text import TOO_DEEP, JsonTextError, refuse_odd_values
 
 #: Characters from which on speed counts more than the words of an error in the syntax.
 _FAST_FROM = 50_000
+#: No model or workload has more levels: the slower loader ends at about so many.
+_DEEPEST = 300
 #: No number of a model or a workload has more characters.
 _LONGEST_NUMBER = 100
 
@@ -40,7 +42,12 @@ def _load(text: str) -> object:
     """Return the values of a document; the slower loader has clearer words for what is wrong."""
     if len(text) < _FAST_FROM:
         return yaml.load(text, Loader=_Loader)
+    depth = 0
     for event in yaml.parse(text, Loader=_FastLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:  # libyaml takes the square of the depth
+            raise YamlTextError(TOO_DEEP)
         if isinstance(event, yaml.AliasEvent):
             line = f"line {event.start_mark.line + 1}: " if event.start_mark is not None else ""
             raise YamlTextError(f"{line}aliases (*{event.anchor}) are not read")

@@ -64,7 +64,10 @@ def read_player_log(path: str | Path) -> PlayerLog:
         raise _error(name, "is empty", _FORMAT_REMEDY)
     if text.lstrip()[0] in "{[":
         return _from_json(name, text)
-    return _from_csv(name, text)
+    try:
+        return _from_csv(name, text)
+    except csv.Error as error:
+        raise _error(name, f"is no CSV: {error}", _FORMAT_REMEDY) from None
 
 
 def _error(name: str, problem: str, remedy: str) -> PlayerLogError:
