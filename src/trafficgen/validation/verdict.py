@@ -332,7 +332,9 @@ def _describe_unranked(comparison: _Compared, metrics: Sequence[MetricVerdict]) 
     for metric in metrics:
         if metric.name.endswith(_RELATIVE):
             name = metric.name.removesuffix(_RELATIVE)
-            parts.append(f"{name} {_sign(comparison, name)}{metric.distance:.2%} off")
+            share = f"{metric.distance:.2%}"
+            sign = _sign(comparison, name) if float(share[:-1]) else ""
+            parts.append(f"{name} {sign}{share} off")
         else:
             others.append(f"{metric.name} {metric.distance:.3g} off")
     return _join([*parts, *others]) + (" (no baseline to compare with)" if others else "")
