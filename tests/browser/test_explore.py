@@ -301,3 +301,17 @@ def test_texts_of_a_model_are_no_markup(page_at: PageOpener) -> None:
         assert page.locator("main img").count() == 0
         assert page.title() == "trafficgen explore"
         assert watched.errors == []
+
+
+#: By how many pixels charts are wider than their cards.
+BEYOND_CARDS = """() => Math.max(...[...document.querySelectorAll(".card:not([hidden]) .plot")].map(
+    (plot) => plot.querySelector(".main-svg").getBoundingClientRect().right
+        - plot.closest(".card").getBoundingClientRect().right))"""
+
+
+def test_charts_stay_within_their_cards_when_the_window_narrows(opened: PageOpener) -> None:
+    page = opened("?model=cbr&duration_s=20", width=1400).page
+    assert page.evaluate(BEYOND_CARDS) <= 0
+    page.set_viewport_size({"width": 400, "height": 900})
+    page.wait_for_timeout(500)
+    assert page.evaluate(BEYOND_CARDS) <= 0

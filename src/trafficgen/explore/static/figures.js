@@ -45,7 +45,7 @@ export function showResults(list, run) {
     ["mean rate received", rateText(media.mean_kbps), false],
     stalled > 0
       ? ["stalls", `${session.stalls.length}, ${number(stalled, 3)} s`, true]
-      : ["stalls", session.has_player ? "none" : "no player simulated", false],
+      : ["stalls", session.has_player ? "none" : "no player", false],
     ["playback starts after", typeof start === "number" ? `${number(start, 3)} s` : null, false],
     ["packets lost", percent(media.loss), media.loss > 0.01],
     ["delay, 95th percentile", `${number(1000 * media.delay_s.p95, 3)} ms`, false],
@@ -93,10 +93,12 @@ export function showSession(list, run) {
     ],
     [
       "Stalls",
-      moments(
-        session.stalls,
-        (stall) => `${number(stall.duration_s, 3)} s at ${number(stall.start_s, 3)} s`,
-      ),
+      session.has_player
+        ? moments(
+            session.stalls,
+            (stall) => `${number(stall.duration_s, 3)} s at ${number(stall.start_s, 3)} s`,
+          )
+        : "no player simulated",
     ],
     [
       "Playback starts",

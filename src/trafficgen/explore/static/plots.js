@@ -39,7 +39,11 @@ const TIME = "time after the first media packet, s";
 const LONELY = { mode: "lines+markers", marker: { size: 3 } };
 // Without Plotly's bar of buttons: it lies over the legend, and one of them leads to a service
 // elsewhere.
-const CONFIG = { responsive: true, displaylogo: false, displayModeBar: false };
+const CONFIG = { displaylogo: false, displayModeBar: false };
+/** Charts keep the width of their cards, whatever changes it: the window, a scroll bar, a font. */
+const SIZES = new ResizeObserver((entries) => {
+  for (const { target } of entries) if (target.data) Plotly.Plots.resize(target);
+});
 // A finger that moves over a drawing scrolls the page.
 const DRAG = window.matchMedia("(pointer: coarse)").matches ? false : "zoom";
 
@@ -159,7 +163,8 @@ const PANELS = [
     axis: "encoding, kbit/s",
     unit: "kbit/s",
     curves(run, paint) {
-      if (!some(run.series.encoding_kbps)) return [];
+      const { has_player: hasPlayer, level_changes: changes } = run.session;
+      if (!some(run.series.encoding_kbps) || !(hasPlayer || changes.length)) return [];
       return [
         curve(run.series, run.series.encoding_kbps, "encoding rate", {
           color: paint.level,
@@ -376,5 +381,6 @@ export function drawPanels(run, { pinned, measured, capacityKbps }) {
       ),
       CONFIG,
     );
+    SIZES.observe(plot);
   }
 }
