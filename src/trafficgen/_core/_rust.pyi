@@ -21,6 +21,7 @@ __all__ = [
     "LAW_FAMILIES",
     "CaptureReader",
     "CaptureWriter",
+    "ExchangeMeter",
     "FlowMeter",
     "FlowPlan",
     "FrameCutter",

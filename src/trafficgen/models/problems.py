@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
+
+from trafficgen.formatting import describe_value, suggest_name
 
 #: Problems of keys, not of values -> what to say.
 PROBLEMS_OF_KEYS = {"extra_forbidden": "unknown key", "missing": "it is missing"}
@@ -18,6 +22,8 @@ _PLAIN = (
     ("a valid", "a"),
     (" after validation", ""),
 )
+#: What Python takes besides the keys of a file.
+_CLASS = re.compile(r" or instance of \w+$")
 _MOST_PROBLEMS = 10_000
 #: Places of further problems that a message names.
 _NAMED_PLACES = 5
@@ -36,15 +42,27 @@ def explain_problem(problem: ErrorDetails) -> str:
     """Return what is wrong in words that need no knowledge of pydantic."""
     if problem["type"] in PROBLEMS_OF_KEYS:
         return PROBLEMS_OF_KEYS[problem["type"]]
+    if problem["type"].startswith("union_tag_"):
+        return _explain_tag(problem["ctx"])
     message = problem["msg"].removeprefix("Value error, ").partition(", unable to")[0]
     for prose, plain in _PLAIN:
         message = message.replace(prose, plain)
-    return message
+    return _CLASS.sub("", message)
+
+
+def _explain_tag(context: dict[str, str]) -> str:
+    """Return what is wrong with the key that says what kind of part it is."""
+    key = context["discriminator"].strip("'")
+    if "tag" not in context:
+        return f"{key} is missing, which says what the other keys mean"
+    tag, known = context["tag"], re.findall(r"'([^']*)'", context["expected_tags"])
+    suggestion = suggest_name(tag, known)
+    return f"{key} must be one of {', '.join(known)}, not {describe_value(tag)}{suggestion}"
 
 
 def split_problems(error: ValidationError) -> tuple[ErrorDetails, str, str]:
     """Return the first problem of a file, its place, and how many others there are and where."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
+    found = error.errors(include_url=False, include_input=False)
     # A list whose items are wrong is reported as too short as well.
     found = [problem for problem in found if problem["type"] != "too_short"] or found
     # A key that is spelt wrong is missing too.

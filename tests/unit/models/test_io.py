@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+import trafficgen
 from trafficgen.errors import ModelFileError
 from trafficgen.models import io
 from trafficgen.models.process import GroupOfPictures
@@ -71,3 +72,28 @@ def test_numbers_of_frames_that_no_session_has_are_refused(field: str) -> None:
         GroupOfPictures.model_validate(
             {"distances": ({"frames": 10**400, "share": 1.0},), "first_key_frame": 0}
         )
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"kind": "framez"},
+            r"process: kind must be one of renewal, .*not 'framez' \(did you mean",
+        ),
+        ({"kind": 7}, "process: kind must be one of renewal, .*, not '7';"),
+        ({"kind": None}, "process: kind is missing, which says what the other keys mean;"),
+    ],
+)
+def test_a_kind_that_there_is_not_is_said_plainly(
+    tmp_path: Path, change: dict[str, object], words: str
+) -> None:
+    trafficgen.generate("cbr", tmp_path / "cbr.parquet", duration_s=20)
+    model = trafficgen.fit(tmp_path / "cbr.parquet").model.model_dump(mode="json")
+    process = model["streams"][0]["phases"][0]["process"]
+    process.update(change)
+    if change["kind"] is None:
+        del process["kind"]
+    (tmp_path / "model.json").write_text(json.dumps(model), encoding="utf-8")
+    with pytest.raises(trafficgen.ModelFileError, match=words):
+        trafficgen.load_model(tmp_path / "model.json")

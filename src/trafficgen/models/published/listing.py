@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
+from trafficgen.data_frames import frame_rows
 from trafficgen.errors import ModelFileError
 from trafficgen.formatting import format_count
 from trafficgen.models import Model, ModelHolder, PublishedModel, model_in, model_json_schema
@@ -16,6 +17,9 @@ from trafficgen.models.published import entry_digest, entry_names, load_model
 from trafficgen.models.registered_source import SOURCES
 from trafficgen.notebook import NotebookView
 from trafficgen.options import checks_arguments
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _PLAIN = (str, int, float, list, dict, type(None))  # what JSON holds
 _TRANSPORT_NAMES = ("transport", "traffic_transport")
@@ -100,15 +104,36 @@ class CatalogueModel(NotebookView):
         }
 
 
-def models_list() -> tuple[CatalogueModel, ...]:
+class CatalogueModels(tuple[CatalogueModel, ...]):
+    """The lines of `trafficgen models list`, a tuple."""
+
+    __slots__ = ()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row a model, by its name: what it plays, over what, and where it is from."""
+        columns = {
+            "name": str,
+            "description": str,
+            "transport": str,
+            "options": int,
+            "citation": str,
+            "review": str,
+        }
+        rows = ({**one.to_json(), "options": len(one.options)} for one in self)
+        return frame_rows(rows, columns).set_index("name")
+
+
+def models_list() -> CatalogueModels:
     """Return the models of the catalogue, by name, then sources of your own.
 
     Example:
         >>> import trafficgen
         >>> [entry.name for entry in trafficgen.models_list() if entry.transport == "tcp"]
         ['chunked', 'dashjs', 'exoplayer', 'hlsjs', 'realplayer8_tcp_chung2002', 'shaka']
+        >>> int(trafficgen.models_list().to_pandas().loc["cbr", "options"])
+        3
     """
-    return tuple(CatalogueModel(load_model(name)) for name in [*entry_names(), *SOURCES])
+    return CatalogueModels(CatalogueModel(load_model(name)) for name in [*entry_names(), *SOURCES])
 
 
 @checks_arguments
