@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 import trafficgen
 from trafficgen.models import Estimate, Phase
+from trafficgen.models.published.listing import CatalogueModels
 
 
 def look_into_a_capture(capture: Path) -> None:
@@ -46,7 +47,7 @@ def fit_and_play(capture: str) -> None:
 
 def models(name: str) -> None:
     assert_type(trafficgen.load_model(name), trafficgen.Model | trafficgen.PublishedModel)
-    assert_type(trafficgen.models_list(), tuple[trafficgen.CatalogueModel, ...])
+    assert_type(trafficgen.models_list(), CatalogueModels)
     assert_type(trafficgen.models_schema(), dict[str, object])
 
 
