@@ -12,7 +12,7 @@ from tests.mutated.commands import run_in_child
 
 from trafficgen.cli.app import run
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 #: What a command on a file of 1 MB may take, s of processor time and bytes: generous for a slow
 #: machine, and a tenth of what one that follows claims of the file took.
