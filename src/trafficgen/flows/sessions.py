@@ -1,9 +1,10 @@
 """Group flows to sessions: control and media of one playout, and what they carry.
 
 Rules, first to last: RTSP control with the media that its Transport headers name (or, where a
-capture was cut before them, with the RTP and RTCP between the same hosts while it lasts); RTCP with
-the RTP on the port below; RTP between the same hosts at the same time (audio and video of one
-source); connections of one client to one web service (the same port and the same network of
+capture was cut before them, with the RTP and RTCP between the same hosts while it lasts; where no
+message is kept at all, with the UDP between them); RTCP with the RTP on the port below, by their
+ports where payloads are not kept; RTP between the same hosts at the same time (audio and video of
+one source); connections of one client to one web service (the same port and the same network of
 servers) without a long pause between them.
 """
 
@@ -21,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.flows.media_kinds import list_media
+from trafficgen.flows.rtcp_ports import FIRST_MEDIA_PORT, find_rtcp_by_ports
 from trafficgen.tables import RtpStreamCount
 from trafficgen.units import ns_from_s
 
@@ -35,6 +37,7 @@ class SessionLimits:
             longer one joins playouts of one viewer, a shorter one splits them at quality changes.
         rtsp_margin_s: Media of an RTSP session may begin and end this long outside its control
             connection, s: what is in flight when it closes.
+        rtsp_ports: Ports of RTSP, whose connections count as control without a message too.
         ipv4_network_bits: Servers that share so many bits are of one content network,
         ipv6_network_bits: and so many of IPv6: the usual sizes of announced networks.
     """
@@ -42,6 +45,7 @@ class SessionLimits:
     web_ports: frozenset[int] = frozenset({80, 443, 8000, 8080, 8443})
     web_pause_s: float = 10.0
     rtsp_margin_s: float = 5.0
+    rtsp_ports: frozenset[int] = frozenset({554, 8554})
     ipv4_network_bits: int = 24
     ipv6_network_bits: int = 48
 
@@ -110,12 +114,16 @@ def group_sessions(
     """
     union = _Union(flows.num_rows)
     control = set(signalling.column("flow").to_pylist())
-    rows = _select_flows(flows, rtcp_flows=rtcp_flows, control=control)
+    silent = _list_silent_rtsp(flows, control)
+    rows = _select_flows(flows, rtcp_flows=rtcp_flows, control=control, silent=silent)
     by_hosts: dict[frozenset[str], list[_Flow]] = defaultdict(list)
     for row in rows.values():
-        if row.flow not in control:
+        if row.flow not in control and row.flow not in silent:
             by_hosts[row.hosts].append(row)
     named = _join_rtsp(rows, by_hosts, signalling, union)
+    _join_silent_rtsp([rows[flow] for flow in silent], by_hosts, union)
+    for media, above in find_rtcp_by_ports(flows):
+        union.join(media, above)
     for together in by_hosts.values():
         _join_rtp(together, set(rtcp_flows), named, union)
     _join_web(flows, union)
@@ -129,12 +137,26 @@ def group_sessions(
     )
 
 
+def _list_silent_rtsp(flows: pa.Table, control: set[int]) -> set[int]:
+    """Return the connections to ports of RTSP of which no message is kept."""
+    ports = pa.array(sorted(_LIMITS.rtsp_ports), flows.schema.field("server_port").type)
+    on_port = pc.and_(
+        pc.equal(flows.column("protocol"), "tcp"), pc.is_in(flows.column("server_port"), ports)
+    )
+    return set(flows.column("flow").filter(on_port).to_pylist()) - control
+
+
 def _select_flows(
-    flows: pa.Table, *, rtcp_flows: Collection[int], control: set[int]
+    flows: pa.Table, *, rtcp_flows: Collection[int], control: set[int], silent: set[int]
 ) -> dict[int, _Flow]:
-    """Return RTP and RTCP over UDP and the RTSP connections, by number: few flows of a network."""
-    is_rtp = pc.and_(pc.equal(flows.column("protocol"), "udp"), pc.is_valid(flows.column("ssrc")))
-    others = pa.array([*rtcp_flows, *control], flows.schema.field("flow").type)
+    """Return RTP and RTCP over UDP, RTSP connections, and the UDP of clients of silent ones."""
+    kind = flows.schema.field("flow").type
+    is_rtp = pc.is_valid(flows.column("ssrc"))
+    if silent:
+        own = flows.filter(pc.is_in(flows.column("flow"), pa.array(silent, kind)))
+        is_rtp = pc.or_(is_rtp, pc.is_in(flows.column("client"), own.column("client")))
+    is_rtp = pc.and_(pc.equal(flows.column("protocol"), "udp"), is_rtp)
+    others = pa.array([*rtcp_flows, *control, *silent], kind)
     wanted = pc.or_(is_rtp, pc.is_in(flows.column("flow"), others))
     rows = flows.filter(wanted).select(list(_Flow.__dataclass_fields__)).to_pylist()
     return {row["flow"]: _Flow(**row) for row in rows}
@@ -252,6 +274,18 @@ def _join_rtsp(
     return chosen
 
 
+def _join_silent_rtsp(
+    silent: list[_Flow], by_hosts: Mapping[frozenset[str], list[_Flow]], union: _Union
+) -> None:
+    """Join RTSP without messages with the UDP of its time, and with its other connections."""
+    by_pair: dict[frozenset[str], list[_Flow]] = defaultdict(list)
+    for control in silent:
+        by_pair[control.hosts].append(control)
+    for hosts, controls in by_pair.items():
+        media = [one for one in by_hosts.get(hosts, ()) if min(one.ports) >= FIRST_MEDIA_PORT]
+        _join_overlapping(controls, [*media, *controls], union)
+
+
 def _join_overlapping(controls: Iterable[_Flow], media: Iterable[_Flow], union: _Union) -> None:
     """Join connections that named no ports with media of the same time, in one pass."""
     margin_ns = ns_from_s(_LIMITS.rtsp_margin_s)
@@ -274,7 +308,7 @@ def _join_rtp(together: list[_Flow], rtcp_flows: set[int], named: set[int], unio
 
     What a SETUP named has its session: no other stream is part of that for its time alone.
     """
-    media = [row for row in together if row.flow not in rtcp_flows]
+    media = [row for row in together if row.ssrc is not None and row.flow not in rtcp_flows]
     by_port = {(row.server, row.server_port, row.client, row.client_port): row for row in media}
     for control in (row for row in together if row.flow in rtcp_flows):
         below = (control.server, control.server_port - 1, control.client, control.client_port - 1)

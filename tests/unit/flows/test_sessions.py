@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
+import trafficgen
 from trafficgen.flows import group_sessions, list_sessions
+from trafficgen.models.published import entry_names
 from trafficgen.tables import FLOW_SCHEMA, SIGNALLING_SCHEMA, RtpStreamCount
+
+NONE = SIGNALLING_SCHEMA.empty_table()
 
 
 def test_a_capture_without_any_flow_has_no_session() -> None:
-    grouped = group_sessions(FLOW_SCHEMA.empty_table(), SIGNALLING_SCHEMA.empty_table())
+    grouped = group_sessions(FLOW_SCHEMA.empty_table(), NONE)
     assert grouped.num_rows == 0
     assert grouped.schema == FLOW_SCHEMA
 
@@ -95,3 +101,40 @@ def test_what_rtp_carries_is_told_by_type_clock_frames_and_rate(
     flows = pa.Table.from_pylist([_flow(0, media_port=5000, protocol="udp", ssrc=7)], FLOW_SCHEMA)
     grouped = group_sessions(flows, SIGNALLING_SCHEMA.empty_table(), rtp_streams=[stream])
     assert grouped.column("media").to_pylist() == [medium]
+
+
+@pytest.mark.parametrize("model", entry_names())
+def test_a_capture_without_payloads_has_the_sessions_that_were_generated(
+    model: str, tmp_path: Path
+) -> None:
+    """Of RTCP and RTSP only the ports show what they belong to."""
+    out = tmp_path / "sessions.pcap"
+    trafficgen.generate_workload(model, out, sessions=3, duration_s=20, seed=1)
+    found = trafficgen.inspect(out)
+    clients = found.flows.to_pandas().groupby("session")[["client", "server"]].agg(set)
+    assert len(found.sessions) == 3
+    assert len({frozenset(row.client | row.server) for row in clients.itertuples()}) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "joined"),
+    [
+        ({}, True),
+        ({"server": "198.51.100.1", "client": "192.0.2.1", "swap": True}, True),  # it speaks first
+        ({"server_port": 5003}, False),
+        ({"client": "198.51.100.2"}, False),
+        ({"frame_bytes_to_server": 500}, False),  # too much for RTCP
+        ({"first_time_ns": 10**10, "last_time_ns": 10**10}, False),
+        ({"protocol": "tcp"}, False),
+    ],
+)
+def test_rtcp_without_payloads_is_known_by_its_ports(
+    change: dict[str, object], joined: bool
+) -> None:
+    media = _flow(0, media_port=5000, protocol="udp", ssrc=None) | {"frame_bytes_to_client": 1000}
+    rtcp = _flow(1, media_port=5001, protocol="udp", ssrc=None) | {"frame_bytes_to_server": 50}
+    if change.pop("swap", False):
+        rtcp |= {"server_port": rtcp["client_port"], "client_port": rtcp["server_port"]}
+    flows = pa.Table.from_pylist([media, rtcp | change], FLOW_SCHEMA)
+    sessions = list_sessions(group_sessions(flows, NONE), NONE)
+    assert len(sessions) == (1 if joined else 2)
