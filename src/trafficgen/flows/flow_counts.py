@@ -91,7 +91,8 @@ class _FlowCounter:
             table.values("rtp_sequence").astype(np.uint16),
             table.values("rtp_timestamp").astype(np.uint32),
         ]
-        of_udp = table.flows.filter(pc.field("protocol") == "udp").column("flow").to_numpy()
+        by_udp = pc.equal(table.flows.column("protocol"), "udp")
+        of_udp = table.flows.column("flow").filter(by_udp).to_numpy()
         is_udp = np.isin(table.flow, of_udp) & ~table.is_known("rtp_ssrc")
         of_exchanges: list[npt.NDArray[Any]] = [
             table.payload_bytes,

@@ -178,8 +178,9 @@ class Inspection(ChartView):
         """
         if session is None:
             session = heaviest_session(self.flows)
-        chosen = pc.field("flow") == flow if flow is not None else pc.field("session") == session
-        members = [] if session is None else self.flows.filter(chosen).column("flow").to_pylist()
+        name, number = ("session", session) if flow is None else ("flow", flow)
+        chosen = pc.equal(self.flows.column(name), number)
+        members = [] if number is None else self.flows.column("flow").filter(chosen).to_pylist()
         if not members:
             last = pc.max(self.flows.column("session")).as_py()
             available = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 
 from trafficgen.calibration.laws.empirical import quantile_points
 from trafficgen.calibration.laws.fit_law import fit_law
@@ -118,6 +118,8 @@ def _restricted_maximum(estimates: FloatArray, error: FloatArray, spread: float)
         weight, _, excess = _weigh(estimates, error, between)
         return float(0.5 * (np.log(between + error).sum() + np.log(weight.sum()) + excess))
 
+    from scipy import optimize  # noqa: PLC0415 - a fit of one capture does without
+
     # The likelihood may have several maxima: a grid first, then the best of its valleys.
     grid = np.concatenate(([0.0], spread * np.logspace(-6, np.log10(_WIDEST), 81)))
     best = int(np.argmin([loss(between) for between in grid]))
@@ -130,6 +132,7 @@ def _restricted_maximum(estimates: FloatArray, error: FloatArray, spread: float)
 
 def _profile(estimates: FloatArray, error: FloatArray, spread: float) -> tuple[float, float]:
     """Return the variances between sessions at the upper and lower quantile of Cochran's Q."""
+    from scipy import optimize  # noqa: PLC0415 - a fit of one capture does without
 
     def excess(between: float, wanted: float) -> float:
         return _weigh(estimates, error, between)[2] - wanted
