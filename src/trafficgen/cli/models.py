@@ -34,13 +34,23 @@ app.callback(invoke_without_command=True)(require_command)
 
 
 @app.command("list")
-def list_models(as_json: AsJson = False) -> None:
+def list_models(
+    paths: Annotated[
+        bool, typer.Option("--paths", help="List the named paths that --path takes instead.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """List the models of the catalogue with their options and sources.
 
     Example: trafficgen models list
 
     Example: trafficgen models list --json > catalogue.json
+
+    Example: trafficgen models list --paths
     """
+    if paths:
+        _list_paths(as_json=as_json)
+        return
     found = trafficgen.models_list()
     if as_json:
         print_json({"models": [one.to_json() for one in found]})
@@ -52,6 +62,19 @@ def list_models(as_json: AsJson = False) -> None:
         if given:
             _print_indented(f"options: {given}")
         _print_indented(f"source: {one.citation}")
+
+
+def _list_paths(*, as_json: bool) -> None:
+    from trafficgen.simulation.presets import PRESET, load_presets  # noqa: PLC0415 - not of --help
+
+    presets = load_presets().values()
+    if as_json:
+        names = ("name", "description", "source", "link")
+        print_json({"paths": [{name: getattr(one, name) for name in names} for one in presets]})
+        return
+    for one in presets:
+        print(f"{PRESET}{one.name}  {one.text}")
+        _print_indented(f"{one.description}. Source: {one.source}")
 
 
 @app.command("diff")

@@ -31,6 +31,7 @@ from trafficgen.simulation.path_keys import (
     TIME_AFTER_MEDIA,
     Kind,
 )
+from trafficgen.simulation.presets import PRESET, apply_preset
 from trafficgen.simulation.traces import LARGEST_TRACE_BYTES
 from trafficgen.standard_streams import read_text_file
 
@@ -220,17 +221,19 @@ class Path(NotebookView, ModelPart):
 
     @classmethod
     def parse(cls, text: str) -> Path:
-        """Parse a list such as ``rate=725kbps,delay=45ms,queue=80p``.
+        """Parse a list such as ``rate=725kbps,delay=45ms`` or ``preset:lte,queue=80p``.
 
         Raises:
             SimulationError: If a key or a value is invalid; the message has key, value and remedy.
         """
-        items = filter(str.strip, str(text).split(","))
+        first, _, rest = str(text).strip().partition(",")
+        named = {"preset": first.removeprefix(PRESET).strip()} if first.startswith(PRESET) else {}
+        items = filter(str.strip, (rest if named else str(text)).split(","))
         try:
             settings = parse_pairs(items, remedy=f"; keys are {list_keys()}")
         except ValueError as error:
             raise SimulationError(f"path: {error}") from None
-        return cls.from_settings(settings)
+        return cls.from_settings({**named, **settings})
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, object]) -> Path:
@@ -331,18 +334,18 @@ def read_path(path: PathLike) -> Path:
     text = os.fspath(path) if isinstance(path, os.PathLike) else str(path)
     if isinstance(path, os.PathLike) or os.path.isfile(text):  # noqa: PTH113 - of any length
         return Path.load(text)
-    if "=" in text or not text.strip():
+    if "=" in text or text.startswith(PRESET) or not text.strip():
         return Path.parse(text)
     raise SimulationError(
-        f"path: {one_line(text)!r} is neither a file nor a list such as rate=725kbps,delay=45ms;"
-        f" keys are {list_keys()}"
+        f"path: {one_line(text)!r} is neither a file nor a list such as rate=725kbps,delay=45ms or"
+        f" {PRESET}lte; keys are {list_keys()}"
     )
 
 
 def _link(settings: Mapping[str, object]) -> PathLink:
     name = {"name": str(settings["name"])} if "name" in settings else {}
-    rest = {key: value for key, value in settings.items() if key != "name"}
-    return _checked(lambda: PathLink.model_validate({**name, **_fields(rest, PathLink)}), settings)
+    rest = apply_preset({key: value for key, value in settings.items() if key != "name"})
+    return _checked(lambda: PathLink.model_validate({**name, **_fields(rest, PathLink)}), rest)
 
 
 def _fields(settings: Mapping[str, object], part: type[ModelPart]) -> dict[str, object]:

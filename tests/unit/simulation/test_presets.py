@@ -1,0 +1,53 @@
+"""Paths by name: all of them are paths, keys change them, and a wrong name gets a remedy."""
+
+from pathlib import Path
+
+import pytest
+
+import trafficgen
+from trafficgen.errors import SimulationError
+from trafficgen.simulation.path import Queue, read_path
+from trafficgen.simulation.presets import load_presets
+
+
+@pytest.mark.parametrize("name", load_presets())
+def test_each_preset_is_a_path_with_a_source(name: str) -> None:
+    preset = load_presets()[name]
+    assert read_path(f"preset:{name}") == trafficgen.Path.parse(preset.text)
+    assert preset.source
+    assert preset.description
+
+
+def test_the_round_trip_is_that_of_the_source() -> None:
+    path = trafficgen.Path.parse("preset:cable")
+    assert path.links[0].rate_bps == 5e6
+    assert path.links[0].reverse_rate_bps == 1e6
+    assert path.round_trip_s == pytest.approx(0.028)
+
+
+def test_keys_change_a_preset(tmp_path: Path) -> None:
+    (tmp_path / "radio.csv").write_text("time_s,rate_kbps\n0,900\n1,300\n")
+    slower = trafficgen.Path.parse(" preset:lte ,rate=3Mbps,queue=80p").links[0]
+    assert (slower.rate_bps, slower.delay_s, slower.queue) == (3e6, 0.035, Queue(packets=80))
+    file = tmp_path / "path.yaml"
+    file.write_text("links:\n- {preset: dsl, name: home}\n- {preset: lte, trace: radio.csv}\n")
+    home, radio = trafficgen.Path.load(file).links
+    assert (home.name, home.rate_bps) == ("home", 1.5e6)
+    assert radio.rate_bps is None
+    assert radio.trace == str(tmp_path / "radio.csv")
+    assert trafficgen.Path.from_settings({"preset": "lte", "access": "1Gbps"}).access_bps == 1e9
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("preset:lt", r"unknown preset 'lt' \(did you mean lte\?\); presets are dial,"),
+        ("preset:", "unknown preset ''"),
+        ("preset:lte,delay=soon", "delay=soon"),
+        ("rate=1Mbps,preset:lte", "'preset:lte' is not key=value"),
+    ],
+)
+def test_a_wrong_preset_is_one_line(text: str, problem: str) -> None:
+    with pytest.raises(SimulationError, match=problem) as caught:
+        read_path(text)
+    assert "\n" not in str(caught.value)
