@@ -127,6 +127,19 @@ def one_line(text: object, *, longest: int = 100) -> str:
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
+def cut_middle(line: str, *, longest: int) -> str:
+    """Return a line of ``longest`` characters at most, its longest words first cut in the middle.
+
+    So the sentence around a value of thousands of digits stays whole.
+    """
+    while len(line) > longest and len(word := max(line.split(" "), key=len)) > longest // 4:
+        kept = max(longest // 4, len(word) - (len(line) - longest)) - 1
+        line = line.replace(word, f"{word[: (kept + 1) // 2]}…{word[len(word) - kept // 2 :]}")
+    if len(line) <= longest:
+        return line
+    return f"{line[: longest // 2]}…{line[len(line) - (longest - 1) // 2 :]}"
+
+
 def describe_value(value: object) -> str:
     """Return a value of Python's own types as it is written, cut; of another its type's name."""
     if type(value).__module__ != "builtins":

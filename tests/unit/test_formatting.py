@@ -7,6 +7,7 @@ import math
 import pytest
 
 from trafficgen.formatting import (
+    cut_middle,
     day_and_time,
     endpoint,
     find_name,
@@ -149,3 +150,18 @@ def test_a_name_is_found_however_it_is_written(wanted: str, name: str | None) ->
 )
 def test_a_wrong_name_comes_with_the_closest_ones(wanted: str, guess: str) -> None:
     assert suggest_name(wanted, ["rate", "delay", "realplayer", "realvideo"]) == guess
+
+
+@pytest.mark.parametrize(
+    ("line", "cut"),
+    [
+        ("short", "short"),
+        ("Invalid size '" + "9" * 90 + "'. Use 1GB.", "Invalid size '99999999…999999'. Use 1GB."),
+        ("a " * 50, "a " * 10 + "…" + " a" * 9 + " "),
+        ("x" * 90, "xxxxxxxxxxxxxxxxxxxx…xxxxxxxxxxxxxxxxxxx"),
+    ],
+)
+def test_a_long_line_keeps_both_ends_and_the_sentence_around_a_value(line: str, cut: str) -> None:
+    found = cut_middle(line, longest=40)
+    assert len(found) <= 40
+    assert found == cut

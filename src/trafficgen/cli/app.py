@@ -32,10 +32,12 @@ from trafficgen.cli._signals import (
 )
 from trafficgen.cli._streams import StdoutError, open_streams
 from trafficgen.errors import OutputFileError, TrafficgenError, TrafficgenWarning
-from trafficgen.formatting import clean_text, one_line
+from trafficgen.formatting import clean_text, cut_middle, one_line
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
+#: Characters of a line about an error: what was typed may be of any length.
+_LONGEST_ERROR = 300
 #: Objects between searches for cycles: with Python's 700 they take a tenth of a short command.
 _GARBAGE_THRESHOLD = 50_000
 #: Each is a function in a module of its name or, if it has commands of its own, ``app`` there.
@@ -112,7 +114,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         text = _error_text(error)
         if text is None:
             raise
-        print_error(f"trafficgen: {text}")
+        print_error(cut_middle(f"trafficgen: {text}", longest=_LONGEST_ERROR))
         return USAGE_ERROR
 
 
