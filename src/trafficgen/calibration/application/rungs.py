@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trafficgen.calibration.levels.rate_states import most_likely_path
 from trafficgen.units import FloatArray, IntArray
 
 _MOST_RUNGS, _MOST_ROUNDS = 8, 30
@@ -91,19 +92,15 @@ def _first_means(logs: FloatArray, rungs: int) -> list[FloatArray]:
 def _decode(
     logs: FloatArray, means: FloatArray, spread: float, stay: float
 ) -> tuple[IntArray, float]:
-    """Return the likeliest states (Viterbi) and their negative log-likelihood."""
-    count = len(means)
-    emission = 0.5 * ((logs[:, None] - means) / spread) ** 2 + np.log(spread * np.sqrt(2 * np.pi))
-    move = np.full((count, count), -np.log((1 - stay) / max(count - 1, 1)))
-    np.fill_diagonal(move, -np.log(stay))
-    at_start = np.full((count, count), np.log(2 * max(count - 1, 1)))
-    np.fill_diagonal(at_start, np.log(2) if count > 1 else 0.0)
-    cost, back = emission[0] + np.log(count), []
-    for place, row in enumerate(emission[1:]):
-        total = cost[:, None] + (at_start if place < _START else move)
-        back.append(total.argmin(axis=0))
-        cost = total.min(axis=0) + row
-    states = [int(cost.argmin())]
-    for step in reversed(back):
-        states.append(int(step[states[-1]]))
-    return np.array(states[::-1]), float(cost.min())
+    """Return the likeliest states and their negative log-likelihood."""
+    count, n = len(means), len(logs)
+    log_density = -0.5 * ((logs[:, None] - means) / spread) ** 2
+    log_density -= np.log(spread * np.sqrt(2 * np.pi))
+    log_move = np.empty((n - 1, count, count))
+    for part, stays in ((log_move[:_START], 0.5 if count > 1 else 1.0), (log_move[_START:], stay)):
+        part[:] = np.log((1 - stays) / (count - 1)) if count > 1 else 0.0
+        part[:, np.arange(count), np.arange(count)] = np.log(stays)
+    states = most_likely_path(log_density, log_move)
+    likelihood = log_density[np.arange(n), states].sum() - np.log(count)
+    likelihood += log_move[np.arange(n - 1), states[:-1], states[1:]].sum()
+    return states, -float(likelihood)
