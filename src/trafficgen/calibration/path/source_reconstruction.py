@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from trafficgen.calibration.processes.rtp_restoration import SentPackets, restore_rtp
 from trafficgen.flows import SessionView, extend_sequence, rtp_loss
+from trafficgen.formatting import format_count
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, IntArray
 
@@ -79,11 +80,11 @@ def reconstruct_source(view: SessionView, *, congested_loss: float = CONGESTED_L
     inserted = sum(int(np.count_nonzero(sent.packets.is_lost)) for _, sent in parts)
     retimed = sum(rows.size for rows, sent in parts if sent.is_retimed)
     steps = [
-        f"{_count(inserted, 'lost RTP packet')} put back" if inserted else "",
-        f"{_count(retimed, 'RTP packet')} put back to the schedule of their timestamps"
+        f"{format_count(inserted, 'lost RTP packet')} put back" if inserted else "",
+        f"{format_count(retimed, 'RTP packet')} put back to the schedule of their timestamps"
         if retimed
         else "",
-        f"{_count(repeats, 'repeated TCP packet')} left out" if repeats else "",
+        f"{format_count(repeats, 'repeated TCP packet')} left out" if repeats else "",
     ]
     return Restoration(
         view=replace(view, table=restored),
@@ -92,10 +93,6 @@ def reconstruct_source(view: SessionView, *, congested_loss: float = CONGESTED_L
         repeats=repeats,
         method="; ".join(text for text in steps if text),
     )
-
-
-def _count(packets: int, noun: str) -> str:
-    return f"{packets} {noun}{'' if packets == 1 else 's'}"
 
 
 def restore_rtp_sources(
