@@ -1,7 +1,7 @@
-"""Texts of strangers in models, tables and workloads: all text fields to all targets.
+"""Hostile text in every text field of models, tables and workloads, exported to every target.
 
-Whatever they hold, it stays on the line of who writes it: it ends no line of a README, a script or
-a message, and decides about no file.
+Such text must stay within its line of a README, a script or a message, and must not choose which
+files are written or deleted.
 """
 
 from __future__ import annotations
