@@ -14,7 +14,7 @@ from trafficgen.calibration.paper_measures import Measures
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.calibration.session_measures import SessionMeasures
 from trafficgen.flows import Bursts
-from trafficgen.models import Friendliness, Law, MmppProcess, ModulatedProcess
+from trafficgen.models import Estimate, Friendliness, Law, MmppProcess, ModulatedProcess
 from trafficgen.units import FloatArray, kbps_from_bps
 
 Json = dict[str, object]
@@ -229,10 +229,14 @@ def _mmpp(process: MmppProcess) -> Json:
         "rates_per_s": [state.rate_per_s for state in process.states],
         "mean_sojourn_s": [state.mean_sojourn_s for state in process.states],
     }
-    ends = {"value", "low", "high"}
     return {
         "mmpp": {
-            name: [estimate.model_dump(include=ends) for estimate in found]
+            name: [interval_json(estimate) for estimate in found]
             for name, found in estimates.items()
         }
     }
+
+
+def interval_json(estimate: Estimate) -> Json:
+    """Return value and ends of an estimate as JSON has them."""
+    return estimate.model_dump(include={"value", "low", "high"})

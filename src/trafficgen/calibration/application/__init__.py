@@ -1,1 +1,1 @@
-"""What the source did, by its exchanges: bulk, paced, chunked or interactive."""
+"""What the source did, by its exchanges: bulk, chunked or interactive."""

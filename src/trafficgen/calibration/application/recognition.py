@@ -9,20 +9,24 @@ import numpy.typing as npt
 
 from trafficgen.calibration.application.rungs import Rungs, find_rungs
 from trafficgen.calibration.application.segment_clock import (
-    Measured,
+    INTERVAL_ERRORS,
     find_segment_clock,
     guess_segment_clock,
 )
+from trafficgen.calibration.summary import interval_json
 from trafficgen.flows import Exchanges
+from trafficgen.models import Estimate
 from trafficgen.units import NS_PER_S, FloatArray, kbps_from_bytes
 
 Json = dict[str, object]
 
 #: Segments that show a clock and rungs.
 _FEWEST_SEGMENTS = 6
+#: Segments of one title vary by less than this (standard deviation of log sizes), at any rungs;
+#: responses to a user vary more: by a factor of e and above.
+_MOST_SPREAD = 1.0
 #: One response with at least this share of the bytes is what the session was for.
 _BULK_SHARE = 0.9
-_ERRORS = 2.0
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class Rung:
         segments: Segments that were fetched at it.
     """
 
-    rate_kbps: Measured
+    rate_kbps: Estimate
     segments: int
 
 
@@ -65,17 +69,17 @@ class Application:
     kind: str
     connections: int
     exchanges: int
-    segment_s: Measured | None = None
+    segment_s: Estimate | None = None
     rungs: tuple[Rung, ...] = ()
     switches: tuple[Switch, ...] = ()
-    audio_kbps: Measured | None = None
+    audio_kbps: Estimate | None = None
     absent: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> Json:
         """Return it as JSON has it; what is not known is null."""
 
-        def known(value: Measured | None) -> Json | None:
-            return None if value is None else dict(value.to_json())
+        def known(value: Estimate | None) -> Json | None:
+            return None if value is None else interval_json(value)
 
         return {
             "kind": self.kind,
@@ -83,7 +87,7 @@ class Application:
             "exchanges": self.exchanges,
             "segment_s": known(self.segment_s),
             "rungs": [
-                {"kbps": rung.rate_kbps.to_json(), "segments": rung.segments} for rung in self.rungs
+                {"kbps": known(rung.rate_kbps), "segments": rung.segments} for rung in self.rungs
             ],
             "switches": [vars(switch) for switch in self.switches],
             "audio_kbps": known(self.audio_kbps),
@@ -202,7 +206,7 @@ def _segments(exchanges: Exchanges, rows: npt.NDArray[np.bool_], zero_ns: int) -
     )
 
 
-def _clock(video: _Segments, audio: _Segments) -> tuple[Measured | None, str]:
+def _clock(video: _Segments, audio: _Segments) -> tuple[Estimate | None, str]:
     """Return the surer of the clocks of video and audio, and what to say of it."""
     parts = [("video", video), ("audio", audio)]
     found = [
@@ -211,7 +215,7 @@ def _clock(video: _Segments, audio: _Segments) -> tuple[Measured | None, str]:
         if (clock := find_segment_clock(part.request_s, part.idle_s)) is not None
     ]
     if found:
-        clock, name = min(found, key=lambda pair: pair[0].high - pair[0].low)
+        clock, name = min(found, key=lambda pair: _width(pair[0]))
         text = "of the audio, whose player waited; taken for the video's" if name == "audio" else ""
         return clock, text
     # Audio is of one size and fetched once; video may be fetched again at another rung.
@@ -223,19 +227,26 @@ def _clock(video: _Segments, audio: _Segments) -> tuple[Measured | None, str]:
 
 
 def _varies_widely(segments: _Segments) -> bool:
-    return bool(np.std(np.log(segments.size_bytes)) > 1)
+    return bool(np.std(np.log(segments.size_bytes)) > _MOST_SPREAD)
 
 
-def _rate(size_bytes: FloatArray, clock: Measured) -> Measured:
+def _width(estimate: Estimate) -> float:
+    """Return the width of an interval; 0 without one."""
+    low, high = estimate.low, estimate.high
+    return 0.0 if low is None or high is None else high - low
+
+
+def _rate(size_bytes: FloatArray, clock: Estimate) -> Estimate:
     """Return the mean payload rate of segments with its interval, kbit/s."""
     mean = float(size_bytes.mean())
     error = float(size_bytes.std(ddof=1)) / np.sqrt(len(size_bytes)) if len(size_bytes) > 1 else 0.0
     value = kbps_from_bytes(mean, clock.value)
-    relative = _ERRORS * error / mean + (clock.high - clock.low) / 2 / clock.value
-    return Measured(value, value * (1 - relative), value * (1 + relative))
+    relative = INTERVAL_ERRORS * error / mean + _width(clock) / 2 / clock.value
+    low, high = value * (1 - relative), value * (1 + relative)
+    return Estimate(value=value, low=low, high=high, method="bytes of responses over media time")
 
 
-def _rungs(video: _Segments, rungs: Rungs, clock: Measured) -> tuple[Rung, ...]:
+def _rungs(video: _Segments, rungs: Rungs, clock: Estimate) -> tuple[Rung, ...]:
     numbers = np.unique(rungs.of_segment)
     return tuple(
         Rung(_rate(video.size_bytes[rungs.of_segment == number], clock), int(count))
@@ -243,7 +254,7 @@ def _rungs(video: _Segments, rungs: Rungs, clock: Measured) -> tuple[Rung, ...]:
     )
 
 
-def _switches(video: _Segments, rungs: Rungs, clock: Measured) -> tuple[Switch, ...]:
+def _switches(video: _Segments, rungs: Rungs, clock: Estimate) -> tuple[Switch, ...]:
     of = rungs.of_segment
     kbps = {
         int(number): _rate(video.size_bytes[of == number], clock).value for number in np.unique(of)

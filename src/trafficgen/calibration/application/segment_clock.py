@@ -6,10 +6,9 @@ requests are as far apart as segments are long. While the path is the limit they
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from trafficgen.models import Estimate
 from trafficgen.units import BoolArray, FloatArray
 
 #: A player waits if it asks so much later than the response before it ended: part of the spacing,
@@ -17,24 +16,12 @@ from trafficgen.units import BoolArray, FloatArray
 _LEAST_WAIT_PART, _LEAST_WAIT_S = 0.15, 0.15
 #: Waits in a row that show a clock, and how far one may be from the usual one.
 _FEWEST_WAITS, _MOST_OFF = 3, 0.25
-#: Standard errors of a 95% interval.
-_ERRORS = 2.0
+#: Standard errors to each side of a 95% interval: those of Student's law with 60 degrees, a little
+#: more than the normal law's 1.96, since errors are estimated from tens of segments.
+INTERVAL_ERRORS = 2.0
 
 
-@dataclass(frozen=True)
-class Measured:
-    """A value with its 95% interval."""
-
-    value: float
-    low: float
-    high: float
-
-    def to_json(self) -> dict[str, float]:
-        """Return the three as JSON has them."""
-        return {"value": self.value, "low": self.low, "high": self.high}
-
-
-def find_segment_clock(request_s: FloatArray, idle_s: FloatArray) -> Measured | None:
+def find_segment_clock(request_s: FloatArray, idle_s: FloatArray) -> Estimate | None:
     """Return the spacing of requests while the player waits before each, s; None if it never does.
 
     Args:
@@ -61,7 +48,10 @@ def find_segment_clock(request_s: FloatArray, idle_s: FloatArray) -> Measured | 
     ]
     spread_s = float(np.sqrt(np.mean(np.concatenate([part - part.mean() for part in rest]) ** 2)))
     error_s = max(spread_s / np.sqrt(total), 1e-4 * value)
-    return Measured(value, value - _ERRORS * error_s, value + _ERRORS * error_s)
+    half_s = INTERVAL_ERRORS * error_s
+    return Estimate(
+        value=value, low=value - half_s, high=value + half_s, method="requests after waits"
+    )
 
 
 def _runs(marked: BoolArray) -> list[slice]:
@@ -83,7 +73,7 @@ _USUAL_S = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0])
 _MOST_HELD_S, _MOST_STALLED = 30.0, 0.1
 
 
-def guess_segment_clock(request_s: FloatArray) -> Measured | None:
+def guess_segment_clock(request_s: FloatArray) -> Estimate | None:
     """Return the one usual duration of a segment that a session without waits leaves possible.
 
     What was fetched was played, or is held: the duration lies between the time a segment and that
@@ -92,4 +82,7 @@ def guess_segment_clock(request_s: FloatArray) -> Measured | None:
     count, length_s = len(request_s) - 1, float(request_s[-1] - request_s[0])
     low, high = length_s * (1 - _MOST_STALLED) / count, (length_s + _MOST_HELD_S) / count
     possible = _USUAL_S[(low <= _USUAL_S) & (high >= _USUAL_S)]
-    return Measured(float(possible[0]), low, high) if len(possible) == 1 else None
+    if len(possible) != 1:
+        return None
+    method = "usual duration that the number of segments allows"
+    return Estimate(value=float(possible[0]), low=low, high=high, method=method)
