@@ -18,9 +18,8 @@ _TYPES = {str: pa.string(), float: pa.float64(), int: pa.int64(), bool: pa.bool_
 def frame_rows(rows: Iterable[Mapping[str, object]], columns: Mapping[str, type]) -> pd.DataFrame:
     """Return records as a data frame, a row each.
 
-    Args:
-        rows: The records; what one lacks, None and NaN become ``pd.NA``.
-        columns: Name of each column -> ``str``, ``float``, ``int`` or ``bool``.
+    ``columns`` have names -> ``str``, ``float``, ``int`` or ``bool``. What a record lacks, None and
+    NaN become ``pd.NA``.
 
     Raises:
         TrafficgenError: If pandas is not installed.

@@ -11,12 +11,7 @@ from trafficgen.errors import TrafficgenError
 def require(extra: str, module: str) -> ModuleType:
     """Import a module of an optional dependency.
 
-    Args:
-        extra: Extra of the package that installs it, such as ``explore``.
-        module: Name of the module, such as ``uvicorn``.
-
-    Returns:
-        The module.
+    Use it as ``require("explore", "uvicorn")``.
 
     Raises:
         TrafficgenError: If it is not installed; the message says how to install the extra.

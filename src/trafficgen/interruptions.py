@@ -37,8 +37,7 @@ def list_kept() -> tuple[str, ...]:
 def clean_up_after(cleanup: Callable[[], None]) -> Iterator[None]:
     """Call a function at the end of the block, however it ends, and once more if interrupted.
 
-    Args:
-        cleanup: What is done; a second call must do no harm.
+    A second call must do no harm.
     """
     key = object()
     _unfinished[key] = (os.getpid(), cleanup)

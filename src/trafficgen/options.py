@@ -380,9 +380,7 @@ def _is_required(one: Field[Any]) -> bool:
 def parse_pairs(items: Iterable[str], *, remedy: str = "") -> dict[str, str]:
     """Return keys and values of texts ``key=value``.
 
-    Args:
-        items: Texts; blanks around keys and values are left out.
-        remedy: What the message about another text ends with.
+    Blanks around keys and values are left out. The message about another text ends with ``remedy``.
 
     Raises:
         ValueError: If a text is not ``key=value``, or a key is given twice.

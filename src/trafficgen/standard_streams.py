@@ -44,10 +44,8 @@ def output_path(text: str) -> Path:
 def input_file(name: str, *, stream_captures: bool = False) -> str:
     """Return the name of a file to read: for standard input (``-``) that of a copy.
 
-    Args:
-        name: Name as given.
-        stream_captures: Whether ``-`` is returned for standard input that may be a capture, which
-            its reader takes as it comes.
+    With ``stream_captures``, ``-`` is returned for standard input that may be a capture, which its
+    reader takes as it comes.
     """
     if name != STANDARD_INPUT:
         return name
@@ -80,12 +78,8 @@ def read_text_file(
 ) -> str:
     """Read a whole text file, UTF-8 with or without its mark.
 
-    Args:
-        path: The file.
-        most_bytes: Largest size that is read, bytes.
-        remedy: What to give instead of a file that cannot be read.
-        shorten: What to do about one that is too large; None: the same.
-        error: Kind of the error.
+    ``remedy`` is what to give instead of a file that cannot be read, and ``shorten`` what to do
+    about one that is too large (None: the same).
 
     Raises:
         InputFileError: If it cannot be read, is no text or too large; of the kind ``error``.

@@ -162,9 +162,7 @@ def memory_from_text(text: str) -> float | None:
 def s_from_text(text: str, *, bare: str = "") -> float | None:
     """Return seconds from a text such as ``45ms``; None if it is not a time with a unit.
 
-    Args:
-        text: The text.
-        bare: Unit of a number without one, such as ``s``; empty refuses such numbers.
+    ``bare`` is the unit of a number without one, such as ``s``; empty refuses such numbers.
     """
     parts = number_and_unit(text)
     if parts is None:

@@ -40,12 +40,9 @@ def measure_facts(time_ns: IntArray, ip_bytes: IntArray, *, start_ns: int) -> Fa
 
     The index of dispersion for counts is the variance over the mean of the packets in a bin; that
     for intervals is the variance of the sum of k successive gaps over k times the squared mean gap.
-    Both are 1 for a Poisson process at all scales; dependence makes them grow with the scale.
-
-    Args:
-        time_ns: Times of the packets, ns, ascending, shape (n,).
-        ip_bytes: IP total lengths, bytes, shape (n,).
-        start_ns: Start of the first bin, ns.
+    Both are 1 for a Poisson process at all scales; dependence makes them grow with the scale. Times
+    ascend, ``ip_bytes`` are total lengths, both of shape (n,); the first bin begins at
+    ``start_ns``.
 
     Source: Gusella, "Characterizing the variability of arrival processes with indexes of
     dispersion", IEEE JSAC 9 (1991) 203; variance-time curve: Leland et al., IEEE/ACM Trans.

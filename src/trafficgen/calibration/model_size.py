@@ -58,12 +58,8 @@ def _compact(law: Law) -> Law:
 def compact_model(model: Model, *, most_bytes: int = MOST_BYTES) -> Model:
     """Return a model whose file has at most so many bytes.
 
-    Alternatives that lost by most go first, then points of smoothed empirical laws.
-
-    Args:
-        model: The model.
-        most_bytes: Largest size of the file; a model that cannot shrink so far is as small as
-            possible.
+    Alternatives that lost by most go first, then points of smoothed empirical laws. A model that
+    cannot shrink so far becomes as small as possible.
     """
     for alternatives, points in _STEPS:
         if model_bytes(model) <= most_bytes:

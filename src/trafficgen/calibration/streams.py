@@ -54,14 +54,7 @@ class FittedStreams:
 
 
 def fit_streams(view: SessionView, phases: Phases, *, tick_s: float, seed: int) -> FittedStreams:
-    """Fit one stream for each media flow of a session that carries at least 1% of its media bytes.
-
-    Args:
-        view: The session.
-        phases: Its phases.
-        tick_s: Granularity of the clock, s.
-        seed: Seed of the run.
-    """
+    """Fit a stream for each media flow of a session that carries at least 1% of its media bytes."""
     result = FittedStreams()
     media_of = dict(
         zip(*(view.table.flows.column(name).to_pylist() for name in ("flow", "media")), strict=True)
@@ -136,13 +129,8 @@ def split_into_phases(
 ) -> Iterator[tuple[int, StreamPart, PhasePackets]]:
     """Yield the packets of a stream by phase, with the phase's number; those without a gap not.
 
-    Args:
-        view: The session.
-        rows: Rows of the stream's media packets in its table, ascending.
-        phases: Phases of the session.
-        name: Name of the stream.
-        clock_hz: Its RTP clock, Hz; None if unknown.
-        tick_s: Granularity of the clock, s.
+    ``rows`` are those of its media packets in the session's table, ascending; ``clock_hz`` is its
+    RTP clock, None if unknown.
     """
     table, zero_ns = view.table, view.first_media_ns
     time_ns = table.time_ns[rows]
@@ -171,10 +159,7 @@ def split_into_phases(
 def describe_transport(table: PacketTable, media: BoolArray, *, flow: int) -> Transport:
     """Describe the transport of one flow.
 
-    Args:
-        table: Packets in order of time.
-        media: Which of them are the flow's media packets, shape (n,), at least one.
-        flow: Number of the flow.
+    ``media`` marks its media packets, at least one, shape (n,).
 
     Raises:
         CalibrationError: If the flow is neither UDP nor TCP.

@@ -26,12 +26,9 @@ def head_of_columns(
 ) -> PacketTable:
     """Return all but the packets of a packet table without our metadata.
 
-    Args:
-        packets: Its packets, or the first ones of each flow.
-        name: Name of the file.
-        names: All of its columns.
-        origin_ns: Time of ``time_ns == 0`` since 1970, ns.
-        flows: What is assumed of the flows; None infers it from the packets.
+    ``packets`` are its packets, or the first ones of each flow, ``names`` all of its columns,
+    ``origin_ns`` the time of ``time_ns == 0`` since 1970, and ``flows`` what is assumed of the
+    flows (None infers it from the packets).
 
     Raises:
         PacketTableError: If the ids of flows are too high.

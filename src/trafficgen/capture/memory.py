@@ -126,16 +126,7 @@ def sessions_that_fit(
     """Return all sessions if they fit into memory together, else a uniform sample of them.
 
     They are drawn one after another until the next has no room: to pass it over and go on would
-    prefer short ones. At least one is drawn.
-
-    Args:
-        flows: The flow table.
-        sessions: The sessions to draw from.
-        budget: The memory.
-        seed: Seed of the draws.
-
-    Returns:
-        The sessions, in the order in which they were given.
+    prefer short ones. At least one is drawn. Sessions stay in the order in which they were given.
     """
     from trafficgen.randomness import random_stream  # noqa: PLC0415 - inspect draws nothing
 

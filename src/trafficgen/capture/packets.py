@@ -65,10 +65,7 @@ def read_capture(
 ) -> CapturePackets:
     """Read all packets of captures into memory, about 50 bytes each.
 
-    Args:
-        paths: pcap or pcapng files, plain or compressed, read as one; ``-`` is standard input.
-        options: How they are read; None reads them with the defaults.
-        most_packets: Packets after which the reading ends with an error; None has no limit.
+    The files, pcap or pcapng, plain or compressed, are read as one; ``-`` is standard input.
 
     Raises:
         PacketsBeyondLimitError: If there are more than ``most_packets``.
@@ -116,9 +113,7 @@ def _with_packets(scan: CaptureScan, packets: pa.Table) -> PacketTable:
 def stream_capture(scan: CaptureScan, flows: Collection[int] | None = None) -> PacketStream:
     """Read scanned captures once more, their packets piece by piece in order of time.
 
-    Args:
-        scan: What a scan of the captures found.
-        flows: Numbers of the flows whose packets are wanted; None wants all.
+    ``flows`` are the numbers of those that are wanted; None wants all.
 
     Returns:
         A stream whose head has the scan's flow table; its pieces raise ``CaptureError`` if the

@@ -132,11 +132,8 @@ class Packets:
 def read_or_stream(name: str, options: ReadOptions, *, remedy: str | None = None) -> Packets:
     """Return all packets of a capture or packet table; as a stream if they do not fit into memory.
 
-    Args:
-        name: The input.
-        options: How it is read.
-        remedy: What to do if they do not fit, besides giving more memory: they are refused then;
-            None streams them.
+    ``remedy`` says what to do, besides giving more memory, if they do not fit: they are refused
+    then; None streams them.
 
     Raises:
         InputFileError: If it cannot be read at all, or does not fit and is refused or can be read

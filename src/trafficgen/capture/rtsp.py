@@ -59,10 +59,8 @@ class Descriptions:
     ) -> MediaClock | None:
         """Return the description of a stream, or None.
 
-        Args:
-            payload_type: Its payload type.
-            measured_clock_hz: Its clock by its timestamps, which decides between several.
-            ports: Its ports; None for a stream within the RTSP connection.
+        Of several, the one with the measured clock is taken. A stream within the RTSP connection
+        has no ``ports``.
         """
         if ports is not None and self.ports and self.ports.isdisjoint(ports):
             return None

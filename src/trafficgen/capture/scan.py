@@ -158,11 +158,9 @@ def scan_capture(
 ) -> CaptureScan:
     """Measure the flows of capture files, read as one.
 
-    Args:
-        paths: pcap or pcapng files, plain or compressed; ``-`` is standard input.
-        options: How they are read; None reads them with the defaults.
-        most_flows: Number of flows that are distinguished, the first ones; a warning counts the
-            packets of others. None takes as many as memory holds.
+    They are pcap or pcapng files, plain or compressed; ``-`` is standard input. The first
+    ``most_flows`` flows are distinguished, and a warning counts the packets of others; None takes
+    as many as memory holds.
 
     Raises:
         CaptureError: If a file cannot be read at all. Damage further on becomes a warning.

@@ -62,14 +62,9 @@ def open_session(
     """Return the packets of one session (or flow) of an input, and a summary of the whole.
 
     Captures are read twice: once to find the flows, once to keep the packets of the session alone.
-
-    Args:
-        paths: As for :func:`~trafficgen.inspect`.
-        choice: Which packets; None takes the session that carries most bytes to a client.
-        options: How the input is read; None reads it with the defaults.
-        packet_bytes: Memory that a packet of the session takes, bytes.
-        window: Packets of the session outside of it are left out; flows and sessions stay those of
-            the whole input. None where the caller has no window to offer.
+    Without a choice it is the session that carries most bytes to a client. Its packets take
+    ``packet_bytes`` of memory each. Those outside of ``window`` are left out; flows and sessions
+    stay those of the whole input. Without a window all packets stay.
 
     Raises:
         InputFileError: If an input cannot be read at all, or has more packets than memory holds.
@@ -189,11 +184,6 @@ class _Opening:
         """Return a session's table with the packets that lie in the window.
 
         Reports of RTCP before the window stay: later reports go on from their counts.
-
-        Args:
-            table: All but the packets.
-            pieces: The packets in order of time.
-            inspection: What is in the input.
 
         Raises:
             InputFileError: If more packets are in the window than memory holds.

@@ -300,11 +300,7 @@ def csv_options(schema: pa.Schema) -> csv.ConvertOptions:
 def cast_packets(packets: pa.Table, name: str, *, keep_empty: bool = False) -> pa.Table:
     """Return the known columns in the schema's types; optional ones without any value are left out.
 
-    Args:
-        packets: Columns of a file.
-        name: Name of the file.
-        keep_empty: Whether columns without any value stay: in a piece of a table others may have
-            some.
+    With ``keep_empty`` columns without any value stay: in a piece of a table others may have some.
 
     Raises:
         PacketTableError: If a column is missing or there twice, has another type or nulls where

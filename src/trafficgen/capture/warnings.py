@@ -20,10 +20,7 @@ _LINK_TYPE_NAMES = {
 def describe_oddities(counts: CountsDict, *, name: str, flows: int) -> list[str]:
     """Return one sentence for each oddity that a reader of the results should know.
 
-    Args:
-        counts: Counts over all files.
-        name: What the sentences begin with: the file, or the number of files.
-        flows: Number of flows that were distinguished.
+    ``counts`` are over all files; sentences begin with ``name``, the file or the number of files.
     """
     texts = [text for check in (_time, _lengths, _undecoded) for text in check(counts)]
     if counts["beyond_most_flows"]:

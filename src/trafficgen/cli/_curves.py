@@ -60,12 +60,9 @@ class Marks:
 def sparkline(values: FloatArray, *, top: float | None = None, blocks: str = BLOCKS) -> str:
     """Return a character for each value: lowest for 0, highest for ``top``, space for NaN.
 
-    A value above 0 is never shown as 0, so that a trickle and silence look different.
-
-    Args:
-        values: Values, shape (n,).
-        top: Value of the highest character, and of all above it; None for the largest value.
-        blocks: Characters from low to high.
+    A value above 0 is never shown as 0, so that a trickle and silence look different. ``top`` is
+    the value of the highest character, and of all above it (None: the largest value); ``blocks``
+    are characters from low to high.
     """
     known = [value for value in values.tolist() if math.isfinite(value)]
     top = max(known, default=0.0) if top is None else top
@@ -84,9 +81,7 @@ def sparkline(values: FloatArray, *, top: float | None = None, blocks: str = BLO
 def curve_bins(names: Sequence[str], *, scale_width: int = 28) -> int:
     """Return how many characters curves have: what a terminal has room for, elsewhere 60.
 
-    Args:
-        names: Names of the curves.
-        scale_width: Characters that are kept for what stands behind them.
+    ``scale_width`` characters are kept for what stands behind them.
     """
     if not is_styled():
         return _WIDTH
@@ -100,13 +95,8 @@ def letters_of(
 ) -> str:
     """Return a letter for each part of a span: of the last interval at its middle, or a dot.
 
-    An interval that is too short to hold any gets the part that it lies in.
-
-    Args:
-        intervals: Start and end of each, s, and its letter.
-        bins: Number of parts.
-        start_s: Where the span starts, s.
-        end_s: Where it ends, s.
+    An interval that is too short to hold any gets the part that it lies in. Intervals are start,
+    end (s) and letter.
     """
     letters = ["."] * bins
     part_s = (end_s - start_s) / bins
@@ -124,11 +114,7 @@ def print_curves(
 ) -> None:
     """Print curves that share a span of time, each from 0 to its own or a shared highest value.
 
-    Args:
-        title: What they are of.
-        curves: Curves, and lines of marks under them, all of the same length.
-        start_s: Where the span starts, s.
-        end_s: Where it ends, s.
+    Lines of marks may stand under them; all have the same length.
     """
     bins, width = (
         max(len(_cells(curve)) for curve in curves),

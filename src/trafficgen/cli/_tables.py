@@ -28,14 +28,9 @@ def print_table(
 
     On a terminal cells are folded between words to its width; one that is too narrow for that gets
     a block for each row, a line for each cell. Elsewhere nothing is folded or cut, whatever the
-    width.
-
-    Args:
-        header: Names of the columns.
-        rows: Cells, as many a row as there are columns.
-        right: Columns that are aligned to the right.
-        styles: Styles of columns on a terminal, such as ``{0: "cyan"}``.
-        marks: Styles of cells with these very texts, such as ``{"MISS": "red"}``.
+    width. Columns named by ``right`` are aligned to the right. On a terminal ``styles`` colour
+    columns, such as ``{0: "cyan"}``, and ``marks`` cells with these very texts, such as ``{"MISS":
+    "red"}``.
     """
     shown = [[printable(cell) for cell in row] for row in rows]
     if not is_styled():

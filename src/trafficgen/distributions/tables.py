@@ -172,12 +172,9 @@ def _half_table(tail: Function, knots: FloatArray, floor: float) -> tuple[FloatA
     """Return ends of pieces, shape (n + 1,), and their polynomials, shape (n, 6).
 
     Pieces are cut until their polynomials meet the points between theirs too; those of pieces that
-    never do are not numbers.
-
-    Args:
-        tail: Probability beyond a value, from one end of the law.
-        knots: Values from that end on.
-        floor: Values are taken as this large at least in relative errors.
+    never do are not numbers. ``tail`` is the probability beyond a value, from one end of the law,
+    ``knots`` are values from that end on. In relative errors values are taken as ``floor`` at
+    least.
     """
     reached = tail(knots)
     knots = knots[(reached > 0) & (np.append(0.0, reached[:-1]) <= 0.5)]

@@ -75,11 +75,8 @@ def application(
 ) -> ASGIApp:
     """Make the web application of the page.
 
-    Args:
-        models: Models to choose from, by name.
-        port: Port of the page.
-        first: Name of the model of the first view; None: :data:`FIRST_MODEL`.
-        seed: Seed of the first view.
+    ``first`` names the model of the first view (None: :data:`FIRST_MODEL`), and ``seed`` is that of
+    this view.
     """
     files = _files()
     queue = OneAtATime()

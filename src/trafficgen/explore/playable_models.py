@@ -81,11 +81,8 @@ def open_model(
 ) -> PlayableModel:
     """Open a model, or fit one to a capture.
 
-    Args:
-        what: A model or a fit, a catalogue name, a model file, or a capture.
-        flow: Flow of a capture that is fitted alone.
-        session: Session of a capture; None for the heaviest.
-        seed: Seed of the fit.
+    ``what`` is a model or a fit, a catalogue name, a model file, or a capture, of which ``flow``
+    alone or ``session`` (None: the heaviest) is fitted.
 
     Raises:
         InputFileError: If the file cannot be read.

@@ -69,12 +69,7 @@ class Epochs:
 
 
 def epochs_of(flow: FlowSchedule, *, epoch_s: float) -> Epochs:
-    """Return the epochs of equal length of a flow, from the schedule's origin, without empty ones.
-
-    Args:
-        flow: What is sent.
-        epoch_s: Length of an epoch, s, > 0.
-    """
+    """Return epochs of equal length of a flow, from the schedule's origin, without empty ones."""
     length_ns = max(1, ns_from_s(epoch_s))
     numbers, index = np.unique(flow.time_ns // length_ns, return_inverse=True)
     lengths_ns = np.full(numbers.size, length_ns, dtype=np.int64)
@@ -104,8 +99,7 @@ _GAP_TICK_NS = 1000
 def gaps_s(times_ns: Sequence[IntArray]) -> FloatArray:
     """Return gaps between packets of the same flow in whole microseconds, pooled over flows, s.
 
-    Args:
-        times_ns: Times of each flow, ascending.
+    Times of each flow ascend.
     """
     ticks = np.concatenate([np.diff(times // _GAP_TICK_NS) for times in times_ns])
     return s_from_ns(ticks * _GAP_TICK_NS)
@@ -221,12 +215,9 @@ def plans_of(
 ) -> Plans:
     """Return the epochs of all flows that a target can send.
 
-    Args:
-        table: Packets.
-        settings: With those of :data:`DIRECTION`, :data:`EPOCH_S` and :data:`EPOCHS`.
-        target: Name of the target, for messages.
-        limits: Protocol that it can send -> what datagrams.
-        guard_s: End of each epoch in which nothing is sent, s.
+    ``settings`` have :data:`DIRECTION`, :data:`EPOCH_S` and :data:`EPOCHS`, ``limits`` the
+    datagrams of each protocol that it can send. Nothing is sent in the last ``guard_s`` of an
+    epoch.
 
     Raises:
         ExportError: If nothing can be sent, or the table lacks levels that the epochs need.
@@ -261,13 +252,8 @@ def plan_flow(
 ) -> Plan:
     """Return a flow in epochs, with datagrams that a tool can send.
 
-    Args:
-        flow: What is to be sent.
-        limits: What datagrams the tool sends.
-        epoch_s: Length of the epochs, s, > 0.
-        edges_ns: Starts of epochs and end of the last, ns, ascending, around all packets, shape
-            (e + 1,); None for epochs of equal length.
-        guard_s: End of each epoch in which nothing is sent, s.
+    Epochs lie between ``edges_ns``, ascending, around all packets, shape (e + 1,); without them all
+    are ``epoch_s`` long. Nothing is sent in the last ``guard_s`` of an epoch.
     """
 
     def cut(pieces: FlowSchedule) -> Epochs:
@@ -330,12 +316,8 @@ def plans_report(
 ) -> ProjectionReport:
     """Report an export in epochs; its distances are those of packet sizes and of gaps in a flow.
 
-    Args:
-        plans: What was planned.
-        target: Name of the target.
-        files: Names of the files.
-        cannot_express: What the output lacks, apart from what the plans say.
-        sent: What the tool sends, packet by packet, where that is not what the plans say.
+    ``cannot_express`` is what the output lacks, apart from what the plans say, and ``sent`` what
+    the tool sends, packet by packet, where that is not what they say.
     """
     after = [plan.sent for plan in plans.flows] if sent is None else sent
     report = schedule_report(

@@ -102,14 +102,8 @@ def schedules_of(
     """Return what a table sends in one direction through sockets.
 
     TCP segments without payload and known retransmissions are left out: the tool's own TCP makes
-    them.
-
-    Args:
-        table: Packets.
-        target: Name of the target, for messages.
-        protocols: Those of :data:`SOCKET_PROTOCOLS` that the target can send.
-        direction: Whose sending is exported.
-        remedy: What helps where there are packets, but of other protocols.
+    them. ``protocols`` are those of :data:`SOCKET_PROTOCOLS` that the target can send, and
+    ``remedy`` is what helps where all packets are of others.
 
     Raises:
         ExportError: If nothing is left; the message says why.
@@ -265,9 +259,7 @@ def cut_payloads(flow: FlowSchedule, pieces: IntArray) -> FlowSchedule:
 def share_evenly(total: IntArray, pieces: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """Share whole numbers out among pieces that differ by one at most, larger pieces first.
 
-    Args:
-        total: What is shared, shape (n,).
-        pieces: Number of pieces of each, >= 0, shape (n,).
+    ``total`` and ``pieces``, >= 0, have shape (n,).
 
     Returns:
         Row of each piece, its place in the row from 0, and its share; shape (sum of pieces,) each.
@@ -285,9 +277,7 @@ def number_pieces(pieces: IntArray) -> tuple[IntArray, IntArray]:
 def timing_error(before_ns: IntArray, after_ns: IntArray) -> TimingError:
     """Return how far the times of an output are from those of the table, packet by packet.
 
-    Args:
-        before_ns: Times in the table, shape (n,).
-        after_ns: Times in the output, shape (n,).
+    Times have shape (n,).
     """
     if before_ns.size == 0:
         return TimingError()
@@ -306,14 +296,9 @@ def schedule_report(
 ) -> ProjectionReport:
     """Return the report of an export that sends packet for packet.
 
-    Args:
-        schedules: What was to be sent.
-        sent: What the target will send: the same flows with the same number of packets, in the same
-            order.
-        target: Name of the target.
-        files: Names of the files.
-        cannot_express: What the output lacks, apart from what ``schedules`` left out.
-        cut: The flows that ``sent`` is compared with, where packets had to be cut into several.
+    ``sent`` are the same flows with the same number of packets, in the same order; where packets
+    had to be cut into several, it is compared with ``cut``. ``cannot_express`` is what the output
+    lacks, apart from what ``schedules`` left out.
     """
     before = schedules.flows if cut is None else cut
     before_bytes = join_flows(before, "payload_bytes")
@@ -342,10 +327,7 @@ def rising_us(time_ns: IntArray) -> IntArray:
     """Return absolute times rounded to microseconds, each later than the one before, shape (n,).
 
     Packets within one microsecond are put one microsecond apart, in their order: tools that are
-    given the same time twice change the order, or do not send at all.
-
-    Args:
-        time_ns: Times, ns, ascending, shape (n,).
+    given the same time twice change the order, or do not send at all. Times ascend.
     """
     whole_us = us_from_ns(time_ns)
     place = np.arange(whole_us.size)

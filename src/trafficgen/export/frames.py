@@ -76,10 +76,7 @@ class Frames:
 def frames_of(table: PacketTable, settings: Settings, *, target: str) -> Frames:
     """Return the packets that are sent, as the settings ask.
 
-    Args:
-        table: Packets in order of time.
-        settings: Values of :data:`FRAME_SETTINGS` and ``direction``.
-        target: Name of the target, for messages.
+    ``settings`` have those of :data:`FRAME_SETTINGS`, and ``direction``.
 
     Raises:
         ExportError: If nothing is left, or a packet is larger than the interface takes.
@@ -205,12 +202,8 @@ def set_addresses(
     """Return a flow table whose flows over IP are all between one server and one client.
 
     Where two flows would get the same 5-tuple, the later one's client port moves up to the next
-    even free one (even as RTP's ports, RFC 3550 section 11).
-
-    Args:
-        flows: Flow table.
-        server: Address of the servers; None for the documentation's (RFC 5737, RFC 3849).
-        client: Address of the clients, of the same IP version; None as for the server.
+    even free one (even as RTP's ports, RFC 3550 section 11). Without addresses, which are of one IP
+    version, they get the documentation's (RFC 5737, RFC 3849).
 
     Raises:
         ValueError: If there are more flows than ports.

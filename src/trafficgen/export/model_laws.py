@@ -174,10 +174,8 @@ def closest_law(
 ) -> Closest:
     """Return the closest law to a sample of those with its mean and variance, the simplest first.
 
-    Args:
-        sample: What the model plays, shape (n,), n >= 1.
-        families: Families that the tool draws.
-        as_sent: What the tool makes of a draw, such as cutting it to whole bytes.
+    The sample, shape (n,), n >= 1, is what the model plays; ``as_sent`` does to a draw what the
+    tool does, such as cutting it to whole bytes.
     """
     found = []
     for law in _with_moments(sample, families):

@@ -12,12 +12,7 @@ _LISTED_FILES = 12
 
 
 def readme_of(written: Written, *, versions: str) -> str:
-    """Return the text: what is there, how it is run, what the target could not hold.
-
-    Args:
-        written: What the target's writer made.
-        versions: Versions of the tool that take it.
-    """
+    """Return the text: what is there, how it is run, what the target could not hold."""
     report = written.report
     lacks = "".join(f"- {clean_text(text)}\n" for text in report.cannot_express) or "- nothing\n"
     return (

@@ -97,11 +97,6 @@ def _apart(ports: range) -> int:
 def check_signal_port(protocols: Sequence[str], ports: range, *, signal_port: int) -> None:
     """Refuse a TCP flow to the port on which ITGRecv listens for ITGSend.
 
-    Args:
-        protocols: Protocol of each flow.
-        ports: Port that each is sent to.
-        signal_port: That port.
-
     Raises:
         SettingError: If there is one.
     """

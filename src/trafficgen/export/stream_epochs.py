@@ -42,14 +42,8 @@ def iterate_epochs(
 ) -> Iterator[EpochTotals]:
     """Yield what each flow sends in each epoch, in order of time, without empty ones.
 
-    Packets without payload, retransmissions and other protocols are left out.
-
-    Args:
-        stream: The packets.
-        protocols: Protocols that are sent.
-        to_client: Whose packets are sent.
-        epoch_s: Length of an epoch, s, > 0.
-        piece_rows: Packets that are counted at once.
+    Packets without payload, retransmissions and other protocols are left out. ``piece_rows``
+    packets are counted at once.
     """
     protocol = np.array(stream.head.flows.column("protocol").to_pylist(), dtype=object)
     is_sent = np.isin(protocol, list(protocols))

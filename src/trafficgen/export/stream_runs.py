@@ -164,12 +164,8 @@ def write_stream_runs(
 ) -> Written:
     """Write a run for each flow and epoch into a list, a script that starts them, and servers.
 
-    Args:
-        stream: The packets.
-        folder: Where to.
-        settings: With ``destination``, ``direction``, ``first_port``, ``epoch_s`` and ``guard_s``.
-        tool: What sends.
-        lead_s: How much earlier than its epoch each run is started, s.
+    ``settings`` have ``destination``, ``direction``, ``first_port``, ``epoch_s`` and ``guard_s``.
+    Each run is started ``lead_s`` earlier than its epoch.
 
     Raises:
         ExportError: If nothing can be sent, a setting does not suit it, or ports do not suffice.

@@ -96,10 +96,7 @@ class Bursts:
 def segment_bursts(time_ns: IntArray, size_bytes: IntArray, *, threshold_s: float) -> Bursts:
     """Cut a stream into bursts: maximal runs of packets with gaps of at most ``threshold_s``.
 
-    Args:
-        time_ns: Times of the packets, ns, ascending, shape (n,).
-        size_bytes: Their sizes, bytes, shape (n,).
-        threshold_s: Largest gap within a burst, s.
+    Times ascend; both arrays have shape (n,).
     """
     within = s_from_ns(np.diff(time_ns)) <= threshold_s
     first = np.concatenate(([0], np.flatnonzero(~within) + 1))[: time_ns.size].astype(np.int64)
@@ -126,12 +123,8 @@ def find_burst_threshold_s(gap_s: FloatArray, *, tick_s: float = 1e-9) -> float 
     that pauses between chunks win over the spacing of packets within them. All families of
     :mod:`trafficgen.models.law` have log-gaps of one mode, so a renewal stream has no threshold.
     Where there is no valley, pauses of a second and more part bursts if they take a fifth of the
-    time and come regularly.
-
-    Args:
-        gap_s: Gaps, s, in their order in time, shape (n,).
-        tick_s: Granularity of the clock, s; equal gaps are spread over one tick so that rounding
-            makes no valleys; > 0.
+    time and come regularly. Gaps are in order of time, shape (n,). Equal gaps are spread over one
+    tick so that rounding makes no valleys.
 
     Raises:
         CalibrationError: If a gap is negative or not finite, or the tick not above 0.
@@ -178,12 +171,9 @@ def gamma_to_exponential(values: FloatArray, *, regular: bool = False) -> float:
 
     It is twice the log-likelihood ratio of the two laws, about 0 to 4 for exponential values, and
     larger for more regular or more variable ones. The gamma law's shape is the closed-form
-    approximation of Minka (2002), which is within 1.5% of the maximum.
-
-    Args:
-        values: Positive values, shape (n,), n > 0.
-        regular: Whether only a shape above 1 counts, of values more regular than exponential ones;
-            else 0.
+    approximation of Minka (2002), which is within 1.5% of the maximum. Values are positive; there
+    is at least one. With ``regular`` only a shape above 1 counts, of values more regular than
+    exponential ones; else it is 0.
     """
     n, mean, mean_log = values.size, float(values.mean()), float(np.log(values).mean())
     s = max(np.log(mean) - mean_log, 1e-9)
@@ -202,10 +192,6 @@ def spread_over_tick(sorted_values: FloatArray, *, tick_s: float) -> FloatArray:
     A gap of 0 is anything below half a tick. It is spread evenly in the logarithm over the two
     powers of ten below that: a law's tail thins out slowly there, and must not look like a kind of
     gaps.
-
-    Args:
-        sorted_values: Values, s, ascending, shape (n,).
-        tick_s: Granularity of the clock, s, > 0.
     """
     n = sorted_values.size
     starts = np.flatnonzero(np.concatenate(([True], np.diff(sorted_values) > 0.25 * tick_s)))

@@ -30,10 +30,7 @@ def inspect_table(
 ) -> tuple[Inspection, PacketTable]:
     """Measure the flows of a packet table, with the code that measures captures.
 
-    Args:
-        table: Packets.
-        files: Names to report.
-        idle_timeout_s: Silence after which a flow's packets are a new flow, s; None never splits.
+    A flow that is silent for ``idle_timeout_s`` is a new one from there on; None never splits.
 
     Returns:
         What is in the table, and the table with its flow table measured anew (and flows split).

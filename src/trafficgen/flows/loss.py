@@ -61,9 +61,7 @@ class RtpLoss:
 def rtp_loss(table: PacketTable, rows: BoolArray | None = None) -> list[RtpLoss]:
     """Count loss for each RTP source of each flow, in the order of flow and source.
 
-    Args:
-        table: Packets in order of time.
-        rows: Which packets to look at, shape (n,); default all to the client.
+    ``rows`` are the packets to look at, shape (n,); default all to the client.
     """
     chosen = (table.to_client if rows is None else rows) & table.is_known("rtp_sequence")
     index = np.flatnonzero(chosen)
@@ -87,11 +85,7 @@ def extend_sequence(sequence: npt.NDArray[np.integer], *, bits: int = 16) -> Int
 
     Each number is taken as the one nearest to its predecessor (RFC 3550 A.1 counts cycles to the
     same effect), so steps of up to half the number space in either direction come out right. The
-    first number is kept.
-
-    Args:
-        sequence: Numbers in order of arrival, shape (n,).
-        bits: Width of the numbers: 16 for RTP, 32 for TCP.
+    first number is kept. Numbers are in order of arrival; they have 16 bits for RTP, 32 for TCP.
     """
     numbers = np.asarray(sequence, dtype=np.int64)
     space = 1 << bits

@@ -88,10 +88,7 @@ def rate_differences(
 ) -> FloatArray:
     """Return (TCP - UDP rate) / bottleneck of pairs: 0 if equal, -1 if UDP has all (CCZ-H1).
 
-    Args:
-        tcp_kbps: Mean rate of each TCP stream, shape (n,).
-        udp_kbps: Mean rate of the UDP stream that competes with it, shape (n,).
-        bottleneck_kbps: Rate of the bottleneck, > 0.
+    Mean rates of the two streams that compete have shape (n,); the bottleneck is above 0.
     """
     return np.asarray((tcp_kbps - udp_kbps) / bottleneck_kbps, dtype=np.float64)
 
@@ -99,9 +96,7 @@ def rate_differences(
 def time_to_share_of_peak_s(size_bytes: FloatArray | IntArray, *, share: float = 0.9) -> float:
     """Return when the rate first reaches a share of its peak, s (CCZ-B4); NaN if empty.
 
-    Args:
-        size_bytes: Bytes in bins of :data:`MEASURE_BIN_S`, shape (n,).
-        share: Share of the largest bin, 0 to 1.
+    Bytes are in bins of :data:`MEASURE_BIN_S`, shape (n,); the share is of the largest bin.
     """
     if size_bytes.size == 0 or not size_bytes.max() > 0:
         return math.nan
@@ -111,8 +106,7 @@ def time_to_share_of_peak_s(size_bytes: FloatArray | IntArray, *, share: float =
 def count_rate_changes(rates_bps: FloatArray) -> int:
     """Return how often the encoded rate changes (CCZ-M1).
 
-    Args:
-        rates_bps: Encoded rate of each piece of a playout in order, shape (n,).
+    There is a rate for each piece of a playout, in order, shape (n,).
     """
     return int(np.count_nonzero(np.diff(rates_bps)))
 
@@ -120,13 +114,8 @@ def count_rate_changes(rates_bps: FloatArray) -> int:
 def adaptation_time_s(time_s: FloatArray, rates_bps: FloatArray, *, limit_bps: float) -> float:
     """Return when the encoded rate first falls to the limit or below, s (CCZ-M2).
 
-    Args:
-        time_s: Since when each rate holds, s from the first media packet, ascending, shape (n,).
-        rates_bps: Encoded rates, shape (n,).
-        limit_bps: Rate of the path.
-
-    Returns:
-        0 where the first rate is below already, infinity where none ever is.
+    Each rate holds from its ``time_s`` on, s from the first media packet, ascending, shape (n,). It
+    is 0 where the first rate is below already, infinity where none ever is.
     """
     below = np.flatnonzero(np.asarray(rates_bps) <= limit_bps)
     if below.size == 0:

@@ -30,11 +30,8 @@ def list_media(
 ) -> list[str]:
     """Return what each flow of a flow table carries.
 
-    Args:
-        flows: Flow table.
-        signalling: RTSP messages; their flows are control.
-        rtp_streams: RTP streams, those within RTSP connections too.
-        rtcp_flows: Numbers of the flows that are RTCP, which is control.
+    Flows with RTSP messages, and those of RTCP, are control; ``rtp_streams`` has those within RTSP
+    connections too.
     """
     inside: dict[int, set[str]] = defaultdict(set)
     main: dict[int, RtpStreamCount] = {}

@@ -30,9 +30,7 @@ def gaps_s(time_ns: IntArray) -> FloatArray:
 def gaps_within_flows_s(table: PacketTable, rows: BoolArray) -> tuple[FloatArray, IntArray]:
     """Return the gaps between successive packets of the same flow, pooled over flows.
 
-    Args:
-        table: Packets in order of time.
-        rows: Which packets count (the media packets), shape (n,).
+    Of the packets, which are in order of time, ``rows``, shape (n,), count (the media packets).
 
     Returns:
         The gaps, s, and the row of ``table`` of the packet that ends each gap; both of shape (k,),
@@ -93,13 +91,7 @@ class RateSeries:
 def rate_curve(time_ns: IntArray, size_bytes: IntArray, *, bins: int = CURVE_BINS) -> RateCurve:
     """Return the bytes in so many equal parts of the time from first to last packet, for drawings.
 
-    Args:
-        time_ns: Times of the packets, ns, ascending, shape (n,).
-        size_bytes: Their sizes, bytes, shape (n,).
-        bins: Number of parts, >= 1.
-
-    Returns:
-        The curve, which counts its time from the first packet.
+    Times ascend; the curve counts its time from the first packet.
     """
     span_ns = int(time_ns[-1] - time_ns[0]) if time_ns.size else 0
     if span_ns == 0:
@@ -128,12 +120,8 @@ def rate_series(
 ) -> RateSeries:
     """Return the bytes in successive bins; empty bins count as 0, a last partial bin is dropped.
 
-    Args:
-        time_ns: Times of the (media) packets, ns, ascending, shape (n,).
-        size_bytes: Their sizes, bytes, shape (n,).
-        bin_s: Width of a bin, s, > 0.
-        start_ns: Start of the first bin; default the first packet.
-        end_ns: End of the observation; default the last packet.
+    Times ascend; both arrays have shape (n,). Bins lie from ``start_ns`` (default the first packet)
+    to ``end_ns`` (default the last).
 
     Raises:
         ValueError: If ``bin_s`` is not positive.

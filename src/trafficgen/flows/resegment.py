@@ -43,13 +43,7 @@ def resegment(table: PacketTable) -> tuple[PacketTable, int]:
 
     Each piece has the headers of the packet it is cut from; payload bytes are conserved. The pieces
     follow one another at 1 Gbit/s, or closer where the next packet of the same flow and direction
-    comes sooner.
-
-    Args:
-        table: Packets in order of time.
-
-    Returns:
-        The table, in order of time, and how many packets were cut.
+    comes sooner. The result is the table, in order of time, and how many packets were cut.
     """
     mtu_bytes = infer_mtu_bytes(table)
     header_bytes = table.ip_bytes - table.payload_bytes

@@ -88,11 +88,7 @@ def choose_session(
 ) -> SessionView:
     """Return the session to be measured.
 
-    Args:
-        table: Packets with their flow table.
-        flow: Number of a flow that is to be taken alone.
-        session: Number of a session. Without a choice, the one that carries most IP bytes to a
-            client is taken.
+    Without a choice it is the one that carries most IP bytes to a client; a flow is taken alone.
 
     Raises:
         SelectionError: If there is no such flow or session, or nothing in it that carries payload
@@ -211,12 +207,8 @@ def media_packets(table: PacketTable, *, rtp_flows: Collection[int] | None = Non
 
     A media packet goes to the client, carries payload, belongs to a flow that is not control, and
     is neither RTCP nor a capacity probe. In a flow that has RTP, only packets with an RTP sequence
-    number count: what else travels there is RTCP, STUN or the like.
-
-    Args:
-        table: The packets.
-        rtp_flows: Flows that have RTP to the client, where the table is a piece of a longer one;
-            None looks for them.
+    number count: what else travels there is RTCP, STUN or the like. ``rtp_flows`` are those that
+    have RTP to the client, where the table is a piece of a longer one; None looks for them.
     """
     media = table.to_client & (table.payload_bytes > 0)
     media &= ~np.isin(table.flow, _control_flows(table))

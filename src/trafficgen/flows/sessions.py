@@ -106,11 +106,7 @@ def group_sessions(
 ) -> pa.Table:
     """Return the flow table with ``session`` and ``media`` filled in.
 
-    Args:
-        flows: Flow table, numbered by weight.
-        signalling: RTSP messages.
-        rtp_streams: RTP streams; those within RTSP connections show what these carry.
-        rtcp_flows: Numbers of the flows that are RTCP.
+    Flows are numbered by weight. RTP streams within RTSP connections show what these carry.
     """
     union = _Union(flows.num_rows)
     control = set(signalling.column("flow").to_pylist())
@@ -167,10 +163,7 @@ def list_sessions(
 ) -> tuple[Session, ...]:
     """Return the sessions of a flow table, by number.
 
-    Args:
-        flows: Flow table with sessions.
-        signalling: RTSP messages.
-        applications: What the first packets of flows show, by number; None where it is not known.
+    ``applications`` is what the first packets of flows show, by number; None where it is not known.
     """
     known = applications or {}
     members: dict[int, list[int]] = defaultdict(list)

@@ -103,10 +103,7 @@ class AddressPlan:
     def client_ports(self, session: int, ports: list[int], *, version: int) -> list[int]:
         """Return the client ports of a session's flows, all different.
 
-        Args:
-            session: Number of the session.
-            ports: Those of its model, all different.
-            version: IP version.
+        ``ports`` are those of its model, all different too.
 
         Raises:
             GenerationError: If the session has more flows than planned and its pair is in use.

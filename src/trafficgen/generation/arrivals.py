@@ -33,11 +33,9 @@ class Arrivals(ABC):
     ) -> FloatArray:
         """Return when each session starts, s from the workload's start, ascending.
 
-        Args:
-            sessions: Number of sessions; None: as many as start in the window.
-            window_s: Time in which they start, s; None: as long as it takes. With both, exactly so
-                many sessions start in this time.
-            generator: Random stream of the arrivals alone.
+        Without ``sessions`` as many start as fit into the window, without ``window_s`` it is as
+        long as it takes; with both, exactly so many sessions start in this time. The generator is
+        for the arrivals alone.
 
         Raises:
             GenerationError: If the process does not give such starts.
@@ -260,13 +258,9 @@ def arrival_times_ns(
 ) -> IntArray:
     """Return when each session starts, ns from the origin, ascending, shape (number of sessions,).
 
-    Args:
-        arrivals: The process.
-        seed: Seed of the run.
-        sessions: Number of sessions; None: as many as start in the window.
-        window_s: Time in which sessions start, s; None: as long as it takes.
-        purpose: Name of the random stream, for workloads with several processes.
-        fewest: Fewest starts; 0 for one of several processes.
+    Without ``sessions`` as many start as fit into the window, without ``window_s`` it is as long as
+    it takes. ``purpose`` names the random stream, for workloads with several processes, of which
+    one may have no start (``fewest`` is 0).
 
     Raises:
         GenerationError: If the process does not give such starts, gives too few, or the last would
@@ -293,11 +287,7 @@ def arrival_times_ns(
 def session_starts(sessions: int, *, arrival_rate_per_s: float | None, seed: int) -> IntArray:
     """Return when each session starts, ns from the origin, shape (sessions,).
 
-    Args:
-        sessions: Number of sessions.
-        arrival_rate_per_s: Mean number of sessions that start in a second, a Poisson process; None:
-            all start at 0.
-        seed: Seed of the run.
+    They start as a Poisson process of this mean rate; None: all at 0.
 
     Raises:
         GenerationError: If the last would start later than times can hold.

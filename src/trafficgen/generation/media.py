@@ -61,11 +61,7 @@ class MediaPackets:
 def media_packets(played: PlayedStream, *, zero_s: float, seed: int, session: int) -> MediaPackets:
     """Return the media packets of one stream of one session.
 
-    Args:
-        played: The stream.
-        zero_s: Time of the session's first media packet after the session's start, s.
-        seed: Seed of the run.
-        session: Number of the session.
+    ``zero_s`` is the time of the session's first media packet after the session's start.
     """
     transport = played.stream.transport
     smallest = transport.header_bytes + (_RTP_HEADER_BYTES if transport.rtp else 1)
@@ -157,12 +153,7 @@ def rtp_headers(
     numbers are consecutive modulo 2**16. The timestamp follows the time of the packet, or that of
     its burst if a burst is a frame (by the frame's sampling clock if it has one, so that lateness
     does not show); with a ``timestamp_step`` it moves by whole steps, as a sampling clock does,
-    while the packets jitter around it.
-
-    Args:
-        media: Packets of the stream, at least one.
-        rtp: Format of the stream.
-        generator: Source of the random starts.
+    while the packets jitter around it. There is at least one packet.
     """
     ssrc = int(generator.integers(1, 1 << 32))
     count, first = len(media), int(generator.integers(1 << 16))

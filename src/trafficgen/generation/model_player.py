@@ -136,11 +136,8 @@ class ModelPlayer:
     ) -> tuple[list[PlacedColumns], list[FlowRow]]:
         """Return packets and flow rows of a session.
 
-        Args:
-            viewing: What it plays.
-            start_ns: Its start, ns from the table's origin.
-            first_flow: Number of its first flow.
-            addresses: Where its addresses come from; None: those reserved for documentation.
+        ``start_ns`` counts from the table's origin. Without ``addresses`` it has some of those that
+        are reserved for documentation.
 
         Raises:
             GenerationError: If it cannot be played.

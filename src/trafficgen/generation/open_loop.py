@@ -39,17 +39,10 @@ def generate_sessions(
     Where the model has a population, sessions differ: each draws its length, rate, buffering and
     silence first. Each quantity of a session has a random stream of its own, derived from the seed,
     the session and the quantity, so that any part of the table depends on the seed alone. Times are
-    those at which each end sends.
-
-    Args:
-        model: The model.
-        sessions: Number of sessions, at least 1; each has its own addresses.
-        duration_s: Length of each session from its first packet, s; None for that of the model. A
-            longer one stretches the last playout of each stream, a shorter one cuts.
-        seed: Seed, >= 0.
-        arrival_rate_per_s: Mean number of sessions starting in a second, as a Poisson process;
-            None: all together.
-        origin_ns: Time of the table's origin since 1970-01-01 UTC, ns.
+    those at which each end sends. Sessions have their own addresses. Each lasts ``duration_s`` from
+    its first packet (None: as the model has it); a longer one stretches the last playout of each
+    stream, a shorter one cuts. They start as a Poisson process of ``arrival_rate_per_s``, or all
+    together, and ``origin_ns`` is the time of the table's origin since 1970-01-01 UTC.
 
     Raises:
         GenerationError: If the model cannot be played for this time, or the packets do not fit in
@@ -169,11 +162,7 @@ def session_schedules(
 ) -> Callable[[int], tuple[StreamSchedule, ...]]:
     """Return a function that draws the schedules of a session by its number.
 
-    Args:
-        model: The model.
-        sessions: Number of sessions.
-        duration_s: Length of each session, s; None for that of the model.
-        seed: Seed, >= 0.
+    Each lasts ``duration_s``; None for that of the model.
 
     Raises:
         GenerationError: If the sessions cannot be played, or their packets do not fit in this

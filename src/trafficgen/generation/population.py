@@ -73,10 +73,8 @@ class SessionSampler:
     ) -> DrawnSession:
         """Draw the quantities of a session.
 
-        Args:
-            session: Number of the session.
-            duration_s: Its length from its first packet, s; None: drawn.
-            rate_factor: Rate that it plays at / rate that is drawn.
+        ``duration_s`` counts from its first packet; None draws it. It plays at ``rate_factor``
+        times the rate that is drawn.
         """
         generator = random_stream(self._seed, session=session, purpose="population/session")
         scores = self._root @ generator.standard_normal(len(_DRAWN))

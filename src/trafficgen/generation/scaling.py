@@ -45,10 +45,6 @@ def scale_process(process: PacketProcess, factor: float) -> PacketProcess:
     Slow changes of the rate keep their times, their bins get more or fewer bytes. Single packets
     come at shorter or longer gaps, and any other process runs on a faster or slower clock. Packet
     sizes, which depend on the transport, stay.
-
-    Args:
-        process: The process.
-        factor: New rate / old rate, > 0.
     """
     if abs(factor - 1) < _CLOSE:
         return process
@@ -90,11 +86,8 @@ def _scale_bursts(process: BurstProcess, factor: float) -> BurstProcess:
 def expected_bytes(process: PacketProcess, span_s: float, *, first_at_start: bool) -> float | None:
     """Return the mean IP bytes of a process in a span; None if its mean is not known here.
 
-    Args:
-        process: The process.
-        span_s: Length of the span, s, > 0.
-        first_at_start: Whether the span begins with a packet or burst; else the process is in
-            equilibrium.
+    With ``first_at_start`` the span begins with a packet or burst; else the process is in
+    equilibrium.
     """
     if isinstance(process, ModulatedProcess):
         return process.bin_bytes.distribution().mean * span_s / process.bin_s

@@ -41,17 +41,10 @@ def session_packets(
 ) -> tuple[list[PlacedColumns], list[FlowRow]]:
     """Return the packets of one session, flow by flow in order of time, and the rows of its flows.
 
-    Args:
-        timeline: Times and streams of the session.
-        session: Number of the session.
-        seed: Seed of the run.
-        start_ns: Start of the session, ns from the table's origin.
-        first_flow: Number of its first flow.
-        addresses: Where its addresses come from; None: those reserved for documentation.
-        size_factor: Payload of datagrams / that of the model; none gets larger than an Ethernet
-            frame, or than the largest of the model.
-        jitter_s: Longest delay of a media packet, s, drawn from a uniform law; packets of a flow
-            keep their order.
+    ``start_ns`` counts from the table's origin. Without ``addresses`` it has some of those that are
+    reserved for documentation. ``size_factor`` is the payload of datagrams / that of the model;
+    none gets larger than an Ethernet frame, or than the largest of the model. ``jitter_s`` is the
+    longest delay of a media packet, drawn from a uniform law; packets of a flow keep their order.
     """
     played = timeline.streams
     endpoints = session_endpoints(

@@ -62,12 +62,9 @@ def tcp_flow(connection: TcpConnection, media: MediaPackets, *, opening_ns: int)
     """Return all segments of a connection that carries media to the client, in order of time.
 
     Every segment has the time at which its own end sends it. The receiver acknowledges every second
-    segment, and a lone one after the delayed-acknowledgement timeout (RFC 5681 section 4.2).
-
-    Args:
-        connection: The connection.
-        media: Data segments, at least one.
-        opening_ns: Time of the client's SYN, ns: 1.5 round-trip times before the first data.
+    segment, and a lone one after the delayed-acknowledgement timeout (RFC 5681 section 4.2). There
+    is at least one data segment. The client's SYN is at ``opening_ns``, 1.5 round-trip times before
+    the first data.
     """
     payload = media.ip_bytes - np.uint32(connection.header_bytes)
     ends = np.cumsum(payload, dtype=np.int64)

@@ -101,8 +101,7 @@ class Timeline:
     def with_length(self, duration_s: float) -> Timeline:
         """Return a session of another length: its last playout stretched, or its phases cut.
 
-        Args:
-            duration_s: From the session's start to its end, s.
+        ``duration_s`` is from the session's start to its end.
 
         Raises:
             GenerationError: If it would end before its first media packet.
@@ -121,10 +120,8 @@ class Timeline:
 def session_timeline(model: Model, *, duration_s: float | None) -> Timeline:
     """Return the times of a session.
 
-    Args:
-        model: The model.
-        duration_s: Length from the first packet to the end, s; None for that of the model. The
-            last playout of each stream is stretched to a longer one, phases are cut to a shorter.
+    It lasts ``duration_s`` from its first packet; None for that of the model. The last playout of
+    each stream is stretched to a longer one, phases are cut to a shorter.
 
     Raises:
         GenerationError: If the session would end before its first media packet.

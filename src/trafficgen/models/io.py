@@ -59,10 +59,8 @@ def _begins_as_packets(path: Path) -> bool:
 def read_model(path: str | Path, *, parent: ParentOf | None = None) -> Model | PublishedModel:
     """Read a fitted or published model file: YAML if its name ends so, else JSON.
 
-    Args:
-        path: Name of the file.
-        parent: Gives the content of the entry that a file extends; None refuses files that extend
-            one.
+    ``parent`` gives the content of the entry that a file extends; None refuses files that extend
+    one.
 
     Raises:
         ModelFileError: If the file cannot be read, is not JSON or YAML, or breaks the schema; the

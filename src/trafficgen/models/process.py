@@ -283,10 +283,8 @@ JumpRow = tuple[float, ...]
 def check_jump_chain(rows: Sequence[JumpRow | None], *, states: int) -> None:
     """Check the transition probabilities of a jump chain.
 
-    Args:
-        rows: One row a state, from which, with one probability a state, to which; None for a state
-            that is never left.
-        states: Number of states.
+    There is a row a state, from which, with a probability a state, to which; None for a state that
+    is never left.
 
     Raises:
         ValueError: If the chain is not square, has a jump from a state to itself, or a row does not

@@ -86,11 +86,8 @@ def write_parquet_stream(stream: PacketStream, path: Path) -> None:
 def write_dataset_stream(stream: PacketStream, folder: Path, *, part_rows: int = PART_ROWS) -> None:
     """Write packets as they come to a folder of Parquet files (zstd), which reads back equal.
 
-    Args:
-        stream: The packets.
-        folder: Folder to write; it appears whole or not at all. An earlier dataset there is
-            replaced.
-        part_rows: Packets of a part, a multiple of the rows that writers take at once.
+    The folder appears whole or not at all; an earlier dataset there is replaced. ``part_rows`` is a
+    multiple of the rows that writers take at once.
 
     Raises:
         OutputFileError: If the folder cannot be written, or holds something else.

@@ -54,15 +54,9 @@ def write_replay(
 ) -> ProjectionReport:
     """Write a classic pcap file whose frames can be sent as they are, from one card to the other.
 
-    Packets too small for their headers are made just large enough; the report counts them.
-
-    Args:
-        stream: The packets.
-        path: File to write; it appears whole or not at all.
-        target: Name of the target, for the report.
-        macs: Addresses of the network cards of server and client, 6 bytes each.
-        microseconds: Round times to microseconds (magic 0xa1b2c3d4), for readers that know no
-            others.
+    Packets too small for their headers are made just large enough; the report counts them. The file
+    appears whole or not at all. ``macs`` are those of server and client, 6 bytes each.
+    ``microseconds`` rounds times (magic 0xa1b2c3d4), for readers that know no others.
 
     Raises:
         ExportError: If a packet cannot be such a frame; the message names its row.
@@ -203,12 +197,7 @@ class CaptureLosses:
         self._rtp_elsewhere += int(np.count_nonzero(piece.is_known("rtp_sequence") & not_udp))
 
     def texts(self, written: Mapping[str, int], *, snaplen_bytes: int) -> Iterator[str]:
-        """Yield what the capture lacks of the packets that were added.
-
-        Args:
-            written: What :func:`write_capture_stream` has counted.
-            snaplen_bytes: Bytes kept of a frame.
-        """
+        """Yield what the capture lacks of the packets that were added."""
         yield "payload content (zero bytes are written)"
         lost = [name for name in _COLUMNS_WITHOUT_PLACE if name in self._columns]
         if lost:

@@ -32,14 +32,10 @@ def write_packets(
     """Write a packet table to a file, or to a folder of Parquet files.
 
     Packets too small for their headers, such as later IP fragments that a capture counts for the
-    flow of the first, are made just large enough in captures; the report counts them.
-
-    Args:
-        table: Packets in order of time.
-        path: File or folder to write; it appears whole or not at all.
-        file_format: Its format; None takes the one that its ending names.
-        at: Whose view a capture or CSV shows, see :func:`select_view`.
-        snaplen_bytes: Bytes kept of a frame in a capture; None keeps all.
+    flow of the first, are made just large enough in captures; the report counts them. The file or
+    folder appears whole or not at all. Without ``file_format`` its ending names it. ``at`` is whose
+    view a capture or CSV shows, see :func:`select_view`; of a frame ``snaplen_bytes`` are kept in a
+    capture, None keeps all.
 
     Raises:
         ExportError: If the format does not take an option, or cannot hold a packet.
@@ -109,11 +105,7 @@ def write_stream(
 ) -> tuple[StreamCounts, ProjectionReport]:
     """Write packets as they come, and count and report them as :func:`write_packets` does.
 
-    Args:
-        stream: The packets.
-        path: File to write.
-        format_name: Name of a file format, or ``dataset``.
-        snaplen_bytes: Bytes kept of a frame in a capture; None keeps all.
+    ``format_name`` is that of a file format, or ``dataset``.
 
     Raises:
         ExportError: If a packet cannot be written so.
@@ -150,8 +142,7 @@ def write_pieces(
 ) -> Mapping[str, int] | None:
     """Write packets as they come, as :func:`write_stream` does, without a report.
 
-    Returns:
-        What the writer of a capture has counted; None for other formats.
+    The result is what the writer of a capture has counted; None for other formats.
     """
     match format_name:
         case "csv":

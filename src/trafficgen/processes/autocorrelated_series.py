@@ -66,13 +66,8 @@ def draw_correlated_order(
     Beyond the given lags the autocorrelation is continued by the autoregression that they define
     (maximum entropy; Burg 1967). Of several such orders of a short series the one is taken whose
     own sample autocorrelation is nearest: a trend or a shift of level looks different at each of
-    its phases.
-
-    Args:
-        ascending: The values, ascending, shape (n,).
-        autocorrelation: Autocorrelation at lags 1 to k, shape (k,); empty for independent values.
-        generator: Source of the phases.
-        most_turns: Turns of mapping ranks and restoring amplitudes at most.
+    its phases. ``autocorrelation`` is that at lags 1 to k, empty for independent values. Ranks are
+    mapped and amplitudes restored ``most_turns`` times at most.
     """
     count = ascending.size
     if not count:
@@ -214,14 +209,9 @@ def spectral_ranks(
 ) -> IntArray:
     """Draw the ranks, 0 to count - 1, of a series with a spectrum, shape (count,).
 
-    The series is the beginning of a somewhat longer one, see :meth:`Spectrum.length`.
-
-    Args:
-        spectrum: Its spectrum; None for independent values.
-        count: Length.
-        generator: Source of the phases.
-        ascending: Values of the series, ascending, shape (count,), where the spectrum is theirs
-            rather than that of normal scores.
+    The series is the beginning of a somewhat longer one, see :meth:`Spectrum.length`. Without a
+    spectrum values are independent. ``ascending`` are the values of the series, shape (count,),
+    where the spectrum is theirs rather than that of normal scores.
     """
     if spectrum is None or count < _FEWEST_VALUES:
         return generator.permutation(count)

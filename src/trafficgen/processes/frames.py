@@ -231,11 +231,7 @@ def cut_into_packets(
 ) -> tuple[IntArray, UintArray]:
     """Cut frames into packets that add up to their bytes; return the frame and size of each.
 
-    Args:
-        laws: Laws of the process.
-        types: Type of each frame, shape (k,).
-        frame_bytes: Bytes of each frame, shape (k,), at least 1.
-        generator_of: Source of the draws.
+    ``types`` and ``frame_bytes``, at least 1, have shape (k,).
 
     Returns:
         Number of its frame, ascending, and IP bytes of each packet, both shape (n,).

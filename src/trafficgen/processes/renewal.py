@@ -74,15 +74,9 @@ def renewal_times(
     Theory", 1962, chapter 5), so the mean number of points is the length over the mean gap,
     whatever the law. With a point at the start as well, gaps more variable than exponential are
     continued in equilibrium, else in ordinary renewal, which keeps the mean number within one of
-    the length over the mean gap and does not break a regular rhythm.
-
-    Args:
-        law: Law of the gap, s.
-        span: The span.
-        generator: Source of the draws.
-        spread: Whether gaps are spread evenly over their law where :func:`is_spread`, so that their
-            number hardly varies. Gaps far more variable than exponential ones always are: a few
-            pauses decide over the rate.
+    the length over the mean gap and does not break a regular rhythm. With ``spread`` gaps are
+    spread evenly over their law where :func:`is_spread`, so that their number hardly varies. Gaps
+    far more variable than exponential ones always are: a few pauses decide over the rate.
 
     Returns:
         Times, s, ascending, shape (n + 1,): n points before the end and one at or after it.

@@ -85,13 +85,8 @@ def save_charts(
 ) -> list[str]:
     """Write each chart as files ``NAME.pdf`` and so on into a folder, all or none.
 
-    Args:
-        charts: The charts.
-        folder: Folder; it is made where it is missing. Files of these names are replaced.
-        formats: Endings of the files.
-
-    Returns:
-        Names of the files, in order.
+    The folder is made where it is missing, files of these names are replaced, and the result is
+    their names, in order.
 
     Raises:
         OutputFileError: If a file cannot be written, or an ending is unknown.

@@ -164,12 +164,8 @@ def chart_rates(
 ) -> Iterator[Chart]:
     """Chart the rates of sessions on one time axis, the first shaded, and their bytes so far.
 
-    Args:
-        sides: The sessions, the measured one first.
-        behind: Layers behind the curves of the rates.
-        above: Layers on top of them.
-        top_kbps: Rate that must be on the chart, kbit/s.
-        caption: What follows the width of the bins.
+    Layers of ``behind`` and ``above`` are below and on top of the curves of the rates. ``top_kbps``
+    is on the chart in any case, and ``caption`` follows the width of the bins.
     """
     bin_s = rate_bin_s(max(side.span_s for side in sides))
     rates = [side.rate(bin_s, filled=place == 0) for place, side in enumerate(sides)]
@@ -213,10 +209,7 @@ def thin(
 ) -> tuple[FloatArray, FloatArray]:
     """Thin a curve, keeping the smallest and the largest value of every stretch.
 
-    Args:
-        x: Places in ascending order, shape (n,).
-        y: Values, shape (n,).
-        most: Largest number of points, >= 4.
+    ``x`` ascends; at most ``most``, >= 4, points are left.
     """
     places, values = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if values.size <= most:
@@ -244,8 +237,7 @@ def choose_quantiles(count: int) -> npt.NDArray[np.int64]:
 def distribution_curve(sample: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return the empirical distribution function at a few of its steps: values and P(X <= value).
 
-    Args:
-        sample: Observations in any order, shape (n,).
+    Observations are in any order.
 
     Returns:
         Values in ascending order and their cumulative shares, each of shape (m,), m at most about
@@ -261,8 +253,7 @@ def distribution_curve(sample: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
 def survival_curve(sample: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return the empirical P(X >= value) at a few values, for logarithmic axes: it is never 0.
 
-    Args:
-        sample: Observations in any order, shape (n,).
+    Observations are in any order.
 
     Returns:
         Values above 0 in ascending order and the shares that reach them, each of shape (m,), m at

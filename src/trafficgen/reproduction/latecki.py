@@ -50,9 +50,7 @@ _RESTARTS = ("paused_at_kbps", "resumed_at_kbps", "raised_to_kbps", "lowered_to_
 def scenario(options: Mapping[str, JsonValue], *, seed: int) -> dict[str, Any]:
     """Return the paper's set-up as the engine reads it.
 
-    Args:
-        options: Options of the entry, such as ``{"traffic_transport": "tcp", "control": "off"}``.
-        seed: Seed of the simulation.
+    Options are those of the entry, such as ``{"traffic_transport": "tcp", "control": "off"}``.
     """
     tight: dict[str, Any] = {"delay_s": 0.041, "queue": {"packets": 50}, "overhead_bytes": 14}
     return {

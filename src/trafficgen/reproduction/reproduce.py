@@ -82,11 +82,7 @@ def run_experiments(
 ) -> Reproduction:
     """Run experiments and compare what they measure with what was published.
 
-    Args:
-        chosen: Experiments, each with the findings to report of it.
-        runs: Runs of each, >= 1, with seeds of their own.
-        seed: As for :func:`reproduce`.
-        workers: As for :func:`reproduce`, and so are the errors.
+    Runs of each have seeds of their own. Seed, workers and errors are those of :func:`reproduce`.
     """
     if runs < 1 or (workers is not None and workers < 1):
         raise ValueError(f"runs and workers must be at least 1, got {runs} and {workers}")
@@ -120,10 +116,8 @@ def select_findings(
 ) -> list[tuple[Experiment, tuple[Finding, ...]]]:
     """Select the experiments that measure a wanted finding, each with its wanted findings.
 
-    Args:
-        candidates: The experiments.
-        wanted: Ids or beginnings of them, in capitals or not; a number is taken whole, so that
-            ``BMW-B1`` is not ``BMW-B10``. Empty: all.
+    ``wanted`` has ids or beginnings of them, in capitals or not; a number is taken whole, so that
+    ``BMW-B1`` is not ``BMW-B10``. Without any, all are selected.
 
     Raises:
         SelectionError: If one of them names nothing.

@@ -72,12 +72,8 @@ def load_trace(file: str, *, period_s: float | None = None, way: Way = "to_clien
     ``downlink``, ``uplink`` or both; an object with ``times_s`` and ``rates_kbps`` (or
     ``rates_bps``). Periods repeat after the last one. Everything else is CSV: a header with
     ``time_s`` and ``rate`` (values with a unit, such as 2.5Mbps) or ``rate_bps``, ``rate_kbps``,
-    ``rate_Mbps``. The last rate of a CSV or of lists stays unless ``period_s`` repeats all.
-
-    Args:
-        file: Name of the file.
-        period_s: A CSV or lists repeat after this time, s.
-        way: Direction, for a JSON file that has both; the other one replaces a missing one.
+    ``rate_Mbps``. The last rate of a CSV or of lists stays unless ``period_s`` repeats all. Of a
+    JSON file that has both directions ``way`` is read; else the one that it has.
 
     Raises:
         InputFileError: If the file cannot be read or is invalid; the message names the line.

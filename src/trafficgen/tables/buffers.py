@@ -28,12 +28,7 @@ def validity_of(array: pa.Array) -> BoolArray | None:
 
 
 def rows_taken(table: pa.Table, order: IntArray) -> pa.Table:
-    """Return rows of a table of numbers, booleans and dictionaries, each column in one chunk.
-
-    Args:
-        table: The table.
-        order: Places of the rows, shape (n,).
-    """
+    """Return rows of a table of numbers, booleans and dictionaries, each column in one chunk."""
     columns = [_taken(_in_one_chunk(table.column(name)), order) for name in table.column_names]
     return pa.table(columns, schema=table.schema)
 

@@ -84,12 +84,8 @@ def infer_flows(highest: int, packets: int, tcp: Set[int] = frozenset()) -> pa.T
     """Return a flow table with a row for every id up to the highest of packets that came alone.
 
     Flows are of unknown media in session 0, between documentation addresses (RFC 5737) of their
-    own; their counts are 0. They are UDP but for those of TCP.
-
-    Args:
-        highest: The highest id of a flow; -1 where there are no packets.
-        packets: How many packets there are.
-        tcp: Ids of the flows of TCP (:func:`tcp_flows`).
+    own; their counts are 0. They are UDP but for those of TCP. The highest is -1 where there are no
+    packets, and ``tcp`` has the ids of :func:`tcp_flows`.
 
     Raises:
         ValueError: If the id is :data:`MOST_FLOWS` or more, or beyond what so few packets can have.

@@ -55,9 +55,7 @@ def first_of_flows(packets: pa.Table) -> pa.Table:
 def set_flow_columns(flows: pa.Table, packets: pa.Table) -> tuple[pa.Table, list[str]]:
     """Return a flow table with what the packets say of their flows.
 
-    Args:
-        flows: Flow table, numbered from 0.
-        packets: Packets with the column ``flow``; of each flow the first one counts.
+    Of each flow, numbered from 0, the first packet counts.
 
     Returns:
         The flow table, and the columns that were left alone as a value in them is invalid.

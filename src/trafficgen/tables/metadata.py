@@ -53,10 +53,7 @@ def table_from_metadata(
 ) -> PacketTable:
     """Return the table of some packets and the object of :func:`table_metadata`.
 
-    Args:
-        packets: The packets.
-        metadata: The object.
-        flows: The flow table where it is not in the object.
+    ``flows`` is the flow table where it is not in the object.
 
     Raises:
         ValueError: If the object is of another major version, lacks a part, or a part does not fit

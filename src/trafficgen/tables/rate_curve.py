@@ -79,12 +79,8 @@ class FlowRates:
     ) -> FlowRates:
         """Return the rates that the core counted.
 
-        Args:
-            pair: Bytes from the initiator and to it in each bin, shape (2, n).
-            start_ns: Start of the first bin, ns.
-            end_ns: Time of the last packet, ns.
-            bin_ns: Width of a bin, ns.
-            client_first: Whether the initiator is the client: what it sends goes to the server.
+        ``pair`` has the bytes from the initiator and to it in each bin, shape (2, n). With
+        ``client_first`` the initiator is the client: what it sends goes to the server.
         """
         from_initiator, to_initiator = (
             RateCurve(
@@ -107,9 +103,7 @@ class FlowRates:
 def average_parts(values: FloatArray, parts: int) -> FloatArray:
     """Return means over equal parts of a series, each value for an equal time; shape (parts,).
 
-    Args:
-        values: The series, shape (n,); NaN where nothing is known, which is left out of the means.
-        parts: Number of parts, >= 1.
+    NaN is where nothing is known, which is left out of the means.
     """
     known = ~np.isnan(values)
     at = np.linspace(0.0, values.size, parts + 1)

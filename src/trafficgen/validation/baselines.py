@@ -64,11 +64,7 @@ COPIED_SAMPLES: Mapping[str, frozenset[str]] = {
 def generate_baseline(reference: SessionView, *, name: str, seed: int, run: int) -> SessionView:
     """Generate a session as a baseline sends it: each media flow by itself, over the same time.
 
-    Args:
-        reference: The session whose means and marginals are used.
-        name: Key of :data:`BASELINES`.
-        seed: Seed of the comparison.
-        run: Number of the run; each draws on its own.
+    ``name`` is a key of :data:`BASELINES`; each run draws on its own.
     """
     flow_of_media = reference.table.flow[reference.media]
     parts = []

@@ -91,12 +91,9 @@ def compare_sessions(
 ) -> Comparison:
     """Compare two sessions, both measured by the same code.
 
-    Args:
-        reference: Session to be met, usually of a capture.
-        candidate: Session to be judged, usually synthetic.
-        seed: Seed of the baselines and of the resampling in the search for phases, >= 0.
-        undo_offload: Whether to cut segmentation-offload packets to MTU size on both sides first,
-            as a fit does: they were handed to a network card, not sent.
+    The seed is that of the baselines and of the resampling in the search for phases.
+    ``undo_offload`` first cuts segmentation-offload packets to MTU size on both sides, as a fit
+    does: they were handed to a network card, not sent.
     """
     reference, cut_in_reference = _without_offload(reference) if undo_offload else (reference, 0)
     candidate, cut_in_candidate = _without_offload(candidate) if undo_offload else (candidate, 0)

@@ -44,9 +44,7 @@ class Distances:
 def sample_distances(reference: FloatArray, candidate: FloatArray) -> Distances:
     """Compute the distances of two samples in one pass, several times faster than scipy's two.
 
-    Args:
-        reference: Sample, ascending, shape (n,).
-        candidate: Sample, ascending, shape (m,).
+    Samples ascend, shapes (n,) and (m,).
     """
     if reference.size == 0 or candidate.size == 0:
         return Distances(math.nan, math.nan)
@@ -86,11 +84,7 @@ def wasserstein_noise(reference: FloatArray, candidate_size: int) -> float:
     The mean distance of two samples of a law F is sqrt(2 / pi) sqrt(1/n + 1/m) times the integral
     of sqrt(F (1 - F)) (del Barrio, Gine and Matran, "Central limit theorems for the Wasserstein
     distance", 1999); the 95% point is taken as 1.85 times the mean, which is exact for the uniform
-    law.
-
-    Args:
-        reference: Sample, ascending, shape (n,).
-        candidate_size: Size m of the other sample.
+    law. The reference ascends; m is ``candidate_size``.
     """
     deviation = _deviation(reference)
     if not deviation > 0:
@@ -150,11 +144,8 @@ def rate_variances(time_ns: IntArray, ip_bytes: IntArray, *, bins_s: list[float]
 def largest_log10_ratio(reference: FloatArray, candidate: FloatArray) -> float:
     """Compute the largest absolute log10 of the ratio of two variance-time curves.
 
-    Infinite where one of the two does not vary at some scale, NaN without a scale.
-
-    Args:
-        reference: Variances, shape (k,).
-        candidate: Variances at the same scales, shape (k,).
+    Infinite where one of the two does not vary at some scale, NaN without a scale. Variances are at
+    the same scales, shape (k,).
     """
     if reference.size == 0:
         return math.nan

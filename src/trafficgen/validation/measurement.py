@@ -89,10 +89,8 @@ class Measurement:
 def measure(view: SessionView, *, burst_threshold_s: float | None, seed: int) -> Measurement:
     """Measure a session.
 
-    Args:
-        view: The session.
-        burst_threshold_s: Largest gap within a burst, s; None where the reference has no bursts.
-        seed: Seed of the search for phases; the same on both sides.
+    ``burst_threshold_s`` is the largest gap within a burst, None where the reference has no bursts;
+    the seed is that of the search for phases, the same on both sides.
     """
     rates = {name: _rate_kbps(view, bin_s=bin_s) for name, bin_s in RATE_BINS_S.items()}
     burst_packets, burst_spacing_s = _bursts(view, burst_threshold_s)

@@ -168,12 +168,6 @@ def play_block(sessions: Sessions, block: Block) -> tuple[pa.Table, pa.Table]:
 def make_block(sessions: Sessions, block: Block, storage: Storage, *, run: str) -> FinishedBlock:
     """Make a block and store it: packets, flows, and last the file that makes it count as whole.
 
-    Args:
-        sessions: The sessions of the workload.
-        block: Which of them.
-        storage: Where the block goes.
-        run: The run that it is made for.
-
     Raises:
         OutputFileError: If the storage is not that of the run, seen from here.
     """

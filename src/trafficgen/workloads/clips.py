@@ -219,12 +219,7 @@ def plan_clips(
 ) -> PlannedClips:
     """Plan the clips of a group.
 
-    Args:
-        part: What the workload file holds of them.
-        model: The model that plays them.
-        options: Options that are set in the name of the model.
-        files: Files next to the workload file.
-        at: Key of the part, for messages.
+    ``options`` are set in the name of the model; ``at`` is the key of the part, for messages.
 
     Raises:
         WorkloadFileError: If the parts do not fit each other or the model.

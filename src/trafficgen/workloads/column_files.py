@@ -87,11 +87,8 @@ def read_numbers(
 ) -> FloatArray:
     """Read the numbers of a file, shape (n,), n >= 1.
 
-    Args:
-        path: The file, Parquet if its name ends so, else text.
-        column: Name of the column; None: the only one, else the first of ``usual`` that exists.
-        usual: Names that the column has by default.
-        most: Most numbers that the file may have.
+    The file is Parquet if its name ends so, else text. Without ``column`` it is the only one, else
+    the first of ``usual`` that exists. It may have up to ``most`` numbers.
 
     Raises:
         WorkloadFileError: If the file cannot be read, lacks the column, has no number, something

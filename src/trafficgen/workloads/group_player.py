@@ -77,10 +77,8 @@ class GroupPlayer:
     def viewings(self, sessions: IntArray, uniforms: dict[str, FloatArray]) -> list[Viewing]:
         """Return what sessions play.
 
-        Args:
-            sessions: Their numbers, shape (n,).
-            uniforms: Draws in [0, 1) by purpose (``clip``, ``duration``, ``leaving``, ``left``,
-                ``vary rate`` and so on for what varies), each shape (n,).
+        ``uniforms`` are draws in [0, 1) by purpose (``clip``, ``duration``, ``leaving``, ``left``,
+        ``vary rate`` and so on for what varies), each of shape (n,) as the numbers of the sessions.
         """
         group, count = self.group, sessions.size
         clips: list[int | None] = [None] * count
@@ -225,11 +223,8 @@ class EntryPlayer:
     ) -> tuple[pa.Table, list[FlowRow]]:
         """Return packets and flow rows of a session.
 
-        Args:
-            viewing: What it plays.
-            start_ns: Its start, ns from the table's origin.
-            first_flow: Number of its first flow.
-            addresses: Where its addresses come from; None: those reserved for documentation.
+        ``start_ns`` counts from the table's origin. Without ``addresses`` it has some of those that
+        are reserved for documentation.
 
         Raises:
             SimulationError: If it cannot be simulated.

@@ -155,8 +155,7 @@ class LawPart(ChoicePart):
     def distribution(self, values: FloatArray | None = None) -> MixedLaw:
         """Return the law to draw from.
 
-        Args:
-            values: Content of the file of a table.
+        ``values`` are those of the file of a table.
 
         Raises:
             ValueError: If the parameters are out of range.

@@ -130,11 +130,9 @@ def merge_parts(
 ) -> Iterator[pa.Table]:
     """Yield the packets of all parts in order of time, then of flow, in tables of any size.
 
-    Args:
-        parts: Parts, each in that order; a flow's packets are in one of them.
-        memory_bytes: Memory that the merge may take; if it is too little for all parts at once,
-            groups of them are merged into larger parts first.
-        folder: Folder of this merge alone, for these larger parts.
+    Each part has that order, and a flow's packets are in one of them. If ``memory_bytes`` are too
+    little for all parts at once, groups of them are merged into larger parts first, in a folder of
+    this merge alone.
 
     Raises:
         DamagedPartError: If a file has changed since it was written.

@@ -59,10 +59,7 @@ def keep_rate(
 ) -> PlannedWorkload:
     """Return the workload at the one rate that options give, in place of numbers of its file.
 
-    Args:
-        workload: The workload, with the arrivals that options give.
-        sessions: Number of sessions that options give too; None: they do not.
-        window_s: Time that options give too, s; None: they do not.
+    It has the arrivals that options give; ``sessions`` and ``window_s`` are given too, or None.
 
     Raises:
         GenerationError: If options give all three, and they do not fit each other; or two, and

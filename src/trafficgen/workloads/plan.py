@@ -225,11 +225,8 @@ def plan_workload(
 ) -> PlannedWorkload:
     """Plan a workload: load what its description names, and check that its parts fit.
 
-    Args:
-        description: Content of its file.
-        file: Name of that file, for messages.
-        folder: Where models and other files are looked for.
-        models: Models that are loaded already, by what a group calls them.
+    ``models`` are loaded already, by what a group calls them; others, and files, are looked for in
+    ``folder``. Messages name ``file``.
 
     Raises:
         WorkloadFileError: If parts do not fit each other or a file it names cannot be used.

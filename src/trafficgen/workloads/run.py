@@ -149,17 +149,11 @@ def make_workload(
     Blocks that an earlier run of the same request has finished are used. After a failure they stay,
     so that the next run can continue. In ``folder`` one run works at a time. In a ``storage``,
     where no lock would outlive a machine, the last run to begin counts: an earlier one of the same
-    request ends with an error, and no finished block of either is lost.
-
-    Args:
-        sessions: The sessions of the workload.
-        blocks: How they are cut.
-        folder: Folder of this output alone on this machine.
-        memory_bytes: Memory that the merge of the blocks may take, bytes.
-        workers: Processes that make blocks; 1 makes them here.
-        scheduler: Address of a Dask scheduler whose workers make them instead; None for none.
-        storage: Where blocks wait, as a URL or path that all workers reach; None for ``folder``.
-        origin_ns: Time of the first session's start since 1970-01-01 UTC, ns.
+    request ends with an error, and no finished block of either is lost. ``folder`` is that of this
+    output alone on this machine. Blocks wait there, or in a ``storage``, a URL or path that all
+    workers reach, and ``memory_bytes`` are for their merge. One worker makes them here; with a
+    ``scheduler``, an address, those of Dask make them instead. ``origin_ns`` is the time of the
+    first session's start since 1970-01-01 UTC.
 
     Raises:
         GenerationError: If a session cannot be played, workers end repeatedly, or the scheduler is

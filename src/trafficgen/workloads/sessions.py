@@ -125,15 +125,9 @@ def sessions_of_workload(
 ) -> MixedSessions:
     """Return the sessions of a workload, ready to be cut into blocks and made.
 
-    Args:
-        workload: The workload.
-        seed: Seed, >= 0.
-        sessions: Number of sessions; None: as the workload gives.
-        window_s: Time in which sessions start, s; None: as the workload gives. If only this time
-            is given, see :func:`~trafficgen.workloads.overrides.override_window`.
-        duration_s: Length of each session, s; None: as the workload gives.
-        at: Whose packets they are, the sender's or the receiver's.
-        varied: How sessions differ, for all groups; None: as the workload gives.
+    None is what the workload gives; ``window_s`` alone is handled by
+    :func:`~trafficgen.workloads.overrides.override_window`. Packets are those ``at`` the sender or
+    the receiver; how sessions differ is for all groups.
 
     Raises:
         GenerationError: If there are no such sessions.

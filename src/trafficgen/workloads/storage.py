@@ -271,11 +271,8 @@ def check_deliverable(out: str | Path) -> None:
 def deliver(out: str | Path, scratch: Path | None = None) -> Iterator[Path]:
     """Give the path to write an output to; an output with a URL is sent when the block ends.
 
-    Of several files the one that ``out`` names is sent last.
-
-    Args:
-        out: Path or URL of the output.
-        scratch: Folder for an output with a URL; None for a temporary one.
+    Of several files the one that ``out`` names is sent last. ``scratch`` is the folder for an
+    output with a URL; None for a temporary one.
 
     Raises:
         OutputFileError: If it cannot be sent.

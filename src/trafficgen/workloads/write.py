@@ -121,10 +121,7 @@ def stream_sessions(
 ) -> Iterator[PacketStream]:
     """Make sessions and give their packets in order of time, from the memory or from blocks.
 
-    Args:
-        sessions: The sessions.
-        folder: Folder for blocks, and for temporary files while there are blocks.
-        options: Memory, workers, scheduler, storage and origin.
+    ``folder`` is for blocks, and for temporary files while there are blocks.
 
     Raises:
         GenerationError: If a session cannot be played, or there is no room for the packets.

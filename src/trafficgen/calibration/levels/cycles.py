@@ -72,12 +72,8 @@ def cut_into_cycles(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) -
     pause after it: the first ON alone is then no faster than the rest. Periods shorter than half
     the mean one are joined with the next, since players fetch audio and video in turn. Else cycles
     are groups of whole bursts, or of packets where there are no bursts, of at least 0.25 s. The
-    last packet ends the stream and is in no cycle; with pauses, so is the last ON period.
-
-    Args:
-        time_ns: Times of the media packets, ns, ascending, shape (n,).
-        size_bytes: Their IP sizes, bytes, shape (n,).
-        tick_s: Granularity of the clock, s.
+    last packet ends the stream and is in no cycle; with pauses, so is the last ON period. Times
+    ascend, sizes are of IP packets, both of shape (n,).
     """
     limits, gaps = CYCLE_LIMITS, gaps_s(time_ns)
     duration_s = s_from_ns(int(time_ns[-1] - time_ns[0])) if time_ns.size else 0.0

@@ -92,12 +92,8 @@ def cut_into_units(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) ->
     A unit begins with a packet or a burst and ends where the next one begins. Bursts are not those
     of the gaps' histogram alone: where long gaps follow one another, they come from times of a low
     rate, and packets are taken one by one. Where pauses of a second and more take a tenth of the
-    time, a unit is a period of pause and packets.
-
-    Args:
-        time_ns: Times of the media packets, ns, ascending, shape (n,).
-        size_bytes: Their IP sizes, bytes, shape (n,).
-        tick_s: Granularity of the clock, s.
+    time, a unit is a period of pause and packets. Times ascend, sizes are of IP packets, both of
+    shape (n,).
     """
     gap_s = gaps_s(time_ns)
     span_s, pause_s = float(gap_s.sum()), CYCLE_LIMITS.pause_s

@@ -118,12 +118,8 @@ def find_levels(time_ns: IntArray, ip_bytes: IntArray, *, tick_s: float) -> Leve
     second where packets are that dense.
 
     Rates are of IP bytes, silences included, as all measured rates are; they are whole bytes over
-    whole time at a level, passages between levels left out.
-
-    Args:
-        time_ns: Times of the media packets, ns, ascending, shape (n,).
-        ip_bytes: Their IP total lengths, bytes, shape (n,).
-        tick_s: Granularity of the clock, s.
+    whole time at a level, passages between levels left out. Times ascend; both arrays have shape
+    (n,).
     """
     if time_ns.size < 2:
         return None

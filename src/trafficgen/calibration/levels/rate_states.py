@@ -75,9 +75,7 @@ def units_per_element(units: RateUnits, *, dispersion_bytes: float) -> int:
 def find_states(log_rate: FloatArray, plateau: IntArray) -> RateStates | None:
     """Find the rate states of a series; None where it has fewer than two plateaus.
 
-    Args:
-        log_rate: Logarithmic rates, shape (n,).
-        plateau: Number of the plateau of each, shape (n,).
+    ``plateau`` numbers the plateau of each logarithmic rate; both have shape (n,).
     """
     numbers, counts = np.unique(plateau, return_counts=True)
     if numbers.size < 2:

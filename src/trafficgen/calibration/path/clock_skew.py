@@ -32,11 +32,7 @@ def lower_hull(x: FloatArray, y: FloatArray) -> IntArray:
     """Return the corners of the lower convex hull of points, left to right, shape (h,), h <= n.
 
     Andrew's monotone chain (1979) on the least points of short stretches, so that a million points
-    take no longer than sorting a few thousand.
-
-    Args:
-        x: Abscissae, ascending, shape (n,), n >= 1.
-        y: Ordinates, shape (n,).
+    take no longer than sorting a few thousand. ``x`` ascends; both have shape (n,), n >= 1.
     """
     hull: list[int] = []
     for index in _candidates(x, y).tolist():

@@ -83,12 +83,8 @@ def find_conditions(
 ) -> PathConditions:
     """Measure the path of a session's capture.
 
-    Args:
-        view: The session as captured.
-        pairing: Its packets at both ends of the path, if known.
-        receiver: All packets at the receiver, if both ends are known.
-        tick_s: Granularity of the clock, s.
-        seed: Seed of the resampling behind intervals.
+    ``pairing`` and ``receiver``, all packets at the receiver, are there if both ends are known;
+    ``seed`` is that of the resampling behind intervals.
     """
     rtcp = measure_rtcp(view)
     loss = find_loss(view, pairing=pairing, rtcp=rtcp)

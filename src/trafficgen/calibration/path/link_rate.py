@@ -44,11 +44,8 @@ def dispersion_rates_bps(
     """Return the rates of pairs of packets, the second one's bits over the gap, bit/s, shape (k,).
 
     Pairs whose gap is beyond 0.1 s or within ten ticks of the clock are left out, so k <= n.
-
-    Args:
-        gap_s: Gaps between successive packets, s, shape (n,).
-        second_bytes: Size on the wire of the packet that ends each gap, bytes, shape (n,).
-        tick_s: Granularity of the clock, s.
+    ``second_bytes`` is the size on the wire of the packet that ends each gap; both arrays have
+    shape (n,).
     """
     use = (
         (gap_s > _LIMITS.fewest_ticks * tick_s)
@@ -63,10 +60,7 @@ def strongest_mode(rates_bps: FloatArray) -> tuple[float, float] | None:
     """Return the rate around which most dispersions lie, and their share; None if none stands out.
 
     The mode is the window of 10% width that holds most values, its estimate their median. It has to
-    hold a fifth of them.
-
-    Args:
-        rates_bps: Rates of packet pairs, bit/s, shape (n,).
+    hold a fifth of them. The rates are those of packet pairs, shape (n,).
     """
     if rates_bps.size < _LIMITS.fewest_pairs:
         return None
@@ -90,14 +84,8 @@ def estimate_link_rate(
     at the receiver their dispersions have a mode at the link's rate. Cross traffic makes lower
     modes, bursts through a token bucket higher ones; the strongest is taken. At the sender a mode
     is that of its own link or pacing, so without loss a mode near the mean rate is not taken.
-    Interval: 95% bootstrap of the pairs, 100 resamples; at most 20,000 pairs are used.
-
-    Args:
-        table: Packets in order of time.
-        session: Number of the session, for the resampling.
-        tick_s: Granularity of the clock, s.
-        seed: Seed of the resampling.
-        has_loss: Whether packets were lost: then some queue was full.
+    Interval: 95% bootstrap of the pairs, 100 resamples; at most 20,000 pairs are used. ``session``
+    and ``seed`` choose the resampling; with ``has_loss`` packets were lost, so some queue was full.
     """
     order = np.flatnonzero(table.to_client)
     gap_s = s_from_ns(np.diff(table.time_ns[order]))

@@ -66,12 +66,7 @@ def estimate_loss(lost_runs: IntArray, *, packets: int, source: LossSource) -> L
     lost, both maximum likelihood. Independent loss (Bernoulli) is the case in which the two add up
     to 1. The interval of the rate is Wilson's (1927) for as many independent packets as the chain's
     correlation rho = 1 - sum of the two leaves, n (1 - rho) / (1 + rho); without evidence for runs
-    (BIC) rho is 0.
-
-    Args:
-        lost_runs: Lengths of the runs of lost packets, shape (r,).
-        packets: Packets in all, lost ones included, > 0.
-        source: What it was counted from.
+    (BIC) rho is 0. ``lost_runs`` has shape (r,); ``packets`` counts lost ones too and is above 0.
     """
     lost, runs = int(lost_runs.sum()), int(lost_runs.size)
     came = packets - lost

@@ -95,11 +95,8 @@ def pair_sessions(view: SessionView, other: PacketTable) -> Pairing:
     number, by TCP sequence number, else by the order of their sizes. The sender's capture has
     packets that the other lacks, else the sign of the delay decides. Offset and skew of the two
     clocks are removed with the line below all delays (Moon, Skelly, Towsley 1999); the rest is
-    queueing.
-
-    Args:
-        view: The session in the first capture.
-        other: All packets of the second capture, with its flow table, in order of time.
+    queueing. ``other`` has all packets of the second capture, in order of time, with its flow
+    table.
 
     Raises:
         CalibrationError: If no flow of the session has packets in the second capture.
@@ -200,11 +197,8 @@ def match_numbers(one: IntArray, two: IntArray) -> IntArray:
     """Return the place in ``two`` of each number of ``one``, -1 if it is missing, shape (n,).
 
     A number that was retransmitted and arrived fewer times is matched from its last sending on: an
-    earlier one was lost, or it would not have been retransmitted.
-
-    Args:
-        one: Numbers in order of sending, shape (n,).
-        two: Numbers in order of arrival, shape (m,).
+    earlier one was lost, or it would not have been retransmitted. ``one`` is in order of sending,
+    shape (n,), ``two`` in order of arrival, shape (m,).
     """
     if not one.size or not two.size:
         return np.full(one.size, -1, dtype=np.int64)
@@ -232,11 +226,8 @@ def match_sizes(one: IntArray, two: IntArray) -> IntArray:
 
     Both are walked in step; where the sizes differ, the fewest packets of ``one`` that make the
     next six agree count as lost (three or two if another loss is near). If no such skip exists, the
-    arrival is passed over.
-
-    Args:
-        one: Sizes in order of sending, bytes, shape (n,).
-        two: Sizes in order of arrival, bytes, shape (m,), m <= n but for strays.
+    arrival is passed over. Sizes, bytes, are in order of sending in ``one``, shape (n,), and in
+    order of arrival in ``two``, shape (m,), m <= n but for strays.
     """
     result = np.full(one.size, -1, dtype=np.int64)
     at, place = 0, 0

@@ -57,9 +57,7 @@ def reconstruct_source(view: SessionView, *, congested_loss: float = CONGESTED_L
       timestamps (see :func:`trafficgen.calibration.processes.rtp_restoration.restore_rtp`).
     - TCP: packets whose data had all arrived before are left out.
 
-    Args:
-        view: The session as captured; one of the sender stays the same.
-        congested_loss: Share of lost packets of a flow that counts as congestion, 0 to 1.
+    A session that was captured at its sender stays the same.
     """
     table = view.table
     keep = np.ones(len(table), dtype=np.bool_)
@@ -140,9 +138,7 @@ def _highest_before(end: IntArray) -> IntArray:
 def find_repeated_ranges(start: IntArray, end: IntArray) -> BoolArray:
     """Return which ranges of bytes lie within earlier ones, shape (n,).
 
-    Args:
-        start: First byte of each packet, in order of time, shape (n,).
-        end: Byte after its last one, shape (n,).
+    ``start`` is the first byte of each packet, in order of time, ``end`` the byte after its last.
     """
     highest_before = _highest_before(end)
     again = np.zeros(start.size, dtype=np.bool_)

@@ -107,11 +107,8 @@ def measure_fast_start(
 ) -> tuple[int, float, float] | None:
     """Return packets, length, s, and rate, kbit/s, of a start; None if the rest is as fast.
 
-    Args:
-        time_ns: Times of the media packets, ns, ascending, shape (n,).
-        size_bytes: Their IP sizes, bytes, shape (n,).
-        end_ns: End of the start.
-        side: Whether a packet at that time is part of the start (``"right"``) or of the rest.
+    Times ascend, sizes are of IP packets, both of shape (n,). A packet at ``end_ns`` is part of the
+    start if ``side`` is ``"right"``, else of the rest.
     """
     packets = int(np.searchsorted(time_ns, end_ns, side=side))
     start_s, rest_s = s_from_ns(end_ns - int(time_ns[0])), s_from_ns(int(time_ns[-1]) - end_ns)
@@ -131,11 +128,8 @@ def find_tail(cycles: Cycles, *, left_bytes: float, left_s: float) -> int | None
     """Return the cycle from which on the stream runs out (a third as fast or slower), or None.
 
     The likeliest change of the whole stream has to be that late, else it ends a slow playout.
-
-    Args:
-        cycles: The stream.
-        left_bytes: Bytes after the last cycle, such as a last ON period: they belong to the tail.
-        left_s: Time that they take, s.
+    ``left_bytes`` come in ``left_s`` after the last cycle, such as a last ON period: they belong to
+    the tail.
     """
     if len(cycles) < _LIMITS.fewest_cycles + 1:
         return None
@@ -154,11 +148,7 @@ def two_rate_log_likelihood(
 ) -> FloatArray:
     """Return the Poisson log-likelihood of a change of rate at each candidate, up to a constant.
 
-    Args:
-        before: Bytes before the change.
-        total: Bytes in all.
-        elapsed: Time before the change, > 0.
-        whole: Time in all, > ``elapsed``.
+    ``before`` and ``total`` are bytes, ``elapsed`` and ``whole`` times, 0 < elapsed < whole.
     """
     after, remaining = total - before, np.maximum(whole - elapsed, _TINY_S)
     fast = before * np.log(np.maximum(before, _TINY) / np.maximum(elapsed, _TINY_S))
@@ -226,17 +216,13 @@ def rate_drop_p_value(cycles: Cycles, change: int) -> float:
     """Compute the probability of a fall like this one where the rate only wanders, one-sided.
 
     The log-rates before and after a change are compared. How far a mean over a time t wanders is
-    learnt from blocks of the two parts: the variance of log-rates of blocks of length s falls as
-    s ** (2 H - 2) (variance-time plot, Leland et al. 1994), with H from 1/2 where nothing is
+    learnt from blocks of the two parts: the variance of log-rates of blocks of length s falls as s
+    ** (2 H - 2) (variance-time plot, Leland et al. 1994), with H from 1/2 where nothing is
     remembered to 1 where levels last; line and uncertainty of its slope are fitted by weighted
     least squares and carried to the lengths of the two parts. The difference is judged by Student's
     law, its degrees of freedom those of the largest scale that has three. Level switching, rates
     with long memory and heavy-tailed gaps wander on all scales, and so need a larger fall than
-    independent gaps.
-
-    Args:
-        cycles: The stream.
-        change: Number of cycles before the fall, at least 1 and fewer than all.
+    independent gaps. At least one cycle comes before the change, and one after.
     """
     duration_s = cycles.duration_s
     edges_s = np.concatenate(([0.0], np.cumsum(duration_s)))

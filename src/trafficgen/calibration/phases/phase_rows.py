@@ -93,12 +93,9 @@ def divide_stream(time_ns: IntArray, phases: Phases, *, zero_ns: int) -> list[St
 
     A stall is the gap between two phases; its refill is the phase ``rebuffering``. The last phase,
     ``end``, begins with the packet before it, so that a single stray has a gap. Phases reach from
-    boundary to boundary of the session, but not beyond the stream's own packets.
-
-    Args:
-        time_ns: Times of the stream's media packets, ns, ascending, shape (n,), n > 0.
-        phases: Phases of the session.
-        zero_ns: The session's first media packet.
+    boundary to boundary of the session, but not beyond the stream's own packets. ``time_ns`` are
+    the stream's media packets, ascending, at least one; ``zero_ns`` is the session's first media
+    packet.
     """
     first_s, last_s = (s_from_ns(int(time_ns[row]) - zero_ns) for row in (0, -1))
     parts = []

@@ -75,14 +75,9 @@ def find_stalls(
     A pause is a stall if it lasts a second or more, is too long for the law of the other pauses
     (log-normal and Pareto tail, the larger probability counts), and either the RTP clock stopped
     for half of it or more, or a stretch faster than the rest follows (the test of buffering). An
-    RTP clock that ran through the pause means loss or silence.
-
-    Args:
-        view: The session, for its RTP timestamps.
-        time_ns: Times of the media packets of the playout, ns, ascending, shape (n,).
-        size_bytes: Their IP sizes, bytes, shape (n,).
-        zero_ns: The session's first media packet.
-        tick_s: Granularity of the clock, s.
+    RTP clock that ran through the pause means loss or silence. Times, ascending, and IP sizes are
+    those of the media packets of the playout, shape (n,); ``zero_ns`` is the session's first media
+    packet.
     """
     rows = find_unusual_pauses(gaps_s(time_ns), tick_s=tick_s)
     stalls: list[Stall] = []
@@ -104,11 +99,7 @@ def find_unusual_pauses(gap_s: FloatArray, *, tick_s: float) -> list[int]:
     """Return the places of the gaps too long for the law of the other pauses.
 
     Outliers are tested from the largest set down, so that several stalls do not hide each other
-    (Rosner 1983).
-
-    Args:
-        gap_s: Gaps between packets, s, in order of time, shape (n,).
-        tick_s: Granularity of the clock, s.
+    (Rosner 1983). Gaps are in order of time, shape (n,).
     """
     threshold_s = find_burst_threshold_s(gap_s, tick_s=tick_s) or 0.0
     pauses = np.flatnonzero(gap_s > threshold_s)

@@ -339,9 +339,7 @@ def count_regular_packets(time_ns: IntArray) -> int:
     """Return how many packets come before a few that follow a pause far longer than any other.
 
     A connection kept alive or closed minutes after the media would otherwise stretch the playout.
-
-    Args:
-        time_ns: Times of the media packets, ns, ascending, shape (n,).
+    Times ascend, shape (n,).
     """
     kept = int(time_ns.size)
     while kept > _LIMITS.few_packets + 1:

@@ -145,12 +145,9 @@ def find_played_levels(
     The mean dwell of a level is its time, the unfinished dwell included, over the dwells that
     ended: the maximum-likelihood mean of exponential dwells with censoring (Kalbfleisch and
     Prentice 2002, chapter 3). The rate of a level that has a name only is the payload that arrived
-    at that level over the media it brought, if the log has the position of the buffer's end.
-
-    Args:
-        log: The log; for rates of named levels aligned to the first media packet.
-        media_time_s: Times of the media packets, s from the first, shape (n,).
-        payload_bytes: Their payload, shape (n,).
+    at that level over the media it brought, if the log has the position of the buffer's end. For
+    rates of named levels the log is aligned to the first media packet, from which ``media_time_s``
+    counts; it and ``payload_bytes`` have shape (n,).
     """
     if not log.levels:
         return None
@@ -226,12 +223,8 @@ def align_log(
 ) -> PlayerLog:
     """Put a log on the clock of the session's first media packet.
 
-    Args:
-        log: The log as read.
-        view: The session.
-        capture_start_unix_s: Unix time of the capture's first packet, s.
-        offset_s: Zero of the log after the capture's first packet, s; None takes the log's Unix
-            time, or the capture's first packet if it has none.
+    ``capture_start_unix_s`` is the time of the capture's first packet, and ``offset_s`` the zero of
+    the log after it; None takes the log's Unix time, or that packet if it has none.
 
     Raises:
         PlayerLogError: If log and media do not overlap.
@@ -264,12 +257,7 @@ def anchor_phases(phases: Phases, view: SessionView, log: PlayerLog) -> Phases:
     the rate until then is at least 1.2 times that of the rest of the playout and the player did not
     stall before; else where the packets show its end. If neither does, the start of the playback is
     tried the same way. An end that the user set stays. Pauses of the packets count as stalls only
-    near a stall of the player.
-
-    Args:
-        phases: Phases as the packets show them.
-        view: The session.
-        log: Its player log, aligned.
+    near a stall of the player. The log is aligned.
     """
     full_s = log.buffer_full_s
     if full_s is not None and any(pause.start_s < full_s for pause in log.stalls):

@@ -57,10 +57,8 @@ def pool_random_effects(estimates: FloatArray, *, standard_errors: FloatArray) -
     Each session shrinks towards the mean by its own error as in Efron and Morris, "Data analysis
     using Stein's estimator and its generalizations" (1975), with the constraint of Louis (1984) and
     Ghosh (1992): by the root of the usual factor, so that together they spread as sessions do.
-
-    Args:
-        estimates: Estimates on a scale on which sessions are about normal, shape (k,).
-        standard_errors: Their standard errors, >= 0, shape (k,).
+    Estimates, on a scale on which sessions are about normal, and their standard errors, >= 0, have
+    shape (k,).
 
     Raises:
         TooFewObservationsError: If there is no session.
@@ -204,12 +202,9 @@ def fit_law_across_sessions(
 ) -> PopulationLaw:
     """Fit the law of a quantity across the sessions that have it.
 
-    Args:
-        observed: The quantity of each session that has it, all above zero, at least one.
-        unit: Unit of the values: ``"s"``, ``"bps"`` or ``"1"``.
-        sessions: Sessions in which it was searched for.
-        generator: Source of the draws of the goodness of fit.
-        largest: Largest possible value.
+    ``observed`` are the sessions that have it, all values above zero, at least one, out of the
+    ``sessions`` in which it was searched for. The ``unit`` is ``"s"``, ``"bps"`` or ``"1"``; no
+    value can be above ``largest``.
     """
     values = np.array([each.value for each in observed])
     errors = np.array([each.log_error for each in observed])

@@ -51,11 +51,7 @@ def group_sessions_by_process(features: FloatArray, *, most: int = MOST_PROTOTYP
     """Divide sessions into groups of similar packet processes, each with its middle session.
 
     Partitioning around medoids with the number of groups by the mean silhouette; one group if none
-    is reasonable.
-
-    Args:
-        features: Features of the processes, a row per session, any scales, shape (k, f).
-        most: Largest number of groups.
+    is reasonable. ``features`` has a row a session, on any scales, shape (k, f).
 
     Source: Kaufman and Rousseeuw, "Finding Groups in Data" (1990), chapter 2.
     """
@@ -155,12 +151,8 @@ def pool_sessions(sessions: Sequence[SessionEstimates], *, captures: int, seed: 
     Each quantity has a law across sessions, pooled with the sessions' own errors; a Gaussian copula
     of ranks keeps the dependence between rate, length and buffering; the packet processes are those
     of a few sessions in the middle of groups of similar ones, as many as the silhouette supports
-    and a model file has room for.
-
-    Args:
-        sessions: Fitted sessions, at least one.
-        captures: Captures that they came from.
-        seed: Seed of the run.
+    and a model file has room for. ``captures`` is the number of captures that the sessions came
+    from.
 
     Raises:
         TooFewObservationsError: If there is no session.

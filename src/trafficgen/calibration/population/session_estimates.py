@@ -63,14 +63,7 @@ def describe_session(
 
     Standard errors come from the fit's intervals; those of mean rates are by batch means (16
     batches of equal length; Law and Kelton). Lengths and silences are measured, not estimated:
-    their error is 0.
-
-    Args:
-        view: The session's packets.
-        model: The model fitted to it.
-        name: Capture and session.
-        media_start_s: First media packet after the first packet of the capture, s.
-        levels_bps: Levels of its rate, bit/s.
+    their error is 0. ``media_start_s`` counts from the first packet of the capture.
     """
     time_ns, size_bytes = view.media_time_ns, view.media_ip_bytes
     buffering_s = model.buffering.duration_s.value if model.buffering else 0.0

@@ -80,13 +80,8 @@ def rate_and_noise(
 
     The halves of a bin differ by it alone, as far as the rate does not change within a bin; packets
     at independent times (a Poisson process) have the sum of their squared sizes, which is the most
-    that is taken.
-
-    Args:
-        time_ns: Times, ns, ascending, shape (n,).
-        ip_bytes: IP total lengths, bytes, shape (n,).
-        bin_s: Width of a bin, s.
-        start_ns: Start of the first bin, ns.
+    that is taken. Times ascend, sizes are IP total lengths, both of shape (n,); bins begin at
+    ``start_ns``.
     """
     bins = rate_series(time_ns, ip_bytes, bin_s=bin_s, start_ns=start_ns).size_bytes
     end = int(np.searchsorted(time_ns, start_ns + _BINS_OF_NOISE * ns_from_s(bin_s)))
@@ -251,9 +246,8 @@ class LongRange:
 def judge_long_range(series: FloatArray, *, noise_variance: float | None = None) -> LongRange:
     """Decide whether a series has long memory.
 
-    Args:
-        series: Bytes in bins of equal width, shape (n,).
-        noise_variance: Variance that the placement of packets alone gives a bin, if it is known.
+    It has bytes in bins of equal width, shape (n,). ``noise_variance`` is what the placement of
+    packets alone gives a bin, if it is known.
     """
     while series.size > _MEMORY.most_bins:
         series = series[: series.size // 2 * 2].reshape(-1, 2).sum(axis=1)

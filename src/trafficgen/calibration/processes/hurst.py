@@ -86,11 +86,9 @@ def estimate_hurst(series: FloatArray, *, noise_variance: float | None = None) -
     given, unless the octaves contradict it (a likelihood ratio at the 0.1% level); where they do
     not decide, the interval reaches over both readings. Where no variance was given, it is free if
     that fits better than no white noise (at the 5% level). The interval is that of the profile
-    likelihood, cut to [0, 1].
-
-    Args:
-        series: Stationary increments, such as bytes in bins of equal width, shape (n,).
-        noise_variance: Variance that the placement of packets alone gives a bin, if it is known.
+    likelihood, cut to [0, 1]. The series has stationary increments, such as bytes in bins of equal
+    width, shape (n,); ``noise_variance`` is what the placement of packets alone gives a bin, if it
+    is known.
 
     Source: Abry and Veitch, IEEE Trans. Information Theory 44 (1998) 2; Veitch and Abry, "A
     wavelet-based joint estimator of the parameters of long-range dependence" (1999); the likelihood

@@ -100,12 +100,8 @@ def restore_rtp(
     sent on that line; else the least within 2 s is taken for lead and delay, interpolated between
     the minima. No frame is sent after it arrived. Packets of a frame follow at once, or spread over
     part of the frame interval where frames that met no queue show that the source paces them.
-
-    Args:
-        table: Packets in order of time.
-        rows: Rows of the source's packets, ascending, shape (n,).
-        clock_hz: Timestamp clock, Hz; without one only lost packets are put back.
-        undo_queueing: Whether packets are put back to the schedule, not only those that were lost.
+    ``rows`` are those of the source's packets, ascending. Without ``clock_hz`` or ``undo_queueing``
+    only lost packets are put back.
     """
     sequence = extend_sequence(table.values("rtp_sequence")[rows].astype(np.int64))
     if rows.size < _LIMITS.fewest_packets or np.abs(np.diff(sequence)).max() > _LIMITS.max_dropout:

@@ -73,11 +73,8 @@ def find_response(records: PathRecords | None, *, rtt_s: float | None) -> FoundR
     level switching if few plateaus explain its rate, else by following. If nearly all intervals are
     congested, a rate that certainly does not fall by a tenth from start to end is unresponsive. TCP
     sets the rate of what it carries, and causes the loss that it answers to, so such a source is
-    rate following wherever it met congestion.
-
-    Args:
-        records: Media packets; None if their fate is unknown.
-        rtt_s: Round-trip time of the empty path, s; None if unknown.
+    rate following wherever it met congestion. Records and ``rtt_s``, that of the empty path, are
+    None where they are unknown.
     """
     if records is None:
         return _unknown("not measurable: UDP without sequence numbers shows neither loss nor delay")

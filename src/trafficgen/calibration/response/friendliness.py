@@ -26,10 +26,6 @@ def compare_with_tcp(records: PathRecords, *, rtt_s: float) -> Friendliness | No
     In each interval of 5 s with loss the round-trip time is that of the empty path plus the mean
     queueing delay, if known. Both bounds are of 1500-byte packets. Overall, loss is lost / sent
     packets of all intervals (CCZ-F1 leaves playouts without loss out).
-
-    Args:
-        records: Media packets of the session.
-        rtt_s: Round-trip time of the empty path, s.
     """
     series = sum_intervals(records, interval_s=INTERVAL_S)
     lossy = series.loss > 0
@@ -55,12 +51,8 @@ def compare_with_tcp(records: PathRecords, *, rtt_s: float) -> Friendliness | No
 def tcp_friendly_bps(rtt_s: FloatArray, loss_rate: FloatArray) -> FloatArray:
     """Return the bound 1.5 sqrt(2/3) s / (R sqrt(p)) of 1500-byte packets, bit/s (finding CCZ-F1).
 
-    Args:
-        rtt_s: Round-trip time R, s, any shape.
-        loss_rate: Loss p, 0 to 1, same shape.
-
-    Returns:
-        Bounds; infinite without loss.
+    ``rtt_s`` is R, ``loss_rate`` is p, from 0 to 1, both of any one shape; without loss the bound
+    is infinite.
     """
     with np.errstate(divide="ignore"):
         bound_bytes_per_s = (

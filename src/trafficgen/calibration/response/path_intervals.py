@@ -77,12 +77,8 @@ def measure_intervals(view: SessionView, *, start_s: float, interval_s: float) -
     RTP: loss by extended sequence numbers (RFC 3550 A.3), delay by arrival less timestamp of a
     frame's first packet; lost packets have the mean size of those that arrived. TCP: segments
     without new data are retransmissions; delay from data to acknowledgement without retransmitted
-    data (Karn), which is meaningful at the sender only.
-
-    Args:
-        view: The session.
-        start_s: Start after the first media packet, s.
-        interval_s: Length of an interval, s.
+    data (Karn), which is meaningful at the sender only. ``start_s`` counts from the first media
+    packet.
     """
     start_ns = view.first_media_ns + ns_from_s(start_s)
     count = max(0, int((int(view.media_time_ns[-1]) - start_ns) // ns_from_s(interval_s)))

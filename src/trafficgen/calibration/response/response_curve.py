@@ -71,10 +71,6 @@ def fit_response_curve(observations: Observations, condition: PathCondition) -> 
     The slope uses differences between captures and within them; a condition that differs between
     captures alone leaves few degrees of freedom (Laird and Ware 1982; Satterthwaite's rule with the
     share of the condition's variance between captures).
-
-    Args:
-        observations: Intervals of all captures.
-        condition: The condition.
     """
     scale = np.log if observations.increasing else np.asarray
     x = np.asarray(scale(observations.condition), dtype=np.float64)

@@ -223,8 +223,7 @@ def _rtp_columns(
 def number_rows(*ids: IntArray) -> tuple[IntArray, IntArray]:
     """Number the distinct values, or combinations of values, from 0 by first appearance.
 
-    Args:
-        ids: Arrays of shape (n,); their combination in a row is what is numbered.
+    Arrays have shape (n,); their combination in a row is what is numbered.
 
     Returns:
         The numbers, shape (n,), and the row at which each first appears, shape (how many there

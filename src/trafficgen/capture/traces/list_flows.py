@@ -54,12 +54,8 @@ def list_flows(reading: Reading, texts: Texts, size_bytes: IntArray) -> ListFlow
 
     With addresses, flows are 5-tuples (or what a flow column says), and the server of a flow is who
     sends more bytes. Without, a flow column and a direction column say it; a list with neither is
-    one flow to the client.
-
-    Args:
-        reading: The list, whose options may give the transport protocol of all packets.
-        texts: Columns by their role.
-        size_bytes: Sizes, to weigh directions with, bytes, shape (n,).
+    one flow to the client. The reading's options may give the transport protocol of all packets.
+    ``texts`` are columns by their role, and ``size_bytes`` weigh directions.
 
     Raises:
         PacketTableError: If a direction is not understood.

@@ -112,9 +112,8 @@ class Sizes:
     ) -> tuple[IntArray, IntArray, IntArray]:
         """Return IP length, payload and length on the wire, bytes, shape (n,) each.
 
-        Args:
-            reading: The list, which notes what is assumed of headers.
-            header_bytes: IP and transport headers without options, shape (n,).
+        The reading notes what is assumed of headers; ``header_bytes`` are those of IP and transport
+        without options, shape (n,).
         """
         count = len(header_bytes)
         nothing, never = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.bool_)
@@ -193,10 +192,8 @@ def arrivals(
 ) -> tuple[IntArray | None, BoolArray | None]:
     """Return arrival times in ns and which packets arrived, shape (n,); None if the list has none.
 
-    Args:
-        reading: The list.
-        texts: Its columns by what they hold.
-        name: Name of the column of arrivals, which may say their unit; seconds otherwise.
+    ``texts`` are columns by what they hold; ``name`` is that of the column of arrivals, which may
+    say their unit, seconds otherwise.
     """
     if name is None:
         return None, None

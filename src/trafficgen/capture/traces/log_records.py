@@ -168,16 +168,10 @@ def read_log(
 ) -> Columns:
     """Return the packets of the usable lines of a log.
 
-    Args:
-        reading: The log.
-        found: Lines about packets, n of them.
-        flows: Flow of each line, shape (n,), and the ends of each flow.
-        sent_ns: When packets were sent, ns, shape (n,).
-        received_ns: When they were received, ns, shape (n,), where they were.
-        known: Which lines have valid times, shape (n,).
-        arrived: Which lines say that a packet arrived, shape (n,).
-        in_order_of_sending: Whether lines are in order of sending, not of reception: times of day
-            go on over midnight from line to line.
+    ``found`` are lines about packets, and ``flows`` the flow of each with the ends of each flow.
+    Arrays have shape (n,): times in ns, whether they are valid (``known``), and whether a packet
+    arrived. Times of day go on over midnight from line to line, which are in order of sending or
+    else of reception.
 
     Raises:
         PacketTableError: If no line is usable.

@@ -42,10 +42,8 @@ def read_trace(
 ) -> ReadTrace:
     """Return the packets of a trace, in a format that is named or recognised by the content.
 
-    Args:
-        name: File, or ``-`` for standard input.
-        format_name: Name of a format of :data:`FORMATS`; None recognises it.
-        options: What the trace does not say.
+    ``format_name`` is that of one of :data:`FORMATS`; None recognises it. ``options`` give what the
+    trace does not say, and ``-`` is standard input.
 
     Raises:
         PacketTableError: If the file cannot be read, is in no format that is known, or nothing in

@@ -263,10 +263,8 @@ def parse_clock(values: pa.Array) -> tuple[IntArray, BoolArray, bool]:
 def add_days(time_ns: IntArray, *, near_ns: IntArray | None = None) -> IntArray:
     """Return times of day with the days that passed, shape (n,).
 
-    Args:
-        time_ns: Times of day, ns, in the order of the log, shape (n,).
-        near_ns: Times, shape (n,), within half a day of which each lies; None: that of the line
-            before.
+    ``time_ns`` are in the order of the log. Each lies within half a day of its ``near_ns``, else of
+    the line before; both have shape (n,).
     """
     day_ns = _DAY_S * NS_PER_S
     if near_ns is not None:

@@ -44,10 +44,8 @@ def set_options(
 def with_settings(model: PublishedModel, settings: Mapping[str, JsonValue]) -> PublishedModel:
     """Return a model with options or parameters set, as `--set KEY=VALUE` does.
 
-    Args:
-        model: The model.
-        settings: Option or parameter -> value. A text is read as what the option or the parameter
-            holds: a number, a truth (on, off), a list (``1128,340``), a table (JSON).
+    A text is read as what the option or the parameter holds: a number, a truth (on, off), a list
+    (``1128,340``), a table (JSON).
 
     Raises:
         SettingError: If there is no such option or parameter, or it cannot have that value.

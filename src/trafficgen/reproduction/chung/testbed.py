@@ -121,13 +121,8 @@ def scenario(
     """Return a run of one clip: its players, and pings of 64 bytes every second (CCZ-S4).
 
     The path before the bottleneck has half of the clip's round-trip time each way and its random
-    loss towards the player. Servers that answer no ping get none.
-
-    Args:
-        clip: The clip.
-        transports: Transport of each player; agents have their names.
-        bottleneck: The narrowest link towards the players.
-        seed: Seed of the playlist's run; every clip draws from a stream of its own.
+    loss towards the player. Servers that answer no ping get none. Agents have the names of their
+    transports. Every clip draws from a stream of its own of the seed of the playlist's run.
     """
     stream = random_stream(seed, session=clip.number, purpose="chung/playout")
     one_way_s = clip.base_rtt_s / 2

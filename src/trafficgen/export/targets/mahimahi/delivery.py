@@ -74,10 +74,8 @@ def delivery_of_rate(rate_bps: float) -> Delivery:
     """Return the trace of a constant rate.
 
     Its length is the shortest in which a whole number of opportunities comes to the rate within a
-    millionth, or, below a minute, the one that comes closest.
-
-    Args:
-        rate_bps: Rate with what the tunnel adds to packets, bit/s, > 0.
+    millionth, or, below a minute, the one that comes closest. The rate, above 0, has what the
+    tunnel adds to packets.
 
     Raises:
         ExportError: If a millisecond of it has more opportunities than a trace may have lines.
@@ -106,10 +104,8 @@ def delivery_of_rate(rate_bps: float) -> Delivery:
 def delivery_of_steps(times_s: FloatArray, rates_bps: FloatArray, *, length_s: float) -> Delivery:
     """Return the trace of rates that change in steps.
 
-    Args:
-        times_s: When each rate begins, s, ascending; the first holds from 0 on, shape (n,).
-        rates_bps: Rates with what the tunnel adds to packets, bit/s, shape (n,).
-        length_s: Length of the trace, s; whole milliseconds are made of it.
+    Rates have what the tunnel adds to packets and begin at ``times_s``, ascending, shape (n,); the
+    first holds from 0 on. ``length_s`` is cut to whole milliseconds.
 
     Raises:
         ExportError: If nothing passes in that time, or it takes too many lines.
@@ -144,11 +140,8 @@ def delivery_of_steps(times_s: FloatArray, rates_bps: FloatArray, *, length_s: f
 def delivery_of_arrivals(times_ns: IntArray, size_bytes: IntArray) -> Delivery:
     """Return the trace that arrivals define: an opportunity whenever another full packet has come.
 
-    What is left at the end makes a last one, so that the trace is as long as the packets.
-
-    Args:
-        times_ns: Arrivals, ns from any origin, ascending, shape (n,).
-        size_bytes: Their sizes with what the tunnel adds, shape (n,).
+    What is left at the end makes a last one, so that the trace is as long as the packets. Times
+    ascend from any origin, sizes have what the tunnel adds; both have shape (n,).
 
     Raises:
         ExportError: If fewer bytes than one opportunity has arrived, or all within a millisecond.

@@ -49,12 +49,8 @@ def link_shells(
     """Return the shells of one link.
 
     A packet to the client meets loss, then queue and capacity, then the delay; one to the server
-    loss after the delay.
-
-    Args:
-        forward: The link to the client as the engine reads it.
-        reverse: The link to the server.
-        names: Files of the traces to the client and to the server; None without limits.
+    loss after the delay. Links are as the engine reads them. ``names`` are the traces to the client
+    and to the server; None without limits.
     """
     lacks: list[str] = []
     commands = [

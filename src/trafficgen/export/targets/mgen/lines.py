@@ -72,13 +72,9 @@ class Writes:
 def join_segments(flow: FlowSchedule, *, window_us: int, low_bytes: int, high_bytes: int) -> Writes:
     """Join the segments of each window of time into a write at its start, or several if too long.
 
-    Segments that follow one another within moments are one write that TCP has cut.
-
-    Args:
-        flow: Data segments of a TCP flow.
-        window_us: Length of a window, us.
-        low_bytes: Shortest write that MGEN takes; shorter ones are raised.
-        high_bytes: Longest one; what is more is spread evenly over the window.
+    Segments that follow one another within moments are one write that TCP has cut. Writes shorter
+    than ``low_bytes`` are raised; what is more than ``high_bytes`` is spread evenly over the
+    window.
 
     Raises:
         ExportError: If writes would follow one another within less than a millisecond.
@@ -127,11 +123,8 @@ def epoch_messages(
 ) -> Iterator[str]:
     """Yield a line an epoch: a flow that ends after its messages, at its rate and of its mean size.
 
-    Args:
-        epochs: Epochs of the flow.
-        payload_bytes: Size of the messages of each, shape (e,).
-        ends: Both ends.
-        pattern: ``PERIODIC`` or ``POISSON``.
+    ``payload_bytes`` are the sizes of the messages of each, shape (e,); ``pattern`` is ``PERIODIC``
+    or ``POISSON``.
     """
     options = ends.options("udp")
     start_us = us_from_ns(epochs.start_ns).tolist()

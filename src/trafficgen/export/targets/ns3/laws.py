@@ -54,8 +54,7 @@ def constant_law(value_s: float) -> Ns3Law:
 def table_law(sample_s: FloatArray) -> Ns3Law:
     """Return the law of a sample: its values with their shares, or a thousand quantiles of more.
 
-    Args:
-        sample_s: Values, s, >= 0, shape (n,), n > 0.
+    Values are >= 0; there is at least one.
     """
     values, counts = np.unique(sample_s, return_counts=True)
     if values.size == 1:
@@ -86,8 +85,7 @@ def exact_law(law: Law) -> Ns3Law | None:
 def nearest_law(sample_s: FloatArray) -> Ns3Law:
     """Return the nearest random variable of ns-3 with the sample's mean and, if it can, variance.
 
-    Args:
-        sample_s: Values, s, >= 0, shape (n,), n > 0.
+    Values are >= 0; there is at least one.
 
     Source: method of moments; nearest by the distance of Kolmogorov and Smirnov.
     """

@@ -52,10 +52,7 @@ def write_flows(flows: Sequence[FlowRow], folder: Path) -> list[str]:
 def write_scenario(folder: Path, settings: Settings, *, mode: str) -> list[str]:
     """Write the scenario with the settings of its link, and return the names of its files.
 
-    Args:
-        folder: Where to.
-        settings: Settings of the target.
-        mode: What it does by default: ``trace``, ``exact`` or ``onoff``.
+    By default it does what ``mode`` says: ``trace``, ``exact`` or ``onoff``.
     """
     values = {
         "@MODE@": mode,
