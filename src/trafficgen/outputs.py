@@ -150,7 +150,6 @@ class _Target:
     """A file to be.
 
     Attributes:
-        path: Its name, links followed.
         part: The name under which it is written: the same for a stream.
         mode: Permissions of the file that is replaced; None for a new file.
         descriptor: Open file that gets the bytes at its position; None for a file of that name.

@@ -87,7 +87,6 @@ class ScaleChanges:
     """How often the encoded rate changes (CCZ-M1).
 
     Attributes:
-        count: Changes.
         source: Levels that a generator wrote into the packet table, a player log, or the rate.
     """
 
@@ -232,7 +231,6 @@ class Measures:
         buffering_period_until: What ended it: the player's report, or the packets' slower rate.
         playback_delay_s: BMW: first media packet to the start of the playback, s.
         delivery: NIC-P2, NIC-P3: offered and achieved rate and loss in and after buffering.
-        scale_changes: CCZ-M1: how often the encoded rate changes.
         absent: Name of a measure -> why it is missing.
     """
 

@@ -73,7 +73,6 @@ class SessionInputs:
         digests: ``sha256:`` digests of the files; empty if the input was a stream.
         window: Part of the capture that the packets are from; None for all of it.
         receiver: Packets of a capture at the other end of the path, in order of time.
-        receiver_files: Names of its files.
         player_log: What the player logged, on the session's clock.
         buffering_end_s: Known end of buffering, s from the first media packet; 0 for no buffering,
             None to find it.

@@ -55,9 +55,7 @@ class SessionMeasures:
     """What a fit measures of the session as a whole, apart from the model.
 
     Attributes:
-        packets: Media packets.
         duration_s: First to last media packet, s.
-        phases: Silence, buffering and playout.
         packet_bytes: Law of the IP lengths in the playout.
         gap_s: Law of the gaps within flows in the playout.
         bursts_by_phase: Bursts of the media packets by phase; None without a threshold.
@@ -71,7 +69,6 @@ class SessionMeasures:
         levels: Levels of the session's rate; None where it has one.
         association: How level switches go with loss and goodput, or why that is not known; None
             without levels.
-        measures: What the papers define.
         player_log: What the player logged, aligned; None without a log.
         played_levels: Levels of the player log.
     """

@@ -40,7 +40,6 @@ class FittedStreams:
 
     Attributes:
         streams: Streams, heaviest first.
-        flows: Numbers of their flows.
         details: Where no family fits which quantities, a sentence a part.
         absent: What could not be fitted -> why.
         left_out_share: Share of the media bytes in the flows of ``absent``.

@@ -77,10 +77,6 @@ class RtspMessage:
         method: Method of a request; None for a response.
         status: Status code of a response; None for a request.
         sequence: CSeq, which joins a response to its request.
-        uri: URI of a request.
-        client_ports: ``client_port`` of the Transport header.
-        server_ports: ``server_port`` of the Transport header.
-        interleaved_channels: ``interleaved`` of the Transport header.
         media_clocks: Payload types of an SDP body.
     """
 

@@ -41,8 +41,6 @@ class ReaderSetup:
     """Capture files and how the core reads them.
 
     Attributes:
-        files: Names as given.
-        options: How they are read.
         most_flows: Number of flows that are distinguished at most; None for any number.
     """
 
@@ -102,7 +100,6 @@ class CaptureScan:
     """What is in capture files.
 
     Attributes:
-        setup: The files and how they were read.
         packets: Packets in all, IP or not.
         ip_packets: Packets that have a place in a flow.
         frame_bytes: Bytes on the wire in all, link headers included.
@@ -110,9 +107,6 @@ class CaptureScan:
         duration_s: From the first packet to the last, s.
         flows: Flow table, most frame bytes first; each flow is a session of its own, its media
             unknown.
-        rtp_streams: Counts of the RTP streams.
-        signalling: RTSP messages.
-        rtcp: RTCP reports.
         rtcp_flows: Numbers of the flows that are RTCP.
         out_of_order: Whether a packet's time lies before that of an earlier one.
         warnings: What was odd, one sentence each.

@@ -30,7 +30,6 @@ class Curve:
     """One curve.
 
     Attributes:
-        name: What it is of.
         values: Its values, one a character, NaN where unknown; shape (n,).
         text: Writes one of them with its unit.
         top: Value of a full block; None for the largest value.
@@ -47,7 +46,6 @@ class Marks:
     """A line of letters under curves.
 
     Attributes:
-        name: What they show.
         letters: One a character of the curves.
         meaning: What each letter means.
     """

@@ -18,7 +18,6 @@ class Messages:
     """Messages to the person at the terminal.
 
     Attributes:
-        quiet: Whether only errors are printed.
         verbose: Whether details are printed as well.
     """
 

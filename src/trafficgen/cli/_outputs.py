@@ -37,7 +37,6 @@ class Outputs:
         to_format: Their format; None: the one that the ending names.
         file: A file of another kind.
         export: Folder of an export.
-        report: A report.
         interactive: Whether it can be zoomed.
         plots: Folder of plots.
         plot_formats: Endings of the plots; None: all kinds.

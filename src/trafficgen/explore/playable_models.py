@@ -36,12 +36,10 @@ class PlayableModel:
 
     Attributes:
         name: Name in links.
-        model: The model.
         argument: Its argument on the command line.
         preparation: Commands that make the file of ``argument``; empty: none.
         values: Values of controls that suit it.
         measured: Rate of its capture as a simulation's series; None: no capture.
-        warnings: Warnings of the fit.
     """
 
     name: str

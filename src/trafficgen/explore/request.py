@@ -35,9 +35,6 @@ class SimulationRequest:
     """A session over a path with a competing flow.
 
     Attributes:
-        playable: The model.
-        values: Value of each control.
-        competitor: The competing flow.
         settings: Options of the model, as after ``--set``.
     """
 

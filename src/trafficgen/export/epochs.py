@@ -126,8 +126,6 @@ class Limits:
     """What datagrams a tool can send.
 
     Attributes:
-        low_bytes: Smallest payload.
-        high_bytes: Largest payload.
         least_packets: Fewest datagrams that a run can send.
         bunched: Whether its second and third datagram leave together.
     """
@@ -145,9 +143,7 @@ class Plan:
     Attributes:
         flow: What the table sends, cut into pieces where the tool needs more datagrams than there
             are packets.
-        epochs: When how much is sent.
         size_bytes: Payload of each datagram of an epoch, shape (e,).
-        limits: What datagrams the tool can send.
         packets_raised: Datagrams that had to be enlarged for it.
         guard_s: End of each epoch in which nothing is sent, s.
     """
@@ -194,12 +190,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Plans:
-    """All flows of a table in epochs.
-
-    Attributes:
-        schedules: What the table sends.
-        flows: The plan of each flow.
-    """
+    """All flows of a table in epochs."""
 
     schedules: Schedules
     flows: tuple[Plan, ...]

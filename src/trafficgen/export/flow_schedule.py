@@ -27,13 +27,7 @@ class FlowSchedule:
     """Datagrams, or writes of an application, of one flow in one direction.
 
     Attributes:
-        flow: Number in the flow table.
-        protocol: ``udp`` or ``tcp``.
         media: What it carries, as in the flow table.
-        source: Address of the sending end.
-        source_port: Its port.
-        destination: Address of the receiving end.
-        destination_port: Its port.
         time_ns: When each is sent, ns from the first packet that is exported of any flow,
             ascending, shape (n,).
         payload_bytes: Transport payload of each, shape (n,).

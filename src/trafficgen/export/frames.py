@@ -96,12 +96,10 @@ class FrameStream:
     Attributes:
         stream: The packets, none larger than the interface takes; counts are whole at its end.
         macs: Addresses of the network cards of server and client, 6 bytes each.
-        packets: Packets that passed.
         bytes_before: IP bytes of the packets that were to be sent, before any was split.
         packets_split: Packets of the original that were split.
         ways: Directions that were seen, as in the column ``to_client``.
         first_ns: Time of the first packet, ns from the origin.
-        last_ns: Time of the last.
     """
 
     def __init__(self, stream: PacketStream, settings: Settings, *, target: str) -> None:

@@ -27,7 +27,6 @@ class Iperf(RunTool):
     """What differs between iperf 2 and iperf3.
 
     Attributes:
-        versions: Versions that take the scripts.
         first_port: First port by default.
         guard_s: End of each epoch in which nothing is sent by default, s.
         how_to_run: End of the README; ``{first}`` and ``{last}`` are its ports.

@@ -34,8 +34,6 @@ class PlayedPhase:
     """A phase of a stream and a long sample of it.
 
     Attributes:
-        stream: The stream.
-        phase: The phase.
         name: Both names, for files: ``video-playout``.
         gap_s: Gaps between successive packets, s, shape (n - 1,).
         payload_bytes: Transport payloads, shape (n,).
@@ -128,7 +126,6 @@ class DrawnLaw:
     """A law as tools take it.
 
     Attributes:
-        family: Its name.
         params: value; low and high; mean; mean and standard deviation; or shape and scale. In the
             sample's unit.
     """

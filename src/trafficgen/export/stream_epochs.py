@@ -21,7 +21,6 @@ class EpochTotals:
 
     Attributes:
         number: Number of the epoch, from 0 at the first packet of the workload.
-        flows: Numbers of the flows, ascending.
         packets: Packets with payload of each.
         payload_bytes: Their payload.
     """

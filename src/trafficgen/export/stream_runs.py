@@ -28,8 +28,6 @@ class EpochRun:
 
     Attributes:
         start_us: Start of the epoch from the first packet of the workload, us.
-        flow: Number of the flow.
-        protocol: Its protocol.
         packets: Datagrams, or writes into a connection.
         size_bytes: Payload of each.
     """
@@ -46,10 +44,8 @@ class EpochRuns:
     """Runs of a stream, iterated once, with a count of what they send.
 
     Attributes:
-        stream: The packets.
         settings: With ``direction`` and ``epoch_s``.
         limits: Protocol -> what datagrams the tool can send.
-        target: Name of the target.
     """
 
     stream: PacketStream
@@ -129,9 +125,7 @@ class RunTool:
     """A tool that sends a run in a process of its own.
 
     Attributes:
-        target: Name of the target.
         title: Name of the tool in texts.
-        program: Its command.
         limits: Protocol -> what datagrams a run can send.
         options: Options of a run, from protocol, port, datagrams, bytes of each, and bit/s.
         server: Options of a server of a protocol, before its port.

@@ -52,7 +52,6 @@ class Target:
     """One tool that can be fed.
 
     Attributes:
-        name: Name on the command line.
         summary: What is written, a phrase for the list of targets.
         versions: Versions of the tool that take it.
         write: Writer of schedules.
@@ -60,7 +59,6 @@ class Target:
         write_stream: Writer of workloads, and of packets that do not fit into memory, or None.
         write_groups: Writer of workloads for a tool that starts sessions itself; None where it does
             not.
-        settings: What ``--set`` may say.
         takes_view: Whether the receiver's view can be exported; otherwise the table's own times
             are.
         protocols: What is sent of a packet table; other packets are left out, or refused where

@@ -16,8 +16,6 @@ class SessionGroup:
     """Sessions of one model, represented by a sample.
 
     Attributes:
-        name: Name of the group.
-        sessions: Number of sessions in the workload.
         window_s: Time in which they start, s, > 0.
         sampled: Numbers of the sessions of the sample.
         sizes_bytes: IP bytes of each of them, shape (number of sampled sessions,).

@@ -63,7 +63,6 @@ class Bursts:
         threshold_s: Largest gap within a burst, s.
         first: Index of each burst's first packet, shape (b,).
         packets: Packets of each burst, shape (b,).
-        size_bytes: Bytes of each burst, shape (b,).
         start_ns: Time of each burst's first packet, ns, shape (b,).
         end_ns: Time of each burst's last packet, ns, shape (b,).
         within: Whether each gap lies within a burst, shape (n - 1,).

@@ -35,8 +35,6 @@ class RtpLoss:
     """What the sequence numbers of one RTP source say.
 
     Attributes:
-        flow: Number of the flow.
-        ssrc: Synchronisation source.
         received: Packets received, duplicates not counted.
         expected: Numbers from the first to the highest one.
         duplicates: Packets whose number had been received before.

@@ -64,7 +64,6 @@ class RateSeries:
 
     Attributes:
         start_ns: Start of the first bin, ns from the table's origin.
-        bin_ns: Width of a bin, ns.
         size_bytes: Bytes in each bin, shape (n,).
     """
 

@@ -60,7 +60,6 @@ class Session:
     Attributes:
         session: Number; session 0 has the heaviest flow.
         kind: ``rtsp``, ``rtp``, ``quic``, ``http``, or the protocol of its heaviest flow.
-        flows: Numbers of its flows, ascending.
         play_time_ns: Time of the first RTSP PLAY request, ns from the table's origin; None where
             none was seen.
     """

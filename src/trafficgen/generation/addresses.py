@@ -24,11 +24,7 @@ _DEFAULT_CLIENT_PORT = 40_000
 
 @dataclass(frozen=True)
 class AddressRange:
-    """Hosts of some networks of one IP version, counted from 0.
-
-    Attributes:
-        networks: The networks.
-    """
+    """Hosts of some networks of one IP version, counted from 0."""
 
     networks: tuple[Network, ...]
 
@@ -70,7 +66,6 @@ class AddressPlan:
             for documentation.
         servers: Ranges of the servers likewise.
         flows_each: Most flows of a session.
-        sessions: Number of sessions of the workload.
     """
 
     clients: dict[int, AddressRange]

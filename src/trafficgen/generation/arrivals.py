@@ -220,8 +220,6 @@ class FirstArrivals(Arrivals):
 
     Attributes:
         whole: Arrivals of the run.
-        sessions: Number of its sessions.
-        window_s: Time in which they start, s.
     """
 
     whole: Arrivals

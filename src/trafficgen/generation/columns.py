@@ -28,7 +28,6 @@ class FlowColumns:
     """Packets of one flow, or of one part of it.
 
     Attributes:
-        time_ns: Time, ns, shape (n,).
         to_client: Direction, shape (n,), or one value for all.
         ip_bytes: IP total length, bytes, shape (n,).
         payload_bytes: Transport payload, bytes, shape (n,).
@@ -59,7 +58,6 @@ class PlacedColumns:
 
     Attributes:
         columns: The packets; times count from the start of their session.
-        flow: Row of the flow table.
         start_ns: Start of the session, ns from the table's origin.
     """
 

@@ -43,11 +43,7 @@ class Intensity(ABC):
 
 @dataclass(frozen=True)
 class ConstantIntensity(Intensity):
-    """A homogeneous Poisson process.
-
-    Attributes:
-        rate_per_s: Mean number of sessions that start in a second.
-    """
+    """A homogeneous Poisson process."""
 
     rate_per_s: float
 

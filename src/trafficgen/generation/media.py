@@ -32,7 +32,6 @@ class MediaPackets:
 
     Attributes:
         time_ns: Time from the start of the session, ns, shape (n,).
-        ip_bytes: IP total length, bytes, shape (n,).
         phase: Index into :data:`~trafficgen.tables.PHASES`, shape (n,).
         burst_starts: Index of the first packet of each burst, shape (m,); None: no bursts.
         frame_clock_ns: Time of each burst (a frame) by the sampling clock, ns, shape (m,); None:

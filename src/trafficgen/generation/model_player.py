@@ -29,7 +29,6 @@ class Viewing:
     """What one session plays: a clip, its length, and when the viewer leaves.
 
     Attributes:
-        session: Number of the session, from which its packets are drawn.
         clip: Number of the clip, drawn once for all its sessions; None: the session has its own.
         rate_factor: Rate of the clip / rate of the model.
         length_s: Length if the viewer stays, s; None: that of the model or the clip.

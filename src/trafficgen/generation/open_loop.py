@@ -71,10 +71,7 @@ class OpenLoopSessions:
     """Sessions of a model that play open loop, made in any order, here or in another process.
 
     Attributes:
-        model: The model.
-        count: Number of sessions.
         duration_s: Length of each from its first packet, s; None for that of the model.
-        seed: Seed, >= 0.
         arrival_rate_per_s: Mean number of sessions starting in a second (Poisson); None: all
             together.
 

@@ -36,7 +36,6 @@ class DrawnSession:
     Attributes:
         prototype: Number of the prototype that it is made from.
         media_duration_s: First media packet to the end, s.
-        playout_rate_bps: Rate of the playout, bit/s.
         silence_s: Before the first media packet, s.
         buffering_duration_s: Length of the buffering, s; 0: none.
         buffering_ratio: Buffering rate / playout rate.
@@ -155,8 +154,6 @@ class _Original:
     """A prototype ready to be scaled.
 
     Attributes:
-        streams: Its streams.
-        duration_s: Its length, s.
         buffering_s: Its buffering, s; 0: none.
         playout_bps: Rate of all its streams in the playout, bit/s.
         buffering_bps: Rate of all its streams while buffering, bit/s; 0: none.

@@ -33,7 +33,6 @@ class RegisteredArrivals(Arrivals):
 
     Attributes:
         name: Its name in :data:`ARRIVALS`.
-        keys: Its keys -> value.
     """
 
     name: str

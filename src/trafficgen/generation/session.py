@@ -171,10 +171,8 @@ class StreamSchedule:
     """What one stream of a session sends open loop.
 
     Attributes:
-        stream: The stream of the model.
         opening_ns: When the client opens it, ns from the start of the session; None: no opening.
         time_ns: Time of each packet from the start of the session, ns, shape (n,).
-        ip_bytes: IP total length, bytes, shape (n,).
         phase: Index into :data:`~trafficgen.tables.PHASES`, shape (n,).
         ends_frame: Whether it is the last packet of its frame or burst, shape (n,).
         rtp_timestamp: RTP timestamp, shape (n,); zeros where it is not RTP.

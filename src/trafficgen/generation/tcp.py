@@ -28,8 +28,6 @@ class TcpConnection:
     """State that the two ends of a connection share.
 
     Attributes:
-        server_sequence: Initial sequence number of the server.
-        client_sequence: Initial sequence number of the client.
         rtt_s: Round-trip time, s; each way takes half.
         header_bytes: IP and TCP header of every segment, bytes.
     """

@@ -27,9 +27,7 @@ class PlayedPhase:
     """A phase as it is played.
 
     Attributes:
-        name: Name of the phase.
         start_s: Start after the session's first media packet, s.
-        end_s: End after the session's first media packet, s.
         process: What its packets are drawn from.
     """
 
@@ -44,7 +42,6 @@ class PlayedStream:
     """A stream with its phases as they are played, at least one.
 
     Attributes:
-        stream: The stream of the model.
         phases: Its phases in order of time; the first begins with a packet.
     """
 
@@ -72,7 +69,6 @@ class Timeline:
         first_media_s: First media packet after the session's start, s.
         opens: Whether packets of the client come before the first media packet.
         rtt_s: Round-trip time between client and server, s.
-        streams: The streams that are played.
     """
 
     first_media_s: float

@@ -38,8 +38,6 @@ class RegisteredSource:
 
     Attributes:
         name: Its name in :data:`SOURCES`.
-        function: The function.
-        module: Module that registers it.
     """
 
     name: str

@@ -16,9 +16,7 @@ class FileFormat:
     """One format that a packet table can be written in, as one file (or a pair, or a folder).
 
     Attributes:
-        name: Name on the command line.
         summary: What is written, a phrase for the list of targets.
-        suffix: Ending of the file.
         use: How the file is used, a sentence for the README; ``{file}`` is its name.
         options: What may be chosen: ``view``, ``snaplen_bytes``.
     """

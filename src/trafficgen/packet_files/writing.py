@@ -69,11 +69,7 @@ class StreamCounts:
     """What was counted of packets as they passed by.
 
     Attributes:
-        packets: Packets.
-        ip_bytes: Their IP lengths, summed.
         arrived: Packets whose arrival is known.
-        first_ns: Time of the first, ns from the origin.
-        last_ns: Time of the last.
     """
 
     packets: int = 0

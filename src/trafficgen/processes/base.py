@@ -78,8 +78,6 @@ class Span:
     """The time [start_s, end_s) in which a process is played.
 
     Attributes:
-        start_s: Start, s.
-        end_s: End, s.
         first_at_start: Whether a packet is at the start; else the process is in equilibrium.
     """
 

@@ -42,7 +42,6 @@ class Axis:
 
     Attributes:
         unit: Its unit; empty for shares, ratios and correlations.
-        log: Whether it is logarithmic.
         low: Where it begins; None leaves that to the data, as it does for ``high``.
         categories: Names of places 0, 1, ... along it; empty for a quantity.
     """
@@ -139,7 +138,6 @@ class Chart:
 
     Attributes:
         name: Name of its files, unique in a report.
-        layers: What is drawn, from back to front.
         caption: How to read it, and what was done to the data.
     """
 

@@ -141,8 +141,6 @@ class Setup:
 
     Attributes:
         clip: Rate of the clip's audience, kbit/s, or ``surestream``.
-        link_kbps: Capacity of the bottleneck.
-        turboplay: Whether the player has TurboPlay on.
         with_tcp: Whether a bulk TCP flow has started 10 s before.
         tcp_stop_s: When that flow stops, s after the player's first request; None: it outlasts the
             session.

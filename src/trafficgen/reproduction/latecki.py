@@ -66,13 +66,10 @@ class Session:
     """One run of the two streams.
 
     Attributes:
-        log: Log of the source.
         audio_sent_s: When each audio packet was sent, s from the first, shape (n,).
         audio_delay_s: One-way delays of them, s, NaN where one was lost, shape (n,).
         base_delay_s: Mean delay of the audio alone.
         video_lost: Video packets that the path dropped once the rate had been found (LJM-E8).
-        frames_sent: Video frames that were sent.
-        frames_dropped: Video frames that the sender dropped.
     """
 
     def __init__(self, outcome: SimulationOutcome) -> None:

@@ -23,7 +23,6 @@ class IntervalMeasure:
     """Flows to the client in an interval.
 
     Attributes:
-        duration_s: Length of the interval, s.
         rate_kbps: IP bytes received in it.
         offered_kbps: IP bytes sent in it, before the first link.
         loss: Dropped / sent, of the packets sent in it; NaN where none was.

@@ -55,7 +55,6 @@ class Playback:
         startup_s: From the player's first request to the start of the playback, s; None: never.
         mean_rung_kbps: Mean of the rungs of all segments of the video.
         switches_per_min: Changes of the rung a minute from the start of the playback on.
-        stalls: Number of stalls.
         stalled_s: All stalls together, s.
     """
 

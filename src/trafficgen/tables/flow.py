@@ -59,12 +59,8 @@ class RtpStreamCount:
     """One synchronisation source in one direction of a flow.
 
     Attributes:
-        flow: Number of the flow.
-        to_client: Direction.
-        ssrc: Synchronisation source.
         payload_type: RTP payload type of its first packet; None where the table does not say.
         clock_hz: Timestamp clock, Hz; None if unknown by signalling, payload type and timestamps.
-        packets: Packets seen.
         expected: Packets that the sequence numbers span (RFC 3550 A.3).
         lost: Expected packets that never came; duplicates do not make up for them.
         reordered: Packets below the highest sequence number seen before them.

@@ -17,7 +17,6 @@ class RateCurve:
     Attributes:
         start_s: Start of the first bin, s.
         end_s: End of the observation, s.
-        bin_s: Width of a bin, s, > 0.
         size_bytes: Bytes in each bin, shape (n,).
     """
 
@@ -57,12 +56,7 @@ class RateCurve:
 
 @dataclass(frozen=True)
 class FlowRates:
-    """Rates of a flow's two directions over the same bins.
-
-    Attributes:
-        to_client: Bytes to the client.
-        to_server: Bytes to the server.
-    """
+    """Rates of a flow's two directions over the same bins."""
 
     to_client: RateCurve
     to_server: RateCurve

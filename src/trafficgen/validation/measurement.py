@@ -34,7 +34,6 @@ class Totals:
     """Totals of the media packets to the client on one side.
 
     Attributes:
-        packets: Number of packets.
         ip_bytes: Sum of their IP total lengths, bytes.
         payload_bytes: Sum of their transport payloads, bytes.
         duration_s: First to last packet, s.
@@ -51,14 +50,12 @@ class Measurement:
     """What one side looks like on its media packets to the client.
 
     Attributes:
-        view: The session measured.
         samples: Samples in ascending order, by the flat name of their metric: ``packet_bytes`` (IP
             total lengths, bytes), ``gap_s`` (between successive packets of a flow, pooled over
             flows), ``rate.0.1`` and so on (kbit/s), ``smoothness`` (ratios of successive 0.5 s
             rates), ``burst_packets`` and ``burst_spacing_s`` (pooled over flows; empty without a
             threshold).
         rate_acf: Autocorrelation of the 0.5 s rates at lags 1 to 20, shape (20,).
-        totals: Packets, bytes and duration.
         hurst: Hurst parameter of the bytes in bins of 0.1 s of the playout; None where it cannot be
             estimated.
         buffering_end_s: End of the start-up burst after the first media packet, s; NaN without one.

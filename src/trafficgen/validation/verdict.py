@@ -107,7 +107,6 @@ class MetricVerdict:
 
     Attributes:
         distance: Distance of the candidate from the reference; NaN where it cannot be computed.
-        grade: Its grade, never ``PARTLY_BEATEN``.
         ties: Baselines that differ from the candidate by chance at most.
         losses: Baselines that are closer by more than chance.
     """

@@ -68,8 +68,6 @@ class Block:
 
     Attributes:
         place: Number of the block.
-        first: First session.
-        count: Number of sessions.
     """
 
     place: int
@@ -88,11 +86,8 @@ class FinishedBlock:
 
     Attributes:
         place: Number of the block.
-        rows: Packets.
         size_bytes: Bytes that they take in memory.
         first_ns: Time of the first packet, ns from the origin.
-        last_ns: Time of the last packet, ns from the origin.
-        flows: Number of flows.
         columns: Optional columns that have values.
         packets_file_bytes: Length of the file of its packets.
         flows_file_bytes: Length of the file of its flows.

@@ -61,7 +61,6 @@ class Zipf(Popularity):
     """Shares that fall as ``rank ** -exponent``, ranks from 1.
 
     Attributes:
-        clips: Number of clips.
         exponent: Exponent, >= 0; 0 makes all clips alike.
     """
 
@@ -183,7 +182,6 @@ class Variants:
     """What distinguishes the clips of a published model.
 
     Attributes:
-        option: Option of the model.
         values: Its value for each clip, most popular first.
     """
 

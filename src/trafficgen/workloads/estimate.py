@@ -213,8 +213,6 @@ class _Expected:
     """What is expected of sessions before they are played.
 
     Attributes:
-        sessions: Their numbers, shape (n,).
-        packets: Their packets, shape (n,).
         lengths_s: From their starts to their ends, s, shape (n,).
         groups: Numbers of their groups, shape (n,).
         weight: Sessions of the workload / these.

@@ -42,12 +42,9 @@ class GroupPlayer:
     """Plays sessions of one group: draws what they watch and for how long.
 
     Attributes:
-        group: The group.
-        seed: Seed of the run.
         addresses: Where addresses come from; None: as in a run of one model.
         variants: What distinguishes the clips of a published model, most popular first, shuffled by
             the seed if it is the playlist of the model; None: nothing.
-        model: What plays them.
 
     Raises:
         GenerationError: If sessions would be too short for their model.

@@ -66,7 +66,6 @@ class StoredPart:
 
     Attributes:
         name: Its file.
-        rows: Number of packets.
         size_bytes: Bytes that its rows take in memory.
         first_ns: Time of the first packet, ns from the workload's origin.
         first_flow: Added to the numbers in its column ``flow``.

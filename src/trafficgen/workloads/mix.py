@@ -58,8 +58,6 @@ class MixedSessions:
     """Sessions of a workload, made in any order, here or in another process.
 
     Attributes:
-        workload: What is played.
-        seed: Seed, >= 0.
         at: Whose packets they are: the receivers see them at their arrival, without lost ones.
             Where arrivals are unknown, next to sessions that play open loop, both are the same.
 

@@ -43,7 +43,6 @@ class PlannedDepartures:
     """Viewers who leave early.
 
     Attributes:
-        share: Share of the sessions that may end early.
         watched: Law of the share of the session after which they leave; None: see ``after``.
         after: Law of the time after which they leave, s; None: see ``watched``.
     """
@@ -94,7 +93,6 @@ class PlannedGroup:
         share: Share of the sessions of the workload; 0 if it has arrivals of its own.
         arrivals: When its sessions start; None: with those of the workload.
         sessions: Number of sessions if it has arrivals of its own; None: as many as start.
-        clips: Its clips; None: it has none.
         duration: Law of a session's length, s; None: that of the model or the clip.
         departures: Viewers who leave early; None: all stay.
         clients: Ranges of the clients by IP version.

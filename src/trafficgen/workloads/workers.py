@@ -27,13 +27,7 @@ AHEAD = 2
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker needs to make any block of a run.
-
-    Attributes:
-        sessions: The sessions of the workload.
-        storage: Where blocks go.
-        run: The run that they are made for.
-    """
+    """What a worker needs to make any block of a run."""
 
     sessions: Sessions
     storage: Storage
@@ -78,9 +72,6 @@ class ProcessPool:
     """Makes blocks in processes of this machine.
 
     When one is killed, all are started again and continue with the blocks that are not finished.
-
-    Attributes:
-        workers: Number of processes.
     """
 
     workers: int

@@ -56,7 +56,6 @@ class RateStates:
     """Rate states of a series of logarithmic rates.
 
     Attributes:
-        count: Number of states.
         path: State of each element, numbered by rate, shape (n,).
         bic: Bayesian information criterion of the hidden Markov model; smaller is better.
     """

@@ -43,7 +43,6 @@ class RtcpMeasures:
     """What RTCP reports show (RFC 3550, 6.4 and A.8); None for what they do not.
 
     Attributes:
-        loss: Loss of the media flows.
         jitter_s: Interarrival jitter, median of the reports.
         rtt_s: Round-trip time between the place of the capture and the receiver.
     """

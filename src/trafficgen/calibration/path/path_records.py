@@ -46,7 +46,6 @@ class PathSeries:
     """Successive intervals, without the first and the last, which are cut; shape (n,) each.
 
     Attributes:
-        interval_s: Length of an interval, s.
         offered_bps: Rate sent, bit/s of IP bytes.
         goodput_bps: Rate that arrived, bit/s of IP bytes.
         packets: Packets sent.

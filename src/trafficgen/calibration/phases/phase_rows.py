@@ -37,7 +37,6 @@ class PhaseRows:
     """Which packets of a session's table are media of a phase, shape (n,) each.
 
     Attributes:
-        before: Before the playout.
         playout: In the playout, stalls and refills between its parts included.
     """
 
@@ -74,11 +73,7 @@ class StreamPart:
     """One phase of a stream.
 
     Attributes:
-        name: Name of the phase.
-        start: Row of its first packet.
-        stop: Row after its last packet.
         start_s: Start of the phase, s from the session's first media packet.
-        end_s: Its end.
     """
 
     name: PhaseName

@@ -38,7 +38,6 @@ class Phases:
         silence_s: From the session's first packet to its first media packet.
         buffering_end_s: End of buffering; None if the start is not faster than the rest.
         low_s: Lower end of the 95% interval of that end.
-        high_s: Upper end.
         end_s: Last media packet.
         buffering_kbps: Mean IP rate while buffering.
         playout_kbps: Mean IP rate from then to ``playout_end_s`` (of all, without buffering).

@@ -41,7 +41,6 @@ class PlayerLog:
     """A player log; times in s from its zero, or from the first media packet once aligned.
 
     Attributes:
-        file: Name of the file.
         zero_unix_s: Unix time of its zero, s; None if unknown.
         playback_start_s: First frame shown; None if unknown.
         stalls: Pauses after the start of the playback.
@@ -53,7 +52,6 @@ class PlayerLog:
         end_s: Last entry.
         form: Kind of the log: our own table, Requet's or the lab's ground truth.
         clock: What placed the zero: Unix time, the option, or the capture's first packet.
-        zero_s: Zero of the log, s.
     """
 
     file: str

@@ -158,7 +158,6 @@ class _FittedCapture:
     """The sessions of one capture, as a worker returns them.
 
     Attributes:
-        name: The capture.
         digest: Digest of the file; empty for a stream.
         sessions: What each fitted session contributes, and the summary of its fit.
         left_out: Capture or session that could not be fitted -> why.

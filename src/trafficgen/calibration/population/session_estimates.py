@@ -36,7 +36,6 @@ class SessionEstimates:
 
     Attributes:
         name: Capture and session, for people.
-        model: Its model.
         observed: Its quantities; one that is zero or absent is left out.
         unknown: Quantities that could not be measured, such as the loss without numbers.
         features: Features of its packet process, shape (f,).

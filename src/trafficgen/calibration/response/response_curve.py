@@ -42,7 +42,6 @@ class Observations:
     """Intervals of all captures in which rate and condition are known.
 
     Attributes:
-        condition: The condition, in the unit of the curve, shape (n,).
         log_rate: Log of the rate an interval later over that without congestion, shape (n,).
         capture: Number of the capture, shape (n,), in order of captures and time.
         increasing: Whether the rate may only grow with the condition; else it may only fall.

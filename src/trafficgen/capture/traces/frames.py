@@ -45,7 +45,6 @@ class Frames:
     """Application frames in the order in which they are sent, shape (n,) each.
 
     Attributes:
-        time_ns: When they are sent, ns.
         size_bytes: Their size, bytes; 0 sends nothing.
         stream: Number of their stream, from 0.
     """

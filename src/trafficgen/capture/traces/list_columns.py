@@ -105,7 +105,6 @@ class ListColumns:
     """Which columns of a list hold what, by their own names.
 
     Attributes:
-        time: The time.
         time_digits: Power of ten that makes ns of it; None: the values decide.
         sizes: Size columns by what they are of.
         unclear_size: A size that does not say what it is of.

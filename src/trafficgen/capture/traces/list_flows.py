@@ -40,8 +40,6 @@ class ListFlows:
 
     Attributes:
         flow: Row of ``ends``, shape (n,).
-        ends: Ends of each flow.
-        to_client: Direction, shape (n,).
     """
 
     flow: IntArray

@@ -29,11 +29,9 @@ class LogRecords:
         flow: Row of ``ends``: the 5-tuple.
         number: Number that the tool gives to the flow; several may share a 5-tuple.
         sequence: Number of the packet in the tool's flow, from 0 or 1 on.
-        sent_ns: When it was sent, ns.
         size_bytes: Its transport payload, bytes.
         arrival_ns: When it arrived, ns; 0 where ``arrived`` is false.
         arrived: Whether the line says that it arrived.
-        ends: Ends of each flow.
     """
 
     flow: IntArray

@@ -75,10 +75,7 @@ class Columns:
 
     Attributes:
         time_ns: When they were sent, ns; since 1970 or from any start.
-        ip_bytes: IP total length, bytes.
-        payload_bytes: Transport payload, bytes.
         flow: Row of ``ends``.
-        ends: Ends of each flow.
         frame_bytes: Length on the wire, bytes; None adds an Ethernet header.
         to_client: Direction; None: all to the client.
         arrival_ns: When they arrived, on the clock of ``time_ns``; None: unknown.

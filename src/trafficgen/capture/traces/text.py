@@ -42,7 +42,6 @@ class TextFile:
     """A text file that is held whole.
 
     Attributes:
-        name: Its name as given.
         text: Its text, with line feeds between lines.
         more: Whether only its beginning is here.
     """

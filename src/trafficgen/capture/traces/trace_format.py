@@ -32,8 +32,6 @@ class ReadTrace:
     """A trace that was read.
 
     Attributes:
-        table: Its packets.
-        format: Name of its format.
         records: Number of lines or rows that were understood.
         unread: Number of lines or rows that were not.
         first_unread: Number of the first of these, from 1; None if all were understood.
@@ -82,8 +80,6 @@ class Reading:
     """A trace while it is read, with what is noted on the way.
 
     Attributes:
-        file: Its text.
-        format: Its format.
         options: What the user says of it.
         noun: What its records are: lines or rows.
         doubts: What a reader of results should know, a sentence each.

@@ -72,7 +72,6 @@ class PlaylistClip:
     Attributes:
         number: Number in the playlist, from 1.
         ladder_kbps: Media payload rates of its levels, ascending.
-        length_s: Length, s.
         multiple: Times the level's rate at which the UDP server sends while buffering.
         preselect: Whether the first level follows a measurement.
         tcp_response: How the player steps down over TCP, ``steps`` or ``jump`` (CCZ-M3).
@@ -170,7 +169,6 @@ class Playout:
     """One stream of a run; times in s from its first media packet at the player.
 
     Attributes:
-        clip: The clip.
         mean_kbps: IP bytes of its media over its playout: from the run's first media packet until
             the player has played the clip or left. Servers send ahead, but the end-hosts hear from
             them to the end.
@@ -245,7 +243,6 @@ class Pings:
     """Pings of a run up to the last media packet (CCZ-S4); NaN if the server answers none.
 
     Attributes:
-        rtt_s: Mean round-trip time.
         loss: Share that was not answered.
     """
 

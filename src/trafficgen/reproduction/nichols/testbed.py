@@ -47,9 +47,7 @@ class Packets:
     """Packets of one sender towards the client.
 
     Attributes:
-        sent_s: When each was sent, s, shape (n,).
         arrival_s: When each arrived, s, NaN where it was lost, shape (n,).
-        ip_bytes: IP total lengths, shape (n,).
     """
 
     sent_s: FloatArray
@@ -99,8 +97,6 @@ class Session:
         again: Which of them are retransmissions.
         buffering: Which of them were sent while the server filled the player's buffer.
         queueing_s: How long each of them queued.
-        tcp: Data packets of the competing flow.
-        probe: Packets of the probe.
         report_s: When each report of the player was sent.
         play_s: PLAY request of the player (NIC-S4).
         full_s: When it reported its buffer full; the last arrival where it never did.

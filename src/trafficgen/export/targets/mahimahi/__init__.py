@@ -75,7 +75,6 @@ class _Direction:
     """A direction of a link.
 
     Attributes:
-        file: Name of its trace.
         delivery: Its trace; None without a limit, and then no file is written.
         about: The link as the engine reads it.
     """

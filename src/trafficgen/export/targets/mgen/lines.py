@@ -35,13 +35,7 @@ _SHORTEST_US = 1000
 
 @dataclass(frozen=True)
 class Ends:
-    """Both ends of a flow.
-
-    Attributes:
-        source_port: Port that is sent from.
-        destination: Address that is sent to.
-        port: Port that is sent to.
-    """
+    """Both ends of a flow."""
 
     source_port: int
     destination: str

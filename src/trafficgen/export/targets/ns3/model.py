@@ -57,10 +57,7 @@ class OnOff:
     """The attributes of an OnOffApplication.
 
     Attributes:
-        on_s: Law of the times on, s.
-        off_s: Law of the times off, s.
         data_rate_bps: Rate of the payload in the times on, bit/s.
-        packet_bytes: Payload of a packet.
     """
 
     on_s: Ns3Law

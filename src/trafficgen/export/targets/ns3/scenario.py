@@ -23,7 +23,6 @@ class FlowRow:
     Attributes:
         flow: Number in the names of its files.
         protocol: ``udp`` or ``tcp``.
-        port: Port it is sent to.
         first_ns: Time of its first packet, or its start where it is drawn.
         last_ns: Time of its last packet, or its end where it is drawn.
         packets: Packets it has, or about as many where it is drawn.
