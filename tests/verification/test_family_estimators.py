@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from trafficgen.calibration.laws.closed_forms import fit_closed_form
 from trafficgen.calibration.laws.families import FITTED_FAMILIES
+from trafficgen.calibration.laws.likelihood import fit_closed_form
 from trafficgen.models import Family
 from trafficgen.models.law import FAMILY_NAMES
 

@@ -21,8 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trafficgen.flows.media_kinds import list_media
-from trafficgen.flows.rtcp_ports import FIRST_MEDIA_PORT, find_rtcp_by_ports
+from trafficgen.flows.media_kinds import FIRST_MEDIA_PORT, find_rtcp_by_ports, list_media
 from trafficgen.tables import RtpStreamCount
 from trafficgen.units import ns_from_s
 

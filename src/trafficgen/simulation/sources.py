@@ -1,4 +1,4 @@
-"""Sources and participants of a simulation: published models, and fitted ones with schedules."""
+"""Sources of a simulation: published models, and fitted ones with schedules and a response."""
 
 from __future__ import annotations
 
@@ -11,9 +11,19 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import JsonValue
 
-from trafficgen.errors import SettingError
+from trafficgen.errors import SettingError, SimulationWarning, warn
 from trafficgen.generation import StreamSchedule, session_schedules
-from trafficgen.models import Model, ModelHolder, PublishedModel, dump_model
+from trafficgen.models import (
+    CongestionResponse,
+    Model,
+    ModelHolder,
+    PooledResponse,
+    PublishedModel,
+    ResponsePoint,
+    Transport,
+    dump_model,
+    smallest_header_bytes,
+)
 from trafficgen.models.published import (
     competing_tcp,
     entry_digest,
@@ -23,8 +33,112 @@ from trafficgen.models.published import (
 )
 from trafficgen.models.published.mechanisms import check_mechanism
 from trafficgen.models.registered_source import set_source
-from trafficgen.simulation.response import response_parameters, tcp_parameters
 from trafficgen.units import IntArray
+
+#: Kinds that change what is sent; the others play their schedule whatever the path does.
+ACTING = ("thinning", "level_switching", "rate_following")
+#: What calibration calls congested, see :mod:`trafficgen.calibration.response.congestion_response`.
+_CONGESTED_LOSS, _CONGESTED_DELAY_S = 0.01, 0.05
+#: Weight of the newest report in a source's rate: with a half it has gone seven eighths of the way
+#: after three intervals, over which calibration looks for a response.
+NEWEST_WEIGHT = 0.5
+_LEAST_RATE = 0.01
+#: Levels closer than this are one.
+_SAME_LEVEL = 0.05
+_TIMESTAMP_OPTION_BYTES = 12
+
+_Points = list[tuple[float, float]]
+
+
+def response_parameters(model: Model) -> dict[str, object] | None:
+    """Return the response of a model for the engine; None: it plays its schedule.
+
+    The response from several captures counts before that from one. Rates are relative to the
+    calmest state. A curve against throughput or the link's rate is looked up by the rate that
+    arrives while there is loss or queueing.
+
+    Warns:
+        SimulationWarning: If the response is unknown or has neither curve nor effect.
+    """
+    if all(stream.transport.protocol == "tcp" for stream in model.streams):
+        return None  # TCP responds by itself
+    found = model.same_source or model.response
+    if found is None or found.kind not in ACTING:
+        if found is None or found.kind == "unknown":
+            _warn(model, "congestion response unknown")
+        return None
+    curves = _pooled_curves(found) if isinstance(found, PooledResponse) else _single_curves(found)
+    if not curves:
+        _warn(model, f"congestion response ({found.kind}) of unknown size")
+        return None
+    return {
+        "kind": found.kind,
+        "report_interval_s": found.interval_s,
+        "newest_weight": NEWEST_WEIGHT,
+        "levels": _levels(curves) if found.kind == "level_switching" else [],
+        "curves": curves,
+    }
+
+
+def tcp_parameters(transport: Transport) -> dict[str, object]:
+    """Return TCP settings that give segments the header size of the model."""
+    options = transport.header_bytes - smallest_header_bytes("tcp", ip_version=transport.ip_version)
+    return {"timestamps": options >= _TIMESTAMP_OPTION_BYTES}
+
+
+def _warn(model: Model, why: str) -> None:
+    warn(f"{model.name}: {why}; the source ignores loss and delay", SimulationWarning)
+
+
+def _pooled_curves(response: PooledResponse) -> list[dict[str, object]]:
+    curves = []
+    for curve in response.curves:
+        rates = {point.condition: point.relative_rate.value for point in curve.points}
+        calm = max(point.relative_rate.value for point in curve.points)
+        is_rate = curve.condition == "link_rate_bps"
+        if calm > 0:
+            points = [(at, rate / calm) for at, rate in rates.items()]
+            condition = "throughput_bps" if is_rate else curve.condition
+            curves.append(_curve(condition, points, in_steps=False))
+    return curves
+
+
+def _single_curves(response: CongestionResponse) -> list[dict[str, object]]:
+    if response.curve:
+        by_delay = any("delay" in point.state for point in response.curve)
+        condition = "queueing_delay_s" if by_delay else "loss_rate"
+        return [_curve(condition, _steps(response.curve), in_steps=True)]
+    if response.effect is None:
+        return []
+    rate = response.effect.value
+    return [
+        _curve("loss_rate", [(0.0, 1.0), (_CONGESTED_LOSS, rate)], in_steps=True),
+        _curve("queueing_delay_s", [(0.0, 1.0), (_CONGESTED_DELAY_S, rate)], in_steps=True),
+    ]
+
+
+def _steps(points: Iterable[ResponsePoint]) -> _Points:
+    """Return the beginning of each state and its rate relative to the calmest state."""
+    ordered = sorted(points, key=lambda point: point.low)
+    calm = ordered[0].relative_rate.value
+    return [(point.low, point.relative_rate.value / calm) for point in ordered] if calm > 0 else []
+
+
+def _curve(condition: str, points: _Points, *, in_steps: bool) -> dict[str, object]:
+    """Return a curve with rates from 1 down: a source never sends more than its schedule."""
+    held = {at: min(1.0, max(_LEAST_RATE, rate)) for at, rate in points}
+    return {"condition": condition, "points": sorted(held.items()), "in_steps": in_steps}
+
+
+def _levels(curves: list[dict[str, object]]) -> list[float]:
+    """Return the relative rates of the levels, descending from 1: those of the curves."""
+    rates: list[float] = [1.0]
+    found = {rate for curve in curves for _, rate in curve["points"]}  # type: ignore[attr-defined]
+    for rate in sorted(found, reverse=True):
+        if rate < rates[-1] - _SAME_LEVEL:
+            rates.append(rate)
+    return rates
+
 
 #: Packets of a stream of a fitted model on a calm path, in order of time, as the engine reads them,
 #: each of shape (n,): time from the start of the session, ns; transport payload, bytes; index into

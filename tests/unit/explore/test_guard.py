@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from trafficgen.explore.guard import ANSWER_HEADERS, CONTENT_SECURITY_POLICY
+from trafficgen.explore.application import ANSWER_HEADERS, CONTENT_SECURITY_POLICY
 
 STATIC = resources.files("trafficgen.explore") / "static"
 OWN_FILES = sorted(file.name for file in STATIC.iterdir())

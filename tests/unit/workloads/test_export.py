@@ -16,7 +16,7 @@ from tests.unit.workloads.conftest import Load
 
 import trafficgen
 from trafficgen.errors import ExportError, OutputFileError
-from trafficgen.export.stream_epochs import iterate_epochs
+from trafficgen.export.stream_runs import iterate_epochs
 from trafficgen.export.targets.mgen import workload as mgen_workload
 from trafficgen.tables.stream import stream_of
 from trafficgen.workloads import workers

@@ -8,9 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trafficgen.calibration.laws.cells import Cells
-from trafficgen.calibration.laws.closed_forms import FEWEST_VALUES, SMALLEST_LOG_SPREAD
 from trafficgen.calibration.laws.families import count_parameters, initial_estimates, raise_failures
-from trafficgen.calibration.laws.likelihood import MOST_ROUNDS, Bounds, FamilyLaw, Maximum, maximise
+from trafficgen.calibration.laws.likelihood import (
+    FEWEST_VALUES,
+    MOST_ROUNDS,
+    SMALLEST_LOG_SPREAD,
+    Bounds,
+    FamilyLaw,
+    Maximum,
+    maximise,
+)
 from trafficgen.distributions import MIXTURES, OWN_FAMILIES, Distribution
 from trafficgen.models import Family
 from trafficgen.units import FloatArray

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.calibration.laws.closed_forms import fit_closed_form
+from trafficgen.calibration.laws.likelihood import fit_closed_form
 from trafficgen.calibration.levels.dwells import dwell_law
 from trafficgen.calibration.levels.rate_levels import find_levels
 from trafficgen.calibration.processes.mmpp_likelihood import (

@@ -23,10 +23,15 @@ from trafficgen.models import (
     describe_failed_checks,
     list_judged_parts,
 )
-from trafficgen.reports.fit.levels import chart_player, describe_levels
 from trafficgen.reports.fit.packets import chart_bursts, chart_frames, chart_packets
 from trafficgen.reports.fit.path import LOSS_SOURCES, chart_path
-from trafficgen.reports.fit.rate import chart_rate_distribution, chart_time_scales, overlay_rates
+from trafficgen.reports.fit.rate import (
+    chart_player,
+    chart_rate_distribution,
+    chart_time_scales,
+    describe_levels,
+    overlay_rates,
+)
 from trafficgen.reports.fit.subject import FitSubject
 from trafficgen.reports.fit.tables import (
     describe_conditions,
