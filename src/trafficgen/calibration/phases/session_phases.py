@@ -144,63 +144,53 @@ def find_phases(
     that an ON period alone is no phase; stalls are searched for in the playout. The media may begin
     anywhere in the file, and all media flows of the session count together.
 
-    Args:
-        view: The session.
-        tick_s: Granularity of the clock, s.
-        generator: Draws for the bootstrap.
-        keep_visible: Whether a start that stands out is buffering although the test cannot separate
-            it from a rate that wanders.
-        buffering_end_s: End of buffering if it is known, s from the first media packet; 0 for a
-            session without buffering.
+    With ``keep_visible`` a start that stands out is buffering although the test cannot separate it
+    from a rate that wanders. A known ``buffering_end_s`` counts from the first media packet; it is
+    0 for a session without buffering.
 
     Raises:
         CalibrationError: If buffering would end before the second media packet or after the last.
     """
-    time_ns, size_bytes = view.media_time_ns, view.media_ip_bytes
-    zero_ns = view.first_media_ns
-    silence_s = s_from_ns(zero_ns - int(view.table.time_ns[0]))
-    end_s = s_from_ns(int(time_ns[-1]) - zero_ns)
+    time_ns, zero_ns = view.media_time_ns, view.first_media_ns
+    kept, cycles = _cut_end(time_ns, view.media_ip_bytes, tick_s=tick_s)
+    kept_ns, kept_bytes = time_ns[:kept], view.media_ip_bytes[:kept]
+    playout_end_s = s_from_ns(int(kept_ns[-1]) - zero_ns)
+    if buffering_end_s is None:
+        found = _find_buffering(
+            kept_ns, kept_bytes, cycles, generator, tick_s=tick_s, keep_visible=keep_visible
+        )
+    else:
+        found = _set_buffering(kept_ns, kept_bytes, buffering_end_s)
+    start, start_s = (found.packets, found.end_s) if found else (0, 0.0)
+    playout_ns, playout_bytes = kept_ns[start:], kept_bytes[start:]
+    span_s = playout_end_s - start_s
+    return Phases(
+        silence_s=s_from_ns(zero_ns - int(view.table.time_ns[0])),
+        buffering_end_s=found.end_s if found else None,
+        low_s=found.low_s if found else None,
+        high_s=found.high_s if found else None,
+        end_s=s_from_ns(int(time_ns[-1]) - zero_ns),
+        buffering_kbps=found.rate_kbps if found else None,
+        playout_kbps=kbps_from_bytes(float(playout_bytes.sum()), span_s) if span_s > 0 else 0.0,
+        side="right" if found and (cycles.paused or buffering_end_s) else "left",
+        stalls=find_stalls(view, playout_ns, playout_bytes, zero_ns=zero_ns, tick_s=tick_s),
+        playout_end_s=playout_end_s if kept < time_ns.size else None,
+        anchor=None if buffering_end_s is None else "option",
+        burst_p_value=found.p_value if found else None,
+    )
+
+
+def _cut_end(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) -> tuple[int, Cycles]:
+    """Return how many packets come before strays and a tail that runs out, and their cycles."""
     kept = count_regular_packets(time_ns)
     cycles = cut_into_cycles(time_ns[:kept], size_bytes[:kept], tick_s=tick_s)
     left = int(np.searchsorted(time_ns[:kept], cycles.edge_ns[-1]))
     left_s = s_from_ns(int(time_ns[kept - 1] - cycles.edge_ns[-1]))
     tail = find_tail(cycles, left_bytes=float(size_bytes[left:kept].sum()), left_s=left_s)
-    if tail is not None:
-        kept = int(np.searchsorted(time_ns, cycles.active_end_ns[tail - 1], side="right"))
-        cycles = cycles.keep_first(tail)
-    playout_end_s = s_from_ns(int(time_ns[kept - 1]) - zero_ns)
-    if buffering_end_s is None:
-        found = _find_buffering(
-            time_ns[:kept],
-            size_bytes[:kept],
-            cycles,
-            generator,
-            tick_s=tick_s,
-            keep_visible=keep_visible,
-        )
-    else:
-        found = _set_buffering(time_ns[:kept], size_bytes[:kept], buffering_end_s)
-    start = found.packets if found else 0
-    start_s = found.end_s if found else 0.0
-    span_s = playout_end_s - start_s
-    return Phases(
-        silence_s=silence_s,
-        buffering_end_s=found.end_s if found else None,
-        low_s=found.low_s if found else None,
-        high_s=found.high_s if found else None,
-        end_s=end_s,
-        buffering_kbps=found.rate_kbps if found else None,
-        playout_kbps=(
-            kbps_from_bytes(float(size_bytes[start:kept].sum()), span_s) if span_s > 0 else 0.0
-        ),
-        side="right" if found and (cycles.paused or buffering_end_s) else "left",
-        stalls=find_stalls(
-            view, time_ns[start:kept], size_bytes[start:kept], zero_ns=zero_ns, tick_s=tick_s
-        ),
-        playout_end_s=playout_end_s if kept < time_ns.size else None,
-        anchor=None if buffering_end_s is None else "option",
-        burst_p_value=found.p_value if found else None,
-    )
+    if tail is None:
+        return kept, cycles
+    kept = int(np.searchsorted(time_ns, cycles.active_end_ns[tail - 1], side="right"))
+    return kept, cycles.keep_first(tail)
 
 
 @dataclass(frozen=True)
