@@ -32,6 +32,8 @@ import sys
 import warnings
 from typing import Self
 
+from trafficgen.option_names import name_options
+
 
 class TrafficgenError(Exception):
     """Base of all errors that the user can put right.
@@ -45,6 +47,9 @@ class TrafficgenError(Exception):
         CaptureError | missing.pcap: cannot be opened (No such file or directory...); check the name
         and the permissions
     """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(name_options(message))
 
     def prepend_place(self, place: str) -> Self:
         """Put a place, such as the name of an input, before the message; return the error."""
@@ -84,7 +89,8 @@ class InputFileError(TrafficgenError):
     """
 
     def __init__(self, *, file: str, problem: str, remedy: str) -> None:
-        self.file, self.problem, self.remedy = file, problem, remedy
+        self.file, self.problem = file, name_options(problem)
+        self.remedy = name_options(remedy)
         place = "standard input" if file == "-" else file
         super().__init__(f"{place}: {problem}; {remedy}")
 
@@ -193,7 +199,7 @@ class SelectionError(TrafficgenError):
     """
 
     def __init__(self, *, what: str, available: str) -> None:
-        self.what, self.available = what, available
+        self.what, self.available = what, name_options(available)
         super().__init__(f"there is no {what}; {available}")
 
 
@@ -262,7 +268,7 @@ class GenerationError(TrafficgenError):
         ...     trafficgen.generate("cbr", compete="tcp@-10s")
         ... except trafficgen.GenerationError as error:
         ...     print(error)
-        competing flows need a path to compete on; add --path
+        competing flows need a path to compete on; add path=...
     """
 
 
@@ -330,7 +336,7 @@ def warn(text: str, kind: type[TrafficgenWarning]) -> None:
     level, frame = 1, sys._getframe()
     while frame.f_globals.get("__name__", "").startswith("trafficgen.") and frame.f_back:
         level, frame = level + 1, frame.f_back
-    warnings.warn(text, kind, stacklevel=level)
+    warnings.warn(name_options(text), kind, stacklevel=level)
 
 
 class CaptureWarning(TrafficgenWarning):

@@ -46,7 +46,7 @@ def find_named_file(name: str, folder: Path, *, most_bytes: int) -> Path:
     if not (_outside_allowed.get() or place.is_relative_to(root)):
         raise ValueError(
             f"{name!r} is outside of the folder of this file; move it there, or allow that with"
-            " outside_files=True (command line: --outside-files)"
+            " [--outside-files]"
         )
     try:
         status = path.stat()

@@ -63,7 +63,7 @@ def existing_kept() -> bool:
 
 def exists_already(name: str | Path) -> OutputFileError:
     """Return the error about an output that is kept."""
-    return _error(name, "exists already", "give --force, or another name")
+    return _error(name, "exists already", "give [--force, or |]another name")
 
 
 def is_stream(path: Path) -> bool:
@@ -225,7 +225,9 @@ def check_folder(
             _check_writable(folder if there else next(above))
             held = any(os.path.lexists(folder / name) for name in earlier)
             if existing_kept() and held:
-                raise _error(folder, "has an earlier output in it", "give --force, or another name")
+                raise _error(
+                    folder, "has an earlier output in it", "give [--force, or |]another name"
+                )
             return
         _check_writable(folder.parent)
         if there and not folder.is_dir():

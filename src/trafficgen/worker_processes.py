@@ -13,6 +13,7 @@ from importlib.abc import MetaPathFinder
 from multiprocessing import active_children, get_context, parent_process, resource_tracker
 from multiprocessing.connection import wait
 
+from trafficgen.option_names import write_flags, writes_flags
 from trafficgen.registry import pickle_registered, restore_registered
 
 
@@ -53,7 +54,7 @@ def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
         workers,
         mp_context=get_context("spawn"),
         initializer=_begin,
-        initargs=(pickle_registered(),),
+        initargs=(pickle_registered(), writes_flags()),
     )
     try:
         yield pool
@@ -79,10 +80,11 @@ def _start_resource_tracker() -> None:
         sys.warnoptions.pop()
 
 
-def _begin(registered: list[bytes]) -> None:
+def _begin(registered: list[bytes], wants_flags: bool) -> None:
     """Load Arrow; end this process as soon as its parent is gone, which may have been killed."""
     load_arrow_without_pandas()
     restore_registered(registered)
+    write_flags(wants_flags)
     parent = parent_process()
     if parent is not None:
         threading.Thread(target=_end_after, args=[parent.sentinel], daemon=True).start()

@@ -59,9 +59,7 @@ def test_existing_files_are_replaced_unless_they_are_to_be_kept(tmp_path: Path) 
 
     def refuse() -> None:
         keep_existing()
-        with pytest.raises(
-            OutputFileError, match="out: exists already; give --force, or another name"
-        ):
+        with pytest.raises(OutputFileError, match="out: exists already; give another name"):
             put(path)
 
     copy_context().run(refuse)
@@ -462,7 +460,7 @@ def test_a_directory_that_exists_is_kept_and_an_empty_one_filled(tmp_path: Path)
 
     (tmp_path / "out").mkdir()
     put()
-    with pytest.raises(OutputFileError, match="out: exists already; give --force"):
+    with pytest.raises(OutputFileError, match="out: exists already; give another name"):
         put()
 
 

@@ -25,6 +25,7 @@ from trafficgen.flows import Exchanges, heaviest_upload, rate_curve, swap_ends
 from trafficgen.formatting import count_warnings, size_text
 from trafficgen.models import Model
 from trafficgen.notebook import ChartView, RateLines
+from trafficgen.option_names import name_options
 from trafficgen.options import DataFrame, takes
 from trafficgen.provenance import file_digest
 from trafficgen.tables import PacketTable, RateCurve
@@ -211,7 +212,7 @@ def fit_open_session(
         CalibrationError: If the session does not have what a fit needs; it names the files.
     """
     of_stream = in_memory or any(is_stream(name) for name in names)
-    inputs, hints = inputs or SessionInputs(), hints or []
+    inputs, hints = inputs or SessionInputs(), [name_options(hint) for hint in hints or []]
     inputs = replace(
         inputs,
         remedy=hints[0] if hints else inputs.remedy,
@@ -278,9 +279,11 @@ def _other_session_hints(opened: OpenedSession, *, several: bool) -> list[str]:
             f"{len(shown)} other sessions ({size_text(left_bytes)} to their clients, {share:.0%} of"
             f" the media; the most in {named}) are not in the model, which is"
         )
-    also = ", --population fits each capture by itself" if several else ""
+    also = (
+        ", [--population|fit_population(captures)] fits each capture by itself" if several else ""
+    )
     return [
-        f"{what} of session {opened.view.session} alone: --session {session} fits"
+        f"{what} of session {opened.view.session} alone: [--session {session}] fits"
         f" {'it' if len(shown) == 1 else 'the largest of them'}{also}"
     ]
 
@@ -299,5 +302,5 @@ def _upload_hints(opened: OpenedSession, *, is_chosen: bool) -> list[str]:
         return []
     return [
         f"flow {flow} carries {size_text(sent_bytes)} of payload to its server, more than the"
-        f" {size_text(fitted_bytes)} that are fitted here: --upload fits that direction"
+        f" {size_text(fitted_bytes)} that are fitted here: [--upload] fits that direction"
     ]

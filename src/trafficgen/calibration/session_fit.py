@@ -37,6 +37,7 @@ from trafficgen.models import (
     Startup,
     describe_failed_checks,
 )
+from trafficgen.option_names import name_options
 from trafficgen.progress import report_step
 from trafficgen.provenance import run_date, software_version
 from trafficgen.randomness import random_stream
@@ -51,8 +52,8 @@ _FEWEST_PACKETS = 3
 #: needs five bins of 0.5 s, and the slowest speech codecs send more with their headers.
 _FEWEST_MODELLED, _SHORTEST_MODELLED_S, _SLOWEST_MODELLED_KBPS = 100, 2.5, 10.0
 _CHOOSE_ANOTHER = (
-    "choose another session with --session (trafficgen inspect lists them), or capture more of the"
-    " stream"
+    "choose another session with [--session] (trafficgen inspect lists them), or capture more of"
+    " the stream"
 )
 _ANCHORED_METHOD = {
     "buffer_full": (
@@ -60,7 +61,7 @@ _ANCHORED_METHOD = {
         " the log"
     ),
     "playback_start": "player log: last media packet before the playback started",
-    "option": "set by --buffering-end",
+    "option": "set by [--buffering-end|buffering_end_s]",
 }
 
 
@@ -297,7 +298,7 @@ def _list_warnings(
             f"{origin.resegmented_packets} packets above the MTU (segmentation offload) were cut to"
             " MTU size before the fit"
         )
-    return warnings
+    return [name_options(text) for text in warnings]
 
 
 def describe_unsuited(view: SessionView) -> str | None:
@@ -327,7 +328,7 @@ def describe_download(phases: Phases) -> str:
     return (
         f"this looks like a download: more than {SHARE_OF_DOWNLOAD:.0%} of the bytes come in the"
         f" first {format_duration(phases.buffering_end_s)}; the model has that part as buffering"
-        " and what little follows as playout: --to TIME fits the first part alone"
+        " and what little follows as playout: [--to TIME] fits the first part alone"
     )
 
 
@@ -342,7 +343,7 @@ def _build_model(
     absent = {**streams.absent, **session.path.absent, **session.response.absent}
     if phases.buffering_end_s is None:
         by_option = phases.anchor == "option"
-        why = "set by --buffering-end" if by_option else "the start is not faster than the rest"
+        why = _ANCHORED_METHOD["option"] if by_option else "the start is not faster than the rest"
         absent["buffering"] = why
     absent |= {f"measures.{name}": why for name, why in session.measures.absent.items()}
     buffering_bps, playout_bps = estimate_phase_rates(views.sent, phases, seed=origin.seed)
@@ -362,7 +363,7 @@ def _build_model(
         streams=tuple(streams.streams),
         facts=session.facts,
         response=session.response.response,
-        absent=absent,
+        absent={what: name_options(why) for what, why in absent.items()},
     )
 
 
@@ -370,6 +371,7 @@ def _buffering(phases: Phases, rate: Estimate | None) -> Buffering | None:
     if phases.buffering_end_s is None or rate is None or phases.ratio is None:
         return None
     method = PHASES_METHOD if phases.anchor is None else _ANCHORED_METHOD[phases.anchor]
+    method = name_options(method)
     if phases.burst_p_value is not None:
         method += f"; kept although the test cannot separate it (p = {phases.burst_p_value:.2g})"
     return Buffering(

@@ -221,7 +221,7 @@ def _convert_packets(
         problem = (
             "the receiver's view is in another order, for which all packets have to be in memory"
         )
-        raise ExportError(f"{name}: {problem}; give more --memory, or take the sender's view")
+        raise ExportError(f"{name}: {problem}; give more [--memory], or take the sender's view")
     if out is None or file_format is None:
         counts, report = count_stream(source.stream), None
     else:
@@ -254,16 +254,16 @@ def _read(name: str, options: ConvertOptions) -> ReadTrace | None:
 
 def _check(options: ConvertOptions) -> None:
     if options.sizes is not None and options.sizes not in SIZE_KINDS:
-        raise SettingError(f"--sizes {options.sizes}: sizes are of {', '.join(SIZE_KINDS)}")
+        raise SettingError(f"[--sizes {options.sizes}]: sizes are of {', '.join(SIZE_KINDS)}")
     if options.size_unit is not None and options.size_unit not in SIZE_UNITS:
         raise SettingError(
-            f"--size-unit {options.size_unit}: sizes count {' or '.join(SIZE_UNITS)}"
+            f"[--size-unit {options.size_unit}]: sizes count {' or '.join(SIZE_UNITS)}"
         )
     if options.protocol is not None and options.protocol not in TRANSPORTS:
         raise SettingError(
-            f"--protocol {options.protocol}: packets travel over {' or '.join(TRANSPORTS)}"
+            f"[--protocol {options.protocol}]: packets travel over {' or '.join(TRANSPORTS)}"
         )
     if options.line_rate_bps is not None and not 1 <= options.line_rate_bps < math.inf:
         raise SettingError(
-            f"--line-rate {options.line_rate_bps:g} bit/s: give a rate such as 10Mbps"
+            f"[--line-rate|line_rate] {options.line_rate_bps:g} bit/s: give a rate such as 10Mbps"
         )

@@ -101,7 +101,7 @@ class Budget:
     ) -> InputFileError:
         """Return the error for an input of so many packets, or ``at_least`` so many."""
         need = size_text(COSTS.program_bytes + packets * self.packet_bytes)
-        more = "more --memory" if at_least else f"--memory {need.replace(' ', '')}"
+        more = "more [--memory]" if at_least else f"[--memory {need.replace(' ', '')}]"
         return (PacketTableError if of_table else CaptureError)(
             file=name,
             problem=(

@@ -126,7 +126,7 @@ class _Opening:
         """Open a session of a packet table that does not fit into memory."""
         name = str(table.path)
         if self.options.idle_timeout_s is not None:
-            remedy = "or leave --idle-timeout out"
+            remedy = "or leave [--idle-timeout] out"
             raise self.budget.refusal(name, packets_in(table.path), remedy=remedy, of_table=True)
         wanted = self._choose_flows(inspect_stream(table.stream(), files=(name,)))
         stream = table.stream(wanted.flows)
@@ -169,10 +169,10 @@ class _Opening:
         if self.budget.holds(packets):
             return
         remedy = (
-            "choose a shorter --flow or --session, or cut the input (editcap does that for"
-            " captures)"
+            "choose a shorter [--flow|flow] or [--session|session], or cut the input (editcap does"
+            " that for captures)"
             if self.window is None
-            else "or fit a window of the session (--from 5min --to 25min)"
+            else "or fit a window of the session ([--from 5min] [--to 25min])"
         )
         raise self.budget.refusal(
             ", ".join(inspection.files), packets, remedy=remedy, at_least=more

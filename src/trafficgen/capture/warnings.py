@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trafficgen._core.types import CountsDict
+from trafficgen.option_names import name_options
 from trafficgen.units import s_from_ns
 
 _SECONDS_PER_DAY = 86_400
@@ -27,9 +28,9 @@ def describe_oddities(counts: CountsDict, *, name: str, flows: int) -> list[str]
         beyond = _packets(counts["beyond_most_flows"])
         texts.append(
             f"{beyond} of flows behind the first {flows}, for which there is no room; give more"
-            " --memory"
+            " [--memory]"
         )
-    return [f"{name}: {text}" for text in texts]
+    return [f"{name}: {name_options(text)}" for text in texts]
 
 
 def _time(counts: CountsDict) -> list[str]:

@@ -33,6 +33,7 @@ from trafficgen.cli._signals import (
 from trafficgen.cli._streams import StdoutError, open_streams
 from trafficgen.errors import OutputFileError, TrafficgenError, TrafficgenWarning
 from trafficgen.formatting import clean_text, cut_middle, one_line
+from trafficgen.option_names import write_flags
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
@@ -96,6 +97,7 @@ def _common(
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; errors are one line on stderr."""
+    write_flags(True)
     try:
         return _outcome(arguments)
     except (KeyboardInterrupt, typer.Abort):
@@ -116,6 +118,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
             raise
         print_error(cut_middle(f"trafficgen: {text}", longest=_LONGEST_ERROR))
         return USAGE_ERROR
+    finally:
+        write_flags(False)
 
 
 def _outcome(arguments: Sequence[str] | None) -> int:

@@ -218,7 +218,7 @@ def plans_of(
     by_level = settings.text("epochs") == "levels"
     if by_level and not (table.is_known("phase").any() or table.is_known("scale_level").any()):
         raise ExportError(
-            f"{target}: the table has neither phases nor scale levels; leave --set epochs=levels"
+            f"{target}: the table has neither phases nor scale levels; leave [--set epochs=levels]"
             " out, or export a table that trafficgen generated"
         )
     plans = []

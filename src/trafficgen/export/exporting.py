@@ -27,6 +27,7 @@ from trafficgen.flows.selection import require_number
 from trafficgen.formatting import clean_text, find_name, list_first, suggest_name
 from trafficgen.models import Model, ModelHolder, PublishedModel
 from trafficgen.models.published import entry_names, find_model
+from trafficgen.option_names import name_options
 from trafficgen.options import DataFrame
 from trafficgen.outputs import is_stream, list_leftovers, whole_files, whole_folder
 from trafficgen.packet_files.report import ProjectionReport
@@ -71,7 +72,7 @@ def export_packets(
         table = input_file(str(table), stream_captures=True)
     if not isinstance(table, PacketTable) and _is_or_names_a_model(table):
         if options.flow is not None or options.at != "sender":
-            raise ExportError("A model has no flows and no views; leave out --flow and --at.")
+            raise ExportError("A model has no flows and no views; leave out [--flow] and [--at].")
         write = _model_writer(table, target, settings)
     else:
         packets = table if isinstance(table, PacketTable) else _read(str(table), target, options)
@@ -96,7 +97,8 @@ def find_target(options: ExportOptions) -> tuple[Target, Settings]:
     target, directory = TARGETS[name], Path(options.directory)
     if target.several_files and is_stream(directory):
         raise ExportError(
-            f"{target.name} writes several files, and {directory} takes one; give -o a folder"
+            f"{target.name} writes several files, and {directory} takes one; give"
+            " [-o|directory=] a folder"
         )
     return target, Settings(target.name, target.settings, options.settings or {})
 
@@ -117,7 +119,7 @@ def write_folder(target: Target, directory: str | Path, write: Writer) -> Projec
     earlier = read_manifest(directory)
     with whole_folder(directory, earlier=earlier, list_file=MANIFEST) as folder:
         written = _run_writer(target, write, folder)
-        limits = join_notes(written.report.cannot_express)
+        limits = join_notes([name_options(note) for note in written.report.cannot_express])
         written = replace(written, report=replace(written.report, cannot_express=limits))
         text = readme_of(written, versions=target.versions)
         (folder / README).write_text(text, encoding="utf-8", errors="replace")
@@ -154,7 +156,7 @@ def _write_one_file(target: Target, stream: Path, write: Writer) -> ProjectionRe
             listed = f"{', '.join(names[:3])}{', ...' if names[3:] else ''}"
             raise ExportError(
                 f"{target.name} writes {len(names)} files ({listed}), and {stream} takes one; give"
-                " -o a folder"
+                " [-o|directory=] a folder"
             )
         with (
             Path(folder, names[0]).open("rb") as written,
@@ -235,7 +237,7 @@ def _read(name: str, target: Target, options: ExportOptions) -> PacketTable | Pa
     remedy = None
     if not target.takes_streams and options.flow is None:
         able = ", ".join(name for name, other in TARGETS.items() if other.takes_streams)
-        remedy = f"choose one flow with --flow, or a target that takes any number: {able}"
+        remedy = f"choose one flow with [--flow], or a target that takes any number: {able}"
     known = read_or_stream(name, ReadOptions(memory_bytes=options.memory_bytes), remedy=remedy)
     stream, flow = known.stream, options.flow
     if stream is None:
@@ -243,7 +245,7 @@ def _read(name: str, target: Target, options: ExportOptions) -> PacketTable | Pa
     if options.at != "sender" and "arrival_ns" in stream.columns:
         raise ExportError(
             f"{name}: the receiver's view is in another order, for which all packets have to be in"
-            " memory; give more --memory, or leave --at out"
+            " memory; give more [--memory], or leave [--at] out"
         )
     if flow is None:
         return stream
@@ -294,7 +296,7 @@ def _schedule_writer(
             f"there are no packets in {where}; choose another flow or generate a longer session"
         )
     if options.at != "sender" and not target.takes_view:
-        raise ExportError(f"{target.name} holds both views; leave --at out")
+        raise ExportError(f"{target.name} holds both views; leave [--at] out")
     seen = select_view(packets, options.at)
     write = target.write
     if isinstance(write, FormatWriter):

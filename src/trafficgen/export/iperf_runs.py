@@ -175,7 +175,7 @@ def _ports_of(plans: Sequence[Plan], settings: Settings, *, target: str) -> list
     if last_port > HIGHEST_PORT:
         raise ExportError(
             f"{target}: the flows need ports up to {last_port}, above {HIGHEST_PORT}; lower"
-            " first_port or export one flow with --flow"
+            " first_port or export one flow with [--flow]"
         )
     return [
         [first_port + place * servers + number for number in range(min(servers, len(plan.epochs)))]

@@ -237,7 +237,7 @@ def refuse_far(distances: Mapping[str, float], settings: Settings, *, target: st
         raise ExportError(
             f"{target} cannot draw {name.removesuffix('.ks')}: the closest of its laws is"
             f" {farthest:g} away (KS), more than {limit:g}; generate packets and export those, or"
-            " --set approximate=on"
+            " [--set approximate=on]"
         )
 
 

@@ -146,7 +146,7 @@ def cut_oversized(
     if settings.text("oversize") == "split":
         flow, count = split_large(flow, high_bytes=high_bytes)
     refuse_large(
-        flow, high_bytes=high_bytes, target=target, remedy="--set oversize=split cuts them"
+        flow, high_bytes=high_bytes, target=target, remedy="[--set oversize=split] cuts them"
     )
     return flow, count
 

@@ -152,7 +152,7 @@ class EpochRuns:
         if not self.runs:
             raise ExportError(
                 f"{self.target}: no packet that way carries payload over TCP or UDP; choose the"
-                " other --set direction"
+                " other [--set direction|direction in settings]"
             )
 
     def report(

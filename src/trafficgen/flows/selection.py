@@ -28,7 +28,7 @@ _PAIRS = (
 _LISTED = 12
 NO_MEDIA_REMEDY = (
     "give a capture of what a server sends to a client, or take the other direction"
-    " (--upload; of the candidate of compare --candidate-upload)"
+    " ([--upload]; of the candidate of compare [--candidate-upload])"
 )
 
 

@@ -73,8 +73,8 @@ class TogetherArrivals(Arrivals):
         del window_s, generator
         if sessions is None:
             raise GenerationError(
-                "sessions that all start together need a number; give --sessions (in a workload"
-                " file: sessions), or say when they start with --arrivals (arrivals)"
+                "sessions that all start together need a number; give [--sessions] (in a workload"
+                " file: sessions), or say when they start with [--arrivals] (arrivals)"
             )
         return np.zeros(sessions)
 
@@ -146,8 +146,8 @@ class PoissonArrivals(Arrivals):
             return np.minimum(times_s, window_s)
         if not self.is_known:
             raise GenerationError(
-                "'arrivals' has no rate; give one, such as poisson:0.5/s, or both --sessions and"
-                " --for (in a workload file: sessions and for)"
+                "'arrivals' has no rate; give one, such as poisson:0.5/s, or both [--sessions] and"
+                " [--for] (in a workload file: sessions and for)"
             )
         if sessions is not None:
             self._check_span(sessions)

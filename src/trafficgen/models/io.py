@@ -8,11 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from trafficgen.errors import ModelFileError
 from trafficgen.json_text import JsonTextError, clean_texts, read_json
-from trafficgen.models.problems import describe_problems
 from trafficgen.models.published_model import PublishedModel
 from trafficgen.models.schema import SCHEMA_VERSION, Model
 from trafficgen.models.yaml_text import YamlTextError, read_yaml
@@ -72,7 +71,7 @@ def read_model(path: str | Path, *, parent: ParentOf | None = None) -> Model | P
         raise ModelFileError(
             file=name,
             problem="has packets, not a model",
-            remedy=f"fit it first: trafficgen fit {name} -o model.json",
+            remedy=f"fit it first: [trafficgen fit {name} -o model.json|fit({name!r}).model]",
         )
     text = read_text_file(path, most_bytes=LARGEST_MODEL_BYTES, remedy=remedy, error=ModelFileError)
     if not text.strip():
@@ -106,10 +105,7 @@ def model_of(
             schema = PublishedModel
         if content.get("extends") is not None:
             content = _resolved(content, file=file, parent=parent)
-    try:
-        return schema.model_validate_json(json.dumps(content), strict=True)
-    except ValidationError as error:
-        raise ModelFileError(file=file, problem=describe_problems(error), remedy=_REMEDY) from error
+    return schema.model_validate_json(json.dumps(content), strict=True, context={"file": file})
 
 
 def _resolved(content: dict[str, Any], *, file: str, parent: ParentOf | None) -> dict[str, Any]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, Self
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from trafficgen.data_frames import frame_rows
+from trafficgen.errors import ModelFileError
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.models.estimate import ModelPart, NonNegativeEstimate
 from trafficgen.models.parameters import COLUMNS, list_parameters
 from trafficgen.models.population import Population
+from trafficgen.models.problems import describe_problems
 from trafficgen.models.provenance import Provenance
 from trafficgen.models.response import CongestionResponse, PooledResponse
 from trafficgen.models.stream import Stream
@@ -22,6 +25,7 @@ from trafficgen.units import kbps_from_bps
 if TYPE_CHECKING:
     import pandas as pd
 
+T = TypeVar("T")
 #: Version of model files, fitted and published.
 SCHEMA_VERSION: Final = "1"
 
@@ -96,6 +100,32 @@ class ModelRoot(ModelPart):
     """Name of the model."""
     description: str = ""
     """One or two sentences for people."""
+
+    if not TYPE_CHECKING:  # which know the arguments
+
+        @classmethod
+        def model_validate(cls, *given: object, **how: object) -> Self:
+            """Return a checked model; raise ModelFileError for values that none may have."""
+            return _check_content(cls, super().model_validate, *given, **how)
+
+        @classmethod
+        def model_validate_json(cls, *given: object, **how: object) -> Self:
+            """Return a checked model of JSON; raise ModelFileError for other texts."""
+            return _check_content(cls, super().model_validate_json, *given, **how)
+
+
+def _check_content(
+    schema: type[ModelRoot], check: Callable[..., T], *given: object, **how: Any
+) -> T:
+    """Return checked content; errors name the file of the context."""
+    try:
+        return check(*given, **how)
+    except ValidationError as error:
+        raise ModelFileError(
+            file=(how.get("context") or {}).get("file", schema.__name__),
+            problem=describe_problems(error),
+            remedy="see `trafficgen models schema` for what a model file may hold",
+        ) from error
 
 
 class Model(ChartView, ModelRoot):

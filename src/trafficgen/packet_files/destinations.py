@@ -26,10 +26,13 @@ def format_of(out: str | Path, to_format: str | None = None) -> FileFormat:
     path = Path(out)
     if to_format is not None:
         if path.is_dir() or str(out).endswith("/"):
-            raise ExportError(f"{out}: is a folder; --to {to_format} writes a file: name one")
+            option = f"[--to {to_format}|to_format={to_format!r}]"
+            raise ExportError(f"{out}: is a folder; {option} writes a file: name one")
         return FILE_FORMATS[parse_format(to_format)]
     if is_stream(path) and not path.suffix:
-        raise ExportError(f"{out}: has no ending; add --to pcap (or {', '.join(_OTHERS)})")
+        raise ExportError(
+            f"{out}: has no ending; add [--to pcap|to_format='pcap'] (or {', '.join(_OTHERS)})"
+        )
     found = format_for(path.suffix)
     if found is not None:
         return found

@@ -101,6 +101,6 @@ def check_options(file_format: FileFormat, *, at: View, snaplen_bytes: int | Non
         ExportError: If there is one.
     """
     if snaplen_bytes is not None and "snaplen_bytes" not in file_format.options:
-        raise ExportError(f"{file_format.name} has no snapshot length; leave --snaplen out")
+        raise ExportError(f"{file_format.name} has no snapshot length; leave [--snaplen] out")
     if at != "sender" and "view" not in file_format.options:
-        raise ExportError(f"{file_format.name} holds both views; leave --at out")
+        raise ExportError(f"{file_format.name} holds both views; leave [--at] out")

@@ -149,8 +149,8 @@ def _select_ids(known: Iterable[str], wanted: Sequence[str]) -> set[str]:
             papers = ", ".join(sorted({name.partition("-")[0] for name in ids}))
             raise SelectionError(
                 what=f"finding {text!r}{suggest_name(text, ids)}",
-                available=f"ids look like {min(ids)} and begin with {papers}; `trafficgen reproduce"
-                " --list` lists them",
+                available=f"ids look like {min(ids)} and begin with {papers};"
+                " `trafficgen reproduce --list` lists them",
             )
     return {name for name in ids if not wanted or any(_begins(name, text) for text in wanted)}
 

@@ -140,7 +140,7 @@ def warn_of_short_session(run: Run) -> None:
         ends = [s_from_ns(time_ns) for time_ns, (kind, *_) in log["events"] if kind == "end"]
         if ends and ends[0] < one.stop_s - _EARLY_S:
             key = next((key for key in _LENGTH_KEYS if key in one.source.parameters), None)
-            remedy = f"; set {key} for longer ones (--set {key}=...)" if key else ""
+            remedy = f"; set {key} for longer ones ([--set {key}=...])" if key else ""
             warn(
                 f"{one.source.name}: a session ends by itself after {ends[0] - one.start_s:.3g} s,"
                 f" before its duration of {one.stop_s - one.start_s:.6g} s{remedy}",
@@ -166,7 +166,7 @@ def generate_over_path(
     if sessions < 1:
         raise GenerationError(f"{sessions} sessions cannot be generated; use at least 1")
     if options.path is UNLIMITED_PATH and options.compete:
-        raise GenerationError("competing flows need a path to compete on; add --path")
+        raise GenerationError("competing flows need a path to compete on; add [--path]")
     seed, duration_s = options.seed, options.duration_s
     starts_ns = session_starts(sessions, arrival_rate_per_s=arrival_rate_per_s, seed=seed)
     run, notes = run_sessions(

@@ -102,6 +102,8 @@ def _after(table: pa.Table, until_ns: int, *, name: str) -> pa.Table:
     if first_ns < until_ns:
         late_s = s_from_ns(until_ns - first_ns)
         problem = f"is too long to be sorted in memory, and packets come up to {late_s:.3g} s late"
-        remedy = "put it in order first (reordercap does that for captures), or give more --memory"
+        remedy = (
+            "put it in order first (reordercap does that for captures), or give more [--memory]"
+        )
         raise CaptureError(file=name, problem=problem, remedy=remedy)
     return table

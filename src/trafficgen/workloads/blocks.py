@@ -206,13 +206,13 @@ def check_run(storage: Storage, run: str) -> None:
         raise OutputFileError(
             file=storage.place,
             problem=f"does not exist, seen from {platform.node() or 'a worker'}",
-            remedy="name a place that all workers reach with --storage",
+            remedy="name a place that all workers reach with [--storage]",
         ) from None
     if now != run:
         raise OutputFileError(
             file=storage.place,
             problem="another run of the same workload has begun there",
-            remedy="let that one finish, or give this one another --storage",
+            remedy="let that one finish, or give this one another [--storage]",
         )
 
 

@@ -152,8 +152,8 @@ def estimate_workload(
     """
     if options.path is not None or options.compete:
         raise GenerationError(
-            "--dry-run is for sessions that play apart from each other; leave --path and --compete"
-            " out"
+            "[--dry-run|an estimate] is for sessions that play apart from each other; leave"
+            " [--path] and [--compete] out"
         )
     playable = load_playable(model)
     sessions = choose_sessions(playable, options)

@@ -83,7 +83,7 @@ def export(
 def _export_workload(workload: PlannedWorkload, options: ExportOptions) -> ProjectionReport:
     target, settings = find_target(options)
     if options.flow is not None:
-        raise ExportError("A workload has no flow numbers yet; leave --flow out.")
+        raise ExportError("A workload has no flow numbers yet; leave [--flow] out.")
     sessions = sessions_of_workload(
         workload,
         seed=options.seed,

@@ -129,13 +129,13 @@ def generate_workload(
             return write_sessions(sessions, out, file_format, options)
     if isinstance(playable, PlannedWorkload):
         raise GenerationError(
-            "sessions of a workload play apart from each other; leave --path and --compete out"
+            "sessions of a workload play apart from each other; leave [--path] and [--compete] out"
         )
     given = list_given(options, "--scheduler", "--storage", "--for", "--arrivals", "--popularity")
     if given:
         raise GenerationError(
-            f"{given}: only for sessions that play apart from each other; leave --path and"
-            " --compete out, and ask for more than one session of a published model"
+            f"{given}: only for sessions that play apart from each other; leave [--path] and"
+            " [--compete] out, and ask for more than one session of a published model"
         )
     table = _play(playable, options)
     with deliver(out) as target:
@@ -163,9 +163,9 @@ def _play(model: Model | PublishedModel, options: GenerateOptions) -> PacketTabl
             return gather_table(make_in_memory(sessions, workers=workers, origin_ns=origin_ns))
     given = list_given(WorkloadOptions(**vars(options)), *VARIATIONS)
     if given:
-        raise GenerationError(f"{given}: only for sessions without a path; leave --path out")
+        raise GenerationError(f"{given}: only for sessions without a path; leave [--path] out")
     if options.path is None and options.compete:
-        raise GenerationError("competing flows need a path to compete on; add --path")
+        raise GenerationError("competing flows need a path to compete on; add [--path]")
     return generate_over_path(
         model,
         SimulateOptions(

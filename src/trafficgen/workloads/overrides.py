@@ -37,9 +37,9 @@ def override_window(workload: PlannedWorkload, window_s: float) -> PlannedWorklo
     counted = [workload.sessions, *(group.sessions for group in workload.groups)]
     if workload.window_s is not None and window_s > workload.window_s and any(counted):
         raise GenerationError(
-            f"--for {format_duration(window_s)} is longer than the"
+            f"[--for {format_duration(window_s)}] is longer than the"
             f" {format_duration(workload.window_s)} in which the sessions of {workload.name} start;"
-            " give --sessions too, or change 'for' and 'sessions' in the workload file"
+            " give [--sessions] too, or change 'for' and 'sessions' in the workload file"
         )
     if window_s == workload.window_s:
         return workload
@@ -74,9 +74,9 @@ def keep_rate(
         if arrivals.explain(sessions=sessions, window_s=window_s):
             expected = float(arrivals.intensity.expected(np.array(window_s)))
             raise GenerationError(
-                f"--sessions {sessions} in {format_duration(window_s)} does not fit the arrival"
+                f"[--sessions {sessions}] in {format_duration(window_s)} does not fit the arrival"
                 f" rate, at which about {number(expected, digits=3)} sessions start in that time;"
-                " leave --sessions, the time or the rate out"
+                " leave [--sessions], the time or the rate out"
             )
         return workload
     if sessions is not None and workload.window_s is not None:
@@ -103,7 +103,7 @@ def override_arrivals(workload: PlannedWorkload, part: ArrivalsPart) -> PlannedW
             f"all groups of {workload.name} have arrivals of their own; change 'groups.0.arrivals'"
             " and the others in the workload file"
         )
-    files = ColumnFiles(Path(), "--arrivals", are_of_user=True)
+    files = ColumnFiles(Path(), "[--arrivals|arrivals]", are_of_user=True)
     return replace(
         workload,
         arrivals=files.check(part.kind, lambda: part.arrivals(files)),
@@ -119,7 +119,7 @@ def override_popularity(workload: PlannedWorkload, part: PopularityPart) -> Plan
         GenerationError: If no group has clips, or the popularity has more than a group.
         WorkloadFileError: If a file of weights cannot be used.
     """
-    files, law = ColumnFiles(Path(), "--popularity", are_of_user=True), part.part
+    files, law = ColumnFiles(Path(), "[--popularity|popularity]", are_of_user=True), part.part
     given = files.check(part.kind, lambda: law.count(files))
 
     def change(clips: PlannedClips, group: str) -> PlannedClips:
@@ -127,8 +127,8 @@ def override_popularity(workload: PlannedWorkload, part: PopularityPart) -> Plan
         most = known if clips.variants is None else len(clips.variants.values)
         if clips.variants is not None and (count or 0) > most:
             raise GenerationError(
-                f"--popularity: {count} clips are requested, group {group!r} has {most}; ask for"
-                " fewer"
+                f"[--popularity|popularity]: {count} clips are requested, group {group!r}"
+                f" has {most}; ask for fewer"
             )
         popularity = law.popularity(known if count is None else count, files)
         return replace(clips, popularity=popularity)

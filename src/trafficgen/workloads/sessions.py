@@ -62,12 +62,12 @@ def choose_sessions(
     """
     if options.arrival_rate_per_s is not None and options.arrivals is not None:
         raise GenerationError(
-            "--arrival-rate and --arrivals both say when sessions start; leave one out"
+            "[--arrival-rate] and [--arrivals] both say when sessions start; leave one out"
         )
     if isinstance(playable, PlannedWorkload):
         if options.settings:
             raise GenerationError(
-                f"{playable.name} is a workload of several models; leave --set out, and write"
+                f"{playable.name} is a workload of several models; leave [--set] out, and write"
                 " options in its file, such as model: cbr(rate_kbps=500)"
             )
         return sessions_of_workload(
@@ -139,7 +139,7 @@ def sessions_of_workload(
         if all(group.arrivals is not None for group in workload.groups):
             raise GenerationError(
                 "all groups have arrivals of their own, which give the number of sessions; leave"
-                " --sessions out"
+                " [--sessions] out"
             )
         window_s = workload.window_s if window_s is None else window_s
         workload = replace(workload, sessions=sessions, window_s=window_s)
@@ -195,7 +195,7 @@ def parse_variation(options: GenerateOptions) -> VariedPart:
     """Return how options let sessions differ; raise GenerationError for what is not understood."""
     if options.scale_rate is not None and options.scale_rate > HIGHEST_SCALE:
         raise GenerationError(
-            f"--scale-rate {options.scale_rate:g} is above {HIGHEST_SCALE}; give a smaller factor"
+            f"[--scale-rate {options.scale_rate:g}] is above {HIGHEST_SCALE}; give a smaller factor"
         )
     return VariedPart(
         vary=None if options.vary is None else _parse("vary", VaryPart, options.vary),
@@ -237,4 +237,4 @@ def list_given(options: WorkloadOptions, *flags: str) -> str:
         for one, declared in list_options(WorkloadOptions)
     }
     values["--set"] = options.settings or None
-    return " and ".join(flag for flag in flags if values[flag] is not None)
+    return " and ".join(f"[{flag}]" for flag in flags if values[flag] is not None)

@@ -91,7 +91,7 @@ class ProcessPool:
                 if max(deaths.values(), default=MOST_DEATHS) >= MOST_DEATHS:
                     raise GenerationError(
                         f"workers have ended {MOST_DEATHS} times, perhaps for lack of memory: run"
-                        " the same command again, with fewer --workers; blocks that are done are"
+                        " the same command again, with fewer [--workers]; blocks that are done are"
                         " kept"
                     ) from None
                 waiting += sorted(given.values(), key=lambda block: -block.place)

@@ -202,7 +202,8 @@ def _check_room(sessions: Sessions, folder: Path, memory_bytes: int, *, blocks_h
         needed_gb = in_one * _USE.bytes_per_packet / 1e9
         raise GenerationError(
             f"a session of about {in_one:.2g} packets needs {needed_gb:.3g} GB of memory, more than"
-            f" the {memory_bytes / 1e9:.3g} GB of --memory; ask for shorter sessions, or give more"
+            f" the {memory_bytes / 1e9:.3g} GB of [--memory|memory_bytes]; ask for"
+            " shorter sessions, or give more"
         )
     if not blocks_here or not folder.parent.is_dir():
         return

@@ -310,7 +310,7 @@ def test_what_no_model_can_stand_on_is_one_warning(
     (warning,) = fitted(make_table(times_s)).warnings
     assert warning.startswith("too little media traffic for a model: ")
     assert "at least 100 packets, 2.5 s and 10 kbit/s are needed" in warning
-    assert "do not rely on this model; choose another session with --session" in warning
+    assert "do not rely on this model; choose another session with session=..." in warning
 
 
 def test_the_sessions_that_are_left_out_are_totalled_in_one_line(make_table: TableMaker) -> None:
@@ -322,5 +322,5 @@ def test_the_sessions_that_are_left_out_are_totalled_in_one_line(make_table: Tab
     )
     (warning,) = (text for text in trafficgen.fit(table).warnings if "not in the model" in text)
     assert warning.startswith("2 other sessions (1.52 MB to their clients, 50% of the media; ")
-    assert warning.endswith("--session 1 fits the largest of them")
+    assert warning.endswith("session=1 fits the largest of them")
     assert "are not in the model, which is of session 0 alone" in warning

@@ -103,7 +103,7 @@ def test_levels_and_phases_begin_epochs_but_not_sooner_than_the_shortest() -> No
 
 
 def test_epochs_by_levels_of_a_table_without_levels_are_refused() -> None:
-    with pytest.raises(ExportError, match="leave --set epochs=levels out"):
+    with pytest.raises(ExportError, match=r"leave settings=.'epochs': 'levels'. out"):
         plans_of(steady(), _settings(epochs="levels"), target="tool", limits=_ANY)
 
 

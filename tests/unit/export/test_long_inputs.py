@@ -71,10 +71,12 @@ def test_one_flow_that_does_not_fit_is_streamed_or_refused(tmp_path: Path) -> No
 
 
 def test_other_targets_refuse_with_what_to_do(file: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputFileError, match=r"24,000 packets need .* --flow, or a target .*mgen"):
+    with pytest.raises(
+        InputFileError, match=r"24,000 packets need .* flow=..., or a target .*mgen"
+    ):
         trafficgen.export(file, to="ns3", directory=tmp_path / "out", memory_bytes=MEMORY_BYTES)
     assert not (tmp_path / "out").exists()
-    with pytest.raises(ExportError, match="give more --memory, or leave --at out"):
+    with pytest.raises(ExportError, match=r"give more memory=..., or leave at=... out"):
         trafficgen.export(
             file, to="pcap", directory=tmp_path / "out", at="receiver", memory_bytes=MEMORY_BYTES
         )

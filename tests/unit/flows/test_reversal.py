@@ -48,9 +48,9 @@ def test_an_upload_is_fitted_like_the_download_it_was_made_from(
     (tmp_path / "packets.parquet").rename(path)
     fitted, expected = trafficgen.fit(path, upload=True), trafficgen.fit(EXAMPLE)
     assert fitted.model.streams == expected.model.streams
-    with pytest.raises(trafficgen.CalibrationError, match="--upload fits that direction"):
+    with pytest.raises(trafficgen.CalibrationError, match="upload=True fits that direction"):
         trafficgen.fit(path)
-    assert not any("--upload" in text for text in fitted.warnings)
+    assert not any("upload=True" in text for text in fitted.warnings)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_an_upload_is_advised_where_it_is_not_fitted_and_no_other_session_was_ch
         flows=[{"flow": number, "session": number} for number in range(2)],
     )
     fitted = trafficgen.fit(table, **options)
-    assert any("--upload" in text for text in fitted.warnings) is advises
+    assert any("upload=True" in text for text in fitted.warnings) is advises
 
 
 def test_too_few_packets_beside_an_upload_are_one_warning_that_advises_it(
@@ -81,4 +81,4 @@ def test_too_few_packets_beside_an_upload_are_one_warning_that_advises_it(
     (warning,) = fitted.warnings
     assert warning.startswith("too little media traffic for a model: 10 media packets")
     assert "do not rely on this model; flow 0 carries 962 kB" in warning
-    assert warning.endswith("--upload fits that direction")
+    assert warning.endswith("upload=True fits that direction")

@@ -175,7 +175,11 @@ def test_listed_starts_are_taken_as_they_are() -> None:
         (TogetherArrivals(), {"sessions": 0}, "ask for at least 1"),
         (TogetherArrivals(), {"sessions": 10**9}, "at most 100,000,000"),
         (PoissonArrivals(CROWD), {}, "never end"),
-        (PoissonArrivals(CROWD, is_known=False), {"sessions": 4}, "both --sessions and --for"),
+        (
+            PoissonArrivals(CROWD, is_known=False),
+            {"sessions": 4},
+            "both sessions=... and window_s=...",
+        ),
         (
             PoissonArrivals(ConstantIntensity(1e-7)),
             {"sessions": 1000},

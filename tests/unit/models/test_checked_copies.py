@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 import trafficgen
-from trafficgen.models import Model
+from trafficgen.models import Model, PublishedModel
 
 CAPTURE = "examples/captures/http_burst_then_paced.pcap.gz"
 #: Keys of parts -> a value that no file may have, and what the message says of it.
@@ -67,3 +68,23 @@ def test_no_file_is_saved_that_cannot_be_loaded(model: Model, tmp_path: Path) ->
     with pytest.raises(trafficgen.ModelFileError, match="streams: it must have at least 1"):
         trafficgen.save_model(broken, path)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("schema", [Model, PublishedModel])
+@pytest.mark.parametrize("content", [{"name": 5}, {"name": "x"}, {"steams": 1}, 5, [], None])
+def test_python_names_what_is_wrong_as_files_do(schema: type[Model], content: object) -> None:
+    doors = (schema.model_validate, content), (schema.model_validate_json, json.dumps(content))
+    for check, given in doors:
+        with pytest.raises(trafficgen.ModelFileError) as raised:
+            check(given)
+        assert raised.value.file == schema.__name__
+        assert "models schema" in raised.value.remedy
+        assert "pydantic" not in str(raised.value)
+        assert "\n" not in str(raised.value)
+
+
+def test_checks_take_what_they_wrote(model: Model) -> None:
+    assert Model.model_validate(model.model_dump()) == model
+    assert Model.model_validate_json(model.model_dump_json()) == model
+    with pytest.raises(trafficgen.ModelFileError, match="Invalid JSON"):
+        Model.model_validate_json("{name")

@@ -96,5 +96,5 @@ def test_an_estimate_of_few_sessions_is_exact(tmp_path: Path) -> None:
 
 
 def test_sessions_that_meet_on_a_path_are_not_estimated(tmp_path: Path) -> None:
-    with pytest.raises(GenerationError, match="leave --path and --compete out"):
+    with pytest.raises(GenerationError, match=r"leave path=... and compete=... out"):
         trafficgen.estimate_workload("cbr", tmp_path / "out.pcap", path="rate=1Mbps,delay=1ms")

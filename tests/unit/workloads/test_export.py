@@ -63,10 +63,10 @@ def test_trex_says_that_curves_are_flattened_and_which_rates_it_refuses(
 
     slow = "for: 100s\narrivals: poisson:0.2/s\ngroups: [{model: udp.json, name: slow}]"
     fast = slow.replace("0.2/s", "2/s")
-    assert "flattens an hourly curve or a flash crowd; --to tcpreplay, mgen or pcap" in notes(fast)
+    assert "flattens an hourly curve or a flash crowd; to= tcpreplay, mgen or pcap" in notes(fast)
     assert "refuses" not in notes(fast)
     assert "refuses: slow" in notes(slow)
-    assert notes(slow).count("--to tcpreplay, mgen or pcap") == 2
+    assert notes(slow).count("to= tcpreplay, mgen or pcap") == 2
     assert "multiply" not in notes(slow)
     assert "set templates lower" in notes(fast, templates=9)
 
@@ -226,7 +226,7 @@ def test_mgen_gets_short_scripts_of_few_flows_at_a_time(
 
 
 def test_a_workload_is_not_sent_packet_for_packet_by_mgen(load: Load, tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="leave --set mode out"):
+    with pytest.raises(ExportError, match="leave mode in settings out"):
         trafficgen.export(
             load(LOAD), to="mgen", directory=tmp_path / "out", settings={"mode": "exact"}
         )

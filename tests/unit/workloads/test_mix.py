@@ -362,7 +362,9 @@ groups:
     assert whole.count_text == (
         f"{530 + flash} sessions (500 and {flash} of group flash and 30 of group few)"
     )
-    with pytest.raises(GenerationError, match=r"--for 20 min 0 s is longer than the 10 min 0 s"):
+    with pytest.raises(
+        GenerationError, match=r"window_s='20 min 0 s' is longer than the 10 min 0 s"
+    ):
         sessions_of_workload(workload, seed=3, window_s=1200.0)
 
 
@@ -407,7 +409,9 @@ def test_options_replace_arrivals_and_popularity_of_a_file(
     assert changed.workload.groups[0].clips is not None
     assert changed.workload.groups[0].clips.popularity == Zipf(5, 2.0)
     assert changed.request != chosen(clips).request
-    with pytest.raises(GenerationError, match="leave --set out, and write options in its file"):
+    with pytest.raises(
+        GenerationError, match=r"leave settings=... out, and write options in its file"
+    ):
         chosen(text, settings={"rate_kbps": 3})
 
 
@@ -432,7 +436,7 @@ def test_a_rate_that_is_given_counts_more_than_numbers_of_the_file(load: Load) -
     for given in ({"arrival_rate_per_s": 1.0}, {"arrivals": "poisson:60/min"}):
         with pytest.raises(GenerationError, match=r"about 10 sessions start in that time; leave"):
             chosen(sessions=20, window_s=10.0, **given)
-    with pytest.raises(GenerationError, match=r"--sessions 20 in 10 s does not fit"):
+    with pytest.raises(GenerationError, match=r"sessions=20 in 10 s does not fit"):
         choose_sessions(
             load_entry("cbr"), WorkloadOptions(sessions=20, window_s=10.0, arrival_rate_per_s=1.0)
         )
@@ -447,7 +451,7 @@ groups:
 """
     remarks = sessions_of_workload(load(text), seed=1, sessions=20).remarks
     assert any("leaves out group own, with arrivals of its own" in one for one in remarks)
-    with pytest.raises(GenerationError, match="--sessions 20 in 1 min 0 s does not fit"):
+    with pytest.raises(GenerationError, match="sessions=20 in 1 min 0 s does not fit"):
         choose_sessions(load(text), WorkloadOptions(sessions=20, arrival_rate_per_s=1.0))
 
 
@@ -485,11 +489,11 @@ def test_requests_differ_where_packets_do(load: Load, folder: Path) -> None:
     [
         (
             "for: 10s\ngroups: [{model: udp.json}]",
-            "need a number; give --sessions .*sessions.* --arrivals",
+            "need a number; give sessions=.* .*sessions.* arrivals=",
         ),
         (
             "arrivals: poisson\nsessions: 5\ngroups: [{model: udp.json}]",
-            "both --sessions and --for",
+            "both sessions=... and window_s=...",
         ),
         ("sessions: 5\nduration: 1s\ngroups: [{model: udp.json}]", "before its first media packet"),
         (

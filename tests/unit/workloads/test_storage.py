@@ -153,7 +153,7 @@ def test_who_works_for_a_run_that_is_over_leaves_nothing(tmp_path: Path) -> None
 
 def test_a_worker_that_does_not_see_the_place_says_so(tmp_path: Path) -> None:
     storage = Folder(tmp_path / "of another machine")
-    with pytest.raises(OutputFileError, match=r"does not exist, seen from .*--storage"):
+    with pytest.raises(OutputFileError, match=r"does not exist, seen from .*storage="):
         check_run(storage, "run")
 
 

@@ -159,7 +159,7 @@ def test_what_cannot_be_varied_is_refused(load: Load, model: Model, tmp_path: Pa
     with pytest.raises(GenerationError, match="ends by itself; give a duration"):
         trafficgen.generate("cbr", sessions=2, vary="duration=10%")
     assert len(trafficgen.generate("cbr", sessions=2, vary="duration=10%", duration_s=2.0)) > 10
-    with pytest.raises(GenerationError, match="leave --path out"):
+    with pytest.raises(GenerationError, match=r"leave path=... out"):
         trafficgen.generate(model, path="rate=1Mbps,delay=1ms", jitter_s=0.1)
     with pytest.raises(GenerationError, match="vary=rate=2x"):
         trafficgen.generate(model, vary="rate=2x")

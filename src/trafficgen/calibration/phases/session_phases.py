@@ -104,7 +104,7 @@ class Phases:
 
     def describe_burst_doubt(self) -> str | None:
         """Say why the start-up burst or its end is doubtful, and what to do; None if neither is."""
-        remedy = "--buffering-end TIME sets where it ends, 0s removes it"
+        remedy = "[--buffering-end TIME] sets where it ends, 0s removes it"
         if self.burst_p_value is not None:
             return (
                 f"start-up burst: {self.buffering_bytes_share:.0%} of the bytes come in the first"
@@ -212,7 +212,7 @@ def _set_buffering(time_ns: IntArray, size_bytes: IntArray, end_s: float) -> _Bu
     packets = int(np.searchsorted(time_ns, time_ns[0] + ns_from_s(end_s), side="right"))
     if not 1 < packets < time_ns.size:
         raise CalibrationError(
-            f"--buffering-end is {end_s:g} s, but the media last"
+            f"[--buffering-end|buffering_end_s] is {end_s:g} s, but the media last"
             f" {s_from_ns(int(time_ns[-1] - time_ns[0])):.6g} s: give a time with packets before"
             " and after it, or 0s for no buffering"
         )

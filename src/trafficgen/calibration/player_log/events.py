@@ -243,7 +243,7 @@ def align_log(
                 f"covers {moved.zero_s:.6g} to {moved.end_s:.6g} s after the first media packet, "
                 f"the media last to {end_s:.6g} s"
             ),
-            remedy="give the log of this capture, or place its zero with --player-log-offset",
+            remedy="give the log of this capture, or place its zero with [--player-log-offset]",
         )
     return moved
 

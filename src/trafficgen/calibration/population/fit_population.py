@@ -28,6 +28,7 @@ from trafficgen.models import (
     describe_failed_checks,
 )
 from trafficgen.notebook import ChartView
+from trafficgen.option_names import name_options
 from trafficgen.options import takes
 from trafficgen.progress import report_each
 from trafficgen.provenance import combine_digests
@@ -325,9 +326,9 @@ def _open_sessions(
     drawn = sessions_that_fit(heaviest.inspection.flows, numbers, budget, options.seed)
     notes = []
     if len(drawn) < len(numbers):
+        why = "drawn at random, as many as memory holds; give more [--memory] to fit all"
         notes.append(
-            f"{name}: {len(drawn):,} of {len(numbers):,} sessions were fitted, drawn at random, as"
-            " many as memory holds; give more --memory to fit all"
+            f"{name}: {len(drawn):,} of {len(numbers):,} sessions were fitted, {name_options(why)}"
         )
     if drawn == [heaviest.view.session]:
         return [heaviest], notes

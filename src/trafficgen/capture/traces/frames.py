@@ -80,9 +80,12 @@ def even_times(reading: Reading, sizes: IntArray) -> IntArray:
     rate_fps = _frame_rate_fps(reading)
     if rate_fps is None:
         name = reading.file.name
-        remedy = f"give their rate: trafficgen convert {name} --frame-rate 25 -o OUT.parquet"
+        remedy = (
+            f"give their rate: [trafficgen convert {name} --frame-rate 25 -o OUT.parquet|"
+            f"convert({name!r}, 'OUT.parquet', frame_rate=25)]"
+        )
         if len(sizes) >= _MAHIMAHI_LINES and bool((np.diff(sizes) >= 0).all()):
-            remedy += "; if it is a mahimahi trace it belongs to a path: --path trace=FILE"
+            remedy += "; if it is a mahimahi trace it belongs to a path: [--path trace=FILE]"
         raise reading.error("is a list of frame sizes without times", remedy)
     time_ns: IntArray = np.rint(np.arange(len(sizes)) * (NS_PER_S / rate_fps)).astype(np.int64)
     return time_ns
@@ -92,7 +95,7 @@ def _frame_rate_fps(reading: Reading) -> float | None:
     low, high = _FRAME_RATES_FPS
     if (given := reading.options.frame_rate_fps) is not None:
         if not low <= given <= high:
-            raise SettingError(f"--frame-rate {given:g}: give frames per second: 25 or 29.97")
+            raise SettingError(f"[--frame-rate {given:g}]: give frames per second: 25 or 29.97")
         return given
     found = _FRAME_RATE.search(reading.file.comments())
     if found is None or not low <= float(found[1]) <= high:
@@ -176,7 +179,7 @@ def _largest_part(reading: Reading, extra_bytes: int) -> int:
         return most_bytes
     if not 1 <= given_bytes <= LARGEST_UDP_PAYLOAD_BYTES - extra_bytes:
         raise SettingError(
-            f"--payload-bytes {given_bytes}: a UDP packet carries from 1 to"
+            f"[--payload-bytes {given_bytes}]: a UDP packet carries from 1 to"
             f" {LARGEST_UDP_PAYLOAD_BYTES - extra_bytes} bytes of a frame"
         )
     return given_bytes

@@ -74,7 +74,7 @@ _OTHERS = {
 #: Names of columns that look like what is needed and are not -> what to give in their place.
 NEAR_MISSES: dict[str, str] = {
     "rate_per_s": (
-        "this is a curve of arrival rates: give it to generate as --arrivals rates:FILE, or to a"
+        "this is a curve of arrival rates: give it to generate as [--arrivals rates:FILE], or to a"
         " workload file as arrivals: rates:FILE"
     ),
     **dict.fromkeys(

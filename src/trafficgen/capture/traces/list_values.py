@@ -162,7 +162,7 @@ def size_columns(reading: Reading, wanted: ListColumns) -> dict[SizeKind, str]:
         columns["ip"] = wanted.unclear_size
         reading.doubts.append(
             f"column {wanted.unclear_size} was taken for the IP length; if it is of frames on the"
-            " wire or of payloads, convert it with --sizes frame or --sizes payload"
+            " wire or of payloads, convert it with [--sizes frame] or [--sizes payload]"
         )
     return columns
 

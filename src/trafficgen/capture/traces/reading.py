@@ -20,15 +20,17 @@ from trafficgen.standard_streams import STANDARD_INPUT, describe_input
 _JSON_KINDS = {
     r"bandwidth_kbps|trace_pattern|rates_kbps|rates_bps|throughput_kbps": (
         "is a trace of a path's bandwidth, not of packets",
-        "play traffic over it: simulate or generate MODEL --path trace={file},delay=20ms",
+        "play traffic over it: simulate or generate MODEL"
+        " [--path trace={file},delay=20ms|with path='trace={file},delay=20ms']",
     ),
     "schema_version": (
         "is a model, not packets",
-        "make packets of it first: generate {file} -o packets.parquet",
+        "make packets of it first: [trafficgen generate {file} -o packets.parquet|"
+        "generate('{file}', 'packets.parquet')]",
     ),
     "rate|delay|queue|links|loss": (
         "is a path, not packets",
-        "play traffic over it: simulate or generate MODEL --path {file}",
+        "play traffic over it: simulate or generate MODEL [--path {file}|with path='{file}']",
     ),
     "": (
         "is JSON, and holds no packets",
@@ -72,7 +74,7 @@ def read_trace(
                 raise error
             number = file.first_content()[0]
             problem = f"is in no known format of traces (line {number})" if number else "is empty"
-            remedy = f"name its format with --from: {', '.join(FORMATS)}"
+            remedy = f"name its format with [--from|from_format=...]: {', '.join(FORMATS)}"
             raise PacketTableError(file=name, problem=problem, remedy=remedy)
         _check_options(found, options)
         reading = Reading(file, found, options)
@@ -103,8 +105,9 @@ def refuse_text(name: str) -> None:
     if (error := _json_error(beginning)) is not None:
         raise error
     remedy = (
-        f"give a capture, or name the format of this log: trafficgen convert {name} --from mgen -o"
-        f" packets.parquet (one of {', '.join(FORMATS)})"
+        "give a capture, or name the format of this log:"
+        f" [trafficgen convert {name} --from mgen -o packets.parquet|"
+        f"convert({name!r}, 'packets.parquet', from_format='mgen')] (one of {', '.join(FORMATS)})"
     )
     raise CaptureError(file=name, problem="is text in no known format", remedy=remedy)
 
@@ -135,4 +138,4 @@ def _json_error(file: TextFile) -> PacketTableError | None:
 def _check_options(chosen: TraceFormat, options: TraceOptions) -> None:
     for field, flag in OPTION_FLAGS.items():
         if getattr(options, field) is not None and field not in chosen.takes:
-            raise SettingError(f"{flag} means nothing for {chosen.name} traces; leave it out")
+            raise SettingError(f"[{flag}] means nothing for {chosen.name} traces; leave it out")

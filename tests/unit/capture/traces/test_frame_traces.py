@@ -76,7 +76,7 @@ def test_at_a_line_rate_packets_follow_one_another_and_frames_wait(tmp_path: Pat
 
 def test_a_frame_list_without_a_rate_is_refused_with_the_command_that_helps(tmp_path: Path) -> None:
     with pytest.raises(
-        PacketTableError, match=r"without times; give their rate: trafficgen convert .*--frame-rate"
+        PacketTableError, match=r"without times; give their rate: convert.*frame_rate=25"
     ):
         _read(tmp_path, "1500\n900\n")
     with pytest.raises(PacketTableError, match="belongs to a path"):
@@ -124,7 +124,7 @@ def test_a_frame_rate_goes_before_the_times_of_syncodecs(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("second", ["40.23", "39.79"], ids=["same", "lower"])
 def test_values_that_do_not_rise_are_no_times_of_syncodecs(tmp_path: Path, second: str) -> None:
-    with pytest.raises(PacketTableError, match="--frame-rate"):
+    with pytest.raises(PacketTableError, match="frame_rate="):
         _read(tmp_path, f"0 I 26.67 40.23 2423\n1 P 28.73 {second} 1169\n")
 
 
@@ -210,12 +210,12 @@ def test_vr_app_bursts_follow_after_the_time_on_their_line(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"payload_bytes": 0}, "--payload-bytes 0"),
-        ({"payload_bytes": 65_508, "rtp": False}, "--payload-bytes 65508"),
+        ({"payload_bytes": 0}, "payload_bytes=0"),
+        ({"payload_bytes": 65_508, "rtp": False}, "payload_bytes=65508"),
         ({"payload_bytes": 65_496, "rtp": True}, "from 1 to 65495"),
-        ({"frame_rate_fps": 0.0}, "--frame-rate 0"),
-        ({"frame_rate_fps": float("inf")}, "--frame-rate inf"),
-        ({"sizes": "ip"}, "--sizes means nothing for frame-sizes"),
+        ({"frame_rate_fps": 0.0}, "frame_rate=0"),
+        ({"frame_rate_fps": float("inf")}, "frame_rate='inf'"),
+        ({"sizes": "ip"}, "sizes=... means nothing for frame-sizes"),
     ],
 )
 def test_options_out_of_range_or_without_meaning_are_refused(

@@ -210,7 +210,7 @@ def test_a_ditg_packet_that_arrives_within_a_microsecond_is_not_lost(tmp_path: P
 def test_a_ditg_log_names_no_protocol_which_is_told_or_given(tmp_path: Path) -> None:
     (tmp_path / "log").write_text(DITG)
     with pytest.warns(
-        CaptureWarning, match="taken for one of UDP; of TCP, convert it with --protocol tcp"
+        CaptureWarning, match="taken for one of UDP; of TCP, convert it with protocol='tcp'"
     ):
         guessed = read_trace(str(tmp_path / "log")).table
     given = read_trace(str(tmp_path / "log"), options=TraceOptions(protocol="tcp")).table
@@ -235,7 +235,7 @@ def test_a_format_that_is_not_the_named_one_is_one_clear_error(tmp_path: Path) -
         read_trace(str(tmp_path / "log"), format_name="mgen")
     with pytest.raises(SettingError, match=r"Unknown trace format 'pcapng'\. Use one of asu, ditg"):
         read_trace(str(tmp_path / "log"), format_name="pcapng")
-    with pytest.raises(SettingError, match="--frame-rate means nothing for ditg"):
+    with pytest.raises(SettingError, match=r"frame_rate=... means nothing for ditg"):
         read_trace(str(tmp_path / "log"), options=TraceOptions(frame_rate_fps=25))
 
 

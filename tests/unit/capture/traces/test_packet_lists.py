@@ -90,7 +90,7 @@ def test_a_size_that_does_not_say_what_it_is_of_is_the_ip_length_with_a_warning(
     tmp_path: Path,
 ) -> None:
     with pytest.warns(
-        CaptureWarning, match="column size was taken for the IP length; .*--sizes frame"
+        CaptureWarning, match="column size was taken for the IP length; .*sizes='frame'"
     ):
         assert _read(tmp_path, "time,size\n0,128\n").table.ip_bytes.tolist() == [128]
     with warnings.catch_warnings():
@@ -385,13 +385,13 @@ def test_text_in_utf_16_as_some_shells_write_it_is_read(tmp_path: Path) -> None:
 
 
 def test_an_option_for_frames_means_nothing_for_a_list(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="--payload-bytes means nothing for packet-list"):
+    with pytest.raises(SettingError, match=r"payload_bytes=... means nothing for packet-list"):
         _read(tmp_path, "time_s,ip_bytes\n0,100\n", payload_bytes=100)
 
 
 @pytest.mark.parametrize(
     ("header", "remedy"),
-    [("time_s,rate_per_s", "--arrivals rates:FILE"), ("second,count", "give a header line with")],
+    [("time_s,rate_per_s", "arrivals='rates:FILE'"), ("second,count", "give a header line with")],
 )
 def test_a_list_without_sizes_is_no_headerless_trace(
     tmp_path: Path, header: str, remedy: str

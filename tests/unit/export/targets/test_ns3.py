@@ -40,7 +40,9 @@ def test_a_trace_counts_from_one_in_whole_milliseconds_without_a_last_newline(
 
 def test_packets_of_tcp_are_told_of_the_mode_that_takes_them(tmp_path: Path) -> None:
     tcp = build_table([0.0, 0.1], flows=[{"flow": 0, "protocol": "tcp"}])
-    with pytest.raises(ExportError, match=r"mode=trace sends UDP.* are TCP; add --set mode=exact"):
+    with pytest.raises(
+        ExportError, match=r"mode=trace sends UDP.* are TCP; add settings=.'mode': 'exact'"
+    ):
         trafficgen.export(tcp, to="ns3", directory=tmp_path)
 
 
@@ -127,7 +129,7 @@ def test_times_between_bursts_are_whole_nanoseconds_whether_cut_or_rounded(
 def test_a_trace_that_its_times_cannot_count_is_refused(tmp_path: Path) -> None:
     packets = build_table([0.0, 2**32 / 1000])
     with pytest.raises(
-        ExportError, match=r"flow 0: a trace of ns-3 counts 32 bits of milliseconds.*mode=exact"
+        ExportError, match=r"flow 0: a trace of ns-3 counts 32 bits of milliseconds.*'exact'"
     ):
         trafficgen.export(packets, to="ns3", directory=tmp_path / "out")
     trafficgen.export(packets, to="ns3", directory=tmp_path / "out", settings={"mode": "exact"})

@@ -63,7 +63,7 @@ def _unit(reading: Reading, counts: IntArray) -> str:
         return "bytes"
     if said is None or int(counts.max()) // BITS_PER_BYTE != int(said[1]):
         reading.doubts.append(
-            "frame sizes were taken for bits; if they count bytes, say --size-unit bytes"
+            "frame sizes were taken for bits; if they count bytes, say [--size-unit bytes]"
         )
     return "bits"
 

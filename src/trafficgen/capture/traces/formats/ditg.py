@@ -38,7 +38,7 @@ def read_ditg(reading: Reading) -> Columns:
     if protocol is None:
         reading.doubts.append(
             "the log names no protocol and was taken for one of UDP; of TCP, convert it with"
-            " --protocol tcp"
+            " [--protocol tcp]"
         )
     found = reading.match(_PACKET)
     sent_ns, sent_known, reading.of_day = parse_clock(found.groups["sent"])

@@ -26,6 +26,6 @@ FORMAT = TraceFormat(
     read=read_frame_sizes,
     place=9,
     line="frame size",
-    remedy="give one whole number of bytes a line, or say --from",
+    remedy="give one whole number of bytes a line, or say [--from|from_format=...]",
     takes=VIDEO_OPTIONS,
 )

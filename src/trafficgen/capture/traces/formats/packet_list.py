@@ -40,7 +40,8 @@ from trafficgen.units import IntArray
 
 _REMEDY = (
     "give a header line with a time (time_s, time_ms, time_us, time_ns, frame.time_relative) and a"
-    " size (ip_bytes, frame_bytes, payload_bytes, frame.len, Length), or say the format with --from"
+    " size (ip_bytes, frame_bytes, payload_bytes, frame.len, Length), or say the format with"
+    " [--from|from_format=...]"
 )
 PARQUET_ENDING = ".parquet"
 _DELIMITERS = ",;\t|"

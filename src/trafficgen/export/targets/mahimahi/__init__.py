@@ -150,7 +150,7 @@ def _path(table: PacketTable, settings: Settings) -> Path | None:
         return Path.model_validate(noted)
     except ValidationError:
         raise ExportError(
-            "mahimahi: the table's notes have an invalid path; give it with --set path=..."
+            "mahimahi: the table's notes have an invalid path; give it with [--set path=...]"
         ) from None
 
 
@@ -163,7 +163,7 @@ def _of_arrivals(table: PacketTable) -> _Link:
     rows = rows[np.argsort(at_ns[rows], kind="stable")]
     if not rows.size:
         raise ExportError(
-            "mahimahi: no packet goes to the client; give the path with --set path=..."
+            "mahimahi: no packet goes to the client; give the path with [--set path=...]"
         )
     delivery = delivery_of_arrivals(
         at_ns[rows], table.ip_bytes[rows].astype(np.int64) + TUNNEL_HEADER_BYTES

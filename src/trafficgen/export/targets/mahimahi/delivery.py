@@ -154,8 +154,8 @@ def delivery_of_arrivals(times_ns: IntArray, size_bytes: IntArray) -> Delivery:
     count = int(passed[-1]) // OPPORTUNITY_BYTES
     if count == 0 or round(float(at_ms[-1])) == 0:
         raise ExportError(
-            "mahimahi: too little arrived to define a path; give it with --set"
-            " path=rate=725kbps,delay=45ms"
+            "mahimahi: too little arrived to define a path; give it with"
+            " [--set path=rate=725kbps,delay=45ms]"
         )
     wanted = np.arange(1, count + 1) * OPPORTUNITY_BYTES
     row = np.searchsorted(

@@ -87,7 +87,8 @@ def write_mgen_workload(
     """
     if settings.text("mode") not in ("auto", "epochs"):
         raise ExportError(
-            "mgen: workloads, and packets beyond --memory, are sent in epochs; leave --set mode out"
+            "mgen: workloads, and packets beyond [--memory|memory_bytes], are sent in epochs; leave"
+            " [--set mode|mode in settings] out"
         )
     destination = destination_of(settings, target="mgen")
     ports = ports_from(settings.whole("first_port"), settings.whole("ports"), target="mgen")

@@ -107,7 +107,7 @@ def write_ns3(table: PacketTable, folder: Path, settings: Settings) -> Written:
         target=f"ns3 with mode={mode}",
         protocols=protocols,
         direction=direction_of(settings),
-        remedy="add --set mode=exact, whose sender takes TCP too",
+        remedy="add [--set mode=exact], whose sender takes TCP too",
     )
     refuse_oversized_datagrams(schedules.flows, target="ns3")
     return write(schedules, folder, settings)
@@ -195,7 +195,7 @@ def _in_milliseconds(flow: FlowSchedule) -> FlowSchedule:
     if int(after_ms[-1]) + 1 >= _TRACE_TIMES_END_MS:
         raise ExportError(
             f"flow {flow.flow}: a trace of ns-3 counts 32 bits of milliseconds, the flow takes"
-            f" {flow.time_s[-1]:.0f} s; use --set mode=exact"
+            f" {flow.time_s[-1]:.0f} s; use [--set mode=exact]"
         )
     return replace(flow, time_ns=flow.time_ns[0] + after_ms * NS_PER_MS)
 

@@ -159,7 +159,7 @@ def _application(
         raise ExportError(
             f"ns3: {place} is of the kind {process.kind}, whose dependence OnOffApplication cannot"
             " draw; generate packets and export those, or take gaps and sizes as independent with"
-            " --set approximate=on"
+            " [--set approximate=on]"
         )
     played = _played(phase, place=place)
     packet_bytes = max(1, _packet_bytes(played) - stream.transport.header_bytes)
@@ -254,8 +254,8 @@ def _distances(part: _Application, settings: Settings) -> dict[str, float]:
             raise ExportError(
                 f"ns3: {metric} of phase {part.phase.name} of stream {part.stream.name} as"
                 f" OnOffApplication draws it is {found[metric]:.2f} (KS) from the model's; generate"
-                " packets and export those, or accept it with --set"
-                f" largest_ks={min(1.0, found[metric] + 0.01):.2f}"
+                " packets and export those, or accept it with"
+                f" [--set largest_ks={min(1.0, found[metric] + 0.01):.2f}]"
             )
     return {f"{place}.{metric}.ks": distance for metric, distance in found.items()}
 

@@ -162,7 +162,7 @@ def _notes(groups: Sequence[SessionGroup], played: int) -> Iterator[str]:
     )
     yield (
         "the curve of the arrival rate: sessions of a group start evenly at its mean rate, which"
-        " flattens an hourly curve or a flash crowd; --to tcpreplay, mgen or pcap keeps it"
+        " flattens an hourly curve or a flash crowd; [--to|to=] tcpreplay, mgen or pcap keeps it"
     )
     rates = {
         printable(group.name): group.rate_per_s / len(group.choose_examples(played))
@@ -185,7 +185,7 @@ def _raise_rates(groups: Sequence[SessionGroup], played: int) -> str:
     """Return how to play groups at their rate that are too slow as they are."""
     if played > 1 and all(group.rate_per_s >= _LOWEST_RATE_PER_S for group in groups):
         return "set templates lower: each then has a larger share of its group's rate"
-    return "--to tcpreplay, mgen or pcap plays them at their rate"
+    return "[--to|to=] tcpreplay, mgen or pcap plays them at their rate"
 
 
 def _row(group: SessionGroup, *, played_bytes: float) -> str:
