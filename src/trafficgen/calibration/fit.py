@@ -24,6 +24,7 @@ from trafficgen.errors import CalibrationError, CaptureWarning
 from trafficgen.flows import Exchanges, heaviest_upload, rate_curve, swap_ends
 from trafficgen.formatting import count_warnings, size_text
 from trafficgen.models import Model
+from trafficgen.models.parameters import TableOf
 from trafficgen.notebook import ChartView, RateLines
 from trafficgen.option_names import name_options
 from trafficgen.options import DataFrame, takes
@@ -104,9 +105,9 @@ class Fit(ChartView):
         """The model, ready to be saved or played."""
         return self.calibration.model
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return a row a parameter with its interval, as :meth:`Model.to_pandas` does."""
-        return self.model.to_pandas()
+    def to_pandas(self, of: TableOf = "parameters") -> pd.DataFrame:
+        """Return a table of the model, as :meth:`Model.to_pandas` does."""
+        return self.model.to_pandas(of)
 
     def to_json(self) -> dict[str, object]:
         """Return the summary as JSON-compatible values, keys as published."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.law import Law
@@ -12,6 +13,22 @@ COLUMNS: dict[str, type] = {
     **dict.fromkeys(("stream", "phase", "process", "parameter"), str),
     **dict.fromkeys(("estimate", "lower", "upper"), float),
     "unit": str,
+}
+_PLACE: dict[str, type] = dict.fromkeys(("stream", "phase", "process"), str)
+TableOf = Literal["parameters", "alternatives", "self_check"]
+#: What ``to_pandas`` of a model tabulates -> columns of its records.
+TABLES: dict[str, dict[str, type]] = {
+    "parameters": COLUMNS,
+    "alternatives": {
+        **_PLACE,
+        **dict.fromkeys(("parameter", "chosen", "family"), str),
+        **dict.fromkeys(("delta_bic", "held_out"), float),
+    },
+    "self_check": {
+        **_PLACE,
+        **{"chosen": bool, "passed": bool, "score": float, "statistic": str},
+        **dict.fromkeys(("distance", "by_chance"), float),
+    },
 }
 #: Parts of a fitted model with numbers of the source and of the path of its capture.
 _PARTS = ("startup", "buffering", "playout", "streams", "response", "same_source", "population")
@@ -30,6 +47,37 @@ def list_parameters(model: ModelPart) -> Iterator[dict[str, object]]:
     A law gives its median and its parameters. What belongs to no stream has None in the first three
     columns.
     """
+    for place, value in _list_numbers(model):
+        if isinstance(value, Law):
+            yield from _list_law(place, value)
+        elif isinstance(value, Estimate):
+            yield {**place, "estimate": value.value, "lower": value.low, "upper": value.high}
+        else:
+            yield {**place, "estimate": value}
+
+
+def list_alternatives(model: ModelPart) -> Iterator[dict[str, object]]:
+    """Yield a record for each family that was tried for a law and rejected, best first."""
+    for place, law in _list_numbers(model):
+        if isinstance(law, Law):
+            for other in law.alternatives:
+                yield {**place, "chosen": law.family, **dict(other)}
+
+
+def list_checks(model: ModelPart) -> Iterator[dict[str, object]]:
+    """Yield a record for each statistic of each process that was tried and played."""
+    for stream in getattr(model, "streams", ()):
+        for phase in stream.phases:
+            for number, tried in enumerate(phase.choice.tried if phase.choice else ()):
+                place = {"stream": stream.name, "phase": phase.name, "process": tried.kind}
+                state = {"chosen": number == phase.choice.chosen, "passed": tried.passed}
+                for name, distance in tried.distances.items():
+                    beyond = {"statistic": name, "by_chance": tried.beyond_chance.get(name)}
+                    yield {**place, **state, "score": tried.score, "distance": distance, **beyond}
+
+
+def _list_numbers(model: ModelPart) -> Iterator[tuple[dict[str, object], Estimate | Law | float]]:
+    """Yield each number or law of a fitted model, with its place."""
     for name in _PARTS:
         yield from _list_within((name,), getattr(model, name), None)
     conditions = getattr(getattr(model, "provenance", None), "conditions", None)
@@ -46,12 +94,9 @@ def name_members(parts: Sequence[object]) -> dict[str, object]:
 
 def _list_within(
     place: tuple[str, ...], value: object, process: str | None
-) -> Iterator[dict[str, object]]:
-    if isinstance(value, Estimate):
-        ends = {"lower": value.low, "upper": value.high}
-        yield {**_describe_place(place, process), "estimate": value.value, **ends}
-    elif isinstance(value, Law):
-        yield from _list_law(_describe_place(place, process), value)
+) -> Iterator[tuple[dict[str, object], Estimate | Law | float]]:
+    if isinstance(value, Estimate | Law):
+        yield _describe_place(place, process), value
     elif isinstance(value, ModelPart):
         if len(place) == 5 and place[4] == "process":
             process = getattr(value, "kind", None)
@@ -64,7 +109,7 @@ def _list_within(
             if isinstance(one, ModelPart):
                 yield from _list_within((*place, name), one, process)
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield {**_describe_place(place, process), "estimate": float(value)}
+        yield _describe_place(place, process), float(value)
 
 
 def _describe_place(place: tuple[str, ...], process: str | None) -> dict[str, object]:

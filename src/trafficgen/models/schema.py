@@ -12,7 +12,13 @@ from trafficgen.data_frames import frame_rows
 from trafficgen.errors import ModelFileError
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.models.estimate import ModelPart, NonNegativeEstimate
-from trafficgen.models.parameters import COLUMNS, list_parameters
+from trafficgen.models.parameters import (
+    TABLES,
+    TableOf,
+    list_alternatives,
+    list_checks,
+    list_parameters,
+)
 from trafficgen.models.population import Population
 from trafficgen.models.problems import describe_problems
 from trafficgen.models.provenance import Provenance
@@ -189,14 +195,35 @@ class Model(ChartView, ModelRoot):
         rate = number(kbps_from_bps(self.playout.rate_bps.value))
         return f"{one_line(self.name)} ({names}): {start}playout at {rate} kbit/s"
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return a row a number of the source: ``estimate``, ``lower``, ``upper`` and ``unit``.
+    def to_pandas(self, of: TableOf = "parameters") -> pd.DataFrame:
+        """Return a table of the model: its parameters, what was rejected, or its self-check.
 
-        ``stream``, ``phase`` and ``process`` say where it belongs, ``parameter`` what it is, as in
-        the model file: ``gap_s.scale`` is a parameter of the law of gaps, ``gap_s.median`` the
-        median of that law. The ends are those of the 95% interval, or ``pd.NA``.
+        ``stream``, ``phase`` and ``process`` say where a row belongs, ``parameter`` what it is, as
+        in the model file. Missing values are ``pd.NA``.
+
+        Args:
+            of: ``parameters`` are the numbers of the source: ``estimate``, ends of the 95% interval
+                (``lower``, ``upper``) and ``unit``; ``gap_s.scale`` is a parameter of the law of
+                gaps, ``gap_s.median`` its median. ``alternatives`` are the families rejected for
+                the ``chosen`` one: ``delta_bic`` above 0 and ``held_out`` below 0 are worse than
+                it, or than the first of them where ``quantiles`` were chosen.
+                ``self_check`` are the processes tried for a phase, chosen or not: the ``distance``
+                of a statistic of their packets to the capture's, and the distance that chance
+                explains (``by_chance``) where it is less.
+
+        Example:
+            >>> import trafficgen
+            >>> fitted = trafficgen.fit("examples/captures/http_burst_then_paced.pcap.gz")
+            >>> checks = fitted.to_pandas("self_check")
+            >>> bool(checks[checks["chosen"]]["passed"].all())
+            True
+            >>> fitted.to_pandas("alternatives")["chosen"].iloc[0]
+            'quantiles'
         """
-        return frame_rows(list_parameters(self), COLUMNS)
+        lists = {"parameters": list_parameters, "alternatives": list_alternatives}
+        if of not in TABLES:
+            raise ValueError(f"there is no table of {of!r}; choose {', '.join(TABLES)}")
+        return frame_rows(lists.get(of, list_checks)(self), TABLES[of])
 
     def rates_of_phases(self, *, measured: RateCurve | None = None) -> RateLines:
         """Return the mean rate of the phases over time, after that of the capture where given."""

@@ -124,3 +124,22 @@ def test_a_missing_pandas_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(trafficgen.TrafficgenError, match="pip install pandas"):
         trafficgen.Path.parse("rate=1Mbps").to_pandas()
+
+
+def test_a_fit_tells_what_was_rejected_and_how_it_was_checked() -> None:
+    model = trafficgen.fit("examples/captures/http_burst_then_paced.pcap.gz").model
+    checks, others = model.to_pandas("self_check"), model.to_pandas("alternatives")
+    for phase in model.streams[0].phases:
+        assert phase.choice is not None
+        own = checks[checks["phase"] == phase.name]
+        assert len(own) == sum(len(tried.distances) for tried in phase.choice.tried)
+        assert set(own[own["chosen"]]["process"]) == {phase.process.kind}
+        chosen = phase.choice.tried[phase.choice.chosen]
+        distances = own[own["chosen"]].set_index("statistic")["distance"]
+        assert distances.to_dict() == chosen.distances
+    assert set(others.columns) >= {"parameter", "chosen", "family", "delta_bic", "held_out"}
+    spacing = model.streams[0].phases[1].process.spacing_s
+    families = others[others["parameter"] == "spacing_s"]["family"]
+    assert list(families) == [other.family for other in spacing.alternatives]
+    with pytest.raises(ValueError, match=r"of: .*'selfcheck'|no table of 'selfcheck'; choose"):
+        model.to_pandas("selfcheck")

@@ -29,6 +29,7 @@ from trafficgen.models import (
     ResponseCurve,
     ResponseKind,
 )
+from trafficgen.models.parameters import TableOf
 from trafficgen.notebook import ChartView, RateLines
 from trafficgen.options import takes
 from trafficgen.progress import report_each
@@ -138,9 +139,9 @@ class SameSourceFit(ChartView):
         assert self.model.same_source is not None
         return self.model.same_source
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return a row a parameter with its interval, as :meth:`Model.to_pandas` does."""
-        return self.model.to_pandas()
+    def to_pandas(self, of: TableOf = "parameters") -> pd.DataFrame:
+        """Return a table of the model, as :meth:`Model.to_pandas` does."""
+        return self.model.to_pandas(of)
 
     def to_json(self) -> dict[str, object]:
         """Return the least congested capture's summary, and the response under ``same_source``."""
