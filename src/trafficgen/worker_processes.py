@@ -6,15 +6,22 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor
+from concurrent.futures import wait as wait_for_any
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from multiprocessing import active_children, get_context, parent_process, resource_tracker
 from multiprocessing.connection import wait
+from typing import TypeVar
 
 from trafficgen.option_names import write_flags, writes_flags
+from trafficgen.progress import report_step
 from trafficgen.registry import pickle_registered, restore_registered
+
+T = TypeVar("T")
+#: Time after which a listener hears again of work in other processes, s.
+_NEWS_EVERY_S = 1.0
 
 
 class _PandasHider(MetaPathFinder):
@@ -66,6 +73,23 @@ def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(wait=False)
         raise
     pool.shutdown(cancel_futures=True)  # waits, so that no process outlives the command
+
+
+def report_results(futures: Sequence[Future[T]], what: str, *, unit: str) -> Iterator[T]:
+    """Yield results in order; report how many there are when one comes, and each second.
+
+    Work in other processes says nothing of itself: a listener hears that it goes on.
+    """
+    total = len(futures)
+    for future in futures:
+        waiting = [one for one in futures if not one.done()]
+        report_step(what, total - len(waiting), total, unit=unit)
+        while not future.done():
+            wait_for_any(waiting, timeout=_NEWS_EVERY_S, return_when=FIRST_COMPLETED)
+            waiting = [one for one in waiting if not one.done()]
+            report_step(what, total - len(waiting), total, unit=unit)
+        yield future.result()
+    report_step(what, total, total, unit=unit)
 
 
 def _start_resource_tracker() -> None:

@@ -92,11 +92,11 @@ def save_charts(
         OutputFileError: If a file cannot be written, or an ending is unknown.
     """
     check_formats(formats, folder=folder)
-    names = [f"{chart.name}.{ending}" for chart in charts for ending in formats]
+    drawn = [(f"{chart.name}.{ending}", chart, ending) for chart in charts for ending in formats]
+    names = [name for name, *_ in drawn]
     with whole_folder(Path(folder), earlier=dict.fromkeys(names)) as staging:
-        for chart in report_each(charts, "drawing", total=len(charts), unit="plots"):
-            for ending in formats:
-                (staging / f"{chart.name}.{ending}").write_bytes(_draw_file(chart, ending))
+        for name, chart, ending in report_each(drawn, "drawing", total=len(drawn), unit="files"):
+            (staging / name).write_bytes(_draw_file(chart, ending))
     return names
 
 

@@ -11,7 +11,7 @@ import base64
 import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
-from functools import partial, singledispatch
+from functools import singledispatch
 from importlib.resources import files
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from trafficgen.errors import OutputFileError
 from trafficgen.extras import require
 from trafficgen.options import checks_arguments
 from trafficgen.outputs import is_stream, whole_files
+from trafficgen.progress import report_step
 from trafficgen.reports.charts import DARK, LIGHT, Chart, Role
 from trafficgen.reports.comparison import report_comparison
 from trafficgen.reports.drawing import FORMATS, draw_svg, save_charts
@@ -74,7 +75,7 @@ def save_report(result: Reportable, path: str | Path, *, interactive: bool = Fal
     if not Path(path).parent.is_dir():
         problem = f"cannot be written (there is no folder {Path(path).parent})"
         raise OutputFileError(file=str(path), problem=problem, remedy="make the folder first")
-    text = render_html(report_of(result), interactive=interactive)
+    text = render_html(_report_with_news(result), interactive=interactive)
     with whole_files([Path(path)]) as parts:
         parts[0].write_text(text, encoding="utf-8")
 
@@ -107,7 +108,12 @@ def save_plots(
         >>> names[:2]
         ['rate.svg', 'cumulative-bytes.svg']
     """
-    return save_charts(report_of(result).charts, folder, formats=formats)
+    return save_charts(_report_with_news(result).charts, folder, formats=formats)
+
+
+def _report_with_news(result: object) -> Report:
+    report_step("preparing charts")
+    return report_of(result)
 
 
 @singledispatch
@@ -131,7 +137,14 @@ def render_html(report: Report, *, interactive: bool = False) -> str:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
-    draw = partial(draw_svg, zoomable=interactive)
+    total, done = len(report.charts), itertools.count(1)
+    report_step("drawing", 0, total, unit="charts")
+
+    def draw(chart: Chart) -> str:
+        text = draw_svg(chart, zoomable=interactive)
+        report_step("drawing", next(done), total, unit="charts")
+        return text
+
     environment.globals.update(group=_group_blocks, draw=draw, outcomes=_OUTCOMES)
     script = _read_asset("zoom.js") if interactive else ""
     text: str = environment.from_string(_read_asset("report.html.j2")).render(

@@ -5,10 +5,8 @@ Several processes share the work; the result does not depend on how many there a
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 
 from trafficgen.errors import SelectionError, SimulationError
@@ -24,7 +22,7 @@ from trafficgen.reproduction.finding import Finding, PublishedFinding, papers
 from trafficgen.reproduction.latecki import EXPERIMENTS as LATECKI
 from trafficgen.reproduction.nichols.experiments import EXPERIMENTS as NICHOLS
 from trafficgen.reproduction.results import FindingResult, Reproduction
-from trafficgen.worker_processes import defer_interrupts, worker_pool
+from trafficgen.worker_processes import defer_interrupts, report_results, worker_pool
 
 #: Name of the experiment, run, number of the piece.
 _Key = tuple[str, int, int]
@@ -92,8 +90,7 @@ def run_experiments(
         for one, _ in chosen
         for number, piece in enumerate(one.pieces)
     ]
-    work = _measure_all(jobs, workers or os.cpu_count() or 1)
-    measures = dict(report_each(work, "simulating", total=len(jobs), unit="pieces"))
+    measures = dict(_measure_all(jobs, workers or os.cpu_count() or 1))
     rows: list[FindingResult] = []
     for one, findings in chosen:
         values = [
@@ -156,17 +153,17 @@ def _select_ids(known: Iterable[str], wanted: Sequence[str]) -> set[str]:
 
 
 def _measure_all(jobs: Sequence[_Job], workers: int) -> Iterator[tuple[_Key, Measures]]:
-    """Yield the key and the measures of each piece, in the order in which they are done."""
+    """Yield the key and the measures of each piece, in order."""
     workers = min(workers, len(jobs))
     if workers <= 1:
-        yield from itertools.starmap(_measure, jobs)
+        for job in report_each(jobs, "simulating", total=len(jobs), unit="pieces"):
+            yield _measure(*job)
         return
     try:
         with worker_pool(workers) as pool:
             with defer_interrupts():
                 futures = [pool.submit(_measure, *job) for job in jobs]
-            for done in as_completed(futures):
-                yield done.result()
+            yield from report_results(futures, "simulating", unit="pieces")
     except BrokenProcessPool as error:
         raise SimulationError(
             "a process that simulates has ended: use fewer workers where memory is short, and"

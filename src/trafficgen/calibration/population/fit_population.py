@@ -33,7 +33,7 @@ from trafficgen.options import takes
 from trafficgen.progress import report_each
 from trafficgen.provenance import combine_digests
 from trafficgen.units import bps_from_kbps, s_from_ns
-from trafficgen.worker_processes import defer_interrupts, worker_pool
+from trafficgen.worker_processes import defer_interrupts, report_results, worker_pool
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -211,8 +211,7 @@ def fit_population(paths: Paths, options: PopulationFitOptions) -> PopulationFit
     workers = min(options.workers or os.cpu_count() or 1, len(names))
     if options.memory_bytes is not None:
         options = replace(options, memory_bytes=options.memory_bytes // max(1, workers))
-    captures = _fit_captures(names, options, workers)
-    fitted = list(report_each(captures, "fitting", total=len(names), unit="captures"))
+    fitted = list(_fit_captures(names, options, workers))
     left_out = {name: why for capture in fitted for name, why in capture.left_out.items()}
     used = [capture for capture in fitted if capture.sessions]
     if not used:
@@ -272,15 +271,14 @@ def _fit_captures(
 ) -> Iterator[_FittedCapture]:
     """Yield the fits of each capture, in the order of the captures."""
     if workers <= 1 or any(is_stream(name) for name in names):
-        for name in names:
+        for name in report_each(names, "fitting", total=len(names), unit="captures"):
             yield _fit_capture(name, options)
         return
     try:
         with worker_pool(workers) as pool:
             with defer_interrupts():
                 futures = [pool.submit(_fit_capture, name, options) for name in names]
-            for done in futures:
-                yield done.result()
+            yield from report_results(futures, "fitting", unit="captures")
     except BrokenProcessPool as error:
         raise CalibrationError(
             "a process that fits captures has ended: use fewer workers where memory is short, and"
