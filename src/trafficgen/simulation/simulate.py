@@ -19,12 +19,10 @@ from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.path import UNLIMITED_PATH, read_path
 from trafficgen.simulation.results import SimulationResult
 from trafficgen.simulation.run import Run, run_path
-from trafficgen.simulation.sources import Participant, Source, sources_of
+from trafficgen.simulation.sources import LENGTH_KEYS, Participant, Source, sources_of
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 
-#: Parameters of published models that give the length of a session, s.
-_LENGTH_KEYS = ("duration_s", "clip_s", "clip_length_s", "length_s", "video_s")
 #: A session that ends earlier than this before it is stopped is shorter than it was to be, s.
 _EARLY_S = 1.0
 
@@ -139,7 +137,7 @@ def warn_of_short_session(run: Run) -> None:
             continue
         ends = [s_from_ns(time_ns) for time_ns, (kind, *_) in log["events"] if kind == "end"]
         if ends and ends[0] < one.stop_s - _EARLY_S:
-            key = next((key for key in _LENGTH_KEYS if key in one.source.parameters), None)
+            key = next((key for key in LENGTH_KEYS if key in one.source.parameters), None)
             remedy = f"; set {key} for longer ones ([--set {key}=...])" if key else ""
             warn(
                 f"{one.source.name}: a session ends by itself after {ends[0] - one.start_s:.3g} s,"

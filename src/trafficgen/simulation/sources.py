@@ -226,6 +226,10 @@ def sources_of(
     ]
 
 
+#: Parameters of published models that give the length of a session, s.
+LENGTH_KEYS = ("duration_s", "clip_s", "clip_length_s", "length_s", "video_s")
+
+
 def make_published_source(model: PublishedModel, settings: Mapping[str, JsonValue]) -> Source:
     """Return a published model as a source of the engine.
 

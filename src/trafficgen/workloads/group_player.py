@@ -21,7 +21,7 @@ from trafficgen.randomness import random_stream
 from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.path import UNLIMITED_PATH
 from trafficgen.simulation.run import LARGEST_SEED, run_path
-from trafficgen.simulation.sources import Participant, Source, make_published_source
+from trafficgen.simulation.sources import LENGTH_KEYS, Participant, Source, make_published_source
 from trafficgen.tables import PacketTable
 from trafficgen.tables.addresses import documentation_pair
 from trafficgen.units import FloatArray, IntArray, s_from_ns
@@ -195,6 +195,11 @@ class EntryPlayer:
             known = (viewing.length_s, viewing.leaves_after_s)
             return min((one for one in known if one is not None), default=None)
         return viewing.end_s(viewing.length_s)
+
+    def media_s(self, viewing: Viewing) -> float | None:
+        """Return the length of the media of a session, s; None if it is drawn or has no end."""
+        known = map(self._source(viewing.clip).parameters.get, LENGTH_KEYS)
+        return next((float(one) for one in known if isinstance(one, int | float)), None)
 
     def expected_packets(self, viewing: Viewing) -> float:
         """Return about how many packets a session has."""

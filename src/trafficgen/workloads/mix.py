@@ -29,7 +29,7 @@ from trafficgen.packet_files.writing import select_view
 from trafficgen.randomness import random_stream
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import FloatArray, IntArray, s_from_ns
-from trafficgen.workloads.group_player import GroupPlayer
+from trafficgen.workloads.group_player import EntryPlayer, GroupPlayer
 from trafficgen.workloads.plan import PlannedGroup, PlannedWorkload
 
 #: Sessions whose draws come from one random stream.
@@ -180,13 +180,15 @@ class MixedSessions:
     def describe(self) -> Iterator[dict[str, object]]:
         """Yield what each session plays and when, in order of the starts."""
         for player, viewing in self._viewings(0, self.count):
+            model = player.model
             yield {
                 "session": viewing.session,
                 "start_s": s_from_ns(int(self.starts_ns[viewing.session])),
                 "group": player.group.name,
                 "model": player.group.model.name,
                 "seed": self.seed,
-                "duration_s": player.model.length_s(viewing),
+                "duration_s": model.length_s(viewing),
+                "media_s": model.media_s(viewing) if isinstance(model, EntryPlayer) else None,
                 "clip": viewing.clip,
                 "rate_factor": viewing.rate_factor,
             }

@@ -179,7 +179,8 @@ class PlannedWorkload(NotebookView):
 
         ``start_s`` is after the start of the workload; ``rate_factor`` its rate / that of the
         model. ``duration_s`` is its length, ``pd.NA`` where only playing it shows the length: a
-        published model that ends by itself, in a group without a duration.
+        published model that ends by itself, in a group without a duration. ``media_s`` is how long
+        the media of such a model last: the session ends when they have been sent or played.
 
         Raises:
             GenerationError: If the workload does not say how many sessions there are.
@@ -187,7 +188,7 @@ class PlannedWorkload(NotebookView):
         from trafficgen.workloads.sessions import sessions_of_workload  # noqa: PLC0415 - it plays what is planned
 
         columns = {"session": int, "start_s": float, "group": str, "model": str}
-        columns |= {"duration_s": float, "clip": int, "rate_factor": float}
+        columns |= {"duration_s": float, "media_s": float, "clip": int, "rate_factor": float}
         drawn = sessions_of_workload(self, seed=seed, sessions=sessions, window_s=window_s)
         return frame_rows(drawn.describe(), columns)
 

@@ -103,6 +103,18 @@ def test_a_workload_gives_a_row_a_session_as_it_is_played() -> None:
     assert (frame["duration_s"].dropna() > 0).all()
 
 
+@pytest.mark.parametrize(
+    ("model", "media_s"),
+    [("wmedia9_nichols2004", 60), ("wmedia9_nichols2004(clip_s=30)", 30), ("cbr(duration_s=5)", 5)],
+)
+def test_rows_have_the_length_of_the_media(tmp_path: Path, model: str, media_s: float) -> None:
+    file = tmp_path / "evening.yaml"
+    file.write_text(f"sessions: 3\narrivals: {{poisson: 0.5/s}}\ngroups: [{{model: {model}}}]\n")
+    frame = trafficgen.load_workload(file).to_pandas()
+    assert frame["media_s"].tolist() == [media_s] * 3
+    assert frame["duration_s"].isna().all()
+
+
 def test_sessions_of_a_fitted_model_last_as_long_as_their_rows_say(tmp_path: Path) -> None:
     model = trafficgen.fit("examples/captures/http_burst_then_paced.pcap.gz").model
     trafficgen.save_model(model, tmp_path / "model.json")
@@ -115,6 +127,7 @@ def test_sessions_of_a_fitted_model_last_as_long_as_their_rows_say(tmp_path: Pat
     table = trafficgen.generate_workload(file, tmp_path / "fleet.parquet", seed=1)
     assert len(frame) == table.sessions
     assert frame["duration_s"].tolist() == [20.0] * 3
+    assert frame["media_s"].isna().all()
     packets = trafficgen.read_packets(tmp_path / "fleet.parquet").to_pandas()
     first_s = packets.groupby("flow")["time_ns"].min() / 1e9
     assert np.allclose(first_s.to_numpy(float), frame["start_s"].to_numpy(float))
