@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Union
 
 from trafficgen.formatting import clean_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Objects with the same keys: the values of each key, as an Arrow column, plain values, or the
+#: columns of an object within.
+JsonColumns = Mapping[str, Union["pa.Array", "pa.ChunkedArray", list[Any], "JsonColumns"]]
 
 #: Levels of nested objects and lists; a model of a population has about fifteen.
 MOST_LEVELS = 64
@@ -100,3 +108,15 @@ def _refuse_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
                 )
             seen.add(key)
     return found
+
+
+def iterate_rows(columns: JsonColumns) -> Iterator[dict[str, object]]:
+    """Yield objects of columns."""
+    values = (
+        iterate_rows(column)
+        if isinstance(column, Mapping)
+        else (column if isinstance(column, list) else column.to_pylist())
+        for column in columns.values()
+    )
+    for row in zip(*values, strict=True):
+        yield dict(zip(columns, row, strict=True))

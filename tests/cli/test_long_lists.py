@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import trafficgen
 from trafficgen.cli._output import print_json, print_json_lists
+from trafficgen.json_text import iterate_rows
 
 EXAMPLE = (
     Path(__file__).resolve().parents[2] / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"
@@ -21,21 +24,26 @@ def test_lists_printed_piece_by_piece_are_those_of_the_whole(
     found = trafficgen.inspect(EXAMPLE)
     print_json(found.to_json())
     whole = capsys.readouterr().out
-    print_json_lists(found.json_head(), found.json_lists())
+    print_json_lists(found.json_head(), found.json_columns())
     assert capsys.readouterr().out == whole
 
 
 def test_empty_lists_and_odd_texts_are_printed_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     head: dict[str, object] = {"name": "a\nb}"}
-    lists: dict[str, list[object]] = {
-        "none": [],
-        "some": [{"text": "x\n}", "value": float("nan")}, []],
+    odd = ["x\n}", "%s é \u2028 \\", "\udcff"]
+    columns: dict[str, Any] = {
+        "text": odd,
+        "value": [float("nan"), -0.0, 1e300],
+        "known": [None, True, 1],
+        "within": {"100%": pa.array([1, None, 3]), "names": pa.array(["a", "b\t", "é"])},
+        "list": [[], [1, {"b": []}], {}],
     }
-    print_json_lists(head, lists)
+    lists = {"none": [], "some": list(iterate_rows(columns))}
+    print_json_lists(head, {"none": [], "some": [columns]})
     pieces = capsys.readouterr().out
     print_json({**head, **lists})
     assert pieces == capsys.readouterr().out
-    assert json.loads(pieces)["some"][0] == {"text": "x\n}", "value": None}
+    assert json.loads(pieces)["some"][0]["value"] is None
 
 
 def test_describing_flows_tells_how_far_it_is() -> None:

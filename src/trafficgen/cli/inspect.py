@@ -60,7 +60,7 @@ def inspect(
     # A terminal that shows the lists themselves needs no line about them.
     with nullcontext() if as_json and sys.stdout.isatty() else messages.progress("describing"):
         if as_json:
-            print_json_lists(found.json_head(), found.json_lists())
+            print_json_lists(found.json_head(), found.json_columns())
             return
         described: list[dict[str, Any]] = found.describe_flows(flows or None)
     _render(found, described)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -17,8 +17,9 @@ from trafficgen.flows.exchanges import EXCHANGE_SCHEMA, ConnectionExchanges, Exc
 from trafficgen.flows.selection import heaviest_session, swap_flow_ends
 from trafficgen.flows.sessions import Session, list_sessions
 from trafficgen.formatting import format_count, number, one_line
+from trafficgen.json_text import JsonColumns, iterate_rows
 from trafficgen.notebook import POINTS, SHOWN_ROWS, ChartView, FirstRows, RateLines
-from trafficgen.progress import report_each
+from trafficgen.progress import report_each, report_step
 from trafficgen.standard_streams import restore_name
 from trafficgen.tables import FlowRates, RtpStreamCount
 from trafficgen.units import NS_PER_S, FloatArray, kbps_from_bytes, s_from_ns
@@ -26,7 +27,31 @@ from trafficgen.units import NS_PER_S, FloatArray, kbps_from_bytes, s_from_ns
 if TYPE_CHECKING:
     import pandas as pd
 
-_FLOWS_PER_STEP = 10_000
+_ROWS_PER_STEP = 10_000
+_END_COLUMNS = ("server", "server_port", "client", "client_port", "media")
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """A long list of which some thousand rows are described at once."""
+
+    rows: int
+    describe: Callable[[slice], JsonColumns]
+
+    def iterate(self, unit: str) -> Iterator[JsonColumns]:
+        """Yield the pieces, and report how far it is."""
+        for start in range(0, self.rows, _ROWS_PER_STEP):
+            report_step("describing", start, self.rows, unit=unit)
+            yield self.describe(slice(start, start + _ROWS_PER_STEP))
+
+    def iterate_rows(self, unit: str) -> Iterator[dict[str, object]]:
+        """Return the rows, and report how far it is."""
+        pieces = (
+            self.describe(slice(start, start + _ROWS_PER_STEP))
+            for start in range(0, self.rows, _ROWS_PER_STEP)
+        )
+        rows = (row for columns in pieces for row in iterate_rows(columns))
+        return report_each(rows, "describing", total=self.rows, unit=unit)
 
 
 @dataclass(frozen=True)
@@ -205,24 +230,19 @@ class Inspection(ChartView):
         Args:
             largest: How many; None describes all.
         """
-        return list(self._iterate_flows(largest))
+        return list(self._flow_columns(largest).iterate_rows("flows"))
 
-    def _iterate_flows(self, largest: int | None = None) -> Iterator[dict[str, object]]:
+    def _flow_columns(self, largest: int | None = None) -> _Pieces:
         frame_bytes = sum(
             self.flows.column(f"frame_bytes_to_{end}").to_numpy().astype(np.int64)
             for end in ("client", "server")
         )
         heaviest_first = np.lexsort((self.flows.column("flow").to_numpy(), -frame_bytes))[:largest]
         streams = _group_by_flow(self.rtp_streams)
-
-        def describe() -> Iterator[dict[str, object]]:
-            for start in range(0, len(heaviest_first), _FLOWS_PER_STEP):
-                rows = pa.array(heaviest_first[start : start + _FLOWS_PER_STEP])
-                labels = self._take_labels(rows)
-                for row, label in zip(self.flows.take(rows).to_pylist(), labels, strict=True):
-                    yield self._describe_row(row | label, streams.get(row["flow"], []))
-
-        return report_each(describe(), "describing", total=len(heaviest_first), unit="flows")
+        return _Pieces(
+            len(heaviest_first),
+            lambda piece: self._describe_rows(pa.array(heaviest_first[piece]), streams),
+        )
 
     def describe_flow(self, number: int) -> dict[str, object]:
         """Return one flow as JSON has it.
@@ -233,43 +253,44 @@ class Inspection(ChartView):
         place = pc.index(self.flows.column("flow"), number).as_py()
         if place < 0:
             raise KeyError(number)
-        rows = pa.array([place])
-        row = self.flows.take(rows).to_pylist()[0] | self._take_labels(rows)[0]
-        return self._describe_row(row, _group_by_flow(self.rtp_streams).get(number, []))
+        columns = self._describe_rows(pa.array([place]), _group_by_flow(self.rtp_streams))
+        return next(iterate_rows(columns))
 
-    def _take_labels(self, rows: pa.Array) -> list[dict[str, str | None]]:
-        """Return the labels of some rows of the flow table."""
-        if self.labels is None:
-            return [{"application": None, "name": None}] * len(rows)
-        labels: list[dict[str, str | None]] = self.labels.take(rows).to_pylist()
-        return labels
-
-    def _describe_row(
-        self, row: dict[str, int | str | None], streams: list[RtpStreamCount]
-    ) -> dict[str, object]:
-        """Return a row of the flow table, with its RTP streams, as JSON has it."""
-        number = {name: int(value) for name, value in row.items() if isinstance(value, int)}
-        directions = {
-            way: {"packets": number[f"packets_{way}"], "frame_bytes": number[f"frame_bytes_{way}"]}
+    def _describe_rows(
+        self, rows: pa.Array, streams: Mapping[int, list[RtpStreamCount]]
+    ) -> JsonColumns:
+        """Return some rows of the flow table, with their RTP streams, as JSON has them."""
+        flows = self.flows.take(rows).combine_chunks()
+        labels = self.labels and self.labels.take(rows)
+        ways = {
+            way: {
+                what: flows.column(f"{what}_{way}").combine_chunks()
+                for what in ("packets", "frame_bytes")
+            }
             for way in ("to_client", "to_server")
         }
+        first_ns, last_ns = (
+            flows.column(f"{end}_time_ns").to_pylist() for end in ("first", "last")
+        )
+        named = {
+            name: labels.column(name) if labels else pa.nulls(len(rows), pa.string())
+            for name in ("application", "name")
+        }
+        of_flow = (streams.get(flow) for flow in flows.column("flow").to_pylist())
         return {
-            "flow": number["flow"],
-            "session": number["session"],
-            "protocol": row["protocol"],
-            "application": row["application"],
-            "name": row["name"],
-            "server": row["server"],
-            "server_port": number["server_port"],
-            "client": row["client"],
-            "client_port": number["client_port"],
-            "media": row["media"],
-            "packets": sum(counts["packets"] for counts in directions.values()),
-            "frame_bytes": sum(counts["frame_bytes"] for counts in directions.values()),
-            "start_s": self._capture_time_s(number["first_time_ns"]),
-            "duration_s": s_from_ns(number["last_time_ns"] - number["first_time_ns"]),
-            **directions,
-            "rtp": _describe_rtp(streams) if streams else None,
+            **{name: flows.column(name) for name in ("flow", "session", "protocol")},
+            **named,
+            **{name: flows.column(name) for name in _END_COLUMNS},
+            **{
+                what: pc.add(ways["to_client"][what], ways["to_server"][what])
+                for what in ("packets", "frame_bytes")
+            },
+            "start_s": [self._capture_time_s(time_ns) for time_ns in first_ns],
+            "duration_s": [
+                s_from_ns(last - first) for first, last in zip(first_ns, last_ns, strict=True)
+            ],
+            **ways,
+            "rtp": [_describe_rtp(found) if found else None for found in of_flow],
         }
 
     def _capture_time_s(self, time_ns: int) -> float:
@@ -303,20 +324,25 @@ class Inspection(ChartView):
 
     def json_lists(self) -> dict[str, Iterator[dict[str, object]]]:
         """Return its lists as iterators: captures of whole networks have millions of flows."""
+        pieces = {"sessions": self._session_columns(), "flows": self._flow_columns()}
+        return {name: columns.iterate_rows(name) for name, columns in pieces.items()}
+
+    def json_columns(self) -> dict[str, Iterator[JsonColumns]]:
+        """Return its lists in columns of some thousands of rows, which are written fast."""
+        pieces = {"sessions": self._session_columns(), "flows": self._flow_columns()}
+        return {name: columns.iterate(name) for name, columns in pieces.items()}
+
+    def _session_columns(self) -> _Pieces:
         sessions = self.sessions
-        described: Iterator[dict[str, object]] = (
-            {
-                "session": session.session,
-                "kind": session.kind,
-                "flows": list(session.flows),
-                "play_s": self.play_s(session),
-            }
-            for session in sessions
+        return _Pieces(
+            len(sessions),
+            lambda piece: {
+                "session": [session.session for session in sessions[piece]],
+                "kind": [session.kind for session in sessions[piece]],
+                "flows": [list(session.flows) for session in sessions[piece]],
+                "play_s": [self.play_s(session) for session in sessions[piece]],
+            },
         )
-        return {
-            "sessions": report_each(described, "describing", total=len(sessions), unit="sessions"),
-            "flows": self._iterate_flows(),
-        }
 
 
 def _describe_rtp(streams: list[RtpStreamCount]) -> dict[str, object]:

@@ -165,30 +165,34 @@ def list_sessions(
     """
     known = applications or {}
     members: dict[int, list[int]] = defaultdict(list)
-    columns = flows.select(["flow", "session", "protocol", "server_port", "ssrc"]).to_pydict()
-    for number, session in zip(columns["flow"], columns["session"], strict=True):
+    columns = flows.select(["flow", "session", "protocol", "server_port"]).to_pydict()
+    main: dict[int, int] = {}  # rows of the heaviest flows
+    for place, (number, session) in enumerate(
+        zip(columns["flow"], columns["session"], strict=True)
+    ):
         members[session].append(number)
-    place = {number: index for index, number in enumerate(columns["flow"])}
-    rtsp = set(signalling.column("flow").to_pylist())
+        main.setdefault(session, place)
+    signalled = pc.unique(signalling.column("flow"))
+    of_rtsp = flows.filter(pc.is_in(flows.column("flow"), signalled))
+    session_of = dict(zip(*of_rtsp.select(["flow", "session"]).to_pydict().values(), strict=True))
     plays: dict[int, int] = {}
     for message in signalling.filter(pc.equal(signalling.column("method"), "PLAY")).to_pylist():
-        if message["flow"] not in place:
+        if message["flow"] not in session_of:
             continue  # of a session that was not chosen
-        session = columns["session"][place[message["flow"]]]
+        session = session_of[message["flow"]]
         plays[session] = min(message["time_ns"], plays.get(session, message["time_ns"]))
+    rtsp = set(session_of.values())
+    rtp = set(flows.filter(pc.is_valid(flows.column("ssrc"))).column("session").to_pylist())
 
-    def kind(numbers: list[int]) -> str:
-        if rtsp.intersection(numbers):
-            return "rtsp"
-        if any(columns["ssrc"][place[number]] is not None for number in numbers):
-            return "rtp"
-        main = place[numbers[0]]
-        return web_kind(
-            columns["protocol"][main], columns["server_port"][main], known.get(numbers[0])
-        )
+    def kind(session: int) -> str:
+        if session in rtsp or session in rtp:
+            return "rtsp" if session in rtsp else "rtp"
+        at = main[session]
+        application = known.get(columns["flow"][at])
+        return web_kind(columns["protocol"][at], columns["server_port"][at], application)
 
     return tuple(
-        Session(number, kind(flows), tuple(sorted(flows)), plays.get(number))
+        Session(number, kind(number), tuple(sorted(flows)), plays.get(number))
         for number, flows in sorted(members.items())
     )
 
