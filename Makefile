@@ -99,8 +99,9 @@ lint-rust:
 fuzz:  ## fuzz the Rust core, SECONDS=120 in all (libFuzzer: needs a C++ compiler)
 	$(PYTHON) fuzz/run.py --seconds $(SECONDS) $(if $(JOBS),--jobs $(JOBS))
 
-mutate: $(VENV)/installed  ## commands on damaged captures, for SECONDS=120
-	$(RUN) -m tests.mutated.campaign --seconds $(SECONDS)
+mutate: $(VENV)/installed  ## commands on damaged inputs, for SECONDS=120 (or COUNT=100000 SEED=1)
+	nice -n 19 $(RUN) -m tests.mutated.campaign --seed $(SEED) \
+		$(if $(COUNT),--count $(COUNT),--seconds $(SECONDS))
 
 verify: $(VENV)/installed  ## longer checks: simulation studies, large files
 	$(RUN) -m pytest -n auto --dist worksteal -m slow

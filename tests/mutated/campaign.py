@@ -1,13 +1,19 @@
-"""Runs commands on damaged captures and other inputs until the time is up; reports what failed.
+"""Runs commands on damaged captures and other inputs: so many, or until the time is up.
 
-``.venv/bin/python -m tests.mutated.campaign --seconds 3600``; what fails is kept with the command
-that shows it.
+``.venv/bin/python -m tests.mutated.campaign --seconds 3600``, or ``--count 100000``; what fails is
+kept with the command that shows it. Commands come in rounds of a hundred, each with random numbers
+of its own: what is done is kept, and the next run of a seed goes on with the next round.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import json
+import math
+import pkgutil
 import random
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,12 +21,17 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from itertools import cycle
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import cycle, islice
 from pathlib import Path
 
-from tests.mutated.commands import Ended, a_command, run_in_child
+from tests.mutated.commands import LONGEST_S, Ended, a_command, run_in_child
 from tests.mutated.damage import beginning, damaged
 from tests.mutated.other_inputs import other_rounds
+
+import trafficgen
+from trafficgen.cli.app import run
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Where captures are looked for: those that are shipped, and those of developers where they are.
@@ -33,9 +44,9 @@ _ENDINGS = (".pcap", ".pcapng", ".cap", ".gz", ".zst", ".xz", ".snoop", ".1")
 #: How much of a capture is damaged: mostly little, so that the damage matters and much of it is
 #: tried.
 _MOST_BYTES = (4_000, 40_000, 40_000, 400_000)
-#: One command in so many is started as a shell starts it; the others are forked from a process that
-#: has all imported.
-_STARTED = 50
+#: Commands of a round, and how many of them are started as a shell starts them; the others are
+#: forked from a process that has all imported.
+_ROUND, _STARTED = 100, 2
 
 
 def captures(folders: tuple[Path, ...] | list[Path] = FOLDERS) -> list[Path]:
@@ -77,15 +88,95 @@ def started(arguments: list[str]) -> Ended:
         capture_output=True,
         text=True,
         errors="replace",
-        timeout=120,
+        timeout=20 * LONGEST_S,  # the machine may be busy
     )
     return Ended(done.returncode, done.stderr, 0, 0.0)
+
+
+@dataclass
+class Totals:
+    """What a campaign has run so far, kept in a file."""
+
+    file: Path
+    rounds: int = 0
+    failures: int = 0
+    started: int = 0
+    most_memory_bytes: int = 0
+    longest_s: float = 0.0
+    codes: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def read(cls, file: Path) -> Totals:
+        """Return the totals of earlier runs; none where there was no run."""
+        if not file.exists():
+            return cls(file)
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        return cls(file, **{**kept, "codes": Counter(kept["codes"])})
+
+    def add(self, arguments: list[str], ended: Ended, *, started: bool) -> None:
+        """Count a command that has ended."""
+        self.codes[f"{arguments[0]} {ended.code}"] += 1
+        self.started += started
+        self.most_memory_bytes = max(self.most_memory_bytes, ended.memory_bytes)
+        self.longest_s = max(self.longest_s, ended.cpu_s)
+
+    def write(self) -> None:
+        """Keep them for the next run."""
+        kept = {name: value for name, value in vars(self).items() if name != "file"}
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_text(json.dumps(kept), encoding="utf-8")
+
+    def lines(self) -> list[str]:
+        """Return them for people."""
+        return [
+            f"{self.codes.total():,} commands, {self.started:,} of them as a shell starts them",
+            ", ".join(f"{what}: {count:,}" for what, count in sorted(self.codes.items())),
+            f"{self.failures} failed; most memory {self.most_memory_bytes / 1e6:.0f} MB; most"
+            f" processor time {self.longest_s:.1f} s",
+        ]
+
+
+def _import_all() -> None:
+    """Import what commands need, so that those that are forked need not."""
+    for module in pkgutil.walk_packages(trafficgen.__path__, "trafficgen."):
+        with suppress(ImportError):  # an extra
+            importlib.import_module(module.name)
+
+
+def _play_round(paths: list[Path], seed: int, totals: Totals, kept: Path) -> None:
+    """Run a round of commands; keep those that fail."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, dice = Path(name), random.Random(f"{seed}/{totals.rounds}")
+        seeds = dice.getrandbits(32), dice.getrandbits(32)
+        kinds = (
+            rounds(paths, seed=seeds[0], folder=folder),
+            other_rounds(seed=seeds[1], folder=folder),
+        )
+        to_start = {dice.randrange(_ROUND) for _ in range(_STARTED)}
+        for number, (arguments, out) in enumerate(islice(_alternate(*kinds), _ROUND)):
+            starts = number in to_start and arguments[0] != "explore"
+            ended = (
+                started(arguments) if starts else run_in_child(arguments, folder / "said.txt", run)
+            )
+            totals.add(arguments, ended, started=starts)
+            if problem := ended.problem(out):
+                totals.failures += 1
+                place = kept / f"{seed}-{totals.rounds}-{number}"
+                shutil.copytree(folder, place, dirs_exist_ok=True)
+                command = shlex.join(arguments).replace(str(folder), str(place))
+                (place / "what.txt").write_text(
+                    f"{problem}\n{command}\n{ended.text}", encoding="utf-8"
+                )
+                print(f"{problem}: {command}\n{ended.text[-3000:]}", flush=True)
+    totals.rounds += 1
+    totals.write()
 
 
 def main() -> int:
     """Return 0 when all commands ended as they should, 1 otherwise."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--seconds", type=float, default=math.inf)
+    parser.add_argument("--count", type=int, help="commands in all, with those of earlier runs")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
         "--captures",
@@ -94,54 +185,17 @@ def main() -> int:
         help="a folder of captures, in place of the usual ones",
     )
     options = parser.parse_args()
-    import pyarrow.parquet  # noqa: F401, PLC0415 - imported before the forks
-    import scipy.stats  # noqa: F401, PLC0415
-
-    from trafficgen.cli.app import run  # noqa: PLC0415 - imported before the forks
-
-    paths = captures(options.captures or FOLDERS)
+    _import_all()
+    paths, began_s = captures(options.captures or FOLDERS), time.monotonic()
     kept = ROOT / "demo-results" / "mutated"
-    began_s, codes, failures = time.monotonic(), Counter[str](), 0
-    most_memory_bytes, longest = 0, (0.0, "")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        kinds = (
-            rounds(paths, seed=options.seed, folder=folder),
-            other_rounds(seed=options.seed, folder=folder),
-        )
-        for number, (arguments, out) in enumerate(_alternate(*kinds)):
-            forked = number % _STARTED != 0
-            ended = (
-                run_in_child(arguments, folder / "said.txt", run) if forked else started(arguments)
-            )
-            codes[f"{arguments[0]} {ended.code}"] += 1
-            most_memory_bytes = max(most_memory_bytes, ended.memory_bytes)
-            longest = max(longest, (ended.cpu_s, " ".join(arguments)))
-            if problem := ended.problem(out):
-                failures += 1
-                place = kept / f"{options.seed}-{number}"
-                place.mkdir(parents=True, exist_ok=True)
-                for file in (folder / "damaged.pcap", folder / "other.pcap"):
-                    shutil.copy(file, place)
-                shutil.copytree(folder / "damaged", place / "damaged", dirs_exist_ok=True)
-                command = " ".join(arguments).replace(str(folder), str(place))
-                (place / "what.txt").write_text(
-                    f"{problem}\n{command}\n{ended.text}", encoding="utf-8"
-                )
-                print(f"{problem}: {command}\n{ended.text[-3000:]}", flush=True)
-            if time.monotonic() - began_s > options.seconds:
-                break
-    where = (
-        f"damaged pieces of {len(paths)} captures, and other inputs, in {options.seconds:.0f} s,"
-        f" seed {options.seed}"
-    )
-    print(f"{codes.total():,} commands on {where}")
-    print(", ".join(f"{what}: {count:,}" for what, count in sorted(codes.items())))
-    print(
-        f"{failures} failed; most memory {most_memory_bytes / 1e6:.0f} MB; most processor time"
-        f" {longest[0]:.1f} s"
-    )
-    return 1 if failures else 0
+    totals = Totals.read(kept / f"totals-{options.seed}.json")
+    while time.monotonic() - began_s < options.seconds:
+        if options.count is not None and totals.rounds * _ROUND >= options.count:
+            break
+        _play_round(paths, options.seed, totals, kept)
+    print(f"seed {options.seed}: damaged pieces of {len(paths)} captures, and other inputs")
+    print(*totals.lines(), sep="\n")
+    return 1 if totals.failures else 0
 
 
 if __name__ == "__main__":

@@ -4,15 +4,19 @@ words, memory, files.
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
 import random
 import resource
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 #: What a command may take. The processor time is far above what one of these needs: only a hang is
 #: slower.
@@ -122,10 +126,10 @@ def _become_command(arguments: list[str], said: Path, run: Callable[[list[str]],
         resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE_BYTES, _ADDRESS_SPACE_BYTES))
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CPU, (LONGEST_S, LONGEST_S))
-        signal.alarm(5 * LONGEST_S)  # the machine may be busy
+        signal.alarm(20 * LONGEST_S)  # the machine may be busy
         errors = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(errors, 2)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(_visited_page() if arguments[0] == "explore" else _nowhere(), 1)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         sys.stdout, sys.stderr = (
             os.fdopen(1, "w", encoding="utf-8"),
@@ -141,3 +145,40 @@ def _become_command(arguments: list[str], said: Path, run: Callable[[list[str]],
         sys.stderr.flush()
     finally:
         os._exit(code)
+
+
+def _nowhere() -> int:
+    return os.open(os.devnull, os.O_WRONLY)
+
+
+#: Requests to the page: what it plays, and what a stranger may send instead.
+_REQUESTS: tuple[object, ...] = (
+    {"model": "chunked", "duration_s": 3},
+    {"model": "chunked", "duration_s": 1e308, "rate_kbps": -1},
+    {"model": ["chunked"], "settings": {"\ud800": "\ud800"}},
+    {"model": "chunked", "competitor": {"a": [{}]}, "duration_s": 3},
+    [],
+)
+
+
+def _visited_page() -> int:
+    """Return a file for the words of `explore`: a visitor reads the address there, and ends it."""
+    words, heard = os.pipe()
+
+    def visit() -> None:
+        with os.fdopen(words, encoding="utf-8") as lines:
+            address = urlsplit(next((line.strip() for line in lines if "://" in line), ""))
+            if address.hostname is None:
+                return
+            try:
+                for request in _REQUESTS:
+                    asked = http.client.HTTPConnection(address.netloc, timeout=LONGEST_S)
+                    head = {"Content-Type": "application/json"}
+                    asked.request("POST", "/api/simulate", json.dumps(request), head)
+                    if (answer := asked.getresponse()).status >= http.client.INTERNAL_SERVER_ERROR:
+                        sys.stderr.write(f"Traceback? {answer.status} for {request}\n")
+            finally:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=visit, daemon=True).start()
+    return heard

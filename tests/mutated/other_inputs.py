@@ -69,14 +69,17 @@ class Input:
 
 
 _SHORT = ("-q", "--for", "20s")
+_EXPLORE = ("explore", "{file}", "--no-browser", "--port", "0")
 _TABLE = (
     ("inspect", "{file}", "--json"),
-    ("fit", "{file}", "-o", "{out}/model.json", "--report", "{out}/report.html"),
+    ("fit", "{file}", "-o", "{out}/model.json"),
     ("convert", "{file}", "-o", "{out}/table.csv"),
     ("compare", "{file}", "{file}", "--all", "--json"),
     ("export", "{file}", "--to", "mgen", "-o", "{out}/mgen"),
     ("export", "{file}", "--to", "csv", "-o", "{out}/csv"),
+    _EXPLORE,
 )
+_REPORTED = (*_TABLE, ("fit", "{file}", "--report", "{out}/report.html"))
 _MODEL = (
     ("models", "show", "{file}"),
     ("models", "diff", "{file}", "cbr"),
@@ -84,12 +87,44 @@ _MODEL = (
     ("simulate", "{file}", "--path", "rate=5Mbps,delay=10ms", "--duration", "5s", "--json"),
     ("export", "{file}", "--to", "ns3", "-o", "{out}/ns3"),
     ("export", "{file}", "--to", "mgen", "-o", "{out}/mgen"),
+    ("export", "{file}", "--to", "ditg", "-o", "{out}/ditg"),
+    _EXPLORE,
 )
 _WORKLOADS = (
     ("generate", "{file}", "-o", "{out}/out.csv", *_SHORT),
     ("generate", "{file}", "--dry-run", *_SHORT),
     ("export", "{file}", "--to", "trex", "-o", "{out}/trex", *_SHORT),
 )
+
+
+#: Commands whose input are their words, which are damaged too.
+_WORDS = (
+    ("reproduce", "LHC-1.1", "--runs", "1", "--workers", "1", "--json"),
+    ("reproduce", "BMW-T1.1", "--runs", "1", "--workers", "1"),
+    ("reproduce", "--list", "BMW"),
+    ("demo", "-o", "{out}/demo", "-q"),
+    ("models", "list", "--json"),
+    ("models", "schema"),
+    ("models", "show", "cbr"),
+    ("generate", "cbr", "-o", "{out}/out.pcap", "--set", "rate_kbps=90", "--duration", "3s"),
+    ("generate", "cbr", "-o", "{out}/o.csv", "--sessions", "3", "--arrivals", "poisson:0.5/s"),
+    ("simulate", "wmedia9_nichols2004", "--path", "rate=700kbps,queue=9p", "--duration", "5s"),
+    ("simulate", "cbr", "--path", "rate=1Mbps", "--compete", "tcp@1s..4s", "--duration", "5s"),
+)
+#: What follows these says how much work there is, which people may ask for.
+_LENGTHS = ("--duration", "--sessions", "--runs", "--workers")
+_SHARE_OF_WORDS = 0.05
+
+
+def damage_words(command: tuple[str, ...], dice: random.Random) -> list[str]:
+    """Return a command with one or two of its words damaged, in the folder that it was given."""
+    words = list(command)
+    for _ in range(dice.choice((1, 1, 2))):
+        at = dice.randrange(1, len(words))
+        if "{out}" not in words[at] and words[at - 1] not in _LENGTHS:
+            broken = damage(words[at].encode(), dice).decode(errors="replace")
+            words[at] = broken.replace("\x00", "")[:5000].replace("{", "(")
+    return words
 
 
 def good_inputs(folder: Path) -> list[Input]:
@@ -110,7 +145,7 @@ def good_inputs(folder: Path) -> list[Input]:
     ]
     return [
         Input("table.parquet", parquet, _TABLE),
-        Input("table.csv", (folder / "table.csv" / "packets.csv").read_bytes(), _TABLE),
+        Input("table.csv", (folder / "table.csv" / "packets.csv").read_bytes(), _REPORTED),
         Input("fitted.json", model.encode(), _MODEL),
         Input("published.yaml", published, _MODEL),
         Input("workload.yaml", _WORKLOAD.encode(), _WORKLOADS),
@@ -152,10 +187,14 @@ def other_rounds(*, seed: int, folder: Path) -> Iterator[tuple[list[str], Path]]
     named.mkdir()
     inputs = good_inputs(named)
     while True:
-        one = dice.choice(inputs)
         for place in (out, damaged):
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir()
+        if dice.random() < _SHARE_OF_WORDS:
+            words = damage_words(dice.choice(_WORDS), dice)
+            yield [word.replace("{out}", str(out)) for word in words], out
+            continue
+        one = dice.choice(inputs)
         for name in ("model.json", "hours.csv", "rates.csv"):
             shutil.copy(named / name, damaged)
         file = damaged / one.name
