@@ -1,4 +1,5 @@
-"""What players did in recorded sessions, against their logs: segment clock, rungs, switches.
+"""What players did in recorded sessions, against their logs: segment clock, rungs, switches, start
+and buffer.
 
 Not found, and why: the first segments of a climb (one at each rung, whose sizes overlap within the
 spread of the content), and the clock of a player that the path never let wait.
@@ -74,6 +75,39 @@ def test_switches_are_found_within_a_segment(
     hits = sum(any(abs(one.time_s - at) <= 2.0 for one in found.switches) for at in wanted)
     assert hits >= 0.9 * len(wanted)
     assert len(found.switches) <= len(wanted) + 2
+
+
+@pytest.mark.parametrize("side", ["src", "dst"])
+@pytest.mark.parametrize(
+    ("name", "target_s"),
+    [
+        # Media that a player holds less a segment, which is what it asks for then.
+        ("lab-chunks/abr_p1000_40", 14),
+        ("lab-chunks/abr_p3000_25", 14),
+        ("lab-chunks/fixed_p3000_25", 16),
+        ("lab-chunks/quic_p1000_40", 14),
+        ("lab-chunks/quic_p3000_25", 14),
+        ("lab/hls_cubic", 20),
+        ("lab/dash_steps", None),
+    ],
+)
+def test_start_and_buffer_are_those_of_the_logs(
+    shared_capture: CaptureFinder, name: str, side: str, target_s: float | None
+) -> None:
+    found, truth = recognised(shared_capture, name, side)
+    assert found is not None
+    startup, target = found.startup_s, found.buffer_target_s
+    assert startup is not None
+    assert startup.value == pytest.approx(truth["playback_start_s"], abs=0.2)
+    if target_s is None:  # segments that were fetched again make its buffer unknown
+        assert (found.stalls, target) == (None, None)
+        return
+    assert found.stalls == ()
+    assert target is not None
+    assert target.value == pytest.approx(target_s, abs=0.3)
+    assert target.low is not None
+    assert target.high is not None
+    assert target.low <= target_s <= target.high
 
 
 def test_progressive_downloads_are_bulk(shared_capture: CaptureFinder) -> None:

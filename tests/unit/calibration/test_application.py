@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from trafficgen.calibration.application.recognition import recognise_application
+import trafficgen
+from trafficgen.calibration.application.recognition import Application, recognise_application
 from trafficgen.calibration.application.rungs import find_rungs
 from trafficgen.calibration.application.segment_clock import find_segment_clock, guess_segment_clock
 from trafficgen.flows import ConnectionExchanges, Exchanges
@@ -62,6 +65,8 @@ def test_a_player_that_waits_shows_how_long_its_segments_are() -> None:
     clock = find_segment_clock(times[0], idle_before(times))
     assert clock is not None
     assert clock.value == pytest.approx(2.0, rel=1e-3)
+    assert clock.low is not None
+    assert clock.high is not None
     assert clock.low <= 2.0 <= clock.high
 
 
@@ -72,6 +77,8 @@ def test_a_player_that_never_waits_leaves_a_usual_duration_or_nothing() -> None:
     guess = guess_segment_clock(times[0])
     assert guess is not None
     assert guess.value == 4.0
+    assert guess.low is not None
+    assert guess.high is not None
     assert guess.low < 4.0 < guess.high
     assert guess_segment_clock(times[0][:6]) is None
 
@@ -94,6 +101,11 @@ def test_a_session_of_segments_is_chunked_with_its_switches() -> None:
         times[0][[10, 30]], abs=2.1
     )
     assert "application.policy" in absent
+    assert found.stalls == ()
+    assert found.startup_s is not None
+    assert found.startup_s.value == pytest.approx(times[1][0], abs=0.01)
+    assert found.buffer_target_s is not None
+    assert found.buffer_target_s.value == pytest.approx(10.0, abs=0.1)
     shown: Any = found.to_json()
     assert shown["segment_s"]["value"] == pytest.approx(2.0, rel=0.01)
     assert shown["policy"] is None
@@ -109,3 +121,51 @@ def test_one_long_response_is_bulk_and_none_is_nothing() -> None:
         None,
         {"application": "no request with a response was found"},
     )
+
+
+def test_a_capture_from_within_a_session_has_no_buffer() -> None:
+    sizes = 250_000 * content(60)
+    times = player(sizes, segment_s=2.0, rate_kbps=3000)
+    later = (times[0][20:] - times[0][20], times[1][20:] - times[0][20])
+    found, absent = recognise_application(exchanges_of(sizes[20:], later), first_media_ns=NS_PER_S)
+    assert found is not None
+    assert (found.stalls, found.startup_s, found.buffer_target_s) == (None, None, None)
+    assert "begins within the session" in absent["application.stalls"]
+
+
+@pytest.mark.parametrize(
+    ("start_s", "resume_s", "target_s"), [(4.0, 4.0, 14.0), (2.0, 4.0, 10.0), (2.0, 2.0, 12.0)]
+)
+def test_stalls_are_those_of_a_simulated_player(
+    tmp_path: Path, start_s: float, resume_s: float, target_s: float
+) -> None:
+    steps = [(40, 4000), (22, 100), (90, 2500)]
+    trace = [{"duration_ms": 1000 * s, "bandwidth_kbps": kbps} for s, kbps in steps]
+    (tmp_path / "trace.json").write_text(json.dumps(trace), encoding="utf-8")
+    settings: dict[str, Any] = {
+        **{"ladder_kbps": [300, 600, 1200, 2000], "segment_s": 2, "duration_s": 120},
+        **{"policy": "throughput", "buffer_target_s": target_s},
+        **{"start_s": start_s, "resume_s": resume_s},
+    }
+    path = f"trace={tmp_path}/trace.json,delay=40ms,queue=100p"
+    out = tmp_path / "played.pcap"
+    result = trafficgen.simulate("chunked", path=path, settings=settings, out=out, at="receiver")
+    truth = result.events.stalls
+    assert truth
+    found = recognise(out)
+    assert found.stalls is not None
+    for seen, stall in zip(found.stalls, truth, strict=True):
+        assert seen.start_s == pytest.approx(stall.start_s, abs=0.2)
+        assert seen.duration_s == pytest.approx(stall.duration_s, abs=0.2)
+    assert found.buffer_target_s is not None
+    assert found.buffer_target_s.value == pytest.approx(target_s, abs=0.1)
+
+
+def recognise(capture: Path) -> Application:
+    """Recognise the application of a capture, with the first media packet at zero."""
+    exchanges = trafficgen.measure_exchanges(capture)
+    media = exchanges.column("kind") == "media"
+    first_ns = int(np.nanmin(exchanges.column("first_byte_ns")[media]))
+    found, _ = recognise_application(exchanges, first_media_ns=first_ns)
+    assert found is not None
+    return found

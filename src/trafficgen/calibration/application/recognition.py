@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from trafficgen.calibration.application.playback import BufferFit, Downloads, fit_buffer
 from trafficgen.calibration.application.rungs import Rungs, find_rungs
 from trafficgen.calibration.application.segment_clock import (
     INTERVAL_ERRORS,
     find_segment_clock,
+    find_waits,
     guess_segment_clock,
 )
+from trafficgen.calibration.phases.rebuffering import Pause
 from trafficgen.calibration.summary import interval_json
 from trafficgen.flows import Exchanges
 from trafficgen.models import Estimate
@@ -63,6 +66,9 @@ class Application:
         rungs: Rungs that were visited, lowest first.
         switches: Changes between them.
         audio_kbps: Rate of audio segments next to those of video; None without.
+        startup_s: Time from the first media packet to the start of the playback, s.
+        buffer_target_s: Media in the buffer at which the player requests a segment again, s.
+        stalls: Halts of the playback; None where they are not known.
         absent: What is not known -> why.
     """
 
@@ -73,6 +79,9 @@ class Application:
     rungs: tuple[Rung, ...] = ()
     switches: tuple[Switch, ...] = ()
     audio_kbps: Estimate | None = None
+    startup_s: Estimate | None = None
+    buffer_target_s: Estimate | None = None
+    stalls: tuple[Pause, ...] | None = None
     absent: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> Json:
@@ -91,21 +100,18 @@ class Application:
             ],
             "switches": [vars(switch) for switch in self.switches],
             "audio_kbps": known(self.audio_kbps),
-            "stalls": None,
-            "startup_s": None,
-            "buffer_target_s": None,
+            "stalls": None if self.stalls is None else [vars(stall) for stall in self.stalls],
+            "startup_s": known(self.startup_s),
+            "buffer_target_s": known(self.buffer_target_s),
             "policy": None,
             "pacing": None,
         }
 
 
-_NOT_YET = {
-    "stalls": "not estimated yet",
-    "startup_s": "not estimated yet",
-    "buffer_target_s": "not estimated yet",
-    "policy": "not estimated yet",
-    "pacing": "not estimated yet",
-}
+_NOT_YET = {"policy": "not estimated yet", "pacing": "not estimated yet"}
+_NO_SEGMENTS = dict.fromkeys(
+    ("stalls", "startup_s", "buffer_target_s"), "media in a response is known of segments alone"
+)
 
 
 @dataclass(frozen=True)
@@ -116,11 +122,13 @@ class _Segments:
         request_s: Times of their requests, s from the first media packet, shape (n,).
         idle_s: For how long no response was under way before each, s.
         size_bytes: Their sizes.
+        arrival_s: When the client had the whole of each, s.
     """
 
     request_s: FloatArray
     idle_s: FloatArray
     size_bytes: FloatArray
+    arrival_s: FloatArray
 
     def __len__(self) -> int:
         return len(self.request_s)
@@ -158,18 +166,19 @@ def _recognise(exchanges: Exchanges, zero_ns: int) -> tuple[Application | None, 
     count = int(answered.sum())
     video = _segments(exchanges, kinds == "media", zero_ns)
     if size_bytes.max() >= _BULK_SHARE * size_bytes.sum() and len(video) < _FEWEST_SEGMENTS:
-        return Application("bulk", connections, count, absent=dict(_NOT_YET)), ""
+        return Application("bulk", connections, count, absent=_NO_SEGMENTS | _NOT_YET), ""
     audio = _segments(exchanges, kinds == "audio", zero_ns)
     if len(video) < _FEWEST_SEGMENTS:
         why = f"{len(video)} large responses: too few to recognise segments"
         return None, why
     if _varies_widely(video):
-        return Application("interactive", connections, count, absent=dict(_NOT_YET)), ""
+        return Application("interactive", connections, count, absent=_NO_SEGMENTS | _NOT_YET), ""
     clock, remark = _clock(video, audio)
     if clock is None:
         return None, "the player never waited before a request: no clock of segments is seen"
     rungs = find_rungs(video.size_bytes)
-    absent = dict(_NOT_YET)
+    buffer = _fit_buffer(video, rungs, clock)
+    absent = buffer.absent | _NOT_YET
     if remark:
         absent["segment_s"] = remark
     return (
@@ -181,6 +190,9 @@ def _recognise(exchanges: Exchanges, zero_ns: int) -> tuple[Application | None, 
             rungs=_rungs(video, rungs, clock),
             switches=_switches(video, rungs, clock),
             audio_kbps=_rate(audio.size_bytes, clock) if len(audio) else None,
+            startup_s=buffer.startup_s,
+            buffer_target_s=buffer.target_s,
+            stalls=buffer.stalls,
             absent=absent,
         ),
         "",
@@ -203,6 +215,7 @@ def _segments(exchanges: Exchanges, rows: npt.NDArray[np.bool_], zero_ns: int) -
         (request_ns[rows] - zero_ns) / NS_PER_S,
         (request_ns[rows] - before_ns[rows]) / NS_PER_S,
         exchanges.column("response_bytes")[rows].astype(np.float64),
+        (ends_ns[rows] - zero_ns) / NS_PER_S,
     )
 
 
@@ -224,6 +237,12 @@ def _clock(video: _Segments, audio: _Segments) -> tuple[Estimate | None, str]:
         "the player never waited before a request: the one usual duration that the number of"
         " segments leaves possible"
     )
+
+
+def _fit_buffer(video: _Segments, rungs: Rungs, clock: Estimate) -> BufferFit:
+    waited = find_waits(video.request_s, video.idle_s)
+    downloads = Downloads(video.request_s, video.arrival_s, waited, rungs.of_segment)
+    return fit_buffer(downloads, clock)
 
 
 def _varies_widely(segments: _Segments) -> bool:

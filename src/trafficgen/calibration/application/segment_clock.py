@@ -29,9 +29,9 @@ def find_segment_clock(request_s: FloatArray, idle_s: FloatArray) -> Estimate | 
         idle_s: For how long no response was under way before each, s, shape (n,).
     """
     spacing_s = np.diff(request_s)
-    waits = idle_s[1:] >= np.maximum(_LEAST_WAIT_S, _LEAST_WAIT_PART * spacing_s)
+    waits = find_waits(request_s, idle_s)
     # The first wait of a row follows a request that was not put off.
-    steady = waits & np.concatenate(([False], waits[:-1]))
+    steady = (waits & np.concatenate(([False], waits[:-1])))[1:]
     if np.count_nonzero(steady) < _FEWEST_WAITS:
         return None
     usual_s = float(np.median(spacing_s[steady]))
@@ -52,6 +52,14 @@ def find_segment_clock(request_s: FloatArray, idle_s: FloatArray) -> Estimate | 
     return Estimate(
         value=value, low=value - half_s, high=value + half_s, method="requests after waits"
     )
+
+
+def find_waits(request_s: FloatArray, idle_s: FloatArray) -> BoolArray:
+    """Return before which requests the player waited, shape (n,); arguments as of the clock."""
+    spacing_s = np.diff(request_s, prepend=request_s[:1])
+    waits = idle_s >= np.maximum(_LEAST_WAIT_S, _LEAST_WAIT_PART * spacing_s)
+    waits[:1] = False
+    return waits
 
 
 def _runs(marked: BoolArray) -> list[slice]:
