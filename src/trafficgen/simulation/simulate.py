@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from pathlib import Path as FilePath
+
+import numpy as np
 
 from trafficgen.errors import GenerationError, SimulationWarning, warn
 from trafficgen.generation import session_starts
@@ -25,6 +28,8 @@ from trafficgen.units import s_from_ns
 
 #: A session that ends earlier than this before it is stopped is shorter than it was to be, s.
 _EARLY_S = 1.0
+#: So is one whose packets end before this share of its duration.
+_EARLY_SHARE = 0.95
 
 
 @takes(SimulateOptions)
@@ -130,21 +135,44 @@ def run_sessions(
     return run, notes
 
 
-def warn_of_short_session(run: Run) -> None:
-    """Warn, once, of sessions of published models that end long before they are stopped."""
-    for one, log in zip(run.participants, run.agents, strict=True):
-        if not one.is_session or one.stop_s is None or one.source.kind == "fitted":
+def warn_of_short_session(run: Run, *, of_packets: bool = False) -> None:
+    """Warn, once, of sessions of published models that end long before they are stopped.
+
+    With ``of_packets`` also of sessions of any model that send no media, or none towards their end.
+    """
+    last_ns = np.full(len(run.flows), -1, dtype=np.int64)
+    last_ns[run.columns["flow"]] = run.columns["time_ns"]  # in order of time: the last one stays
+    for number, (one, log) in enumerate(zip(run.participants, run.agents, strict=True)):
+        if not one.is_session or one.stop_s is None:
             continue
+        name, duration_s = one.source.name, one.stop_s - one.start_s
+        media_ns = int(last_ns[run.flows_of(number, media_only=True)].max(initial=-1))
+        last_s = s_from_ns(media_ns) - one.start_s if of_packets else math.inf
         ends = [s_from_ns(time_ns) for time_ns, (kind, *_) in log["events"] if kind == "end"]
-        if ends and ends[0] < one.stop_s - _EARLY_S:
+        end_s = (ends[0] if ends and one.source.kind != "fitted" else math.inf) - one.start_s
+        if end_s < duration_s - _EARLY_S:
             key = next((key for key in LENGTH_KEYS if key in one.source.parameters), None)
             remedy = f"; set {key} for longer ones ([--set {key}=...])" if key else ""
-            warn(
-                f"{one.source.name}: a session ends by itself after {ends[0] - one.start_s:.3g} s,"
-                f" before its duration of {one.stop_s - one.start_s:.6g} s{remedy}",
-                SimulationWarning,
+            early = 0 <= last_s < _EARLY_SHARE * end_s
+            said = f", its last media packet after {last_s:.3g} s" if early else ""
+            text = (
+                f"a session ends by itself after {end_s:.3g} s{said}, before its duration of"
+                f" {duration_s:.6g} s{remedy}"
             )
-            return
+        elif of_packets and media_ns < 0:
+            text = (
+                f"a session of {duration_s:.6g} s ends before its first media packet; ask for a"
+                " longer duration"
+            )
+        elif last_s < _EARLY_SHARE * duration_s:
+            text = (
+                f"a session's last media packet comes after {last_s:.3g} s, before its duration of"
+                f" {duration_s:.6g} s: the source pauses then; another duration ends elsewhere"
+            )
+        else:
+            continue
+        warn(f"{name}: {text}", SimulationWarning)
+        return
 
 
 def generate_over_path(
@@ -174,5 +202,5 @@ def generate_over_path(
         options,
         starts_s=s_from_ns(starts_ns).tolist(),
     )
-    warn_of_short_session(run)
+    warn_of_short_session(run, of_packets=True)
     return packet_table(run, origin_ns=origin_ns, notes=notes)

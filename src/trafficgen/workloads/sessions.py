@@ -96,7 +96,8 @@ def choose_sessions(
     if options.duration_s is not None and isinstance(playable, PublishedModel):
         # One session shows, and warns, that all are shorter than they were to be.
         one = SimulateOptions(path=UNLIMITED_PATH, seed=options.seed, duration_s=options.duration_s)
-        warn_of_short_session(run_sessions(sources_of(playable, options.settings or {}), one)[0])
+        run, _ = run_sessions(sources_of(playable, options.settings or {}), one)
+        warn_of_short_session(run, of_packets=True)
     if options.sessions is None and options.window_s is None and not workload.arrivals.is_counted:
         workload = replace(workload, sessions=1)
     return sessions_of_workload(workload, seed=options.seed, at=options.at)

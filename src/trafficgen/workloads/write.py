@@ -8,11 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.errors import GenerationError
-from trafficgen.formatting import format_count, number, one_line
+from trafficgen.formatting import format_count, format_share, number, one_line
 from trafficgen.generation.timeline import machine_memory_bytes
+from trafficgen.models import PublishedModel
 from trafficgen.notebook import NotebookView
 from trafficgen.packet_files.destinations import local_path
 from trafficgen.packet_files.formats import FileFormat
@@ -53,6 +56,8 @@ class _MemoryUse:
 
 
 _USE = _MemoryUse()
+#: So many sessions are to differ as people do; bytes within this share of the largest are alike.
+_MANY_SESSIONS, _ALIKE = 5, 0.05
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,9 +115,27 @@ def write_sessions(
             stream, target, format_name=file_format.name, snaplen_bytes=options.snaplen_bytes
         )
         written = describe_written(out, stream)
+    alike = _remark_alike_sessions(stream.head.flows, sessions)
     if not isinstance(sessions, MixedSessions):
-        return written
-    return replace(written, count_text=sessions.count_text, remarks=sessions.remarks)
+        return replace(written, remarks=alike)
+    return replace(written, count_text=sessions.count_text, remarks=(*sessions.remarks, *alike))
+
+
+def _remark_alike_sessions(flows: pa.Table, sessions: Sessions) -> tuple[str, ...]:
+    """Say of many sessions of one model that all have about the same bytes, and how to vary."""
+    groups = sessions.workload.groups if isinstance(sessions, MixedSessions) else ()
+    if len(groups) > 1 or sessions.count < _MANY_SESSIONS:
+        return ()
+    sizes = pc.add(flows.column("frame_bytes_to_client"), flows.column("frame_bytes_to_server"))
+    totals = np.bincount(flows.column("session").to_numpy(), sizes.to_numpy())
+    spread = float(np.ptp(totals) / max(1.0, totals.max()))
+    if spread > _ALIKE:
+        return ()
+    vary = "--vary 20% gives each a length and a rate of its own"
+    if groups and isinstance(groups[0].model, PublishedModel):
+        vary = "--duration TIME --vary duration=20% gives each a length of its own"
+    within = f" within {format_share(spread)}" if spread else ""
+    return (f"all {sessions.count:,} sessions have the same number of bytes{within}; {vary}",)
 
 
 @contextmanager

@@ -6,12 +6,15 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import pytest
 
 import trafficgen
+from trafficgen.models.published import entry_names
 
 CAPTURE = "examples/captures/http_burst_then_paced.pcap.gz"
 PATH = "rate=1Mbps,delay=10ms"
+PACKETS = ("packets_to_client", "packets_to_server")
 ENDS = "cbr: a session ends by itself after 60 s, before its duration of 90 s; set duration_s"
 
 
@@ -30,6 +33,31 @@ def test_a_simulation_and_a_fleet_say_it_too(tmp_path: Path) -> None:
         trafficgen.generate_workload(
             "wmedia9_nichols2004", tmp_path / "fleet.parquet", sessions=2, duration_s=90
         )
+
+
+@pytest.mark.parametrize("options", [{}, {"sessions": 2}, {"path": PATH}])
+@pytest.mark.parametrize("duration_s", [0.01, 10, 60, 300])
+@pytest.mark.parametrize("model", entry_names())
+def test_media_that_end_well_before_what_was_asked_are_said(
+    model: str, duration_s: float, options: dict[str, Any]
+) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = trafficgen.generate(model, duration_s=duration_s, **options)
+    is_media = pc.and_(
+        pc.not_equal(table.flows.column("media"), "control"),
+        pc.greater(pc.add(*(table.flows.column(name) for name in PACKETS)), 0),
+    )
+    media = table.flows.filter(is_media)
+    last_s = max(media.column("last_time_ns").to_pylist(), default=0) / 1e9
+    texts = [str(one.message) for one in caught]
+    if media.num_rows == 0:
+        assert "ends before its first media packet; ask for a longer duration" in texts[0]
+    elif last_s < 0.94 * duration_s:
+        assert f"before its duration of {duration_s:g} s" in texts[0]
+    elif last_s > 0.96 * duration_s:
+        assert texts == []
+    assert len(texts) <= 1
 
 
 def test_a_model_that_is_set_to_last_so_long_says_nothing() -> None:

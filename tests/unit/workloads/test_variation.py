@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -165,3 +166,28 @@ def test_what_cannot_be_varied_is_refused(load: Load, model: Model, tmp_path: Pa
         trafficgen.generate(model, vary="rate=2x")
     with pytest.raises(WorkloadFileError, match="vary"):
         load("sessions: 4\nvary: speed=5%\ngroups:\n- {model: udp.json}\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("udp.json", {"scale_rate": 1.0}, " within .*; --vary 20% gives each a length and a rate"),
+        ("udp.json", {}, " within .*; --vary 20% gives each a length and a rate"),
+        ("udp.json", {"vary": "20%"}, None),
+        ("cbr", {}, "; --duration TIME --vary duration=20% gives each"),
+        ("cbr", {"vary": "duration=20%"}, None),
+        ("cbr", {"sessions": 2}, None),
+        ("chunked", {"duration_s": 60.0}, None),
+    ],
+)
+def test_many_sessions_that_come_out_alike_are_said_with_what_varies_them(
+    folder: Path, tmp_path: Path, name: str, options: dict[str, Any], said: str | None
+) -> None:
+    model = folder / name if name.endswith(".json") else name
+    given = {"sessions": 6, "duration_s": 40.0, "seed": 1, **options}
+    written = trafficgen.generate_workload(model, tmp_path / "out.parquet", **given)
+    if said is None:
+        assert written.remarks == ()
+        return
+    (remark,) = written.remarks
+    assert re.match(f"all 6 sessions have the same number of bytes{said}", remark)
