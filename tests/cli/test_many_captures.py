@@ -43,7 +43,7 @@ def test_a_population_is_fitted_written_and_played(command: Command, captures: l
 def test_a_capture_that_a_plain_fit_leaves_out_is_named(
     command: Command, captures: list[str]
 ) -> None:
-    command("generate", "chunked", "-o", "other.pcap", "--duration", "4")
+    command("generate", "chunked", "-o", "other.pcap", "--duration", "4", "-q")
     said = command("fit", captures[2], "other.pcap").err
     assert "is not in the model, which is of session" in said
     assert "--population fits each capture by itself" in said

@@ -123,7 +123,7 @@ def test_the_scenario_names_a_trace_that_is_missing_and_sends_nothing_else(
 
 @pytest.mark.parametrize("generation", GENERATIONS)
 def test_ns3_carries_all_bytes_that_tcp_flows_write(tmp_path: Path, generation: str) -> None:
-    chunks = trafficgen.generate("chunked", duration_s=12.0, seed=1)
+    chunks = trafficgen.generate("chunked", duration_s=10.8, seed=1)
     report = trafficgen.export(
         chunks, to="ns3", directory=tmp_path / "export", settings={"mode": "exact"}
     )

@@ -38,6 +38,9 @@ from trafficgen.workloads.write import makes_in_memory
 
 #: Most sessions that are played for an estimate, and the time after which no other is begun, s.
 _SAMPLED, _SAMPLED_S = 60, 5.0
+#: Start of a worker process, s; what runs on two cores with a load of 14 took / their estimate was
+#: 1.1 to 1.4.
+_WORKER_START_S, _BUSY = 1.0, 1.5
 #: Errors are written out from here on, values without a fraction from there on.
 _SMALL_SHARE, _WHOLE_FROM = 0.005, 100
 #: Sessions up to which the packets and the length of each are estimated; of more, some runs.
@@ -63,7 +66,10 @@ class WorkloadEstimate(NotebookView):
         concurrent: Mean number of sessions at once from the first start to the last.
         file_format: Format of the output.
         file_bytes: Size of the output.
-        time_s: Time that it takes to make and write it on this machine, s.
+        time_s: Time that it takes to make and write it on this machine, s, with the start of
+            worker processes and the merge of their blocks.
+        busy_time_s: The same where other programs keep the machine busy: workers gain nothing, and
+            all takes half as long again as the sample did.
         groups: Of each group of a workload by its name, the number of ``sessions`` and the
             ``bytes_share`` of the bytes.
         count_text: Number of sessions for people, with those of groups that start theirs apart.
@@ -91,6 +97,7 @@ class WorkloadEstimate(NotebookView):
     groups: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     count_text: str = ""
     remarks: tuple[str, ...] = ()
+    busy_time_s: float = 0.0
 
     def __repr__(self) -> str:
         return f"<WorkloadEstimate: {', '.join(self.lines())}>"
@@ -108,7 +115,7 @@ class WorkloadEstimate(NotebookView):
             f"about {_round(self.packets)} packets, {size_text(self.ip_bytes)} of IP{error},"
             f" {_round(rate_bps / 1e6)} Mbit/s on average",
             f"about {size_text(self.file_bytes)} as {self.file_format},"
-            f" {format_duration(self.time_s)} to make",
+            f" {format_duration(self.time_s)} to {format_duration(self.busy_time_s)} to make",
             *(
                 f"group {name}: {format_count(int(group['sessions']), 'session')},"
                 f" {group['bytes_share']:.0%} of the bytes"
@@ -182,9 +189,11 @@ def _estimate(sessions: AnySessions, out: str | Path, options: WorkloadOptions) 
     own = np.concatenate([sessions.expectations(range(n, n + 1)) for n in sample.sessions])
     share = float(whole.packets.sum()) * whole.weight / max(1e-9, float(own[:, 0].sum()))
     file_bytes, write_s, store_s = _write_sample(_close_up(sample, sessions), out, options)
+    workers, start_s = max(1, min(options.workers, os.cpu_count() or 1)), 0.0
     if not makes_in_memory(sessions, options):  # blocks are written, and merged more than once
         write_s += store_s
-    workers = max(1, min(options.workers, os.cpu_count() or 1))
+        start_s = _WORKER_START_S if options.workers > 1 else 0.0
+    making_s = sum(sample.times_s)
     starts_ns, groups = sessions.starts_ns, _groups_of(sessions)
     last_ns = [int(table.time_ns[-1]) if len(table) else 0 for table in sample.tables]
     lengths_s = (np.array(last_ns) - starts_ns[sample.sessions]) / NS_PER_S
@@ -201,7 +210,8 @@ def _estimate(sessions: AnySessions, out: str | Path, options: WorkloadOptions) 
         concurrent=concurrent,
         file_format=format_of(out, options.to_format).name,
         file_bytes=file_bytes * share,
-        time_s=(sum(sample.times_s) / workers + write_s) * share,
+        time_s=start_s + (making_s / workers + write_s) * share,
+        busy_time_s=_BUSY * (options.workers * start_s + (making_s + write_s) * share),
         groups=_describe_groups(sessions, whole, played, sizes),
         count_text=sessions.count_text if isinstance(sessions, MixedSessions) else "",
         remarks=sessions.remarks if isinstance(sessions, MixedSessions) else (),

@@ -38,7 +38,7 @@ def test_many_parts_of_a_model_have_one_line_and_few_one_each() -> None:
 
 @pytest.fixture(scope="module")
 def table() -> PacketTable:
-    return trafficgen.generate("wmedia9_nichols2004", sessions=5, duration_s=3, seed=1)
+    return trafficgen.generate("wmedia9_nichols2004", sessions=5, duration_s=10, seed=1)
 
 
 @pytest.mark.parametrize("target", TARGETS)

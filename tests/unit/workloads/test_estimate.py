@@ -13,6 +13,8 @@ from tests.unit.workloads.conftest import Load
 
 import trafficgen
 from trafficgen.errors import GenerationError
+from trafficgen.formatting import format_duration
+from trafficgen.workloads.estimate import WorkloadEstimate
 
 VARIED = """
 name: varied
@@ -82,11 +84,15 @@ def test_the_time_counts_all_steps(
     ticks = itertools.count()
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
 
-    def time_s(**given: Any) -> float:
-        return trafficgen.estimate_workload(load(VARIED), tmp_path / "o.pcap", **given).time_s
+    def estimate(**given: Any) -> WorkloadEstimate:
+        return trafficgen.estimate_workload(load(VARIED), tmp_path / "o.pcap", **given)
 
-    in_memory, in_blocks = time_s(), time_s(storage=str(tmp_path))
-    assert in_blocks > in_memory > time_s(workers=2)
+    in_memory, in_blocks = estimate(), estimate(storage=str(tmp_path))
+    assert in_blocks.time_s > in_memory.time_s > estimate(workers=2).time_s
+    # Where other programs take the cores, processes gain nothing but have to start.
+    processes = estimate(storage=str(tmp_path), workers=2)
+    assert processes.time_s < in_blocks.time_s < in_blocks.busy_time_s < processes.busy_time_s
+    assert f" to {format_duration(processes.busy_time_s)} to make" in processes.lines()[2]
 
 
 def test_an_estimate_of_few_sessions_is_exact(tmp_path: Path) -> None:
