@@ -115,13 +115,15 @@ def group_sessions(
         if row.flow not in control and row.flow not in silent:
             by_hosts[row.hosts].append(row)
     named = _join_rtsp(rows, by_hosts, signalling, union)
-    _join_silent_rtsp([rows[flow] for flow in silent], by_hosts, union)
-    for media, above in find_rtcp_by_ports(flows):
-        union.join(media, above)
+    control = _join_silent_rtsp([rows[flow] for flow in silent], by_hosts, union)
+    for media_flow, above in find_rtcp_by_ports(flows):
+        union.join(media_flow, above)
+        control.add(above)
     for together in by_hosts.values():
         _join_rtp(together, set(rtcp_flows), named, union)
     _join_web(flows, union)
-    media = pa.array(list_media(flows, signalling, rtp_streams, rtcp_flows), pa.string())
+    kinds = list_media(flows, signalling, rtp_streams, control.union(rtcp_flows))
+    media = pa.array(kinds, pa.string())
     flows = flows.set_column(
         flows.schema.get_field_index("media"), flows.schema.field("media"), media
     )
@@ -271,14 +273,21 @@ def _join_rtsp(
 
 def _join_silent_rtsp(
     silent: list[_Flow], by_hosts: Mapping[frozenset[str], list[_Flow]], union: _Union
-) -> None:
-    """Join RTSP without messages with the UDP of its time, and with its other connections."""
+) -> set[int]:
+    """Join RTSP without messages with the UDP of its time, and with its other connections.
+
+    Returns:
+        Those that are control alone: between hosts with UDP media.
+    """
+    alone = set[int]()
     by_pair: dict[frozenset[str], list[_Flow]] = defaultdict(list)
     for control in silent:
         by_pair[control.hosts].append(control)
     for hosts, controls in by_pair.items():
         media = [one for one in by_hosts.get(hosts, ()) if min(one.ports) >= FIRST_MEDIA_PORT]
         _join_overlapping(controls, [*media, *controls], union)
+        alone.update(one.flow for one in controls if media)
+    return alone
 
 
 def _join_overlapping(controls: Iterable[_Flow], media: Iterable[_Flow], union: _Union) -> None:

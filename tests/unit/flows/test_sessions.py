@@ -103,6 +103,7 @@ def test_what_rtp_carries_is_told_by_type_clock_frames_and_rate(
     assert grouped.column("media").to_pylist() == [medium]
 
 
+@pytest.mark.filterwarnings("ignore::trafficgen.SimulationWarning")
 @pytest.mark.parametrize("model", entry_names())
 def test_a_capture_without_payloads_has_the_sessions_that_were_generated(
     model: str, tmp_path: Path
@@ -113,6 +114,10 @@ def test_a_capture_without_payloads_has_the_sessions_that_were_generated(
     found = trafficgen.inspect(out)
     clients = found.flows.to_pandas().groupby("session")[["client", "server"]].agg(set)
     assert len(found.sessions) == 3
+    packets = found.flows.to_pandas().set_index("flow")
+    has_udp = packets[packets.protocol == "udp"].session
+    rtsp = packets[(packets.server_port == 554) & packets.session.isin(has_udp)]
+    assert set(rtsp.media) <= {"control"}
     assert len({frozenset(row.client | row.server) for row in clients.itertuples()}) == 3
 
 
@@ -136,5 +141,6 @@ def test_rtcp_without_payloads_is_known_by_its_ports(
     if change.pop("swap", False):
         rtcp |= {"server_port": rtcp["client_port"], "client_port": rtcp["server_port"]}
     flows = pa.Table.from_pylist([media, rtcp | change], FLOW_SCHEMA)
-    sessions = list_sessions(group_sessions(flows, NONE), NONE)
-    assert len(sessions) == (1 if joined else 2)
+    grouped = group_sessions(flows, NONE)
+    assert len(list_sessions(grouped, NONE)) == (1 if joined else 2)
+    assert grouped.column("media").to_pylist() == ["unknown", "control" if joined else "unknown"]
