@@ -137,7 +137,8 @@ def cut_middle(line: str, *, longest: int) -> str:
         line = line.replace(word, f"{word[: (kept + 1) // 2]}…{word[len(word) - kept // 2 :]}")
     if len(line) <= longest:
         return line
-    return f"{line[: longest // 2]}…{line[len(line) - (longest - 1) // 2 :]}"
+    before, after = line[: longest // 2], line[len(line) - (longest - 1) // 2 :]
+    return f"{before.rpartition(' ')[0] or before} … {after.partition(' ')[2] or after}"
 
 
 def describe_value(value: object) -> str:

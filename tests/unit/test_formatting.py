@@ -157,7 +157,7 @@ def test_a_wrong_name_comes_with_the_closest_ones(wanted: str, guess: str) -> No
     [
         ("short", "short"),
         ("Invalid size '" + "9" * 90 + "'. Use 1GB.", "Invalid size '99999999…999999'. Use 1GB."),
-        ("a " * 50, "a " * 10 + "…" + " a" * 9 + " "),
+        ("a " * 50, "a " * 10 + "… " + "a " * 9),
         ("x" * 90, "xxxxxxxxxxxxxxxxxxxx…xxxxxxxxxxxxxxxxxxx"),
     ],
 )

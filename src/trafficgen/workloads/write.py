@@ -17,6 +17,7 @@ from trafficgen.formatting import format_count, format_share, number, one_line
 from trafficgen.generation.timeline import machine_memory_bytes
 from trafficgen.models import PublishedModel
 from trafficgen.notebook import NotebookView
+from trafficgen.option_names import name_options
 from trafficgen.packet_files.destinations import local_path
 from trafficgen.packet_files.formats import FileFormat
 from trafficgen.packet_files.writing import write_pieces
@@ -131,11 +132,12 @@ def _remark_alike_sessions(flows: pa.Table, sessions: Sessions) -> tuple[str, ..
     spread = float(np.ptp(totals) / max(1.0, totals.max()))
     if spread > _ALIKE:
         return ()
-    vary = "--vary 20% gives each a length and a rate of its own"
+    vary = "[--vary 20%] gives each a length and a rate of its own"
     if groups and isinstance(groups[0].model, PublishedModel):
-        vary = "--duration TIME --vary duration=20% gives each a length of its own"
+        vary = "[--duration|duration_s] and [--vary duration=20%] give each a length of its own"
     within = f" within {format_share(spread)}" if spread else ""
-    return (f"all {sessions.count:,} sessions have the same number of bytes{within}; {vary}",)
+    same = f"all {sessions.count:,} sessions have the same number of bytes{within}"
+    return (name_options(f"{same}; {vary}"),)
 
 
 @contextmanager

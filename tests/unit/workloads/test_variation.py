@@ -171,10 +171,10 @@ def test_what_cannot_be_varied_is_refused(load: Load, model: Model, tmp_path: Pa
 @pytest.mark.parametrize(
     ("name", "options", "said"),
     [
-        ("udp.json", {"scale_rate": 1.0}, " within .*; --vary 20% gives each a length and a rate"),
-        ("udp.json", {}, " within .*; --vary 20% gives each a length and a rate"),
+        ("udp.json", {"scale_rate": 1.0}, " within .*; vary='20%' gives each a length and a rate"),
+        ("udp.json", {}, " within .*; vary='20%' gives each a length and a rate"),
         ("udp.json", {"vary": "20%"}, None),
-        ("cbr", {}, "; --duration TIME --vary duration=20% gives each"),
+        ("cbr", {}, "; duration_s and vary='duration=20%' give each"),
         ("cbr", {"vary": "duration=20%"}, None),
         ("cbr", {"sessions": 2}, None),
         ("chunked", {"duration_s": 60.0}, None),
