@@ -80,6 +80,7 @@ DIFFERENT = {
     ("compare", "fail_above"): "exceeded_limits of the comparison",
     ("inspect", "flows"): "how many are printed; to_pandas has all",
     ("models_show", "full"): "how much is printed",
+    ("models_list", "paths"): "Path.presets",
     ("models_diff", "all"): "how many are printed",
     ("reproduce", "list"): "the rows of its result",
     ("explore", "browser"): "open_browser: a page is served without one",

@@ -17,10 +17,11 @@ SOURCE = Path(trafficgen.__file__).parent
 FLAG = re.compile(r"(?<![\w-])--[a-z]|(?<![\w-])-[a-z](?![\w-])")
 MARKED = re.compile(r"\[(?:-|`?trafficgen )[^\]]*\]")
 #: Modules that write commands of a shell: reports and pages say how to get their result again.
-SHELL = ("cli/", "demo/", "explore/", "reports/", "export/targets/", "export/readme.py")
+SHELL = ("cli/", "demo/", "explore/", "reports/", "export/targets/")
 SHELL = (*SHELL, "export/iperf_runs.py", "export/stream_runs.py")
 #: Commands to type as they are, of other tools or without a counterpart in Python; a help text.
 QUOTED = (
+    "## How close it is",
     "-e frame.",
     "-e ip.len",
     "`ITGDec LOG -l",

@@ -25,7 +25,6 @@ from trafficgen.flows.measures import (
     count_rate_changes,
     measure_data_rates,
 )
-from trafficgen.option_names import name_options
 from trafficgen.units import (
     BoolArray,
     IntArray,
@@ -41,10 +40,10 @@ _NO_NUMBERS = (
     "neither arrival times, a second capture nor RTP sequence numbers show what became of the"
     " packets"
 )
-_BEFORE_THE_PATH = "the capture was taken before the path; give the one behind it by [--receiver]"
+_BEFORE_THE_PATH = "the capture was taken before the path; a second one behind it shows this"
 _ONE_CAPTURE = (
-    "one capture behind the path does not show what was sent and lost; give the other end by"
-    " [--receiver]"
+    "one capture behind the path does not show what was sent and lost; a second one at the other"
+    " end does"
 )
 _NOT_APART = "packets without numbers, of one size: which of them were lost is not known"
 
@@ -164,7 +163,7 @@ def measure_delivery(
         ),
         session=fates.measure_delivery(zero_ns, last_ns, is_last=True),
     )
-    return found, {what: name_options(why) for what, why in absent.items()}
+    return found, absent
 
 
 def count_scale_changes(

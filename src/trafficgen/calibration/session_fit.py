@@ -61,7 +61,7 @@ _ANCHORED_METHOD = {
         " the log"
     ),
     "playback_start": "player log: last media packet before the playback started",
-    "option": "set by [--buffering-end|buffering_end_s]",
+    "option": "set by the user",
 }
 
 
@@ -363,7 +363,7 @@ def _build_model(
         streams=tuple(streams.streams),
         facts=session.facts,
         response=session.response.response,
-        absent={what: name_options(why) for what, why in absent.items()},
+        absent=absent,
     )
 
 
@@ -371,7 +371,6 @@ def _buffering(phases: Phases, rate: Estimate | None) -> Buffering | None:
     if phases.buffering_end_s is None or rate is None or phases.ratio is None:
         return None
     method = PHASES_METHOD if phases.anchor is None else _ANCHORED_METHOD[phases.anchor]
-    method = name_options(method)
     if phases.burst_p_value is not None:
         method += f"; kept although the test cannot separate it (p = {phases.burst_p_value:.2g})"
     return Buffering(

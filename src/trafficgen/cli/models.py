@@ -65,9 +65,9 @@ def list_models(
 
 
 def _list_paths(*, as_json: bool) -> None:
-    from trafficgen.simulation.presets import PRESET, load_presets  # noqa: PLC0415 - not of --help
+    from trafficgen.simulation.presets import PRESET  # noqa: PLC0415 - not of --help
 
-    presets = load_presets().values()
+    presets = trafficgen.Path.presets()
     if as_json:
         names = ("name", "description", "source", "link")
         print_json({"paths": [{name: getattr(one, name) for name in names} for one in presets]})

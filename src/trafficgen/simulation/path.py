@@ -31,7 +31,7 @@ from trafficgen.simulation.path_keys import (
     TIME_AFTER_MEDIA,
     Kind,
 )
-from trafficgen.simulation.presets import PRESET, apply_preset
+from trafficgen.simulation.presets import PRESET, Preset, apply_preset, load_presets
 from trafficgen.simulation.traces import LARGEST_TRACE_BYTES
 from trafficgen.standard_streams import read_text_file
 
@@ -293,6 +293,11 @@ class Path(NotebookView, ModelPart):
             problem, _, remedy = str(error).partition("; ")
             raise InputFileError(file=name, problem=problem, remedy=remedy) from error
         return path.model_copy(update={"links": links})
+
+    @staticmethod
+    def presets() -> tuple[Preset, ...]:
+        """Return the paths that have names, such as ``preset:lte``, each with its source."""
+        return tuple(load_presets().values())
 
     def text(self) -> str:
         """Write the list that :meth:`parse` reads back as this path.

@@ -33,6 +33,13 @@ class Preset:
         description: What kind of connection it is.
         source: Where its numbers are from.
         link: Keys of its link and their values, as in a path file.
+
+    Example:
+        >>> import trafficgen
+        >>> [preset.name for preset in trafficgen.Path.presets()][:4]
+        ['dial', '2g', 'edge', '3g-slow']
+        >>> trafficgen.Path.presets()[0].text
+        'rate=49kbps,reverse_rate=30kbps,delay=60ms'
     """
 
     name: str
