@@ -1,74 +1,8 @@
-"""Python face of the compiled Rust core, with its types in ``_rust.pyi``."""
+"""Python face of the compiled Rust core: all names that ``_rust.pyi`` declares."""
 
 from trafficgen.interruptions import defer_signals
 
 with (
     defer_signals()
 ):  # an interrupt while numpy's own interface is looked up would be a panic of the core
-    from trafficgen._core._rust import (
-        CLOCK_CANDIDATES_HZ,
-        LAW_FAMILIES,
-        CaptureReader,
-        CaptureWriter,
-        ExchangeMeter,
-        FlowMeter,
-        FlowPlan,
-        FrameCutter,
-        GroupedSample,
-        Maximum,
-        QuantileTables,
-        SimulationOutcome,
-        SteppedLaw,
-        __version__,
-        add_family,
-        alias_draws,
-        alias_table,
-        chain_vectors,
-        correlated_order,
-        frame_times,
-        law_quantiles,
-        law_tail,
-        mix_normals,
-        move_law,
-        place_in_bins,
-        simulate,
-        spectral_ranks,
-        stable_order,
-        stream_key,
-        time_order,
-        values_by_rank,
-    )
-
-__all__ = [
-    "CLOCK_CANDIDATES_HZ",
-    "LAW_FAMILIES",
-    "CaptureReader",
-    "CaptureWriter",
-    "ExchangeMeter",
-    "FlowMeter",
-    "FlowPlan",
-    "FrameCutter",
-    "GroupedSample",
-    "Maximum",
-    "QuantileTables",
-    "SimulationOutcome",
-    "SteppedLaw",
-    "__version__",
-    "add_family",
-    "alias_draws",
-    "alias_table",
-    "chain_vectors",
-    "correlated_order",
-    "frame_times",
-    "law_quantiles",
-    "law_tail",
-    "mix_normals",
-    "move_law",
-    "place_in_bins",
-    "simulate",
-    "spectral_ranks",
-    "stable_order",
-    "stream_key",
-    "time_order",
-    "values_by_rank",
-]
+    from trafficgen._core._rust import *  # noqa: F403 - one list of names, that of _rust.pyi

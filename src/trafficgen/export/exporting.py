@@ -51,19 +51,7 @@ def export_packets(
 ) -> ProjectionReport:
     """Write packets, or a model's law, for another tool into a folder.
 
-    Args:
-        table: A packet table, a data frame or the name of a table or capture, or a fitted model, a
-            fit or the name of a model file.
-        options: See :class:`~trafficgen.export.options.ExportOptions`.
-
-    Raises:
-        ExportError: If there is no such target, or it cannot express the traffic.
-        SettingError: If the target has no such setting.
-        OutputFileError: If the folder cannot be written, or a file that is no earlier export's
-            would be overwritten.
-        SelectionError: If there is no such flow.
-        InputFileError: If a file of packets cannot be read, or does not fit into the memory and
-            the target does not take packets as they come.
+    Errors are those of :func:`~trafficgen.export`, which exports workloads too.
     """
     target, settings = find_target(options)
     if isinstance(table, DataFrame):
