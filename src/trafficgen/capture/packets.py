@@ -14,6 +14,7 @@ from trafficgen._core import CaptureReader
 from trafficgen.capture.options import ReadOptions
 from trafficgen.capture.scan import CaptureScan, ReaderSetup, collect_scan, read_steps
 from trafficgen.errors import CaptureError
+from trafficgen.flows import Inspection
 from trafficgen.tables import OPTIONAL_FIELDS, PACKET_SCHEMA, REQUIRED_FIELDS, PacketTable
 from trafficgen.tables.stream import PacketStream, sort_pieces
 
@@ -100,13 +101,14 @@ def _table(reader: CaptureReader, scan: CaptureScan) -> PacketTable:
 
 def _with_packets(scan: CaptureScan, packets: pa.Table) -> PacketTable:
     """Return a table of packets with the flows and messages that a scan found."""
+    found = scan.inspection
     return PacketTable(
         packets=packets,
-        flows=scan.flows,
-        origin_ns=scan.start_time_ns,
-        signalling=scan.signalling,
+        flows=found.flows,
+        origin_ns=found.origin_ns,
+        signalling=found.signalling,
         rtcp=scan.rtcp,
-        notes={"files": list(scan.files)},
+        notes={"files": list(found.files)},
     )
 
 
@@ -140,17 +142,17 @@ def stream_capture(scan: CaptureScan, flows: Collection[int] | None = None) -> P
     return PacketStream(
         head=_with_packets(scan, PACKET_SCHEMA.empty_table()),
         pieces=ordered,
-        columns=_columns(scan),
-        rows=scan.ip_packets if keep is None else None,
+        columns=_columns(scan.inspection),
+        rows=scan.inspection.ip_packets if keep is None else None,
     )
 
 
-def _columns(scan: CaptureScan) -> frozenset[str]:
+def _columns(found: Inspection) -> frozenset[str]:
     """Return the columns that have values in any packet of a capture."""
     names = {field.name for field in CAPTURE_SCHEMA if not field.nullable}
-    if any(stream.channel is None for stream in scan.rtp_streams):
+    if any(stream.channel is None for stream in found.rtp_streams):
         names |= {name for name in CAPTURE_SCHEMA.names if name.startswith("rtp_")}
-    if "tcp" in scan.flows.column("protocol").unique().to_pylist():
+    if "tcp" in found.flows.column("protocol").unique().to_pylist():
         names |= {name for name in CAPTURE_SCHEMA.names if name.startswith("tcp_")}
     return frozenset(names)
 
@@ -161,7 +163,7 @@ def _take_batches(reader: CaptureReader, scan: CaptureScan) -> Iterator[pa.Recor
     Raises:
         ValueError: If there are flows that the scan has not seen.
     """
-    while (columns := reader.take_columns(scan.plan, scan.start_time_ns)) is not None:
+    while (columns := reader.take_columns(scan.plan, scan.inspection.origin_ns)) is not None:
         yield _wrap_columns(columns)
 
 

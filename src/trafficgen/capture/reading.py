@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-import pyarrow as pa
-
 from trafficgen.capture.frames import read_frame
 from trafficgen.capture.inputs import (
     Paths,
@@ -23,7 +21,7 @@ from trafficgen.capture.scan import CaptureScan, scan_capture
 from trafficgen.capture.table_files import check_table
 from trafficgen.capture.table_streams import packets_in
 from trafficgen.errors import CaptureWarning, warn
-from trafficgen.flows import Inspection, group_sessions, inspect_stream, inspect_table
+from trafficgen.flows import Inspection, inspect_stream, inspect_table
 from trafficgen.options import DataFrame, takes
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream
@@ -68,7 +66,7 @@ def inspect(paths: Paths | PacketTable | DataFrame, options: ReadOptions) -> Ins
         return inspect_stream(long.stream(), files=files, idle_timeout_s=timeout_s)
     if (table := read_table_file(names)) is not None:
         return inspect_table(table, files=files, idle_timeout_s=timeout_s)[0]
-    return inspection_of(scan_capture(names, options))
+    return scan_capture(names, options).inspection
 
 
 @takes(UnlimitedReadOptions)
@@ -158,8 +156,7 @@ def read_or_stream(name: str, options: ReadOptions, *, remedy: str | None = None
             raise budget.refusal(name, error.packets, remedy=remedy, at_least=True) from None
         scan = scan_capture([name], options)
     _warn(scan)
-    stream = stream_capture(scan)
-    return Packets(stream=replace(stream, head=replace(stream.head, flows=group_flows(scan))))
+    return Packets(stream=stream_capture(scan))
 
 
 def _budget(options: ReadOptions) -> Budget:
@@ -170,36 +167,9 @@ def _captured_packets(names: list[str], options: ReadOptions) -> PacketTable:
     """Return all packets of captures; raise PacketsBeyondLimitError if they do not fit."""
     read = read_capture(names, options, most_packets=_budget(options).most_packets)
     _warn(read.scan)
-    return replace(read.table, flows=group_flows(read.scan))
+    return read.table
 
 
 def _warn(scan: CaptureScan) -> None:
-    for text in scan.warnings:
+    for text in scan.inspection.warnings:
         warn(text, CaptureWarning)
-
-
-def inspection_of(scan: CaptureScan) -> Inspection:
-    """Return what a scan found, its flows grouped to sessions."""
-    return Inspection(
-        files=scan.files,
-        packets=scan.packets,
-        ip_packets=scan.ip_packets,
-        frame_bytes=scan.frame_bytes,
-        start_time_ns=scan.start_time_ns,
-        origin_ns=scan.start_time_ns,
-        duration_s=scan.duration_s,
-        flows=group_flows(scan),
-        rtp_streams=scan.rtp_streams,
-        signalling=scan.signalling,
-        warnings=scan.warnings,
-        rates=scan.rates,
-        labels=scan.labels,
-        exchanges=scan.exchanges,
-    )
-
-
-def group_flows(scan: CaptureScan) -> pa.Table:
-    """Return the flow table of a scan with flows grouped to sessions."""
-    return group_sessions(
-        scan.flows, scan.signalling, rtp_streams=scan.rtp_streams, rtcp_flows=scan.rtcp_flows
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from trafficgen.capture.rtsp import (
     parse_rtsp,
 )
 from trafficgen.capture.warnings import describe_oddities
+from trafficgen.flows import Inspection, group_sessions
 from trafficgen.flows.exchanges import ConnectionExchanges
 from trafficgen.progress import report_step
 from trafficgen.tables import FLOW_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA, FlowRates, RtpStreamCount
@@ -97,51 +98,22 @@ class ReaderSetup:
 
 @dataclass(frozen=True)
 class CaptureScan:
-    """What is in capture files.
+    """What is in capture files, and what it takes to read packets of theirs.
 
     Attributes:
-        packets: Packets in all, IP or not.
-        ip_packets: Packets that have a place in a flow.
-        frame_bytes: Bytes on the wire in all, link headers included.
-        start_time_ns: Time of the first packet, ns since 1970.
-        duration_s: From the first packet to the last, s.
-        flows: Flow table, most frame bytes first; each flow is a session of its own, its media
-            unknown.
-        rtcp_flows: Numbers of the flows that are RTCP.
+        inspection: What is in them, flows grouped to sessions.
+        rtcp: RTCP reports.
         out_of_order: Whether a packet's time lies before that of an earlier one.
-        warnings: What was odd, one sentence each.
-        rates: Frame bytes over time by number in the flow table, s from the first packet; of the
-            heavier flows where there are many.
-        labels: Application and server's name of each flow by number, see
-            :class:`~trafficgen.flows.Inspection`.
         numbers: Number in the flow table by the order in which flows began, shape (n,).
         plan: What was decided about the flows, as the core needs it to read their packets.
-        exchanges: Requests and responses of the connections; None where they were not measured.
     """
 
     setup: ReaderSetup
-    packets: int
-    ip_packets: int
-    frame_bytes: int
-    start_time_ns: int
-    duration_s: float
-    flows: pa.Table
-    rtp_streams: tuple[RtpStreamCount, ...]
-    signalling: pa.Table
+    inspection: Inspection
     rtcp: pa.Table
-    rtcp_flows: frozenset[int]
     out_of_order: bool
-    warnings: tuple[str, ...]
-    rates: Mapping[int, FlowRates]
-    labels: pa.Table
     numbers: npt.NDArray[np.uint32]
     plan: FlowPlan = field(repr=False, compare=False)
-    exchanges: ConnectionExchanges | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """Names of the files as given."""
-        return self.setup.files
 
 
 def scan_capture(
@@ -189,25 +161,32 @@ def collect_scan(reader: CaptureReader, setup: ReaderSetup) -> CaptureScan:
     ]
     streams = _streams(found, numbers, interleaved, rows)
     oddities = describe_oddities(counts, name=setup.name, flows=len(numbers))
-    return CaptureScan(
-        setup=setup,
+    signalling = _signalling_table(rows, found, numbers, start_ns)
+    rtcp_flows = frozenset(numbers[found["is_rtcp"]].tolist())
+    flows = _flow_table(found, numbers, streams, start_ns)
+    inspection = Inspection(
+        files=setup.files,
         packets=counts["packets"],
         ip_packets=counts["ip_packets"],
         frame_bytes=counts["frame_bytes"],
         start_time_ns=start_ns,
+        origin_ns=start_ns,
         duration_s=s_from_ns((counts["last_ns"] or start_ns) - start_ns),
-        flows=_flow_table(found, numbers, streams, start_ns),
+        flows=group_sessions(flows, signalling, rtp_streams=streams, rtcp_flows=rtcp_flows),
         rtp_streams=streams,
-        signalling=_signalling_table(rows, found, numbers, start_ns),
-        rtcp=_rtcp_table(reader.rtcp_reports(), found, numbers, start_ns),
-        rtcp_flows=frozenset(numbers[found["is_rtcp"]].tolist()),
-        out_of_order=counts["steps_back"] > 0,
+        signalling=signalling,
         warnings=(*reader.damages(), *oddities),
         rates=_rates(found, numbers, start_ns),
         labels=_label_table(found, numbers),
+        exchanges=_exchanges(reader, numbers),
+    )
+    return CaptureScan(
+        setup=setup,
+        inspection=inspection,
+        rtcp=_rtcp_table(reader.rtcp_reports(), found, numbers, start_ns),
+        out_of_order=counts["steps_back"] > 0,
         numbers=numbers,
         plan=reader.plan(numbers),
-        exchanges=_exchanges(reader, numbers),
     )
 
 

@@ -18,7 +18,6 @@ from trafficgen.capture.inputs import (
 from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, weight_of
 from trafficgen.capture.options import ReadOptions, SessionChoice, TimeWindow
 from trafficgen.capture.packets import read_flows, stream_capture
-from trafficgen.capture.reading import inspection_of
 from trafficgen.capture.scan import scan_capture
 from trafficgen.capture.table_files import check_table
 from trafficgen.capture.table_streams import TableFile, packets_in
@@ -113,7 +112,7 @@ class _Opening:
     def open_captures(self) -> OpenedSession:
         with keep_streams(list(self.names)) as real_names:
             scan = scan_capture(real_names, self.options)
-            found = _name_as_given(inspection_of(scan), self.names, real_names)
+            found = _name_as_given(scan.inspection, self.names, real_names)
             wanted = self._choose_flows(found)
             if self.is_whole:
                 table = read_flows(scan, wanted.flows)

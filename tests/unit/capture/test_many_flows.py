@@ -32,11 +32,11 @@ def ten_flows(make_table: TableMaker, tmp_path: Path) -> Path:
 
 
 def test_packets_of_flows_without_room_are_counted_and_warned_of(ten_flows: Path) -> None:
-    scan = scan_capture([ten_flows], most_flows=4)
-    assert sorted(scan.flows.column("client_port").to_pylist()) == [5000, 5001, 5002, 5003]
-    assert scan.flows.column("packets_to_client").to_pylist() == [3] * 4
-    assert (scan.packets, scan.ip_packets) == (30, 12)
-    assert scan.warnings == (
+    found = scan_capture([ten_flows], most_flows=4).inspection
+    assert sorted(found.flows.column("client_port").to_pylist()) == [5000, 5001, 5002, 5003]
+    assert found.flows.column("packets_to_client").to_pylist() == [3] * 4
+    assert (found.packets, found.ip_packets) == (30, 12)
+    assert found.warnings == (
         (
             f"{ten_flows}: 18 packets of flows behind the first 4, for which there is no room; give"
             " more memory=..."
@@ -45,8 +45,9 @@ def test_packets_of_flows_without_room_are_counted_and_warned_of(ten_flows: Path
 
 
 def test_flows_that_just_fit_are_all_told_apart(ten_flows: Path) -> None:
-    assert scan_capture([ten_flows], most_flows=10).flows.equals(scan_capture([ten_flows]).flows)
-    assert scan_capture([ten_flows], most_flows=10).warnings == ()
+    found = scan_capture([ten_flows], most_flows=10).inspection
+    assert found.flows.equals(scan_capture([ten_flows]).inspection.flows)
+    assert found.warnings == ()
 
 
 def test_packets_are_those_of_the_flows_that_the_scan_has(ten_flows: Path) -> None:
@@ -60,8 +61,8 @@ def test_silence_splits_no_more_flows_than_there_is_room_for(ten_flows: Path) ->
         scan_capture([ten_flows], ReadOptions(idle_timeout_s=5), most_flows=most)
         for most in (10, 15, 100)
     ]
-    assert [scan.flows.num_rows for scan in apart] == [10, 15, 30]
-    assert [scan.ip_packets for scan in apart] == [30, 30, 30]
+    assert [scan.inspection.flows.num_rows for scan in apart] == [10, 15, 30]
+    assert [scan.inspection.ip_packets for scan in apart] == [30, 30, 30]
 
 
 def test_little_memory_leaves_room_for_the_first_flows_alone(
