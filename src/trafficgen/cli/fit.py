@@ -31,60 +31,68 @@ if TYPE_CHECKING:
     from trafficgen.calibration.population.same_source import SameSourceFit
 
 
+ModelFile = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--out",
+        metavar="MODEL.json",
+        help="Write the model to this file; - is standard output.",
+        parser=output_path,
+    ),
+]
+OtherEnd = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--receiver",
+        metavar="CAPTURE",
+        help=(
+            "The same session captured at the other end of the path: packets are matched, the"
+            " model describes what was sent."
+        ),
+    ),
+]
+AsPopulation = Annotated[
+    bool,
+    typer.Option(
+        "--population", help="Fit each capture by itself and pool them: laws across sessions."
+    ),
+]
+AsSameSource = Annotated[
+    bool,
+    typer.Option(
+        "--same-source",
+        help="Fit captures of one source over several paths: one congestion response.",
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        help="Processes that share the captures of --population; default: one a core.",
+    ),
+]
+ExchangesFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--exchanges",
+        metavar="FILE",
+        help="Write requests and responses of the session to this file (.parquet, .csv).",
+    ),
+]
+
+
 @expand_options
 def fit(
     captures: Captures,
     options: SessionFitOptions,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="MODEL.json",
-            help="Write the model to this file; - is standard output.",
-            parser=output_path,
-        ),
-    ] = None,
-    receiver: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--receiver",
-            metavar="CAPTURE",
-            help=(
-                "The same session captured at the other end of the path: packets are matched, the"
-                " model describes what was sent."
-            ),
-        ),
-    ] = None,
-    population: Annotated[
-        bool,
-        typer.Option(
-            "--population", help="Fit each capture by itself and pool them: laws across sessions."
-        ),
-    ] = False,
-    same_source: Annotated[
-        bool,
-        typer.Option(
-            "--same-source",
-            help="Fit captures of one source over several paths: one congestion response.",
-        ),
-    ] = False,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            "--workers",
-            min=1,
-            help="Processes that share the captures of --population; default: one a core.",
-        ),
-    ] = None,
-    exchanges: Annotated[
-        Path | None,
-        typer.Option(
-            "--exchanges",
-            metavar="FILE",
-            help="Write requests and responses of the session to this file (.parquet, .csv).",
-        ),
-    ] = None,
+    out: ModelFile = None,
+    receiver: OtherEnd = None,
+    population: AsPopulation = False,
+    same_source: AsSameSource = False,
+    workers: Workers = None,
+    exchanges: ExchangesFile = None,
     report: ReportFile = None,
     interactive: Interactive = False,
     plots: PlotsFolder = None,
@@ -110,12 +118,8 @@ def fit(
         options = replace(options, receiver=receiver)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--receiver") from None
-    if workers is not None and not population:
-        raise typer.BadParameter("only --population has workers", param_hint="--workers")
-    if population and same_source:
-        raise typer.BadParameter("give one of them", param_hint="--population, --same-source")
-    if population or same_source:
-        together = "--population" if population else "--same-source"
+    together = _name_together(population, same_source, workers)
+    if together is not None:
         _refuse_options_of_one_session(options, together, exchanges)
     messages = messages_of(quiet=quiet, verbose=verbose)
     written = Outputs(
@@ -124,27 +128,12 @@ def fit(
     inputs = [*captures, *(receiver or ()), options.player_log]
     claim(written, force=force, inputs=inputs, as_json=as_json, quiet=quiet)
     _claim_exchanges(exchanges, force=force, inputs=inputs)
-    shared = {one.name: getattr(options, one.name) for one in fields(FitOptions)}
-    # The functions are loaded here, so that only the work itself counts as progress.
-    work: Callable[[list[str]], trafficgen.Fit | PopulationFit | SameSourceFit]
-    if population:
-        work = partial(trafficgen.fit_population, workers=workers, **shared)
-    elif same_source:
-        work = partial(trafficgen.fit_same_source, **shared)
-    else:
-        work = partial(trafficgen.fit, **vars(options))
-    with (
-        messages.progress("fitting" if population or same_source else "reading"),
-        warnings.catch_warnings(),
-    ):
+    work = _choose_work(options, together, workers)
+    with messages.progress("reading" if together is None else "fitting"), warnings.catch_warnings():
         # The result has them too, and they are printed with its others.
         warnings.filterwarnings("ignore", ".*; it is left out$", trafficgen.CaptureWarning)
         fitted = work(captures)
-    messages.warn(fitted.warnings)
-    for text in fitted.calibration.details if isinstance(fitted, trafficgen.Fit) else ():
-        messages.detail(f"note: {text}")
-    if isinstance(fitted, trafficgen.PopulationFit):
-        _warn_of_sessions(fitted, messages)
+    _say_doubts(fitted, messages)
     if out is not None:
         trafficgen.save_model(fitted.model, out)
         messages.say(f"model written to {out}")
@@ -154,6 +143,29 @@ def fit(
         print_json(fitted.to_json())
     else:
         _print_fit(fitted)
+
+
+def _name_together(population: bool, same_source: bool, workers: int | None) -> str | None:
+    """Return the option that fits several captures together; None fits one session."""
+    if workers is not None and not population:
+        raise typer.BadParameter("only --population has workers", param_hint="--workers")
+    if population and same_source:
+        raise typer.BadParameter("give one of them", param_hint="--population, --same-source")
+    if same_source:
+        return "--same-source"
+    return "--population" if population else None
+
+
+def _choose_work(
+    options: SessionFitOptions, together: str | None, workers: int | None
+) -> Callable[[list[str]], trafficgen.Fit | PopulationFit | SameSourceFit]:
+    """Return the fit that options choose, loaded: that is no part of its progress."""
+    shared = {one.name: getattr(options, one.name) for one in fields(FitOptions)}
+    if together == "--population":
+        return partial(trafficgen.fit_population, workers=workers, **shared)
+    if together == "--same-source":
+        return partial(trafficgen.fit_same_source, **shared)
+    return partial(trafficgen.fit, **vars(options))
 
 
 def _claim_exchanges(path: Path | None, *, force: bool, inputs: list[str | Path | None]) -> None:
@@ -191,8 +203,13 @@ def _refuse_options_of_one_session(
             raise typer.BadParameter(why, param_hint=f"{together}, {flag}")
 
 
-def _warn_of_sessions(fitted: PopulationFit, messages: Messages) -> None:
-    """Print the failed self-checks of a population and its other warnings about single sessions."""
+def _say_doubts(fitted: trafficgen.Fit | PopulationFit | SameSourceFit, messages: Messages) -> None:
+    """Print warnings, notes, and what is doubtful about single sessions of a population."""
+    messages.warn(fitted.warnings)
+    for text in fitted.calibration.details if isinstance(fitted, trafficgen.Fit) else ():
+        messages.detail(f"note: {text}")
+    if not isinstance(fitted, trafficgen.PopulationFit):
+        return
     if failed := fitted.count_failed_checks():
         sessions = format_count(len(fitted.sessions), "session")
         messages.warn([f"{failed} of {sessions} failed the self-check"])
