@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trafficgen.generation import generate_sessions
+from trafficgen.generation import OpenLoopSessions
 from trafficgen.models import (
     Estimate,
     Law,
@@ -93,13 +93,13 @@ def test_any_table_is_ordered_counted_and_within_its_time(
     model = small_model(
         silence_s=silence_s, header_bytes=header_bytes, protocol=protocol, scale_s=scale_s
     )
-    table = generate_sessions(
-        model,
-        sessions=sessions,
+    table = OpenLoopSessions(
+        model=model,
+        count=sessions,
         duration_s=duration_s,
         seed=seed,
         arrival_rate_per_s=arrival_rate_per_s,
-    )
+    ).make_table()
     assert np.all(np.diff(table.time_ns) >= 0)
     assert np.all(table.ip_bytes == table.payload_bytes + header_bytes)
     assert set(np.unique(table.flow)) == set(range(sessions))

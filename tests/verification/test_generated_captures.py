@@ -11,7 +11,7 @@ import pytest
 
 from trafficgen.capture.packets import read_capture
 from trafficgen.flows import choose_session
-from trafficgen.generation import generate_sessions
+from trafficgen.generation import OpenLoopSessions
 from trafficgen.models import (
     Atom,
     BurstProcess,
@@ -91,7 +91,7 @@ def generated(request: pytest.FixtureRequest) -> PacketTable:
         ),
         streams=(Stream.model_validate(stream),),
     )
-    return generate_sessions(model, sessions=3, arrival_rate_per_s=0.5, seed=1)
+    return OpenLoopSessions(model=model, count=3, arrival_rate_per_s=0.5, seed=1).make_table()
 
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")

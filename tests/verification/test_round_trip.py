@@ -7,7 +7,7 @@ import pytest
 
 from trafficgen.calibration.session_fit import SessionInputs, fit_session
 from trafficgen.flows import choose_session
-from trafficgen.generation import generate_sessions
+from trafficgen.generation import OpenLoopSessions
 from trafficgen.models import (
     Atom,
     BurstProcess,
@@ -125,7 +125,7 @@ def frames() -> Model:
 
 
 def fitted_to(model: Model, *, seed: int) -> Model:
-    view = choose_session(generate_sessions(model, seed=seed))
+    view = choose_session(OpenLoopSessions(model=model, seed=seed).make_table())
     return fit_session(view, SessionInputs(files=("by_hand.pcap",))).model
 
 
@@ -179,7 +179,8 @@ def test_fitted_model_generates_what_only_chance_tells_from_the_original(
     model = request.getfixturevalue(name)
     fitted = fitted_to(model, seed=3)
     reference, candidate = (
-        choose_session(generate_sessions(one, seed=seed)) for one, seed in ((model, 3), (fitted, 4))
+        choose_session(OpenLoopSessions(model=one, seed=seed).make_table())
+        for one, seed in ((model, 3), (fitted, 4))
     )
     comparison = compare_sessions(reference, candidate)
     flat = comparison.flat()

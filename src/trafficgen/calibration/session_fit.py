@@ -134,11 +134,6 @@ def fit_session(
     packets of both are matched: the model is fitted to the sender's, whichever of the two that is,
     and loss, delays and reordering go into its conditions.
 
-    Args:
-        view: The session, from :func:`trafficgen.flows.choose_session`.
-        inputs: Names of the files, second capture and player log.
-        options: Seed of the resampling, and whether segmentation offload is undone.
-
     Raises:
         TooFewObservationsError: If the session has fewer than three media packets, or all at one
             time.

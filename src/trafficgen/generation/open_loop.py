@@ -25,53 +25,18 @@ from trafficgen.units import FloatArray, IntArray
 _SAMPLED = 1000
 
 
-def generate_sessions(
-    model: Model,
-    *,
-    sessions: int = 1,
-    duration_s: float | None = None,
-    seed: int = 0,
-    arrival_rate_per_s: float | None = None,
-    origin_ns: int = DEFAULT_ORIGIN_NS,
-) -> PacketTable:
-    """Return the packets of a model that plays open loop.
-
-    Where the model has a population, sessions differ: each draws its length, rate, buffering and
-    silence first. Each quantity of a session has a random stream of its own, derived from the seed,
-    the session and the quantity, so that any part of the table depends on the seed alone. Times are
-    those at which each end sends. Sessions have their own addresses. Each lasts ``duration_s`` from
-    its first packet (None: as the model has it); a longer one stretches the last playout of each
-    stream, a shorter one cuts. They start as a Poisson process of ``arrival_rate_per_s``, or all
-    together, and ``origin_ns`` is the time of the table's origin since 1970-01-01 UTC.
-
-    Raises:
-        GenerationError: If the model cannot be played for this time, or the packets do not fit in
-            this machine's memory.
-        ValueError: If the seed is negative, or a rate is not positive.
-    """
-    drawn = OpenLoopSessions(
-        model=model,
-        count=sessions,
-        duration_s=duration_s,
-        seed=seed,
-        arrival_rate_per_s=arrival_rate_per_s,
-    )
-    drawn.check_memory()
-    packets, flows = drawn.block(0, sessions)
-    return PacketTable(
-        packets=order_columns(superpose(packets)),
-        flows=pa.Table.from_pylist(flows, schema=FLOW_SCHEMA),
-        origin_ns=origin_ns,
-        notes=drawn.notes,
-    )
-
-
 @dataclass(frozen=True, kw_only=True)
 class OpenLoopSessions:
     """Sessions of a model that play open loop, made in any order, here or in another process.
 
+    Where the model has a population, sessions differ: each draws its length, rate, buffering and
+    silence first. Each quantity of a session has a random stream of its own, derived from the seed,
+    the session and the quantity, so that any part of the packets depends on the seed alone. Times
+    are those at which each end sends.
+
     Attributes:
-        duration_s: Length of each from its first packet, s; None for that of the model.
+        duration_s: Length of each from its first packet, s; None for that of the model. A longer
+            one stretches the last playout of each stream, a shorter one cuts.
         arrival_rate_per_s: Mean number of sessions starting in a second (Poisson); None: all
             together.
 
@@ -81,10 +46,10 @@ class OpenLoopSessions:
     """
 
     model: Model
-    count: int
-    duration_s: float | None
-    seed: int
-    arrival_rate_per_s: float | None
+    count: int = 1
+    duration_s: float | None = None
+    seed: int = 0
+    arrival_rate_per_s: float | None = None
 
     def __post_init__(self) -> None:
         if self.count < 1:
@@ -153,6 +118,22 @@ class OpenLoopSessions:
             flows += rows
         return to_tables(packets), flows
 
+    def make_table(self) -> PacketTable:
+        """Return the packets of all sessions as one table, from the default origin on.
+
+        Raises:
+            GenerationError: If the model cannot be played for this time, or the packets do not fit
+                in this machine's memory.
+        """
+        self.check_memory()
+        packets, flows = self.block(0, self.count)
+        return PacketTable(
+            packets=order_columns(superpose(packets)),
+            flows=pa.Table.from_pylist(flows, schema=FLOW_SCHEMA),
+            origin_ns=DEFAULT_ORIGIN_NS,
+            notes=self.notes,
+        )
+
 
 def session_schedules(
     model: Model, *, sessions: int, duration_s: float | None, seed: int
@@ -165,9 +146,7 @@ def session_schedules(
         GenerationError: If the sessions cannot be played, or their packets do not fit in this
             machine's memory.
     """
-    drawn = OpenLoopSessions(
-        model=model, count=sessions, duration_s=duration_s, seed=seed, arrival_rate_per_s=None
-    )
+    drawn = OpenLoopSessions(model=model, count=sessions, duration_s=duration_s, seed=seed)
     drawn.check_memory()
     return lambda session: stream_schedules(
         drawn.player.timeline(drawn.viewing(session)), session=session, seed=seed

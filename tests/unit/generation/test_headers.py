@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.generation import generate_sessions
+from trafficgen.generation import OpenLoopSessions
 from trafficgen.models import Model
 
 SYN, ACK, PSH, FIN = 0x02, 0x10, 0x08, 0x01
 
 
 def test_rtp_sequence_is_consecutive_and_starts_anywhere(rtp_model: Model) -> None:
-    table = generate_sessions(rtp_model, sessions=2)
+    table = OpenLoopSessions(model=rtp_model, count=2).make_table()
     for flow in (0, 1):
         own = table.select_flows([flow])
         own = own.select(own.to_client)
@@ -24,7 +24,7 @@ def test_rtp_sequence_is_consecutive_and_starts_anywhere(rtp_model: Model) -> No
 
 
 def test_rtp_sequence_and_timestamp_wrap_around(rtp_model: Model) -> None:
-    table = generate_sessions(rtp_model, duration_s=500.0)
+    table = OpenLoopSessions(model=rtp_model, duration_s=500.0).make_table()
     media = table.select(table.to_client)
     sequence = media.values("rtp_sequence").astype(np.int64)
     assert len(media) > 1 << 16
@@ -33,7 +33,7 @@ def test_rtp_sequence_and_timestamp_wrap_around(rtp_model: Model) -> None:
 
 
 def test_packets_of_a_burst_share_a_timestamp_and_the_last_is_marked(rtp_model: Model) -> None:
-    table = generate_sessions(rtp_model)
+    table = OpenLoopSessions(model=rtp_model).make_table()
     media = table.select(table.to_client)
     timestamp, marker = media.values("rtp_timestamp"), media.values("rtp_marker")
     changes = np.diff(timestamp) != 0
@@ -49,7 +49,7 @@ def test_packets_of_a_burst_share_a_timestamp_and_the_last_is_marked(rtp_model: 
 
 
 def test_rtp_timestamp_follows_the_time_where_packets_stand_alone(mixed_model: Model) -> None:
-    table = generate_sessions(mixed_model).select_flows([0])
+    table = OpenLoopSessions(model=mixed_model).make_table().select_flows([0])
     media = table.select(table.to_client)
     ticks = np.mod(np.diff(media.values("rtp_timestamp").astype(np.int64)), 1 << 32)
     np.testing.assert_allclose(
@@ -59,18 +59,18 @@ def test_rtp_timestamp_follows_the_time_where_packets_stand_alone(mixed_model: M
 
 
 def test_columns_of_other_transports_are_null(mixed_model: Model) -> None:
-    table = generate_sessions(mixed_model)
+    table = OpenLoopSessions(model=mixed_model).make_table()
     assert np.array_equal(table.is_known("tcp_sequence"), table.flow == 2)
     assert np.array_equal(table.is_known("rtp_sequence"), (table.flow == 0) & table.to_client)
 
 
 def test_media_has_room_for_its_headers(rtp_model: Model) -> None:
-    table = generate_sessions(rtp_model)
+    table = OpenLoopSessions(model=rtp_model).make_table()
     assert table.payload_bytes[table.to_client].min() >= 12
 
 
 def test_tcp_flow_opens_with_a_handshake_and_a_request(tcp_model: Model) -> None:
-    table = generate_sessions(tcp_model)
+    table = OpenLoopSessions(model=tcp_model).make_table()
     flags, sequence = table.values("tcp_flags"), table.values("tcp_sequence").astype(np.int64)
     acknowledgement = table.values("tcp_acknowledgement").astype(np.int64)
     assert flags[:4].tolist() == [SYN, SYN | ACK, ACK, PSH | ACK]
@@ -82,7 +82,7 @@ def test_tcp_flow_opens_with_a_handshake_and_a_request(tcp_model: Model) -> None
 
 
 def test_tcp_numbers_of_each_end_grow_by_what_it_sends(tcp_model: Model) -> None:
-    table = generate_sessions(tcp_model, seed=4)
+    table = OpenLoopSessions(model=tcp_model, seed=4).make_table()
     flags = table.values("tcp_flags").astype(np.int64)
     taken = table.payload_bytes + (flags & SYN > 0) + (flags & FIN > 0)
     for to_client in (True, False):
@@ -94,7 +94,7 @@ def test_tcp_numbers_of_each_end_grow_by_what_it_sends(tcp_model: Model) -> None
 def test_client_acknowledges_every_second_segment_and_never_what_was_not_sent(
     tcp_model: Model,
 ) -> None:
-    table = generate_sessions(tcp_model, seed=4)
+    table = OpenLoopSessions(model=tcp_model, seed=4).make_table()
     sequence, flags = (
         table.values("tcp_sequence").astype(np.int64),
         table.values("tcp_flags").astype(np.int64),
@@ -113,7 +113,7 @@ def test_client_acknowledges_every_second_segment_and_never_what_was_not_sent(
 
 
 def test_tcp_flow_ends_with_fin_from_both_ends(tcp_model: Model) -> None:
-    table = generate_sessions(tcp_model)
+    table = OpenLoopSessions(model=tcp_model).make_table()
     closing = np.flatnonzero(np.array(table.column("phase").to_pylist()) == "end")
     assert table.values("tcp_flags")[closing].tolist() == [FIN | ACK, FIN | ACK, ACK]
     assert table.to_client[closing].tolist() == [True, False, True]
@@ -124,7 +124,7 @@ def test_tcp_flow_ends_with_fin_from_both_ends(tcp_model: Model) -> None:
 
 
 def test_last_segment_of_a_burst_is_pushed(tcp_model: Model) -> None:
-    table = generate_sessions(tcp_model)
+    table = OpenLoopSessions(model=tcp_model).make_table()
     data = table.select(table.to_client & (table.payload_bytes > 0))
     pushed = data.values("tcp_flags") == PSH | ACK
     assert np.array_equal(pushed[:-1], np.diff(data.time_s) > 0.01)

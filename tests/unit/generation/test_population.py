@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import trafficgen
-from trafficgen.generation import generate_sessions
+from trafficgen.generation import OpenLoopSessions
 from trafficgen.generation.model_player import ModelPlayer, Viewing
 from trafficgen.generation.population import SessionSampler
 from trafficgen.models import (
@@ -131,7 +131,9 @@ def test_any_blocks_and_workers_give_the_same_bytes(
 ) -> None:
     monkeypatch.setattr(run, "_BLOCK_PACKETS", 500)
     model = with_population(udp_model, mixed_model)
-    at_once = table_bytes(generate_sessions(model, sessions=70, seed=2, duration_s=6.0))
+    at_once = table_bytes(
+        OpenLoopSessions(model=model, count=70, seed=2, duration_s=6.0).make_table()
+    )
     for workers in (1, 3):
         assert (
             table_bytes(
@@ -144,9 +146,9 @@ def test_any_blocks_and_workers_give_the_same_bytes(
 def test_flows_are_numbered_through_where_sessions_differ_in_their_streams(
     udp_model: Model, mixed_model: Model
 ) -> None:
-    table = generate_sessions(
-        with_population(udp_model, mixed_model), sessions=12, seed=1, duration_s=8.0
-    )
+    table = OpenLoopSessions(
+        model=with_population(udp_model, mixed_model), count=12, seed=1, duration_s=8.0
+    ).make_table()
     rows = table.flows.to_pylist()
     assert [row["flow"] for row in rows] == list(range(len(rows)))
     sessions = [row["session"] for row in rows]
@@ -238,7 +240,9 @@ def test_rates_come_from_the_prototype_that_is_near(udp_model: Model, rtp_model:
 
 
 def test_a_length_that_is_asked_for_is_that_of_every_session(udp_model: Model) -> None:
-    table = generate_sessions(with_population(udp_model), sessions=5, seed=1, duration_s=9.0)
+    table = OpenLoopSessions(
+        model=with_population(udp_model), count=5, seed=1, duration_s=9.0
+    ).make_table()
     columns = table.flows.to_pydict()
     last_s = np.array(columns["last_time_ns"]) / 1e9
     assert np.all(last_s <= 9.0)
@@ -247,7 +251,9 @@ def test_a_length_that_is_asked_for_is_that_of_every_session(udp_model: Model) -
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_sessions_buffer_as_often_as_their_group_does(udp_model: Model, share: float) -> None:
-    table = generate_sessions(with_population(udp_model, buffering_share=share), sessions=6, seed=4)
+    table = OpenLoopSessions(
+        model=with_population(udp_model, buffering_share=share), count=6, seed=4
+    ).make_table()
     sessions = np.array(table.flows.to_pydict()["session"])[table.flow]
     fast = np.array(table.column("phase").to_pylist(), dtype=object) == "buffering"
     assert len(set(sessions[fast].tolist())) == round(6 * share)

@@ -359,7 +359,7 @@ def test_a_model_that_cannot_be_played_leaves_the_capture_to_be_looked_at(
     def refuse(*_: object, **__: object) -> None:
         raise GenerationError("nothing to play")
 
-    monkeypatch.setattr(subject, "generate_sessions", refuse)
+    monkeypatch.setattr(subject.OpenLoopSessions, "make_table", refuse)
     made = report(plain)
     assert "played by the model" not in {one.name for one in chart_of(made, "rate").layers}
     assert names(made) >= ALWAYS | {"variance-time"}

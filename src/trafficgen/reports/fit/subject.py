@@ -16,7 +16,7 @@ from trafficgen.calibration.session_measures import SessionMeasures
 from trafficgen.calibration.streams import split_into_phases
 from trafficgen.errors import GenerationError
 from trafficgen.flows import SessionView, choose_session
-from trafficgen.generation import generate_sessions
+from trafficgen.generation import OpenLoopSessions
 from trafficgen.models import Facts, FittedProvenance, Model, Phase, Stream
 from trafficgen.units import ns_from_s
 
@@ -117,7 +117,8 @@ class FitSubject:
         facts = []
         try:
             for run in range(runs):
-                view = choose_session(generate_sessions(self.model, seed=seed + run), session=0)
+                sessions = OpenLoopSessions(model=self.model, seed=seed + run)
+                view = choose_session(sessions.make_table(), session=0)
                 first = first or view
                 found = self._facts_of(view, phase_rows(view, self.views.sent_phases))
                 facts += [found] if found is not None else []
