@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -118,6 +117,11 @@ class OpenLoopSessions:
             flows += rows
         return to_tables(packets), flows
 
+    def schedules(self, session: int) -> tuple[StreamSchedule, ...]:
+        """Draw what the streams of a session send."""
+        timeline = self.player.timeline(self.viewing(session))
+        return stream_schedules(timeline, session=session, seed=self.seed)
+
     def make_table(self) -> PacketTable:
         """Return the packets of all sessions as one table, from the default origin on.
 
@@ -133,21 +137,3 @@ class OpenLoopSessions:
             origin_ns=DEFAULT_ORIGIN_NS,
             notes=self.notes,
         )
-
-
-def session_schedules(
-    model: Model, *, sessions: int, duration_s: float | None, seed: int
-) -> Callable[[int], tuple[StreamSchedule, ...]]:
-    """Return a function that draws the schedules of a session by its number.
-
-    Each lasts ``duration_s``; None for that of the model.
-
-    Raises:
-        GenerationError: If the sessions cannot be played, or their packets do not fit in this
-            machine's memory.
-    """
-    drawn = OpenLoopSessions(model=model, count=sessions, duration_s=duration_s, seed=seed)
-    drawn.check_memory()
-    return lambda session: stream_schedules(
-        drawn.player.timeline(drawn.viewing(session)), session=session, seed=seed
-    )

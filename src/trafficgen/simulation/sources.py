@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pydantic import JsonValue
 
 from trafficgen.errors import SettingError, SimulationWarning, warn
-from trafficgen.generation import StreamSchedule, session_schedules
+from trafficgen.generation import OpenLoopSessions, StreamSchedule
 from trafficgen.models import (
     CongestionResponse,
     Model,
@@ -211,7 +211,8 @@ def sources_of(
     if isinstance(found, PublishedModel):
         return [make_published_source(found, settings)] * sessions
     found = set_source(found, settings)
-    schedules_of = session_schedules(found, sessions=sessions, duration_s=duration_s, seed=seed)
+    drawn = OpenLoopSessions(model=found, count=sessions, duration_s=duration_s, seed=seed)
+    drawn.check_memory()
     response = response_parameters(found)
     digest = f"sha256:{hashlib.sha256(dump_model(found).encode()).hexdigest()}"
     return [
@@ -222,7 +223,7 @@ def sources_of(
             digest=digest,
             schedules=tuple(_schedule(stream) for stream in streams),
         )
-        for streams in map(schedules_of, range(first_session, first_session + sessions))
+        for streams in map(drawn.schedules, range(first_session, first_session + sessions))
     ]
 
 
