@@ -131,7 +131,7 @@ def exported() -> dict[str, object]:
                 try:
                     report = trafficgen.export(
                         table, to=target, directory=Path(folder) / "out"
-                    ).to_dict()
+                    ).to_json()
                 except trafficgen.ExportError as error:
                     rows.append({**row, "refused": str(error)})
                     continue

@@ -90,6 +90,12 @@ class NotebookView:
         """Return one row with the result's numbers and texts; nested ones are named ``a.b``."""
         return frame_facts([self._notebook_data()])
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as values of JSON: its attributes by their names, tables as rows."""
+        from pydantic_core import to_jsonable_python  # noqa: PLC0415 - not of reading packets
+
+        return dict(to_jsonable_python(self, bytes_mode="base64", fallback=_list_values))
+
     def _repr_html_(self) -> str:
         heading = f"<strong>{escape(repr(self).strip('<>'), longest=_LONGEST_TEXT)}</strong>"
         curve = draw_rates(self._notebook_rates())
@@ -97,15 +103,7 @@ class NotebookView:
 
     def _notebook_data(self) -> Mapping[str, object]:
         """Return the data to show, as nested mappings; keys end in units as in JSON."""
-        this: Any = self
-        for export in ("to_json", "to_dict"):
-            if hasattr(this, export):
-                data: Mapping[str, object] = getattr(this, export)()
-                return data
-        if hasattr(this, "model_dump"):
-            dumped: Mapping[str, object] = this.model_dump(mode="json")
-            return dumped
-        return {field.name: getattr(this, field.name) for field in dataclasses.fields(this)}
+        return self.to_json()
 
     def _notebook_rates(self) -> RateLines | None:
         """Return rates over time to draw; None draws nothing."""
@@ -211,6 +209,11 @@ def draw_rates(rates: RateLines | None) -> str:
 def escape(text: object, *, longest: int = 90) -> str:
     """Return a text as one line that HTML shows as it is."""
     return html.escape(one_line(text, longest=longest))
+
+
+def _list_values(table: Any) -> list[Any]:
+    rows: list[Any] = table.to_pylist() if hasattr(table, "to_pylist") else table.tolist()
+    return rows
 
 
 def _list_facts(data: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:

@@ -27,7 +27,7 @@ ALLOWED = {
     "need": "a verb",
     "seed": "a verb",
     "from": "conversions, as Python names them: from_dict, from_unconstrained",
-    "to": "conversions, as Python names them: to_dict, to_unconstrained",
+    "to": "conversions, as Python names them: to_json, to_unconstrained",
     "split": "a verb",
     "with": "copies with a part changed, as pathlib's with_suffix",
 }

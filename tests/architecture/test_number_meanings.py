@@ -65,7 +65,7 @@ def test_keys_of_simulate_and_compare_are_explained(tmp_path: Path) -> None:
         duration_s=20,
         seed=1,
     )
-    assert undocumented(result.to_dict()) == set()
+    assert undocumented(result.to_json()) == set()
     file = tmp_path / "cbr.parquet"
     trafficgen.generate("cbr", file, duration_s=5)
     assert undocumented(trafficgen.compare(file, file).to_json()) == set()

@@ -73,7 +73,7 @@ def test_results_are_those_of_the_packet_table(
         )
         if in_time.any():
             assert one.measure.loss == pytest.approx((in_time & ~arrived).sum() / in_time.sum())
-    json.dumps(result.to_dict())
+    json.dumps(result.to_json())
 
 
 @settings(max_examples=5, deadline=None)
@@ -83,4 +83,4 @@ def test_the_same_seed_gives_the_same_result(
 ) -> None:
     first, second = (_simulated(keys, flows, seed) for _ in range(2))
     assert first.packets().packets.equals(second.packets().packets)
-    assert json.dumps(first.to_dict()) == json.dumps(second.to_dict())
+    assert json.dumps(first.to_json()) == json.dumps(second.to_json())

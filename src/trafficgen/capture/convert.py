@@ -134,7 +134,7 @@ class Conversion(ChartView):
             "duration_s": self.duration_s,
             "doubts": list(self.doubts),
             "assumptions": list(self.assumptions),
-            "report": None if self.report is None else self.report.to_dict(),
+            "report": None if self.report is None else self.report.to_json(),
         }
 
 

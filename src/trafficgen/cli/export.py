@@ -94,7 +94,7 @@ def export(
     with messages.progress("exporting"):
         report = work(table, **vars(replace(options, settings=given)))
     if as_json:
-        print_json(report.to_dict())
+        print_json(report.to_json())
         return
     if report.bytes_before is not None:
         before, after = size_text(report.bytes_before), size_text(report.bytes_after)

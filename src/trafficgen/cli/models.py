@@ -53,7 +53,7 @@ def list_models(
         return
     found = trafficgen.models_list()
     if as_json:
-        print_json({"models": [one.to_json() for one in found]})
+        print_json(found.to_json())
         return
     for one in found:
         print(f"{one.name}  ({one.transport or 'unknown transport'}; {one.review})")
@@ -147,7 +147,7 @@ def show(
     """
     model = trafficgen.models_show(name)
     if as_json or full:
-        print_json(model.model_dump(mode="json"))
+        print_json(model.to_json())
     elif isinstance(model, trafficgen.Model):
         _render_fitted(model)
     else:

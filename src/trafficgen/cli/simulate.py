@@ -89,7 +89,7 @@ def simulate(
         result = play(model, **vars(options))
     write_reports(result, written, messages)
     if as_json:
-        print_json(result.to_dict())
+        print_json(result.to_json())
         return
     _print_session(result)
     _print_flows(result)

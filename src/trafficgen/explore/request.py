@@ -189,7 +189,7 @@ def play_request(request: SimulationRequest, *, most_packets: int = MOST_PACKETS
     odd = [str(one.message) for one in caught]
     if result.arrivals_s == (0.0, 0.0):
         odd.append("no media packet reached the client, so that rates and delays are unknown")
-    return {**result.to_dict(), "commands": request.commands, "odd": odd}
+    return {**result.to_json(), "commands": request.commands, "odd": odd}
 
 
 def _simulate(request: SimulationRequest, *, most_packets: int) -> SimulationResult:

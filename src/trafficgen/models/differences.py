@@ -126,9 +126,6 @@ class ModelDifferences(NotebookView):
         """Return the differences as `trafficgen models diff --json` prints them."""
         return {"differences": [asdict(one) for one in self.differences], "matches": self.matches}
 
-    def _notebook_data(self) -> dict[str, object]:
-        return self.to_json()
-
 
 def find_differences(first: Model, second: Model) -> ModelDifferences:
     """Compare two fitted models part by part; streams and phases are matched by their names."""

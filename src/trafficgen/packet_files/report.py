@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from trafficgen.formatting import find_name, format_count, format_duration, suggest_name
@@ -139,11 +139,4 @@ class ProjectionReport(NotebookView):
         """Return one row; the names of ``files`` and ``cannot_express`` are a text each."""
         lists = {"files": self.files, "cannot_express": self.cannot_express}
         texts = {name: "; ".join(items) for name, items in lists.items()}
-        return frame_facts([{**self.to_dict(), **texts}])
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the report as the JSON object that ``trafficgen export --json`` prints."""
-        report = asdict(self)
-        return {
-            key: list(value) if isinstance(value, tuple) else value for key, value in report.items()
-        }
+        return frame_facts([{**self.to_json(), **texts}])

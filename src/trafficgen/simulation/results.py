@@ -57,7 +57,7 @@ class FlowResult:
     round_trip_s: Delay | None = None
     unanswered: float | None = None
 
-    def to_dict(self) -> dict[str, object]:
+    def to_json(self) -> dict[str, object]:
         """Return the flow as in the JSON of `simulate`."""
         found: dict[str, object] = {
             "name": self.name,
@@ -115,7 +115,7 @@ class SimulationResult(ChartView):
         return RateLines(float(self.series["interval_s"]), lines)
 
     def _notebook_data(self) -> dict[str, object]:
-        data = self.to_dict()
+        data = self.to_json()
         return {key: data[key] for key in ("session", "flows", "links")}
 
     @property
@@ -264,11 +264,11 @@ class SimulationResult(ChartView):
         }
         return data_frame(pa.table(arrays)).set_index("time_s")
 
-    def to_dict(self) -> dict[str, object]:
+    def to_json(self) -> dict[str, object]:
         """Return the object that `trafficgen simulate --json` prints; NaN: not measurable."""
         return {
             "session": self._session(),
-            "flows": [flow.to_dict() for flow in self.flows],
+            "flows": [flow.to_json() for flow in self.flows],
             "series": {name: _listed(values) for name, values in self.series.items()},
             "links": self.links,
             **self.notes,

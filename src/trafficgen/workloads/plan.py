@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from trafficgen.data_frames import frame_rows
 from trafficgen.distributions import MixedLaw
@@ -171,6 +171,10 @@ class PlannedWorkload(NotebookView):
                 for group in self.groups
             ],
         }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what its workload file holds."""
+        return self.description.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
     def to_pandas(
         self, *, seed: int = 0, sessions: int | None = None, window_s: float | None = None

@@ -1,9 +1,10 @@
-"""Every result can be pickled and copied: pools of processes and caches do both."""
+"""Every result can be pickled and copied, as pools and caches do, and written as JSON."""
 
 from __future__ import annotations
 
 import copy
 import inspect
+import json
 import pickle
 import warnings
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 
 import trafficgen
 from trafficgen.models import Model, PublishedModel
+from trafficgen.notebook import NotebookView
 
 CAPTURE = "examples/captures/http_burst_then_paced.pcap.gz"
 SHORT: Any = {"duration_s": 20}
@@ -27,6 +29,8 @@ _WITHOUT_RESULT = {
     "save_plots",
     "save_report",
 }
+#: Public classes that are no results of work.
+_NOT_WRITTEN = {"LocalPage", "Step"}
 
 
 def _make_results(folder: Path) -> dict[str, Any]:
@@ -98,7 +102,36 @@ def test_copies_are_what_they_were_made_of(
     for name, result in results.items():
         again = duplicate(result)
         assert repr(again) == repr(result), name
-        if hasattr(result, "to_dict"):
-            assert repr(again.to_dict()) == repr(result.to_dict()), name
+        if hasattr(result, "to_json"):
+            assert repr(again.to_json()) == repr(result.to_json()), name
         if isinstance(result, Model | PublishedModel):
             assert again == result, name
+
+
+def test_results_are_values_of_json(results: dict[str, Any]) -> None:
+    row = results["reproduce"].rows[0]
+    path = trafficgen.Path.parse("rate=1Mbps,delay=20ms")
+    found = [*results.values(), results["fit"].model, row, row.finding, path]
+    found += results["models_list"]
+    written = {type(one).__name__: one for one in found if isinstance(one, NotebookView)}
+    for name, result in written.items():
+        assert json.dumps(result.to_json()), name
+    classes = [getattr(trafficgen, name) for name in trafficgen.__all__]
+    public = {one.__name__ for one in classes if isinstance(one, type)}
+    problems = {name for name in public if name.endswith(("Error", "Warning"))}
+    assert public - problems - written.keys() == _NOT_WRITTEN
+
+
+def test_json_of_models_and_workloads_is_what_their_files_hold(
+    results: dict[str, Any], tmp_path: Path
+) -> None:
+    for model in (results["load_model"], results["fit"].model):
+        assert model.to_json() == model.model_dump(mode="json")
+        file = tmp_path / "model.json"
+        file.write_text(json.dumps(model.to_json()))
+        assert trafficgen.load_model(file) == model
+    file = tmp_path / "workload.yaml"
+    file.write_text(json.dumps(results["load_workload"].to_json()))
+    assert trafficgen.load_workload(file).description == results["load_workload"].description
+    exchanges = results["measure_exchanges"].to_json()
+    assert exchanges["table"][0]["request_bytes"] == 402

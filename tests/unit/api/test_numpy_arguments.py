@@ -50,7 +50,7 @@ def test_results_are_those_of_plain_numbers(tmp_path: Path) -> None:
         )
         return [
             trafficgen.generate(model, **options).notes,  # type: ignore[arg-type]
-            trafficgen.simulate(model, path="rate=1Mbps", **options).to_dict()["settings"],  # type: ignore[arg-type]
+            trafficgen.simulate(model, path="rate=1Mbps", **options).to_json()["settings"],  # type: ignore[arg-type]
             written.packets,
         ]
 

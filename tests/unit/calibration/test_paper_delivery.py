@@ -142,7 +142,7 @@ def closed_loop() -> Any:
 
 
 def test_simulate_and_the_fit_of_its_packets_say_the_same(closed_loop: Any) -> None:
-    told = closed_loop.to_dict()
+    told = closed_loop.to_json()
     view = choose_session(closed_loop.packets(), session=0)
     session = told["session"]
     end_s = float(view.media_time_ns[-1] - view.media_time_ns[0]) / 1e9

@@ -77,7 +77,7 @@ def test_every_export_has_the_files_it_reports_and_a_readme(
 def test_every_report_is_the_published_json_object(
     media: PacketTable, tmp_path: Path, name: str
 ) -> None:
-    report = trafficgen.export(media, to=name, directory=tmp_path / "out").to_dict()
+    report = trafficgen.export(media, to=name, directory=tmp_path / "out").to_json()
     assert list(report) == _REPORT_KEYS
     assert json.loads(json.dumps(report)) == report
 

@@ -44,7 +44,7 @@ def test_no_format_leaves_anything_in_a_folder_it_cannot_write(
 
 @pytest.mark.parametrize("name", FILE_FORMATS)
 def test_reports_of_formats_are_json(table: PacketTable, tmp_path: Path, name: str) -> None:
-    report = write_packets(table, tmp_path / f"out{FILE_FORMATS[name].suffix}").to_dict()
+    report = write_packets(table, tmp_path / f"out{FILE_FORMATS[name].suffix}").to_json()
     assert json.loads(json.dumps(report)) == report
 
 

@@ -221,7 +221,7 @@ def test_players_of_the_catalogue_play_to_the_end(player: str, rate: str, stalls
     assert seen.startup_s is not None
     assert (seen.stalls > 0) == stalls
     assert seen.mean_rung_kbps <= 2000
-    session: Any = result.to_dict()["session"]
+    session: Any = result.to_json()["session"]
     assert session["player"]["mean_rung_kbps"] == seen.mean_rung_kbps
 
 

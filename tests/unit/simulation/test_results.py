@@ -135,7 +135,7 @@ def test_competitors_do_not_set_time_zero() -> None:
 
 def test_a_session_of_which_nothing_arrives_has_no_rates() -> None:
     result = _simulated("rate=1Mbps,loss=1")
-    found = json.loads(json.dumps(result.to_dict(), default=str).replace("NaN", "null"))
+    found = json.loads(json.dumps(result.to_json(), default=str).replace("NaN", "null"))
     assert found["flows"][0]["mean_kbps"] is None
     assert found["flows"][0]["loss"] == 1.0
     assert found["series"]["media_kbps"] == []
@@ -177,7 +177,7 @@ def test_what_a_link_cannot_send_in_a_lifetime_is_dropped(path: str) -> None:
     media = result.flows[0]
     assert media.measure.loss >= 49 / 50  # a full bucket lets one through
     assert result.run.outcome.under_way == 0
-    json.dumps(result.to_dict())
+    json.dumps(result.to_json())
 
 
 def test_series_of_a_link_that_takes_months_end_where_the_simulation_is_cut_off(

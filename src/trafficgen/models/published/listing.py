@@ -122,6 +122,10 @@ class CatalogueModels(tuple[CatalogueModel, ...]):
         rows = ({**one.to_json(), "options": len(one.options)} for one in self)
         return frame_rows(rows, columns).set_index("name")
 
+    def to_json(self) -> dict[str, object]:
+        """Return what `trafficgen models list --json` prints."""
+        return {"models": [one.to_json() for one in self]}
+
 
 def models_list() -> CatalogueModels:
     """Return the models of the catalogue, by name, then sources of your own.

@@ -211,7 +211,7 @@ def test_simulations_over_the_path_and_over_its_traces_agree(
         found = trafficgen.simulate(
             "cbr", path=one, settings={"rate_kbps": 900, "packet_bytes": 1000}, seed=1
         )
-        told: Any = found.to_dict()
+        told: Any = found.to_json()
         flow = told["flows"][0]
         figures.append((flow["mean_kbps"], flow["loss"], flow["delay_s"]["mean"]))
     assert figures[1] == pytest.approx(figures[0], rel=0.01)
