@@ -11,48 +11,52 @@ import trafficgen
 from trafficgen.cli._closed_loop import Compete, PathOption, Settings, settings_of
 from trafficgen.cli._completion import complete_model
 from trafficgen.cli._options import OutsideFiles, Quiet, Verbose, expand_options, messages_of
+from trafficgen.cli._output import Messages
 from trafficgen.cli._outputs import Force, Outputs, claim, files_among
 from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import format_duration, size_text
 from trafficgen.standard_streams import output_place
 from trafficgen.workloads.options import WorkloadOptions
 
+ModelName = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        autocompletion=complete_model,
+        help=(
+            "Model file of fit, catalogue name, or workload file (YAML) of several models; - is"
+            " standard input."
+        ),
+    ),
+]
+PacketsPlace = Annotated[
+    str | None,
+    typer.Option(
+        "-o",
+        "--out",
+        metavar="OUT",
+        help=(
+            "File to write: .parquet, .csv, .pcap or .pcapng; without an ending a folder, a"
+            " partitioned Parquet dataset; - is standard output, with --to. A URL (file://,"
+            " s3://) gets the whole file at the end."
+        ),
+        parser=output_place,
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Estimate sessions, packets, bytes and time from a sample; write nothing."
+    ),
+]
+
 
 @expand_options
 def generate(
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            autocompletion=complete_model,
-            help=(
-                "Model file of fit, catalogue name, or workload file (YAML) of several models; - is"
-                " standard input."
-            ),
-        ),
-    ],
+    model: ModelName,
     options: WorkloadOptions,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="OUT",
-            help=(
-                "File to write: .parquet, .csv, .pcap or .pcapng; without an ending a folder, a"
-                " partitioned Parquet dataset; - is standard output, with --to. A URL (file://,"
-                " s3://) gets the whole file at the end."
-            ),
-            parser=output_place,
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Estimate sessions, packets, bytes and time from a sample; write nothing.",
-        ),
-    ] = False,
+    out: PacketsPlace = None,
+    dry_run: DryRun = False,
     settings: Settings = None,
     path: PathOption = None,
     compete: Compete = None,
@@ -85,18 +89,12 @@ def generate(
     Example: trafficgen generate realvideo10_boyden2005 -o received.pcap --path
     rate=725kbps,delay=45ms,queue=80p --compete tcp@-10s --at receiver
     """
-    from trafficgen.simulation.path import read_path  # noqa: PLC0415 - --help needs it not
-
     messages = messages_of(quiet=quiet, verbose=verbose)
     options = replace(
         options, settings=dict(settings_of(settings)), path=path, compete=compete or ()
     )
     if dry_run:
-        estimate_workload = trafficgen.estimate_workload
-        with messages.progress("sampling sessions"):
-            estimate = estimate_workload(model, out or "packets.parquet", **vars(options))
-        for line in estimate.lines():
-            say_line(line)
+        _estimate(model, out, options, messages)
         return
     if out is None:
         raise typer.BadParameter(
@@ -104,12 +102,28 @@ def generate(
             param_hint="'-o' / '--out'",
         )
     if path is not None:  # a mistake in it counts more than a file that exists
+        from trafficgen.simulation.path import read_path  # noqa: PLC0415 - --help needs it not
+
         read_path(path)
     written_to = Outputs(packets=out, to_format=options.to_format)
     claim(written_to, force=force, inputs=files_among(model, path))
     play = trafficgen.generate_workload  # loaded here, so that only the work counts as progress
     with messages.progress("generating"):
         written = play(model, out, **vars(options))
+    _say_written(written, out, messages)
+
+
+def _estimate(model: str, out: str | None, options: WorkloadOptions, messages: Messages) -> None:
+    """Print what the workload will be."""
+    estimate_workload = trafficgen.estimate_workload
+    with messages.progress("sampling sessions"):
+        estimate = estimate_workload(model, out or "packets.parquet", **vars(options))
+    for line in estimate.lines():
+        say_line(line)
+
+
+def _say_written(written: trafficgen.WrittenWorkload, out: str, messages: Messages) -> None:
+    """Say how much was written, and what people need to know about it."""
     packets = f"{written.packets:,} packets"
     if written.sessions > 1:
         sessions = written.count_text or f"{written.sessions:,} sessions"
