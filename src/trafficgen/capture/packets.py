@@ -82,11 +82,7 @@ def read_capture(
 
 
 def read_flows(scan: CaptureScan, flows: Collection[int]) -> PacketTable:
-    """Read captures once more, and return the packets of some flows by their numbers in a scan.
-
-    Raises:
-        CaptureError: If a file cannot be read at all.
-    """
+    """Read captures again for some flows by their numbers; raise CaptureError if that fails."""
     reader = scan.setup.open(keep_packets=True, keep_flows=np.isin(scan.numbers, list(flows)))
     for _ in read_steps(reader):
         pass
@@ -158,11 +154,7 @@ def _columns(found: Inspection) -> frozenset[str]:
 
 
 def _take_batches(reader: CaptureReader, scan: CaptureScan) -> Iterator[pa.RecordBatch]:
-    """Yield the packets that a reader has kept so far, named as a scan of the same files says.
-
-    Raises:
-        ValueError: If there are flows that the scan has not seen.
-    """
+    """Yield the packets kept so far, named as a scan did; raise ValueError for flows it has not."""
     while (columns := reader.take_columns(scan.plan, scan.inspection.origin_ns)) is not None:
         yield _wrap_columns(columns)
 

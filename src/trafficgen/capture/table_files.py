@@ -253,11 +253,7 @@ def _read_parquet(path: Path) -> pa.Table:
 
 @contextmanager
 def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
-    """Open a Parquet file; refuse one that cannot be read or asks for too much memory.
-
-    Raises:
-        PacketTableError: If it is refused.
-    """
+    """Open a Parquet file; raise PacketTableError if that fails or needs too much memory."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - captures, which most commands read, need none
 
     with refuse_unreadable(path), _open_regular(path) as stream, pq.ParquetFile(stream) as file:

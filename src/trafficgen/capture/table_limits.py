@@ -66,11 +66,7 @@ def _texts_bytes(metadata: pq.FileMetaData) -> dict[str, int]:
 
 
 def refuse_repeated(columns: Collection[str], name: str) -> None:
-    """Refuse a table that has a column twice: none of them is the one.
-
-    Raises:
-        PacketTableError: If one has the name of a column of packet tables.
-    """
+    """Raise PacketTableError if a table has a column of ours twice: none of them is the one."""
     names = list(columns)
     repeated = [column for column in PACKET_SCHEMA.names if names.count(column) > 1]
     if repeated:
@@ -79,11 +75,7 @@ def refuse_repeated(columns: Collection[str], name: str) -> None:
 
 
 def refuse_span(first_ns: int, last_ns: int, name: str) -> None:
-    """Refuse packets so far apart that nanoseconds between them have no number of 64 bits.
-
-    Raises:
-        PacketTableError: If they are.
-    """
+    """Raise PacketTableError if ns between packets have no number of 64 bits."""
     if last_ns - first_ns > _LONGEST_SPAN_NS:
         problem = f"its times span {(last_ns - first_ns) / 1e9:.3g} s, longer than any session"
         raise PacketTableError(file=name, problem=problem, remedy="correct the column 'time_ns'")

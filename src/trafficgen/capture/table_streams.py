@@ -145,11 +145,7 @@ def _parquet_rows(path: Path) -> int:
 
 
 def raw_pieces(path: Path, names: Collection[str] = PACKET_SCHEMA.names) -> Iterator[pa.Table]:
-    """Yield the columns of a file that have these names, as they are in it.
-
-    Raises:
-        PacketTableError: If the file cannot be read.
-    """
+    """Yield the columns of these names as they are in a file, or raise PacketTableError."""
     files = _parquet_files(path)
     for file_path in files:
         with open_parquet(file_path) as file:

@@ -49,11 +49,7 @@ class Control:
     only_for: tuple[str, ...] = ()
 
     def check(self, value: object) -> float:
-        """Return a requested value as a number.
-
-        Raises:
-            ExploreError: If it is not a number within the bounds.
-        """
+        """Return a requested value as a number; raise ExploreError if it is out of bounds."""
         unit = f" {self.unit}" if self.unit else ""
         if (
             isinstance(value, bool)

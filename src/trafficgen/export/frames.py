@@ -103,11 +103,7 @@ class FrameStream:
     """
 
     def __init__(self, stream: PacketStream, settings: Settings, *, target: str) -> None:
-        """Begin with what is to be sent, as the settings ask.
-
-        Raises:
-            SettingError: If an address is invalid.
-        """
+        """Begin with what is to be sent, as set; raise SettingError if an address is invalid."""
         self.macs = (
             mac_of(settings, "server_mac", target=target),
             mac_of(settings, "client_mac", target=target),
@@ -164,11 +160,7 @@ class FrameStream:
 
 
 def mac_of(settings: Settings, name: str, *, target: str) -> bytes:
-    """Return a setting that is the address of a network card, 6 bytes.
-
-    Raises:
-        SettingError: If it is invalid, or that of a group.
-    """
+    """Return the address of a network card, 6 bytes; raise SettingError for others and groups."""
     text = settings.text(name)
     mac = bytes.fromhex(text.replace(":", "").replace("-", "")) if _MAC.fullmatch(text) else b""
     if not mac or mac[0] & _GROUP_BIT:

@@ -54,11 +54,7 @@ class PlayedPhase:
 
 
 def play_phases(model: Model, *, target: str) -> Iterator[PlayedPhase]:
-    """Yield the phases of all streams, in order.
-
-    Raises:
-        ExportError: If a phase cannot be played, or has too few packets.
-    """
+    """Yield the phases of all streams, in order; raise ExportError if one plays too little."""
     taken: dict[str, int] = {}
     for stream in model.streams:
         for phase in stream.phases:

@@ -48,11 +48,7 @@ def _is_address(text: str) -> bool:
 
 
 def ports_from(first_port: int, count: int, *, target: str, setting: str = "first_port") -> range:
-    """Return one port a flow, from the first one up.
-
-    Raises:
-        SettingError: If there are not so many.
-    """
+    """Return one port a flow, from the first one up; raise SettingError if they are too few."""
     last_port = first_port + count - 1
     if last_port > HIGHEST_PORT:
         raise SettingError(
@@ -95,11 +91,7 @@ def _apart(ports: range) -> int:
 
 
 def check_signal_port(protocols: Sequence[str], ports: range, *, signal_port: int) -> None:
-    """Refuse a TCP flow to the port on which ITGRecv listens for ITGSend.
-
-    Raises:
-        SettingError: If there is one.
-    """
+    """Raise SettingError for a TCP flow to the port on which ITGRecv listens for ITGSend."""
     for protocol, port in zip(protocols, ports, strict=True):
         if protocol == "tcp" and port == signal_port:
             raise SettingError(
@@ -160,11 +152,7 @@ NETWORK_SETTINGS = (
 
 
 def refuse_oversized_datagrams(flows: Sequence[FlowSchedule], *, target: str) -> None:
-    """Refuse datagrams that UDP over IPv4 cannot carry.
-
-    Raises:
-        ExportError: If there is one.
-    """
+    """Raise ExportError if there are datagrams that UDP over IPv4 cannot carry."""
     for flow in flows:
         if flow.protocol == "udp":
             remedy = (

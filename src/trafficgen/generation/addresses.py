@@ -74,11 +74,7 @@ class AddressPlan:
     sessions: int
 
     def check(self, version: int) -> None:
-        """Refuse ranges that are too small for the sessions of the workload.
-
-        Raises:
-            GenerationError: If they are.
-        """
+        """Raise GenerationError if ranges are too small for the sessions of the workload."""
         pairs = self._pairs[version]
         room = pairs * (1 + (_FIRST_OWN_PORT - _FIRST_PORT) // self.flows_each)
         if room < self.sessions:

@@ -75,11 +75,7 @@ class ModelPlayer:
         self._whole = lru_cache(_KEPT)(self._make_timeline)
 
     def timeline(self, viewing: Viewing) -> Timeline:
-        """Return the times and laws of a session.
-
-        Raises:
-            GenerationError: If the session cannot be played.
-        """
+        """Return times and laws of a session; raise GenerationError if it cannot be played."""
         number = None
         if self._sampler is not None:
             number = viewing.session if viewing.clip is None else viewing.clip

@@ -83,11 +83,7 @@ class Option(ModelPart):
         return " ".join(parts)
 
     def check(self, value: JsonValue) -> None:
-        """Refuse a value that the option cannot have; null is a default only.
-
-        Raises:
-            ValueError: If it cannot; the message says what it may be.
-        """
+        """Raise ValueError, which says what it may be, for a value that the option cannot have."""
         if self.many != isinstance(value, list):
             raise ValueError(f"{format_value(value)} is {'not a list' if self.many else 'a list'}")
         if self.many and not value:

@@ -156,11 +156,7 @@ def _is_number(value: object) -> bool:
 
 
 def find_source(name: str) -> RegisteredSource:
-    """Return a source by its name.
-
-    Raises:
-        GenerationError: If none is registered.
-    """
+    """Return a source by its name; raise GenerationError if none is registered."""
     if name not in SOURCES:
         known = ", ".join(SOURCES) or "none"
         raise GenerationError(

@@ -45,11 +45,7 @@ def format_of(out: str | Path, to_format: str | None = None) -> FileFormat:
 
 
 def choose_format(out: str | Path | None, to_format: str | None) -> FileFormat | None:
-    """Return the format of an output, as :func:`format_of` does; None without an output.
-
-    Raises:
-        ExportError: If a format is named and no output.
-    """
+    """Return the format of an output, if any; raise ExportError for a format without one."""
     if out is not None:
         return format_of(out, to_format)
     if to_format is None:
@@ -82,11 +78,7 @@ def local_path(place: str | Path) -> Path | None:
 
 
 def output_paths(out: str | Path, to_format: str | None = None) -> list[Path]:
-    """Return the files, or the folder, that packets are written to here; the named one is first.
-
-    Raises:
-        ExportError: If the ending names no format.
-    """
+    """Return the files, or folder, that an output is, the named one first, or raise ExportError."""
     path = local_path(out)
     if path is None:
         return []

@@ -95,11 +95,7 @@ def format_for(path_suffix: str) -> FileFormat | None:
 
 
 def check_options(file_format: FileFormat, *, at: View, snaplen_bytes: int | None) -> None:
-    """Refuse options that a format has no place for.
-
-    Raises:
-        ExportError: If there is one.
-    """
+    """Raise ExportError if there are options that a format has no place for."""
     if snaplen_bytes is not None and "snaplen_bytes" not in file_format.options:
         raise ExportError(f"{file_format.name} has no snapshot length; leave [--snaplen] out")
     if at != "sender" and "view" not in file_format.options:

@@ -51,11 +51,7 @@ class RenewalLaws(PlayableProcess):
 
 
 def positive_mean_s(law: MixedLaw, name: str, *, place: str) -> float:
-    """Return the mean of a law of time.
-
-    Raises:
-        GenerationError: If it is not positive.
-    """
+    """Return the mean of a law of time; raise GenerationError if it is not positive."""
     mean_s = law.mean
     if not mean_s > 0:
         raise GenerationError(

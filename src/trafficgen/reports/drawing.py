@@ -101,11 +101,7 @@ def save_charts(
 
 
 def check_formats(formats: Iterable[str], *, folder: str | Path) -> None:
-    """Check the endings of plots before anything is drawn.
-
-    Raises:
-        OutputFileError: If one is unknown.
-    """
+    """Raise OutputFileError for unknown endings of plots before anything is drawn."""
     for ending in formats:
         if ending not in FORMATS:
             problem, remedy = f"no plots are made as {ending!r}", f"choose {', '.join(FORMATS)}"

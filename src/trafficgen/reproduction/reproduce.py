@@ -129,11 +129,7 @@ def select_findings(
 
 
 def select_statements(wanted: Sequence[str]) -> list[tuple[str, PublishedFinding]]:
-    """Select findings by ids or beginnings of them, set-ups and definitions included.
-
-    Raises:
-        SelectionError: If one of them names nothing.
-    """
+    """Select findings of all kinds by ids or their beginnings; raise SelectionError for others."""
     known = {name: finding for paper in papers() for name, finding in paper.findings.items()}
     ids = _select_ids(known, wanted)
     return [(name, finding) for name, finding in known.items() if name in ids]

@@ -44,11 +44,7 @@ class Competitor:
 
     @classmethod
     def parse(cls, text: str) -> Competitor:
-        """Parse a text such as ``tcp:reno@-10s..60s``.
-
-        Raises:
-            SimulationError: If it is invalid.
-        """
+        """Parse a text such as ``tcp:reno@-10s..60s``; raise SimulationError if it is invalid."""
         found = _FORM.fullmatch(text.strip())
         if found is None or not found["what"].strip():
             raise SimulationError(f"compete={text}: not understood; {_EXAMPLES}")

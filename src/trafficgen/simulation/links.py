@@ -32,11 +32,7 @@ class Links:
 
     @classmethod
     def from_path(cls, path: Path) -> Links:
-        """Return the shared links of a path.
-
-        Raises:
-            InputFileError: If a trace cannot be used.
-        """
+        """Return the shared links of a path; raise InputFileError if a trace cannot be used."""
         links = cls(access_bps=path.access_bps)
         rates = [] if path.access_bps is None else [path.access_bps]
         for link in path.links:

@@ -232,11 +232,7 @@ LENGTH_KEYS = ("duration_s", "clip_s", "clip_length_s", "length_s", "video_s")
 
 
 def make_published_source(model: PublishedModel, settings: Mapping[str, JsonValue]) -> Source:
-    """Return a published model as a source of the engine.
-
-    Raises:
-        SettingError: If a setting does not fit it.
-    """
+    """Return a published model as an engine's source; raise SettingError for a wrong setting."""
     changed = with_settings(model, settings)
     try:
         check_mechanism(changed)

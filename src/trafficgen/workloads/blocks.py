@@ -121,11 +121,7 @@ class FinishedBlock:
         )
 
     def flow_table(self, storage: Storage, *, first_flow: int) -> pa.Table:
-        """Return the rows of its flows, numbered in the workload.
-
-        Raises:
-            DamagedPartError: If their file has changed since it was written.
-        """
+        """Return its rows of flows, numbered in the workload, or raise DamagedPartError."""
         name = self.name + _FLOWS
         try:
             flows = pa.ipc.open_file(pa.BufferReader(storage.read(name))).read_all()

@@ -210,11 +210,7 @@ def versions_here() -> dict[str, str]:
 
 
 def check_versions(ours: dict[str, str], theirs: dict[str, str], worker: str) -> None:
-    """Refuse a worker with other versions.
-
-    Raises:
-        SettingError: If one differs.
-    """
+    """Raise SettingError if a worker has other versions."""
     for name, version in ours.items():
         if theirs[name] != version:
             has = "lacks" if theirs[name] == "None" else f"has {theirs[name]} as"

@@ -98,11 +98,7 @@ def _export_workload(workload: PlannedWorkload, options: ExportOptions) -> Proje
 def _workload_writer(
     target: Target, settings: Settings, sessions: MixedSessions, options: ExportOptions
 ) -> Writer:
-    """Return what writes a workload for a target.
-
-    Raises:
-        ExportError: If the target takes no workloads.
-    """
+    """Return what writes a workload for a target; raise ExportError if nothing does."""
     how = WorkloadOptions(seed=options.seed, workers=options.workers, at=options.at)
     if options.memory_bytes is not None:
         how = WorkloadOptions(**{**vars(how), "memory_bytes": options.memory_bytes})

@@ -103,11 +103,7 @@ def is_workload_file(path: str | Path) -> bool:
 
 
 def read_description(path: Path) -> WorkloadDescription:
-    """Read a workload file.
-
-    Raises:
-        WorkloadFileError: If it cannot be read or breaks the schema; the message names the key.
-    """
+    """Read a workload file; raise WorkloadFileError, which names the key, if that fails."""
     text = read_text_file(
         path,
         most_bytes=LARGEST_WORKLOAD_BYTES,
@@ -123,11 +119,7 @@ def read_description(path: Path) -> WorkloadDescription:
 
 
 def description_of(content: object, *, file: str) -> WorkloadDescription:
-    """Return the description that plain values hold, its texts on one line each.
-
-    Raises:
-        WorkloadFileError: If they break the schema.
-    """
+    """Return the description in plain values, texts on one line, or raise WorkloadFileError."""
     if not isinstance(content, dict):
         raise WorkloadFileError(file=file, problem="holds no keys", remedy=_REMEDY)
     version = content.get("schema_version", WORKLOAD_SCHEMA_VERSION)

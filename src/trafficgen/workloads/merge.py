@@ -82,11 +82,7 @@ class StoredPart:
     first_flow: int = 0
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield its packets in order, a few at a time.
-
-        Raises:
-            DamagedPartError: If the file has changed since it was written.
-        """
+        """Yield its packets in order, a few at a time, or raise DamagedPartError."""
         rows = 0
         try:
             with (

@@ -301,11 +301,7 @@ _failures: dict[str, Exception] = {}
 
 
 def raise_failures() -> None:
-    """Raise what functions of a user have raised in a fit.
-
-    Raises:
-        CalibrationError: If a family failed; it is named.
-    """
+    """Raise CalibrationError for what functions of a user raised in a fit; it names the family."""
     failures = dict(_failures)
     _failures.clear()
     for name, error in failures.items():

@@ -32,11 +32,7 @@ class FamilyLaw:
 
     @property
     def distribution(self) -> Distribution:
-        """The law within its bounds.
-
-        Raises:
-            ValueError: If a parameter is out of range, or nothing lies within the bounds.
-        """
+        """The law within its bounds; raises ValueError if a parameter does not fit them."""
         whole = distribution_of(self.family, self.params)
         return truncate(whole, minimum=self.bounds[0], maximum=self.bounds[1])
 

@@ -60,11 +60,7 @@ class Frames:
 
 
 def sum_gaps(reading: Reading, gaps_ns: IntArray) -> IntArray:
-    """Return the times of frames by the gaps before them, ns, shape (n,).
-
-    Raises:
-        PacketTableError: If the gaps add up to centuries.
-    """
+    """Return times of frames by their gaps, ns; raise PacketTableError if they take centuries."""
     if float(gaps_ns.sum(dtype=np.float64)) > _LONGEST_NS:
         raise reading.error("its gaps add up to centuries", "give gaps in s")
     return np.cumsum(gaps_ns.astype(np.int64))

@@ -100,22 +100,14 @@ class Reading:
     of_day: bool = False
 
     def match(self, pattern: str, *, ignored: str = IGNORED) -> Matches:
-        """Return the lines that match a pattern; others that are not ignored are unread.
-
-        Raises:
-            PacketTableError: If no line matches.
-        """
+        """Return lines that match a pattern, others are unread; raise PacketTableError for none."""
         found = find_lines(self.file.lines, pattern)
         self.unread = ~matches(self.file.lines, ignored)
         self.unread[found.rows] = False
         return self.keep(found, np.ones(len(found), dtype=np.bool_))
 
     def keep(self, found: Matches, usable: BoolArray) -> Matches:
-        """Return the usable ones of matched lines, shape (n,); the others are unread.
-
-        Raises:
-            PacketTableError: If none is usable.
-        """
+        """Return usable matched lines; others are unread; raise PacketTableError for none."""
         if not usable.any():
             raise self.refuse_content()
         self.unread[found.rows[~usable]] = True

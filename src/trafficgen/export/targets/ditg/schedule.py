@@ -238,11 +238,7 @@ def receiver_command(settings: Settings) -> str:
 
 
 def check_line(line: str) -> str:
-    """Return a line of a script.
-
-    Raises:
-        ExportError: If it is longer than ITGSend reads.
-    """
+    """Return a line of a script; raise ExportError if it is longer than ITGSend reads."""
     if len(line) > _LONGEST_LINE:
         raise ExportError(
             f"ITGSend reads lines of at most {_LONGEST_LINE} characters; give a shorter destination"
