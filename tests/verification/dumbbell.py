@@ -88,7 +88,7 @@ def simulated(setup: Setup, *, seed: int) -> Shares:
     ]
     links = [_bottleneck(setup), {"name": "back", "delay_s": setup.delay_s}]
     outcome = run_scenario({"seed": seed, "links": links, "agents": agents, "end_s": 1e4})
-    flows = {flow["name"]: number for number, flow in enumerate(outcome.flows())}
+    flows = {flow["name"]: number for number, flow in enumerate(outcome.flows)}
     end_ns = setup.seconds * 10**9
     got_tcp = outcome.totals([flows["bulk"]], start_ns=0, end_ns=end_ns, media_only=True)
     got_udp = outcome.totals([flows["media"]], start_ns=0, end_ns=end_ns)

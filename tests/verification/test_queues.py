@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.verification.records import RecordCheck
 
-from trafficgen._core import SimulationOutcome
+from trafficgen.simulation.outcome import Outcome
 from trafficgen.simulation.run import run_scenario
 from trafficgen.units import FloatArray, ms_from_s
 
@@ -23,9 +23,7 @@ SERVICE_S = PACKET_BYTES * 8 / RATE_BPS
 BATCHES = 40
 
 
-def queue(
-    source: dict[str, Any], *, limit_packets: int | None = None, seed: int = 1
-) -> SimulationOutcome:
+def queue(source: dict[str, Any], *, limit_packets: int | None = None, seed: int = 1) -> Outcome:
     """Run one source into one queue."""
     link = {
         "name": "queue",
@@ -53,8 +51,8 @@ def batch_means(values: FloatArray) -> tuple[float, float]:
     return float(means.mean()), float(means.std(ddof=1) / math.sqrt(BATCHES))
 
 
-def waits_s(outcome: SimulationOutcome) -> FloatArray:
-    return np.asarray(outcome.columns()["queueing_ns"], dtype=np.float64) / 1e9
+def waits_s(outcome: Outcome) -> FloatArray:
+    return np.asarray(outcome.columns["queueing_ns"], dtype=np.float64) / 1e9
 
 
 @pytest.mark.parametrize("load", [0.3, 0.7, 0.9])
@@ -113,7 +111,7 @@ def test_full_queue_of_md1k_drops_its_share(
     load: float, places: int, record_check: RecordCheck
 ) -> None:
     outcome = queue(poisson(load, sizes="constant", packets=400_000), limit_packets=places)
-    dropped = (np.asarray(outcome.columns()["drop"]) > 0).astype(np.float64)
+    dropped = (np.asarray(outcome.columns["drop"]) > 0).astype(np.float64)
     mean, error = batch_means(dropped)
     record_check(
         f"loss, M/D/1/{places}, load {load}",
@@ -137,12 +135,12 @@ def cbr(load: float, *, duration_s: float) -> dict[str, Any]:
 def test_constant_rate_below_capacity_never_waits() -> None:
     outcome = queue(cbr(0.99, duration_s=20))
     assert waits_s(outcome).max() == 0
-    assert outcome.links()[0]["largest_queue_packets"] == 1
+    assert outcome.links[0]["largest_queue_packets"] == 1
 
 
 def test_constant_rate_above_capacity_loses_what_does_not_fit_and_no_more() -> None:
     outcome = queue(cbr(1.25, duration_s=100), limit_packets=20)
-    link = outcome.links()[0]
+    link = outcome.links[0]
     # All but the 20 places, which fill once.
     assert link["packets_out"] == pytest.approx(link["packets_in"] / 1.25 + 20, abs=1)
     assert waits_s(outcome).max() == pytest.approx(19 * SERVICE_S, rel=0.06)
@@ -151,17 +149,17 @@ def test_constant_rate_above_capacity_loses_what_does_not_fit_and_no_more() -> N
 @pytest.mark.parametrize("limit", [None, 7])
 def test_every_packet_arrives_or_is_dropped(limit: int | None) -> None:
     outcome = queue(poisson(1.1, sizes="exponential", packets=20_000), limit_packets=limit)
-    columns = outcome.columns()
+    columns = outcome.columns
     arrived, dropped = np.asarray(columns["arrived"]), np.asarray(columns["drop"]) > 0
     assert outcome.under_way == 0
     assert np.array_equal(arrived, ~dropped)
-    link = outcome.links()[0]
+    link = outcome.links[0]
     assert link["packets_in"] == len(arrived)
     assert link["bytes_out"] == int(np.asarray(columns["ip_bytes"])[arrived].sum())
 
 
 def test_same_seed_gives_the_same_packets_and_another_seed_others() -> None:
     source = poisson(0.8, sizes="exponential", packets=2_000)
-    first, again, other = (queue(source, seed=seed).columns() for seed in (5, 5, 6))
+    first, again, other = (queue(source, seed=seed).columns for seed in (5, 5, 6))
     assert all(np.array_equal(first[name], again[name]) for name in first)
     assert not np.array_equal(first["time_ns"], other["time_ns"])

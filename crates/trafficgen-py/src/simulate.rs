@@ -7,7 +7,6 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trafficgen_core::des::record::{Row, LOST};
-use trafficgen_core::des::series::{arrived_sizes, binned, totals, By, Selection};
 use trafficgen_core::des::{
     seconds, simulate_while as run, Outcome, Phase, Scenario, SessionEvent, Time,
 };
@@ -99,20 +98,6 @@ fn column<'py, V: numpy::Element>(
     rows.iter().map(of).collect::<Vec<V>>().into_pyarray(py)
 }
 
-/// Two series of one length.
-type BytesAndPackets<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>);
-
-fn by(name: &str) -> PyResult<By> {
-    match name {
-        "sent" => Ok(By::Sent),
-        "arrived" => Ok(By::Arrived),
-        "dropped" => Ok(By::Dropped),
-        _ => {
-            Err(PyValueError::new_err(format!("by must be sent, arrived or dropped, not {name:?}")))
-        }
-    }
-}
-
 fn event_to_python<'py>(py: Python<'py>, event: &SessionEvent) -> PyResult<Bound<'py, PyAny>> {
     let plain =
         |kind: &str| (kind, None::<f64>, None::<i16>).into_pyobject(py).map(Bound::into_any);
@@ -155,11 +140,6 @@ impl SimulationOutcome {
     #[getter]
     fn packet_events(&self) -> u64 {
         self.outcome.packet_events
-    }
-
-    #[getter]
-    fn packets(&self) -> usize {
-        self.outcome.rows.len()
     }
 
     /// Packets whose fate is not known.
@@ -232,75 +212,6 @@ impl SimulationOutcome {
             list.append(entry)?;
         }
         Ok(list)
-    }
-
-    /// IP bytes and packets in bins, each of shape (bins,).
-    #[pyo3(signature = (
-        flows, *, by, origin_ns, interval_ns, bins, to_client=true, media_only=false
-    ))]
-    #[allow(clippy::too_many_arguments)]
-    fn binned<'py>(
-        &self,
-        py: Python<'py>,
-        flows: Vec<u32>,
-        by: &str,
-        origin_ns: i64,
-        interval_ns: i64,
-        bins: usize,
-        to_client: bool,
-        media_only: bool,
-    ) -> PyResult<BytesAndPackets<'py>> {
-        if interval_ns <= 0 {
-            return Err(PyValueError::new_err("interval_ns must be above 0"));
-        }
-        let selection = Selection::new(&flows, to_client, media_only);
-        let (bytes, packets) =
-            binned(&self.outcome.rows, &selection, self::by(by)?, origin_ns, interval_ns, bins);
-        Ok((bytes.into_pyarray(py), packets.into_pyarray(py)))
-    }
-
-    /// Packets that arrived by IP total length, of shape (largest + 1,): entry n counts those of n
-    /// bytes.
-    #[pyo3(signature = (flows, *, to_client=true, media_only=false))]
-    fn arrived_sizes<'py>(
-        &self,
-        py: Python<'py>,
-        flows: Vec<u32>,
-        to_client: bool,
-        media_only: bool,
-    ) -> Bound<'py, PyArray1<u64>> {
-        arrived_sizes(&self.outcome.rows, &Selection::new(&flows, to_client, media_only))
-            .into_pyarray(py)
-    }
-
-    /// Sums over some flows from `start_ns` to `end_ns`.
-    #[pyo3(signature = (flows, *, start_ns=None, end_ns=None, to_client=true, media_only=false))]
-    fn totals<'py>(
-        &self,
-        py: Python<'py>,
-        flows: Vec<u32>,
-        start_ns: Option<i64>,
-        end_ns: Option<i64>,
-        to_client: bool,
-        media_only: bool,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let selection = Selection::new(&flows, to_client, media_only);
-        let (start, end) = (start_ns.unwrap_or(i64::MIN + 1), end_ns.unwrap_or(i64::MAX));
-        let sums = totals(&self.outcome.rows, &selection, start, end);
-        let entry = PyDict::new(py);
-        entry.set_item("sent_packets", sums.sent_packets)?;
-        entry.set_item("sent_bytes", sums.sent_bytes)?;
-        entry.set_item("arrived_packets", sums.arrived_packets)?;
-        entry.set_item("arrived_bytes", sums.arrived_bytes)?;
-        entry.set_item("dropped_packets", sums.dropped_packets)?;
-        entry.set_item("retransmissions", sums.retransmissions)?;
-        let mean = (sums.delay_count > 0).then(|| sums.delay_sum_s / sums.delay_count as f64);
-        entry.set_item("mean_delay_s", mean)?;
-        entry.set_item("first_sent_ns", sums.first_sent)?;
-        entry.set_item("last_sent_ns", sums.last_sent)?;
-        entry.set_item("first_arrived_ns", sums.first_arrived)?;
-        entry.set_item("last_arrived_ns", sums.last_arrived)?;
-        Ok(entry)
     }
 
     /// All packets in the order of their sending: a dictionary of arrays, each of shape (packets,).

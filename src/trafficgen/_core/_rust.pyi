@@ -1,6 +1,6 @@
 from collections.abc import Callable
 from os import PathLike
-from typing import Literal, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,6 @@ from trafficgen._core.types import (
     SimulatedAgentDict,
     SimulatedFlowDict,
     SimulatedLinkDict,
-    TotalsDict,
 )
 
 __all__ = [
@@ -180,35 +179,10 @@ class SimulationOutcome:
     @property
     def packet_events(self) -> int: ...
     @property
-    def packets(self) -> int: ...
-    @property
     def under_way(self) -> int: ...
     def flows(self) -> list[SimulatedFlowDict]: ...
     def agents(self) -> list[SimulatedAgentDict]: ...
     def links(self) -> list[SimulatedLinkDict]: ...
-    def binned(
-        self,
-        flows: list[int],
-        *,
-        by: Literal["sent", "arrived", "dropped"],
-        origin_ns: int,
-        interval_ns: int,
-        bins: int,
-        to_client: bool = True,
-        media_only: bool = False,
-    ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]: ...
-    def arrived_sizes(
-        self, flows: list[int], *, to_client: bool = True, media_only: bool = False
-    ) -> npt.NDArray[np.uint64]: ...
-    def totals(
-        self,
-        flows: list[int],
-        *,
-        start_ns: int | None = None,
-        end_ns: int | None = None,
-        to_client: bool = True,
-        media_only: bool = False,
-    ) -> TotalsDict: ...
     def columns(self) -> dict[str, npt.NDArray[np.generic]]: ...
 
 def time_order(

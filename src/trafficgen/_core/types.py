@@ -146,19 +146,3 @@ class SimulatedLinkDict(TypedDict):
     mean_queueing_ms: float | None
     p95_queueing_ms: float | None
     marked: int
-
-
-class TotalsDict(TypedDict):
-    """Sums over the packets of some flows that were sent, or arrived, in an interval."""
-
-    sent_packets: int
-    sent_bytes: int
-    arrived_packets: int
-    arrived_bytes: int
-    dropped_packets: int
-    retransmissions: int
-    mean_delay_s: float | None
-    first_sent_ns: int | None
-    last_sent_ns: int | None
-    first_arrived_ns: int | None
-    last_arrived_ns: int | None

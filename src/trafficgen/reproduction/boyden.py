@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trafficgen._core import SimulationOutcome
 from trafficgen.models.published import competing_tcp, load_entry
 from trafficgen.reproduction.experiment import Experiment, Measures, merge_pieces
 from trafficgen.reproduction.testbed import EventLog, bulk_tcp, link, player
+from trafficgen.simulation.outcome import Outcome
 from trafficgen.simulation.run import run_scenario
 from trafficgen.units import FloatArray, kbps_from_bps, kbps_from_bytes, ns_from_s, s_from_ns
 
@@ -55,14 +55,14 @@ _AUDIO_ONLY_KBPS = 100.0
 class Session:
     """One run; times in s from the player's first request, rates of IP bytes at the player."""
 
-    def __init__(self, outcome: SimulationOutcome) -> None:
+    def __init__(self, outcome: Outcome) -> None:
         """Take the engine's outcome."""
         self._outcome = outcome
-        agents = outcome.agents()
+        agents = outcome.agents
         self.log = EventLog(outcome)
         self._samples = agents[0]["samples"]
         self._flows: dict[str, list[int]] = {}
-        for number, flow in enumerate(outcome.flows()):
+        for number, flow in enumerate(outcome.flows):
             if flow["name"] != "control":
                 self._flows.setdefault(agents[flow["agent"]]["name"], []).append(number)
         totals = outcome.totals(self._flows[_MEDIA], media_only=True)
@@ -124,7 +124,7 @@ class Session:
         bins: int,
     ) -> tuple[FloatArray, FloatArray]:
         """Return bytes and packets of an agent's flows in bins, each of shape (bins,)."""
-        size_bytes, packets = self._outcome.binned(
+        return self._outcome.bin_packets(
             self._flows[flow],
             by=by,
             origin_ns=ns_from_s(start_s),
@@ -132,7 +132,6 @@ class Session:
             bins=bins,
             media_only=flow == _MEDIA,
         )
-        return size_bytes.astype(np.float64), packets.astype(np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)

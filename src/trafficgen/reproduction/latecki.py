@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from pydantic import JsonValue
 
-from trafficgen._core import SimulationOutcome
 from trafficgen.calibration.path.delay_trends import (
     DECREASING,
     INCREASING,
@@ -25,6 +24,7 @@ from trafficgen.calibration.path.delay_trends import (
 from trafficgen.models.published import load_entry, parameters_for_engine
 from trafficgen.reproduction.experiment import Experiment, Measures
 from trafficgen.reproduction.testbed import EventLog, link, player
+from trafficgen.simulation.outcome import Outcome
 from trafficgen.simulation.run import run_scenario
 from trafficgen.units import FloatArray, ms_from_s, s_from_ns
 
@@ -72,10 +72,10 @@ class Session:
         video_lost: Video packets that the path dropped once the rate had been found (LJM-E8).
     """
 
-    def __init__(self, outcome: SimulationOutcome) -> None:
+    def __init__(self, outcome: Outcome) -> None:
         """Take the engine's outcome."""
         self.log = EventLog(outcome)
-        columns = outcome.columns()
+        columns = outcome.columns
         time_ns, arrival_ns = (columns[key].astype(np.int64) for key in ("time_ns", "arrival_ns"))
         arrived = columns["arrived"].astype(bool)
         audio = columns["flow"] == _AUDIO_FLOW
@@ -86,7 +86,7 @@ class Session:
         video = (columns["flow"] == _VIDEO_FLOW) & columns["to_client"].astype(bool)
         late = s_from_ns(time_ns) >= _VIDEO_START_S + _FOUND_AFTER_S
         self.video_lost = np.count_nonzero(video & late & ~arrived)
-        agent = outcome.agents()[0]
+        agent = outcome.agents[0]
         self.frames_sent = agent["frames_sent"]
         self.frames_dropped = agent["frames_dropped_at_sender"]
 

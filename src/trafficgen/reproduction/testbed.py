@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-from trafficgen._core import SimulationOutcome
 from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
+from trafficgen.simulation.outcome import Outcome
 from trafficgen.units import bps_from_kbps, s_from_ns
 
 
@@ -61,10 +61,11 @@ class Event(NamedTuple):
 class EventLog:
     """Log of an agent of a run; times count from ``zero_ns`` on the engine's clock."""
 
-    def __init__(self, outcome: SimulationOutcome, agent: int = 0, *, zero_ns: int = 0) -> None:
+    def __init__(self, outcome: Outcome, agent: int = 0, *, zero_ns: int = 0) -> None:
         """Read the log."""
         self._events = [
-            Event(time_ns - zero_ns, *event) for time_ns, event in outcome.agents()[agent]["events"]
+            Event(time_ns - zero_ns, kind, value, level)
+            for time_ns, (kind, value, level) in outcome.agents[agent]["events"]
         ]
 
     def select(self, *kinds: str) -> list[Event]:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from trafficgen._core.types import TotalsDict
+from trafficgen.simulation.outcome import TotalsDict
 from trafficgen.simulation.run import Run
 from trafficgen.units import FloatArray, kbps_from_bytes, ns_from_s, s_from_ns
 

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from trafficgen._core import SimulationOutcome
-from trafficgen._core.types import (
-    SimulatedAgentDict,
-    SimulatedFlowDict,
-    SimulatedLinkDict,
-    TotalsDict,
-)
+from trafficgen._core.types import SimulatedAgentDict, SimulatedFlowDict, SimulatedLinkDict
 from trafficgen.tables import PHASES
 from trafficgen.units import s_from_ns
 
 _Mask = npt.NDArray[np.bool_]
+
+
+class TotalsDict(TypedDict):
+    """Sums over the packets of some flows that were sent, or arrived, in an interval."""
+
+    sent_packets: int
+    sent_bytes: int
+    arrived_packets: int
+    arrived_bytes: int
+    dropped_packets: int
+    retransmissions: int
+    mean_delay_s: float | None
+    first_sent_ns: int | None
+    last_sent_ns: int | None
+    first_arrived_ns: int | None
+    last_arrived_ns: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,14 +76,16 @@ class Outcome:
         origin_ns: int,
         interval_ns: int,
         bins: int,
+        media_only: bool = False,
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Return IP bytes and packets to the client in bins, each of shape (bins,)."""
-        counted, columns = self._select(flows), self.columns
+        counted, columns = self.select_packets(flows, media_only=media_only), self.columns
         if by != "sent":
             counted &= columns["arrived"] if by == "arrived" else columns["drop"] > 0
-        since_ns = columns["arrival_ns" if by == "arrived" else "time_ns"][counted] - origin_ns
+        selected = np.flatnonzero(counted)
+        since_ns = columns["arrival_ns" if by == "arrived" else "time_ns"][selected] - origin_ns
         inside = (since_ns >= 0) & (since_ns < bins * interval_ns)
-        bin_of, size_bytes = since_ns[inside] // interval_ns, columns["ip_bytes"][counted][inside]
+        bin_of, size_bytes = since_ns[inside] // interval_ns, columns["ip_bytes"][selected[inside]]
         size_in_bins = np.bincount(bin_of, size_bytes, bins).astype(np.float64)
         return size_in_bins, np.bincount(bin_of, minlength=bins).astype(np.float64)
 
@@ -86,21 +99,24 @@ class Outcome:
         media_only: bool = False,
     ) -> TotalsDict:
         """Return sums over some flows from ``start_ns`` to ``end_ns``, without the end."""
-        columns, counted = self.columns, self._select(flows, to_client, media_only)
-        time_ns, arrival_ns, size_bytes = (
-            columns[name] for name in ("time_ns", "arrival_ns", "ip_bytes")
+        selected = np.flatnonzero(
+            self.select_packets(flows, to_client=to_client, media_only=media_only)
         )
-        sent = counted & _is_within(time_ns, start_ns, end_ns)
-        arrived = counted & columns["arrived"] & _is_within(arrival_ns, start_ns, end_ns)
+        time_ns, arrival_ns, has_arrived, size_bytes, drop, again = (
+            self.columns[name][selected]
+            for name in ("time_ns", "arrival_ns", "arrived", "ip_bytes", "drop", "retransmission")
+        )
+        sent = _is_within(time_ns, start_ns, end_ns)
+        arrived = has_arrived & _is_within(arrival_ns, start_ns, end_ns)
         sent_ns, arrived_ns = time_ns[sent], arrival_ns[arrived]
-        delay_ns = (arrival_ns - time_ns)[sent & columns["arrived"]]
+        delay_ns = (arrival_ns - time_ns)[sent & has_arrived]
         return {
             "sent_packets": int(sent.sum()),
             "sent_bytes": int(size_bytes[sent].sum()),
             "arrived_packets": int(arrived.sum()),
             "arrived_bytes": int(size_bytes[arrived].sum()),
-            "dropped_packets": int((columns["drop"][sent] > 0).sum()),
-            "retransmissions": int(columns["retransmission"][sent].sum()),
+            "dropped_packets": int((drop[sent] > 0).sum()),
+            "retransmissions": int(again[sent].sum()),
             "mean_delay_s": float(np.mean(s_from_ns(delay_ns))) if delay_ns.size else None,
             "first_sent_ns": int(sent_ns[0]) if sent_ns.size else None,
             "last_sent_ns": int(sent_ns[-1]) if sent_ns.size else None,
@@ -108,10 +124,14 @@ class Outcome:
             "last_arrived_ns": int(arrived_ns.max()) if arrived_ns.size else None,
         }
 
-    def _select(self, flows: list[int], to_client: bool = True, media_only: bool = False) -> _Mask:
+    def select_packets(
+        self, flows: list[int], *, to_client: bool = True, media_only: bool = False
+    ) -> _Mask:
         """Return which packets are of some flows in one direction; media carries payload."""
-        columns = self.columns
-        selected: _Mask = np.isin(columns["flow"], flows) & (columns["to_client"] == to_client)
+        columns, is_wanted = self.columns, np.zeros(len(self.flows), dtype=np.bool_)
+        is_wanted[flows] = True
+        selected: _Mask = is_wanted.take(columns["flow"])
+        selected &= columns["to_client"] == to_client
         if media_only:
             selected &= columns["payload_bytes"] > 0
             selected &= columns["phase"] != PHASES.index("probe")

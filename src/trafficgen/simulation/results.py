@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from trafficgen._core.types import TotalsDict
 from trafficgen.data_frames import data_frame
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.notebook import ChartView, RateLines
@@ -23,6 +22,7 @@ from trafficgen.simulation.measures import (
     delays,
     interval_measure,
 )
+from trafficgen.simulation.outcome import TotalsDict
 from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.run import Run
 from trafficgen.simulation.session_events import SessionEvents

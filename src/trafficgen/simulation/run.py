@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from trafficgen._core import SimulationOutcome, simulate
+from trafficgen._core import simulate
 from trafficgen._core.types import SimulatedAgentDict, SimulatedFlowDict
 from trafficgen.errors import SimulationError, SimulationWarning, warn
 from trafficgen.progress import has_listener, report_step
@@ -113,7 +113,7 @@ def run_path(
         "end_s": end_s,
         "most_packets": most_packets,
     }
-    outcome = Outcome.from_engine(run_scenario(config, schedules=schedules))
+    outcome = run_scenario(config, schedules=schedules)
     if s_from_ns(outcome.end_ns) >= end_s:
         warn(
             f"a session had not ended after {LONGEST_SESSION_S / 3600:g} h and was cut off; give it"
@@ -142,9 +142,7 @@ def _describe_agent(one: Participant, links: Links, schedules: list[Schedule]) -
     }
 
 
-def run_scenario(
-    scenario: Mapping[str, object], *, schedules: Sequence[Schedule] = ()
-) -> SimulationOutcome:
+def run_scenario(scenario: Mapping[str, object], *, schedules: Sequence[Schedule] = ()) -> Outcome:
     """Run a JSON-compatible scenario as the engine reads it: seed, links, agents and its end.
 
     Parameters of agents refer to the numbers of schedules, those of streams of fitted models.
@@ -153,7 +151,7 @@ def run_scenario(
         SimulationError: If a link, a route or a parameter is not valid; the message names it.
     """
     config = json.dumps(scenario, allow_nan=False)
-    return simulate(config, list(schedules), _reporter(scenario))
+    return Outcome.from_engine(simulate(config, list(schedules), _reporter(scenario)))
 
 
 def _reporter(scenario: Mapping[str, object]) -> Callable[[float], None] | None:

@@ -9,7 +9,7 @@ import pytest
 from trafficgen.reproduction import Experiment
 from trafficgen.reproduction.chung.experiments import list_experiments
 from trafficgen.reproduction.chung.testbed import (
-    Outcome,
+    Session,
     drop_tail,
     player_of_clip,
     playlist_clips,
@@ -85,7 +85,7 @@ def test_both_players_share_the_path_to_the_server_with_pings() -> None:
     assert made["links"][0]["loss"]["rate"] == clip.path_loss
 
 
-def constant_rate_run(*, loss: float) -> Outcome:
+def constant_rate_run(*, loss: float) -> Session:
     """80 kbit/s for 120 s over 50 ms each way, with pings beside it."""
     clip = playlist_clips()[0]
     made = scenario(clip, ("udp",), drop_tail(1000, 10_000), seed=4)
@@ -100,7 +100,7 @@ def constant_rate_run(*, loss: float) -> Outcome:
         {"name": "udp", "awaited": True, **CBR, **route},
         {"name": "ping", "kind": "ping", "parameters": {}, **route},
     ]
-    return Outcome(run_scenario({**made, "agents": agents}))
+    return Session(run_scenario({**made, "agents": agents}))
 
 
 def test_a_constant_rate_is_measured_as_what_it_is() -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from pydantic import JsonValue
 
-from trafficgen._core import SimulationOutcome
 from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
+from trafficgen.simulation.outcome import Outcome
 from trafficgen.simulation.run import run_scenario
 from trafficgen.units import FloatArray
 
@@ -26,7 +26,7 @@ def _player(name: str = "player", /, **settings: JsonValue) -> dict[str, Any]:
     return {"name": name, "kind": "chunked", "parameters": parameters, "awaited": True, **routes}
 
 
-def _run(*players: dict[str, Any], capacity: dict[str, Any], seed: int = 1) -> SimulationOutcome:
+def _run(*players: dict[str, Any], capacity: dict[str, Any], seed: int = 1) -> Outcome:
     link = {"delay_s": 0.02, "queue": {"packets": 100}}
     links = [
         {"name": "forward", "capacity": capacity, **link},
@@ -39,25 +39,25 @@ def _constant(rate_kbps: float) -> dict[str, Any]:
     return {"constant": {"rate_bps": 1e3 * rate_kbps}}
 
 
-def _events(outcome: SimulationOutcome, agent: int = 0) -> list[tuple[float, str, float | None]]:
+def _events(outcome: Outcome, agent: int = 0) -> list[tuple[float, str, float | None]]:
     zero = outcome.first_media_ns or 0
     return [
         ((time_ns - zero) / 1e9, kind, value)
-        for time_ns, (kind, value, _) in outcome.agents()[agent]["events"]
+        for time_ns, (kind, value, _) in outcome.agents[agent]["events"]
     ]
 
 
-def _samples(outcome: SimulationOutcome) -> tuple[FloatArray, FloatArray]:
+def _samples(outcome: Outcome) -> tuple[FloatArray, FloatArray]:
     """Return encoding rate, kbps, and buffer, s, every 0.5 s from the first media packet on."""
-    samples = outcome.agents()[0]["samples"]
+    samples = outcome.agents[0]["samples"]
     return samples[:, 0] / 1e3, samples[:, 2]
 
 
-def _columns(outcome: SimulationOutcome) -> dict[str, Any]:
-    return dict(outcome.columns())
+def _columns(outcome: Outcome) -> dict[str, Any]:
+    return dict(outcome.columns)
 
 
-def _payload_to_client(outcome: SimulationOutcome, flow: int) -> int:
+def _payload_to_client(outcome: Outcome, flow: int) -> int:
     columns = _columns(outcome)
     fresh = (columns["flow"] == flow) & columns["to_client"] & ~columns["retransmission"]
     return int(columns["payload_bytes"][fresh].sum())
@@ -129,7 +129,7 @@ def test_every_byte_that_was_asked_for_comes_once() -> None:
         "connections": 2,
     }
     outcome = _run(_player(**settings), capacity=_constant(5_000))
-    names = [flow["name"] for flow in outcome.flows()]
+    names = [flow["name"] for flow in outcome.flows]
     assert names == ["control", "video", "video", "audio"]
     segments, header = 30, 300
     video = sum(_payload_to_client(outcome, flow) for flow in (1, 2))
@@ -144,7 +144,7 @@ def test_two_players_share_a_link() -> None:
         _player(name, ladder_kbps=LADDER_KBPS, duration_s=300) for name in ("first", "second")
     ]
     outcome = _run(*players, capacity=_constant(4_000))
-    media = [number for number, flow in enumerate(outcome.flows()) if flow["name"] == "media"]
+    media = [number for number, flow in enumerate(outcome.flows) if flow["name"] == "media"]
     received = [
         outcome.totals([flow], start_ns=60_000_000_000, end_ns=280_000_000_000) for flow in media
     ]

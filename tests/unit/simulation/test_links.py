@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trafficgen._core import SimulationOutcome
 from trafficgen.errors import SimulationError
+from trafficgen.simulation.outcome import Outcome
 from trafficgen.simulation.run import run_scenario
 from trafficgen.units import FloatArray
 
@@ -21,7 +21,7 @@ LINK_BPS = 800e3
 
 def over(
     link: dict[str, Any], *, rate_bps: float, duration_s: float = 10, seed: int = 1
-) -> SimulationOutcome:
+) -> Outcome:
     """Send a constant rate over one link."""
     parameters = {"rate_bps": rate_bps, "packet_bytes": PACKET_BYTES, "duration_s": duration_s}
     agent = {
@@ -36,15 +36,15 @@ def over(
     )
 
 
-def arrivals_s(outcome: SimulationOutcome) -> FloatArray:
-    columns = outcome.columns()
+def arrivals_s(outcome: Outcome) -> FloatArray:
+    columns = outcome.columns
     return np.sort(np.asarray(columns["arrival_ns"])[np.asarray(columns["arrived"])]) / 1e9
 
 
-def delays_s(outcome: SimulationOutcome) -> FloatArray:
-    columns = outcome.columns()
-    arrived = np.asarray(columns["arrived"])
-    return (np.asarray(columns["arrival_ns"]) - np.asarray(columns["time_ns"]))[arrived] / 1e9
+def delays_s(outcome: Outcome) -> FloatArray:
+    columns = outcome.columns
+    delays_ns = (columns["arrival_ns"] - columns["time_ns"])[columns["arrived"]]
+    return np.asarray(delays_ns / 1e9, dtype=np.float64)
 
 
 def test_a_packet_takes_its_sending_time_and_the_propagation() -> None:
@@ -66,7 +66,7 @@ def test_bytes_of_the_link_layer_count_on_the_line() -> None:
 def test_a_queue_in_bytes_holds_no_more_than_its_bytes() -> None:
     link = {"capacity": {"constant": {"rate_bps": LINK_BPS}}, "queue": {"bytes": 5_500}}
     outcome = over(link, rate_bps=2e6)
-    assert outcome.links()[0]["largest_queue_bytes"] == 5_000
+    assert outcome.links[0]["largest_queue_bytes"] == 5_000
     assert delays_s(outcome).max() == pytest.approx(0.05, abs=0.01)
 
 
@@ -76,10 +76,10 @@ def test_packets_in_flight_fill_a_queue_that_holds_them() -> None:
         "queue": {"packets": 20},
         "delay_s": 1.0,
     }
-    assert over(link, rate_bps=LINK_BPS).links()[0]["dropped_queue"] == 0
+    assert over(link, rate_bps=LINK_BPS).links[0]["dropped_queue"] == 0
     held = over({**link, "hold_in_flight": True}, rate_bps=LINK_BPS)
     # 20 places for packets that stay 1.01 s each.
-    assert held.links()[0]["packets_out"] == pytest.approx(10 * 20 / 1.01, abs=20)
+    assert held.links[0]["packets_out"] == pytest.approx(10 * 20 / 1.01, abs=20)
 
 
 def test_a_token_bucket_never_passes_more_than_its_burst_and_its_rate() -> None:
@@ -102,7 +102,7 @@ def test_a_packet_larger_than_the_token_bucket_never_leaves() -> None:
     outcome = over(
         {"capacity": {"token_bucket": {"rate_bps": 1e6, "burst_bytes": 900}}}, rate_bps=100e3
     )
-    assert set(np.asarray(outcome.columns()["drop"])) == {3}
+    assert set(np.asarray(outcome.columns["drop"])) == {3}
 
 
 def test_capacity_steps_hold_from_their_times_on() -> None:
@@ -124,14 +124,14 @@ def test_opportunities_of_a_trace_repeat_and_are_shared_by_small_packets() -> No
         {"capacity": {"opportunities": trace}, "queue": {"packets": 5}}, rate_bps=3e6, duration_s=20
     )
     # Three opportunities of 1504 bytes each 20 ms.
-    assert outcome.links()[0]["bytes_out"] == pytest.approx(20 / 0.020 * 3 * 1504, rel=0.01)
+    assert outcome.links[0]["bytes_out"] == pytest.approx(20 / 0.020 * 3 * 1504, rel=0.01)
     within = np.mod(arrivals_s(outcome) + 1e-9, 0.020)
     assert set(np.round(within, 4)) <= {0.0, 0.01, 0.015}
 
 
 def test_bernoulli_loss_takes_its_share_independently() -> None:
     outcome = over({"loss": {"rate": 0.1}}, rate_bps=8e6, duration_s=100)
-    lost = (np.asarray(outcome.columns()["drop"]) == 1).astype(float)
+    lost = (np.asarray(outcome.columns["drop"]) == 1).astype(float)
     error = np.sqrt(0.1 * 0.9 / len(lost))
     assert abs(lost.mean() - 0.1) < 4 * error
     assert abs(np.corrcoef(lost[1:], lost[:-1])[0, 1]) < 4 / np.sqrt(len(lost))
@@ -139,7 +139,7 @@ def test_bernoulli_loss_takes_its_share_independently() -> None:
 
 def test_bursty_loss_keeps_its_share_and_its_runs() -> None:
     outcome = over({"loss": {"rate": 0.05, "mean_burst_packets": 4}}, rate_bps=8e6, duration_s=200)
-    lost = np.asarray(outcome.columns()["drop"]) == 1
+    lost = np.asarray(outcome.columns["drop"]) == 1
     starts = int(np.sum(lost[1:] & ~lost[:-1]) + lost[0])
     run = lost.sum() / starts
     assert abs(run - 4) < 4 * np.sqrt(4 * 3 / starts)
@@ -150,7 +150,7 @@ def test_bursty_loss_keeps_its_share_and_its_runs() -> None:
 
 def test_loss_starts_and_stops_after_the_first_media_packet() -> None:
     outcome = over({"loss": {"rate": 1.0, "start_s": 3, "stop_s": 5}}, rate_bps=800e3)
-    columns = outcome.columns()
+    columns = outcome.columns
     lost_s = np.asarray(columns["time_ns"])[np.asarray(columns["drop"]) > 0] / 1e9
     assert lost_s[0] == pytest.approx(3)
     assert lost_s[-1] == pytest.approx(4.99)
@@ -194,7 +194,7 @@ def test_links_in_a_chain_add_up_and_each_counts_its_own() -> None:
     }
     scenario = {"seed": 1, "links": [fast, slow], "agents": [through, beside], "end_s": 100}
     outcome = run_scenario(scenario)
-    first, second = outcome.links()
+    first, second = outcome.links
     assert (first["packets_in"], second["packets_in"]) == (500, 500 + 500)
     assert outcome.totals([0])["mean_delay_s"] == pytest.approx(
         0.01 + 0.001 + 0.02 + 0.01, abs=0.01

@@ -12,10 +12,10 @@ import pytest
 from pydantic import JsonValue
 
 import trafficgen
-from trafficgen._core import SimulationOutcome
 from trafficgen.errors import SettingError
 from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
 from trafficgen.models.published.mechanisms import parameter_names
+from trafficgen.simulation.outcome import Outcome
 from trafficgen.simulation.run import run_scenario
 
 LADDER_KBPS: list[JsonValue] = [300, 750, 1200, 1850, 2850, 4300]
@@ -30,9 +30,7 @@ def _parameters(entry: str = "chunked", /, **settings: JsonValue) -> dict[str, A
     return parameters_for_engine(with_settings(load_entry(entry), {**plain, **settings}))
 
 
-def _run(
-    parameters: Mapping[str, Any], capacity: Mapping[str, Any], seed: int = 1
-) -> SimulationOutcome:
+def _run(parameters: Mapping[str, Any], capacity: Mapping[str, Any], seed: int = 1) -> Outcome:
     link = {"delay_s": 0.02, "queue": {"packets": 100}}
     links = [
         {"name": "forward", "capacity": capacity, **link},
@@ -47,27 +45,27 @@ def _constant(rate_kbps: float) -> dict[str, Any]:
     return {"constant": {"rate_bps": 1e3 * rate_kbps}}
 
 
-def _events(outcome: SimulationOutcome) -> list[tuple[float, str, float | None]]:
+def _events(outcome: Outcome) -> list[tuple[float, str, float | None]]:
     zero = outcome.first_media_ns or 0
     return [
         ((time_ns - zero) / 1e9, kind, value)
-        for time_ns, (kind, value, _) in outcome.agents()[0]["events"]
+        for time_ns, (kind, value, _) in outcome.agents[0]["events"]
     ]
 
 
-def _rungs_kbps(outcome: SimulationOutcome) -> list[float]:
+def _rungs_kbps(outcome: Outcome) -> list[float]:
     return [value or 0.0 for _, kind, value in _events(outcome) if kind == "rung_kbps"]
 
 
-def _times(outcome: SimulationOutcome, kind: str) -> list[float]:
+def _times(outcome: Outcome, kind: str) -> list[float]:
     return [time_s for time_s, found, _ in _events(outcome) if found == kind]
 
 
-def _payload(outcome: SimulationOutcome) -> dict[str, list[int]]:
+def _payload(outcome: Outcome) -> dict[str, list[int]]:
     """Return the bytes that came over each connection once, by the name of its flow."""
-    columns: dict[str, Any] = dict(outcome.columns())
+    columns: dict[str, Any] = dict(outcome.columns)
     found: dict[str, list[int]] = {}
-    for number, flow in enumerate(outcome.flows()):
+    for number, flow in enumerate(outcome.flows):
         fresh = (columns["flow"] == number) & columns["to_client"] & ~columns["retransmission"]
         found.setdefault(flow["name"], []).append(int(columns["payload_bytes"][fresh].sum()))
     return found
@@ -109,7 +107,7 @@ def test_media_that_came_was_played_or_is_in_the_buffer(policy: str, rate_kbps: 
     assert bool(stalls) == (rate_kbps < 300 or (policy == "fixed" and rate_kbps < 800))
     assert len(_rungs_kbps(outcome)) == 20
     # Played and in the buffer are whole segments at any time.
-    buffer_s = outcome.agents()[0]["samples"][:, 2]
+    buffer_s = outcome.agents[0]["samples"][:, 2]
     before = 0.0
     for number, held_s in enumerate(buffer_s):
         time_s = 0.5 * number
@@ -134,7 +132,7 @@ def test_audio_by_its_own_clock_comes_once_and_holds_the_playback() -> None:
     assert payload["video"] == [15 * (800 * 125 * 4 + 300)]
     assert payload["audio"] == [40 * (96 * 125 * 1.5 + 300)]
     # With a full buffer each medium is asked for once a segment of its own.
-    columns: dict[str, Any] = dict(outcome.columns())
+    columns: dict[str, Any] = dict(outcome.columns)
     asks = ~columns["to_client"] & (columns["payload_bytes"] > 0)
     spacing_s = {
         name: np.diff(columns["time_ns"][asks & (columns["flow"] == number)] / 1e9)[-5:]
@@ -186,7 +184,7 @@ def test_requests_in_turn_share_the_connections() -> None:
     assert sum(payload["media"]) == video + audio
     assert min(payload["media"]) > 0
     # One request is answered before the next is sent.
-    columns: dict[str, Any] = dict(outcome.columns())
+    columns: dict[str, Any] = dict(outcome.columns)
     media = np.isin(columns["flow"], (1, 2)) & (columns["payload_bytes"] > 0)
     turns = columns["to_client"][media]
     assert np.count_nonzero(~turns) == np.count_nonzero(turns[1:] & ~turns[:-1]) == 45
@@ -206,7 +204,7 @@ def test_a_source_without_the_newer_parameters_plays_by_their_defaults(policy: s
     newer = set(names[names.index(_FIRST_NEW) + 1 :])
     bare = {name: value for name, value in whole.items() if name not in newer}
     assert len(bare) < len(whole) - 30
-    first, second = (dict(_run(one, _constant(1500)).columns()) for one in (whole, bare))
+    first, second = (dict(_run(one, _constant(1500)).columns) for one in (whole, bare))
     assert all(np.array_equal(first[name], second[name]) for name in first)
 
 

@@ -16,7 +16,6 @@ mod packet;
 mod queue;
 pub mod record;
 pub mod scenario;
-pub mod series;
 pub mod session_log;
 pub mod simulation;
 pub mod time;

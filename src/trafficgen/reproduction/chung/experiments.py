@@ -14,9 +14,9 @@ from trafficgen.reproduction.chung import measures
 from trafficgen.reproduction.chung.measures import LIMIT_KBPS, RATES_KBPS
 from trafficgen.reproduction.chung.testbed import (
     PING,
-    Outcome,
     Pair,
     PlaylistClip,
+    Session,
     Transport,
     drop_tail,
     playlist_clips,
@@ -73,7 +73,7 @@ def _play_pairs(
     """Play clips over both transports side by side; the seed is that of the playlist's run."""
     pairs = []
     for clip in clips:
-        outcome = Outcome(run_scenario(scenario(clip, TRANSPORTS, bottleneck, seed=seed)))
+        outcome = Session(run_scenario(scenario(clip, TRANSPORTS, bottleneck, seed=seed)))
         udp, tcp = (outcome.playout(clip, transport) for transport in TRANSPORTS)
         pairs.append(Pair(clip, rate_kbps, udp, tcp, outcome.pings(PING)))
     return {"pairs": pairs}
@@ -85,7 +85,7 @@ def _play_alone(
     """Play clips over one transport alone."""
     playouts = []
     for clip in clips:
-        outcome = Outcome(run_scenario(scenario(clip, (transport,), bottleneck, seed=seed)))
+        outcome = Session(run_scenario(scenario(clip, (transport,), bottleneck, seed=seed)))
         playouts.append(outcome.playout(clip, transport))
     return {"playouts": playouts}
 

@@ -15,7 +15,6 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import JsonValue, TypeAdapter
 
-from trafficgen._core import SimulationOutcome
 from trafficgen.flows.measures import (
     MEASURE_BIN_S,
     DataRates,
@@ -28,6 +27,7 @@ from trafficgen.flows.measures import (
 from trafficgen.models.published import load_entry
 from trafficgen.randomness import random_stream
 from trafficgen.reproduction.testbed import EventLog, link, player
+from trafficgen.simulation.outcome import Outcome
 from trafficgen.tables import MEDIA
 from trafficgen.units import (
     FloatArray,
@@ -250,22 +250,27 @@ class Pings:
     loss: float = math.nan
 
 
-class Outcome:
+class Session:
     """A simulated run as the measures read it."""
 
-    def __init__(self, outcome: SimulationOutcome) -> None:
+    def __init__(self, outcome: Outcome) -> None:
         """Take the engine's outcome."""
         self._outcome = outcome
-        names = [agent["name"] for agent in outcome.agents()]
+        names = [agent["name"] for agent in outcome.agents]
         self._logs = {name: EventLog(outcome, number) for number, name in enumerate(names)}
         self._flows: dict[str, list[int]] = {name: [] for name in names}
         self._media_flows: dict[str, list[int]] = {name: [] for name in names}
-        for number, flow in enumerate(outcome.flows()):
+        for number, flow in enumerate(outcome.flows):
             self._flows[names[flow["agent"]]].append(number)
             if flow["media"] in _MEDIA_CODES:
                 self._media_flows[names[flow["agent"]]].append(number)
-        totals = [outcome.totals(flows, media_only=True) for flows in self._media_flows.values()]
-        arrivals_ns = [(one["first_arrived_ns"], one["last_arrived_ns"]) for one in totals]
+        self._totals = {
+            name: outcome.totals(flows, media_only=True)
+            for name, flows in self._media_flows.items()
+        }
+        arrivals_ns = [
+            (one["first_arrived_ns"], one["last_arrived_ns"]) for one in self._totals.values()
+        ]
         #: When the first and the last media packet of any player came.
         self._first_ns = min((first for first, _ in arrivals_ns if first is not None), default=None)
         self._last_ns = max(
@@ -274,12 +279,11 @@ class Outcome:
 
     def playout(self, clip: PlaylistClip, agent: str) -> Playout:
         """Return what came of a player."""
-        flows, log = self._media_flows[agent], self._logs[agent]
-        totals = self._outcome.totals(flows, media_only=True)
+        flows, log, totals = self._media_flows[agent], self._logs[agent], self._totals[agent]
         first_ns, last_ns = totals["first_arrived_ns"], totals["last_arrived_ns"]
         if first_ns is None or last_ns is None:
             first_ns = last_ns = self._outcome.end_ns
-        binned, _ = self._outcome.binned(
+        binned, _ = self._outcome.bin_packets(
             flows,
             by="arrived",
             origin_ns=first_ns,
@@ -325,10 +329,9 @@ class Outcome:
         return Pings(rtt_s=float(np.mean(rtts_s)), loss=loss)
 
     def _sizes(self, flows: list[int]) -> IntArray:
-        counts = self._outcome.arrived_sizes(flows, media_only=True)
-        sizes = np.zeros(max(_LARGEST_IP_BYTES + 1, counts.size), dtype=np.int64)
-        sizes[: counts.size] = counts
-        return sizes
+        columns = self._outcome.columns
+        counted = self._outcome.select_packets(flows, media_only=True) & columns["arrived"]
+        return np.bincount(columns["ip_bytes"][counted], minlength=_LARGEST_IP_BYTES + 1)
 
 
 def _left_ns(log: EventLog, last_ns: int) -> int | None:

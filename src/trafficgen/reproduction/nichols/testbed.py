@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from pydantic import JsonValue
 
-from trafficgen._core import SimulationOutcome
 from trafficgen.models.published import competing_tcp, load_entry
 from trafficgen.randomness import random_stream
 from trafficgen.reproduction.testbed import EventLog, bulk_tcp, link, player
+from trafficgen.simulation.outcome import Outcome
 from trafficgen.simulation.run import run_scenario
 from trafficgen.units import (
     BoolArray,
@@ -107,9 +107,9 @@ class Session:
         frames_kept: Frame rate of the last media that came / of the first.
     """
 
-    def __init__(self, outcome: SimulationOutcome) -> None:
+    def __init__(self, outcome: Outcome) -> None:
         """Take what the engine brought."""
-        flows, columns = outcome.flows(), outcome.columns()
+        flows, columns = outcome.flows, outcome.columns
         zero_ns = outcome.first_media_ns or 0
         flow, phase = columns["flow"], columns["phase"]
         to_client = columns["to_client"].astype(bool)
@@ -140,7 +140,7 @@ class Session:
         self.level_s = [event.time_s for event in encodings]
         self.level = [event.level or 0 for event in encodings]
         self.thinned = bool(self._log.select("thinned"))
-        frames = outcome.agents()[0]["samples"][:, 1]
+        frames = outcome.agents[0]["samples"][:, 1]
         frames = frames[np.isfinite(frames)]
         self.frames_kept = float(frames[-1] / frames[0]) if frames.size else math.nan
 
@@ -268,7 +268,7 @@ def play_tcp_alone(seed: int) -> dict[str, float]:
     outcome = run_scenario(
         {"seed": seed, "links": setting.links(), "agents": [flow], "end_s": 15.0}
     )
-    received, _ = outcome.binned(
+    received, _ = outcome.bin_packets(
         [0], by="arrived", origin_ns=0, interval_ns=ns_from_s(1.0), bins=15
     )
     return {"filled": float(np.mean(kbps_from_bytes(1.0, 1.0) * received[10:])) / 140.0}
