@@ -1,5 +1,5 @@
 //! DualPI2 (RFC 9332, appendix A): one queue for classic flows, one of low latency for scalable
-//! ones, and a controller that couples what both are told.
+//! ones, and a controller that couples the marking of both queues.
 
 use super::{Discipline, Fifo, Moment, Waiting};
 use crate::des::packet::Ecn;
@@ -77,22 +77,36 @@ impl DualPi2 {
         COUPLING * self.base
     }
 
-    /// Make the updates that were due until now (RFC 9332, figure 6).
+    /// Make the updates that were due until now (RFC 9332, figure 6). Queues that stay empty, or
+    /// whose line stands still, have them at once, however many they are.
     fn catch_up(&mut self, now: Time) {
         let mut due = *self.next_update.get_or_insert(now + self.update_ns);
         while due <= now {
-            if self.packets() == 0 && self.base == 0.0 && self.old_delay_s == 0.0 {
-                due += (now - due) / self.update_ns * self.update_ns;
+            let more = (now - due) / self.update_ns;
+            let delay_s = self.delay_s(due);
+            if self.packets() == 0 && self.old_delay_s == 0.0 {
+                let updates = (more + 1) as f64;
+                self.base = (self.base - updates * self.alpha * self.target_s).max(0.0);
+                due += more * self.update_ns;
+            } else if self.base == 1.0 && delay_s >= self.target_s.max(self.old_delay_s) {
+                due += more * self.update_ns;
+                self.old_delay_s = self.delay_s(due);
+            } else {
+                self.base = (self.base + self.change(delay_s)).clamp(0.0, 1.0);
+                self.old_delay_s = delay_s;
             }
-            let delay_ns = self.classic.queue.age_ns(due).max(self.low_latency.queue.age_ns(due));
-            let delay_s = seconds(delay_ns);
-            let change =
-                self.alpha * (delay_s - self.target_s) + self.beta * (delay_s - self.old_delay_s);
-            self.base = (self.base + change).clamp(0.0, 1.0);
-            self.old_delay_s = delay_s;
             due += self.update_ns;
         }
         self.next_update = Some(due);
+    }
+
+    fn change(&self, delay_s: f64) -> f64 {
+        self.alpha * (delay_s - self.target_s) + self.beta * (delay_s - self.old_delay_s)
+    }
+
+    /// The longer of the waits of both queues' first packets.
+    fn delay_s(&self, now: Time) -> f64 {
+        seconds(self.classic.queue.age_ns(now).max(self.low_latency.queue.age_ns(now)))
     }
 
     /// Whether the low-latency queue goes next.
@@ -172,5 +186,51 @@ impl Discipline for DualPi2 {
 
     fn bytes(&self) -> u64 {
         self.classic.queue.bytes() + self.low_latency.queue.bytes()
+    }
+}
+
+#[cfg(test)]
+mod unit_tests {
+    use super::*;
+    use crate::des::time::ns;
+
+    const MANY: Time = 1_000_000_000;
+
+    fn after(base: f64, target_s: f64, round_trip_s: f64) -> DualPi2 {
+        DualPi2 { base, next_update: Some(0), ..DualPi2::new(ns(target_s), ns(round_trip_s)) }
+    }
+
+    #[test]
+    fn an_idle_time_takes_what_its_updates_take_one_by_one() {
+        let (mut at_once, mut stepped) = (after(0.9, 0.015, 0.1), after(0.9, 0.015, 0.1));
+        let last = 299 * at_once.update_ns;
+        at_once.catch_up(last);
+        for _ in 0..300 {
+            stepped.base = (stepped.base + stepped.change(0.0)).clamp(0.0, 1.0);
+        }
+        assert!((0.2..0.3).contains(&stepped.base), "{stepped:?}");
+        assert!((at_once.base - stepped.base).abs() < 1e-9, "{at_once:?}");
+        assert_eq!(at_once.next_update, Some(last + at_once.update_ns));
+    }
+
+    #[test]
+    fn long_idle_times_cost_no_more_than_short_ones() {
+        // Each update takes 0.1 x 0.1 ms x 0.1 ms / (1000 s)^2 = 1e-15.
+        let mut queue = after(0.5, 1e-4, 1e3);
+        queue.catch_up((MANY - 1) * queue.update_ns);
+        assert!((queue.base - (0.5 - 1e-6)).abs() < 1e-9, "{queue:?}");
+        queue.catch_up(2 * MANY * queue.update_ns);
+        assert_eq!(queue.next_update, Some((2 * MANY + 1) * queue.update_ns));
+    }
+
+    #[test]
+    fn a_line_that_stands_still_keeps_the_share_at_one() {
+        let mut queue = after(0.5, 0.015, 0.1);
+        let ecn = Ecn::Incapable;
+        let waits =
+            Waiting { id: 0, flow: 0, ip_bytes: 1, bytes: 1, arrived: 0, ecn, marked: false };
+        queue.classic.queue.push(waits);
+        queue.catch_up(MANY * queue.update_ns);
+        assert_eq!((queue.base, queue.old_delay_s), (1.0, seconds(MANY * queue.update_ns)));
     }
 }

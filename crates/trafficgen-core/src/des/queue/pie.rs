@@ -57,14 +57,19 @@ impl Pie {
         let mut due = *self.next_update.get_or_insert(now + self.update_ns);
         while due <= now {
             due += self.update_ns;
-            let at_rest = self.share == 0.0 && self.delay_s == 0.0 && self.old_delay_s == 0.0;
-            if at_rest && self.queue.packets() == 0 && self.burst_ns == MOST_BURST_NS {
-                due += (now - due).max(0) / self.update_ns * self.update_ns;
-                continue;
-            }
+            let before = self.state();
             self.update();
+            if self.state() == before {
+                // Nothing comes or goes between: what one update does not change, none does.
+                due += (now - due).max(0) / self.update_ns * self.update_ns;
+            }
         }
         self.next_update = Some(due);
+    }
+
+    /// What updates change.
+    fn state(&self) -> (f64, f64, f64, Time) {
+        (self.share, self.delay_s, self.old_delay_s, self.burst_ns)
     }
 
     fn update(&mut self) {
@@ -96,6 +101,11 @@ impl Pie {
         } else {
             share.min(1.0)
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn share(&self) -> f64 {
+        self.share
     }
 
     /// Whether the controller wants to drop or mark the packet that arrives (RFC 8033 4.1, 5.4).

@@ -250,6 +250,25 @@ fn pie_updates_its_share_by_the_rules_of_its_rfc() {
 }
 
 #[test]
+fn pie_spends_no_time_on_long_waits() {
+    let many = 1_000_000_000;
+    for waiting in [0, 2] {
+        let mut queue = Pie::new(15 * MS, 15 * MS);
+        run(&mut queue, &[source(0, 1.1)], 60_000 * MS, usize::MAX);
+        let (mut rng, mut dropped) = (ChaCha8Rng::seed_from_u64(1), Vec::new());
+        while queue.packets() > waiting {
+            let mut moment = Moment { now: 61_000 * MS, rng: &mut rng, dropped: &mut dropped };
+            queue.dequeue(&mut moment);
+        }
+        // The line stands still for all of these updates, and the share settles.
+        let now = 61_000 * MS + many * 15 * MS;
+        let mut moment = Moment { now, rng: &mut rng, dropped: &mut dropped };
+        queue.enqueue(&mut moment, packet(0, now, Ecn::Incapable));
+        assert_eq!(queue.share(), if waiting == 0 { 0.0 } else { 1.0 });
+    }
+}
+
+#[test]
 fn pie_lets_a_burst_pass_and_then_holds_the_target() {
     let mut queue = Pie::new(15 * MS, 15 * MS);
     let log = run(&mut queue, &[source(0, 1.1)], 60_000 * MS, usize::MAX);
