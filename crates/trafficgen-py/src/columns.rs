@@ -1,9 +1,18 @@
 //! Columns of the packet table and counts of flows as numpy arrays.
 
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use trafficgen_core::flow::{Columns, FlowCounts, RtcpReport, RtpSummary, CLOCK_CANDIDATES_HZ};
+
+/// Refuse columns that are longer or shorter than the first.
+pub fn check_lengths(first: usize, others: &[usize]) -> PyResult<()> {
+    if others.iter().any(|&length| length != first) {
+        return Err(PyValueError::new_err("all columns must be of the same length"));
+    }
+    Ok(())
+}
 
 /// A dictionary of arrays, one a column; `*_bits` are packed as Arrow packs booleans and validity.
 pub fn columns_to_python<'py>(py: Python<'py>, columns: Columns) -> PyResult<Bound<'py, PyDict>> {

@@ -1,12 +1,11 @@
 //! `FlowMeter` and `ExchangeMeter`: measure packet tables as captures are measured.
 
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trafficgen_core::flow::{ExchangeMeter as CoreExchanges, FlowMeter as CoreMeter, PacketRow};
 
-use crate::columns::counts_to_python;
+use crate::columns::{check_lengths, counts_to_python};
 use crate::exchanges::exchanges_to_python;
 
 #[pyclass(module = "trafficgen._core._rust")]
@@ -49,9 +48,7 @@ impl FlowMeter {
             rtp_sequence.len(),
             rtp_timestamp.len(),
         ];
-        if lengths.iter().any(|&length| length != count) {
-            return Err(PyValueError::new_err("all columns must be of the same length"));
-        }
+        check_lengths(count, &lengths)?;
         let (time_ns, flow, to_client) =
             (time_ns.as_slice()?, flow.as_slice()?, to_client.as_slice()?);
         let (frame_bytes, payload_bytes) = (frame_bytes.as_slice()?, payload_bytes.as_slice()?);
@@ -122,9 +119,7 @@ impl ExchangeMeter {
             tcp_acknowledgement.len(),
             tcp_flags.len(),
         ];
-        if lengths.iter().any(|&length| length != count) {
-            return Err(PyValueError::new_err("all columns must be of the same length"));
-        }
+        check_lengths(count, &lengths)?;
         let (time_ns, flow, to_client) =
             (time_ns.as_slice()?, flow.as_slice()?, to_client.as_slice()?);
         let (payload_bytes, is_udp, is_tcp) =

@@ -12,6 +12,8 @@ use trafficgen_core::des::{
 };
 use trafficgen_core::source::{Schedule, ScheduledPacket};
 
+use crate::columns::check_lengths;
+
 mod trafficgen_errors {
     pyo3::import_exception!(trafficgen.errors, SimulationError);
 }
@@ -31,10 +33,7 @@ fn schedule_of(arrays: &ScheduleArrays<'_>) -> PyResult<Arc<Schedule>> {
     let (times, payload) = (arrays.0.as_slice()?, arrays.1.as_slice()?);
     let (phases, timestamps, ends) =
         (arrays.2.as_slice()?, arrays.3.as_slice()?, arrays.4.as_slice()?);
-    let lengths = [payload.len(), phases.len(), timestamps.len(), ends.len()];
-    if lengths.iter().any(|length| *length != times.len()) {
-        return Err(PyValueError::new_err("arrays of a schedule differ in length"));
-    }
+    check_lengths(times.len(), &[payload.len(), phases.len(), timestamps.len(), ends.len()])?;
     let packets = times.iter().enumerate().map(|(place, time)| {
         let phase = Phase::ALL.get(usize::from(phases[place])).copied();
         Ok(ScheduledPacket {

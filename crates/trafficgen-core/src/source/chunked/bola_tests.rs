@@ -1,26 +1,16 @@
 //! Buffers at which BOLA changes its rung, worked out from the objective by hand.
 
+use super::super::test_settings;
 use super::*;
 
 const LADDER_BPS: [f64; 3] = [1e6, 2e6, 4e6];
 
 fn bola(form: BolaForm) -> Bola {
-    Bola::new(BolaSettings {
-        form,
-        ladder_bps: LADDER_BPS.to_vec(),
-        segment_s: 4.0,
-        capacity_s: 24.0,
-        gp: 5.0,
-        target_s: 18.0,
-        low_s: 10.0,
-        rung_s: 2.0,
-    })
+    Bola::new(test_settings::bola(form, &LADDER_BPS))
 }
 
 fn at(buffer_s: f64, level: Option<usize>) -> Situation<'static> {
-    let factors = &[1.0; 8];
-    let ladder_bps = &LADDER_BPS;
-    Situation { now_s: 0.0, buffer_s, level, segment: 3, factors, ladder_bps, segment_s: 4.0 }
+    test_settings::at(&LADDER_BPS, buffer_s, level, 0.0)
 }
 
 #[test]
@@ -94,16 +84,7 @@ fn dash_js_waits_where_the_rung_is_worth_no_more_buffer() {
 #[test]
 fn one_rung_is_no_choice() {
     for form in [BolaForm::Basic, BolaForm::Dashjs] {
-        let mut bola = Bola::new(BolaSettings {
-            ladder_bps: vec![1e6],
-            form,
-            segment_s: 4.0,
-            capacity_s: 24.0,
-            gp: 5.0,
-            target_s: 18.0,
-            low_s: 10.0,
-            rung_s: 2.0,
-        });
+        let mut bola = Bola::new(test_settings::bola(form, &[1e6]));
         assert_eq!(bola.next(Some(9e6), &at(30.0, Some(0))), Decision::of(0));
         bola.observe(0, 1.0, 30.0);
     }

@@ -14,6 +14,8 @@ mod policy;
 mod server;
 mod session;
 mod settings;
+#[cfg(test)]
+mod test_settings;
 mod throughput;
 mod track;
 

@@ -2,6 +2,7 @@
 
 use super::super::bola::BolaForm;
 use super::super::choice::Choice;
+use super::super::test_settings::{bola, estimator, throughput};
 use super::super::throughput::Average;
 use super::*;
 
@@ -24,35 +25,13 @@ fn decider(policy: Policy) -> Decider {
             growth_full_share: 0.5,
         },
         estimator: EstimatorSettings {
-            average: Average::Ewma,
             half_lives_s: [3.0, 8.0],
-            weight_multiple: 1.0,
-            newest_share: 0.3,
             segments: 4,
-            min_bytes: 0,
-            min_s: 0.0,
-            trusted_bytes: 0,
             start_bps: Some(1e6),
+            ..estimator(Average::Ewma)
         },
-        throughput: ThroughputSettings {
-            share: 0.9,
-            up_share: 0.9,
-            up_steps: usize::MAX,
-            interval_s: 0.0,
-            up_buffer_s: 0.0,
-            down_buffer_s: f64::INFINITY,
-            starvation_s: None,
-        },
-        bola: BolaSettings {
-            form: BolaForm::Basic,
-            ladder_bps: ladder_bps.clone(),
-            segment_s: 4.0,
-            capacity_s: 24.0,
-            gp: 5.0,
-            target_s: 20.0,
-            low_s: 10.0,
-            rung_s: 2.0,
-        },
+        throughput: throughput(),
+        bola: BolaSettings { target_s: 20.0, ..bola(BolaForm::Basic, &ladder_bps) },
         mpc: MpcSettings {
             horizon: 5,
             forecast_segments: 5,

@@ -1,22 +1,9 @@
 //! Estimates and rungs worked out by hand.
 
+use super::super::test_settings::{self, estimator, throughput as rule};
 use super::*;
 
 const LADDER_BPS: [f64; 4] = [1e6, 2e6, 3e6, 5e6];
-
-fn estimator(average: Average) -> EstimatorSettings {
-    EstimatorSettings {
-        average,
-        half_lives_s: [3.0, 9.0],
-        weight_multiple: 1.0,
-        newest_share: 0.3,
-        segments: 2,
-        min_bytes: 0,
-        min_s: 0.0,
-        trusted_bytes: 0,
-        start_bps: None,
-    }
-}
 
 /// The estimate, Mbit/s, after downloads of (Mbit/s, s).
 fn estimate_mbps(settings: EstimatorSettings, downloads: &[(f64, f64)]) -> Option<f64> {
@@ -28,21 +15,7 @@ fn estimate_mbps(settings: EstimatorSettings, downloads: &[(f64, f64)]) -> Optio
 }
 
 fn at(buffer_s: f64, level: Option<usize>, now_s: f64) -> Situation<'static> {
-    let factors = &[1.0; 8];
-    let ladder_bps = &LADDER_BPS;
-    Situation { now_s, buffer_s, level, segment: 3, factors, ladder_bps, segment_s: 4.0 }
-}
-
-fn rule() -> ThroughputSettings {
-    ThroughputSettings {
-        share: 0.9,
-        up_share: 0.9,
-        up_steps: usize::MAX,
-        interval_s: 0.0,
-        up_buffer_s: 0.0,
-        down_buffer_s: f64::INFINITY,
-        starvation_s: None,
-    }
+    test_settings::at(&LADDER_BPS, buffer_s, level, now_s)
 }
 
 fn close(found: Option<f64>, expected: f64) {
