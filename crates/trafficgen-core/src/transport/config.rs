@@ -13,6 +13,8 @@ pub enum CongestionControl {
     /// RFC 9438.
     #[default]
     Cubic,
+    /// BBR version 1, as in Linux: paced at the measured bandwidth.
+    Bbr,
 }
 
 /// The settings of one end; defaults are those of a present-day Linux host where it and the RFCs

@@ -25,7 +25,7 @@ enum State {
 /// Everything that is to be sent is appended to the `out` of a call, in order. Not modelled:
 /// simultaneous open, urgent data, path MTU changes, TIME-WAIT (a closed end still acknowledges
 /// what comes late).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Endpoint {
     state: State,
     sender: Sender,
@@ -200,7 +200,13 @@ impl Endpoint {
         self.state = State::Established;
         self.syn_timer = NEVER;
         let round_trip_ns = (self.syn_repetitions == 0).then_some(now - self.syn_sent);
-        self.sender.open(self.wants_sack, self.timestamps, round_trip_ns, segment.window_bytes);
+        self.sender.open(
+            now,
+            self.wants_sack,
+            self.timestamps,
+            round_trip_ns,
+            segment.window_bytes,
+        );
         let blocks = if self.timestamps { BLOCKS_BESIDE_TIMESTAMPS } else { SackBlocks::MAXIMUM };
         self.receiver.allow_sack_blocks(if self.wants_sack { blocks } else { 0 });
     }

@@ -10,6 +10,7 @@ mod congestion;
 mod endpoint;
 mod outbox;
 mod ranges;
+mod rates;
 mod receiver;
 mod rto;
 mod scoreboard;

@@ -29,6 +29,8 @@ pub(super) struct Scoreboard {
     /// Retransmissions that got lost themselves.
     lost_again: VecDeque<(u64, u64)>,
     lost_again_bytes: u64,
+    /// All that ever counted as lost.
+    lost_ever_bytes: u64,
 }
 
 impl Scoreboard {
@@ -36,6 +38,20 @@ impl Scoreboard {
     pub fn pipe_bytes(&self, una: u64, nxt: u64) -> u64 {
         (nxt - una + self.resent_bytes)
             .saturating_sub(self.sacked.bytes() + self.lost_bytes + self.lost_again_bytes)
+    }
+
+    pub fn lost_ever_bytes(&self) -> u64 {
+        self.lost_ever_bytes
+    }
+
+    /// What of `start..end` no SACK block has reported.
+    pub fn holes_in(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let mut from = start;
+        std::iter::from_fn(move || {
+            let hole = self.sacked.gap(from, end)?;
+            from = hole.1;
+            Some(hole)
+        })
     }
 
     pub fn is_lost(&self, offset: u64) -> bool {
@@ -93,7 +109,9 @@ impl Scoreboard {
     pub fn mark_lost_below(&mut self, una: u64, boundary: u64) {
         let from = self.lost_below.max(una);
         if boundary > from {
-            self.lost_bytes += self.unsacked_in(from, boundary);
+            let lost = self.unsacked_in(from, boundary);
+            self.lost_bytes += lost;
+            self.lost_ever_bytes += lost;
             self.lost_below = boundary;
         }
     }
@@ -111,6 +129,7 @@ impl Scoreboard {
             self.resent.pop_front();
             if !done {
                 self.lost_again.push_back((resent.start, resent.end));
+                self.lost_ever_bytes += resent.end - resent.start;
             }
         }
         self.count_lost_again(una);

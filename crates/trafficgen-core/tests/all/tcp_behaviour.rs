@@ -353,15 +353,15 @@ fn a_reset_ends_both_ends() {
 }
 
 fn any_config() -> impl Strategy<Value = TcpConfig> {
-    let flags = (any::<[bool; 9]>(), 1u32..12, 3_000u64..200_000, 2_000u64..200_000, 100u32..1461);
-    flags.prop_map(
-        |(flags, initial_window_segments, send_buffer_bytes, receive_buffer_bytes, mss_bytes)| {
+    let controls = vec![CongestionControl::Reno, CongestionControl::Cubic, CongestionControl::Bbr];
+    let sizes = (1u32..12, 3_000u64..200_000, 2_000u64..200_000, 100u32..1461);
+    (prop::sample::select(controls), any::<[bool; 9]>(), sizes).prop_map(
+        |(congestion_control, flags, sizes)| {
+            let (initial_window_segments, send_buffer_bytes, receive_buffer_bytes, mss_bytes) =
+                sizes;
             TcpConfig {
-                congestion_control: if flags[0] {
-                    CongestionControl::Reno
-                } else {
-                    CongestionControl::Cubic
-                },
+                congestion_control,
+                restart_after_idle: flags[0],
                 sack: flags[1],
                 timestamps: flags[2],
                 delayed_acks: flags[3],

@@ -1,12 +1,17 @@
-//! The congestion window.
+//! What steers how much a sender may have in the network, and how fast it sends.
 
+mod bbr;
 mod cubic;
 mod hystart;
 mod reno;
+mod window;
 
-use cubic::Cubic;
-use hystart::HyStart;
+use std::fmt::Debug;
 
+use bbr::Bbr;
+use window::LossBased;
+
+use super::rates::DeliveryRate;
 use super::{CongestionControl, TcpConfig, Time};
 
 /// What a congestion window hears of an acknowledgement of new data.
@@ -24,142 +29,94 @@ pub(super) struct Acknowledged {
     pub after_timeout: bool,
 }
 
-#[derive(Clone, Debug)]
-enum Algorithm {
-    Reno,
-    Cubic(Cubic),
+/// What the sender repairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Repair {
+    None,
+    /// Loss found by what arrived after it.
+    Recovery,
+    Timeout,
 }
 
-/// Window and threshold in bytes, fractions kept.
-#[derive(Clone, Debug)]
-pub(super) struct Congestion {
-    algorithm: Algorithm,
-    hystart: Option<HyStart>,
-    window: f64,
-    threshold: f64,
-    initial_window: f64,
-    mss: f64,
-    byte_counting: bool,
+/// What any acknowledgement tells a control that models its path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sampled {
+    pub now: Time,
+    pub rate: Option<DeliveryRate>,
+    /// Bytes that this acknowledgement reports, in order or not, and those of all so far.
+    pub acknowledged_bytes: u64,
+    pub delivered_bytes: u64,
+    /// Bytes that it shows to be lost, and those of all so far.
+    pub lost_bytes: u64,
+    pub lost_ever_bytes: u64,
+    /// Bytes under way before it and after it.
+    pub prior_flight_bytes: u64,
+    pub flight_bytes: u64,
+    /// Time until pacing lets the next burst go.
+    pub departs_in_ns: Time,
+    pub smoothed_rtt_ns: Time,
+    /// Whether the receiver may have held it back.
+    pub is_delayed: bool,
+    pub repair: Repair,
 }
 
-impl Congestion {
-    pub fn new(config: &TcpConfig, mss: u64) -> Self {
-        let mss = mss as f64;
-        let initial_window = f64::from(config.initial_window_segments) * mss;
-        Self {
-            algorithm: match config.congestion_control {
-                CongestionControl::Reno => Algorithm::Reno,
-                CongestionControl::Cubic => Algorithm::Cubic(Cubic::default()),
-            },
-            hystart: config.hystart.then(HyStart::default),
-            window: initial_window,
-            threshold: config.initial_ssthresh_bytes.map_or(f64::INFINITY, |bytes| bytes as f64),
-            initial_window,
-            mss,
-            byte_counting: config.appropriate_byte_counting,
-        }
-    }
-
-    pub fn window_bytes(&self) -> u64 {
-        self.window as u64
-    }
-
-    /// `u64::MAX` while there is none.
-    pub fn threshold_bytes(&self) -> u64 {
-        self.threshold as u64
-    }
-
-    pub fn in_slow_start(&self) -> bool {
-        self.window < self.threshold
-    }
+/// A congestion control. The sender finds losses and repeats them; a control says how much may be
+/// under way.
+pub(super) trait Control: Debug + Send {
+    /// The handshake is over; it took that long unless it had to be repeated.
+    fn on_open(&mut self, now: Time, round_trip_ns: Option<Time>);
 
     /// New data was acknowledged while the window was what limited the sender.
-    pub fn acknowledged(&mut self, ack: &Acknowledged) {
-        let rest = if self.in_slow_start() { self.slow_start(ack) } else { ack.bytes };
-        if rest <= 0.0 {
-            return;
-        }
-        let segments = self.window / self.mss;
-        let grown = match &mut self.algorithm {
-            Algorithm::Reno => {
-                let counted = if self.byte_counting { rest } else { self.mss };
-                reno::increase(segments, counted / self.mss)
-            }
-            Algorithm::Cubic(cubic) => {
-                cubic.increase(ack.now, segments, rest / self.mss, ack.smoothed_rtt_ns)
-            }
-        };
-        self.window += grown * self.mss;
+    fn on_ack(&mut self, _ack: &Acknowledged) {}
+
+    /// Any acknowledgement, of a control that [goes by samples](Self::goes_by_samples).
+    fn on_sample(&mut self, _sample: &Sampled) {}
+
+    /// Loss was found by what arrived after it, with `flight_bytes` outstanding.
+    fn on_loss(&mut self, flight_bytes: u64);
+
+    /// A retransmission timeout, `repeated` where it follows another.
+    fn on_timeout(&mut self, flight_bytes: u64, repeated: bool);
+
+    /// Data leaves while nothing is outstanding.
+    fn on_start_after_idle(&mut self, _now: Time, _application_limited: bool) {}
+
+    fn window_bytes(&self) -> u64;
+
+    /// Where slow start ends; `u64::MAX` while there is none.
+    fn threshold_bytes(&self) -> u64;
+
+    fn in_slow_start(&self) -> bool;
+
+    /// Whether it models the path and answers loss itself, in place of growth and reduction.
+    fn goes_by_samples(&self) -> bool {
+        false
     }
 
-    /// Grows by what was acknowledged (RFC 5681 3.1, RFC 3465); the bytes left for congestion
-    /// avoidance.
-    fn slow_start(&mut self, ack: &Acknowledged) -> f64 {
-        let limit = if self.byte_counting && !ack.after_timeout { 2.0 } else { 1.0 };
-        let mut growth = ack.bytes.min(limit * self.mss);
-        if let Some(hystart) = self.hystart.as_mut().filter(|_| !ack.after_timeout) {
-            growth /= hystart.growth_divisor(ack);
-            if hystart.is_over() {
-                self.threshold = self.window;
-                return 0.0;
-            }
-        }
-        let room = self.threshold - self.window;
-        if growth < room {
-            self.window += growth;
-            return 0.0;
-        }
-        self.window = self.threshold;
-        growth - room
+    /// Bytes per second; None: as fast as the window lets them go.
+    fn pacing_rate(&self) -> Option<f64> {
+        None
     }
 
-    /// Loss found by duplicates: lowers the threshold, and the window to it.
-    pub fn lost(&mut self, flight_bytes: u64) {
-        self.lower_threshold(flight_bytes);
-        self.window = self.threshold;
-    }
-
-    /// A timeout: one segment again. The threshold is left alone when the timeout only repeats (RFC
-    /// 5681 3.1).
-    pub fn timed_out(&mut self, flight_bytes: u64, repeated: bool) {
-        if !repeated {
-            self.lower_threshold(flight_bytes);
-        }
-        self.window = self.mss;
-    }
-
-    fn lower_threshold(&mut self, flight_bytes: u64) {
-        self.hystart = None; // RFC 9406 4.3: for the first slow start only
-        let flight = (flight_bytes as f64).min(self.window.max(self.mss));
-        let lowered = match &mut self.algorithm {
-            Algorithm::Reno => flight * reno::DECREASE,
-            Algorithm::Cubic(cubic) => {
-                cubic.decrease(self.window / self.mss, flight / self.mss) * self.mss
-            }
-        };
-        self.threshold = lowered.max(2.0 * self.mss);
+    /// What leaves at once where there is a pacing rate.
+    fn burst_bytes(&self) -> u64 {
+        0
     }
 
     /// Recovery is over: at most `limit_bytes`, lest a burst follow.
-    pub fn limit(&mut self, limit_bytes: u64) {
-        self.window = self.window.min(limit_bytes as f64);
-    }
-
-    /// The first data after the handshake had to be repeated (RFC 5681 3.1).
-    pub fn start_with_one_segment(&mut self) {
-        self.window = self.mss;
-    }
+    fn limit(&mut self, _limit_bytes: u64) {}
 
     /// Nothing was sent for longer than a timeout (RFC 5681 4.1).
-    pub fn restart(&mut self) {
-        self.window = self.window.min(self.initial_window);
-        self.pause();
-    }
+    fn restart(&mut self) {}
 
-    /// The sender did not use its window: its growth does not go on from then (RFC 9438 5.8).
-    pub fn pause(&mut self) {
-        if let Algorithm::Cubic(cubic) = &mut self.algorithm {
-            cubic.restart_epoch();
-        }
+    /// The sender did not use its window.
+    fn pause(&mut self) {}
+}
+
+/// The control that a configuration names, for segments of `mss` bytes.
+pub(super) fn control(config: &TcpConfig, mss: u64) -> Box<dyn Control> {
+    match config.congestion_control {
+        CongestionControl::Bbr => Box::new(Bbr::new(config.initial_window_segments, mss)),
+        CongestionControl::Reno | CongestionControl::Cubic => Box::new(LossBased::new(config, mss)),
     }
 }

@@ -1,8 +1,16 @@
 //! What an incoming acknowledgement does to the sender.
 
-use super::super::congestion::Acknowledged;
+use super::super::congestion::{Acknowledged, Repair, Sampled};
 use super::super::{Segment, TcpStatistics, Time};
 use super::{Phase, Sender};
+
+/// Sums before an acknowledgement.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    flight_bytes: u64,
+    delivered_bytes: u64,
+    lost_ever_bytes: u64,
+}
 
 impl Sender {
     /// Takes acknowledgement, SACK blocks and window of a segment; false when it acknowledges what
@@ -17,7 +25,8 @@ impl Sender {
         if ack > self.sent {
             return false;
         }
-        let reported = if self.sack { self.take_blocks(segment) } else { 0 };
+        let prior = self.progress();
+        let reported = if self.sack { self.take_blocks(now, segment) } else { 0 };
         if reported > 0 {
             self.board.find_losses(self.una, self.mss);
             if self.repeats_again {
@@ -30,21 +39,68 @@ impl Sender {
             self.stand_still(segment, reported);
         }
         self.consider_recovery(statistics);
+        self.sample(now, prior);
         true
     }
 
     /// Notes SACK blocks; the bytes that were not known to have arrived.
-    fn take_blocks(&mut self, segment: &Segment) -> u64 {
+    fn take_blocks(&mut self, now: Time, segment: &Segment) -> u64 {
         let base = segment.acknowledgement;
         let mut reported = 0;
         for block in segment.sack.as_slice() {
             let start = (base + u64::from(block.start)).max(self.una);
             let end = (base + u64::from(block.end)).min(self.nxt);
             if start < end {
+                self.note_arrivals(now, start, end);
                 reported += self.board.sack(start, end);
             }
         }
         reported
+    }
+
+    fn note_arrivals(&mut self, now: Time, start: u64, end: u64) {
+        if let Some(rates) = &mut self.rates {
+            let holes = self.board.holes_in(start, end);
+            holes.for_each(|(start, end)| rates.note_arrival(now, start, end));
+        }
+    }
+
+    /// What an acknowledgement is compared with, where the control goes by samples.
+    fn progress(&self) -> Option<Progress> {
+        let rates = self.rates.as_deref().filter(|_| self.una < self.nxt)?;
+        Some(Progress {
+            flight_bytes: self.pipe_bytes(),
+            delivered_bytes: rates.delivered_bytes(),
+            lost_ever_bytes: self.board.lost_ever_bytes(),
+        })
+    }
+
+    /// Tells the control what an acknowledgement has changed since `prior`.
+    fn sample(&mut self, now: Time, prior: Option<Progress>) {
+        let flight_bytes = self.pipe_bytes();
+        let (Some(prior), Some(rates)) = (prior, self.rates.as_deref_mut()) else { return };
+        rates.forget_below(self.una);
+        let delivered_bytes = rates.delivered_bytes();
+        let acknowledged_bytes = delivered_bytes - prior.delivered_bytes;
+        let lost_ever_bytes = self.board.lost_ever_bytes();
+        self.congestion.on_sample(&Sampled {
+            now,
+            rate: rates.sample(now),
+            acknowledged_bytes,
+            delivered_bytes,
+            lost_bytes: lost_ever_bytes - prior.lost_ever_bytes,
+            lost_ever_bytes,
+            prior_flight_bytes: prior.flight_bytes,
+            flight_bytes,
+            departs_in_ns: self.pacer.departs_in_ns(now),
+            smoothed_rtt_ns: self.rto.smoothed_ns(),
+            is_delayed: acknowledged_bytes == prior.flight_bytes && prior.flight_bytes < self.mss,
+            repair: match self.phase {
+                Phase::Open => Repair::None,
+                Phase::Recovery => Repair::Recovery,
+                Phase::Timeout => Repair::Timeout,
+            },
+        });
     }
 
     fn advance(&mut self, now: Time, segment: &Segment, reported: u64) {
@@ -52,6 +108,7 @@ impl Sender {
         self.una = segment.acknowledgement;
         self.nxt = self.nxt.max(self.una);
         let acknowledged = self.una - old;
+        self.note_arrivals(now, old, self.una);
         let delivered = self.board.acknowledge(old, self.una) + reported;
         self.widen(u64::from(segment.window_bytes));
         let round_trip_ns = self.round_trip(now, segment);
@@ -89,7 +146,7 @@ impl Sender {
             self.congestion.pause();
             return;
         }
-        self.congestion.acknowledged(&Acknowledged {
+        self.congestion.on_ack(&Acknowledged {
             now,
             bytes: acknowledged as f64,
             una: self.una,

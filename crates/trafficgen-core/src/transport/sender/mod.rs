@@ -1,13 +1,16 @@
 //! The sending half: what is outstanding, when it is sent, sent again and given up.
 
 mod acknowledgements;
+mod pacing;
 mod recovery;
 mod timer;
 mod transmit;
 
+use pacing::Pacer;
 use recovery::Reduction;
 
-use super::congestion::Congestion;
+use super::congestion::{control, Control};
+use super::rates::DeliveryRates;
 use super::receiver::NEVER;
 use super::rto::RetransmissionTimeout;
 use super::scoreboard::Scoreboard;
@@ -23,7 +26,7 @@ enum Phase {
     Timeout,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Sender {
     /// Everything below is acknowledged.
     una: u64,
@@ -54,7 +57,10 @@ pub(super) struct Sender {
     /// Whether the retransmission timer may be restarted by partial acknowledgements (RFC 6582 4).
     partial_seen: bool,
     reduction: Reduction,
-    congestion: Congestion,
+    congestion: Box<dyn Control>,
+    /// Kept for a control that goes by samples.
+    rates: Option<Box<DeliveryRates>>,
+    pacer: Pacer,
     board: Scoreboard,
     rto: RetransmissionTimeout,
     timer: Time,
@@ -83,6 +89,7 @@ pub(super) struct Sender {
 
 impl Sender {
     pub fn new(config: &TcpConfig, mss: u64) -> Self {
+        let congestion = control(config, mss);
         Self {
             una: 0,
             nxt: 0,
@@ -102,7 +109,9 @@ impl Sender {
             inflation: 0,
             partial_seen: false,
             reduction: Reduction::default(),
-            congestion: Congestion::new(config, mss),
+            rates: congestion.goes_by_samples().then(Box::default),
+            pacer: Pacer::default(),
+            congestion,
             board: Scoreboard::default(),
             rto: RetransmissionTimeout::new(config),
             timer: NEVER,
@@ -129,6 +138,7 @@ impl Sender {
     /// repeated, the window.
     pub fn open(
         &mut self,
+        now: Time,
         sack: bool,
         timestamps: bool,
         round_trip_ns: Option<Time>,
@@ -136,15 +146,16 @@ impl Sender {
     ) {
         self.sack = sack;
         self.timestamps = timestamps;
-        match round_trip_ns {
-            Some(sample_ns) => self.rto.sample(sample_ns),
-            None => self.congestion.start_with_one_segment(),
+        if let Some(sample_ns) = round_trip_ns {
+            self.rto.sample(sample_ns);
         }
+        self.congestion.on_open(now, round_trip_ns);
         self.widen(u64::from(window_bytes));
     }
 
     /// Accepts what fits of `bytes` into the buffer.
     pub fn write(&mut self, bytes: u64) -> u64 {
+        self.note_shortage();
         let accepted = if self.closing { 0 } else { bytes.min(self.space_bytes()) };
         self.queued += accepted;
         accepted
@@ -168,7 +179,7 @@ impl Sender {
     }
 
     pub fn timer(&self) -> Time {
-        self.timer
+        self.timer.min(self.pacer.timer())
     }
 
     /// Where the next new byte goes.

@@ -58,7 +58,7 @@ impl Sender {
         }
         statistics.fast_retransmits += 1;
         let flight = self.nxt - self.una;
-        self.congestion.lost(flight);
+        self.congestion.on_loss(flight);
         self.phase = Phase::Recovery;
         self.recovery_point = self.nxt;
         self.reduction = Reduction::start(flight);
@@ -76,8 +76,9 @@ impl Sender {
     /// The receiver has seen a mark: reduces the window as for a loss, once a round trip (RFC 3168
     /// 6.1.2), with nothing to repeat.
     pub fn hear_of_congestion(&mut self) {
-        if self.phase == Phase::Open && self.una >= self.reduced_until && self.una < self.nxt {
-            self.congestion.lost(self.nxt - self.una);
+        let answers = self.phase == Phase::Open && self.rates.is_none();
+        if answers && self.una >= self.reduced_until && self.una < self.nxt {
+            self.congestion.on_loss(self.nxt - self.una);
             self.reduced_until = self.nxt;
             self.tells_reduction = true;
         }
@@ -118,7 +119,9 @@ impl Sender {
     pub(super) fn window_bytes(&self) -> u64 {
         let window = self.congestion.window_bytes();
         match self.phase {
-            Phase::Recovery if self.sack && self.smooth_reduction => self.reduction.limit(),
+            Phase::Recovery if self.sack && self.smooth_reduction && self.rates.is_none() => {
+                self.reduction.limit()
+            }
             Phase::Recovery => window + self.inflation,
             // limited transmit (RFC 3042); with SACK the pipe has already shrunk
             Phase::Open if !self.sack => {

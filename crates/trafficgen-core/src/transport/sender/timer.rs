@@ -13,6 +13,9 @@ const LONGEST_PROBE_INTERVAL_NS: Time = 60_000_000_000;
 impl Sender {
     /// Acts when the timer has come.
     pub fn on_timer(&mut self, outbox: &mut Outbox) {
+        if self.pacer.is_due(outbox.now) {
+            self.transmit(outbox);
+        }
         if outbox.now < self.timer {
             return;
         }
@@ -35,7 +38,7 @@ impl Sender {
             return;
         }
         outbox.statistics.timeouts += 1;
-        self.congestion.timed_out(self.nxt - self.una, self.timeouts_in_row > 0);
+        self.congestion.on_timeout(self.nxt - self.una, self.timeouts_in_row > 0);
         self.timeouts_in_row += 1;
         self.rto.back_off();
         self.leave_recovery();

@@ -17,6 +17,7 @@ impl Sender {
     /// Sends all that windows and data allow.
     pub fn transmit(&mut self, outbox: &mut Outbox) {
         self.restart_if_idle(outbox.now);
+        self.pacer.start();
         if self.resend_head {
             self.resend_head = false;
             self.free_pass = false;
@@ -27,6 +28,9 @@ impl Sender {
             let full = self.pipe_bytes() + (chunk.end - chunk.start) > self.window_bytes();
             if full && !self.free_pass {
                 break true;
+            }
+            if !self.pacer.lets_go(outbox.now, self.congestion.as_ref()) {
+                break false;
             }
             self.free_pass = false;
             self.send(chunk, outbox);
@@ -109,6 +113,7 @@ impl Sender {
             flags |= flag::CWR;
         }
         outbox.send(chunk.start, payload, flags, repeats);
+        self.note_departure(outbox.now, chunk.start, chunk.end);
         if self.una == self.nxt {
             self.timer = NEVER; // it waited for a window until now
         }
@@ -137,6 +142,7 @@ impl Sender {
         let fin = chunk.end > self.queued;
         let payload = (chunk.end - chunk.start - u64::from(fin)) as u32;
         outbox.send(chunk.start, payload, if fin { flag::FIN } else { 0 }, true);
+        self.note_departure(outbox.now, chunk.start, chunk.end);
         self.timed = None;
         self.last_sent = outbox.now;
     }
@@ -151,6 +157,7 @@ impl Sender {
         }
         let end = self.una + payload;
         outbox.send(self.una, payload as u32, 0, self.sent >= end);
+        self.note_departure(outbox.now, self.una, end);
         self.probing = room == 0;
         self.nxt = end;
         self.sent = self.sent.max(end);

@@ -288,7 +288,11 @@ impl Network {
             Kind::Leave => return self.leave(),
             Kind::Arrive(segment) => end.on_segment(self.now, &segment, &mut self.out),
             Kind::Timer => {
-                state.next_timer[usize::from(event.at_server)] = Time::MAX;
+                let armed = &mut state.next_timer[usize::from(event.at_server)];
+                if *armed != event.time {
+                    return; // it was armed anew since
+                }
+                *armed = Time::MAX;
                 end.on_timer(self.now, &mut self.out);
             }
         }

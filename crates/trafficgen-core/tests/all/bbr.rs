@@ -1,0 +1,64 @@
+//! BBR end to end: the model of the path that it keeps, and what it does to a window.
+
+use crate::dumbbell::{Loss, Network, Path, MS, SECOND};
+use trafficgen_core::transport::{CongestionControl, TcpConfig, Time};
+
+const RTT_NS: Time = 40 * MS;
+const RATE: f64 = 10e6 / 8.0;
+const SEGMENT_BYTES: u64 = 1448;
+
+fn greedy(loss: Loss, queue: usize) -> Network {
+    let config = TcpConfig { congestion_control: CongestionControl::Bbr, ..TcpConfig::default() };
+    let path = Path { rate: Some((RATE, queue)), loss, ..Path::of(RTT_NS / 2) };
+    Network::greedy(path, &config, 5)
+}
+
+#[test]
+fn the_link_is_full_and_the_queue_is_not() {
+    let mut network = greedy(Loss::Never, 200);
+    let goodput = network.goodput(5 * SECOND, 35 * SECOND);
+    assert!(goodput > 0.95 * RATE * 1448.0 / 1500.0, "{goodput}");
+    let smoothed_ns = network.flows[0].server.statistics().srtt_ns;
+    assert!((RTT_NS..RTT_NS * 3 / 2).contains(&smoothed_ns), "{smoothed_ns}");
+}
+
+#[test]
+fn the_window_is_four_segments_for_a_fifth_of_a_second_every_ten_seconds() {
+    let mut network = greedy(Loss::Never, 200);
+    let mut probes = Vec::new();
+    let mut since = None;
+    for step in 0..6000 {
+        network.run_until(step * 10 * MS);
+        let window = network.flows[0].server.statistics().cwnd_bytes;
+        if window == 4 * SEGMENT_BYTES {
+            since.get_or_insert(network.now);
+        } else if let Some(start) = since.take() {
+            probes.push((start, network.now - start));
+        }
+    }
+    assert!((4..=6).contains(&probes.len()), "{probes:?}");
+    assert!(probes.iter().all(|probe| (200 * MS..350 * MS).contains(&probe.1)), "{probes:?}");
+    let mut pairs = probes.windows(2);
+    assert!(pairs.all(|pair| pair[1].0 - pair[0].0 > 10 * SECOND), "{probes:?}");
+}
+
+#[test]
+fn segments_leave_at_the_rate_of_the_link() {
+    let mut network = greedy(Loss::Never, 200);
+    network.run_until(5 * SECOND);
+    network.flows[0].keep_log = true;
+    network.run_until(8 * SECOND);
+    let log = &network.flows[0].log;
+    let gaps = log.windows(2).filter(|pair| pair[1].0 - pair[0].0 > MS).count();
+    // Bursts of two, one every 2.4 ms.
+    assert!((gaps as f64 / log.len() as f64 - 0.5).abs() < 0.05, "{gaps} of {}", log.len());
+}
+
+#[test]
+fn a_lost_tail_and_a_short_queue_are_repaired() {
+    for (loss, queue) in [(Loss::Bernoulli(0.05), 200), (Loss::Never, 3)] {
+        let mut network = greedy(loss, queue);
+        let goodput = network.goodput(5 * SECOND, 35 * SECOND);
+        assert!(goodput > 0.7 * RATE, "{goodput}");
+    }
+}
