@@ -21,7 +21,7 @@ Compete = Annotated[
         help=(
             "A competing flow, repeatable: tcp@-10s (starts 10 s before the session's first"
             " packet), tcp:reno@-10s..60s (also stops), cbr:200kbps, ping, or a model with options,"
-            " NAME(key=value). tcp is CUBIC with SACK, as in Linux."
+            " NAME(key=value). tcp is CUBIC with SACK, as in Linux; tcp:bbr is BBR."
         ),
         autocompletion=complete_competitor,
     ),

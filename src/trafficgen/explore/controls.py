@@ -81,6 +81,7 @@ COMPETITORS = {
     "tcp": "TCP as measured, else CUBIC",
     "tcp:reno": "TCP with Reno",
     "tcp:cubic": "TCP with CUBIC",
+    "tcp:bbr": "TCP with BBR",
     "cbr": "UDP at a constant rate",
 }
 DEFAULT_COMPETITOR = "none"

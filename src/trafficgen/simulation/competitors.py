@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 from trafficgen.errors import ModelFileError, SimulationError
 from trafficgen.formatting import suggest_name
 from trafficgen.options import parse_pairs
-from trafficgen.simulation.sources import Participant, Source
+from trafficgen.simulation.sources import Participant, Source, check_congestion_control
 from trafficgen.units import bytes_from_text, rate_from_text, s_from_text
 
 #: Programs do not start on the nanosecond; without this, runs with other seeds would be the same.
 TCP_START_SPREAD_S = 0.05
 #: Default of Linux (RFC 9438); published sources bring the TCP that they were measured with.
 DEFAULT_CONGESTION_CONTROL = "cubic"
-CONGESTION_CONTROLS = ("cubic", "reno")
 DEFAULT_CBR_PACKET_BYTES = 1000
 
 _FORM = re.compile(r"(?P<what>[^(@]*)(?:\((?P<options>.*)\))?(?:@(?P<times>[^@()]*))?", re.DOTALL)
@@ -149,11 +148,7 @@ def _tcp(competitor: Competitor, usual_tcp: Mapping[str, object]) -> Source:
     """Return a bulk flow: as the session's source was measured with, unless it names a control."""
     usual = str(usual_tcp.get("congestion_control", DEFAULT_CONGESTION_CONTROL))
     control = competitor.argument or usual
-    if control not in CONGESTION_CONTROLS:
-        known, guess = " or ".join(CONGESTION_CONTROLS), suggest_name(control, CONGESTION_CONTROLS)
-        raise SimulationError(
-            f"compete=tcp:{control}: unknown congestion control{guess}; use {known}"
-        )
+    check_congestion_control(control, place=f"compete=tcp:{control}")
     values = competitor.values
     parameters: dict[str, object] = {"bytes": values.pop("bytes")} if "bytes" in values else {}
     base = usual_tcp if control == usual else {}

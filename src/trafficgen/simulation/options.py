@@ -44,6 +44,8 @@ class SimulateOptions:
             dictionary with the same keys, or a :class:`~trafficgen.Path`.
         compete: Competing flows, such as ``tcp@-10s``, ``cbr:200kbps``, ``ping`` or a model's name.
         settings: Options and parameters of a published model.
+        tcp: Congestion control of the media's own connections: cubic, reno or bbr; None: the
+            model's, else cubic.
         duration_s: Stop the session after this time, s; None: it ends by itself.
         seed: Seed, >= 0.
         out: File for the packets of all flows, by its ending as for :func:`~trafficgen.generate`;
@@ -64,6 +66,16 @@ class SimulateOptions:
         ),
         metavar="TIME",
         parse=parse_duration_s,
+    )
+    tcp: str | None = option(
+        None,
+        "--tcp",
+        help=(
+            "Congestion control of the media's own TCP connections: cubic, reno or bbr; default:"
+            " the model's, else cubic."
+        ),
+        metavar="CONTROL",
+        values=("cubic", "reno", "bbr"),
     )
     seed: int = seed_option()
     out: str | Path | None = option(

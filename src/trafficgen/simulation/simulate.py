@@ -22,7 +22,13 @@ from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.path import UNLIMITED_PATH, read_path
 from trafficgen.simulation.results import SimulationResult
 from trafficgen.simulation.run import Run, run_path
-from trafficgen.simulation.sources import LENGTH_KEYS, Participant, Source, sources_of
+from trafficgen.simulation.sources import (
+    LENGTH_KEYS,
+    Participant,
+    Source,
+    set_congestion_control,
+    sources_of,
+)
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 
@@ -100,6 +106,8 @@ def run_sessions(
             packets.
     """
     seed, duration_s = options.seed, options.duration_s
+    if options.tcp is not None:
+        sources = [set_congestion_control(source, options.tcp) for source in sources]
     starts_s = starts_s or [0.0] * len(sources)
     sessions = [
         Participant(
@@ -128,6 +136,7 @@ def run_sessions(
         "settings": dict(sources[0].settings),
         "path": path.model_dump(mode="json", exclude_defaults=True),
         "compete": [one if isinstance(one, str) else str(one) for one in compete],
+        **({"tcp": options.tcp} if options.tcp is not None else {}),
         "seed": seed,
         "sessions": len(sources),
         "software": f"trafficgen {software_version()}",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import JsonValue
 
-from trafficgen.errors import SettingError, SimulationWarning, warn
+from trafficgen.errors import SettingError, SimulationError, SimulationWarning, warn
+from trafficgen.formatting import suggest_name
 from trafficgen.generation import OpenLoopSessions, StreamSchedule
 from trafficgen.models import (
     CongestionResponse,
@@ -178,6 +179,52 @@ class Participant:
     start_s: float = 0.0  #: when its first packet leaves, s from the first session's start
     stop_s: float | None = None  #: when it is stopped, s; None: it ends by itself
     is_session: bool = False  #: whether it is a session, not a competing flow
+
+
+#: Congestion controls of the engine's TCP.
+CONGESTION_CONTROLS = ("cubic", "reno", "bbr")
+#: Parameters of sources and of their streams that hold settings of TCP.
+_TCP_PARAMETERS = ("tcp", "server_tcp", "client_tcp")
+
+
+def check_congestion_control(control: str, *, place: str) -> None:
+    """Check the name of a congestion control.
+
+    Raises:
+        SimulationError: If the engine has none of that name; the message starts with ``place``.
+    """
+    if control not in CONGESTION_CONTROLS:
+        guess = suggest_name(control, CONGESTION_CONTROLS)
+        known = f"{', '.join(CONGESTION_CONTROLS[:-1])} or {CONGESTION_CONTROLS[-1]}"
+        raise SimulationError(f"{place}: unknown congestion control{guess}; use {known}")
+
+
+def set_congestion_control(source: Source, control: str) -> Source:
+    """Return a source whose own connections have another congestion control.
+
+    Raises:
+        SimulationError: If there is no such control, or the source opens no connection.
+    """
+    check_congestion_control(control, place=f"tcp={control}")
+    parameters = dict(source.parameters)
+    is_changed = _change_control(parameters, control)
+    if isinstance(streams := parameters.get("streams"), list):
+        parameters["streams"] = streams = [dict(stream) for stream in streams]
+        is_changed |= sum(_change_control(stream, control) for stream in streams) > 0
+    if not is_changed:
+        raise SimulationError(
+            f"tcp={control}: {source.name} opens no TCP connection whose congestion control can be"
+            " set; leave tcp out"
+        )
+    return replace(source, parameters=parameters)
+
+
+def _change_control(parameters: dict[str, object], control: str) -> bool:
+    settings = {name: parameters[name] for name in _TCP_PARAMETERS if name in parameters}
+    for name, values in settings.items():
+        assert isinstance(values, Mapping)
+        parameters[name] = {**values, "congestion_control": control}
+    return bool(settings)
 
 
 #: Headers that the engine puts before a datagram (IPv4 and UDP); IP lengths stay those of the

@@ -115,8 +115,8 @@ def test_a_mechanism_lists_its_parameters() -> None:
         ),
         pytest.param(
             "wmedia9_nichols2004",
-            lambda content: content["competing_tcp"]["value"].update(congestion_control="bbr"),
-            "competing_tcp: bbr is not one of reno",
+            lambda content: content["competing_tcp"]["value"].update(congestion_control="vegas"),
+            "competing_tcp: vegas is not one of reno",
             id="competing-tcp",
         ),
         pytest.param(
