@@ -18,6 +18,7 @@ from trafficgen.packet_files.parquet import write_parquet_stream
 from trafficgen.packet_files.pcap import write_capture_stream
 from trafficgen.units import WHOLE_FRAME_BYTES
 from trafficgen.workloads.blocks import BLOCK_PACKETS, cut
+from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.run import make_workload
 
 _ROOT = Path(__file__).resolve().parents[1]
@@ -113,7 +114,8 @@ def merge(path: Path, packets: int, out: Path, *, snaplen_bytes: int = WHOLE_FRA
     """Make the blocks of a workload, then time merging them into a file."""
     played = _sessions(path, packets)
     work = out.with_suffix(".work")
-    with make_workload(played, cut(played), work, memory_bytes=_MERGE_BYTES) as stream:
+    options = WorkloadOptions(memory_bytes=_MERGE_BYTES)
+    with make_workload(played, cut(played), work, options) as stream:
         touch_memory((stream.rows or 0) * min(snaplen_bytes, _FRAME_BYTES), out.parent)
         started = time.perf_counter()
         if out.suffix == ".parquet":

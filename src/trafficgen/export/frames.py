@@ -6,7 +6,6 @@ import ipaddress
 import re
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +20,6 @@ from trafficgen.tables.addresses import documentation_client, documentation_serv
 from trafficgen.tables.stream import PacketStream, stream_of
 from trafficgen.units import BoolArray, s_from_ns
 
-FrameDirection = Literal["both", "to_client", "to_server"]
 #: Largest IP packet there is.
 _LARGEST_IP_BYTES = 65_535
 #: Smallest that every IPv4 host must be able to take (RFC 791).

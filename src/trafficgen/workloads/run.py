@@ -43,6 +43,7 @@ from trafficgen.workloads.blocks import (
 )
 from trafficgen.workloads.cluster import DaskCluster, versions_here
 from trafficgen.workloads.merge import DamagedPartError, MemoryPart, merge_at_once, merge_parts
+from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.storage import Folder, Storage, storage_at
 from trafficgen.workloads.workers import ProcessPool, Task, ThisProcess, Workers
 
@@ -134,26 +135,16 @@ def choose_workers(workers: int, scheduler: str | None) -> Workers:
 
 @contextmanager
 def make_workload(
-    sessions: Sessions,
-    blocks: Sequence[Block],
-    folder: Path,
-    *,
-    memory_bytes: int,
-    workers: int = 1,
-    scheduler: str | None = None,
-    storage: str | None = None,
-    origin_ns: int = DEFAULT_ORIGIN_NS,
+    sessions: Sessions, blocks: Sequence[Block], folder: Path, options: WorkloadOptions
 ) -> Iterator[PacketStream]:
     """Make all blocks of a workload; they are removed when the caller's block ends without error.
 
     Blocks that an earlier run of the same request has finished are used. After a failure they stay,
-    so that the next run can continue. In ``folder`` one run works at a time. In a ``storage``,
-    where no lock would outlive a machine, the last run to begin counts: an earlier one of the same
-    request ends with an error, and no finished block of either is lost. ``folder`` is that of this
-    output alone on this machine. Blocks wait there, or in a ``storage``, a URL or path that all
-    workers reach, and ``memory_bytes`` are for their merge. One worker makes them here; with a
-    ``scheduler``, an address, those of Dask make them instead. ``origin_ns`` is the time of the
-    first session's start since 1970-01-01 UTC.
+    so that the next run can continue. In ``folder`` one run works at a time. In a storage, where no
+    lock would outlive a machine, the last run to begin counts: an earlier one of the same request
+    ends with an error, and no finished block of either is lost. ``folder`` is that of this output
+    alone on this machine; blocks wait there where options name no storage. Memory is for their
+    merge, and one worker makes them in this process.
 
     Raises:
         GenerationError: If a session cannot be played, workers end repeatedly, or the scheduler is
@@ -162,7 +153,7 @@ def make_workload(
             damaged.
         SettingError: If the storage or the cluster cannot be used.
     """
-    blocks = tuple(blocks)
+    blocks, storage = tuple(blocks), options.storage
     name = _digest(blocks, sessions.request)
     place = storage_at(
         f"{folder.absolute() / name}"
@@ -176,7 +167,7 @@ def make_workload(
             run = _begin(place)
             finished = {block.place: block for block in find_finished(blocks, place)}
             rest = [block for block in blocks if block.place not in finished]
-            makers = choose_workers(min(workers, max(1, len(rest))), scheduler)
+            makers = choose_workers(min(options.workers, max(1, len(rest))), options.scheduler)
             done = sessions.count - sum(block.count for block in rest)
             report_step("making", done, sessions.count, unit="sessions")
             for block in makers.make(Task(sessions, place, run), rest):
@@ -185,14 +176,7 @@ def make_workload(
                 report_step("making", done, sessions.count, unit="sessions")
             made = [finished[block.place] for block in blocks]
             with _discard_if_damaged(made, place):
-                yield _stream_blocks(
-                    sessions,
-                    made,
-                    place,
-                    scratch=scratch,
-                    memory_bytes=memory_bytes,
-                    origin_ns=origin_ns,
-                )
+                yield _stream_blocks(sessions, made, place, scratch, options)
             # The output is whole; blocks that another run has taken over belong to it.
             with suppress(OutputFileError):
                 check_run(place, run)
@@ -211,10 +195,8 @@ def _stream_blocks(
     sessions: Sessions,
     blocks: Sequence[FinishedBlock],
     place: Storage,
-    *,
     scratch: Path,
-    memory_bytes: int,
-    origin_ns: int,
+    options: WorkloadOptions,
 ) -> PacketStream:
     """Return the packets of finished blocks; reading them may find damage."""
     first_flows = accumulate((block.flows for block in blocks[:-1]), initial=0)
@@ -222,8 +204,8 @@ def _stream_blocks(
     flows = [block.flow_table(place, first_flow=first) for block, first in numbered]
     parts = [block.part(place, scratch=scratch, first_flow=first) for block, first in numbered]
     return PacketStream(
-        head=_head(sessions, flows, origin_ns),
-        pieces=merge_parts(parts, memory_bytes=memory_bytes, folder=scratch),
+        head=_head(sessions, flows, options.origin_ns),
+        pieces=merge_parts(parts, memory_bytes=options.memory_bytes, folder=scratch),
         columns=frozenset(name for block in blocks for name in block.columns),
         rows=sum(block.rows for block in blocks),
     )

@@ -165,11 +165,7 @@ def stream_sessions(
             sessions,
             cut(sessions, packets=_block_packets(memory_bytes)),
             folder,
-            memory_bytes=int(_USE.merge_share * memory_bytes),
-            workers=options.workers,
-            scheduler=options.scheduler,
-            storage=options.storage,
-            origin_ns=options.origin_ns,
+            replace(options, memory_bytes=int(_USE.merge_share * memory_bytes)),
         ) as stream,
     ):
         yield stream

@@ -58,7 +58,7 @@ def played(
 def everything(
     sessions: MixedSessions, blocks: tuple[Block, ...], folder: Path, *, workers: int = 1
 ) -> pa.Table:
-    with make_workload(sessions, blocks, folder, memory_bytes=1 << 28, workers=workers) as stream:
+    with make_workload(sessions, blocks, folder, WorkloadOptions(workers=workers)) as stream:
         packets = pa.concat_tables(stream.pieces, promote_options="default")
         flows = stream.head.flows
     return packets.select(sorted(packets.column_names)).append_column(
@@ -86,9 +86,8 @@ def test_packets_do_not_depend_on_how_sessions_are_cut_nor_on_the_workers(
 def test_the_whole_table_is_what_the_blocks_are_merged_to(load: Load, tmp_path: Path) -> None:
     sessions = sessions_of_workload(load(MIX), seed=5)
     table = gather_table(make_in_memory(sessions, workers=1))
-    with make_workload(
-        sessions, cut(sessions, packets=300), tmp_path / "work", memory_bytes=1 << 28
-    ) as stream:
+    blocks = cut(sessions, packets=300)
+    with make_workload(sessions, blocks, tmp_path / "work", WorkloadOptions()) as stream:
         packets = pa.concat_tables(stream.pieces, promote_options="default")
         assert stream.head.flows.equals(table.flows)
     assert packets.select(table.packets.column_names).equals(table.packets)
