@@ -194,6 +194,15 @@ def test_a_chart_of_the_report_is_drawn_by_its_name(objects: dict[str, Any]) -> 
         objects["Fit"].plot("rates")
 
 
+def test_long_names_of_rows_leave_a_chart_its_width(objects: dict[str, Any]) -> None:
+    axes = objects["Comparison"].plot("distances")
+    axes.figure.canvas.draw()
+    inches = axes.figure.dpi_scale_trans.inverted()
+    assert axes.get_window_extent().transformed(inches).width > 4
+    assert axes.get_tightbbox().x0 >= 0
+    pyplot.close(axes.figure)
+
+
 def test_a_table_without_packets_has_no_chart() -> None:
     with pytest.raises(trafficgen.SettingError, match="has no chart"):
         build_table([]).plot()

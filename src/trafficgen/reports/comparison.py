@@ -258,7 +258,7 @@ def _chart_distances(comparison: Comparison) -> Chart:
         name="distances",
         title="How far from the reference",
         x=Axis(label="distance (0: equal)", low=0),
-        y=Axis(label="metric", categories=tuple(metric_name(name) for name in names)),
+        y=Axis(label="", categories=tuple(metric_name(name) for name in names)),
         layers=(
             *(row(metrics, name, _BASELINE_ROLES[name]) for name, metrics in baselines),
             row(comparison.noise, "chance alone, 1 in 20", "law"),

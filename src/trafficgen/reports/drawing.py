@@ -30,8 +30,8 @@ FORMATS: dict[str, dict[str, Any]] = {
 }
 #: Width of a text column of most papers, and a height in the golden section to it, inches.
 _SIZE_INCHES = (5.2, 3.2)
-#: Height of a row of categories, inches.
-_ROW_INCHES = 0.2
+#: Height of a row of categories, and in notebooks the width for a letter of the longest, inches.
+_ROW_INCHES, _LETTER_INCHES = 0.2, 0.06
 _PIXELS_PER_INCH = 200
 #: Units of a page's SVG.
 _POINTS_PER_INCH = 72
@@ -189,8 +189,10 @@ def plot_chart(chart: Chart, axes: Axes | None) -> Axes:
             axes.legend(loc="upper left", bbox_to_anchor=(0, _BELOW), ncols=2, **_LEGEND)
         return axes
     pyplot = require("report", "matplotlib.pyplot")
+    width, height = _size_inches(chart)
+    width += _LETTER_INCHES * max(map(len, chart.y.categories), default=0)
     with matplotlib.rc_context(_SETTINGS):
-        own: Axes = pyplot.subplots(figsize=_size_inches(chart), layout="constrained")[1]
+        own: Axes = pyplot.subplots(figsize=(width, height), layout="constrained")[1]
         _draw_layers(chart, own, title=True)
         _add_legend(own)
     return own

@@ -24,7 +24,7 @@ from trafficgen.units import FloatArray, kbps_from_bps
 
 _COMPETITORS: tuple[Role, ...] = ("other", "law", "more", "extra")
 _RATE = Axis(label="IP rate to the client", unit="kbit/s", low=0)
-_LOST = Axis(label="share of the packets sent that were lost", low=0, high=1)
+_LOST = Axis(label="share of sent packets lost", low=0)
 _LEVEL = Axis(label="encoding rate", unit="kbit/s", low=0)
 _BUFFER = Axis(label="media in the buffer", unit="s", low=0)
 _FRAMES = Axis(label="frame rate", unit="1/s", low=0)

@@ -10,6 +10,7 @@ import pytest
 
 import trafficgen
 from trafficgen.reports.charts import Chart, Curve, Span
+from trafficgen.reports.drawing import draw_figure
 from trafficgen.reports.page import Report, Table, Text
 from trafficgen.reports.writing import report_of
 
@@ -62,6 +63,14 @@ def test_curves_are_the_series_of_the_result(
         np.testing.assert_array_equal(np.asarray(curve.y), series[key])
         assert np.asarray(curve.x)[0] == series["start_s"]
         assert np.diff(np.asarray(curve.x)) == pytest.approx(series["interval_s"])
+
+
+def test_loss_fills_the_height_of_its_chart(report: Report) -> None:
+    chart = chart_of(report, "loss")
+    axes, curve = draw_figure(chart).axes[0], chart.layers[-1]
+    assert isinstance(curve, Curve)
+    most = np.nanmax(np.asarray(curve.y))
+    assert 0 < most < axes.get_ylim()[1] <= 1.5 * most
 
 
 def test_the_phase_of_buffering_is_shaded(
