@@ -184,7 +184,8 @@ class PlannedWorkload(NotebookView):
         ``start_s`` is after the start of the workload; ``rate_factor`` its rate / that of the
         model. ``duration_s`` is its length, ``pd.NA`` where only playing it shows the length: a
         published model that ends by itself, in a group without a duration. ``media_s`` is how long
-        the media of such a model last: the session ends when they have been sent or played.
+        the media of such a model last, ``pd.NA`` where the model draws the length of its clip or
+        has no end: the session ends when they have been sent or played.
 
         Raises:
             GenerationError: If the workload does not say how many sessions there are.
