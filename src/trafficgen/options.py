@@ -229,11 +229,7 @@ def _document(work: Callable[..., Any], options: type) -> str | None:
 
 
 def checks_arguments(work: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function without options so that a wrong argument is one line.
-
-    Raises:
-        TypeError: If an argument is unknown, missing or of another type.
-    """
+    """Decorate a function without options: a wrong argument is a TypeError of one line."""
     shown = inspect.signature(work)
 
     @wraps(work)

@@ -120,11 +120,7 @@ def open_table_file(path: str | Path) -> TableFile:
 
 
 def packets_in(path: str | Path) -> int:
-    """Return how many packets a packet table has; of a CSV an estimate by its first lines.
-
-    Raises:
-        PacketTableError: If the file cannot be read.
-    """
+    """Return how many packets a table has, of a CSV an estimate, or raise PacketTableError."""
     path = Path(path)
     if _parquet_files(path):
         return _parquet_rows(path)

@@ -159,7 +159,11 @@ class OwnLaw(Distribution):
 
 
 def own_law(family: str, params: Mapping[str, float]) -> OwnLaw:
-    """Build the law of a registered family; raise ValueError if a parameter does not fit it."""
+    """Build the law of a registered family.
+
+    Raises:
+        ValueError: If a parameter is missing, unknown or out of range.
+    """
     own = OWN_FAMILIES[family]
     known = (*own.shapes, "loc", "scale")
     given = {"loc": 0.0, "scale": 1.0} | dict(params)

@@ -220,11 +220,7 @@ def note_raised(packets: int, low_bytes: int) -> list[str]:
 
 
 def refuse_large(flow: FlowSchedule, *, high_bytes: int, target: str, remedy: str) -> None:
-    """Refuse a flow with a payload above ``high_bytes``.
-
-    Raises:
-        ExportError: If there is one; the message names flow, packet and the remedy.
-    """
+    """Raise ExportError, with flow, packet and remedy, for a payload above ``high_bytes``."""
     large = np.flatnonzero(flow.payload_bytes > high_bytes)
     if large.size:
         row = int(large[0])

@@ -34,11 +34,7 @@ class Setting:
     high: float = math.inf
 
     def parse(self, value: SettingValue) -> SettingValue:
-        """Return a value as one of the default's kind.
-
-        Raises:
-            ValueError: If it is invalid or out of range; the message says what it may be.
-        """
+        """Return a value as the default's kind; raise ValueError, which says what it may be."""
         if isinstance(self.default, bool):
             return _flag(value)
         if isinstance(self.default, str):

@@ -78,7 +78,11 @@ def local_path(place: str | Path) -> Path | None:
 
 
 def output_paths(out: str | Path, to_format: str | None = None) -> list[Path]:
-    """Return the files, or folder, that an output is, the named one first, or raise ExportError."""
+    """Return the files, or the folder, that packets are written to here; the named one is first.
+
+    Raises:
+        ExportError: If the ending names no format.
+    """
     path = local_path(out)
     if path is None:
         return []

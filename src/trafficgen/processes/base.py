@@ -140,11 +140,7 @@ def playable(process: PacketProcess) -> PlayableProcess:
 
 
 def refuse_lost_steps(step_s: float, end_s: float, name: str) -> None:
-    """Refuse steps so short that adding one to a time changes nothing: play would never end.
-
-    Raises:
-        GenerationError: If a step of the mean length is lost at the latest time.
-    """
+    """Raise GenerationError for steps too short to change a time: play would never end."""
     if step_s < np.spacing(abs(end_s)):
         raise GenerationError(
             f"{name} of {step_s:g} s on average are too short to move on from {end_s:g} s after"

@@ -26,11 +26,7 @@ class Kind:
     remedy: str  #: what to write instead of something invalid
 
     def value(self, key: str, text: str) -> object:
-        """Return the value of a text.
-
-        Raises:
-            SimulationError: If it is invalid; the message has key, value and remedy.
-        """
+        """Return the value of a text; raise SimulationError with key, value and remedy."""
         value = self.read(text)
         if value is None:
             raise SimulationError(f"path: {key}={text}: not understood; {self.remedy}")

@@ -175,11 +175,7 @@ class _Monitor:
     alive_s: float = field(default_factory=time.monotonic)
 
     def threads(self) -> int:
-        """Return the threads of all workers, at least 1.
-
-        Raises:
-            GenerationError: If there have been none for long, or the scheduler is lost.
-        """
+        """Return the threads of all workers, at least 1; raise GenerationError if none is left."""
         now_s = time.monotonic()
         if self.client.status != "running":
             # A new scheduler does not know the blocks of the old one.

@@ -119,7 +119,11 @@ def read_description(path: Path) -> WorkloadDescription:
 
 
 def description_of(content: object, *, file: str) -> WorkloadDescription:
-    """Return the description in plain values, texts on one line, or raise WorkloadFileError."""
+    """Return the description that plain values hold, its texts on one line each.
+
+    Raises:
+        WorkloadFileError: If they break the schema.
+    """
     if not isinstance(content, dict):
         raise WorkloadFileError(file=file, problem="holds no keys", remedy=_REMEDY)
     version = content.get("schema_version", WORKLOAD_SCHEMA_VERSION)

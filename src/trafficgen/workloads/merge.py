@@ -241,11 +241,7 @@ class _Cursor:
 
 
 def merge_at_once(parts: Sequence[Part]) -> Iterator[pa.Table]:
-    """Yield the packets of parts in order; each part is opened when its time has come.
-
-    Raises:
-        DamagedPartError: If a file has changed since it was written.
-    """
+    """Yield packets of parts in order, opened when their time comes, or raise DamagedPartError."""
     waiting = deque(sorted(parts, key=lambda part: part.first_ns))
     cursors: list[_Cursor] = []
     while waiting or cursors:

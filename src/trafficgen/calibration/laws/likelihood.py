@@ -32,7 +32,11 @@ class FamilyLaw:
 
     @property
     def distribution(self) -> Distribution:
-        """The law within its bounds; raises ValueError if a parameter does not fit them."""
+        """The law within its bounds.
+
+        Raises:
+            ValueError: If a parameter is out of range, or nothing lies within the bounds.
+        """
         whole = distribution_of(self.family, self.params)
         return truncate(whole, minimum=self.bounds[0], maximum=self.bounds[1])
 
