@@ -85,7 +85,7 @@ class InputFileError(TrafficgenError):
         ...     print(error.file, "|", error.problem)
         ...     print(error.remedy)
         no-such-model.json | cannot be read (No such file or directory)
-        give a file made by `trafficgen fit`, or a name of `trafficgen models list`
+        give a file made by save_model(), or a name of models_list()
     """
 
     def __init__(self, *, file: str, problem: str, remedy: str) -> None:
@@ -149,8 +149,8 @@ class ModelFileError(InputFileError):
         ...     trafficgen.load_model("model.json")
         ... except trafficgen.ModelFileError as error:
         ...     print(error.problem, "|", error.remedy)
-        provenance: it is missing (and 3 more: startup, playout, streams) | see `trafficgen models
-            schema` for what a model file may hold
+        provenance: it is missing (and 3 more: startup, playout, streams) | see models_schema() for
+            what a model file may hold
     """
 
 

@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 import trafficgen
+from reference_pages.command_line import commands
 from trafficgen.errors import GenerationError, PacketTableError
 from trafficgen.option_names import name_options, write_flags
 from trafficgen.simulation.options import PATH_HELP
 
 SOURCE = Path(trafficgen.__file__).parent
 FLAG = re.compile(r"(?<![\w-])--[a-z]|(?<![\w-])-[a-z](?![\w-])")
+COMMAND = re.compile(rf"\b({'|'.join(name for name, _ in commands())})\b")
 MARKED = re.compile(r"\[(?:-|`?trafficgen )[^\]]*\]")
 #: Modules that write commands of a shell: reports and pages say how to get their result again.
 SHELL = ("cli/", "demo/", "explore/", "reports/", "export/targets/")
@@ -40,7 +42,7 @@ def test_messages_mark_the_options_that_they_name() -> None:
         if not place.startswith(SHELL)
         and not any(word in text for word in QUOTED)
         and NAMES.fullmatch(text) is None
-        and FLAG.search(MARKED.sub("", text))
+        and any(one.search(MARKED.sub("", text)) for one in (FLAG, COMMAND))
     ]
     assert not bare, "name them in brackets (trafficgen.option_names)"
 

@@ -52,8 +52,8 @@ _FEWEST_PACKETS = 3
 #: needs five bins of 0.5 s, and the slowest speech codecs send more with their headers.
 _FEWEST_MODELLED, _SHORTEST_MODELLED_S, _SLOWEST_MODELLED_KBPS = 100, 2.5, 10.0
 _CHOOSE_ANOTHER = (
-    "choose another session with [--session] (trafficgen inspect lists them), or capture more of"
-    " the stream"
+    "choose another session with [--session] ([trafficgen inspect|inspect()] lists them), or"
+    " capture more of the stream"
 )
 _ANCHORED_METHOD = {
     "buffer_full": (

@@ -51,8 +51,8 @@ _COLUMNS_REMEDY = (
     " packet table"
 )
 _FILE_REMEDY = (
-    "give a file that `trafficgen generate` or `trafficgen export` wrote, or one with the same"
-    " columns"
+    "give a file that [`trafficgen generate` or `trafficgen export`|generate() or export()] wrote,"
+    " or one with the same columns"
 )
 _ANEW_REMEDY = "write the table anew with the trafficgen that reads it"
 
@@ -162,7 +162,9 @@ def _dataset_head(folder: Path) -> PacketTable:
         raise PacketTableError(
             file=str(folder),
             problem=f"is a folder without {METADATA_FILE}: no packet table",
-            remedy="give a file, or a folder that `trafficgen generate` wrote",
+            remedy=(
+                "give a file, or a folder that [`trafficgen generate`|generate_workload()] wrote"
+            ),
         )
     with open_parquet(folder / FLOWS_FILE) as file:
         flows = file.read()

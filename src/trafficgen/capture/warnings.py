@@ -61,8 +61,8 @@ def _lengths(counts: CountsDict) -> list[str]:
     if counts["above_mtu"]:
         texts.append(
             f"{_packets(counts['above_mtu'])} longer than 1500 bytes (up to"
-            f" {counts['longest_ip_bytes']}): segmentation offload or a larger MTU; `trafficgen"
-            " fit` cuts them back to segments"
+            f" {counts['longest_ip_bytes']}): segmentation offload or a larger MTU;"
+            " [`trafficgen fit`|fit()] cuts them back to segments"
         )
     if counts["cut_by_snaplen"]:
         texts.append(

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from trafficgen.errors import ModelFileError
 from trafficgen.json_text import JsonTextError, clean_texts, read_json
 from trafficgen.models.published_model import PublishedModel
-from trafficgen.models.schema import SCHEMA_VERSION, Model
+from trafficgen.models.schema import SCHEMA_REMEDY, SCHEMA_VERSION, Model
 from trafficgen.models.yaml_text import YamlTextError, read_yaml
 from trafficgen.options import checks_arguments
 from trafficgen.outputs import whole_files
@@ -30,7 +30,6 @@ _PACKET_MARKS = (
     b"PAR1",
 )
 _LINE_LENGTH = 120
-_REMEDY = "see `trafficgen models schema` for what a model file may hold"
 _VERSION_REMEDY = "fit the captures again, or use the trafficgen that wrote the file"
 
 
@@ -66,7 +65,10 @@ def read_model(path: str | Path, *, parent: ParentOf | None = None) -> Model | P
             message names the key.
     """
     name, path = str(path), input_file(str(path))
-    remedy = "give a file made by `trafficgen fit`, or a name of `trafficgen models list`"
+    remedy = (
+        "give a file made by [`trafficgen fit`|save_model()], or a name of"
+        " [`trafficgen models list`|models_list()]"
+    )
     if Path(path).is_file() and _begins_as_packets(Path(path)):
         raise ModelFileError(
             file=name,
@@ -80,7 +82,7 @@ def read_model(path: str | Path, *, parent: ParentOf | None = None) -> Model | P
         is_yaml = Path(path).suffix.lower() in (".yaml", ".yml")
         content = read_yaml(text) if is_yaml else read_json(text)
     except (YamlTextError, JsonTextError) as error:
-        raise ModelFileError(file=name, problem=str(error), remedy=_REMEDY) from error
+        raise ModelFileError(file=name, problem=str(error), remedy=SCHEMA_REMEDY) from error
     return model_of(content, file=name, parent=parent)
 
 
@@ -113,12 +115,12 @@ def _resolved(content: dict[str, Any], *, file: str, parent: ParentOf | None) ->
     name = content["extends"]
     if parent is None or not isinstance(name, str):
         raise ModelFileError(
-            file=file, problem=f"extends: {name!r} cannot be found here", remedy=_REMEDY
+            file=file, problem=f"extends: {name!r} cannot be found here", remedy=SCHEMA_REMEDY
         )
     try:
         return extend(content, parent=parent(name))
     except ValueError as error:
-        raise ModelFileError(file=file, problem=str(error), remedy=_REMEDY) from error
+        raise ModelFileError(file=file, problem=str(error), remedy=SCHEMA_REMEDY) from error
 
 
 def extend(content: Mapping[str, Any], *, parent: Mapping[str, Any]) -> dict[str, Any]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 #: Version of model files, fitted and published.
 SCHEMA_VERSION: Final = "1"
+SCHEMA_REMEDY = "see [`trafficgen models schema`|models_schema()] for what a model file may hold"
 
 
 class FactsAtScale(ModelPart):
@@ -130,7 +131,7 @@ def _check_content(
         raise ModelFileError(
             file=(how.get("context") or {}).get("file", schema.__name__),
             problem=describe_problems(error),
-            remedy="see `trafficgen models schema` for what a model file may hold",
+            remedy=SCHEMA_REMEDY,
         ) from error
 
 

@@ -9,6 +9,7 @@ from trafficgen.formatting import format_count, list_first, printable, rate_text
 from trafficgen.models.process import TriedProcess
 from trafficgen.models.schema import Model
 from trafficgen.models.stream import Phase
+from trafficgen.option_names import name_options
 from trafficgen.units import kbps_from_bps
 
 #: Parts that the line names; the others are counted.
@@ -66,10 +67,10 @@ def describe_failed_checks(model: Model) -> str | None:
         return None
     named = "; ".join(f"{name}: {_worst(tried)}" for name, tried in failed[:_MOST_NAMED])
     more = f"; and {len(failed) - _MOST_NAMED} more" if len(failed) > _MOST_NAMED else ""
-    return (
+    return name_options(
         f"in {len(failed)} of {len(parts)} part{'s' if len(parts) > 1 else ''} the played rate"
-        f" differs from the capture ({named}{more}); see with trafficgen compare whether that"
-        " matters to you before you rely on the model"
+        f" differs from the capture ({named}{more}); see with [trafficgen compare|compare()]"
+        " whether that matters to you before you rely on the model"
     )
 
 

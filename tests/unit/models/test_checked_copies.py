@@ -78,7 +78,7 @@ def test_python_names_what_is_wrong_as_files_do(schema: type[Model], content: ob
         with pytest.raises(trafficgen.ModelFileError) as raised:
             check(given)
         assert raised.value.file == schema.__name__
-        assert "models schema" in raised.value.remedy
+        assert "models_schema()" in raised.value.remedy
         assert "pydantic" not in str(raised.value)
         assert "\n" not in str(raised.value)
 

@@ -47,7 +47,7 @@ def test_a_failure_says_what_differs_most_and_by_how_much() -> None:
     model = model_of(tried(), tried({"rate.0.5": 0.2, "rate_acf": 0.1}))
     assert describe_failed_checks(model) == (
         "in 1 of 2 parts the played rate differs from the capture (audio, playout: autocorrelation"
-        " of the rate off by 0.50, chance 0.20); see with trafficgen compare whether that matters"
+        " of the rate off by 0.50, chance 0.20); see with compare() whether that matters"
         " to you before you rely on the model"
     )
 
@@ -88,4 +88,4 @@ def test_many_failures_are_counted() -> None:
     text = describe_failed_checks(model_of(failed, failed, failed))
     assert text is not None
     assert text.startswith("in 3 of 3 parts")
-    assert "; and 1 more); see with trafficgen compare" in text
+    assert "; and 1 more); see with compare()" in text

@@ -526,7 +526,7 @@ def test_short_forms_without_sense_are_refused(
 def test_broken_yaml_names_the_keys_of_models_and_of_workloads(tmp_path: Path) -> None:
     file = tmp_path / "evening.yaml"
     file.write_text("name: evening\nsession 5\n - groups\n", encoding="utf-8")
-    with pytest.raises(ModelFileError, match=r"models schema.*docs/reference/workload-file.md"):
+    with pytest.raises(ModelFileError, match=r"models_schema\(\).*docs/reference/workload-file.md"):
         load_playable(file)
 
 

@@ -194,7 +194,7 @@ def _fitted(name: Model | ModelHolder | str | Path) -> Model:
     raise ModelFileError(
         file=model.name,
         problem="is a published model, whose numbers have no intervals",
-        remedy="give models that `trafficgen fit` wrote",
+        remedy="give models that [`trafficgen fit` wrote|fit() made]",
     )
 
 

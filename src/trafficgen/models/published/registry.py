@@ -186,7 +186,8 @@ def _check(model: PublishedModel, *, file: str) -> None:
         kind = model.mechanism.kind
         remedy = f"entries use the mechanisms {', '.join(sorted(users))}"
         if kind in users:
-            remedy = f"for an example: `trafficgen models show {users[kind]}`"
+            name = users[kind]
+            remedy = f"for an example: [`trafficgen models show {name}`|models_show({name!r})]"
         raise ModelFileError(file=file, problem=str(error), remedy=remedy) from error
 
 

@@ -104,7 +104,7 @@ def _keys(model: PublishedModel) -> str:
         f"its {kind} are {list_first([*names], most=_LISTED)}" for kind, names in known if names
     ]
     if any(len(names) > _LISTED for _, names in known):
-        lists.append(f"see `trafficgen models show {model.name}`")
+        lists.append(f"see [`trafficgen models show {model.name}`|models_show({model.name!r})]")
     return "; ".join(lists) or "it has no options and no parameters"
 
 
