@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -19,6 +20,7 @@ import trafficgen
 from reference_pages.command_line import commands
 from trafficgen.cli._help import examples_of
 from trafficgen.cli.app import command_table
+from trafficgen.models.published import entry_names
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ROOT / "examples" / "captures"
@@ -69,6 +71,20 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_command_has_an_example(name: str) -> None:
     assert examples_of(COMMANDS[name].help)
+
+
+def test_published_models_in_help_and_pages_are_of_the_catalogue() -> None:
+    entries = {name for name in entry_names() if name[-1].isdigit()}
+    systems = {name.partition("_")[0].rstrip("0123456789") for name in entries}
+    like_an_entry = re.compile(rf"\b(?:{'|'.join(systems)})(?:\d|_)\w*")
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    texts = {page.name: page.read_text() for page in pages if "reference" not in page.parts}
+    for name, command in COMMANDS.items():
+        options = (getattr(one, "help", None) or "" for one in command.params)
+        texts[name] = "\n".join([command.help or "", *options])
+    found = {(place, word) for place, text in texts.items() for word in like_an_entry.findall(text)}
+    assert len(found) > 20
+    assert {one for one in found if one[1] not in entries} == set()
 
 
 @pytest.mark.long
