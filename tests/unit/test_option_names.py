@@ -19,8 +19,10 @@ FLAG = re.compile(r"(?<![\w-])--[a-z]|(?<![\w-])-[a-z](?![\w-])")
 COMMAND = re.compile(rf"\b({'|'.join(name for name, _ in commands())})\b")
 MARKED = re.compile(r"\[(?:-|`?trafficgen )[^\]]*\]")
 #: Modules that write commands of a shell: reports and pages say how to get their result again.
-SHELL = ("cli/", "demo/", "explore/", "reports/", "export/targets/")
-SHELL = (*SHELL, "export/iperf_runs.py", "export/stream_runs.py")
+SHELL = (
+    *("cli/", "demo/", "explore/", "reports/"),
+    *("export/targets/", "export/iperf_runs.py", "export/stream_runs.py"),
+)
 #: Commands to type as they are, of other tools or without a counterpart in Python; a help text.
 QUOTED = (
     "## How close it is",
