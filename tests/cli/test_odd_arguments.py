@@ -7,10 +7,11 @@ import warnings
 from pathlib import Path
 
 import pytest
+import typer
 from tests.cli.conftest import Command
 
 import trafficgen
-from trafficgen.cli.app import run
+from trafficgen.cli.app import command_table, run
 from trafficgen.models import dump_model
 
 LONG = "a" * 5000
@@ -89,6 +90,37 @@ def test_models_of_absurd_sizes_are_exported_or_refused_in_one_line(
     result = command("export", "model.json", "-q", "--to", target, "-o", "out", *approximate)
     assert result.code in (0, 2)
     assert result.err.count("\n") == (1 if result.code else 0)
+
+
+def _whole_number_flags(name: str) -> list[str]:
+    command = typer.main.get_command(command_table([name]))
+    command = getattr(command, "commands", {name: command})[name]
+    return [one.opts[-1] for one in command.params if "int" in str(one.type_descriptor.annotation)]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("generate", "model.json", "-o", "out.pcap"),
+        ("generate", "wmedia9_nichols2004", "-o", "out.pcap", "--duration", "2s"),
+        ("simulate", "cbr", "--path", "rate=1Mbps", "--duration", "2s"),
+        ("export", "model.json", "--to", "trex", "-o", "out"),
+        ("inspect", "cbr.csv"),
+        ("compare", "cbr.csv", "cbr.csv"),
+    ],
+)
+def test_huge_whole_numbers_are_taken_or_refused_in_one_line(
+    command: Command, fitted: str, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    (tmp_path / "model.json").write_text(fitted)
+    assert command("generate", "cbr", "-o", "cbr.csv", "--duration", "2s", "-q").code == 0
+    flags = _whole_number_flags(arguments[0])
+    assert flags
+    for flag in flags:
+        result = command(*arguments, "-q", flag, str(10**26))
+        assert result.code in (0, 2), flag
+        assert result.err.count("\n") == (1 if result.code else 0), flag
+        assert flag not in ("--sessions", "--seed") or arguments[0] != "generate" or result.code
 
 
 def test_a_link_that_leads_nowhere_is_not_followed_without_force(

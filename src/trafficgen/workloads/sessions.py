@@ -19,6 +19,7 @@ from trafficgen.options import list_options
 from trafficgen.packet_files.report import View
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.simulation.path import UNLIMITED_PATH
+from trafficgen.simulation.run import LARGEST_SEED
 from trafficgen.simulation.simulate import run_sessions, warn_of_short_session
 from trafficgen.simulation.sources import sources_of
 from trafficgen.workloads.arrivals import ArrivalsPart
@@ -60,6 +61,7 @@ def choose_sessions(
         WorkloadFileError: If a file that the arrivals name cannot be used.
         SettingError: If a setting does not fit the model.
     """
+    _check_request(options)
     if options.arrival_rate_per_s is not None and options.arrivals is not None:
         raise GenerationError(
             "[--arrival-rate] and [--arrivals] both say when sessions start; leave one out"
@@ -165,15 +167,11 @@ def plan_model(model: Model | PublishedModel, options: WorkloadOptions) -> Plann
     Files that the arrivals name are looked for in the working directory.
 
     Raises:
-        GenerationError: If a text is not understood, or there are too many sessions.
+        GenerationError: If a text is not understood.
         WorkloadFileError: If parts do not fit each other or a file cannot be used.
         SettingError: If a setting does not fit the model.
     """
     model = set_options(model, options.settings or {})
-    if options.sessions is not None and options.sessions > MOST_SESSIONS:
-        raise GenerationError(
-            f"{options.sessions:,} sessions are more than {MOST_SESSIONS:,}; ask for fewer"
-        )
     law = options.popularity
     clips = None if law is None else ClipsPart(popularity=parse_popularity(law))
     try:
@@ -190,6 +188,16 @@ def plan_model(model: Model | PublishedModel, options: WorkloadOptions) -> Plann
     workload = keep_rate(workload, sessions=options.sessions, window_s=options.window_s)
     workload = workload.with_variation(parse_variation(options))
     return workload if options.duration_s is None else workload.with_duration(options.duration_s)
+
+
+def _check_request(options: GenerateOptions) -> None:
+    """Raise GenerationError for more sessions, or a larger seed, than there can be."""
+    if options.sessions is not None and options.sessions > MOST_SESSIONS:
+        raise GenerationError(
+            f"{options.sessions:,} sessions are more than {MOST_SESSIONS:,}; ask for fewer"
+        )
+    if options.seed > LARGEST_SEED:
+        raise GenerationError(f"seed {options.seed} is above 2^64 - 1; choose a smaller one")
 
 
 def parse_variation(options: GenerateOptions) -> VariedPart:
