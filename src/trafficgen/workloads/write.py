@@ -57,8 +57,8 @@ class _MemoryUse:
 
 
 _USE = _MemoryUse()
-#: So many sessions are to differ as people do; bytes within this share of the largest are alike.
-_MANY_SESSIONS, _ALIKE = 5, 0.05
+#: Sessions whose bytes are within this share of the largest are alike.
+_ALIKE = 0.05
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,9 +123,9 @@ def write_sessions(
 
 
 def _remark_alike_sessions(flows: pa.Table, sessions: Sessions) -> tuple[str, ...]:
-    """Say of many sessions of one model that all have about the same bytes, and how to vary."""
+    """Say of several sessions of one model that all have about the same bytes, and how to vary."""
     groups = sessions.workload.groups if isinstance(sessions, MixedSessions) else ()
-    if len(groups) > 1 or sessions.count < _MANY_SESSIONS:
+    if len(groups) > 1 or sessions.count < 2:
         return ()
     sizes = pc.add(flows.column("frame_bytes_to_client"), flows.column("frame_bytes_to_server"))
     totals = np.bincount(flows.column("session").to_numpy(), sizes.to_numpy())
