@@ -35,7 +35,8 @@ def _refused(result: Any, *parts: str) -> None:
         (["--duration", "0.5"], "ask for a longer duration"),
         (["--duration", "1e12"], "ask for a shorter duration"),
         (["--duration", "9e8", "--sessions", "1000"], "GB of memory"),
-        (["--sessions", "1000000000000"], "GB of disk"),
+        (["--sessions", "100000000"], "GB of disk"),
+        (["--sessions", "1000000000000"], "are more than 100,000,000; ask for fewer"),
         (["--sessions", "0"], "--sessions"),
         (["--arrival-rate", "inf"], "--arrival-rate"),
         (["--arrival-rate", "1e-300"], "ask for a higher arrival rate"),
@@ -69,6 +70,8 @@ def test_outputs_that_cannot_be_are_refused(command: Command, model_file: Path, 
         (["--sessions", "100000001"], "100,000,001 sessions are more than 100,000,000"),
         (["--sessions", "5", "--arrival-rate", "1e-308"], "ask for a higher arrival rate"),
         (["--path", "rate=1Mbps,burst=1e30B"], "make it smaller"),
+        (["--path", "lte"], "path: 'lte' is no file; did you mean preset:lte?"),
+        (["--sessions", "0"], "'--sessions': it must be greater than or equal to 1"),
     ],
 )
 def test_options_of_published_models_out_of_range_are_refused(

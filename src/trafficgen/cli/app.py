@@ -161,6 +161,7 @@ def _error_text(error: Exception) -> str | None:
     if not isinstance(error, typer.exceptions.TyperException):
         return None
     text = error.format_message() if hasattr(error, "format_message") else str(error)
+    text = text.replace(": Input should be", ": it must be")  # typer has it from pydantic
     context = getattr(error, "ctx", None)
     command = "trafficgen" if context is None else context.command_path
     return f"{clean_text(text)} (see {command} --help)"
