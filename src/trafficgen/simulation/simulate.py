@@ -150,7 +150,9 @@ def warn_of_short_session(run: Run, *, of_packets: bool = False) -> None:
     With ``of_packets`` also of sessions of any model that send no media, or none towards their end.
     """
     last_ns = np.full(len(run.flows), -1, dtype=np.int64)
-    last_ns[run.columns["flow"]] = run.columns["time_ns"]  # in order of time: the last one stays
+    media = run.outcome.select_packets(list(range(len(run.flows))), media_only=True)
+    # In order of time: the last one stays.
+    last_ns[run.columns["flow"][media]] = run.columns["time_ns"][media]
     for number, (one, log) in enumerate(zip(run.participants, run.agents, strict=True)):
         if not one.is_session or one.stop_s is None:
             continue

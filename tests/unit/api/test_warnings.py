@@ -14,7 +14,6 @@ from trafficgen.models.published import entry_names
 
 CAPTURE = "examples/captures/http_burst_then_paced.pcap.gz"
 PATH = "rate=1Mbps,delay=10ms"
-PACKETS = ("packets_to_client", "packets_to_server")
 ENDS = "cbr: a session ends by itself after 60 s, before its duration of 90 s; set duration_s"
 
 
@@ -45,11 +44,14 @@ def test_media_that_end_well_before_what_was_asked_are_said(
         warnings.simplefilter("always")
         table = trafficgen.generate(model, duration_s=duration_s, **options)
     is_media = pc.and_(
-        pc.not_equal(table.flows.column("media"), "control"),
-        pc.greater(pc.add(*(table.flows.column(name) for name in PACKETS)), 0),
+        pc.not_equal(pc.take(table.flows.column("media"), table.packets.column("flow")), "control"),
+        pc.and_(
+            pc.greater(table.packets.column("payload_bytes"), 0),
+            pc.not_equal(pc.cast(table.packets.column("phase"), "string").fill_null(""), "probe"),
+        ),
     )
-    media = table.flows.filter(is_media)
-    last_s = max(media.column("last_time_ns").to_pylist(), default=0) / 1e9
+    media = table.packets.filter(pc.and_(is_media, table.packets.column("to_client")))
+    last_s = max(media.column("time_ns").to_pylist(), default=0) / 1e9
     texts = [str(one.message) for one in caught]
     if media.num_rows == 0:
         assert "ends before its first media packet; ask for a longer duration" in texts[0]
