@@ -282,3 +282,18 @@ def test_a_wrong_policy_is_refused_with_the_closest_one(command: Command) -> Non
     result = command("simulate", "dash.js", "--set", "policy=bolla", "--path", "rate=1Mbps")
     assert result.code == 2
     assert "did you mean bola?" in result.err
+
+
+def test_what_is_unknown_of_a_session_is_null(command: Command) -> None:
+    def session(model: str) -> dict[str, Any]:
+        options = ("--path", "rate=1Mbps,delay=20ms", "--duration", "4s", "--json", "-q")
+        found: dict[str, Any] = command("simulate", model, *options).json["session"]
+        return found
+
+    plain = session("cbr")
+    assert (plain["has_player"], plain["stalls"], plain["player"]) == (False, None, None)
+    assert session("chunked")["stalls"] == []
+    early = session("wmedia9_nichols2004")  # its media start later
+    assert (early["silence_s"], early["stalls"]) == (None, None)
+    text = command("simulate", "cbr", "--path", "rate=1Mbps", "--duration", "4s").out
+    assert "player     none is simulated, so no stalls are known" in text

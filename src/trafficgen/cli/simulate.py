@@ -119,6 +119,8 @@ def _print_session(result: trafficgen.SimulationResult) -> None:
     if not result.has_player and result.planned_s is not None:
         text = f"sends for {format_duration(result.planned_s)} without a path; it has no player, so"
         lines.append(("the model", f"{text} no stalls are known"))
+    elif not result.has_player and result.end_s > 0:
+        lines.append(("player", "none is simulated, so no stalls are known"))
     for stall in events.stalls:
         text = f"{format_duration(stall.duration_s)} at {format_duration(stall.start_s)}"
         lines.append(("stall", text))

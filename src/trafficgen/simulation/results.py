@@ -188,7 +188,9 @@ class SimulationResult(ChartView):
 
     @cached_property
     def silence_s(self) -> float:
-        """From the session's first packet to its first media packet, s."""
+        """From the session's first packet to its first media packet, s; NaN if it sends none."""
+        if self.run.outcome.first_media_ns is None:
+            return math.nan
         flows = self.run.flows_of(_SESSION)
         firsts = [
             self.run.outcome.totals(flows, to_client=way)["first_sent_ns"] for way in (True, False)
@@ -282,8 +284,8 @@ class SimulationResult(ChartView):
             "buffering": _phase(self.buffering),
             "playout": _phase(self.playout),
             "level_changes": [asdict(change) for change in events.level_changes()],
-            "stalls": [asdict(stall) for stall in events.stalls],
-            **({"player": asdict(seen)} if (seen := events.playback(self.end_s)) else {}),
+            "stalls": [asdict(stall) for stall in events.stalls] if self.has_player else None,
+            "player": asdict(seen) if (seen := events.playback(self.end_s)) else None,
             "has_player": self.has_player,
             "thinned_s": events.thinned_s,
             "audio_only_s": events.audio_only_s,

@@ -39,12 +39,13 @@ function rateText(kbps) {
 export function showResults(list, run) {
   const { session } = run;
   const [media] = run.flows;
-  const stalled = session.stalls.reduce((sum, stall) => sum + stall.duration_s, 0);
+  const stalls = session.stalls ?? [];
+  const stalled = stalls.reduce((sum, stall) => sum + stall.duration_s, 0);
   const start = session.times.playback_start_s;
   const results = [
     ["mean rate received", rateText(media.mean_kbps), false],
     stalled > 0
-      ? ["stalls", `${session.stalls.length}, ${number(stalled, 3)} s`, true]
+      ? ["stalls", `${stalls.length}, ${number(stalled, 3)} s`, true]
       : ["stalls", session.has_player ? "none" : "no player", false],
     ["playback starts after", typeof start === "number" ? `${number(start, 3)} s` : null, false],
     ["packets lost", percent(media.loss), media.loss > 0.01],

@@ -195,7 +195,7 @@ const PANELS = [
       ];
     },
     shapes: (run, paint) =>
-      run.session.stalls.map((stall) => ({
+      (run.session.stalls ?? []).map((stall) => ({
         type: "rect",
         yref: "paper",
         y0: 0,
