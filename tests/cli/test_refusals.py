@@ -81,6 +81,15 @@ def test_options_of_published_models_out_of_range_are_refused(
     assert not list(Path().iterdir())
 
 
+@pytest.mark.parametrize("options", [[], ["--sessions", "3"], ["--path", "rate=1Mbps"]])
+def test_rates_of_more_packets_than_are_held_are_refused_at_once(
+    command: Command, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    monkeypatch.setattr("trafficgen.simulation.run.simulate", None)
+    given = ["generate", "cbr", "-o", "out.pcap", "--set", "rate_kbps=1e300", *options]
+    _refused(command(*given), "packets are more than 50,000,000; lower its rate or shorten it")
+
+
 def test_names_do_not_reach_the_terminal_as_commands(command: Command) -> None:
     name = "a\nb\x1b[31m\x9b2Jc.pcap"
     Path(name).write_bytes(b"junk" * 20)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,8 @@ RUN_ON_S = 1.0
 LONGEST_SESSION_S = 6 * 3600.0
 #: The engine's random streams start from 64 bits.
 LARGEST_SEED = 2**64 - 1
+#: Packets that the engine holds.
+_MOST_PACKETS = 50_000_000
 #: What counts as media: the rest is control and bulk.
 MEDIA_FLOWS = ("audio", "video", "mixed")
 
@@ -172,9 +175,28 @@ def _check(taking_part: Sequence[Participant], links: Links) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise SimulationError(f"two flows are named {twice!r}; choose other names")
+    for one in taking_part:
+        packets = _packets_of_cbr(one)
+        if packets > _MOST_PACKETS:
+            raise SimulationError(
+                f"{one.name}: about {packets:.3g} packets are more than {_MOST_PACKETS:,};"
+                " lower its rate or shorten it"
+            )
     endless = (
         one.source.kind == "bulk_tcp" and one.source.parameters.get("bytes") is None
         for one in taking_part
     )
     if links.rate_bps is None and any(endless):
         raise SimulationError("a bulk TCP flow needs a path with a rate; add rate=... to the path")
+
+
+def _packets_of_cbr(one: Participant) -> float:
+    """Return how many packets a session of constant rate sends; 0 for others, whose end is open."""
+    given: Mapping[str, Any] = one.source.parameters
+    if one.source.kind != "cbr" or not one.is_session:
+        return 0.0
+    stop_s = math.inf if one.stop_s is None else one.stop_s - one.start_s
+    length_s = min(given.get("duration_s") or math.inf, stop_s)
+    if length_s == math.inf:
+        return 0.0
+    return float(given["rate_bps"] * length_s / (8 * given["packet_bytes"]))
