@@ -66,6 +66,9 @@ def test_trex_says_that_curves_are_flattened_and_which_rates_it_refuses(
     assert "flattens an hourly curve or a flash crowd; to= tcpreplay, mgen or pcap" in notes(fast)
     assert "refuses" not in notes(fast)
     assert "refuses: slow" in notes(slow)
+    readme = (tmp_path / "out" / "README.md").read_text()
+    assert "trex> start -f profile.py -m 3 -d" in readme
+    assert "`-m 3` is the smallest whole multiplier" in readme
     assert notes(slow).count("to= tcpreplay, mgen or pcap") == 2
     assert "multiply" not in notes(slow)
     assert "set templates lower" in notes(fast, templates=9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -130,7 +131,9 @@ def write_trex_groups(groups: Sequence[SessionGroup], folder: Path, settings: Se
         timing_error_s=timing_error(join_flows(before, "time_ns"), join_flows(sent, "time_ns")),
         cannot_express=(*sorted(left_out), *_notes(groups, played)),
     )
-    return Written(report, _how_to_run("".join(rows), duration_s=duration_s))
+    lowest_per_s = min(_template_rates(groups, played).values())
+    text = _how_to_run("".join(rows), duration_s=duration_s, lowest_per_s=lowest_per_s)
+    return Written(report, text)
 
 
 def _templates(schedules: Schedules, settings: Settings) -> Iterator[_Template]:
@@ -157,17 +160,15 @@ def _templates(schedules: Schedules, settings: Settings) -> Iterator[_Template]:
 
 def _notes(groups: Sequence[SessionGroup], played: int) -> Iterator[str]:
     yield (
-        f"sessions that differ: TRex repeats {format_count(played, 'session')} of each group"
+        f"sessions that differ: TRex repeats {format_count(played, 'session')} of each group, whose"
+        f" packets are counted here, for all {sum(group.sessions for group in groups):,}"
         " (templates=N plays more)"
     )
     yield (
         "the curve of the arrival rate: sessions of a group start evenly at its mean rate, which"
         " flattens an hourly curve or a flash crowd; [--to|to=] tcpreplay, mgen or pcap keeps it"
     )
-    rates = {
-        printable(group.name): group.rate_per_s / len(group.choose_examples(played))
-        for group in groups
-    }
+    rates = _template_rates(groups, played)
     low = [name for name, rate_per_s in rates.items() if rate_per_s < _LOWEST_RATE_PER_S]
     if low:
         yield (
@@ -179,6 +180,14 @@ def _notes(groups: Sequence[SessionGroup], played: int) -> Iterator[str]:
         "sizes and times of TCP packets: TRex's TCP cuts, acknowledges and repeats; requests of"
         " the client"
     )
+
+
+def _template_rates(groups: Sequence[SessionGroup], played: int) -> dict[str, float]:
+    """Return how often a template of each group starts, by the group's name, 1/s."""
+    return {
+        printable(group.name): group.rate_per_s / len(group.choose_examples(played))
+        for group in groups
+    }
 
 
 def _raise_rates(groups: Sequence[SessionGroup], played: int) -> str:
@@ -197,18 +206,29 @@ def _row(group: SessionGroup, *, played_bytes: float) -> str:
     return f"| {printable(group.name)} | {' | '.join(cells)} |\n"
 
 
-def _how_to_run(rows: str, *, duration_s: int) -> str:
+def _how_to_run(rows: str, *, duration_s: int, lowest_per_s: float) -> str:
+    factor, faster = max(1, math.ceil(_LOWEST_RATE_PER_S / lowest_per_s)), ""
+    if factor > 1:
+        faster = f"""
+`-m {factor}` is the smallest whole multiplier with which the server takes all groups: they start
+and load the network {factor} times as much as in the workload. At its own rates packets play:
+
+```sh
+trafficgen generate WORKLOAD.yaml -o workload.pcap
+trafficgen export workload.pcap --to trex -o for-trex-packets
+```
+"""
     return f"""
 Start the server in advanced stateful mode (`./t-rex-64 -i --astf`), then in the console
 (`./trex-console`), with the folder's path:
 
 ```text
-trex> start -f profile.py -m 1 -d {duration_s}
+trex> start -f profile.py -m {factor} -d {duration_s}
 trex> stats
 ```
-
-Sessions of each group start at this rate, evenly: a curve of arrivals is flattened. `-m 2` doubles
-all rates and so the load, `-t --groups NAME` plays some groups alone:
+{faster}
+At `-m 1` sessions of each group start at this rate, evenly: a curve of arrivals is flattened.
+`-m 2` doubles all rates and so the load, `-t --groups NAME` plays some groups alone:
 
 | group | sessions | sessions/s | mean MB | MB as played | kbit/s offered |
 | --- | --- | --- | --- | --- | --- |
