@@ -152,8 +152,8 @@ Things to know:
 - Repeat with `./{_SCRIPT} eth1 --loop=3`; `./{_SCRIPT} eth1 --multiplier=2` plays twice as fast.
 
 To check: capture the other end (`tcpdump -i eth2 -w captured.pcap`) and run
-`trafficgen compare packets.pcap captured.pcap`. The last lines of tcpreplay count packets sent and
-failed.
+`trafficgen compare packets.pcap captured.pcap --all`. The last lines of tcpreplay count packets
+sent and failed.
 """
 
 

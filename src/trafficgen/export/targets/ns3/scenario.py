@@ -124,6 +124,7 @@ not all datagrams of the schedule were sent. `sent.pcap` and `received.pcap` hav
 
 ```sh
 trafficgen inspect sent.pcap
+trafficgen compare TABLE sent.pcap --all
 ```
 
 {mode}

@@ -249,7 +249,7 @@ Things to know:
   server.
 
 To check: `stats` counts the packets that left; a capture at the other end compares with
-`trafficgen compare {sent} captured.pcap`.
+`trafficgen compare {sent} captured.pcap --all`.
 """
 
 

@@ -164,5 +164,5 @@ Things to know:
   server.
 
 To check: `stats` counts connections and bytes of both sides; a capture between them compares with
-`trafficgen compare`.
+`trafficgen compare TABLE captured.pcap --all`.
 """
