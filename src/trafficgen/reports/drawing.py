@@ -14,6 +14,7 @@ import numpy as np
 from trafficgen.errors import OutputFileError
 from trafficgen.extras import require
 from trafficgen.formatting import printable
+from trafficgen.options import check_argument
 from trafficgen.outputs import whole_folder
 from trafficgen.progress import report_each
 from trafficgen.reports.charts import LIGHT, TIME, Axis, Band, Cells, Chart, Curve, Rule, Span
@@ -184,6 +185,7 @@ def plot_chart(chart: Chart, axes: Axes | None) -> Axes:
     """Draw a chart in given axes, or in a new figure of pyplot, which notebooks show."""
     matplotlib = require("report", "matplotlib")
     if axes is not None:
+        check_argument("ax", axes, require("report", "matplotlib.axes").Axes)
         _draw_layers(chart, axes, title=True)
         if axes.get_legend_handles_labels()[1]:
             axes.legend(loc="upper left", bbox_to_anchor=(0, _BELOW), ncols=2, **_LEGEND)

@@ -13,6 +13,7 @@ from trafficgen.flows import Exchanges
 from trafficgen.formatting import suggest_name
 from trafficgen.models import Model
 from trafficgen.notebook import ChartView
+from trafficgen.options import check_argument
 from trafficgen.reports.charts import TIME, Axis, Chart, Curve, Role, Span
 from trafficgen.reports.drawing import plot_chart
 from trafficgen.reports.writing import report_of
@@ -27,6 +28,7 @@ _ROLES: tuple[Role, ...] = ("measured", "synthetic", "law")
 def plot_result(result: ChartView, name: str | None, axes: Axes | None) -> Axes:
     """Draw a chart of a result; see :meth:`~trafficgen.notebook.ChartView.plot`."""
     require("report", "matplotlib")  # before a report is made
+    check_argument("chart", name, str | None)
     has_report = report_of.dispatch(type(result)) is not report_of.dispatch(object)
     found = report_of(result).charts if has_report else ()
     drawn = _chart_exchanges(result) if isinstance(result, Exchanges) else _chart_rates(result)

@@ -82,14 +82,14 @@ def save_report(result: Reportable, path: str | Path, *, interactive: bool = Fal
 
 @checks_arguments
 def save_plots(
-    result: Reportable, folder: str | Path, *, formats: Sequence[str] = tuple(FORMATS)
+    result: Reportable, folder: str | Path, *, formats: str | Sequence[str] = tuple(FORMATS)
 ) -> list[str]:
     """Write the charts of a result's report as files for papers, ``NAME.pdf`` and so on.
 
     Args:
         result: What a command's function returned.
         folder: Folder to write into; it is made where it is missing.
-        formats: Endings: ``pdf``, ``svg``, ``png``.
+        formats: Endings, or one of them: ``pdf``, ``svg``, ``png``.
 
     Returns:
         Names of the files.
@@ -108,7 +108,8 @@ def save_plots(
         >>> names[:2]
         ['rate.svg', 'cumulative-bytes.svg']
     """
-    return save_charts(_report_with_news(result).charts, folder, formats=formats)
+    endings = [formats] if isinstance(formats, str) else formats
+    return save_charts(_report_with_news(result).charts, folder, formats=endings)
 
 
 def _report_with_news(result: object) -> Report:
