@@ -11,11 +11,11 @@ import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from types import UnionType
+from types import FunctionType, SimpleNamespace, UnionType
 from typing import (
     Any,
     Concatenate,
@@ -228,16 +228,31 @@ def _document(work: Callable[..., Any], options: type) -> str | None:
     return text[: found.start()] + "\n".join(lines) + text[found.end() :]
 
 
-def checks_arguments(work: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function without options: a wrong argument is a TypeError of one line."""
+@overload
+def checks_arguments(work: Callable[P, R], /) -> Callable[P, R]: ...
+@overload
+def checks_arguments(*, like: type) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def checks_arguments(work: Callable[P, R] | None = None, /, *, like: type | None = None) -> Any:
+    """Decorate a function or method without options: a wrong argument is a TypeError of one line.
+
+    Arguments that are options of the class ``like`` are read as those are.
+    """
+    if work is None:
+        return partial(_check_all, like=like)
+    return _check_all(work)
+
+
+def _check_all(work: Callable[P, R], *, like: type | None = None) -> Callable[P, R]:
     shown = inspect.signature(work)
+    place = work.__qualname__.rpartition("<locals>.")[2]
+    declared = {one.name: how for one, how in list_options(like)} if like else {}
 
     @wraps(work)
     def with_checks(*given: P.args, **keywords: P.kwargs) -> R:
-        hints, bound = _hints_of(work), _bind(work.__name__, shown, given, keywords)
+        hints, bound = _hints_of(work), _bind(place, shown, given, keywords)
         for name, value in bound.arguments.items():
-            place = f"{work.__name__}: {name}"
-            bound.arguments[name] = _check(place, value, hints.get(name, Any), None)
+            hint = hints.get(name, Any)
+            bound.arguments[name] = _check(f"{place}: {name}", value, hint, declared.get(name))
         return work(*bound.args, **bound.kwargs)
 
     return with_checks
@@ -247,7 +262,10 @@ def checks_arguments(work: Callable[P, R]) -> Callable[P, R]:
 def _hints_of(thing: Callable[..., object]) -> dict[str, Any]:
     """Return the types of arguments; none where a name is known to type checkers alone."""
     try:
-        return get_type_hints(thing)
+        if not isinstance(thing, FunctionType):
+            return get_type_hints(thing)
+        given = {name: hint for name, hint in thing.__annotations__.items() if name != "return"}
+        return get_type_hints(SimpleNamespace(__annotations__=given), thing.__globals__)
     except NameError:
         return {}
 
@@ -259,16 +277,17 @@ def _bind(
     keywords: Mapping[str, object],
 ) -> inspect.BoundArguments:
     """Return arguments by name; raise TypeError if one is unknown or missing."""
+    names = [name for name in shown.parameters if name not in ("self", "cls")]
     for name in keywords:
         if name not in shown.parameters:
             if name in _ELSEWHERE:
                 raise TypeError(f"{function} has no option {name!r}; use {_ELSEWHERE[name]}")
-            guess, known = suggest_name(name, shown.parameters), ", ".join(shown.parameters)
+            guess, known = suggest_name(name, names), ", ".join(names)
             raise TypeError(f"{function} has no option {name!r}{guess}; it takes {known}")
     try:
         return shown.bind(*given, **keywords)
     except TypeError as error:
-        raise TypeError(f"{function}: {error}; it takes {', '.join(shown.parameters)}") from None
+        raise TypeError(f"{function}: {error}; it takes {', '.join(names)}") from None
 
 
 def _check(place: str, value: Any, hint: Any, how: Option | None) -> Any:
@@ -299,7 +318,15 @@ def _check(place: str, value: Any, hint: Any, how: Option | None) -> Any:
         words = list(dict.fromkeys(map(_name_kind, named)))
         wanted = " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
         raise TypeError(f"{place} must be {wanted}, not {describe_value(value)}")
+    if how is not None and how.low is not None and is_number and value < how.low:
+        least = f"be at least {how.low}" if how.low else "not be negative"
+        raise ValueError(f"{place} must {least}, not {value}")
     return value
+
+
+def check_argument(place: str, value: object, hint: Any) -> None:
+    """Raise TypeError if an argument, or a part of one, is of another type than ``hint``."""
+    _check(place, value, hint, None)
 
 
 def plain_value(value: Any) -> Any:
@@ -334,7 +361,8 @@ def _kinds_of(hint: Any) -> list[Any]:
 
 def _fits(value: object, kind: Any) -> bool:
     origin = get_origin(kind) or kind
-    if origin is Any or not isinstance(origin, type):
+    is_unchecked = getattr(origin, "_is_protocol", False) and not origin._is_runtime_protocol
+    if origin is Any or is_unchecked or not isinstance(origin, type):
         return origin is not Literal or value in get_args(kind)
     if origin in (int, float):
         return isinstance(value, _NUMBERS[origin]) and not isinstance(value, bool)

@@ -48,6 +48,7 @@ def memory_option() -> Any:
         metavar="SIZE",
         parse=parse_memory,
         text="1GB",
+        low=1,
     )
 
 

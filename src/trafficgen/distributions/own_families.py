@@ -13,6 +13,7 @@ import numpy as np
 
 from trafficgen.distributions.base import Distribution
 from trafficgen.errors import TrafficgenError
+from trafficgen.options import checks_arguments
 from trafficgen.registry import Registry, calling_module
 from trafficgen.units import FloatArray
 
@@ -178,6 +179,7 @@ def own_law(family: str, params: Mapping[str, float]) -> OwnLaw:
     return OwnLaw(family, tuple(float(given[name]) for name in known))
 
 
+@checks_arguments
 def register_distribution(
     name: str,
     functions: FamilyFunctions,

@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from trafficgen.errors import SelectionError, SimulationError
 from trafficgen.formatting import suggest_name
 from trafficgen.models.published import entry_digest, load_entry
-from trafficgen.options import checks_arguments
+from trafficgen.options import check_argument, checks_arguments
 from trafficgen.progress import report_each
 from trafficgen.randomness import random_stream
 from trafficgen.reproduction.boyden import EXPERIMENTS as BOYDEN
@@ -67,6 +67,8 @@ def reproduce(
         largest rate in 0.5 s, kbit/s 141 149.20
     """
     wanted = [ids] if isinstance(ids, str) else list(ids)
+    for one in wanted:
+        check_argument("each of ids", one, str)
     chosen = select_findings(experiments(), wanted)
     return run_experiments(chosen, runs=runs, seed=seed, workers=workers)
 
@@ -143,7 +145,7 @@ def _select_ids(known: Iterable[str], wanted: Sequence[str]) -> set[str]:
             raise SelectionError(
                 what=f"finding {text!r}{suggest_name(text, ids)}",
                 available=f"ids look like {min(ids)} and begin with {papers};"
-                " `trafficgen reproduce --list` lists them",
+                " [`trafficgen reproduce --list` lists them|docs/reference/findings.md lists them]",
             )
     return {name for name in ids if not wanted or any(_begins(name, text) for text in wanted)}
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from trafficgen.errors import ModelFileError, SimulationError
 from trafficgen.formatting import suggest_name
-from trafficgen.options import parse_pairs
+from trafficgen.options import checks_arguments, parse_pairs
 from trafficgen.simulation.sources import Participant, Source, check_congestion_control
 from trafficgen.units import bytes_from_text, rate_from_text, s_from_text
 
@@ -42,6 +42,7 @@ class Competitor:
     stop_s: float | None = None  #: when it stops, s; None: it does not
 
     @classmethod
+    @checks_arguments
     def parse(cls, text: str) -> Competitor:
         """Parse a text such as ``tcp:reno@-10s..60s``; raise SimulationError if it is invalid."""
         found = _FORM.fullmatch(text.strip())

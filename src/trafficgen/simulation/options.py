@@ -41,7 +41,8 @@ class SimulateOptions:
 
     Attributes:
         path: The path: a list such as ``rate=725kbps,delay=45ms,queue=80p``, a YAML or JSON file, a
-            dictionary with the same keys, or a :class:`~trafficgen.Path`.
+            dictionary with the same keys, one of :meth:`~trafficgen.Path.presets`, or a
+            :class:`~trafficgen.Path`.
         compete: Competing flows, such as ``tcp@-10s``, ``cbr:200kbps``, ``ping`` or a model's name.
         settings: Options and parameters of a published model.
         tcp: Congestion control of the media's own connections: cubic, reno or bbr; None: the

@@ -16,7 +16,7 @@ from trafficgen.models import ModelPart, YamlTextError, read_yaml
 from trafficgen.models.problems import explain_problem
 from trafficgen.named_files import find_named_file, with_outside_files
 from trafficgen.notebook import NotebookView, frame_facts
-from trafficgen.options import parse_pairs
+from trafficgen.options import check_argument, checks_arguments, parse_pairs
 from trafficgen.simulation.path_keys import (
     AQM,
     FILE,
@@ -220,15 +220,16 @@ class Path(NotebookView, ModelPart):
         return self
 
     @classmethod
+    @checks_arguments
     def parse(cls, text: str) -> Path:
         """Parse a list such as ``rate=725kbps,delay=45ms`` or ``preset:lte,queue=80p``.
 
         Raises:
             SimulationError: If a key or a value is invalid; the message has key, value and remedy.
         """
-        first, _, rest = str(text).strip().partition(",")
+        first, _, rest = text.strip().partition(",")
         named = {"preset": first.removeprefix(PRESET).strip()} if first.startswith(PRESET) else {}
-        items = filter(str.strip, (rest if named else str(text)).split(","))
+        items = filter(str.strip, (rest if named else text).split(","))
         try:
             settings = parse_pairs(items, remedy=f"; keys are {list_keys()}")
         except ValueError as error:
@@ -236,12 +237,15 @@ class Path(NotebookView, ModelPart):
         return cls.from_settings({**named, **settings})
 
     @classmethod
+    @checks_arguments
     def from_settings(cls, settings: Mapping[str, object]) -> Path:
         """Make a path from keys and values: of one link, or of a chain under ``links``.
 
         Raises:
             SimulationError: If a key or a value is invalid.
         """
+        for key in settings:
+            check_argument("a key of the path", key, str)
         keys = _keys(cls)
         own = {key: value for key, value in settings.items() if key in keys}
         rest = {key: value for key, value in settings.items() if key not in keys}
@@ -262,6 +266,7 @@ class Path(NotebookView, ModelPart):
         return _checked(lambda: cls.model_validate({"links": made, **_fields(own, cls)}), own)
 
     @classmethod
+    @checks_arguments
     def load(cls, file: str | os.PathLike[str], *, outside_files: bool = False) -> Path:
         """Read a YAML or JSON file; its traces are looked for in the same folder.
 
@@ -318,8 +323,8 @@ class Path(NotebookView, ModelPart):
         return sum(forward_s) + sum(to_s if back_s is None else back_s for to_s, back_s in pairs)
 
 
-#: Whatever names a path: keys with values, a file, a dictionary, or the path itself.
-PathLike = Path | str | os.PathLike[str] | Mapping[str, object]
+#: Whatever names a path: keys with values, a file, a dictionary, a preset, or the path itself.
+PathLike = Path | Preset | str | os.PathLike[str] | Mapping[str, object]
 
 #: Path of a published source that is played without one: faster and shorter than any needs.
 UNLIMITED_PATH = Path(links=(PathLink(rate_bps=1e9, delay_s=0.01, queue=Queue(packets=100_000)),))
@@ -331,12 +336,14 @@ def read_path(path: PathLike) -> Path:
     Raises:
         SimulationError: If it is invalid.
         InputFileError: If it is a file that is not a path.
+        TypeError: If it is nothing that names a path.
     """
+    check_argument("path", path, PathLike)
     if isinstance(path, Path):
         return path
-    if isinstance(path, Mapping):
-        return Path.from_settings(path)
-    text = os.fspath(path) if isinstance(path, os.PathLike) else str(path)
+    if isinstance(path, Preset | Mapping):
+        return Path.from_settings(path.link if isinstance(path, Preset) else path)
+    text = os.fspath(path)
     if isinstance(path, os.PathLike) or os.path.isfile(text):  # noqa: PTH113 - of any length
         return Path.load(text)
     if "=" in text or text.startswith(PRESET) or not text.strip():

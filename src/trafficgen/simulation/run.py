@@ -96,9 +96,10 @@ def run_path(
     Warns:
         SimulationWarning: If a session did not end by itself.
     """
-    if seed < 0 or not sessions:
-        got = f"got {seed}, {len(sessions)}"
-        raise ValueError(f"the seed must not be negative and there must be a session; {got}")
+    if seed < 0:
+        raise ValueError(f"seed must not be negative, not {seed}")
+    if not sessions:
+        raise ValueError("there is no session; give one")
     if seed > LARGEST_SEED:
         raise SimulationError(f"seed {seed} is above 2^64 - 1; choose a smaller one")
     # Sessions come first, so that their random numbers do not depend on competing flows.

@@ -12,7 +12,7 @@ import numpy as np
 from trafficgen.errors import GenerationError, SimulationWarning, warn
 from trafficgen.generation import session_starts
 from trafficgen.models import Model, ModelHolder, PublishedModel
-from trafficgen.options import takes
+from trafficgen.options import check_argument, takes
 from trafficgen.packet_files.destinations import choose_format
 from trafficgen.packet_files.writing import write_packets
 from trafficgen.provenance import software_version
@@ -120,6 +120,8 @@ def run_sessions(
         for number, (source, start_s) in enumerate(zip(sources, starts_s, strict=True), start=1)
     ]
     compete = [options.compete] if isinstance(options.compete, str) else list(options.compete)
+    for one in compete:
+        check_argument("each of compete", one, str | Competitor)
     numbers = itertools.count(len(sources))  # a fitted model draws as a session of its own
     others = participants(
         [one if isinstance(one, Competitor) else Competitor.parse(one) for one in compete],

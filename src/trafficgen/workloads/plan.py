@@ -21,6 +21,7 @@ from trafficgen.models.io import LARGEST_MODEL_BYTES
 from trafficgen.models.published import entry_digest, entry_names, find_model, set_options
 from trafficgen.named_files import find_named_file
 from trafficgen.notebook import NotebookView
+from trafficgen.options import checks_arguments
 from trafficgen.simulation.competitors import options_from_text
 from trafficgen.workloads.arrivals import ArrivalsPart
 from trafficgen.workloads.clips import CLIP_OPTION, PlannedClips, plan_clips
@@ -32,6 +33,7 @@ from trafficgen.workloads.description import (
     WorkloadDescription,
 )
 from trafficgen.workloads.laws import LawPart, read_law
+from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.shorthand import parse_network, parse_share, parse_time_s
 
 if TYPE_CHECKING:
@@ -176,6 +178,7 @@ class PlannedWorkload(NotebookView):
         """Return what its workload file holds."""
         return self.description.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
+    @checks_arguments(like=WorkloadOptions)
     def to_pandas(
         self, *, seed: int = 0, sessions: int | None = None, window_s: float | None = None
     ) -> pd.DataFrame:

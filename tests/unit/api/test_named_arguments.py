@@ -12,7 +12,7 @@ import trafficgen
 
 CAPTURE = "examples/captures/http_burst_then_paced.pcap.gz"
 INVALID: list[tuple[Callable[..., Any], str]] = [
-    (lambda: trafficgen.fit(CAPTURE, seed=-1), "^seed must not be negative, not -1"),
+    (lambda: trafficgen.fit(CAPTURE, seed=-1), "^fit: seed must not be negative, not -1"),
     (lambda: trafficgen.inspect(b"abc"), "not b'abc'"),  # type: ignore[arg-type]
     (lambda: trafficgen.Path.parse("rate=-1Mbps"), "rate=-1Mbps"),
     (lambda: trafficgen.Path.parse("rate=1Mbps,delay=-20ms"), "delay=-20ms"),

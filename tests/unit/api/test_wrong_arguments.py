@@ -52,7 +52,17 @@ WRONG: list[tuple[str, tuple[object, ...], dict[str, object], str]] = [
     ("generate", ("cbr",), {"settings": {"rate_kbps": None}}, "null is not a number"),
     ("generate", ("cbr",), {"settings": {"rate_kbps": {}}}, "rate_kbps={}: {} is not a number"),
     ("generate", ("cbr",), {"scale_rate": -1}, "scale_rate: Invalid number '-1'"),
-    ("generate", ("cbr",), {"path": 3}, "path: '3' is neither a file nor a list such as rate="),
+    ("generate", ("cbr",), {"path": 3}, "path must be a Path, a Preset, a text, a path or a"),
+    ("simulate", ("cbr",), {"path": None}, "path must be a Path, a Preset, a text, a path or a"),
+    ("simulate", ("cbr",), {"path": [("rate", "1Mbps")]}, "or a dictionary, not [('rate', '1M"),
+    ("simulate", ("cbr",), {"path": {1: 2}}, "a key of the path must be a text, not 1"),
+    ("simulate", ("cbr",), {"path": PATH, "compete": ["tcp@-1s", 5]}, "each of compete must be"),
+    ("simulate", ("cbr",), {"path": PATH, "seed": -1}, "seed must not be negative, not -1"),
+    ("reproduce", ([5],), {}, "each of ids must be a text, not 5"),
+    ("reproduce", ("XYZ",), {}, "docs/reference/findings.md lists them"),
+    ("fit", (CAPTURE,), {"memory_bytes": 0}, "fit: memory_bytes must be at least 1, not 0"),
+    ("generate", ("cbr",), {"workers": 0}, "generate: workers must be at least 1, not 0"),
+    ("register_distribution", ("b2", 5), {"bounds": [(0, 1)]}, "bounds must be a dictionary, not"),
     ("generate", ("cbr",), {"path": {"rte": 3}}, "unknown key 'rte' (did you mean rate?)"),
     ("generate", ("cbr",), {"path": {"loss": 3}}, "loss=3: it must be less than"),
     ("generate", ("cbr",), {"path": {"links": [{"rate": "1Mbps", "x": 1}]}}, "unknown key 'x'"),
@@ -190,3 +200,53 @@ def test_a_name_that_resembles_registered_arrivals_is_suggested() -> None:
     trafficgen.register_arrivals("regular")(lambda generator, sessions, window_s: [0.0])
     with pytest.raises(trafficgen.GenerationError, match=r"did you mean regular\?"):
         trafficgen.generate_workload("cbr", "x.csv", arrivals="regualr:every_s=2", sessions=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("parse", (5,), "Path.parse: text must be a text, not 5"),
+        ("load", (5,), "Path.load: file must be a text or a path, not 5"),
+        ("from_settings", (5,), "Path.from_settings: settings must be a dictionary, not 5"),
+        ("parse", (), "Path.parse: missing a required argument: 'text'; it takes text"),
+    ],
+)
+def test_wrong_arguments_of_a_method_are_refused_by_name(
+    name: str, given: tuple[object, ...], words: str
+) -> None:
+    with pytest.raises(TypeError) as caught:
+        getattr(trafficgen.Path, name)(*given)
+    assert str(caught.value) == words
+
+
+def test_a_preset_is_a_path() -> None:
+    preset = trafficgen.Path.presets()[7]
+    by_name = trafficgen.simulate("cbr", path=f"preset:{preset.name}", duration_s=1).packets()
+    assert (
+        trafficgen.simulate("cbr", path=preset, duration_s=1)
+        .packets()
+        .packets.equals(by_name.packets)
+    )
+
+
+@pytest.mark.parametrize("wrong", [{"sessions": "2"}, {"seed": None}, {"sessions": 2.5}])
+def test_a_table_of_sessions_reads_options_as_their_workload_does(wrong: dict[str, Any]) -> None:
+    workload = trafficgen.load_workload("examples/workloads/evening.yaml")
+    with pytest.raises(TypeError, match=f"to_pandas: {next(iter(wrong))} must be a whole number"):
+        workload.to_pandas(**wrong)
+    with pytest.raises(ValueError, match="to_pandas: sessions must be at least 1, not 0"):
+        workload.to_pandas(sessions=0)
+    by_text: Any = "10min"
+    assert workload.to_pandas(window_s=by_text).equals(workload.to_pandas(window_s=600))
+
+
+def test_charts_are_drawn_in_axes_alone(tmp_path: Path) -> None:
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    fitted: Any = trafficgen.fit(trafficgen.generate("cbr", duration_s=10))
+    for axes in ("x", figure, figure.subplots(2)):
+        with pytest.raises(TypeError, match="ax must be a Axes, not"):
+            fitted.plot(ax=axes)
+    with pytest.raises(TypeError, match="chart must be a text or None, not 5"):
+        fitted.plot(5)
+    with pytest.raises(trafficgen.OutputFileError, match="no plots are made as 'pgn'"):
+        trafficgen.save_plots(fitted, tmp_path, formats="pgn")
