@@ -42,8 +42,8 @@ def memory_option() -> Any:
         DEFAULT_MEMORY_BYTES,
         "--memory",
         help=(
-            "Memory that the command may take, such as 500MB or 4GB; the program itself takes up to"
-            " 250 MB of it."
+            "Memory that the command may take, such as 500MB or 4GB; the program's own, up to 250"
+            " MB, counts into it and is not reduced by a lower limit."
         ),
         metavar="SIZE",
         parse=parse_memory,
