@@ -42,6 +42,26 @@ def test_an_output_that_exists_is_kept_and_named_before_the_work(
     assert path.read_text() == "old"
 
 
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("hlsj", "hlsj"),
+        ("missing.json", "missing.json"),
+        ("cbr --set rate=1", "rate"),
+        ("cbr --set rate_kbps=-1", "rate_kbps"),
+        ("cbr --path lte", "preset:lte"),
+    ],
+)
+def test_mistakes_in_names_and_options_count_more_than_an_output_that_exists(
+    command: Command, words: str, problem: str
+) -> None:
+    Path("out.csv").write_text("old")
+    done = command("generate", *words.split(), "-o", "out.csv")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert problem in done.err
+    assert "exists already" not in done.err
+
+
 @pytest.mark.usefixtures("model_file")
 @pytest.mark.parametrize("out", ["out.csv", "out.pcap", "out", "file://{here}/url.parquet"])
 def test_with_force_an_output_is_replaced(command: Command, out: str) -> None:
