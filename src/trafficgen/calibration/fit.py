@@ -42,7 +42,7 @@ _LIGHTEST_OF_SEVERAL, _LIGHTEST_OF_ONE = 0.05, 0.2
 _LIGHTEST_COUNTED = 0.01
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fit(ChartView):
     """A fitted model with its estimates and warnings.
 

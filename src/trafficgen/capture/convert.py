@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _DEFAULTS = ConvertOptions()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Conversion(ChartView):
     r"""What :func:`trafficgen.convert` read from a trace, and wrote.
 

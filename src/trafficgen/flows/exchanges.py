@@ -187,7 +187,7 @@ def _is_audio(sizes: npt.NDArray[np.float64]) -> BoolArray:
     return none
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Exchanges(ChartView):
     """Exchanges of one session: the requests of its client and what came.
 

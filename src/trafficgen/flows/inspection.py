@@ -54,7 +54,7 @@ class _Pieces:
         return report_each(rows, "describing", total=self.rows, unit=unit)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Inspection(ChartView):
     """What is in one capture (or several read as one), or in a packet table.
 

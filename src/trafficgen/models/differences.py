@@ -67,7 +67,7 @@ class Difference:
         return words.get(self.basis, "no interval to judge by")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ModelDifferences(NotebookView):
     """What differs between two fitted models.
 

@@ -74,7 +74,7 @@ class TimingError:
     mean: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ProjectionReport(NotebookView):
     """What an export kept of a packet table and what the target could not hold.
 

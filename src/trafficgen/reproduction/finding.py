@@ -28,7 +28,7 @@ _ROUNDING = 1e-9
 _FOLDER = resources.files("trafficgen.models.published") / "findings"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Finding(NotebookView):
     """One published quantity: a row of `trafficgen reproduce`.
 

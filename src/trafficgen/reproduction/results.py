@@ -29,7 +29,7 @@ _COLUMNS: dict[str, type] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class FindingResult(NotebookView):
     """One published quantity and its value in each run.
 
@@ -110,7 +110,7 @@ class FindingResult(NotebookView):
         return row if self.ok or finding.gap is None else {**row, "gap": finding.gap}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Reproduction(ChartView):
     """Result of `trafficgen reproduce`.
 

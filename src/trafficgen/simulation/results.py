@@ -72,7 +72,7 @@ class FlowResult:
         return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SimulationResult(ChartView):
     """Result of one session and its competing flows.
 

@@ -51,7 +51,7 @@ _TIMES = ("time_ns", "arrival_ns", "first_time_ns", "last_time_ns")
 AnySessions = MixedSessions | OpenLoopSessions
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class WorkloadEstimate(NotebookView):
     """What a workload will be, from a sample of its sessions.
 

@@ -122,7 +122,11 @@ class PlannedGroup:
         )
 
 
-@dataclass(frozen=True, repr=False)
+#: What takes a workload where a model alone is refused.
+WORKLOAD_PLAYERS = "generate_workload(workload, out) or export(workload, to=...)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class PlannedWorkload(NotebookView):
     """A workload ready to be drawn.
 

@@ -61,7 +61,7 @@ _USE = _MemoryUse()
 _ALIKE = 0.05
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class WrittenWorkload(NotebookView):
     """A workload that is in a file or folder.
 

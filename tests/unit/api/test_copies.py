@@ -29,6 +29,8 @@ _WITHOUT_RESULT = {
     "save_plots",
     "save_report",
 }
+#: Results that hold what they say and nothing else: they compare by it.
+_VALUES = (Model, PublishedModel, trafficgen.PacketTable, trafficgen.Path)
 #: Public classes that are no results of work.
 _NOT_WRITTEN = {"LocalPage", "Step"}
 
@@ -106,6 +108,21 @@ def test_copies_are_what_they_were_made_of(
             assert repr(again.to_json()) == repr(result.to_json()), name
         if isinstance(result, Model | PublishedModel):
             assert again == result, name
+
+
+def test_results_compare_by_identity_and_values_by_what_they_hold(results: dict[str, Any]) -> None:
+    made = [
+        (name, one)
+        for name, result in results.items()
+        for one in (result if isinstance(result, list | tuple) else [result])
+    ]
+    for name, result in made:
+        again = pickle.loads(pickle.dumps(result))
+        is_value = not isinstance(result, NotebookView) or isinstance(result, _VALUES)
+        assert (result == again) is is_value, name
+        assert result in [again, result], name
+        if not is_value:
+            assert len({result, again}) == 2, name
 
 
 def test_results_are_values_of_json(results: dict[str, Any]) -> None:

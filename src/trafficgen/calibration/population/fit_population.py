@@ -59,7 +59,7 @@ class CorpusLimits:
 _LIMITS = CorpusLimits()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PopulationFit(ChartView):
     """The model of a corpus, with the fit of its most typical session.
 

@@ -81,7 +81,7 @@ _CONDITIONS: dict[PathCondition, tuple[str, float]] = {
 _RATES: tuple[PathCondition, ...] = ("throughput_bps", "link_rate_bps")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SameSourceFit(ChartView):
     """The model of a source that was captured over several paths.
 

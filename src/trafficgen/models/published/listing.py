@@ -25,7 +25,7 @@ _PLAIN = (str, int, float, list, dict, type(None))  # what JSON holds
 _TRANSPORT_NAMES = ("transport", "traffic_transport")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CatalogueModel(NotebookView):
     """A line of `trafficgen models list`.
 
