@@ -10,7 +10,7 @@ from __future__ import annotations
 import reprlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,8 @@ from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_Number = TypeVar("_Number", bound=np.generic)
 
 PHASES = (
     *("silence", "probe", "buffering", "playout", "rebuffering"),
@@ -224,37 +226,37 @@ class PacketTable(ChartView):
     @cached_property
     def time_ns(self) -> IntArray:
         """Time of each packet, ns from the origin, shape (n,)."""
-        return self.values("time_ns").astype(np.int64, copy=False)
+        return _read_only(self.values("time_ns").astype(np.int64, copy=False))
 
     @cached_property
     def time_s(self) -> FloatArray:
         """Time of each packet, s from the origin, shape (n,)."""
-        return s_from_ns(self.time_ns)
+        return _read_only(s_from_ns(self.time_ns))
 
     @cached_property
     def flow(self) -> npt.NDArray[np.uint32]:
         """Row of the flow table, shape (n,)."""
-        return self.values("flow").astype(np.uint32, copy=False)
+        return _read_only(self.values("flow").astype(np.uint32, copy=False))
 
     @cached_property
     def to_client(self) -> BoolArray:
         """Whether the packet goes to the client, shape (n,)."""
-        return self.values("to_client").astype(np.bool_, copy=False)
+        return _read_only(self.values("to_client").astype(np.bool_, copy=False))
 
     @cached_property
     def frame_bytes(self) -> IntArray:
         """Length on the wire with the link header, bytes, shape (n,)."""
-        return self.values("frame_bytes").astype(np.int64)
+        return _read_only(self.values("frame_bytes").astype(np.int64))
 
     @cached_property
     def ip_bytes(self) -> IntArray:
         """IP total length, bytes, shape (n,)."""
-        return self.values("ip_bytes").astype(np.int64)
+        return _read_only(self.values("ip_bytes").astype(np.int64))
 
     @cached_property
     def payload_bytes(self) -> IntArray:
         """Transport payload, bytes, shape (n,)."""
-        return self.values("payload_bytes").astype(np.int64)
+        return _read_only(self.values("payload_bytes").astype(np.int64))
 
     def select(self, rows: BoolArray) -> PacketTable:
         """Return the table with the packets where ``rows``, shape (n,), is true, and all flows.
@@ -301,6 +303,12 @@ class PacketTable(ChartView):
             return self
         order = np.argsort(self.time_ns, kind="stable")
         return replace(self, packets=self.packets.take(pa.array(order)))
+
+
+def _read_only(values: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+    """Return an array that cannot be written: it is kept, and others share it."""
+    values.flags.writeable = False
+    return values
 
 
 def check_columns(table: pa.Table, schema: pa.Schema, *, required: set[str]) -> None:
