@@ -26,7 +26,7 @@ TABLES: dict[str, dict[str, type]] = {
     },
     "self_check": {
         **_PLACE,
-        **{"chosen": bool, "passed": bool, "score": float, "statistic": str},
+        **{"candidate": int, "chosen": bool, "passed": bool, "score": float, "statistic": str},
         **dict.fromkeys(("distance", "by_chance"), float),
     },
 }
@@ -70,7 +70,8 @@ def list_checks(model: ModelPart) -> Iterator[dict[str, object]]:
         for phase in stream.phases:
             for number, tried in enumerate(phase.choice.tried if phase.choice else ()):
                 place = {"stream": stream.name, "phase": phase.name, "process": tried.kind}
-                state = {"chosen": number == phase.choice.chosen, "passed": tried.passed}
+                state = {"candidate": number, "chosen": number == phase.choice.chosen}
+                state["passed"] = tried.passed
                 for name, distance in tried.distances.items():
                     beyond = {"statistic": name, "by_chance": tried.beyond_chance.get(name)}
                     yield {**place, **state, "score": tried.score, "distance": distance, **beyond}

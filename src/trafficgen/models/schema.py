@@ -208,9 +208,9 @@ class Model(ChartView, ModelRoot):
                 gaps, ``gap_s.median`` its median. ``alternatives`` are the families rejected for
                 the ``chosen`` one: ``delta_bic`` above 0 and ``held_out`` below 0 are worse than
                 it, or than the first of them where ``quantiles`` were chosen.
-                ``self_check`` are the processes tried for a phase, chosen or not: the ``distance``
-                of a statistic of their packets to the capture's, and the distance that chance
-                explains (``by_chance``) where it is less.
+                ``self_check`` are the processes tried for a phase, chosen or not, each with its
+                number (``candidate``): the ``distance`` of a statistic of their packets to the
+                capture's, and the distance that chance explains (``by_chance``) where it is less.
 
         Example:
             >>> import trafficgen

@@ -133,6 +133,27 @@ def test_sessions_of_a_fitted_model_last_as_long_as_their_rows_say(tmp_path: Pat
     assert np.allclose(first_s.to_numpy(float), frame["start_s"].to_numpy(float))
 
 
+def test_rows_of_the_self_check_can_be_told_apart() -> None:
+    fitted = trafficgen.fit("examples/captures/rtsp_rtp_two_streams.pcap.gz")
+    place = ["stream", "phase", "candidate", "statistic"]
+    assert not fitted.to_pandas("self_check").duplicated(place).any()
+
+
+def test_a_row_of_a_population_has_the_loss_that_the_fit_estimates() -> None:
+    capture = "examples/captures/rtsp_rtp_two_streams.pcap.gz"
+    loss = trafficgen.fit(capture).model.provenance.conditions.loss_rate  # type: ignore[union-attr]
+    assert loss is not None
+    frame = trafficgen.fit_population([capture], workers=1).to_pandas()
+    assert frame["loss_rate"].tolist() == [loss.value]
+
+
+@pytest.mark.parametrize("name", ["time_ns", "time_s", "flow", "to_client", "ip_bytes"])
+def test_arrays_of_a_table_cannot_be_written(name: str) -> None:
+    table = trafficgen.generate("cbr", duration_s=1)
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(table, name)[0] = 0
+
+
 def test_a_missing_pandas_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(trafficgen.TrafficgenError, match="pip install pandas"):

@@ -136,10 +136,15 @@ class PopulationFit(ChartView):
         What it does not have is ``pd.NA``. The laws across sessions are in ``model.to_pandas()``.
         """
         quantities = get_args(PopulationQuantity)
-        rows = (
-            {"session": one.name, **{name: found.value for name, found in one.observed.items()}}
-            for one in self.sessions
-        )
+        rows = []
+        for one in self.sessions:
+            row: dict[str, object] = {"session": one.name}
+            row |= {name: found.value for name, found in one.observed.items()}
+            origin = one.model.provenance
+            # Laws need a loss above 0, the middle of its interval: a row has the estimate.
+            if isinstance(origin, FittedProvenance) and origin.conditions.loss_rate is not None:
+                row["loss_rate"] = origin.conditions.loss_rate.value
+            rows.append(row)
         return frame_rows(rows, {"session": str, **dict.fromkeys(quantities, float)})
 
     def to_json(self) -> dict[str, object]:
