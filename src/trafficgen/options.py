@@ -46,11 +46,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 _METADATA = "trafficgen option"
 #: Where a docstring refers to an options class, and an entry of attributes in that of a class.
-_REFERENCE = re.compile(
-    r"^ {8}options: See :class:`[^`]+`(?:; given as\s+keywords)?[.;](?: +|\n {12})?"
-    r"(?P<note>.*(?:\n {12}.*)*)",
-    re.M,
-)
+_REFERENCE = re.compile(r"^ {8}options: See :class:`[^`]+`(?:; given as\s+keywords)?\.$", re.M)
 _ATTRIBUTE = re.compile(r"^ {8}(\w+): (.*(?:\n {12}.*)*)", re.M)
 #: Options of commands that have a function of their own in Python.
 _ELSEWHERE = {
@@ -223,8 +219,6 @@ def _document(work: Callable[..., Any], options: type) -> str | None:
         how: Option | None = option_field.metadata.get(_METADATA)
         known.setdefault(option_field.name, how.help if how else "")
     lines = [f"        {one.name}: {known[one.name].rstrip()}" for one in fields(options)]
-    if note := found["note"]:
-        lines.append(f"        options: {note[0].upper()}{note[1:]}")
     return text[: found.start()] + "\n".join(lines) + text[found.end() :]
 
 

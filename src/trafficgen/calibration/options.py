@@ -150,6 +150,8 @@ class PopulationFitOptions(FitOptions):
     """Options of the fit of many captures as a population.
 
     Attributes:
+        session: Number of the session that is fitted of each capture; None takes the heaviest and
+            those of like weight, as the summary says.
         workers: Processes that share the captures; None takes one a core.
 
     Raises:

@@ -73,14 +73,14 @@ def inspect(paths: Paths | PacketTable | DataFrame, options: ReadOptions) -> Ins
 def read_packets(paths: Paths | DataFrame, options: ReadOptions) -> PacketTable:
     """Return all packets of captures (read as one), a packet table or a data frame.
 
-    A packet takes about 50 bytes.
+    A packet takes about 50 bytes. More packets than fit into ``memory_bytes`` are refused; None
+    (the default) takes what they need.
 
     Args:
         paths: As for :func:`inspect`. A data frame has the columns of a packet table or a packet
             list, as a CSV or Parquet file has: a time such as ``time_s`` and a size such as
             ``ip_bytes``, maybe more.
-        options: See :class:`~trafficgen.capture.options.ReadOptions`; more packets than fit into
-            ``memory_bytes`` are refused, None (the default) takes what they need.
+        options: See :class:`~trafficgen.capture.options.ReadOptions`.
 
     Raises:
         InputFileError: If an input cannot be read at all, or does not fit into memory.

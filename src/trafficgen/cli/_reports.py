@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import trafficgen
 from trafficgen.cli._output import Messages
 from trafficgen.cli._outputs import PLOT_FORMATS, Outputs
 from trafficgen.standard_streams import output_path
@@ -59,16 +58,17 @@ def write_reports(result: Reportable, wanted: Outputs, messages: Messages) -> No
     """Write the report and the plots of a result, where they are wanted."""
     if wanted.report is None and wanted.plots is None:
         return
-    from trafficgen.reports.writing import report_of  # noqa: PLC0415 - most runs write none
+    from trafficgen.reports.drawing import save_charts  # noqa: PLC0415 - most runs write none
+    from trafficgen.reports.writing import report_of, write_page  # noqa: PLC0415
 
     names: list[str] = []
     with messages.progress("drawing"):
         made = report_of(result)  # once for both: the report of a fit plays the model
         if wanted.report is not None:
-            trafficgen.save_report(made, wanted.report, interactive=wanted.interactive)
+            write_page(made, wanted.report, interactive=wanted.interactive)
         if wanted.plots is not None:
             formats = wanted.plot_formats or PLOT_FORMATS
-            names = trafficgen.save_plots(made, wanted.plots, formats=formats)
+            names = save_charts(made.charts, wanted.plots, formats=formats)
     if wanted.report is not None:
         messages.say(f"report written to {wanted.report}")
     if wanted.plots is not None:

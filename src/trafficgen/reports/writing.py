@@ -35,10 +35,8 @@ from trafficgen.reproduction import Reproduction
 from trafficgen.simulation.results import SimulationResult
 from trafficgen.validation.comparison import Comparison
 
-#: Results that have a report; a report is its own.
-Reportable = (
-    Comparison | Fit | PopulationFit | SameSourceFit | Reproduction | SimulationResult | Report
-)
+#: Results that have a report.
+Reportable = Comparison | Fit | PopulationFit | SameSourceFit | Reproduction | SimulationResult
 
 _PAGE_ENDINGS = (".html", ".htm")
 #: Sign and word of each outcome, so that nothing depends on its colour.
@@ -50,7 +48,8 @@ def save_report(result: Reportable, path: str | Path, *, interactive: bool = Fal
     """Write a report of a result: one HTML file with charts that needs no network.
 
     Args:
-        result: What a command's function returned.
+        result: What :func:`~trafficgen.fit`, ``fit_population``, ``fit_same_source``, ``compare``,
+            ``simulate`` or ``reproduce`` returned.
         path: File to write; one that is there is replaced.
         interactive: Whether charts over time can be zoomed; a small script in the page does it.
 
@@ -69,6 +68,11 @@ def save_report(result: Reportable, path: str | Path, *, interactive: bool = Fal
         >>> pathlib.Path("report.html").read_text(encoding="utf-8")[:15]
         '<!DOCTYPE html>'
     """
+    write_page(result, path, interactive=interactive)
+
+
+def write_page(result: Reportable | Report, path: str | Path, *, interactive: bool) -> None:
+    """Write a result's report, or one that has been made; see :func:`save_report`."""
     if Path(path).suffix.lower() not in _PAGE_ENDINGS and not is_stream(Path(path)):
         problem = "is a page of HTML by its content, not by its name"
         raise OutputFileError(file=str(path), problem=problem, remedy="end its name in .html")
@@ -87,7 +91,8 @@ def save_plots(
     """Write the charts of a result's report as files for papers, ``NAME.pdf`` and so on.
 
     Args:
-        result: What a command's function returned.
+        result: What :func:`~trafficgen.fit`, ``fit_population``, ``fit_same_source``, ``compare``,
+            ``simulate`` or ``reproduce`` returned.
         folder: Folder to write into; it is made where it is missing.
         formats: Endings, or one of them: ``pdf``, ``svg``, ``png``.
 

@@ -67,8 +67,8 @@ class GenerateOptions:
         None,
         "--sessions",
         help=(
-            "Number of sessions, each with its own addresses; default: as the workload file gives,"
-            " as many as start within --for, or 1."
+            "Number of sessions, each with its own addresses; default: as many as start within"
+            " --for, or 1; of a workload as its file gives."
         ),
         low=1,
     )

@@ -22,6 +22,6 @@ def test_every_option_has_a_line_in_the_help(name: str) -> None:
     arguments = (inspect.getdoc(function) or "").partition("Args:\n")[2].partition("\n\n")[0]
     lines = arguments.split("\n")
     described = {line.strip().partition(":")[0] for line in lines if line[4:5] != " "}
-    assert described >= set(inspect.signature(function).parameters)
+    assert described == set(inspect.signature(function).parameters)
     assert all(line.partition(":")[2].strip() for line in lines if line[4:5] != " ")
     assert "options: See" not in arguments

@@ -13,7 +13,7 @@ import pytest
 from trafficgen.errors import OutputFileError
 from trafficgen.reports.charts import Axis, Chart, Curve
 from trafficgen.reports.page import Headline, Report, Section, Table, Text, tabulate
-from trafficgen.reports.writing import render_html, save_report
+from trafficgen.reports.writing import render_html, write_page
 
 HOSTILE = '</script><script>alert(1)</script><img src="x" onerror="alert(2)">.pcap'
 
@@ -113,5 +113,5 @@ def test_rows_and_columns_that_know_nothing_are_left_out() -> None:
 
 def test_a_report_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(OutputFileError, match="cannot be written"):
-        save_report(report(), tmp_path / "missing" / "report.html")
+        write_page(report(), tmp_path / "missing" / "report.html", interactive=False)
     assert list(tmp_path.iterdir()) == []

@@ -185,13 +185,14 @@ def fit_population(paths: Paths, options: PopulationFitOptions) -> PopulationFit
     as many bytes to a client; if none carries a quarter of all bytes, every session with 1% of the
     heaviest. A capture that cannot be fitted is left out with a warning. If the sessions of a
     capture do not fit into memory together, some are drawn at random, as many as fit; one that does
-    not fit alone is left out. The result does not depend on the number of workers; a script with
-    more than one calls this under ``if __name__ == "__main__":``, as for any new process.
+    not fit alone is left out. The result does not depend on the number of workers, which share the
+    memory; a script with more than one calls this under ``if __name__ == "__main__":``, as for any
+    new process.
 
     Args:
-        paths: Capture files or packet tables, each read by itself.
+        paths: Files of captures or packet tables, each read by itself.
         options: See :class:`~trafficgen.calibration.options.PopulationFitOptions`; given as
-            keywords. The workers share the memory.
+            keywords.
 
     Warns:
         CaptureWarning: For each capture or session that is left out.

@@ -157,12 +157,11 @@ def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
     processes are those of the least congested capture (least loss, then least queueing, then most
     throughput): they are nearest to what the source sends by itself. The rate in each interval of
     the playouts is compared with the path one interval before: loss, queueing delay, throughput and
-    link rate, if known and varying.
+    link rate, if known and varying. The captures share the memory.
 
     Args:
-        paths: Capture files or packet tables, each read by itself.
-        options: See :class:`~trafficgen.calibration.options.FitOptions`; given as keywords. The
-            captures share the memory.
+        paths: Files of captures or packet tables, each read by itself.
+        options: See :class:`~trafficgen.calibration.options.FitOptions`; given as keywords.
 
     Warns:
         CaptureWarning: For each capture that is left out.
