@@ -10,13 +10,15 @@ from trafficgen.capture.options import EXCHANGE_ENDINGS, ExchangeOptions, ReadOp
 from trafficgen.capture.reading import inspect
 from trafficgen.errors import ExportError
 from trafficgen.flows.exchanges import Exchanges
-from trafficgen.options import checks_arguments, takes
+from trafficgen.options import DataFrame, checks_arguments, takes
 from trafficgen.outputs import whole_files
 from trafficgen.tables import PacketTable
 
 
 @takes(ExchangeOptions)
-def measure_exchanges(paths: Paths | PacketTable, options: ExchangeOptions) -> Exchanges:
+def measure_exchanges(
+    paths: Paths | PacketTable | DataFrame, options: ExchangeOptions
+) -> Exchanges:
     """Measure the requests of a session's client and the responses to them.
 
     TCP is measured by its sequence numbers: what the capture missed counts, what was sent twice

@@ -33,6 +33,9 @@ def read_frame(frame: DataFrame) -> PacketTable:
     except (TypeError, ValueError) as error:  # pyarrow's errors of values are kinds of it
         problem = f"cannot be read ({str(error).splitlines()[0]})"
         remedy = "give columns of numbers and texts"
+        if not hasattr(frame, "columns") and hasattr(frame, "to_frame"):
+            problem = f"is one column, a {type(frame).__name__}"
+            remedy = "give a frame with a time and a size, such as time_s and ip_bytes"
         raise PacketTableError(file=_NAME, problem=problem, remedy=remedy) from error
     if not has_packet_columns(table.column_names):
         return _read_list(table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 import shutil
 import sys
 import tempfile
@@ -26,6 +27,10 @@ _SNIFFED_BYTES = 1 << 16
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 Paths = str | Path | Sequence[str | Path]
+_IN_MEMORY_REMEDY = (
+    "; give a packet table alone to what takes one, and one of several as a file:"
+    " export(table, to='parquet', directory='out')"
+)
 #: Name of packets in memory that no file is known of.
 _TABLE_NAME = "table"
 
@@ -41,7 +46,7 @@ def as_paths(paths: Paths) -> list[str]:
     for one in listed:
         if not isinstance(one, str | Path):
             is_table = isinstance(one, PacketTable | DataFrame)
-            remedy = "; give a packet table alone" if is_table else ""
+            remedy = _IN_MEMORY_REMEDY if is_table else ""
             raise TypeError(
                 f"a list of files must hold texts or paths, not {describe_value(one)}{remedy}"
             )
@@ -56,6 +61,11 @@ def as_paths(paths: Paths) -> list[str]:
 
 def _refuse_wrong_name(name: str) -> None:
     """Refuse a folder of captures, and a missing file whose name resembles that of another one."""
+    if re.search(r"\.csv\.(gz|zst|xz|bz2|zip)$", name.lower()):
+        remedy = "decompress it, or write Parquet, which is compressed within"
+        raise PacketTableError(file=name, problem="is a compressed CSV", remedy=remedy)
+    if not name:
+        raise CaptureError(file="''", problem="is no name of a file", remedy="name a capture")
     path = Path(name)
     if path.is_dir() and not is_dataset(path) and not part_paths(path):
         remedy = f"name the captures in it, such as {path / '*.pcap'}"

@@ -54,6 +54,50 @@ def test_times_may_be_dates_and_the_index() -> None:
     assert pd.Timestamp(table.origin_ns, tz="UTC") == times[0]
 
 
+@pytest.mark.parametrize("name", ["time", "time_s", "time_ms"])
+def test_a_column_of_durations_or_dates_has_the_unit_of_its_type(name: str, tmp_path: Path) -> None:
+    since = pd.to_timedelta([0.0, 0.02, 0.04], unit="s")
+    for times in (since, since + pd.Timestamp("2026-01-02")):
+        frame = pd.DataFrame({name: times, "ip_bytes": [100, 200, 300]})
+        frame.to_parquet(tmp_path / "list.parquet")
+        for one in (frame, tmp_path / "list.parquet"):
+            assert trafficgen.read_packets(one).time_s.tolist() == [0.0, 0.02, 0.04]
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (LIST.assign(ip_bytes=-5), "sizes whole numbers from 0 to 262,144 bytes"),
+        (LIST.assign(ip_bytes=10**12), "sizes whole numbers from 0 to 262,144 bytes"),
+        (LIST[["time_s"]], "give columns of a time"),
+        (LIST["time_s"], "is one column, a Series; give a frame"),
+    ],
+)
+def test_what_is_wrong_with_a_frame_is_said_in_words_of_frames(given: Any, text: str) -> None:
+    with pytest.raises(trafficgen.PacketTableError, match=text) as caught:
+        trafficgen.read_packets(given)
+    assert "header line" not in str(caught.value)
+    assert "from_format" not in str(caught.value)
+
+
+def test_a_size_that_does_not_say_of_what_is_to_be_renamed() -> None:
+    frame = LIST.rename(columns={"ip_bytes": "Length"})
+    with pytest.warns(trafficgen.CaptureWarning, match="name it frame_bytes or payload_bytes"):
+        trafficgen.read_packets(frame)
+
+
+def test_exchanges_are_measured_in_a_frame_as_in_its_table() -> None:
+    table = _captured()
+    found = trafficgen.measure_exchanges(table.to_pandas())
+    assert found.to_json() == trafficgen.measure_exchanges(table).to_json()
+
+
+def test_a_compressed_csv_says_how_to_read_it(tmp_path: Path) -> None:
+    LIST.to_csv(tmp_path / "list.csv.gz", index=False)
+    with pytest.raises(trafficgen.PacketTableError, match="is a compressed CSV; decompress it"):
+        trafficgen.read_packets(tmp_path / "list.csv.gz")
+
+
 def test_columns_that_are_not_used_are_one_warning() -> None:
     table = _captured()
     for frame in (LIST, table.to_pandas()):

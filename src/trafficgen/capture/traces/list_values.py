@@ -160,9 +160,12 @@ def size_columns(reading: Reading, wanted: ListColumns) -> dict[SizeKind, str]:
         return {kind: columns.get(kind) or wanted.unclear_size or next(iter(columns.values()))}
     if not columns and wanted.unclear_size is not None:
         columns["ip"] = wanted.unclear_size
+        remedy = "convert it with [--sizes frame] or [--sizes payload]"
+        if reading.noun == "row":
+            remedy = "name it frame_bytes or payload_bytes"
         reading.doubts.append(
             f"column {wanted.unclear_size} was taken for the IP length; if it is of frames on the"
-            " wire or of payloads, convert it with [--sizes frame] or [--sizes payload]"
+            f" wire or of payloads, {remedy}"
         )
     return columns
 

@@ -33,16 +33,22 @@ from trafficgen.capture.traces.list_values import (
 from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.capture.traces.tables import Columns
 from trafficgen.capture.traces.text import IGNORED, TextFile, mask_of, matches
-from trafficgen.capture.traces.trace_format import Reading, ReadTrace, TraceFormat
+from trafficgen.capture.traces.trace_format import (
+    LARGEST_PACKET_BYTES,
+    Reading,
+    ReadTrace,
+    TraceFormat,
+)
 from trafficgen.errors import PacketTableError
 from trafficgen.formatting import format_count
 from trafficgen.units import IntArray
 
-_REMEDY = (
-    "give a header line with a time (time_s, time_ms, time_us, time_ns, frame.time_relative) and a"
-    " size (ip_bytes, frame_bytes, payload_bytes, frame.len, Length), or say the format with"
-    " [--from|from_format=...]"
+_COLUMNS = (
+    "a time (time_s, time_ms, time_us, time_ns, frame.time_relative) and a size (ip_bytes,"
+    " frame_bytes, payload_bytes, frame.len, Length)"
 )
+_REMEDY = f"give a header line with {_COLUMNS}, or say the format with [--from|from_format=...]"
+_ROW_REMEDY = f"give columns of {_COLUMNS}"
 PARQUET_ENDING = ".parquet"
 _DELIMITERS = ",;\t|"
 _IGNORED_LINE = re.compile(IGNORED)
@@ -144,7 +150,7 @@ def read_parquet_list(reading: Reading) -> Columns:
             table = parquet.read(
                 columns=[column for column in names if column not in wanted.unused]
             )
-            texts = _as_texts(table)
+            texts, wanted = _as_texts(table), _with_unit_of_type(table, wanted)
     except (OSError, KeyError, pa.ArrowException) as error:
         problem = f"cannot be read ({str(error).splitlines()[0]})"
         raise reading.error(problem, "give a Parquet file of packets") from error
@@ -167,7 +173,7 @@ def read_columns(table: pa.Table, name: str) -> ReadTrace:
         reading.doubts.append(f"columns that are not used: {', '.join(wanted.unused)}")
     texts = _as_texts(table.select([one for one in names if one not in wanted.unused]))
     reading.unread = np.zeros(table.num_rows + 1, dtype=np.bool_)
-    used = replace(wanted, unused=())
+    used = replace(_with_unit_of_type(table, wanted), unused=())
     return reading.finish(_read_rows(reading, texts, used, np.arange(1, table.num_rows + 1)))
 
 
@@ -176,7 +182,7 @@ def _not_a_list(reading: Reading, names: Sequence[str], *, place: str = "") -> P
     there = set(map(plain_name, names))
     hint = next((text for known, text in NEAR_MISSES.items() if known in there), None)
     problem = f"{place}no columns of a time and a size among {', '.join(names[:60])[:60]}"
-    return reading.error(problem, _REMEDY if hint is None else hint)
+    return reading.error(problem, hint or (_ROW_REMEDY if reading.noun == "row" else _REMEDY))
 
 
 def is_parquet_list(name: str) -> bool:
@@ -192,6 +198,13 @@ def is_parquet_list(name: str) -> bool:
 
 def _as_texts(table: pa.Table) -> pa.Table:
     return pa.table({name: _as_text(table.column(name)) for name in table.column_names})
+
+
+def _with_unit_of_type(table: pa.Table, wanted: ListColumns) -> ListColumns:
+    """Return columns whose time, if it is a type of times, is in ns, whatever its name says."""
+    kind = table.schema.field(wanted.time).type
+    is_time = pa.types.is_timestamp(kind) or pa.types.is_duration(kind)
+    return replace(wanted, time_digits=0) if is_time else wanted
 
 
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -223,7 +236,9 @@ def _read_rows(
             f"{reading.noun} {numbers[0]}: {shown!r} is no time and size, and none of the rows"
             " after it has them"
         )
-        raise reading.error(problem, _REMEDY)
+        sizes = f"sizes whole numbers from 0 to {LARGEST_PACKET_BYTES:,} bytes"
+        remedy = f"times are numbers or dates, {sizes}"
+        raise reading.error(problem, remedy if reading.noun == "row" else _REMEDY)
     reading.unread[numbers[~usable] - 1] = True
     reading.records = int(usable.sum())
     texts = _one_address({role: texts[name] for role, name in wanted.others.items()})
