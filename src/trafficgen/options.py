@@ -311,7 +311,8 @@ def _check(place: str, value: Any, hint: Any, how: Option | None) -> Any:
         ]
         words = list(dict.fromkeys(map(_name_kind, named)))
         wanted = " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
-        raise TypeError(f"{place} must be {wanted}, not {describe_value(value)}")
+        remedy = f"; use {value.taken_by}" if hasattr(value, "taken_by") else ""
+        raise TypeError(f"{place} must be {wanted}, not {describe_value(value)}{remedy}")
     if how is not None and how.low is not None and is_number and value < how.low:
         least = f"be at least {how.low}" if how.low else "not be negative"
         raise ValueError(f"{place} must {least}, not {value}")
@@ -367,7 +368,9 @@ def _name_kind(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return " or ".join(map(repr, get_args(kind)))
     origin = get_origin(kind) or kind
-    return _KIND_NAMES.get(origin, f"a {getattr(origin, '__name__', origin)}")
+    name = str(getattr(origin, "__name__", origin))
+    article = "" if name.endswith("s") else "an " if name[0] in "AEIO" else "a "
+    return _KIND_NAMES.get(origin, f"{article}{name}")
 
 
 @runtime_checkable

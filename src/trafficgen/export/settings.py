@@ -69,8 +69,10 @@ class Settings:
         by_name = {setting.name: setting for setting in known}
         for name, value in given.items():
             if name not in by_name:
-                names = ", ".join(by_name) or "none"
+                if not by_name:
+                    raise SettingError(f"{target} has no settings; leave {name!r} out")
                 guess = suggest_name(name, by_name)
+                names = ", ".join(by_name)
                 raise SettingError(
                     f"{target} has no setting {name!r}{guess}; its settings are: {names}"
                 )

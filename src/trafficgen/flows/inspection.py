@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from trafficgen.data_frames import data_frame
 from trafficgen.errors import SelectionError
 from trafficgen.flows.exchanges import EXCHANGE_SCHEMA, ConnectionExchanges, Exchanges
-from trafficgen.flows.selection import heaviest_session, swap_flow_ends
+from trafficgen.flows.selection import heaviest_session, require_number, swap_flow_ends
 from trafficgen.flows.sessions import Session, list_sessions
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.json_text import JsonColumns, iterate_rows
@@ -207,11 +207,11 @@ class Inspection(ChartView):
         chosen = pc.equal(self.flows.column(name), number)
         members = [] if number is None else self.flows.column("flow").filter(chosen).to_pylist()
         if not members:
-            last = pc.max(self.flows.column("session")).as_py()
-            available = (
-                "the input has no session" if last is None else f"there are sessions 0 to {last}"
-            )
-            raise SelectionError(what=f"session {session}", available=available)
+            if number is None:
+                reason = "give an input with traffic to a client"
+                raise SelectionError(what="session with bytes to a client", available=reason)
+            known = sorted(set(self.flows.column(name).to_pylist()))
+            require_number(number, known, what=name)
         if self.exchanges is None:
             return Exchanges(EXCHANGE_SCHEMA.empty_table())
         return self.exchanges.select_session(members)

@@ -199,6 +199,8 @@ def require_number(number: int, available: list[int], *, what: str) -> None:
         return
     shown = list_first([str(known) for known in available], most=_LISTED)
     there_are = f"there are {what}s {shown}" if available else f"there are no {what}s at all"
+    if len(available) == 1:
+        there_are = f"there is only {what} {shown}"
     raise SelectionError(what=f"{what} {number}", available=there_are)
 
 

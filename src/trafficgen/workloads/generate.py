@@ -17,9 +17,9 @@ from trafficgen.simulation.path import UNLIMITED_PATH
 from trafficgen.simulation.simulate import generate_over_path
 from trafficgen.tables import PacketTable
 from trafficgen.tables.stream import stream_of
-from trafficgen.workloads.files import load_playable
+from trafficgen.workloads.files import is_workload_file, load_playable, load_workload
 from trafficgen.workloads.options import GenerateOptions, WorkloadOptions
-from trafficgen.workloads.plan import PlannedWorkload
+from trafficgen.workloads.plan import WORKLOAD_PLAYERS, PlannedWorkload
 from trafficgen.workloads.run import gather_table, make_in_memory
 from trafficgen.workloads.sessions import VARIATIONS, choose_sessions, list_given
 from trafficgen.workloads.storage import check_deliverable, deliver
@@ -65,6 +65,9 @@ def generate(
         ['bulk', 'control', 'audio', 'video', 'video', 'control']
     """
     file_format = choose_format(out, options.to_format)
+    if isinstance(model, str | Path) and is_workload_file(model):
+        load_workload(model)  # it says what is wrong with its file
+        raise GenerationError(f"{model} is a workload, not a model; use {WORKLOAD_PLAYERS}")
     found = find_model(model)
     table = _play(found, options)
     if file_format is not None and out is not None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from trafficgen.data_frames import frame_rows
 from trafficgen.distributions import MixedLaw
@@ -148,6 +148,8 @@ class PlannedWorkload(NotebookView):
         >>> print(f"{radio.departures.share:.0%} of its viewers may leave early")
         40% of its viewers may leave early
     """
+
+    taken_by: ClassVar[str] = WORKLOAD_PLAYERS
 
     description: WorkloadDescription
     groups: tuple[PlannedGroup, ...]

@@ -13,6 +13,7 @@ import trafficgen
 from trafficgen.options import _hints_of, checks_arguments
 
 CAPTURE = "examples/captures/http_burst_then_paced.pcap.gz"
+WORKLOAD = "examples/workloads/evening.yaml"
 PATH = "rate=1Mbps,delay=10ms"
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: thing
@@ -80,6 +81,19 @@ WRONG: list[tuple[str, tuple[object, ...], dict[str, object], str]] = [
     ("reproduce", (3,), {}, "must be"),
     ("reproduce", ("BMW-T1.1",), {"runs": 0}, "runs"),
     ("load_model", (3,), {}, "name must be a text or a path, not 3"),
+    ("fit", ("",), {}, "'': is no name of a file; name a capture"),
+    ("fit", (CAPTURE,), {"session": 3}, "there is no session 3; there is only session 0"),
+    ("measure_exchanges", (CAPTURE,), {"session": 3}, "no session 3; there is only session 0"),
+    ("save_exchanges", (3, "x.csv"), {}, "exchanges must be Exchanges, not 3"),
+    ("generate", (WORKLOAD,), {}, "is a workload, not a model; use generate_workload(workload, "),
+    (
+        "generate",
+        (trafficgen.load_workload(WORKLOAD),),
+        {},
+        "or a path, not PlannedWorkload; use generate_workload(workload, out)",
+    ),
+    ("save_report", (trafficgen.models_show("cbr"), "x.html"), {}, "or a SimulationResult, not"),
+    ("fit_population", ([trafficgen.generate("cbr")],), {}, "one of several as a file: export("),
     ("load_workload", (3,), {}, "path must be a text or a path, not 3"),
     ("models_diff", ("cbr", 3), {}, "second must be a Model, a text or a path, not 3"),
     ("models_show", (3,), {}, "name must be a text or a path, not 3"),
