@@ -258,7 +258,7 @@ def test_charts_are_drawn_in_axes_alone(tmp_path: Path) -> None:
     figure = pytest.importorskip("matplotlib.figure").Figure()
     fitted: Any = trafficgen.fit(trafficgen.generate("cbr", duration_s=10))
     for axes in ("x", figure, figure.subplots(2)):
-        with pytest.raises(TypeError, match="ax must be a Axes, not"):
+        with pytest.raises(TypeError, match="ax must be Axes, not"):
             fitted.plot(ax=axes)
     with pytest.raises(TypeError, match="chart must be a text or None, not 5"):
         fitted.plot(5)
