@@ -33,6 +33,7 @@ from typing import (
 )
 
 from trafficgen.formatting import describe_value, suggest_name
+from trafficgen.memory_limit import limit_memory
 
 P = ParamSpec("P")
 O_co = TypeVar("O_co", covariant=True)
@@ -197,7 +198,9 @@ def takes(options: Callable[P, O]) -> _Door[P, O]:
                 place = f"{work.__name__}: {typed.get(name, name)}"
                 bound[name] = _check(place, value, hints.get(name, Any), declared.get(name))
             values = [bound.pop(one.name, one.default) for one in subjects]
-            return work(*values, make(**bound))
+            chosen = make(**bound)
+            with limit_memory(getattr(chosen, "memory_bytes", None)):
+                return work(*values, chosen)
 
         with_keywords.__doc__ = _document(work, cast(type, options))
         with_keywords.__signature__ = shown  # type: ignore[attr-defined]

@@ -84,6 +84,10 @@ class Budget:
         """Return whether so many packets fit."""
         return self.most_packets is None or packets <= self.most_packets
 
+    def need_bytes(self, packets: float) -> int:
+        """Return the memory that so many packets need, bytes."""
+        return COSTS.program_bytes + round(packets * self.packet_bytes)
+
     def memory_after(self, packets: int) -> int | None:
         """Return the memory that is left with so many packets in memory, bytes."""
         if self.memory_bytes is None:
@@ -100,7 +104,7 @@ class Budget:
         at_least: bool = False,
     ) -> InputFileError:
         """Return the error for an input of so many packets, or ``at_least`` so many."""
-        need = size_text(COSTS.program_bytes + packets * self.packet_bytes)
+        need = size_text(self.need_bytes(packets))
         more = "more [--memory]" if at_least else f"[--memory {need.replace(' ', '')}]"
         return (PacketTableError if of_table else CaptureError)(
             file=name,

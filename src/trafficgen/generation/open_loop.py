@@ -90,10 +90,11 @@ class OpenLoopSessions:
         """Return what a session plays: the whole model, for the length of all sessions."""
         return Viewing(session=session, length_s=self.duration_s)
 
-    def check_memory(self) -> None:
-        """Raise GenerationError if all packets do not fit in this machine's memory at once."""
+    def check_memory(self, **costs: int) -> None:
+        """Raise GenerationError if all packets do not fit in the memory at once."""
         flows = self.count * len(self.model.streams)
-        check_memory(self.expected_packets(range(self.count)), flows=flows, sessions=self.count)
+        packets = self.expected_packets(range(self.count))
+        check_memory(packets, flows=flows, sessions=self.count, **costs)
 
     def expected_packets(self, sessions: range) -> float:
         """Return about how many packets some of the sessions have."""

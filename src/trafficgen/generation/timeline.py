@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
+from trafficgen.memory_limit import memory_limit_bytes
 from trafficgen.models import LONGEST_S, FittedProvenance, Model, Stream, Transport
 from trafficgen.processes import LARGEST_IP_BYTES, PlayableProcess, playable
 from trafficgen.units import ns_from_s
@@ -192,13 +193,19 @@ def _place(phase: PlayedPhase, played: PlayedStream) -> str:
     return f"phase {phase.name!r} of stream {played.stream.name!r}"
 
 
-def check_memory(packets: float, *, flows: int, sessions: int) -> None:
-    """Raise GenerationError if packets and flows do not fit in this machine's memory."""
-    needed_bytes = packets * _BYTES_PER_PACKET + flows * _BYTES_PER_FLOW
-    if needed_bytes > (memory := machine_memory_bytes()):
+def check_memory(
+    packets: float, *, flows: int, sessions: int, packet_bytes: int = _BYTES_PER_PACKET
+) -> None:
+    """Raise GenerationError if packets and flows do not fit in the memory there is, or allowed."""
+    needed_bytes = packets * packet_bytes + flows * _BYTES_PER_FLOW
+    limit_bytes, machine_bytes = memory_limit_bytes(), machine_memory_bytes()
+    if needed_bytes > min(limit_bytes or machine_bytes, machine_bytes):
+        room = f"this machine has {machine_bytes / 1e9:.3g} GB"
+        if limit_bytes is not None and needed_bytes < machine_bytes:
+            room = f"{limit_bytes / 1e9:.3g} GB is allowed ([--memory|memory_bytes])"
         raise GenerationError(
             f"about {packets:.2g} packets in {sessions} sessions need {needed_bytes / 1e9:.3g} GB"
-            f" of memory, this machine has {memory / 1e9:.3g} GB; {_REMEDY}"
+            f" of memory, {room}; {_REMEDY}"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,10 @@ import numpy.typing as npt
 
 from trafficgen._core import simulate
 from trafficgen._core.types import SimulatedAgentDict, SimulatedFlowDict
+from trafficgen.capture.memory import Budget
 from trafficgen.errors import SimulationError, SimulationWarning, warn
+from trafficgen.formatting import size_text
+from trafficgen.memory_limit import memory_limit_bytes
 from trafficgen.progress import has_listener, report_step
 from trafficgen.simulation.links import Links
 from trafficgen.simulation.outcome import Outcome
@@ -29,6 +33,9 @@ LONGEST_SESSION_S = 6 * 3600.0
 LARGEST_SEED = 2**64 - 1
 #: Packets that the engine holds.
 _MOST_PACKETS = 50_000_000
+#: What a packet takes from the simulation to the file, bytes, measured.
+_PACKET_BYTES = 200
+_NO_ROOM = re.compile(r"no room for more than (?P<packets>\d+) packets, (?P<time_s>[\d.]+) s")
 #: What counts as media: the rest is control and bulk.
 MEDIA_FLOWS = ("audio", "video", "mixed")
 
@@ -117,7 +124,13 @@ def run_path(
         "end_s": end_s,
         "most_packets": most_packets,
     }
-    outcome = run_scenario(config, schedules=schedules)
+    budget = Budget(memory_limit_bytes(), _PACKET_BYTES)
+    if budget.most_packets is not None:
+        config["most_packets"] = min(most_packets or budget.most_packets, budget.most_packets)
+    try:
+        outcome = run_scenario(config, schedules=schedules)
+    except SimulationError as error:
+        raise _explain_room(error, sessions, budget) from None
     if s_from_ns(outcome.end_ns) >= end_s:
         warn(
             f"a session had not ended after {LONGEST_SESSION_S / 3600:g} h and was cut off; give it"
@@ -125,6 +138,26 @@ def run_path(
             SimulationWarning,
         )
     return Run(config, taking_part, links.rate_bps, end_s, seed, outcome)
+
+
+def _explain_room(
+    error: SimulationError, sessions: Sequence[Participant], budget: Budget
+) -> SimulationError:
+    """Return the error with what fits, where the memory that is allowed holds no more packets."""
+    found = _NO_ROOM.search(str(error))
+    if found is None or budget.memory_bytes is None:
+        return error
+    packets, fitting_s = int(found["packets"]), float(found["time_s"])
+    stops_s = [math.inf if one.stop_s is None else one.stop_s for one in sessions]
+    need = "more [--memory|memory_bytes]"
+    if math.isfinite(max(stops_s)):
+        whole = budget.need_bytes(packets * max(stops_s) / fitting_s)
+        need = f"[--memory|memory_bytes] {size_text(whole).replace(' ', '')}"
+    return SimulationError(
+        f"the first {packets:,} packets, of {fitting_s:.0f} s, need all of the"
+        f" {size_text(budget.memory_bytes)} of memory that is allowed; ask for less than that with"
+        f" [--duration|duration_s], or give {need}"
+    )
 
 
 def _describe_agent(one: Participant, links: Links, schedules: list[Schedule]) -> dict[str, object]:

@@ -47,6 +47,8 @@ _LEAST_RATE = 0.01
 #: Levels closer than this are one.
 _SAME_LEVEL = 0.05
 _TIMESTAMP_OPTION_BYTES = 12
+#: What a packet takes that is drawn first and then sent over a path, bytes, measured.
+_SCHEDULED_BYTES = 300
 
 _Points = list[tuple[float, float]]
 
@@ -259,7 +261,7 @@ def sources_of(
         return [make_published_source(found, settings)] * sessions
     found = set_source(found, settings)
     drawn = OpenLoopSessions(model=found, count=sessions, duration_s=duration_s, seed=seed)
-    drawn.check_memory()
+    drawn.check_memory(packet_bytes=_SCHEDULED_BYTES)
     response = response_parameters(found)
     digest = f"sha256:{hashlib.sha256(dump_model(found).encode()).hexdigest()}"
     return [

@@ -34,13 +34,15 @@ from trafficgen.workloads.mix import MixedSessions
 from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.plan import PlannedWorkload
 from trafficgen.workloads.sessions import choose_sessions, plan_model, sessions_of_workload
-from trafficgen.workloads.write import makes_in_memory
+from trafficgen.workloads.write import check_sessions, makes_in_memory
 
 #: Most sessions that are played for an estimate, and the time after which no other is begun, s.
 _SAMPLED, _SAMPLED_S = 60, 5.0
 #: Start of a worker process, s; what runs on two cores with a load of 14 took / their estimate was
 #: 1.1 to 1.4.
 _WORKER_START_S, _BUSY = 1.0, 1.5
+#: What a packet takes that is played for an estimate and written, bytes, measured.
+_HELD_BYTES = 300
 #: Errors are written out from here on, values without a fraction from there on.
 _SMALL_SHARE, _WHOLE_FROM = 0.005, 100
 #: Sessions up to which the packets and the length of each are estimated; of more, some runs.
@@ -168,6 +170,7 @@ def estimate_workload(
         assert not isinstance(playable, PlannedWorkload)
         workload = plan_model(playable, options)
         sessions = sessions_of_workload(workload, seed=options.seed, sessions=1, at=options.at)
+    check_sessions(sessions, options.memory_bytes)
     return _estimate(sessions, out, options)
 
 
@@ -182,7 +185,7 @@ class _Sample:
 
 def _estimate(sessions: AnySessions, out: str | Path, options: WorkloadOptions) -> WorkloadEstimate:
     """Estimate totals by ratio: what sampled sessions have over what is expected of them."""
-    sample, whole = _play_sample(sessions, seed=options.seed), _Expected.read(sessions)
+    sample, whole = _play_sample(sessions, options), _Expected.read(sessions)
     count, sampled = sessions.count, len(sample.tables)
     packets = np.array([len(table) for table in sample.tables], dtype=np.float64)
     sizes = np.array([table.ip_bytes.sum(dtype=np.int64) for table in sample.tables])
@@ -313,10 +316,11 @@ def _error_share(values: FloatArray, expected: FloatArray) -> float:
     return 1.96 * float(np.std(residuals, ddof=1)) / math.sqrt(values.size) / float(values.mean())
 
 
-def _play_sample(sessions: AnySessions, *, seed: int) -> _Sample:
-    """Play sessions from the whole workload, the first and the last always among them."""
+def _play_sample(sessions: AnySessions, options: WorkloadOptions) -> _Sample:
+    """Play sessions of the whole, the first and the last before all, while time and memory last."""
+    most_packets = options.memory_bytes // _HELD_BYTES
     numbers = np.linspace(0, sessions.count - 1, min(_SAMPLED, sessions.count)).astype(int)
-    inner = random_stream(seed, session=0, purpose="dry run").permutation(numbers[1:-1])
+    inner = random_stream(options.seed, session=0, purpose="dry run").permutation(numbers[1:-1])
     order = list(dict.fromkeys([int(numbers[0]), int(numbers[-1]), *inner.tolist()]))
     sample, flows = _Sample([], [], []), 0
     for number_ in order:
@@ -326,7 +330,8 @@ def _play_sample(sessions: AnySessions, *, seed: int) -> _Sample:
         sample.tables.append(_placed(tables, rows, flows))
         sample.times_s.append(time.perf_counter() - began_s)
         flows += len(rows)
-        if sum(sample.times_s) > _SAMPLED_S:
+        held = sum(map(len, sample.tables))
+        if sum(sample.times_s) > _SAMPLED_S or held + len(sample.tables[-1]) > most_packets:
             break
     return sample
 
@@ -353,11 +358,8 @@ def _close_up(sample: _Sample, sessions: AnySessions) -> list[PacketTable]:
     tables = []
     for place, (number_, table) in enumerate(zip(sample.sessions, sample.tables, strict=True)):
         shift_ns = int(sessions.starts_ns[middle + place] - sessions.starts_ns[number_])
-        tables.append(
-            PacketTable(
-                packets=_shift(table.packets, shift_ns), flows=_shift(table.flows, shift_ns)
-            )
-        )
+        packets, flows = (_shift(part, shift_ns) for part in (table.packets, table.flows))
+        tables.append(PacketTable(packets=packets, flows=flows))
     return tables
 
 

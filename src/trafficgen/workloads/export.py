@@ -32,7 +32,7 @@ from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.plan import PlannedWorkload
 from trafficgen.workloads.run import work_folder
 from trafficgen.workloads.sessions import sessions_of_workload
-from trafficgen.workloads.write import describe_written, stream_sessions
+from trafficgen.workloads.write import check_sessions, describe_written, stream_sessions
 
 #: Sessions of a group that are played to choose examples from.
 _SAMPLED = 15
@@ -92,6 +92,7 @@ def _export_workload(workload: PlannedWorkload, options: ExportOptions) -> Proje
         at=options.at,
     )
     write = _workload_writer(target, settings, sessions, options)
+    check_sessions(sessions, options.memory_bytes)
     return write_folder(target, options.directory, write)
 
 

@@ -12,15 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import special
 
-from trafficgen.errors import GenerationError
+from trafficgen.errors import GenerationError, SimulationError
 from trafficgen.generation.addresses import AddressPlan
 from trafficgen.generation.model_player import ModelPlayer, Viewing
 from trafficgen.generation.session import FlowRow
+from trafficgen.memory_limit import memory_limit_bytes
 from trafficgen.models import PublishedModel
 from trafficgen.randomness import random_stream
 from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.path import UNLIMITED_PATH
-from trafficgen.simulation.run import LARGEST_SEED, run_path
+from trafficgen.simulation.run import LARGEST_SEED, LONGEST_SESSION_S, run_path
 from trafficgen.simulation.sources import LENGTH_KEYS, Participant, Source, make_published_source
 from trafficgen.tables import PacketTable
 from trafficgen.tables.addresses import documentation_pair
@@ -32,6 +33,8 @@ from trafficgen.workloads.plan import PlannedGroup, Variation
 _KEPT = 256
 #: Clips of which one session is played to estimate their packets.
 _PILOTS = 4
+#: How much is played of one that does not fit in the memory, s.
+_BEGINNING_S = 60.0
 _SHORTEST_S = 1e-3
 #: A clip plays no slower than this share of its model: gaps must stay finite.
 _LOWEST_RATE = 1e-3
@@ -210,10 +213,11 @@ class EntryPlayer:
 
         They are those of a session of one of the first clips.
         """
-        packets, whole_s = self._pilot(min(viewing.clip or 0, _PILOTS - 1))
+        packets, played_s, ends = self._pilot(min(viewing.clip or 0, _PILOTS - 1))
+        whole_s = played_s if ends else LONGEST_SESSION_S
         stays_s = whole_s if viewing.length_s is None else min(whole_s, viewing.length_s)
         end_s = viewing.end_s(stays_s)
-        return packets * min(1.0, end_s / whole_s), end_s
+        return packets * min(1.0 if ends else math.inf, end_s / played_s), end_s
 
     def session(
         self,
@@ -257,11 +261,16 @@ class EntryPlayer:
             settings = {self.variants.option: self.variants.values[clip]}
         return make_published_source(self.model, settings)
 
-    def _play_pilot(self, clip: int) -> tuple[int, float]:
-        table = self._run(
-            Viewing(session=clip, clip=None if self.variants is None else clip), stop_s=None
-        )
-        return len(table), max(_SHORTEST_S, _length_s(table))
+    def _play_pilot(self, clip: int) -> tuple[int, float, bool]:
+        """Return packets and length, s, of a session, or of its beginning if it has too many."""
+        viewing = Viewing(session=clip, clip=None if self.variants is None else clip)
+        try:
+            table, ends = self._run(viewing, stop_s=None), True
+        except SimulationError:
+            if memory_limit_bytes() is None:
+                raise
+            table, ends = self._run(viewing, stop_s=_BEGINNING_S), False
+        return len(table), max(_SHORTEST_S, _length_s(table)), ends
 
 
 def _length_s(table: PacketTable) -> float:

@@ -59,6 +59,8 @@ class _MemoryUse:
 _USE = _MemoryUse()
 #: Sessions whose bytes are within this share of the largest are alike.
 _ALIKE = 0.05
+#: Sessions differ: of so many, and the first of each group, the largest has to fit.
+_SAMPLED = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -216,16 +218,24 @@ def makes_in_memory(sessions: Sessions, options: WorkloadOptions) -> bool:
     return needed_bytes <= _USE.in_memory_share * min(options.memory_bytes, machine_memory_bytes())
 
 
-def _check_room(sessions: Sessions, folder: Path, memory_bytes: int, *, blocks_here: bool) -> None:
-    """Refuse what the memory or the disk cannot hold, before hours are spent on it."""
-    in_one = sessions.expected_packets(range(1))
-    if in_one * _USE.bytes_per_packet > memory_bytes:
-        needed_gb = in_one * _USE.bytes_per_packet / 1e9
+def check_sessions(sessions: Sessions, memory_bytes: int | None) -> None:
+    """Raise GenerationError if a session, which is never divided, does not fit in the memory."""
+    firsts = set(range(min(sessions.count, _SAMPLED)))
+    if isinstance(sessions, MixedSessions):
+        firsts |= set(np.unique(sessions.groups, return_index=True)[1].tolist())
+    in_one = max(sessions.expected_packets(range(first, first + 1)) for first in firsts)
+    needed_bytes = in_one * _USE.bytes_per_packet
+    if memory_bytes is not None and needed_bytes > memory_bytes:
         raise GenerationError(
-            f"a session of about {in_one:.2g} packets needs {needed_gb:.3g} GB of memory, more than"
-            f" the {memory_bytes / 1e9:.3g} GB of [--memory|memory_bytes]; ask for"
+            f"a session of about {in_one:.2g} packets needs {needed_bytes / 1e9:.3g} GB of memory,"
+            f" more than the {memory_bytes / 1e9:.3g} GB of [--memory|memory_bytes]; ask for"
             " shorter sessions, or give more"
         )
+
+
+def _check_room(sessions: Sessions, folder: Path, memory_bytes: int, *, blocks_here: bool) -> None:
+    """Refuse what the memory or the disk cannot hold, before hours are spent on it."""
+    check_sessions(sessions, memory_bytes)
     if not blocks_here or not folder.parent.is_dir():
         return
     packets = sessions.expected_packets(range(sessions.count))

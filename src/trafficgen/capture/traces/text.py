@@ -15,10 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.errors import PacketTableError
+from trafficgen.formatting import size_text
+from trafficgen.memory_limit import memory_limit_bytes
 from trafficgen.standard_streams import STANDARD_INPUT
 from trafficgen.units import NS_PER_S, BoolArray, IntArray
 
 LARGEST_FILE_BYTES = 1_000_000_000
+#: What a text takes until it is a table, bytes, measured: of the program, for each of its bytes,
+#: and for each line.
+_PROGRAM_BYTES, _BYTE_BYTES, _LINE_BYTES = 90_000_000, 6, 220
 #: What formats leave out: empty lines, and those that begin with a sign of comments.
 IGNORED = r"^\s*([#%;].*)?$"
 _IGNORED_LINE = re.compile(IGNORED)
@@ -82,9 +87,19 @@ def read_text(name: str) -> TextFile:
     """Return a text file, or standard input (``-``); UTF-8, or UTF-16 with its mark.
 
     Raises:
-        PacketTableError: If it cannot be read, is no text or longer than 1 GB.
+        PacketTableError: If it cannot be read, is no text, longer than 1 GB, or too long for the
+            memory.
     """
-    return _decoded(name, _content(name, LARGEST_FILE_BYTES + 1))
+    limit_bytes = memory_limit_bytes()
+    if limit_bytes is None:
+        return _decoded(name, _content(name, LARGEST_FILE_BYTES + 1))
+    content = _content(name, min(LARGEST_FILE_BYTES, limit_bytes // _BYTE_BYTES) + 1)
+    need_bytes = _PROGRAM_BYTES + _BYTE_BYTES * len(content) + _LINE_BYTES * content.count(b"\n")
+    if need_bytes > limit_bytes:
+        problem = f"needs more than {size_text(limit_bytes)} of memory, which is allowed"
+        remedy = "give more [--memory|memory_bytes], cut it into parts, or make it Parquet"
+        raise PacketTableError(file=name, problem=problem, remedy=remedy)
+    return _decoded(name, content)
 
 
 def text_beginning(name: str) -> TextFile | None:

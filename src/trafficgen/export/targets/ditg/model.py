@@ -53,6 +53,8 @@ _FAMILIES: tuple[DrawnFamily, ...] = (
     "weibull",
     "pareto",
 )
+#: Gaps that are compared: of long bursts there are fewer.
+_MOST_GAPS = 2_000_000
 #: Sizes in a file.
 _SIZES = 10_000
 #: The middle of the last interval of a burst: its length is given there, so that rounding does not
@@ -216,8 +218,9 @@ def _within(played: PlayedPhase) -> Closest:
 
 def _gaps_drawn(within_s: FloatArray, counts: FloatArray, pauses_s: FloatArray) -> FloatArray:
     """Return gaps of all kinds in the shares in which bursts of so many packets have them."""
-    bursts = min(counts.size, pauses_s.size)
-    packets = counts[:bursts].astype(np.int64)
+    packets = counts[: pauses_s.size].astype(np.int64)
+    bursts = max(1, int(np.searchsorted(np.cumsum(packets), _MOST_GAPS)))
+    packets = np.minimum(packets[:bursts], _MOST_GAPS)
     others = int(np.maximum(packets - 2, 0).sum())
     repeated = np.resize(within_s, others) if others else np.empty(0)
     return np.concatenate(
