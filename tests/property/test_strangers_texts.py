@@ -33,6 +33,7 @@ from trafficgen.packet_files.writing import write_packets
 from trafficgen.simulation.competitors import Competitor
 from trafficgen.simulation.path import Path as NetworkPath
 from trafficgen.simulation.sources import Source
+from trafficgen.simulation.traces import load_trace
 from trafficgen.tables import PacketTable
 from trafficgen.units import (
     bytes_from_text,
@@ -41,6 +42,7 @@ from trafficgen.units import (
     s_from_text,
     share_from_text,
 )
+from trafficgen.workloads.column_files import read_numbers
 
 ROOT = Path(__file__).resolve().parents[2]
 T = TypeVar("T")
@@ -351,6 +353,37 @@ def test_a_damaged_csv_table_is_a_table_or_one_clear_error(
     edits: list[tuple[float, int, str]],
 ) -> None:
     _of_file("t.csv", _edited(_table_files()[0].decode(), edits), read_table)
+
+
+_READERS: dict[str, Callable[[Path], object]] = {
+    "t.csv": read_table,
+    "t.flows.csv": lambda path: read_table(path.with_name("t.csv")),
+    "model.json": read_model,
+    "workload.yaml": trafficgen.load_workload,
+    "rates.csv": lambda path: load_trace(str(path)),
+    "numbers.csv": lambda path: read_numbers(path, column=None, usual=("rate_kbps",)),
+    **{f"trace-{name}": lambda path: read_trace(str(path)) for name in _TRACES},
+    **dict.fromkeys(_PLAYER_LOGS, read_player_log),
+}
+
+
+@pytest.mark.parametrize("name", _READERS)
+def test_bytes_that_are_not_utf8_are_read_or_one_clear_error(tmp_path: Path, name: str) -> None:
+    """In the first line, which may be a header, and in each twentieth of the rest."""
+    table = trafficgen.generate("cbr", duration_s=1)
+    write_packets(table, tmp_path / "t.csv")
+    (tmp_path / "rates.csv").write_text("time_s,rate_kbps\n0,900\n5,300\n")
+    (tmp_path / "numbers.csv").write_text("time_s,rate_kbps\n0,900\n5,300\n")
+    (tmp_path / "model.json").write_text(_fitted_text())
+    workload = (ROOT / "examples/workloads/evening.yaml").read_bytes()
+    (tmp_path / "workload.yaml").write_bytes(workload)
+    for part, text in {**{f"trace-{one}": _TRACES[one] for one in _TRACES}, **_PLAYER_LOGS}.items():
+        (tmp_path / part).write_text(text)
+    path = tmp_path / name
+    good = path.read_bytes()
+    for at in (3, *(len(good) * part // 20 for part in range(20))):
+        path.write_bytes(good[:at] + b"\xaf" + good[at:])
+        _unless_refused(lambda: _READERS[name](path))
 
 
 @given(flips=st.lists(st.tuples(st.floats(0, 0.999), st.integers(0, 255)), min_size=1, max_size=12))

@@ -243,7 +243,8 @@ def has_packet_columns(names: Iterable[str]) -> bool:
 
 def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
     with refuse_unreadable(path), _open_regular(path) as stream:
-        return csv.read_csv(stream, convert_options=csv_options(schema))
+        table = csv.read_csv(stream, convert_options=csv_options(schema))
+        return table.rename_columns(table.column_names)  # names that are not UTF-8 fail here
 
 
 def _read_parquet(path: Path) -> pa.Table:
