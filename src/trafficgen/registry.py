@@ -178,6 +178,12 @@ def require_name(name: object, function: str) -> None:
         )
 
 
+def require_function(given: object, function: str) -> None:
+    """Refuse what cannot be called where a decorator registers a function."""
+    if not callable(given):
+        raise TypeError(f"{function} registers a function, not {reprlib.repr(given)}")
+
+
 @contextmanager
 def name_failures(
     what: str,

@@ -14,7 +14,13 @@ import numpy.typing as npt
 
 from trafficgen.errors import GenerationError
 from trafficgen.generation.arrivals import Arrivals, ListedArrivals
-from trafficgen.registry import Registry, calling_module, name_failures, require_name
+from trafficgen.registry import (
+    Registry,
+    calling_module,
+    name_failures,
+    require_function,
+    require_name,
+)
 from trafficgen.units import FloatArray
 
 #: Draws the starts of sessions, s, from a generator, a number of sessions and a window in s (either
@@ -103,6 +109,7 @@ def register_arrivals(name: str) -> Callable[[_Starts], _Starts]:
     module = calling_module()
 
     def register(starts: _Starts) -> _Starts:
+        require_function(starts, "register_arrivals")
         ARRIVALS.register(name, starts, module=module)
         return starts
 

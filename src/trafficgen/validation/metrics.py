@@ -11,7 +11,13 @@ import numpy as np
 
 from trafficgen.calibration.processes.hurst import Hurst
 from trafficgen.errors import TrafficgenError
-from trafficgen.registry import Registry, calling_module, name_failures, require_name
+from trafficgen.registry import (
+    Registry,
+    calling_module,
+    name_failures,
+    require_function,
+    require_name,
+)
 from trafficgen.tables import PacketTable
 from trafficgen.validation.distances import (
     MOST_BINS,
@@ -91,6 +97,7 @@ def register_metric(name: str) -> Callable[[_Metric], _Metric]:
     module = calling_module()
 
     def register(metric: _Metric) -> _Metric:
+        require_function(metric, "register_metric")
         METRICS.register(name, metric, module=module)
         return metric
 

@@ -264,3 +264,9 @@ def test_charts_are_drawn_in_axes_alone(tmp_path: Path) -> None:
         fitted.plot(5)
     with pytest.raises(trafficgen.OutputFileError, match="no plots are made as 'pgn'"):
         trafficgen.save_plots(fitted, tmp_path, formats="pgn")
+
+
+@pytest.mark.parametrize("name", ["register_source", "register_arrivals", "register_metric"])
+def test_what_cannot_be_called_is_not_registered(name: str) -> None:
+    with pytest.raises(TypeError, match=f"^{name} registers a function, not 5$"):
+        getattr(trafficgen, name)("nothing-to-call")(5)

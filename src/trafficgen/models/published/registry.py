@@ -31,7 +31,7 @@ from trafficgen.models.registered_source import (
     list_sources,
 )
 from trafficgen.options import checks_arguments
-from trafficgen.registry import calling_module, require_name
+from trafficgen.registry import calling_module, require_function, require_name
 from trafficgen.standard_streams import STANDARD_INPUT
 
 _Function = TypeVar("_Function", bound=SourceFunction)
@@ -159,6 +159,7 @@ def register_source(name: str) -> Callable[[_Function], _Function]:
     module = calling_module()
 
     def register(function: _Function) -> _Function:
+        require_function(function, "register_source")
         if name in entry_names():
             raise TrafficgenError(
                 f"{name!r} is one of trafficgen's own sources; choose another name"
