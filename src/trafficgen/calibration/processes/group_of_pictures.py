@@ -121,10 +121,13 @@ def _fold(excess: FloatArray) -> IntArray | None:
     centred = np.clip(excess - excess.mean(), -2.0, 2.0)
     deviation = float(centred.std())
     best_score, best = _LIMITS.fold_score, None
-    for length in range(3, min(_LIMITS.longest, count // _LIMITS.fewest_keys) + 1):
-        place = np.arange(count) % length
-        members = np.bincount(place, minlength=length)
-        means = np.bincount(place, weights=centred, minlength=length) / members
+    lengths = range(3, min(_LIMITS.longest, count // _LIMITS.fewest_keys) + 1)
+    filled = np.concatenate((centred, np.zeros(len(lengths) + 3)))
+    for length in lengths:
+        rows, rest = divmod(count, length)
+        members = np.where(np.arange(length) < rest, rows + 1, rows)
+        # Rows of one length each: their sums are those by place, without a place for each frame.
+        means = filled[: (rows + 1) * length].reshape(-1, length).sum(axis=0) / members
         score = means * np.sqrt(members) / max(deviation, 1e-12)
         top = int(score.argmax())
         if score[top] > best_score and means[top] > _LIMITS.fold_excess:
