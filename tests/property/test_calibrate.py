@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from trafficgen.calibration.session_fit import SessionInputs, fit_session
@@ -26,6 +26,13 @@ GAPS_S = st.one_of(st.sampled_from([0.0, 1e-6, 0.02, 5.0, 1e8]), st.floats(0, 10
     sizes=st.lists(st.integers(29, 65535), min_size=1, max_size=40),
     flows=st.integers(1, 3),
     tcp=st.booleans(),
+)
+@example(  # plateaus in so few elements that a single level cannot be fitted
+    gaps_s=[0.0, 9.0, 0.0, 5.0, 5.0, 0.0],
+    repeats=4,
+    sizes=[29, 24641, 1200, 29, 29, 29, 29, 29, 2377, 29, 22297, 29, 29, 29],
+    flows=3,
+    tcp=False,
 )
 def test_any_stream_gives_a_valid_model_or_one_clear_error(
     *,

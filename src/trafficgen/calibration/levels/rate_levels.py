@@ -138,7 +138,8 @@ def find_levels(time_ns: IntArray, ip_bytes: IntArray, *, tick_s: float) -> Leve
     if states is None:
         return None
     evidence_bic = single_level_bic(coarse.log_rate) - states.bic
-    if evidence_bic < _LIMITS.clear_bic:
+    # Infinite: too few elements for the alternative, a single level.
+    if evidence_bic < _LIMITS.clear_bic or not np.isfinite(evidence_bic):
         return None
     rest = np.full(len(units) - states.path.size * count, states.path[-1])
     path = np.concatenate((np.repeat(states.path, count), rest))

@@ -95,7 +95,7 @@ def test_arrivals_give_an_opportunity_whenever_another_full_packet_has_come() ->
 
 @pytest.mark.parametrize(("at_ns", "sizes"), [([0, 10**9], [100, 100]), ([0, 10], [1504, 1504])])
 def test_too_little_to_define_a_path_is_refused(at_ns: list[int], sizes: list[int]) -> None:
-    with pytest.raises(ExportError, match=r"too little arrived.*path="):
+    with pytest.raises(ExportError, match=r"too little arrived.*'path': 'rate="):
         delivery_of_arrivals(np.array(at_ns), np.array(sizes))
 
 

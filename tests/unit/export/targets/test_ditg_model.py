@@ -87,7 +87,7 @@ def test_bursts_are_on_and_off_times_at_the_end_of_the_line(tmp_path: Path) -> N
 def test_a_law_that_ditg_cannot_draw_is_refused_and_nothing_is_left(tmp_path: Path) -> None:
     model = model_with(stream(phases=(phase("playout", 0.0, 60.0, renewal(mean_s=0.01)),)))
     with pytest.raises(
-        ExportError, match=r"ditg cannot draw .*\(KS\), more than 0; .*approximate=on"
+        ExportError, match=r"ditg cannot draw .*\(KS\), more than 0; .*'approximate': 'on'"
     ):
         trafficgen.export(model, to="ditg", directory=tmp_path / "out", settings={"largest_ks": 0})
     assert list(tmp_path.iterdir()) == []

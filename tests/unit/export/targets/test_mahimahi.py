@@ -130,7 +130,7 @@ def test_a_simulated_table_brings_its_own_path(table: PacketTable, tmp_path: Pat
 
 
 def test_notes_that_hold_no_path_are_refused(table: PacketTable, tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match=r"notes have an invalid path.*path="):
+    with pytest.raises(ExportError, match=r"notes have an invalid path.*'path':"):
         trafficgen.export(
             replace(table, notes={"path": 3}), to="mahimahi", directory=tmp_path / "out"
         )

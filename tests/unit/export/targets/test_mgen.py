@@ -77,7 +77,7 @@ def test_small_datagrams_are_raised_and_counted(table: PacketTable, tmp_path: Pa
 def test_large_datagrams_are_refused_or_cut(table: PacketTable, tmp_path: Path) -> None:
     packets = sending(table, [0, 1_000_000], [8_193, 100])
     with pytest.raises(
-        ExportError, match=r"packet 0 at 0\.000000 s: mgen sends at most 8192 .* oversize=split"
+        ExportError, match=r"packet 0 at 0\.000000 s: mgen sends at most 8192 .*'oversize': 'split'"
     ):
         trafficgen.export(packets, to="mgen", directory=tmp_path / "a")
     report = trafficgen.export(

@@ -42,7 +42,7 @@ def test_a_law_that_mgen_cannot_draw_is_refused_unless_allowed(tmp_path: Path) -
     )
     with pytest.raises(
         ExportError,
-        match=r"mgen cannot draw video-playout gap_s: .* more than 0\.2; .*approximate=on",
+        match=r"mgen cannot draw video-playout gap_s: .* more than 0\.2; .*'approximate': 'on'",
     ):
         trafficgen.export(model, to="mgen", directory=tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

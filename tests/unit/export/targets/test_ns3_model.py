@@ -185,7 +185,7 @@ def test_the_nearest_variable_is_refused_where_it_is_too_far(tmp_path: Path) -> 
     process = renewal(mean_s=0.01).model_copy(update={"gap_s": gaps})
     model = model_with(stream(phases=(phase("playout", 0.0, 100.0, process),)))
     with pytest.raises(
-        ExportError, match=r"gap_s of phase playout of stream video.*largest_ks=0\.\d\d"
+        ExportError, match=r"gap_s of phase playout of stream video.*'largest_ks': 0\.\d\d"
     ):
         trafficgen.export(
             model, to="ns3", directory=tmp_path / "out", settings={"laws": "variables"}
@@ -215,7 +215,7 @@ def test_processes_with_a_memory_are_refused_until_they_may_lose_it(tmp_path: Pa
     part = phase("playout", 0.0, 100.0, renewal(mean_s=1.0)).model_copy(update={"process": process})
     model = model_with(stream(phases=(part,)))
     with pytest.raises(
-        ExportError, match=r"phase playout of stream video is of the kind mmpp.*approximate=on"
+        ExportError, match=r"phase playout of stream video is of the kind mmpp.*'approximate': 'on'"
     ):
         trafficgen.export(model, to="ns3", directory=tmp_path / "out")
     report = trafficgen.export(
