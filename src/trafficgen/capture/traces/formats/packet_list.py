@@ -236,8 +236,10 @@ def _read_rows(
             f"{reading.noun} {numbers[0]}: {shown!r} is no time and size, and none of the rows"
             " after it has them"
         )
-        sizes = f"sizes whole numbers from 0 to {LARGEST_PACKET_BYTES:,} bytes"
-        remedy = f"times are numbers or dates, {sizes}"
+        remedy = (
+            "times are numbers or dates, sizes whole numbers from 0 to"
+            f" {LARGEST_PACKET_BYTES:,} bytes"
+        )
         raise reading.error(problem, remedy if reading.noun == "row" else _REMEDY)
     reading.unread[numbers[~usable] - 1] = True
     reading.records = int(usable.sum())
