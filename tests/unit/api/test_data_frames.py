@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import trafficgen
+from trafficgen.models import BurstProcess, FrameProcess
 
 
 def test_a_simulation_gives_a_row_an_interval() -> None:
@@ -172,8 +173,10 @@ def test_a_fit_tells_what_was_rejected_and_how_it_was_checked() -> None:
         distances = own[own["chosen"]].set_index("statistic")["distance"]
         assert distances.to_dict() == chosen.distances
     assert set(others.columns) >= {"parameter", "chosen", "family", "delta_bic", "held_out"}
-    spacing = model.streams[0].phases[1].process.spacing_s
+    process = model.streams[0].phases[1].process
+    assert isinstance(process, BurstProcess | FrameProcess)
+    spacing = process.spacing_s
     families = others[others["parameter"] == "spacing_s"]["family"]
     assert list(families) == [other.family for other in spacing.alternatives]
     with pytest.raises(ValueError, match=r"of: .*'selfcheck'|no table of 'selfcheck'; choose"):
-        model.to_pandas("selfcheck")
+        model.to_pandas("selfcheck")  # type: ignore[arg-type]

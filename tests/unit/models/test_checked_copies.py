@@ -73,7 +73,10 @@ def test_no_file_is_saved_that_cannot_be_loaded(model: Model, tmp_path: Path) ->
 @pytest.mark.parametrize("schema", [Model, PublishedModel])
 @pytest.mark.parametrize("content", [{"name": 5}, {"name": "x"}, {"steams": 1}, 5, [], None])
 def test_python_names_what_is_wrong_as_files_do(schema: type[Model], content: object) -> None:
-    doors = (schema.model_validate, content), (schema.model_validate_json, json.dumps(content))
+    doors: tuple[tuple[Callable[[Any], object], object], ...] = (
+        (schema.model_validate, content),
+        (schema.model_validate_json, json.dumps(content)),
+    )
     for check, given in doors:
         with pytest.raises(trafficgen.ModelFileError) as raised:
             check(given)

@@ -19,6 +19,7 @@ from trafficgen.calibration.phases.phase_rows import playout_gaps_s
 from trafficgen.calibration.session_fit import Calibration, SessionInputs, fit_session
 from trafficgen.errors import GenerationError
 from trafficgen.flows import SessionView, choose_session, rate_curve
+from trafficgen.generation import OpenLoopSessions
 from trafficgen.models import (
     Estimate,
     Law,
@@ -359,7 +360,7 @@ def test_a_model_that_cannot_be_played_leaves_the_capture_to_be_looked_at(
     def refuse(*_: object, **__: object) -> None:
         raise GenerationError("nothing to play")
 
-    monkeypatch.setattr(subject.OpenLoopSessions, "make_table", refuse)
+    monkeypatch.setattr(OpenLoopSessions, "make_table", refuse)
     made = report(plain)
     assert "played by the model" not in {one.name for one in chart_of(made, "rate").layers}
     assert names(made) >= ALWAYS | {"variance-time"}
