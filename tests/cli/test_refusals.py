@@ -256,7 +256,7 @@ def test_captures_that_cannot_be_fitted_are_refused_by_name(
 def test_flows_and_sessions_that_are_not_there_are_refused(
     command: Command, table_file: Path, choice: list[str]
 ) -> None:
-    _refused(command("fit", str(table_file), *choice), f"there is no {choice[0][2:]} 7; there are")
+    _refused(command("fit", str(table_file), *choice), f"there is no {choice[0][2:]} 7; there is")
     _refused(command("compare", str(table_file), str(table_file), *choice), "7")
     if choice[0] == "--flow":
         _refused(command("export", str(table_file), "--to", "pcap", "-o", "out", *choice), "flow 7")

@@ -19,7 +19,6 @@ from trafficgen.options import list_options
 from trafficgen.packet_files.report import View
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.simulation.path import UNLIMITED_PATH
-from trafficgen.simulation.run import LARGEST_SEED
 from trafficgen.simulation.simulate import run_sessions, warn_of_short_session
 from trafficgen.simulation.sources import sources_of
 from trafficgen.workloads.arrivals import ArrivalsPart
@@ -191,13 +190,11 @@ def plan_model(model: Model | PublishedModel, options: WorkloadOptions) -> Plann
 
 
 def _check_request(options: GenerateOptions) -> None:
-    """Raise GenerationError for more sessions, or a larger seed, than there can be."""
+    """Raise GenerationError for more sessions than there can be."""
     if options.sessions is not None and options.sessions > MOST_SESSIONS:
         raise GenerationError(
             f"{options.sessions:,} sessions are more than {MOST_SESSIONS:,}; ask for fewer"
         )
-    if options.seed > LARGEST_SEED:
-        raise GenerationError(f"seed {options.seed} is above 2^64 - 1; choose a smaller one")
 
 
 def parse_variation(options: GenerateOptions) -> VariedPart:

@@ -184,17 +184,20 @@ def test_the_report_says_what_a_capture_cannot_hold(table: PacketTable, tmp_path
     )
     fuller = replace(table, packets=table.packets.append_column("phase", phase))
     report = write_packets(fuller, tmp_path / "a.pcap")
-    assert report == ProjectionReport(
-        target="pcap",
-        files=("a.pcap",),
-        packets=6,
-        packets_changed=0,
-        bytes_before=2360,
-        bytes_after=2360,
-        cannot_express=(
-            "payload content (zero bytes are written)",
-            "columns that a capture cannot hold: arrival_ns, phase",
-        ),
+    assert (
+        report.to_json()
+        == ProjectionReport(
+            target="pcap",
+            files=("a.pcap",),
+            packets=6,
+            packets_changed=0,
+            bytes_before=2360,
+            bytes_after=2360,
+            cannot_express=(
+                "payload content (zero bytes are written)",
+                "columns that a capture cannot hold: arrival_ns, phase",
+            ),
+        ).to_json()
     )
 
 
