@@ -1,10 +1,20 @@
-//! BBR version 1 as in Linux (net/ipv4/tcp_bbr.c): a model of the path, its bandwidth and its
-//! shortest round trip, sets the rate and bounds what is under way.
+//! BBR version 1: a model of the path, its bandwidth and its shortest round trip, sets the rate and
+//! bounds what is under way.
+//!
+//! Cardwell, Cheng, Gunn, Yeganeh and Jacobson 2016, BBR: Congestion-Based Congestion Control, ACM
+//! Queue 14(5); draft-cardwell-iccrg-bbr-congestion-control-00. What both leave open (bunches of
+//! acknowledgements, policers, the window in recovery) is as Linux does it (net/ipv4/tcp_bbr.c).
 
+mod bunches;
+mod cycle;
 mod filter;
+mod full_pipe;
 mod policer;
 
+use bunches::Bunches;
+use cycle::Cycle;
 use filter::RecentMaximum;
+use full_pipe::FullPipe;
 use policer::Policer;
 
 use super::super::Time;
@@ -15,8 +25,6 @@ const SECOND_NS: Time = 1_000_000_000;
 const HIGH_GAIN: f64 = 2.885;
 const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
 const WINDOW_GAIN: f64 = 2.0;
-/// Probe for more, drain what that has queued, cruise.
-const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 const BANDWIDTH_ROUNDS: u64 = 10;
 const SHORTEST_RTT_NS: Time = 10 * SECOND_NS;
 const PROBE_RTT_NS: Time = SECOND_NS / 5;
@@ -24,12 +32,6 @@ const LEAST_SEGMENTS: f64 = 4.0;
 const INITIAL_SEGMENTS: f64 = 10.0;
 /// Paces a little below the bandwidth, so that queues drain in the mean.
 const PACING_MARGIN: f64 = 0.99;
-const FULL_GROWTH: f64 = 1.25;
-const FULL_ROUNDS: u32 = 3;
-/// Rounds over which, and seconds of the bandwidth up to which, bunched acknowledgements count.
-const BUNCH_ROUNDS: u32 = 5;
-const LONGEST_BUNCH_S: f64 = 0.1;
-const BUNCH_SEGMENTS: f64 = (1 << 20) as f64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
@@ -37,17 +39,6 @@ enum Mode {
     Drain,
     ProbeBandwidth,
     ProbeRtt,
-}
-
-/// Bunches of acknowledgements: what arrived beyond the bandwidth, at most, in two halves of the
-/// recent past.
-#[derive(Clone, Debug, Default)]
-struct Bunches {
-    most: [f64; 2],
-    half: usize,
-    rounds: u32,
-    began: Time,
-    acknowledged: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -69,11 +60,8 @@ pub(super) struct Bbr {
     has_seen_rtt: bool,
     probe_rtt_until: Option<Time>,
     probe_rtt_round_done: bool,
-    phase: usize,
-    phase_at: Time,
-    full_bandwidth: f64,
-    full_rounds: u32,
-    is_full: bool,
+    cycle: Cycle,
+    pipe: FullPipe,
     starts_after_idle: bool,
     conserves_packets: bool,
     prior_repair: Repair,
@@ -100,11 +88,8 @@ impl Bbr {
             has_seen_rtt: false,
             probe_rtt_until: None,
             probe_rtt_round_done: false,
-            phase: 0,
-            phase_at: 0,
-            full_bandwidth: 0.0,
-            full_rounds: 0,
-            is_full: false,
+            cycle: Cycle::default(),
+            pipe: FullPipe::default(),
             starts_after_idle: false,
             conserves_packets: false,
             prior_repair: Repair::None,
@@ -131,7 +116,7 @@ impl Bbr {
         if !self.has_seen_rtt && smoothed_rtt_ns > 0 {
             self.pace_by_rtt(Some(smoothed_rtt_ns));
         }
-        if self.is_full || rate > self.pacing_rate {
+        if self.pipe.is_full() || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
     }
@@ -147,7 +132,7 @@ impl Bbr {
     fn with_room(&self, segments: f64) -> f64 {
         let bursts = segments + 3.0 * (self.burst_bytes() as f64 / self.mss);
         let even = 2.0 * (bursts / 2.0).ceil();
-        let probes = self.mode == Mode::ProbeBandwidth && self.phase == 0;
+        let probes = self.mode == Mode::ProbeBandwidth && self.cycle.is_probing();
         even + if probes { 2.0 } else { 0.0 }
     }
 
@@ -160,14 +145,6 @@ impl Bbr {
         let burst = if self.pacing_gain > 1.0 { self.burst_bytes() } else { 0 };
         let delivered = self.rate() * sample.departs_in_ns as f64 / 1e9;
         ((flight_bytes + burst) as f64 - delivered).max(0.0) / self.mss
-    }
-
-    fn bunch_segments(&self) -> f64 {
-        if !self.is_full {
-            return 0.0;
-        }
-        let most = self.bunches.most[0].max(self.bunches.most[1]);
-        most.min(self.rate() * LONGEST_BUNCH_S / self.mss)
     }
 
     fn update_bandwidth(&mut self, sample: &Sampled) {
@@ -189,40 +166,12 @@ impl Bbr {
         }
     }
 
-    fn update_bunches(&mut self, sample: &Sampled) {
-        let known = sample.rate.is_some_and(|rate| rate.bytes_per_s.is_some());
-        if !known || sample.acknowledged_bytes == 0 {
-            return;
-        }
-        let segments = sample.acknowledged_bytes as f64 / self.mss;
-        let rate = self.rate();
-        let (mss, window) = (self.mss, self.window);
-        let bunches = &mut self.bunches;
-        if self.is_round_start {
-            bunches.rounds += 1;
-            if bunches.rounds >= BUNCH_ROUNDS {
-                bunches.rounds = 0;
-                bunches.half = 1 - bunches.half;
-                bunches.most[bunches.half] = 0.0;
-            }
-        }
-        let mut expected = rate * (sample.now - bunches.began) as f64 / 1e9 / mss;
-        if bunches.acknowledged <= expected || bunches.acknowledged + segments >= BUNCH_SEGMENTS {
-            bunches.acknowledged = 0.0;
-            bunches.began = sample.now;
-            expected = 0.0;
-        }
-        bunches.acknowledged = (bunches.acknowledged + segments).min(BUNCH_SEGMENTS);
-        let most = &mut bunches.most[bunches.half];
-        *most = most.max((bunches.acknowledged - expected).min(window));
-    }
-
     /// Advances the gains of bandwidth probing.
     fn update_phase(&mut self, sample: &Sampled) {
         if self.mode != Mode::ProbeBandwidth {
             return;
         }
-        let lasted = sample.now - self.phase_at > self.minimum_rtt_ns.unwrap_or(Time::MAX);
+        let lasted = self.cycle.lasted(sample.now) > self.minimum_rtt_ns.unwrap_or(Time::MAX);
         let flight = self.flight_at_departure(sample.prior_flight_bytes, sample);
         let gain = self.pacing_gain;
         let over = if gain > 1.0 {
@@ -233,36 +182,22 @@ impl Bbr {
             lasted
         };
         if over {
-            self.phase = (self.phase + 1) % CYCLE.len();
-            self.phase_at = sample.now;
+            self.cycle.advance(sample.now);
         }
     }
 
     fn probe_bandwidth(&mut self, now: Time) {
         self.mode = Mode::ProbeBandwidth;
-        // Any phase but the one that drains: flows do not probe together. The clock is the dice.
-        let dice = (now as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33;
-        self.phase = (CYCLE.len() - dice as usize % (CYCLE.len() - 1)) % CYCLE.len();
-        self.phase_at = now;
+        self.cycle.start(now);
     }
 
-    /// Start-up is over when three rounds have brought less than a quarter more.
+    /// Leaves start-up when the pipe is full, and empties what that has queued.
     fn check_full(&mut self, sample: &Sampled) {
         let limited = sample.rate.is_some_and(|rate| rate.application_limited);
-        if self.is_full || !self.is_round_start || limited {
-            return;
+        if self.is_round_start && !limited {
+            self.pipe.take(self.bandwidth.value());
         }
-        if self.bandwidth.value() >= self.full_bandwidth * FULL_GROWTH {
-            self.full_bandwidth = self.bandwidth.value();
-            self.full_rounds = 0;
-            return;
-        }
-        self.full_rounds += 1;
-        self.is_full = self.full_rounds >= FULL_ROUNDS;
-    }
-
-    fn check_drained(&mut self, sample: &Sampled) {
-        if self.mode == Mode::Startup && self.is_full {
+        if self.mode == Mode::Startup && self.pipe.is_full() {
             self.mode = Mode::Drain;
         }
         let flight = self.flight_at_departure(sample.flight_bytes, sample);
@@ -314,7 +249,7 @@ impl Bbr {
         }
         self.minimum_rtt_at = now;
         self.window = self.window.max(self.prior_window);
-        if self.is_full {
+        if self.pipe.is_full() {
             self.probe_bandwidth(now);
         } else {
             self.mode = Mode::Startup;
@@ -326,7 +261,7 @@ impl Bbr {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
             Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
             Mode::ProbeBandwidth if self.policer.rate().is_some() => (1.0, WINDOW_GAIN),
-            Mode::ProbeBandwidth => (CYCLE[self.phase], WINDOW_GAIN),
+            Mode::ProbeBandwidth => (self.cycle.gain(), WINDOW_GAIN),
             Mode::ProbeRtt => (1.0, 1.0),
         };
     }
@@ -340,8 +275,13 @@ impl Bbr {
         let acknowledged = sample.acknowledged_bytes as f64 / self.mss;
         if sample.acknowledged_bytes > 0 && !self.recover_or_restore(sample, acknowledged) {
             let product = self.product(self.rate(), self.window_gain);
-            let target = self.with_room(product + self.bunch_segments());
-            if self.is_full {
+            let bunch = if self.pipe.is_full() {
+                self.bunches.segments(self.rate(), self.mss)
+            } else {
+                0.0
+            };
+            let target = self.with_room(product + bunch);
+            if self.pipe.is_full() {
                 self.window = (self.window + acknowledged).min(target);
             } else if self.window < target
                 || (sample.delivered_bytes as f64) < INITIAL_SEGMENTS * self.mss
@@ -380,10 +320,10 @@ impl Bbr {
 impl Control for Bbr {
     fn on_sample(&mut self, sample: &Sampled) {
         self.update_bandwidth(sample);
-        self.update_bunches(sample);
+        let rate = self.rate();
+        self.bunches.take(sample, rate, self.mss, self.window, self.is_round_start);
         self.update_phase(sample);
         self.check_full(sample);
-        self.check_drained(sample);
         self.update_minimum_rtt(sample);
         self.update_gains();
         self.set_pacing_rate(self.pacing_gain, sample.smoothed_rtt_ns);
@@ -406,7 +346,7 @@ impl Control for Bbr {
     fn on_timeout(&mut self, _flight_bytes: u64, _repeated: bool) {
         self.save_window();
         self.prior_repair = Repair::Timeout;
-        self.full_bandwidth = 0.0;
+        self.pipe.forget();
         self.window = 1.0;
     }
 
@@ -415,8 +355,7 @@ impl Control for Bbr {
             return;
         }
         self.starts_after_idle = true;
-        self.bunches.began = now;
-        self.bunches.acknowledged = 0.0;
+        self.bunches.restart(now);
         match self.mode {
             Mode::ProbeBandwidth => self.set_pacing_rate(1.0, 0),
             Mode::ProbeRtt => self.leave_probe_rtt(now),
