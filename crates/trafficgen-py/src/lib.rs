@@ -9,6 +9,7 @@ mod generate;
 mod laws;
 mod meter;
 mod play;
+mod players;
 mod reader;
 mod simulate;
 mod write;
@@ -24,6 +25,7 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("LAW_FAMILIES", laws::law_families(module.py())?)?;
     module.add_class::<reader::CaptureReader>()?;
     module.add_class::<reader::PyFlowPlan>()?;
+    module.add_class::<reader::PyExpandedFile>()?;
     module.add_class::<meter::FlowMeter>()?;
     module.add_class::<meter::ExchangeMeter>()?;
     module.add_class::<write::PyCaptureWriter>()?;
@@ -48,6 +50,7 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(play::values_by_rank, module)?)?;
     module.add_function(wrap_pyfunction!(play::frame_times, module)?)?;
     module.add_function(wrap_pyfunction!(play::place_in_bins, module)?)?;
+    module.add_function(wrap_pyfunction!(players::replay_players, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;
     module.add_class::<simulate::SimulationOutcome>()?;
     Ok(())

@@ -6,7 +6,7 @@ use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use trafficgen_core::capture::{CaptureError, MergedReader};
+use trafficgen_core::capture::{CaptureError, ExpandedFile, MergedReader};
 use trafficgen_core::flow::{
     initiators_are_clients, Application, FlowCounts, FlowPlan, Ingest, IngestOptions,
 };
@@ -33,7 +33,9 @@ fn capture_error(py: Python<'_>, file: &str, error: &CaptureError) -> PyErr {
         CaptureError::Expands(_) => {
             "if you trust it, unpack it and give the unpacked file, or pipe that into `-`"
         }
-        CaptureError::Empty | CaptureError::CutInHeader { .. } => "record or copy it again",
+        CaptureError::Empty | CaptureError::CutInHeader { .. } | CaptureError::CutInText { .. } => {
+            "record or copy it again"
+        }
         CaptureError::UnknownFormat(_) | CaptureError::BadHeader(_) => {
             "give a pcap or pcapng file, plain or compressed (gz, zst, xz), \
              or a packet table (.parquet)"
@@ -49,6 +51,34 @@ fn capture_error(py: Python<'_>, file: &str, error: &CaptureError) -> PyErr {
     match build() {
         Ok(value) => PyErr::from_value(value),
         Err(failure) => failure,
+    }
+}
+
+/// What a file expands to, in pieces, with the errors of captures.
+#[pyclass(module = "trafficgen._core._rust", name = "ExpandedFile")]
+pub struct PyExpandedFile {
+    file: ExpandedFile,
+    name: String,
+}
+
+#[pymethods]
+impl PyExpandedFile {
+    #[new]
+    #[pyo3(signature = (path, *, beginning = None))]
+    fn new(py: Python<'_>, path: PathBuf, beginning: Option<Vec<u8>>) -> PyResult<Self> {
+        let name = path.display().to_string();
+        match ExpandedFile::open(&path, beginning) {
+            Ok(file) => Ok(Self { file, name }),
+            Err(error) => Err(capture_error(py, &name, &error)),
+        }
+    }
+
+    /// The next bytes, `most` of them except at the end.
+    fn read<'py>(&mut self, py: Python<'py>, most: usize) -> PyResult<Bound<'py, PyBytes>> {
+        match py.detach(|| self.file.read(most)) {
+            Ok(bytes) => Ok(PyBytes::new(py, &bytes)),
+            Err(error) => Err(capture_error(py, &self.name, &error)),
+        }
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trafficgen_core::des::record::{Row, LOST};
+use trafficgen_core::des::sums::{FlowSums, Sums};
 use trafficgen_core::des::{
     seconds, simulate_while as run, Outcome, Phase, Scenario, SessionEvent, Time,
 };
@@ -213,6 +214,34 @@ impl SimulationOutcome {
         Ok(list)
     }
 
+    /// Sums over the packets of each flow: a dictionary of arrays, each of shape (flows, 2), to the
+    /// client and to the server.
+    fn sums<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let sums = match &self.outcome.sums {
+            Some(kept) => kept.clone(),
+            None => FlowSums::from_rows(&self.outcome.rows),
+        };
+        let of_flows: Vec<Sums> =
+            (0..self.outcome.flows.len()).flat_map(|flow| sums.get(flow as u32)).collect();
+        let result = PyDict::new(py);
+        macro_rules! set {
+            ($($key:literal => $of:expr),+ $(,)?) => {
+                $(result.set_item($key, pairs(py, &of_flows, $of)?)?;)+
+            };
+        }
+        set! {
+            "sent_packets" => |one: &Sums| one.sent_packets,
+            "sent_bytes" => |one: &Sums| one.sent_bytes,
+            "arrived_packets" => |one: &Sums| one.arrived_packets,
+            "arrived_bytes" => |one: &Sums| one.arrived_bytes,
+            "dropped_packets" => |one: &Sums| one.dropped_packets,
+            "retransmissions" => |one: &Sums| one.retransmissions,
+            "delay_s" => |one: &Sums| one.delay_s,
+            "last_arrival_ns" => |one: &Sums| one.last_arrival_ns,
+        }
+        Ok(result)
+    }
+
     /// All packets in the order of their sending: a dictionary of arrays, each of shape (packets,).
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = &self.outcome.rows;
@@ -248,6 +277,16 @@ impl SimulationOutcome {
         }
         Ok(result)
     }
+}
+
+/// A quantity of sums that come in pairs, shape (n / 2, 2).
+fn pairs<'py, V: Element>(
+    py: Python<'py>,
+    sums: &[Sums],
+    of: impl Fn(&Sums) -> V,
+) -> PyResult<Bound<'py, PyArray2<V>>> {
+    let values = sums.iter().map(of).collect::<Vec<V>>();
+    values.into_pyarray(py).reshape([sums.len() / 2, 2])
 }
 
 fn samples<'py>(

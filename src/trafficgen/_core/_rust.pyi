@@ -13,6 +13,7 @@ from trafficgen._core.types import (
     SimulatedAgentDict,
     SimulatedFlowDict,
     SimulatedLinkDict,
+    SimulatedSumsDict,
 )
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "CaptureReader",
     "CaptureWriter",
     "ExchangeMeter",
+    "ExpandedFile",
     "FlowMeter",
     "FlowPlan",
     "FrameCutter",
@@ -41,6 +43,7 @@ __all__ = [
     "mix_normals",
     "move_law",
     "place_in_bins",
+    "replay_players",
     "simulate",
     "spectral_ranks",
     "stable_order",
@@ -88,6 +91,11 @@ class CaptureReader:
 
 @final
 class FlowPlan: ...
+
+@final
+class ExpandedFile:
+    def __new__(cls, path: str, *, beginning: bytes | None = None) -> ExpandedFile: ...
+    def read(self, most: int) -> bytes: ...
 
 @final
 class FlowMeter:
@@ -156,6 +164,12 @@ class CaptureWriter:
     ) -> None: ...
     def finish(self) -> dict[str, int]: ...
 
+def replay_players(
+    parameters: list[str],
+    times_s: list[_Floats],
+    sizes: npt.NDArray[np.int64],
+    levels: npt.NDArray[np.int64],
+) -> list[npt.NDArray[np.int64]]: ...
 def simulate(
     scenario: str,
     schedules: list[
@@ -183,6 +197,7 @@ class SimulationOutcome:
     def flows(self) -> list[SimulatedFlowDict]: ...
     def agents(self) -> list[SimulatedAgentDict]: ...
     def links(self) -> list[SimulatedLinkDict]: ...
+    def sums(self) -> SimulatedSumsDict: ...
     def columns(self) -> dict[str, npt.NDArray[np.generic]]: ...
 
 def time_order(

@@ -131,6 +131,19 @@ class SimulatedAgentDict(TypedDict):
     frames_dropped_at_sender: int
 
 
+class SimulatedSumsDict(TypedDict):
+    """Sums over each flow's packets, each of shape (flows, 2): to the client, to the server."""
+
+    sent_packets: npt.NDArray[np.uint64]
+    sent_bytes: npt.NDArray[np.uint64]
+    arrived_packets: npt.NDArray[np.uint64]
+    arrived_bytes: npt.NDArray[np.uint64]
+    dropped_packets: npt.NDArray[np.uint64]
+    retransmissions: npt.NDArray[np.uint64]
+    delay_s: npt.NDArray[np.float64]
+    last_arrival_ns: npt.NDArray[np.int64]
+
+
 class SimulatedLinkDict(TypedDict):
     """Counters of a link; bytes are IP bytes."""
 

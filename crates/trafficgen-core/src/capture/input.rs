@@ -25,6 +25,8 @@ pub enum CaptureError {
     UnknownFormat(String),
     #[error("has a file header with an impossible value: {0}")]
     BadHeader(String),
+    #[error("is compressed data that breaks off after {expanded_bytes} bytes ({reason})")]
+    CutInText { expanded_bytes: u64, reason: String },
     #[error(transparent)]
     Expands(#[from] Expands),
 }

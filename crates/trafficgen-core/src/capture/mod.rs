@@ -1,5 +1,6 @@
 //! Capture files: compressed or not, pcap or pcapng, one or several, read in bounded memory.
 
+mod expanded;
 mod input;
 mod merge;
 mod pcap;
@@ -7,6 +8,7 @@ mod pcapng;
 mod reader;
 mod record;
 
+pub use expanded::ExpandedFile;
 pub use input::{CaptureError, Compression, Expands};
 pub use merge::MergedReader;
 pub use reader::{CaptureFile, Damage};

@@ -18,6 +18,7 @@ pub mod record;
 pub mod scenario;
 pub mod session_log;
 pub mod simulation;
+pub mod sums;
 pub mod time;
 mod waits;
 mod world;

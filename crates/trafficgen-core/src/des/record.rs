@@ -3,6 +3,8 @@
 use super::agent::{End, FlowId};
 use super::label::{Label, Phase, Rtp};
 use super::link::Drop;
+use super::packet::Packet;
+use super::sums::FlowSums;
 use super::time::Time;
 
 /// Arrival of a packet that did not arrive.
@@ -49,6 +51,8 @@ pub struct Row {
 #[derive(Debug)]
 pub struct Record {
     pub rows: Vec<Row>,
+    /// In place of rows.
+    pub sums: Option<FlowSums>,
     most_packets: usize,
 }
 
@@ -60,11 +64,19 @@ impl Default for Record {
 
 impl Record {
     pub fn up_to(most_packets: usize) -> Self {
-        Self { rows: Vec::new(), most_packets }
+        Self { rows: Vec::new(), sums: None, most_packets }
+    }
+
+    /// A record that keeps sums over each flow, and no row.
+    pub fn of_sums() -> Self {
+        Self { sums: Some(FlowSums::default()), ..Self::up_to(0) }
     }
 
     /// Whether there is room for the packets of the next event.
     pub fn has_room(&mut self) -> bool {
+        if self.sums.is_some() {
+            return true;
+        }
         let rows = self.rows.len();
         let spare = self.rows.capacity() - rows >= SPARE_ROWS;
         rows < self.most_packets && (spare || self.rows.try_reserve(SPARE_ROWS).is_ok())
@@ -79,6 +91,10 @@ impl Record {
         label: Label,
         tcp: Option<TcpHeader>,
     ) -> u32 {
+        if let Some(sums) = &mut self.sums {
+            sums.sent(flow, from, bytes.0, label.retransmission);
+            return 0;
+        }
         self.rows.push(Row {
             time_ns: time,
             arrival_ns: LOST,
@@ -99,15 +115,24 @@ impl Record {
     }
 
     pub fn waited(&mut self, row: u32, queueing_ns: Time) {
-        self.rows[row as usize].queueing_ns += queueing_ns;
+        if let Some(row) = self.rows.get_mut(row as usize) {
+            row.queueing_ns += queueing_ns;
+        }
     }
 
-    pub fn arrived(&mut self, row: u32, at: Time) {
-        self.rows[row as usize].arrival_ns = at;
+    pub fn arrived(&mut self, packet: &Packet, at: Time) {
+        match &mut self.sums {
+            Some(sums) => sums.arrived(packet, at),
+            None => self.rows[packet.row as usize].arrival_ns = at,
+        }
     }
 
-    pub fn dropped(&mut self, row: u32, link: u16, reason: Drop) {
-        let row = &mut self.rows[row as usize];
+    pub fn dropped(&mut self, packet: &Packet, link: u16, reason: Drop) {
+        if let Some(sums) = &mut self.sums {
+            sums.dropped(packet);
+            return;
+        }
+        let row = &mut self.rows[packet.row as usize];
         row.drop = Some(reason);
         row.link = link;
     }

@@ -52,6 +52,10 @@ pub struct Scenario {
     /// More packets than this are not simulated; None: as many as there is room for.
     #[serde(default)]
     pub most_packets: Option<usize>,
+    /// Keep sums over each flow in place of its packets, and of each player only one state, so that
+    /// the memory does not grow with time.
+    #[serde(default)]
+    pub sums_only: bool,
     /// What streams of fitted models want to send; they are too long for JSON, and parameters refer
     /// to their numbers.
     #[serde(skip)]

@@ -10,6 +10,7 @@ use super::link::{Link, LinkCounters};
 use super::record::{Record, Row, MOST_PACKETS};
 use super::scenario::{Scenario, ScenarioError};
 use super::session_log::SessionLog;
+use super::sums::FlowSums;
 use super::time::{ns, seconds, Time, NEVER};
 use super::world::{AgentState, Flow, Notice, World};
 use crate::transport::TcpStatistics;
@@ -28,7 +29,8 @@ const LINK_STREAMS: u64 = 1 << 32;
 pub struct AgentOutcome {
     pub name: String,
     pub log: SessionLog,
-    /// State every 0.5 s, from the first media packet of the simulation on.
+    /// State every 0.5 s, from the first media packet of the simulation on; with sums only, the
+    /// first state that knows a buffer, else the last.
     pub samples: Vec<Sample>,
     pub finished: bool,
 }
@@ -37,6 +39,8 @@ pub struct AgentOutcome {
 #[derive(Debug)]
 pub struct Outcome {
     pub rows: Vec<Row>,
+    /// Sums over each flow, where they were asked for in place of rows.
+    pub sums: Option<FlowSums>,
     pub flows: Vec<Flow>,
     /// State of the server's TCP of each flow at the end; None for UDP.
     pub tcp: Vec<Option<TcpStatistics>>,
@@ -114,8 +118,11 @@ impl Simulation {
             .collect();
         let mut world = World::new(states, links);
         world.ecn = scenario.links.iter().any(|link| link.aqm.is_some_and(|aqm| aqm.ecn));
-        world.record =
-            Record::up_to(scenario.most_packets.unwrap_or(MOST_PACKETS).min(MOST_PACKETS));
+        world.record = if scenario.sums_only {
+            Record::of_sums()
+        } else {
+            Record::up_to(scenario.most_packets.unwrap_or(MOST_PACKETS).min(MOST_PACKETS))
+        };
         for (agent, config) in scenario.agents.iter().enumerate() {
             let agent = agent as u32;
             world.events.push(ns(config.start_s), Event::Start { agent });
@@ -217,7 +224,15 @@ impl Simulation {
 
     fn sample(&mut self) {
         let now = self.world.now;
+        let keeps_all = self.world.record.sums.is_none();
         for (agent, state) in self.agents.iter().zip(&mut self.world.agents) {
+            if !keeps_all {
+                let known = state.samples.last().is_some_and(|last| !last.buffer_s.is_nan());
+                if known || !state.awaited || !state.started || state.finished {
+                    continue;
+                }
+                state.samples.clear();
+            }
             let sample =
                 if state.started && !state.finished { agent.sample(now) } else { Sample::NONE };
             if state.awaited {
@@ -240,6 +255,7 @@ impl Simulation {
         });
         Outcome {
             rows: record.rows,
+            sums: record.sums,
             tcp: tcp.collect(),
             agents: names
                 .zip(agents)
@@ -262,6 +278,7 @@ impl Simulation {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sums::Sums;
     use super::*;
 
     #[test]
@@ -277,6 +294,28 @@ mod tests {
             matches!(ended, Err(ScenarioError::TooManyPackets { packets: 500, .. })),
             "{ended:?}"
         );
+        Ok(())
+    }
+
+    #[test]
+    fn sums_are_those_of_the_packets() -> Result<(), ScenarioError> {
+        let text = r#"{"seed": 3, "end_s": 100, "links": [{"name": "link", "delay_s": 0.01,
+            "capacity": {"constant": {"rate_bps": 2e6}}, "queue": {"packets": 20}}], "agents": [
+            {"name": "media", "kind": "cbr", "awaited": true, "forward": [0], "parameters":
+            {"rate_bps": 1e6, "packet_bytes": 1000, "duration_s": 5}},
+            {"name": "bulk", "kind": "bulk_tcp", "forward": [0]}]}"#;
+        let rows = simulate(&Scenario::from_json(text)?)?;
+        let sums = simulate(&Scenario { sums_only: true, ..Scenario::from_json(text)? })?;
+        assert!(sums.rows.is_empty());
+        assert_eq!(sums.packet_events, rows.packet_events);
+        let (kept, folded) = (sums.sums.unwrap_or_default(), FlowSums::from_rows(&rows.rows));
+        for flow in 0..rows.flows.len() as u32 {
+            for (one, other) in kept.get(flow).into_iter().zip(folded.get(flow)) {
+                assert!((one.delay_s - other.delay_s).abs() < 1e-6);
+                assert_eq!(Sums { delay_s: 0.0, ..one }, Sums { delay_s: 0.0, ..other });
+            }
+        }
+        assert!(kept.get(1)[0].dropped_packets > 0 && kept.get(1)[0].retransmissions > 0);
         Ok(())
     }
 }

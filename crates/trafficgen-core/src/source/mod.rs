@@ -20,8 +20,18 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use self::chunked::RecordedSegment;
 pub use self::fitted::{Schedule, ScheduledPacket};
 use crate::des::Agent;
+
+/// Return the rungs that a chunked player would have chosen; its parameters are JSON.
+///
+/// # Errors
+/// If the parameters are not what it takes, or a segment is at a rung that the ladder lacks.
+pub fn replay_player(parameters: &str, segments: &[RecordedSegment]) -> Result<Vec<usize>, String> {
+    let given = serde_json::from_str(parameters).map_err(|error| error.to_string())?;
+    chunked::replay_choices(&given, segments)
+}
 
 /// Make a source of this kind, which may play schedules that came beside the scenario.
 ///

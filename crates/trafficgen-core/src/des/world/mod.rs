@@ -292,7 +292,7 @@ impl World {
     fn settle(&mut self, number: u16, fate: Fate) {
         match fate {
             Fate::Dropped { id, reason } => {
-                self.record.dropped(self.packets.take(id).row, number, reason);
+                self.record.dropped(&self.packets.take(id), number, reason);
             }
             Fate::Passes { id, at, queueing_ns, overtaken, marked } => {
                 let pipe = &mut self.pipes[usize::from(number)];
@@ -363,7 +363,7 @@ impl World {
     fn arrive(&mut self, id: PacketId) {
         self.packet_events += 1;
         let packet = self.packets.take(id);
-        self.record.arrived(packet.row, self.now);
+        self.record.arrived(&packet, self.now);
         if self.closed {
             return;
         }

@@ -82,6 +82,13 @@ impl Chooser {
         wanted
     }
 
+    /// The segment was asked for at this level, whatever was chosen.
+    pub fn take(&mut self, level: usize) {
+        if level != self.level {
+            (self.level, self.at_level) = (level, 1);
+        }
+    }
+
     fn top(&self) -> usize {
         self.settings.ladder_bps.len() - 1
     }

@@ -11,6 +11,7 @@ mod mpc;
 mod parameters;
 mod playback;
 mod policy;
+mod replay;
 mod server;
 mod session;
 mod settings;
@@ -19,4 +20,5 @@ mod test_settings;
 mod throughput;
 mod track;
 
+pub use replay::{replay_choices, RecordedSegment};
 pub use session::Chunked;

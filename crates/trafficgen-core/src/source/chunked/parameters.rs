@@ -33,6 +33,8 @@ pub enum ConnectionUse {
 
 /// Nodes of a plan that are looked at for one segment, at most.
 const MOST_PLANS: f64 = 2e6;
+/// Segments whose sizes are drawn before a session begins, at most.
+const MOST_SEGMENTS: f64 = 1e6;
 
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -165,6 +167,16 @@ impl Parameters {
             return Err(
                 "throughput_segments, request_bytes and manifest_bytes must be above 0".to_owned()
             );
+        }
+        for (name, segment_s) in
+            [("segment_s", Some(self.segment_s)), ("audio_segment_s", self.audio_segment_s)]
+        {
+            if segment_s.is_some_and(|length_s| self.duration_s / length_s > MOST_SEGMENTS) {
+                return Err(format!(
+                    "duration_s must be at most {MOST_SEGMENTS} times {name}, not {}",
+                    self.duration_s
+                ));
+            }
         }
         // What would not fit beside one segment could never be asked for, or never be played.
         let waited_s = self.segment_s.max(self.start_s).max(self.resume_s);

@@ -201,6 +201,14 @@ impl Decider {
         decision
     }
 
+    /// The segment was asked for at this rung, whatever was chosen.
+    pub fn take(&mut self, level: usize) {
+        self.level = Some(level);
+        if let Rule::Classic(chooser) = &mut self.rule {
+            chooser.take(level);
+        }
+    }
+
     pub fn observe(&mut self, download: &Download) {
         let Download { bytes, elapsed_s, counted_bytes, counted_s, buffer_s } = *download;
         self.estimator.observe(counted_bytes, counted_s);
