@@ -13,7 +13,7 @@ from trafficgen.capture.options import ConvertOptions, ReadOptions
 from trafficgen.capture.reading import read_or_stream
 from trafficgen.capture.table_files import holds_packet_table
 from trafficgen.capture.traces.options import OPTION_FLAGS, SIZE_KINDS, SIZE_UNITS, TRANSPORTS
-from trafficgen.capture.traces.reading import read_trace
+from trafficgen.capture.traces.reading import find_format, read_trace
 from trafficgen.capture.traces.text import is_text
 from trafficgen.capture.traces.trace_format import ReadTrace
 from trafficgen.errors import ExportError, SettingError
@@ -176,7 +176,7 @@ def convert(
         <PacketTable: 200 packets, 1 flow, 2.36 s, 242,000 IP bytes>
     """
     file_format = None if out is None else format_of(out, options.to_format)
-    _check(options)
+    check_convert_options(options)
     name = input_file(str(trace), stream_captures=True)
     read = _read(name, options)
     if read is None:
@@ -240,11 +240,14 @@ def _convert_packets(
 
 def _read(name: str, options: ConvertOptions) -> ReadTrace | None:
     """Return what a trace of another tool holds; None for a capture or a packet table."""
-    if options.from_format is not None or any(
-        getattr(options, field) is not None for field in OPTION_FLAGS
-    ):
-        return read_trace(name, format_name=options.from_format, options=options)
+    given = [flag for field, flag in OPTION_FLAGS.items() if getattr(options, field) is not None]
     table_file = is_table_file(name)
+    is_binary = Path(name).is_file() and not table_file and not is_text(name)
+    if given and is_binary and options.from_format is None:
+        problem = f"[{given[0]}] is for text traces of other tools, not for {name}"
+        raise SettingError(f"{problem}; leave it out, or give the format ([--from|from_format])")
+    if options.from_format is not None or given:
+        return read_trace(name, format_name=options.from_format, options=options)
     if name != STANDARD_INPUT and is_trace(name) and not (table_file and holds_packet_table(name)):
         return read_trace(name)
     if not table_file and is_text(name):
@@ -252,7 +255,10 @@ def _read(name: str, options: ConvertOptions) -> ReadTrace | None:
     return None
 
 
-def _check(options: ConvertOptions) -> None:
+def check_convert_options(options: ConvertOptions) -> None:
+    """Raise SettingError for names and numbers that no trace has."""
+    if options.from_format is not None:
+        find_format(options.from_format)
     if options.sizes is not None and options.sizes not in SIZE_KINDS:
         raise SettingError(f"[--sizes {options.sizes}]: sizes are of {', '.join(SIZE_KINDS)}")
     if options.size_unit is not None and options.size_unit not in SIZE_UNITS:
@@ -265,5 +271,6 @@ def _check(options: ConvertOptions) -> None:
         )
     if options.line_rate_bps is not None and not 1 <= options.line_rate_bps < math.inf:
         raise SettingError(
-            f"[--line-rate|line_rate] {options.line_rate_bps:g} bit/s: give a rate such as 10Mbps"
+            f"[--line-rate|line_rate_bps] {options.line_rate_bps:g} bit/s: give a rate such as"
+            " 10Mbps"
         )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import os
 import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from trafficgen.capture.memory import Budget
 from trafficgen.capture.table_files import holds_packet_table, read_table
 from trafficgen.capture.table_streams import TableFile, open_table_file, packets_in
 from trafficgen.errors import CaptureError, PacketTableError
+from trafficgen.expanded_files import open_expanded, strip_packed_ending
 from trafficgen.formatting import describe_value, suggest_file
+from trafficgen.option_names import writes_flags
 from trafficgen.options import DataFrame
 from trafficgen.redaction import redact_addresses
 from trafficgen.standard_streams import STANDARD_INPUT, input_file, restore_name
@@ -61,18 +64,35 @@ def as_paths(paths: Paths) -> list[str]:
 
 def _refuse_wrong_name(name: str) -> None:
     """Refuse a folder of captures, and a missing file whose name resembles that of another one."""
-    if re.search(r"\.csv\.(gz|zst|xz|bz2|zip)$", name.lower()):
-        remedy = "decompress it, or write Parquet, which is compressed within"
-        raise PacketTableError(file=name, problem="is a compressed CSV", remedy=remedy)
+    if re.search(r"\.csv\.(bz2|zip)$", name.lower()):
+        remedy = "decompress it, or compress it with gzip, zstd or xz"
+        problem = "is compressed in a way that is not read"
+        raise PacketTableError(file=name, problem=problem, remedy=remedy)
     if not name:
         raise CaptureError(file="''", problem="is no name of a file", remedy="name a capture")
     path = Path(name)
+    pattern = str(path / "*.pcap")
+    if not writes_flags():  # which no shell expands
+        pattern = f"sorted(pathlib.Path({name!r}).glob('*.pcap'))"
+        if "*" in path.name and not path.exists():
+            remedy = f"give sorted(pathlib.Path({str(path.parent)!r}).glob({path.name!r}))"
+            raise CaptureError(file=name, problem="is a pattern, not a file", remedy=remedy)
     if path.is_dir() and not is_dataset(path) and not part_paths(path):
-        remedy = f"name the captures in it, such as {path / '*.pcap'}"
+        remedy = f"name the captures in it, such as {pattern}"
         raise PacketTableError(file=name, problem="is a folder and no packet table", remedy=remedy)
     if name != STANDARD_INPUT and (guess := suggest_file(path)):
         problem = f"cannot be opened (No such file or directory){guess}"
         raise CaptureError(file=name, problem=problem, remedy="check the name")
+
+
+def refuse_missing(names: Iterable[str | Path]) -> None:
+    """Raise CaptureError for a file that does not exist."""
+    for name in map(str, names):
+        _refuse_wrong_name(name)
+        if name != STANDARD_INPUT and not os.path.lexists(name):
+            problem = "cannot be opened (No such file or directory)"
+            remedy = "check the name and the permissions"
+            raise CaptureError(file=name, problem=problem, remedy=remedy)
 
 
 def input_names(source: Paths | PacketTable) -> list[str]:
@@ -91,7 +111,13 @@ def is_stream(name: str) -> bool:
 
 def is_table_file(name: str) -> bool:
     """Return whether a name is that of a packet table: by its ending, or a folder."""
-    return Path(name).suffix.lower() in _TABLE_ENDINGS or Path(name).is_dir()
+    return _table_ending(name) in _TABLE_ENDINGS or Path(name).is_dir()
+
+
+def _table_ending(name: str) -> str:
+    """Return the ending of a name: of a CSV the same whether or not it is compressed."""
+    plain = strip_packed_ending(name).suffix.lower()
+    return plain if plain == ".csv" else Path(name).suffix.lower()
 
 
 def is_trace(name: str) -> bool:
@@ -126,7 +152,7 @@ def read_table_file(names: list[str]) -> PacketTable | None:
 
 def _table_reader(name: str) -> Callable[[str], PacketTable] | None:
     """Return the reader of a packet table or a trace; None for a capture."""
-    ending = Path(name).suffix.lower()
+    ending = _table_ending(name)
     has_ending = ending in _TABLE_ENDINGS
     if Path(name).is_dir() or (has_ending and holds_packet_table(name)):
         return read_table
@@ -149,8 +175,10 @@ def _may_be_text(name: str) -> bool:
     if is_stream(name):
         return False
     try:
-        with Path(name).open("rb") as stream:
+        with open_expanded(name) as stream:
             beginning = stream.read(_SNIFFED_BYTES)
+    except CaptureError:
+        return False
     except (OSError, ValueError):
         return True  # the reader that is tried next says what is wrong with it
     return b"\0" not in beginning or beginning.startswith(_UTF16_MARKS)

@@ -9,6 +9,7 @@ from typing import Any
 
 from trafficgen.capture.traces.formats import FORMATS
 from trafficgen.capture.traces.options import TraceOptions
+from trafficgen.option_names import name_options
 from trafficgen.options import option
 from trafficgen.packet_files.report import View, format_option, view_option
 from trafficgen.units import memory_from_text, parse_duration_s
@@ -21,6 +22,10 @@ EXCHANGE_ENDINGS = (".parquet", ".csv")
 LEAST_MEMORY_BYTES = 4_000_000
 
 
+#: More than any computer has; the engine counts in 64 bits.
+_MOST_MEMORY_BYTES = 2**62
+
+
 def parse_memory(text: str) -> int:
     """Return the bytes of a text such as ``500MB``; raise ValueError for others and below 4 MB."""
     size_bytes = memory_from_text(text)
@@ -28,7 +33,7 @@ def parse_memory(text: str) -> int:
         raise ValueError(f"Invalid size {text!r}. Use a size such as 500MB or 4GB.")
     if size_bytes < LEAST_MEMORY_BYTES:
         raise ValueError(f"{text} of memory is too little. Use 4MB or more, such as 500MB.")
-    return int(size_bytes)
+    return min(int(size_bytes), _MOST_MEMORY_BYTES)
 
 
 def parse_idle_timeout(text: str) -> float:
@@ -36,13 +41,13 @@ def parse_idle_timeout(text: str) -> float:
     return math.inf if text == "inf" else parse_duration_s(text)
 
 
-def memory_option() -> Any:
+def memory_option(default: int | None = DEFAULT_MEMORY_BYTES) -> Any:
     """Declare the option ``--memory`` of a field ``memory_bytes``."""
     return option(
-        DEFAULT_MEMORY_BYTES,
+        default,
         "--memory",
         help=(
-            "Memory that the command may take, such as 500MB or 4GB; the program's own, up to 250"
+            "Memory that the work may take, such as 500MB or 4GB; the program's own, up to 250"
             " MB, counts into it and is not reduced by a lower limit."
         ),
         metavar="SIZE",
@@ -79,7 +84,7 @@ class ReadOptions:
 class UnlimitedReadOptions(ReadOptions):
     """How all packets of an input are read; memory is not limited by default."""
 
-    memory_bytes: int | None = None
+    memory_bytes: int | None = memory_option(None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +130,10 @@ class SessionChoice:
     )
 
 
+#: No capture is longer: its times are 64-bit numbers of ns.
+_LATEST_S = 1e9
+
+
 @dataclass(frozen=True)
 class TimeWindow:
     """A part of an input by time, s after its first packet.
@@ -141,9 +150,12 @@ class TimeWindow:
     to_s: float = math.inf
 
     def __post_init__(self) -> None:
-        if not 0 <= self.from_s < self.to_s:
+        if not 0 <= self.from_s < min(self.to_s, _LATEST_S):
             raise ValueError(
-                f"nothing is in the window {self}; start at 0 s or later and end after the start"
+                name_options(
+                    f"nothing is in the window {self}; start at 0 s or later ([--from|from_s]) and"
+                    " end after the start ([--to|to_s])"
+                )
             )
 
     @property

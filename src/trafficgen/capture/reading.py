@@ -73,8 +73,8 @@ def inspect(paths: Paths | PacketTable | DataFrame, options: ReadOptions) -> Ins
 def read_packets(paths: Paths | DataFrame, options: ReadOptions) -> PacketTable:
     """Return all packets of captures (read as one), a packet table or a data frame.
 
-    A packet takes about 50 bytes. More packets than fit into ``memory_bytes`` are refused; None
-    (the default) takes what they need.
+    A packet takes about 50 bytes, and up to 220 while it is read. More packets than fit into
+    ``memory_bytes`` are refused; None (the default) takes what they need.
 
     Args:
         paths: As for :func:`inspect`. A data frame has the columns of a packet table or a packet

@@ -32,9 +32,11 @@ from trafficgen.flows import (
     inspect_table,
     swap_ends,
 )
-from trafficgen.flows.selection import NO_MEDIA_REMEDY
+from trafficgen.flows.selection import no_media_error
 from trafficgen.tables import PacketTable
 from trafficgen.units import ns_from_s
+
+_NO_UPLOAD = "nothing carries payload to a server; leave [{}] out"
 
 
 @dataclass(frozen=True)
@@ -57,13 +59,15 @@ def open_session(
     *,
     packet_bytes: int = FIT_PACKET_BYTES,
     window: TimeWindow | None = None,
+    upload_flag: str = "--upload",
 ) -> OpenedSession:
     """Return the packets of one session (or flow) of an input, and a summary of the whole.
 
     Captures are read twice: once to find the flows, once to keep the packets of the session alone.
     Without a choice it is the session that carries most bytes to a client. Its packets take
     ``packet_bytes`` of memory each. Those outside of ``window`` are left out; flows and sessions
-    stay those of the whole input. Without a window all packets stay.
+    stay those of the whole input. Without a window all packets stay. ``upload_flag`` is the option
+    that chooses the other direction, for messages.
 
     Raises:
         InputFileError: If an input cannot be read at all, or has more packets than memory holds.
@@ -86,6 +90,11 @@ def open_session(
         table = read_table_file(names)
         return opening.open_captures() if table is None else opening.open_table(table)
     except SelectionError as error:
+        if error.what.startswith("media packet"):
+            what, available = error.what, f"{error.available} ([{upload_flag}])"
+            if opening.choice.upload:
+                what, available = what.replace("media", "uploaded"), _NO_UPLOAD.format(upload_flag)
+            error = SelectionError(what=what, available=available)
         raise error.prepend_place(", ".join(names)) from None
 
 
@@ -171,7 +180,7 @@ class _Opening:
             "choose a shorter [--flow|flow] or [--session|session], or cut the input (editcap does"
             " that for captures)"
             if self.window is None
-            else "or fit a window of the session ([--from 5min] [--to 25min])"
+            else "or fit a window of the session ([--from 5min] [--to 25min|to_s='25min'])"
         )
         raise self.budget.refusal(
             ", ".join(inspection.files), packets, remedy=remedy, at_least=more
@@ -255,10 +264,12 @@ def _wanted_flows(inspection: Inspection, choice: SessionChoice) -> list[int]:
     if sessions is None:
         session = _settle(choice, inspection.flows).session
         if session is None:
-            found = f"none of the {inspection.ip_packets} IP packets carries payload to a client"
-            if not inspection.packets:
-                found = "the capture is empty"
-            raise SelectionError(what="media packet", available=f"{found}; {NO_MEDIA_REMEDY}")
+            raise no_media_error(
+                inspection.ip_packets,
+                noun="IP packets",
+                is_empty=not inspection.packets,
+                problems=inspection.warnings,
+            )
         sessions = [session]
     chosen = set(sessions)
     return [flow for flow, its in zip(flows, columns["session"], strict=True) if its in chosen]

@@ -16,7 +16,8 @@ from pyarrow import csv
 
 from trafficgen.capture.bare_tables import head_of_columns
 from trafficgen.capture.table_limits import refuse_expansion, refuse_repeated, refuse_span
-from trafficgen.errors import CaptureWarning, PacketTableError, warn
+from trafficgen.errors import CaptureError, CaptureWarning, PacketTableError, warn
+from trafficgen.expanded_files import PACKED_ENDINGS, open_expanded, strip_packed_ending
 from trafficgen.json_text import clean_texts
 from trafficgen.standard_streams import read_text_file
 from trafficgen.tables import (
@@ -101,11 +102,12 @@ def columns_of(path: Path, packets: pa.Table | None = None) -> tuple[list[str], 
         return ([] if packets is None else packets.column_names), 0
     with open_parquet(path) as file:
         schema = file.schema_arrow
+        names = schema.names  # they may be no UTF-8
     with suppress(ValueError, AttributeError, RecursionError):
         origin_ns = json.loads((schema.metadata or {}).get(_PANDAS_KEY, b"{}")).get("origin_ns")
         if isinstance(origin_ns, int):
-            return schema.names, origin_ns
-    return schema.names, 0
+            return names, origin_ns
+    return names, 0
 
 
 def is_parquet(path: Path) -> bool:
@@ -187,16 +189,16 @@ def _dataset_head(folder: Path) -> PacketTable:
 
 
 def _csv_head(path: Path) -> PacketTable | None:
-    flows_path = path.with_suffix(".flows.csv")
-    if not flows_path.exists():
+    file = flows_path(path)
+    if not file.exists():
         return None
-    flows = _read_csv(flows_path, FLOW_SCHEMA.append(pa.field("origin_ns", pa.int64())))
+    flows = _read_csv(file, FLOW_SCHEMA.append(pa.field("origin_ns", pa.int64())))
     origins = (
         flows.column("origin_ns").unique().to_pylist() if "origin_ns" in flows.column_names else []
     )
     if len(origins) > 1 or None in origins:
         raise PacketTableError(
-            file=str(flows_path),
+            file=str(file),
             problem="origin_ns is not the same in all rows",
             remedy="give all flows one origin",
         )
@@ -206,9 +208,14 @@ def _csv_head(path: Path) -> PacketTable | None:
         return PacketTable(packets=PACKET_SCHEMA.empty_table(), flows=flows, origin_ns=origin_ns)
     except (KeyError, ValueError, pa.ArrowException) as error:
         remedy = f"a flow table needs the columns {', '.join(FLOW_SCHEMA.names)}"
-        raise PacketTableError(
-            file=str(flows_path), problem=_first_line(error), remedy=remedy
-        ) from error
+        raise PacketTableError(file=str(file), problem=_first_line(error), remedy=remedy) from error
+
+
+def flows_path(path: Path) -> Path:
+    """Return the file with the flow table of a CSV; it may be compressed as the CSV itself is."""
+    plain = strip_packed_ending(path).with_suffix(".flows.csv")
+    packed = plain.with_name(plain.name + path.suffix)
+    return packed if path.suffix.lower() in PACKED_ENDINGS and packed.exists() else plain
 
 
 def holds_packet_table(path: str | Path) -> bool:
@@ -218,20 +225,19 @@ def holds_packet_table(path: str | Path) -> bool:
     counts as one, so that the reader of packet tables reports the problem.
     """
     path = Path(path)
+    if not path.is_file():  # a pipe would be empty for its reader
+        return True
     try:
-        if path.suffix.lower() == ".parquet":
-            import pyarrow.parquet as pq  # noqa: PLC0415
-
-            with path.open("rb") as stream, pq.ParquetFile(stream) as file:
+        if is_parquet(path):
+            with open_parquet(path) as file:
                 schema = file.schema_arrow
-            names, marked = set(schema.names), METADATA_KEY in (schema.metadata or {})
+                names, marked = set(schema.names), METADATA_KEY in (schema.metadata or {})
         else:
-            with path.open(encoding="utf-8-sig", errors="replace") as text:
-                names = {
-                    name.strip().strip('"') for name in text.readline(_LONGEST_HEADER).split(",")
-                }
-            marked = path.with_suffix(".flows.csv").exists()
-    except (OSError, ValueError, pa.ArrowException):
+            with open_expanded(path) as text:
+                header = text.readline(_LONGEST_HEADER).decode("utf-8-sig", errors="replace")
+            names = {name.strip().strip('"') for name in header.split(",")}
+            marked = flows_path(path).exists()
+    except (OSError, CaptureError, PacketTableError):
         return True
     return marked or has_packet_columns(names)
 
@@ -268,7 +274,7 @@ def _open_regular(path: Path) -> IO[bytes]:
     """Open a file; the files of a table are no pipes, which would be waited for, and no devices."""
     if path.exists() and not path.is_file():
         raise ValueError("no regular file")
-    return path.open("rb")
+    return open_expanded(path)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from trafficgen.capture.table_files import (
 )
 from trafficgen.capture.table_limits import refuse_repeated, refuse_span
 from trafficgen.errors import PacketTableError
+from trafficgen.expanded_files import is_compressed, open_expanded
 from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.counts import infer_flows, tcp_flows
@@ -124,10 +126,13 @@ def packets_in(path: str | Path) -> int:
     path = Path(path)
     if _parquet_files(path):
         return _parquet_rows(path)
-    with refuse_unreadable(path):
-        with path.open("rb") as stream:
-            sample = stream.read(_SAMPLE_BYTES)
+    with refuse_unreadable(path), open_expanded(path) as stream:
+        sample = stream.read(_SAMPLE_BYTES)
         lines = sample.count(b"\n")
+        if is_compressed(path):  # its length says little
+            return lines + sum(
+                piece.count(b"\n") for piece in iter(partial(stream.read, _CSV_BLOCK_BYTES), b"")
+            )
         return 0 if not lines else round(path.stat().st_size * lines / len(sample))
 
 
@@ -157,7 +162,7 @@ def raw_pieces(path: Path, names: Collection[str] = PACKET_SCHEMA.names) -> Iter
     convert = csv_options(PACKET_SCHEMA)
     with (
         refuse_unreadable(path),
-        path.open("rb") as stream,
+        open_expanded(path) as stream,
         csv.open_csv(stream, read_options=read, convert_options=convert) as reader,
     ):
         for batch in reader:

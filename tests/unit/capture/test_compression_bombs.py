@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import gzip
 import lzma
-import os
 import struct
 import subprocess
 import sys
@@ -63,7 +62,6 @@ def test_what_expands_out_of_all_proportion_is_refused_in_one_line(
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "TRAFFICGEN_PROGRESS": "0"},
     )
     lines = done.stderr.splitlines()
     assert (done.returncode, len(lines)) == (2, 1)

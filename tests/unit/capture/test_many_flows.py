@@ -39,7 +39,7 @@ def test_packets_of_flows_without_room_are_counted_and_warned_of(ten_flows: Path
     assert found.warnings == (
         (
             f"{ten_flows}: 18 packets of flows behind the first 4, for which there is no room; give"
-            " more memory=..."
+            " more memory_bytes=..."
         ),
     )
 

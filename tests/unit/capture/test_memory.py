@@ -54,7 +54,7 @@ def test_a_fit_with_enough_memory_does_not_depend_on_the_limit(
 def test_a_session_beyond_the_memory_is_refused_with_what_helps(long_capture: Path) -> None:
     with pytest.raises(
         trafficgen.CaptureError,
-        match=r"packets need some .* is allowed; give memory=.*, or fit a window .*from_s=",
+        match=r"packets need some .* is allowed; give memory_bytes=.*, or fit a window .*from_s=",
     ):
         trafficgen.fit(long_capture, memory_bytes=TINY)
 
@@ -114,7 +114,7 @@ def test_a_window_is_not_matched_with_a_second_capture(long_capture: Path) -> No
 def test_compare_and_export_say_what_they_need(long_capture: Path, tmp_path: Path) -> None:
     with pytest.raises(
         trafficgen.CaptureError,
-        match=r"packets need some .* of memory, .* is allowed; give memory=",
+        match=r"packets need some .* of memory, .* is allowed; give memory_bytes=",
     ):
         trafficgen.compare(long_capture, long_capture, memory_bytes=TINY)
     with pytest.raises(trafficgen.CaptureError, match=r"more than .* packets need some"):

@@ -9,9 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from trafficgen.capture.table_files import read_table
-from trafficgen.errors import CaptureWarning, PacketTableError
+import trafficgen
+from trafficgen.capture.table_files import columns_of, read_table
+from trafficgen.capture.table_streams import open_table_file, packets_in, raw_pieces
+from trafficgen.errors import CaptureWarning, PacketTableError, WorkloadFileError
 from trafficgen.tables import FLOW_SCHEMA, SIGNALLING_SCHEMA, PacketTable
+from trafficgen.workloads.column_files import read_numbers
 
 _COLUMNS = {
     "time_ns": [0, 5, 9],
@@ -178,3 +181,48 @@ def test_more_flows_than_client_ports_still_have_their_own_addresses(tmp_path: P
         )
     )
     assert len(ends) == count
+
+
+def _with_a_name_of_bytes(path: Path) -> Path:
+    """Write a Parquet file again with one more column, whose name is no UTF-8."""
+    table = pq.read_table(path)
+    schema = pa.schema([*table.schema, pa.field(b"odd\xff", pa.int64())], table.schema.metadata)
+    columns = [*table.columns, pa.array(range(table.num_rows))]
+    pq.write_table(pa.Table.from_arrays(columns, schema=schema), path)
+    return path
+
+
+def _convert_list(path: Path) -> object:
+    return trafficgen.convert(path, path.with_suffix(".csv"), from_format="packet-list")
+
+
+@pytest.mark.parametrize(
+    "columns", [_COLUMNS, {"time_s": [0.1, 0.2], "ip_bytes": [90, 80]}, {"number": [1.0, 2.0]}]
+)
+@pytest.mark.parametrize(
+    "read",
+    [
+        *(read_table, columns_of, trafficgen.inspect, trafficgen.fit, _convert_list),
+        *(open_table_file, packets_in, lambda path: list(raw_pieces(path))),
+        lambda path: read_numbers(path, column=None, usual=("time_s",)),
+    ],
+)
+def test_names_of_columns_that_are_no_text_are_refused(
+    tmp_path: Path, columns: Mapping[str, object], read: Callable[[Path], object]
+) -> None:
+    path = _with_a_name_of_bytes(_parquet(tmp_path, columns))
+    with pytest.raises((PacketTableError, WorkloadFileError), match="cannot be read") as refused:
+        read(path)
+    assert refused.value.file == str(path)
+
+
+@pytest.mark.parametrize("name", ["_flows.parquet", "part-000000.parquet"])
+@pytest.mark.parametrize("read", [read_table, open_table_file, trafficgen.fit])
+def test_names_of_columns_of_a_dataset_are_texts(
+    tmp_path: Path, name: str, read: Callable[[Path], object]
+) -> None:
+    folder = tmp_path / "dataset"
+    trafficgen.convert(_parquet(tmp_path), folder)
+    _with_a_name_of_bytes(folder / name)
+    with pytest.raises(PacketTableError, match="cannot be read"):
+        read(folder)

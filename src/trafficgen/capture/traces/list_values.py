@@ -19,6 +19,8 @@ from trafficgen.formatting import format_count
 from trafficgen.units import ETHERNET_HEADER_BYTES, BoolArray, IntArray, s_from_ns
 
 _SECONDS_DIGITS = 9
+#: Decimals of a size that show that it is no whole number.
+_FRACTION_DIGITS = 6
 #: Times without a unit in their name: from this size on they can only be ns, us, ms since 1970.
 _EPOCHS = ((1e17, 0), (1e14, 3), (1e11, 6))
 #: A list of seconds that goes on for longer is more likely one of another unit: eleven days.
@@ -177,6 +179,10 @@ def list_sizes(texts: Texts, columns: dict[SizeKind, str]) -> tuple[Sizes, BoolA
     for kind, name in columns.items():
         values, known = parse_decimals(texts[name], 0)
         known &= (values >= 0) & (values <= LARGEST_PACKET_BYTES)
+        if pc.any(pc.match_substring(texts[name], ".")).as_py():
+            known &= (
+                parse_decimals(texts[name], _FRACTION_DIGITS)[0] == values * 10**_FRACTION_DIGITS
+            )
         is_empty = mask_of(pc.equal(texts[name], ""))
         sizes[kind], knowns[kind] = np.where(known, values, 0), known
         given = known if given is None else given | known

@@ -51,6 +51,7 @@ class TraceOptions:
         "--payload-bytes",
         help="Largest part of a frame in a packet; default: fills IP packets of 1500 bytes.",
         metavar="BYTES",
+        low=0,
     )
     sizes: SizeKind | None = option(
         None,

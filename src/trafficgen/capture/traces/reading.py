@@ -56,12 +56,7 @@ def read_trace(
         CaptureWarning: For each doubt, such as lines that could not be read.
     """
     options = options or TraceOptions()
-    wanted, format_name = format_name, format_name and find_name(format_name, FORMATS)
-    if wanted and not format_name:
-        guess = suggest_name(wanted, FORMATS)
-        raise SettingError(
-            f"Unknown trace format {wanted!r}{guess}. Use one of {', '.join(FORMATS)}."
-        )
+    format_name = format_name and find_format(format_name)
     if Path(name).suffix.lower() == PARQUET_ENDING and format_name in (None, PACKET_LIST.name):
         _check_options(PACKET_LIST, options)
         reading = Reading(TextFile(name, ""), PACKET_LIST, options, noun="row")
@@ -82,6 +77,17 @@ def read_trace(
     for text in result.doubts:
         warn(f"{describe_input(name)}: {text}", CaptureWarning)
     return result
+
+
+def find_format(wanted: str) -> str:
+    """Return the name of a format as it is listed; raise SettingError for an unknown one."""
+    name = find_name(wanted, FORMATS)
+    if name is None:
+        guess = suggest_name(wanted, FORMATS)
+        raise SettingError(
+            f"Unknown trace format {wanted!r}{guess}. Use one of {', '.join(FORMATS)}."
+        )
+    return name
 
 
 def recognise_format(name: str) -> str | None:

@@ -14,7 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trafficgen.errors import PacketTableError
+from trafficgen.errors import CaptureError, PacketTableError
+from trafficgen.expanded_files import open_expanded
 from trafficgen.formatting import size_text
 from trafficgen.memory_limit import memory_limit_bytes
 from trafficgen.standard_streams import STANDARD_INPUT
@@ -107,7 +108,7 @@ def text_beginning(name: str) -> TextFile | None:
     try:
         content = _content(name, _SNIFFED_BYTES)
         beginning = _decoded(name, content)
-    except PacketTableError:
+    except (CaptureError, PacketTableError):
         return None
     return TextFile(name, beginning.text, more=len(content) == _SNIFFED_BYTES)
 
@@ -124,7 +125,7 @@ def _content(name: str, most_bytes: int) -> bytes:
     try:
         if name == STANDARD_INPUT:
             return sys.stdin.buffer.read(most_bytes)
-        with Path(name).open("rb") as stream:
+        with open_expanded(name) as stream:
             return stream.read(most_bytes)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error

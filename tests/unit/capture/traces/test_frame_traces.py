@@ -213,8 +213,8 @@ def test_vr_app_bursts_follow_after_the_time_on_their_line(tmp_path: Path) -> No
         ({"payload_bytes": 0}, "payload_bytes=0"),
         ({"payload_bytes": 65_508, "rtp": False}, "payload_bytes=65508"),
         ({"payload_bytes": 65_496, "rtp": True}, "from 1 to 65495"),
-        ({"frame_rate_fps": 0.0}, "frame_rate=0"),
-        ({"frame_rate_fps": float("inf")}, "frame_rate='inf'"),
+        ({"frame_rate_fps": 0.0}, "frame_rate_fps=0"),
+        ({"frame_rate_fps": float("inf")}, "frame_rate_fps='inf'"),
         ({"sizes": "ip"}, "sizes=... means nothing for frame-sizes"),
     ],
 )

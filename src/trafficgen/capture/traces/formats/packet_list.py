@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from trafficgen.capture.table_limits import refuse_expansion
+from trafficgen.capture.table_files import open_parquet
 from trafficgen.capture.traces.list_columns import (
     NEAR_MISSES,
     ListColumns,
@@ -137,23 +138,13 @@ def read_parquet_list(reading: Reading) -> Columns:
     Raises:
         PacketTableError: If it cannot be read, has no time or no size, or no row is readable.
     """
-    import pyarrow.parquet as pq  # noqa: PLC0415 - captures, which most commands read, need none
-
-    name = reading.file.name
-    try:
-        with Path(name).open("rb") as stream, pq.ParquetFile(stream) as parquet:
-            refuse_expansion(parquet.metadata, name)
-            names = parquet.schema_arrow.names
-            wanted = list_columns(names)
-            if wanted is None:
-                raise _not_a_list(reading, names)
-            table = parquet.read(
-                columns=[column for column in names if column not in wanted.unused]
-            )
-            texts, wanted = _as_texts(table), _with_unit_of_type(table, wanted)
-    except (OSError, KeyError, pa.ArrowException) as error:
-        problem = f"cannot be read ({str(error).splitlines()[0]})"
-        raise reading.error(problem, "give a Parquet file of packets") from error
+    with open_parquet(Path(reading.file.name)) as parquet:
+        names = parquet.schema_arrow.names
+        wanted = list_columns(names)
+        if wanted is None:
+            raise _not_a_list(reading, names)
+        table = parquet.read(columns=[column for column in names if column not in wanted.unused])
+        texts, wanted = _as_texts(table), _with_unit_of_type(table, wanted)
     reading.unread = np.zeros(table.num_rows + 1, dtype=np.bool_)
     return _read_rows(reading, texts, wanted, np.arange(1, table.num_rows + 1))
 
@@ -187,13 +178,9 @@ def _not_a_list(reading: Reading, names: Sequence[str], *, place: str = "") -> P
 
 def is_parquet_list(name: str) -> bool:
     """Return whether a Parquet file has columns of a time and a size."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - captures, which most commands read, need none
-
-    try:
-        with Path(name).open("rb") as stream, pq.ParquetFile(stream) as parquet:
-            return list_columns(parquet.schema_arrow.names) is not None
-    except (OSError, ValueError, pa.ArrowException):
-        return False
+    with suppress(PacketTableError), open_parquet(Path(name)) as parquet:
+        return list_columns(parquet.schema_arrow.names) is not None
+    return False
 
 
 def _as_texts(table: pa.Table) -> pa.Table:
