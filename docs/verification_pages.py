@@ -7,8 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from reference_pages.markdown import Rows, bullets, table
 from trafficgen.units import ms_from_s
+from transfers import Errors, errors_of
 
 RESULTS = Path(__file__).resolve().parent / "verification"
 _PAPERS = {
@@ -251,6 +254,65 @@ def _export_row(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (f"`{row['target']}`", *counts, largest, mean)
 
 
+# Other paths
+
+
+def _transfer(results: Mapping[str, Any]) -> Iterator[str]:
+    rows = results["transfers"]
+    moved = [row for row in rows if row["fitted_at"] != row["played_at"]]
+    yield "## Sessions over other paths"
+    yield (
+        "A session is fitted at one path and played over another: by `simulate`, which plays its"
+        " player where that is known (*model*), by its packets alone (*packets*), and by the"
+        " smaller of the path's capacity and the rate of the fitted session (*least*). *There* is"
+        " what was recorded on that path, or what the true player did there in simulation. Rates"
+        " are IP bytes of the media over the session. One path does not show the rungs that were"
+        " not visited on it, nor which of several policies explains the visited ones: most of the"
+        " error. A player that never waited shows no segments, so that its packets are played."
+    )
+    yield table(
+        ("sessions", "pairs", "by", "median error", "largest", "within 10 %"),
+        [
+            _describe_errors(name, by, errors_of(own, key))
+            for name, own in _groups_of_transfers(rows)
+            for by, key in _PREDICTIONS.items()
+        ],
+    )
+    yield "Each pair; rates and mean rungs in kbit/s, stalls in s:"
+    yield table(
+        (
+            *("session", "fitted at", "played at", "there", *_PREDICTIONS),
+            *("rung there", "rung", "stalled there", "stalled"),
+        ),
+        [
+            (
+                *(row[key] for key in ("source", "fitted_at", "played_at")),
+                *(_number(row[key]) for key in ("rate_kbps", *_PREDICTIONS.values())),
+                *(_number(row[key]) for key in ("rung_kbps", "model_rung_kbps")),
+                *(_number(row[key]) for key in ("stalled_s", "model_stalled_s")),
+            )
+            for row in moved
+        ],
+    )
+
+
+_PREDICTIONS = {"model": "model_kbps", "packets": "packets_kbps", "least": "least_kbps"}
+
+
+def _describe_errors(name: str, by: str, errors: Errors) -> tuple[str, ...]:
+    sizes = np.abs(errors)
+    near = f"{int((sizes <= 0.1).sum())}"
+    return (name, str(sizes.size), by, f"{np.median(sizes):.0%}", f"{sizes.max():.0%}", near)
+
+
+def _groups_of_transfers(rows: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    for kind in ("recorded", "simulated"):
+        own = [row for row in rows if row["source"].startswith(kind)]
+        moved = [row for row in own if row["fitted_at"] != row["played_at"]]
+        yield f"{kind}, another path", moved
+        yield f"{kind}, its own path", [row for row in own if row not in moved]
+
+
 def _published(value: object) -> str:
     return _number(value) if isinstance(value, int | float) else str(value)
 
@@ -265,5 +327,6 @@ _SECTIONS = {
     "theory": _theory,
     "ns3": _ns3,
     "kernel": _kernel,
+    "transfer": _transfer,
     "exports": _exports,
 }

@@ -22,6 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import trafficgen
+from transfers import transfer_rows
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "verification"
@@ -164,6 +165,7 @@ def _part(part: str) -> dict[str, object]:
 PARTS: dict[str, Callable[[], dict[str, object]]] = {
     "reproduce": reproduced,
     "exports": exported,
+    "transfer": lambda: {"transfers": list(transfer_rows())},
     **{part: lambda part=part: _part(part) for part in CHECKS},  # type: ignore[misc]
 }
 

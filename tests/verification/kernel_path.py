@@ -17,13 +17,25 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SENDER, RECEIVER = "10.99.1.2", "10.99.2.2"
 TOOLS = ("ip", "tc", "ethtool", "iperf3")
+_ASK = """
+import socket, sys
+for _ in range(30):
+    try:
+        socket.create_connection((sys.argv[1], 9), 1)
+    except ConnectionRefusedError:
+        break
+    except OSError:
+        pass
+else:
+    sys.exit("the receiver does not answer")
+"""
 
 
 def why_not() -> str | None:
@@ -89,9 +101,7 @@ def dumbbell(
                 str(delay_s),
             ]
         )
-        time.sleep(0.5)
-        # The first packets ask for addresses (ARP); they would distort the first round trip.
-        _run("ip", "netns", "exec", names.sender, "ping", "-c", 2, "-i", 0.3, "-q", RECEIVER)
+        _await_answer(names.sender)
         yield names
     finally:
         if wire is not None:
@@ -99,6 +109,14 @@ def dumbbell(
             wire.wait(5)
         for name in names.all:
             subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+
+
+def _await_answer(sender: str) -> None:
+    """Wait until the path is up, and addresses are known (ARP): a refused connection is answer
+    enough.
+    """
+    in_sender = ("ip", "netns", "exec", sender, sys.executable, "-c", _ASK, RECEIVER)
+    subprocess.run(in_sender, check=True, timeout=60)
 
 
 def _build_links(names: Namespaces) -> None:
@@ -250,3 +268,40 @@ def measure_shares(
         udp_bps=received * payload_bytes * 8 / seconds,
         udp_loss=1 - received / sent,
     )
+
+
+def measure_bulk(
+    names: Namespaces, controls: Sequence[str], *, head_start_s: int, seconds: int
+) -> list[float]:
+    """Run bulk flows together; return what each brought after ``head_start_s``, payload bit/s."""
+    at_receiver, at_sender = (
+        ("ip", "netns", "exec", names.receiver, "iperf3"),
+        ("ip", "netns", "exec", names.sender, "iperf3"),
+    )
+    total_s, ports = head_start_s + seconds, range(5201, 5201 + len(controls))
+    servers = [
+        subprocess.Popen(
+            [*at_receiver, "-s", "-1", "-J", "-p", str(port)], stdout=subprocess.PIPE, text=True
+        )
+        for port in ports
+    ]
+    time.sleep(0.5)
+    clients = [
+        subprocess.Popen(
+            [*at_sender, "-c", RECEIVER, "-t", str(total_s), "-C", control, "-p", str(port)],
+            stdout=subprocess.DEVNULL,
+        )
+        for control, port in zip(controls, ports, strict=True)
+    ]
+    for client in clients:
+        client.wait(total_s + 30)
+    rates_bps = []
+    for server in servers:
+        intervals = json.loads(server.communicate(timeout=60)[0])["intervals"]
+        steady = [
+            one["sum"] for one in intervals if head_start_s <= one["sum"]["start"] < total_s - 0.5
+        ]
+        rates_bps.append(
+            sum(one["bytes"] for one in steady) * 8 / sum(one["seconds"] for one in steady)
+        )
+    return rates_bps

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.calibration.application.recognition import Application, recognise_application
+from trafficgen.calibration.application.recognition import recognise_application
+from trafficgen.models import Application
 from trafficgen.units import ns_from_s
 
 CaptureFinder = Callable[[str], Path]
@@ -108,6 +109,16 @@ def test_start_and_buffer_are_those_of_the_logs(
     assert target.low is not None
     assert target.high is not None
     assert target.low <= target_s <= target.high
+
+
+@pytest.mark.parametrize("side", ["src", "dst"])
+def test_throughput_is_left_for_hls_js(shared_capture: CaptureFinder, side: str) -> None:
+    found, _ = recognised(shared_capture, "lab/hls_cubic", side)
+    assert found is not None
+    assert found.policy is not None
+    weights = {found.policy.family: found.policy.weight, **found.policy.alternatives}
+    assert weights["throughput"] >= 0.3
+    assert set(weights) == {"throughput", "dynamic"}
 
 
 def test_progressive_downloads_are_bulk(shared_capture: CaptureFinder) -> None:

@@ -23,10 +23,15 @@ _REASON = (
     "tshark and capinfos are not installed, or the developers' captures are not beside the"
     " repository"
 )
-pytestmark = pytest.mark.skipif(
-    shutil.which("tshark") is None or shutil.which("capinfos") is None or not _CAPTURES.exists(),
-    reason=_REASON,
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        shutil.which("tshark") is None
+        or shutil.which("capinfos") is None
+        or not _CAPTURES.exists(),
+        reason=_REASON,
+    ),
+]
 
 
 def _files(*folders: str) -> list[Any]:

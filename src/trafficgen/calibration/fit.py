@@ -7,14 +7,21 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trafficgen.calibration.application.recognition import Application, recognise_application
+from trafficgen.calibration.application.recognition import recognise_application
 from trafficgen.calibration.options import FitOptions, SessionFitOptions
 from trafficgen.calibration.player_log.events import align_log
 from trafficgen.calibration.player_log.log_files import read_player_log
-from trafficgen.calibration.session_fit import Calibration, SessionInputs, fit_session
+from trafficgen.calibration.session_fit import (
+    CHOOSE_ANOTHER,
+    FEWEST_MODELLED,
+    Calibration,
+    SessionInputs,
+    fit_session,
+)
 from trafficgen.capture.frames import read_frame
 from trafficgen.capture.inputs import Paths, as_paths, input_names, is_stream, name_in_model
 from trafficgen.capture.options import SessionChoice
@@ -23,7 +30,7 @@ from trafficgen.capture.session import OpenedSession, open_session
 from trafficgen.errors import CalibrationError, CaptureWarning
 from trafficgen.flows import Exchanges, heaviest_upload, rate_curve, swap_ends
 from trafficgen.formatting import count_warnings, size_text
-from trafficgen.models import Model
+from trafficgen.models import Application, Model
 from trafficgen.models.parameters import TableOf
 from trafficgen.notebook import ChartView, RateLines
 from trafficgen.option_names import name_options
@@ -40,6 +47,8 @@ if TYPE_CHECKING:
 _LIGHTEST_OF_SEVERAL, _LIGHTEST_OF_ONE = 0.05, 0.2
 #: those that carry this share each.
 _LIGHTEST_COUNTED = 0.01
+#: What to do where little was uploaded.
+_NO_UPLOAD = "leave [--upload] out to take what servers sent, or capture more of the stream"
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +162,9 @@ def fit(paths: Paths | PacketTable | DataFrame, options: SessionFitOptions) -> F
         paths = read_frame(paths)
     names = input_names(paths)
     log = None if options.player_log is None else read_player_log(options.player_log)
+    if log is None and options.player_log_offset_s is not None:
+        problem = "[--player-log-offset] places a player log in time, and none is given"
+        raise CalibrationError(f"{problem}; add [--player-log], or leave it out")
     in_memory = isinstance(paths, PacketTable)
     opened = open_session(
         paths if in_memory else names, options.choice, options, window=options.window
@@ -176,6 +188,7 @@ def fit(paths: Paths | PacketTable | DataFrame, options: SessionFitOptions) -> F
         receiver_files=tuple(name_in_model(name) for name in as_paths(options.receiver or ())),
         player_log=log,
         buffering_end_s=options.buffering_end_s,
+        remedy=_NO_UPLOAD if options.upload else CHOOSE_ANOTHER,
     )
     fitted = fit_open_session(
         opened, names, options, inputs=inputs, hints=hints, in_memory=in_memory
@@ -183,7 +196,32 @@ def fit(paths: Paths | PacketTable | DataFrame, options: SessionFitOptions) -> F
     exchanges = _exchanges(opened, options)
     first_ns = opened.view.table.origin_ns + opened.view.first_media_ns
     application, absent = recognise_application(exchanges, first_media_ns=first_ns)
-    return replace(fitted, exchanges=exchanges, application=application, absent=absent)
+    if _carries_rtp(opened):
+        application, absent = None, {"application": "RTP carries the media, not the responses"}
+    model = _add_application(fitted.model, application, absent)
+    calibration = replace(fitted.calibration, model=model)
+    return replace(
+        fitted, calibration=calibration, exchanges=exchanges, application=application, absent=absent
+    )
+
+
+def _add_application(
+    model: Model, application: Application | None, absent: dict[str, str]
+) -> Model:
+    """Return a model that says what its source did, or of what is no RTP why that is unknown."""
+    if application is None and all(stream.transport.rtp for stream in model.streams):
+        return model
+    return model.model_copy(
+        update={"application": application, "absent": {**model.absent, **absent}}
+    )
+
+
+def _carries_rtp(opened: OpenedSession) -> bool:
+    """Return whether the heaviest flow of the session is RTP, by itself or within RTSP."""
+    flows = opened.inspection.flows
+    own = flows.filter(pc.equal(flows.column("session"), opened.view.session))
+    heaviest = int(np.argmax(own.column("payload_bytes_to_client").to_numpy()))
+    return bool(own.column("ssrc")[heaviest].is_valid)
 
 
 def _exchanges(opened: OpenedSession, options: SessionFitOptions) -> Exchanges:
@@ -259,8 +297,13 @@ def _other_session_hints(opened: OpenedSession, *, several: bool) -> list[str]:
     if pc.all(pc.equal(media.column("session"), opened.view.session)).as_py():
         return []  # without the engine of group_by, which takes 30 ms to load
     by_session = media.group_by("session")
-    rows = by_session.aggregate([("frame_bytes_to_client", "sum")]).to_pylist()
-    found = {row["session"]: row["frame_bytes_to_client_sum"] for row in rows}
+    sums = [("frame_bytes_to_client", "sum"), ("packets_to_client", "sum")]
+    rows = by_session.aggregate(sums).to_pylist()
+    found = {
+        row["session"]: row["frame_bytes_to_client_sum"]
+        for row in rows
+        if row["packets_to_client_sum"] >= FEWEST_MODELLED or row["session"] == opened.view.session
+    }
     fitted_bytes = found.pop(opened.view.session, None)
     if fitted_bytes is None:
         return []

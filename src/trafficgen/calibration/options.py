@@ -18,7 +18,9 @@ class FitOptions(ReadOptions):
     Attributes:
         session: Number of a session; None takes the one that carries most bytes to a client.
         upload: Whether to fit what goes to the servers: the end that sends is then the server.
-        seed: Seed of the resampling behind intervals and p-values, >= 0.
+        seed: Seed, >= 0, of the resampling behind intervals and p-values, and of the sessions that
+            the self-check plays: where two processes are about as near to the capture, another seed
+            may choose the other one.
         resegment: Whether to cut segmentation-offload packets back to MTU size first.
     """
 

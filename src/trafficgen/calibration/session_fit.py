@@ -50,8 +50,8 @@ from trafficgen.units import kbps_from_bytes, s_from_ns
 _FEWEST_PACKETS = 3
 #: What a model needs: of fewer packets a law is known to a KS distance of 0.14 only, a self-check
 #: needs five bins of 0.5 s, and the slowest speech codecs send more with their headers.
-_FEWEST_MODELLED, _SHORTEST_MODELLED_S, _SLOWEST_MODELLED_KBPS = 100, 2.5, 10.0
-_CHOOSE_ANOTHER = (
+FEWEST_MODELLED, _SHORTEST_MODELLED_S, _SLOWEST_MODELLED_KBPS = 100, 2.5, 10.0
+CHOOSE_ANOTHER = (
     "choose another session with [--session] ([trafficgen inspect|inspect()] lists them), or"
     " capture more of the stream"
 )
@@ -87,7 +87,7 @@ class SessionInputs:
     receiver_files: tuple[str, ...] = ()
     player_log: PlayerLog | None = None
     buffering_end_s: float | None = None
-    remedy: str = _CHOOSE_ANOTHER
+    remedy: str = CHOOSE_ANOTHER
 
 
 @dataclass(frozen=True)
@@ -302,7 +302,7 @@ def describe_unsuited(view: SessionView) -> str | None:
     span_s = s_from_ns(int(view.media_time_ns[-1] - view.media_time_ns[0]))
     rate_kbps = kbps_from_bytes(float(view.media_ip_bytes.sum()), span_s)
     if (
-        packets >= _FEWEST_MODELLED
+        packets >= FEWEST_MODELLED
         and span_s >= _SHORTEST_MODELLED_S
         and rate_kbps >= _SLOWEST_MODELLED_KBPS
     ):
@@ -313,7 +313,7 @@ def describe_unsuited(view: SessionView) -> str | None:
 def _say_too_little(packets: int, how: str) -> str:
     return (
         f"too little media traffic for a model: {format_count(packets, 'media packet')}{how}; at"
-        f" least {_FEWEST_MODELLED} packets, {_SHORTEST_MODELLED_S:g} s and"
+        f" least {FEWEST_MODELLED} packets, {_SHORTEST_MODELLED_S:g} s and"
         f" {_SLOWEST_MODELLED_KBPS:g} kbit/s are needed"
     )
 
@@ -323,7 +323,7 @@ def describe_download(phases: Phases) -> str:
     return (
         f"this looks like a download: more than {SHARE_OF_DOWNLOAD:.0%} of the bytes come in the"
         f" first {format_duration(phases.buffering_end_s)}; the model has that part as buffering"
-        " and what little follows as playout: [--to TIME] fits the first part alone"
+        " and what little follows as playout: [--to TIME|to_s=TIME] fits the first part alone"
     )
 
 

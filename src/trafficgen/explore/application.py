@@ -19,7 +19,7 @@ from pydantic_core import to_json
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -120,21 +120,41 @@ class OneAtATime:
     """Does pieces of work in a thread, one at a time; of those that wait only the newest."""
 
     def __init__(self) -> None:
-        self._busy = asyncio.Lock()
-        self._newest = 0
+        self._is_busy = False
+        self._next: asyncio.Future[None] | None = None
 
     async def do(self, work: Callable[[], T]) -> T:
         """Return the result of a piece of work.
 
         Raises:
-            SupersededError: If newer work came while this waited.
+            SupersededError: If newer work came while this waited: at once, so that its connection
+                is free for others.
         """
-        self._newest += 1
-        number = self._newest
-        async with self._busy:
-            if number != self._newest:
-                raise SupersededError
+        if self._is_busy:
+            self._let_next(SupersededError())
+            turn = self._next = asyncio.get_running_loop().create_future()
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if not turn.cancelled():  # its turn has come
+                    self._is_busy = self._let_next()
+                raise
+        self._is_busy = True
+        try:
             return await run_in_threadpool(work)
+        finally:
+            self._is_busy = self._let_next()
+
+    def _let_next(self, error: Exception | None = None) -> bool:
+        """Let the one that waits go on, or fail; return whether there is one."""
+        waiting, self._next = self._next, None
+        if waiting is None or waiting.done():  # its client may have gone
+            return False
+        if error is None:
+            waiting.set_result(None)
+        else:
+            waiting.set_exception(error)
+        return True
 
 
 def application(
@@ -218,6 +238,8 @@ async def _body(request: Request) -> bytes | Response:
                     return _refuse(message, status=413)
     except TimeoutError:
         return _refuse(f"a request must arrive within {LONGEST_REQUEST_S:g} s", status=408)
+    except ClientDisconnect:
+        return _refuse("the request did not arrive", status=400)
     return body
 
 

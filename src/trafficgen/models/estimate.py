@@ -7,12 +7,13 @@ import inspect
 import itertools
 import textwrap
 from collections.abc import Mapping
+from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Self, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from trafficgen.formatting import interval, number
-from trafficgen.models.problems import describe_problems
+from trafficgen.models.problems import describe_problem
 
 
 def _describe_file(schema: dict[str, Any], part: type) -> None:
@@ -46,6 +47,29 @@ def _read_field_docstrings(part: type) -> dict[str, str]:
     }
 
 
+def _name_part(part: type[BaseModel], error: ValidationError) -> ValueError:
+    problems = filter(None, describe_problem(error, part))
+    return ValueError(f"{part.__name__}: {'; '.join(problems)}")
+
+
+def _explain_errors(validate: Any) -> Any:
+    """Return a class method of pydantic whose errors are one plain line."""
+
+    @wraps(validate.__func__)
+    def check(cls: Any, *given: Any, **how: Any) -> Any:
+        try:
+            return validate.__func__(cls, *given, **how)
+        except ValidationError as error:
+            raise cls._refuse(error, how.get("context")) from None
+
+    check.__doc__ = """Return a part with these values, checked as those of a file are.
+
+        Raises:
+            ValueError: If a key is unknown, or no file may hold such a value.
+    """
+    return classmethod(cast("Any", check))
+
+
 class ModelPart(BaseModel):
     """Base of all parts: frozen, closed to unknown keys, no NaN or infinity."""
 
@@ -59,14 +83,26 @@ class ModelPart(BaseModel):
 
     if not TYPE_CHECKING:  # which know the fields
 
-        def __init__(self, **values: object) -> None:
+        def __init__(self, *given: object, **values: object) -> None:
+            if given:
+                keys = ", ".join(f"{key}=..." for key in type(self).model_fields)
+                raise TypeError(f"{type(self).__name__} takes its keys by name: {keys}")
             try:
                 super().__init__(**values)
             except ValidationError as error:
-                problems = describe_problems(error)
-                raise ValueError(f"{type(self).__name__}: {problems}") from None
+                raise _name_part(type(self), error) from None
 
         __init__.__pydantic_base_init__ = True  # pydantic need not call it for nested parts
+        __init__.__signature__ = inspect.signature(BaseModel.__init__)
+
+        model_validate = _explain_errors(BaseModel.model_validate)
+        model_validate_json = _explain_errors(BaseModel.model_validate_json)
+        model_validate_strings = _explain_errors(BaseModel.model_validate_strings)
+
+        @classmethod
+        def _refuse(cls, error: ValidationError, context: object) -> Exception:
+            """Return the error about values that no part of this class may have."""
+            return _name_part(cls, error)
 
         def __setattr__(self, name: str, value: object) -> None:
             try:

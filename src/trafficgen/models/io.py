@@ -30,6 +30,10 @@ _PACKET_MARKS = (
     b"PAR1",
 )
 _LINE_LENGTH = 120
+_WORKLOAD_REMEDY = (
+    "give it to [`trafficgen generate`, `simulate` or `export`|generate_workload(workload, out),"
+    " simulate_workload(workload, path=...) or export(workload, to=...)]"
+)
 _VERSION_REMEDY = "fit the captures again, or use the trafficgen that wrote the file"
 
 
@@ -103,6 +107,10 @@ def model_of(
                 f"schema_version is {version[:20]!r}, this trafficgen reads {SCHEMA_VERSION!r}"
             )
             raise ModelFileError(file=file, problem=problem, remedy=_VERSION_REMEDY)
+        if "groups" in content and version is None:
+            raise ModelFileError(
+                file=file, problem="is a workload, not a model", remedy=_WORKLOAD_REMEDY
+            )
         if "mechanism" in content or "extends" in content:
             schema = PublishedModel
         if content.get("extends") is not None:

@@ -66,7 +66,7 @@ class FittedProvenance(ModelPart):
     software: str
     """Name and version of the software that fitted it."""
     seed: int = Field(ge=0)
-    """Seed of the resampling used for intervals and p-values."""
+    """Seed of intervals, p-values and the self-check's played sessions."""
     date: str
     """Day of the fit, ISO 8601."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import reprlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import numpy.typing as npt
 from pydantic import JsonValue
 
 from trafficgen.errors import GenerationError, SettingError
-from trafficgen.formatting import suggest_name
+from trafficgen.formatting import describe_value, suggest_name
 from trafficgen.models.estimate import Estimate
 from trafficgen.models.process import RegisteredProcess
 from trafficgen.models.provenance import RegisteredProvenance
@@ -106,7 +105,7 @@ class RegisteredSource:
             if all(one.dtype.kind in "iuf" or not one.size for one in arrays):
                 return arrays
         raise GenerationError(
-            f"source {self.name}: the function gives {reprlib.repr(given)}; return times in s and"
+            f"source {self.name}: the function gives {describe_value(given)}; return times in s and"
             " sizes in bytes, two arrays of numbers"
         )
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import numpy as np
-from pydantic import Field, ValidationError, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from trafficgen.data_frames import frame_rows
 from trafficgen.errors import ModelFileError
 from trafficgen.formatting import format_count, number, one_line
+from trafficgen.models.application import Application
 from trafficgen.models.estimate import ModelPart, NonNegativeEstimate
 from trafficgen.models.parameters import (
     TABLES,
@@ -20,7 +26,7 @@ from trafficgen.models.parameters import (
     list_parameters,
 )
 from trafficgen.models.population import Population
-from trafficgen.models.problems import describe_problems
+from trafficgen.models.problems import describe_problem
 from trafficgen.models.provenance import Provenance
 from trafficgen.models.response import CongestionResponse, PooledResponse
 from trafficgen.models.stream import Stream
@@ -31,7 +37,6 @@ from trafficgen.units import kbps_from_bps
 if TYPE_CHECKING:
     import pandas as pd
 
-T = TypeVar("T")
 #: Version of model files, fitted and published.
 SCHEMA_VERSION: Final = "1"
 SCHEMA_REMEDY = "see [`trafficgen models schema`|models_schema()] for what a model file may hold"
@@ -111,28 +116,12 @@ class ModelRoot(ModelPart):
     if not TYPE_CHECKING:  # which know the arguments
 
         @classmethod
-        def model_validate(cls, *given: object, **how: object) -> Self:
-            """Return a checked model; raise ModelFileError for values that none may have."""
-            return _check_content(cls, super().model_validate, *given, **how)
-
-        @classmethod
-        def model_validate_json(cls, *given: object, **how: object) -> Self:
-            """Return a checked model of JSON; raise ModelFileError for other texts."""
-            return _check_content(cls, super().model_validate_json, *given, **how)
-
-
-def _check_content(
-    schema: type[ModelRoot], check: Callable[..., T], *given: object, **how: Any
-) -> T:
-    """Return checked content; errors name the file of the context."""
-    try:
-        return check(*given, **how)
-    except ValidationError as error:
-        raise ModelFileError(
-            file=(how.get("context") or {}).get("file", schema.__name__),
-            problem=describe_problems(error),
-            remedy=SCHEMA_REMEDY,
-        ) from error
+        def _refuse(cls, error: ValidationError, context: object) -> ModelFileError:
+            return ModelFileError(
+                file=context["file"] if isinstance(context, dict) else cls.__name__,
+                problem="; ".join(filter(None, describe_problem(error, cls))),
+                remedy=SCHEMA_REMEDY,
+            )
 
 
 class Model(ChartView, ModelRoot):
@@ -172,6 +161,16 @@ class Model(ChartView, ModelRoot):
     session."""
     same_source: PooledResponse | None = None
     """Answer to congestion from captures over several paths; null for one capture."""
+    application: Application | None = None
+    """What the source did by its requests, which is played over a path if it is chunked; left out
+    where it is not known."""
+
+    @model_serializer(mode="wrap")
+    def _leave_out_unknown(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = write(self)
+        if written.get("application", 0) is None:
+            del written["application"]
+        return written
 
     def __repr__(self) -> str:
         rate = number(kbps_from_bps(self.playout.rate_bps.value))

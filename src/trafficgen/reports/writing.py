@@ -20,6 +20,7 @@ from trafficgen.calibration.population.fit_population import PopulationFit
 from trafficgen.calibration.population.same_source import SameSourceFit
 from trafficgen.errors import OutputFileError
 from trafficgen.extras import require
+from trafficgen.formatting import printable
 from trafficgen.options import checks_arguments
 from trafficgen.outputs import is_stream, whole_files
 from trafficgen.progress import report_step
@@ -141,7 +142,7 @@ def render_html(report: Report, *, interactive: bool = False) -> str:
     """Render a report as the text of its file; the same report gives the same text."""
     jinja2 = require("report", "jinja2")
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, finalize=_clean
     )
     total, done = len(report.charts), itertools.count(1)
     report_step("drawing", 0, total, unit="charts")
@@ -162,6 +163,11 @@ def render_html(report: Report, *, interactive: bool = False) -> str:
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
     return text
+
+
+def _clean(value: object) -> object:
+    """Return a text of the page, such as the name of a file, without what moves a cursor."""
+    return printable(value, kept="\n\t\xa0") if type(value) is str else value
 
 
 def _read_asset(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 
 from trafficgen.errors import ModelFileError, SimulationError
 from trafficgen.formatting import suggest_name
+from trafficgen.models.published.mechanisms import find_problem
 from trafficgen.options import checks_arguments, parse_pairs
 from trafficgen.simulation.sources import Participant, Source, check_congestion_control
 from trafficgen.units import bytes_from_text, rate_from_text, s_from_text
@@ -21,6 +23,8 @@ DEFAULT_CONGESTION_CONTROL = "cubic"
 DEFAULT_CBR_PACKET_BYTES = 1000
 
 _FORM = re.compile(r"(?P<what>[^(@]*)(?:\((?P<options>.*)\))?(?:@(?P<times>[^@()]*))?", re.DOTALL)
+#: What a competing flow begins with that sends in the reverse direction.
+_UP = "up:"
 _EXAMPLES = (
     "write for example tcp@-10s, tcp:reno@-10s..60s, cbr:200kbps, ping or a model with options in"
     " brackets"
@@ -40,6 +44,8 @@ class Competitor:
     #: When it starts, s from the media session's first packet; negative before it.
     start_s: float = 0.0
     stop_s: float | None = None  #: when it stops, s; None: it does not
+    is_upload: bool = False  #: whether it sends from the clients' end of the path
+    via: str | None = None  #: the one link of a chain that it passes; None: all
 
     @classmethod
     @checks_arguments
@@ -48,11 +54,13 @@ class Competitor:
         found = _FORM.fullmatch(text.strip())
         if found is None or not found["what"].strip():
             raise SimulationError(f"compete={text}: not understood; {_EXAMPLES}")
-        what, colon, argument = found["what"].strip().partition(":")
+        named = found["what"].strip()
+        what, colon, argument = named.removeprefix(_UP).partition(":")
         if what not in ("tcp", *_BUILT_IN):
             what, argument = what + colon + argument, ""
         options = options_from_text(found["options"] or "", place=f"compete={text}")
-        return cls(what, argument, options, *_times(text, found["times"]))
+        via, times = options.pop("via", None), _times(text, found["times"])
+        return cls(what, argument, options, *times, named.startswith(_UP), via)
 
     @property
     def values(self) -> dict[str, object]:
@@ -70,11 +78,11 @@ class Competitor:
             SimulationError: If an argument or an option is invalid.
         """
         if self.what == "tcp":
-            return _tcp(self, usual_tcp or {})
+            return self._checked(_tcp(self, usual_tcp or {}))
         # Without a rate it is the catalogue's entry of that name, with its options.
         built_in = None if self.what == "cbr" and not self.argument else _BUILT_IN.get(self.what)
         if built_in is not None:
-            return built_in(self)
+            return self._checked(built_in(self))
         try:
             return model_source(self.what, self.options)
         except ModelFileError as error:
@@ -83,6 +91,12 @@ class Competitor:
                     f"compete={self.what}: no such flow{guess}; {_EXAMPLES}"
                 ) from error
             raise
+
+    def _checked(self, source: Source) -> Source:
+        """Return a source; raise SimulationError if the engine does not take its options."""
+        if problem := find_problem(source.kind, source.parameters):
+            raise SimulationError(f"compete={self.what}: {problem}")
+        return source
 
 
 def options_from_text(text: str, *, place: str) -> dict[str, str]:
@@ -115,14 +129,23 @@ def participants(
     *,
     usual_tcp: Mapping[str, object] | None = None,
 ) -> list[Participant]:
-    """Return competing flows as participants with names: tcp-1, tcp-2, cbr-1, ..."""
+    """Return competing flows as participants with names: tcp-1, tcp-2, cbr-1, up-tcp-1, ..."""
     seen: Counter[str] = Counter()
     made = []
     for competitor in competitors:
         source = competitor.source(model_source, usual_tcp=usual_tcp)
-        seen[source.name] += 1
-        name = f"{source.name}-{seen[source.name]}"
-        made.append(Participant(name, source, start_s=competitor.start_s, stop_s=competitor.stop_s))
+        kind = f"up-{source.name}" if competitor.is_upload else source.name
+        seen[kind] += 1
+        made.append(
+            Participant(
+                f"{kind}-{seen[kind]}",
+                source,
+                start_s=competitor.start_s,
+                stop_s=competitor.stop_s,
+                is_upload=competitor.is_upload,
+                via=competitor.via,
+            )
+        )
     return made
 
 
@@ -161,7 +184,7 @@ def _tcp(competitor: Competitor, usual_tcp: Mapping[str, object]) -> Source:
 
 def _cbr(competitor: Competitor) -> Source:
     rate_bps = rate_from_text(competitor.argument)
-    if rate_bps is None or rate_bps <= 0:
+    if rate_bps is None or not 0 < rate_bps < math.inf:
         raise SimulationError(
             f"compete=cbr:{competitor.argument}: invalid rate; write for example cbr:200kbps"
         )

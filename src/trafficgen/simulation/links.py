@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from trafficgen.errors import SimulationError
+from trafficgen.formatting import suggest_name
 from trafficgen.simulation.path import LARGEST_PACKET_BYTES, Path, PathLink, Queue
 from trafficgen.simulation.traces import Capacity, Way, load_trace
 from trafficgen.units import bytes_from_bps
@@ -44,15 +46,37 @@ class Links:
         links.rate_bps = min(rates) if rates else None
         return links
 
-    def route(self, agent: str) -> tuple[list[int], list[int]]:
-        """Return the links of an agent towards the client and towards the server."""
+    def route(
+        self, agent: str, *, via: str | None = None, is_upload: bool = False
+    ) -> tuple[list[int], list[int]]:
+        """Return the links of an agent towards its client and towards its server.
+
+        Raises:
+            SimulationError: If the path has no link ``via``, the only one that the agent passes.
+        """
+        forward, reverse = self._shared(agent, via)
+        if is_upload:
+            forward, reverse = reverse, forward
         if self.access_bps is None:
-            return self.forward, self.reverse
+            return forward, reverse
         ends = ("server-out", "client-in", "client-out", "server-in")
         out, into, back_out, back_into = (
             self._add(_access(f"{agent}/{end}", self.access_bps)) for end in ends
         )
-        return [out, *self.forward, into], [back_out, *self.reverse, back_into]
+        return [out, *forward, into], [back_out, *reverse, back_into]
+
+    def _shared(self, agent: str, via: str | None) -> tuple[list[int], list[int]]:
+        """Return the shared links that an agent passes: all, or the one it names."""
+        if via is None:
+            return self.forward, self.reverse
+        names = [str(self.configs[number]["name"]) for number in self.forward]
+        if via not in names:
+            guess = suggest_name(via, names)
+            raise SimulationError(
+                f"{agent}: the path has no link {via!r}{guess}; via is one of {', '.join(names)}"
+            )
+        place = names.index(via)
+        return [self.forward[place]], [self.reverse[-1 - place]]
 
     def _add(self, config: dict[str, object]) -> int:
         self.configs.append(config)

@@ -9,7 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from trafficgen._core import SimulationOutcome
-from trafficgen._core.types import SimulatedAgentDict, SimulatedFlowDict, SimulatedLinkDict
+from trafficgen._core.types import (
+    SimulatedAgentDict,
+    SimulatedFlowDict,
+    SimulatedLinkDict,
+    SimulatedSumsDict,
+)
 from trafficgen.tables import PHASES
 from trafficgen.units import s_from_ns
 
@@ -48,9 +53,11 @@ class Outcome:
     links: list[SimulatedLinkDict]  #: counters of the links, in the scenario's order
     #: All packets in the order of their sending, each column of shape (packets,).
     columns: dict[str, npt.NDArray[Any]]
+    #: Sums over each flow; None: they were not wanted.
+    sums: SimulatedSumsDict | None = None
 
     @classmethod
-    def from_engine(cls, found: SimulationOutcome) -> Outcome:
+    def from_engine(cls, found: SimulationOutcome, *, with_sums: bool = False) -> Outcome:
         """Take all that the engine found."""
         return cls(
             first_media_ns=found.first_media_ns,
@@ -61,6 +68,7 @@ class Outcome:
             flows=found.flows(),
             links=found.links(),
             columns=found.columns(),
+            sums=found.sums() if with_sums else None,
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -18,15 +19,22 @@ _RTP_COLUMNS = ("rtp_sequence", "rtp_timestamp", "rtp_marker")
 _TCP_COLUMNS = ("tcp_sequence", "tcp_acknowledgement", "tcp_flags", "tcp_window")
 
 
-def packet_table(run: Run, *, origin_ns: int, notes: dict[str, object]) -> PacketTable:
+def packet_table(
+    run: Run,
+    *,
+    origin_ns: int,
+    notes: dict[str, object],
+    pair_of: Callable[[int], tuple[str, str]] = documentation_pair,
+) -> PacketTable:
     """Return all packets of a simulation; times count from its first packet, sent at ``origin_ns``.
 
-    The notes are facts about how it was made.
+    The notes are facts about how it was made; ``pair_of`` returns the addresses of a participant's
+    server and client.
     """
     first_ns = int(run.columns["time_ns"][0]) if run.outcome.packets else 0
     table = PacketTable(
         packets=_packets(run, first_ns=first_ns),
-        flows=pa.Table.from_pylist(_flow_rows(run), schema=FLOW_SCHEMA),
+        flows=pa.Table.from_pylist(_flow_rows(run, pair_of), schema=FLOW_SCHEMA),
         origin_ns=origin_ns,
         notes={**notes, "first_media_ns": run.time_zero_ns - first_ns},
     )
@@ -55,16 +63,16 @@ def _packets(run: Run, *, first_ns: int) -> pa.Table:
     return pa.table([arrays[name] for name in PACKET_SCHEMA.names], schema=PACKET_SCHEMA)
 
 
-def _flow_rows(run: Run) -> list[dict[str, object]]:
+def _flow_rows(run: Run, pair_of: Callable[[int], tuple[str, str]]) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     taken: set[tuple[object, ...]] = set()
     counts = [name for name in FLOW_SCHEMA.names if name.endswith(("_to_client", "_to_server"))]
     for number, flow in enumerate(run.flows):
-        server, client = documentation_pair(flow["agent"])
+        server, client = pair_of(flow["agent"])
         protocol, port = "tcp" if flow["tcp"] else "udp", flow["client_port"]
-        while (protocol, flow["agent"], flow["server_port"], port) in taken:
+        while (protocol, server, client, flow["server_port"], port) in taken:
             port += 1
-        taken.add((protocol, flow["agent"], flow["server_port"], port))
+        taken.add((protocol, server, client, flow["server_port"], port))
         rows.append(
             {
                 "flow": number,

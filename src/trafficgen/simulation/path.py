@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Annotated, Self, TypeVar
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from trafficgen.errors import InputFileError, SimulationError
 from trafficgen.formatting import one_line, suggest_name
@@ -21,6 +22,7 @@ from trafficgen.simulation.path_keys import (
     AQM,
     FILE,
     IN_FLIGHT,
+    NEEDS,
     PACKETS,
     QUEUE,
     RATE,
@@ -29,6 +31,7 @@ from trafficgen.simulation.path_keys import (
     SWITCH,
     TIME,
     TIME_AFTER_MEDIA,
+    AqmName,
     Kind,
 )
 from trafficgen.simulation.presets import PRESET, Preset, apply_preset, load_presets
@@ -43,6 +46,8 @@ LARGEST_PACKET_BYTES = 1500
 _LARGEST_FILE_BYTES = 1_000_000
 #: The engine counts tokens in 32 bits.
 _LARGEST_BURST_BYTES = 2**32 - 1
+#: The engine counts what waits in 64 bits.
+_LARGEST_QUEUE = 10**15
 
 T = TypeVar("T")
 _Rate = Annotated[float | None, Field(gt=0), RATE]
@@ -55,15 +60,15 @@ _Share = Annotated[float, Field(ge=0, le=1), SHARE]
 class Queue(ModelPart):
     """What a queue holds at most: what waits and the packet being sent, not what is in flight."""
 
-    packets: int | None = Field(default=None, ge=1)
+    packets: int | None = Field(default=None, ge=1, le=_LARGEST_QUEUE)
     """Packets."""
-    size_bytes: int | None = Field(default=None, ge=1)
+    size_bytes: int | None = Field(default=None, ge=1, le=_LARGEST_QUEUE)
     """Bytes."""
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
         if (self.packets is None) == (self.size_bytes is None):
-            raise ValueError("a queue has a limit in packets or in bytes")
+            raise ValueError("a queue has one limit; give packets=80 or size_bytes=10_000")
         return self
 
 
@@ -82,7 +87,7 @@ class PathLink(ModelPart):
     """Propagation, one way, s."""
     queue: Annotated[Queue | None, QUEUE] = None
     """Limit of the queue; null: 50 packets or twice the bandwidth-delay product."""
-    aqm: Annotated[str | None, AQM] = None
+    aqm: Annotated[AqmName | None, AQM] = None
     """Active queue management: red, pie, codel, fq_codel or dualpi2; null: drop-tail."""
     aqm_target_s: _AqmTime = None
     """Wait that it aims at, s; null: 5 ms (CoDel, FQ-CoDel, RED) or 15 ms (PIE, DualPI2)."""
@@ -123,43 +128,31 @@ class PathLink(ModelPart):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        rate, loss, reorder = self.rate_bps is not None, self.loss > 0, self.reorder > 0
-        limited = rate or self.trace is not None
-        needs: tuple[tuple[str, object, bool, str], ...] = (
-            ("trace_period", self.trace_period_s, self.trace is not None, "trace"),
-            ("burst", self.burst_bytes, rate, "rate"),
-            ("queue", self.queue, limited, "rate or trace"),
-            ("hold", self.hold_in_flight or None, limited, "rate or trace"),
-            ("aqm", self.aqm, limited, "rate or trace"),
-            ("aqm_target", self.aqm_target_s, self.aqm is not None, "aqm"),
-            ("aqm_interval", self.aqm_interval_s, self.aqm is not None, "aqm"),
-            ("ecn", self.ecn or None, self.aqm is not None, "aqm"),
-            ("policer", self.policer or None, self.burst_bytes is not None, "burst"),
-            ("loss_start", self.loss_start_s, loss, "loss"),
-            ("loss_stop", self.loss_stop_s, loss, "loss"),
-            ("loss_burst", self.loss_burst_packets, loss, "loss"),
-            ("reorder_delay", self.reorder_delay_s, reorder, "reorder"),
-        )
-        for key, value, is_there, needed in needs:
-            if value is not None and not is_there:
-                raise ValueError(f"{key} needs a {needed}; add {needed.partition(' ')[0]}=...")
-        if self.policer and (self.queue is not None or self.aqm is not None):
+        for keys, needed in NEEDS.items():
+            if not any(map(self._has, needed)) and (key := next(filter(self._has, keys), None)):
+                raise ValueError(f"{key} needs {' or '.join(needed)}; add {needed[0]}=...")
+        if self.policer and (self._has("queue") or self._has("aqm")):
             raise ValueError("a policer has no queue; leave out queue and aqm")
-        if rate and self.trace is not None:
-            raise ValueError("rate and trace exclude each other; leave one out")
-        if self.reverse_rate_bps is not None and self.reverse_trace is not None:
-            raise ValueError("reverse_rate and reverse_trace exclude each other; leave one out")
+        for one, other in (("rate_bps", "trace"), ("reverse_rate_bps", "reverse_trace")):
+            if self._has(one) and self._has(other):
+                raise ValueError(f"{one} and {other} exclude each other; leave one out")
         start_s, stop_s = self.loss_start_s, self.loss_stop_s
         if start_s is not None and stop_s is not None and stop_s <= start_s:
-            raise ValueError("loss_stop must come after loss_start")
-        burst, packet_bytes = f"burst={self.burst_bytes}B", LARGEST_PACKET_BYTES
-        if self.burst_bytes is None:
-            return self
-        if self.burst_bytes > _LARGEST_BURST_BYTES:
-            raise ValueError(f"{burst} is more than {_LARGEST_BURST_BYTES}B; make it smaller")
-        if self.burst_bytes < packet_bytes + (self.overhead_bytes or 0):
-            raise ValueError(f"{burst} lets no packet of {packet_bytes} bytes pass; make it larger")
+            raise ValueError("loss_stop_s must come after loss_start_s")
+        burst_bytes, least_bytes = self.burst_bytes, LARGEST_PACKET_BYTES
+        if burst_bytes is not None and burst_bytes > _LARGEST_BURST_BYTES:
+            raise ValueError(
+                f"burst_bytes={burst_bytes} is above {_LARGEST_BURST_BYTES}; make it smaller"
+            )
+        if burst_bytes is not None and burst_bytes < least_bytes + (self.overhead_bytes or 0):
+            raise ValueError(
+                f"burst_bytes={burst_bytes} lets no packet of {least_bytes} bytes pass;"
+                " make it larger"
+            )
         return self
+
+    def _has(self, key: str) -> bool:
+        return bool(getattr(self, key) != type(self).model_fields[key].default)
 
 
 def _keys(part: type[ModelPart]) -> dict[str, tuple[str, Kind]]:
@@ -263,7 +256,7 @@ class Path(NotebookView, ModelPart):
             raise SimulationError(
                 "path: links must be a list of links; give each its keys, such as rate and delay"
             )
-        return _checked(lambda: cls.model_validate({"links": made, **_fields(own, cls)}), own)
+        return _checked(cls, {"links": made, **_fields(own, cls)}, own)
 
     @classmethod
     @checks_arguments
@@ -290,14 +283,12 @@ class Path(NotebookView, ModelPart):
             path = cls.from_settings({str(key): value for key, value in found.items()})
         except SimulationError as error:
             raise error.prepend_place(name) from error
-        folder = FilePath(name).parent
         try:
             with with_outside_files(allowed=outside_files):
-                links = tuple(_in_folder(link, folder) for link in path.links)
+                return find_traces(path, FilePath(name).parent)
         except ValueError as error:
             problem, _, remedy = str(error).partition("; ")
             raise InputFileError(file=name, problem=problem, remedy=remedy) from error
-        return path.model_copy(update={"links": links})
 
     @staticmethod
     def presets() -> tuple[Preset, ...]:
@@ -359,7 +350,7 @@ def read_path(path: PathLike) -> Path:
 def _link(settings: Mapping[str, object]) -> PathLink:
     name = {"name": str(settings["name"])} if "name" in settings else {}
     rest = apply_preset({key: value for key, value in settings.items() if key != "name"})
-    return _checked(lambda: PathLink.model_validate({**name, **_fields(rest, PathLink)}), rest)
+    return _checked(PathLink, {**name, **_fields(rest, PathLink)}, rest)
 
 
 def _fields(settings: Mapping[str, object], part: type[ModelPart]) -> dict[str, object]:
@@ -373,16 +364,20 @@ def _fields(settings: Mapping[str, object], part: type[ModelPart]) -> dict[str, 
     return fields
 
 
-def _checked(make: Callable[[], T], given: Mapping[str, object]) -> T:
-    """Return what ``make`` returns; an error of pydantic becomes one line, with what was given."""
+def _checked(part: type[T], fields: dict[str, object], given: Mapping[str, object]) -> T:
+    """Return a part with these fields; an error names the key and the value that were given."""
     try:
-        return make()
+        return TypeAdapter(part).validate_python(fields)
     except ValidationError as error:
         first = error.errors()[0]
         field = str(first["loc"][0]) if first["loc"] else ""
-        keys = {**_keys(PathLink), **_keys(Path)}
-        names = {of_key: name for name, (of_key, _) in keys.items()}
-        message = explain_problem(first)
+        names = {of_key: name for name, (of_key, _) in {**_keys(PathLink), **_keys(Path)}.items()}
+
+        def as_given(found: re.Match[str]) -> str:
+            key, value = names.get(found[1], found[1]), found[2]
+            return f"{key}={given.get(key, value)}" if value else key
+
+        message = re.sub(r"(\w+)(?:=(\d+))?", as_given, explain_problem(first))
         key = names.get(field, field)
         place = f"{key}={given.get(key, first['input'])}: " if field else ""
         raise SimulationError(f"path: {place}{message[0].lower()}{message[1:]}") from error
@@ -395,10 +390,14 @@ def _write_keys(part: ModelPart) -> Iterable[str]:
             yield f"{name}={kind.write(value)}"
 
 
-def _in_folder(link: PathLink, folder: FilePath) -> PathLink:
-    traces = link.model_dump(include={"trace", "reverse_trace"}, exclude_none=True)
-    found = {
-        field: str(find_named_file(name, folder, most_bytes=LARGEST_TRACE_BYTES))
-        for field, name in traces.items()
-    }
-    return link.model_copy(update=found)
+def find_traces(path: Path, folder: FilePath) -> Path:
+    """Return a path whose traces are those of a folder; raise ValueError if one may not be read."""
+    links = []
+    for link in path.links:
+        traces = link.model_dump(include={"trace", "reverse_trace"}, exclude_none=True)
+        found = {
+            field: str(find_named_file(name, folder, most_bytes=LARGEST_TRACE_BYTES))
+            for field, name in traces.items()
+        }
+        links.append(link.model_copy(update=found))
+    return path.model_copy(update={"links": tuple(links)})

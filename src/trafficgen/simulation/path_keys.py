@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Literal, get_args
 
 from trafficgen.errors import SimulationError
+from trafficgen.formatting import suggest_name
 from trafficgen.units import (
     bytes_from_text,
     number_and_unit,
@@ -24,12 +26,14 @@ class Kind:
     read: Callable[[str], object | None]  #: returns the value of a text; None: invalid
     write: Callable[[object], str]  #: returns the text of a value
     remedy: str  #: what to write instead of something invalid
+    names: tuple[str, ...] = ()  #: all values, where they are names
 
     def value(self, key: str, text: str) -> object:
         """Return the value of a text; raise SimulationError with key, value and remedy."""
         value = self.read(text)
         if value is None:
-            raise SimulationError(f"path: {key}={text}: not understood; {self.remedy}")
+            guess = suggest_name(text, self.names)
+            raise SimulationError(f"path: {key}={text}: not understood{guess}; {self.remedy}")
         return value
 
 
@@ -97,12 +101,14 @@ IN_FLIGHT = Kind(
     lambda _: "in_flight",
     "the one value is in_flight",
 )
-AQM_NAMES = ("red", "pie", "codel", "fq_codel", "dualpi2")
+AqmName = Literal["red", "pie", "codel", "fq_codel", "dualpi2"]
+AQM_NAMES: tuple[str, ...] = get_args(AqmName)
 AQM = Kind(
     "",
     lambda text: text if text in AQM_NAMES else None,
     str,
     f"write one of {', '.join(AQM_NAMES)}",
+    names=AQM_NAMES,
 )
 SWITCH = Kind(
     "",
@@ -110,3 +116,13 @@ SWITCH = Kind(
     lambda value: "on" if value else "off",
     "write on or off",
 )
+#: Keys of a link -> keys of which each of them needs one.
+NEEDS = {
+    ("trace_period_s",): ("trace",),
+    ("burst_bytes",): ("rate_bps",),
+    ("queue", "hold_in_flight", "aqm"): ("rate_bps", "trace"),
+    ("aqm_target_s", "aqm_interval_s", "ecn"): ("aqm",),
+    ("policer",): ("burst_bytes",),
+    ("loss_start_s", "loss_stop_s", "loss_burst_packets"): ("loss",),
+    ("reorder_delay_s",): ("reorder",),
+}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +34,8 @@ LONGEST_SESSION_S = 6 * 3600.0
 LARGEST_SEED = 2**64 - 1
 #: Packets that the engine holds.
 _MOST_PACKETS = 50_000_000
+#: A session that says nothing of its length lasts longer, s.
+_SHORTEST_S = 1.0
 #: What a packet takes from the simulation to the file, bytes, measured.
 _PACKET_BYTES = 200
 _NO_ROOM = re.compile(r"no room for more than (?P<packets>\d+) packets, (?P<time_s>[\d.]+) s")
@@ -89,10 +92,13 @@ def run_path(
     *,
     seed: int = 0,
     most_packets: int | None = None,
+    with_sums: bool = False,
+    keep_packets: bool = True,
 ) -> Run:
     """Run sessions and competing flows over a path that all share, up to the last session's end.
 
     After ``most_packets`` of all flows it is given up; None: as many as fit. The seed is >= 0.
+    Without ``keep_packets`` only sums over each flow are kept, and no series.
 
     Raises:
         SimulationError: If something cannot be simulated, which the message names, the seed is too
@@ -123,12 +129,13 @@ def run_path(
         "run_on_s": RUN_ON_S,
         "end_s": end_s,
         "most_packets": most_packets,
+        **({} if keep_packets else {"sums_only": True}),
     }
     budget = Budget(memory_limit_bytes(), _PACKET_BYTES)
     if budget.most_packets is not None:
         config["most_packets"] = min(most_packets or budget.most_packets, budget.most_packets)
     try:
-        outcome = run_scenario(config, schedules=schedules)
+        outcome = run_scenario(config, schedules=schedules, with_sums=with_sums)
     except SimulationError as error:
         raise _explain_room(error, sessions, budget) from None
     if s_from_ns(outcome.end_ns) >= end_s:
@@ -162,7 +169,7 @@ def _explain_room(
 
 def _describe_agent(one: Participant, links: Links, schedules: list[Schedule]) -> dict[str, object]:
     """Describe a participant for the engine; its schedules join those of the others."""
-    forward, reverse = links.route(one.name)
+    forward, reverse = links.route(one.name, via=one.via, is_upload=one.is_upload)
     parameters = dict(one.source.parameters)
     if one.source.schedules:
         parameters["first_schedule"] = len(schedules)
@@ -179,7 +186,9 @@ def _describe_agent(one: Participant, links: Links, schedules: list[Schedule]) -
     }
 
 
-def run_scenario(scenario: Mapping[str, object], *, schedules: Sequence[Schedule] = ()) -> Outcome:
+def run_scenario(
+    scenario: Mapping[str, object], *, schedules: Sequence[Schedule] = (), with_sums: bool = False
+) -> Outcome:
     """Run a JSON-compatible scenario as the engine reads it: seed, links, agents and its end.
 
     Parameters of agents refer to the numbers of schedules, those of streams of fitted models.
@@ -188,7 +197,8 @@ def run_scenario(scenario: Mapping[str, object], *, schedules: Sequence[Schedule
         SimulationError: If a link, a route or a parameter is not valid; the message names it.
     """
     config = json.dumps(scenario, allow_nan=False)
-    return Outcome.from_engine(simulate(config, list(schedules), _reporter(scenario)))
+    found = simulate(config, list(schedules), _reporter(scenario))
+    return Outcome.from_engine(found, with_sums=with_sums)
 
 
 def _reporter(scenario: Mapping[str, object]) -> Callable[[float], None] | None:
@@ -205,12 +215,13 @@ def _reporter(scenario: Mapping[str, object]) -> Callable[[float], None] | None:
 
 
 def _check(taking_part: Sequence[Participant], links: Links) -> None:
-    names = [one.name for one in taking_part]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    names = Counter(one.name for one in taking_part)
+    twice = next((name for name, count in names.items() if count > 1), None)
     if twice is not None:
         raise SimulationError(f"two flows are named {twice!r}; choose other names")
+    end_s = max(one.start_s + _length_s(one) for one in taking_part if one.is_session)
     for one in taking_part:
-        packets = _packets_of_cbr(one)
+        packets = _steady_packets(one, end_s)
         if packets > _MOST_PACKETS:
             raise SimulationError(
                 f"{one.name}: about {packets:.3g} packets are more than {_MOST_PACKETS:,};"
@@ -224,13 +235,25 @@ def _check(taking_part: Sequence[Participant], links: Links) -> None:
         raise SimulationError("a bulk TCP flow needs a path with a rate; add rate=... to the path")
 
 
-def _packets_of_cbr(one: Participant) -> float:
-    """Return how many packets a session of constant rate sends; 0 for others, whose end is open."""
-    given: Mapping[str, Any] = one.source.parameters
-    if one.source.kind != "cbr" or not one.is_session:
-        return 0.0
+def _number(one: Participant, name: str) -> float:
+    """Return a parameter of a source; 0 where it is missing or no number (refused later)."""
+    value = one.source.parameters.get(name)
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _length_s(one: Participant) -> float:
+    """Return how long a session lasts at least, as far as its settings say it, s."""
     stop_s = math.inf if one.stop_s is None else one.stop_s - one.start_s
-    length_s = min(given.get("duration_s") or math.inf, stop_s)
-    if length_s == math.inf:
-        return 0.0
-    return float(given["rate_bps"] * length_s / (8 * given["packet_bytes"]))
+    length_s = min(_number(one, "duration_s") or math.inf, stop_s)
+    return _SHORTEST_S if length_s == math.inf else length_s
+
+
+def _steady_packets(one: Participant, end_s: float) -> float:
+    """Return how many packets a source of one rate sends, competing flows until the given time."""
+    stop_s = end_s if one.stop_s is None else min(one.stop_s, end_s)
+    length_s = _length_s(one) if one.is_session else stop_s - one.start_s
+    if one.source.kind == "ping" and (interval_s := _number(one, "interval_s")) > 0:
+        return length_s / interval_s
+    if one.source.kind == "cbr" and (packet_bytes := _number(one, "packet_bytes")) > 0:
+        return _number(one, "rate_bps") * length_s / (8 * packet_bytes)
+    return 0.0

@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path as FilePath
 
 import numpy as np
 
-from trafficgen.errors import GenerationError, SimulationWarning, warn
+from trafficgen.errors import GenerationError, SimulationError, SimulationWarning, warn
+from trafficgen.formatting import rate_text
 from trafficgen.generation import session_starts
 from trafficgen.models import Model, ModelHolder, PublishedModel
 from trafficgen.options import check_argument, takes
@@ -17,20 +19,22 @@ from trafficgen.packet_files.destinations import choose_format
 from trafficgen.packet_files.writing import write_packets
 from trafficgen.provenance import software_version
 from trafficgen.simulation.competitors import Competitor, participants
+from trafficgen.simulation.links import Links
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.simulation.packets import packet_table
-from trafficgen.simulation.path import UNLIMITED_PATH, read_path
+from trafficgen.simulation.path import UNLIMITED_PATH, Path, read_path
 from trafficgen.simulation.results import SimulationResult
 from trafficgen.simulation.run import Run, run_path
 from trafficgen.simulation.sources import (
     LENGTH_KEYS,
+    SILENCE_KEYS,
     Participant,
     Source,
     set_congestion_control,
     sources_of,
 )
 from trafficgen.tables import PacketTable
-from trafficgen.units import s_from_ns
+from trafficgen.units import bps_from_bytes, kbps_from_bps, s_from_ns
 
 #: A session that ends earlier than this before it is stopped is shorter than it was to be, s.
 _EARLY_S = 1.0
@@ -77,6 +81,11 @@ def simulate(
     """
     file_format = choose_format(options.out, options.to_format)
     settings, duration_s = options.settings or {}, options.duration_s
+    read_path(options.path)  # what is wrong here comes before what is doubtful of the model
+    options = replace(options, compete=(compete := _compete_of(options)))
+    for text in compete:
+        if isinstance(text, str):
+            Competitor.parse(text)
     sources = sources_of(model, settings, duration_s=duration_s, seed=options.seed)
     result = SimulationResult(*run_sessions(sources, options))
     warn_of_short_session(result.run)
@@ -105,11 +114,34 @@ def run_sessions(
         SimulationError: If the path or a competing flow cannot be simulated, or there are more
             packets.
     """
-    seed, duration_s = options.seed, options.duration_s
-    if options.tcp is not None:
-        sources = [set_congestion_control(source, options.tcp) for source in sources]
+    sessions = _list_sessions(sources, options, starts_s=starts_s)
+    run, notes = run_together(sessions, options, most_packets=most_packets)
+    first = run.participants[0].source
+    return run, {
+        "model": first.name,
+        "model_digest": first.digest,
+        "settings": dict(first.settings),
+        **notes,
+    }
+
+
+def check_simulation(
+    model: Model | PublishedModel | ModelHolder | str | FilePath, options: SimulateOptions
+) -> None:
+    """Raise the error of a wrong name or option as :func:`simulate` does, and play nothing."""
+    read_path(options.path)
+    duration_s, settings = options.duration_s, options.settings or {}
+    sources = sources_of(model, settings, duration_s=duration_s, seed=options.seed)
+    list_participants(_list_sessions(sources, options), options)
+
+
+def _list_sessions(
+    sources: Sequence[Source], options: SimulateOptions, *, starts_s: Sequence[float] | None = None
+) -> list[Participant]:
+    """Return sessions of one model, which start at ``starts_s`` or all together."""
+    duration_s = options.duration_s
     starts_s = starts_s or [0.0] * len(sources)
-    sessions = [
+    return [
         Participant(
             "media" if len(sources) == 1 else f"media-{number}",
             source,
@@ -119,31 +151,107 @@ def run_sessions(
         )
         for number, (source, start_s) in enumerate(zip(sources, starts_s, strict=True), start=1)
     ]
-    compete = [options.compete] if isinstance(options.compete, str) else list(options.compete)
+
+
+def run_together(
+    sessions: Sequence[Participant],
+    options: SimulateOptions,
+    *,
+    most_packets: int | None = None,
+    with_sums: bool = False,
+    keep_packets: bool = True,
+) -> tuple[Run, dict[str, object]]:
+    """Run sessions with the competing flows of the options; see :func:`run_sessions`."""
+    compete = _compete_of(options)
+    sessions, others = list_participants(sessions, replace(options, compete=compete))
+    path, plays = read_path(options.path), sessions[0].source.plays
+    _warn_of_narrow_path(sessions[0].source, path)
+    run = run_path(
+        path,
+        sessions,
+        others,
+        seed=options.seed,
+        most_packets=most_packets,
+        with_sums=with_sums,
+        keep_packets=keep_packets,
+    )
+    notes: dict[str, object] = {
+        "path": path.model_dump(mode="json", exclude_defaults=True),
+        "compete": [one if isinstance(one, str) else str(one) for one in compete],
+        **({"tcp": options.tcp} if options.tcp is not None else {}),
+        **({"plays": plays} if plays is not None else {}),
+        "seed": options.seed,
+        "sessions": len(sessions),
+        "software": f"trafficgen {software_version()}",
+    }
+    return run, notes
+
+
+def list_participants(
+    sessions: Sequence[Participant], options: SimulateOptions
+) -> tuple[Sequence[Participant], list[Participant]]:
+    """Return sessions with the congestion control of the options, and the competing flows.
+
+    Competing flows have the TCP that the sources were measured with, if all were with the same.
+
+    Raises:
+        SimulationError: If a competing flow or a congestion control is unknown.
+    """
+    seed = options.seed
+    if options.tcp is not None:
+        sessions = _set_controls(sessions, options.tcp)
+    usual_tcp = sessions[0].source.competing_tcp
+    if any(one.source.competing_tcp != usual_tcp for one in sessions):
+        usual_tcp = None
+    compete = _compete_of(options)
     for one in compete:
         check_argument("each of compete", one, str | Competitor)
-    numbers = itertools.count(len(sources))  # a fitted model draws as a session of its own
+    numbers = itertools.count(len(sessions))  # a fitted model draws as a session of its own
     others = participants(
         [one if isinstance(one, Competitor) else Competitor.parse(one) for one in compete],
         lambda name, settings: sources_of(name, settings, first_session=next(numbers), seed=seed)[
             0
         ],
-        usual_tcp=sources[0].competing_tcp,
+        usual_tcp=usual_tcp,
     )
-    path = read_path(options.path)
-    run = run_path(path, sessions, others, seed=seed, most_packets=most_packets)
-    notes: dict[str, object] = {
-        "model": sources[0].name,
-        "model_digest": sources[0].digest,
-        "settings": dict(sources[0].settings),
-        "path": path.model_dump(mode="json", exclude_defaults=True),
-        "compete": [one if isinstance(one, str) else str(one) for one in compete],
-        **({"tcp": options.tcp} if options.tcp is not None else {}),
-        "seed": seed,
-        "sessions": len(sources),
-        "software": f"trafficgen {software_version()}",
-    }
-    return run, notes
+    return sessions, others
+
+
+def _warn_of_narrow_path(source: Source, path: Path) -> None:
+    """Say of packets over TCP that they only come later where the path takes less than they are."""
+    streams = source.parameters.get("streams")
+    is_tcp = isinstance(streams, list) and any("tcp" in stream for stream in streams)
+    limit_bps = Links.from_path(path).rate_bps if is_tcp and source.kind == "fitted" else None
+    if limit_bps is None or not (times_ns := [one[0] for one in source.schedules if one[0].size]):
+        return
+    span_ns = max(int(one[-1]) for one in times_ns) - min(int(one[0]) for one in times_ns)
+    sent_bytes = sum(float(sizes.sum()) for _, sizes, *_ in source.schedules)
+    sent_bps = bps_from_bytes(sent_bytes, max(s_from_ns(span_ns), _EARLY_S))
+    if sent_bps > limit_bps:
+        warn(
+            f"{source.name}: what its client requests is not known, so that its packets are played"
+            f" as they were captured, {rate_text(kbps_from_bps(sent_bps))} over a path of"
+            f" {rate_text(kbps_from_bps(limit_bps))}: they all come, but later",
+            SimulationWarning,
+        )
+
+
+def _compete_of(options: SimulateOptions) -> list[str | Competitor]:
+    return [options.compete] if isinstance(options.compete, str) else list(options.compete)
+
+
+def _set_controls(sessions: Sequence[Participant], control: str) -> list[Participant]:
+    """Return sessions with a congestion control where they have one; one at least must have."""
+    changed, refusals = [], []
+    for one in sessions:
+        try:
+            changed.append(replace(one, source=set_congestion_control(one.source, control)))
+        except SimulationError as error:
+            changed.append(one)
+            refusals.append(error)
+    if len(refusals) == len(sessions):
+        raise refusals[0]
+    return changed
 
 
 def warn_of_short_session(run: Run, *, of_packets: bool = False) -> None:
@@ -173,9 +281,11 @@ def warn_of_short_session(run: Run, *, of_packets: bool = False) -> None:
                 f" {duration_s:.6g} s{remedy}"
             )
         elif of_packets and media_ns < 0:
+            silence_s = next(filter(None, map(one.source.parameters.get, SILENCE_KEYS)), None)
+            after = f", which comes after about {silence_s:g} s" if silence_s else ""
             text = (
-                f"a session of {duration_s:.6g} s ends before its first media packet; ask for a"
-                " longer duration"
+                f"a session of {duration_s:.6g} s ends before its first media packet{after}; ask"
+                " for a longer duration"
             )
         elif last_s < _EARLY_SHARE * duration_s:
             text = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -29,11 +29,13 @@ from trafficgen.models.published import (
     competing_tcp,
     entry_digest,
     find_model,
+    load_entry,
     parameters_for_engine,
     with_settings,
 )
 from trafficgen.models.published.mechanisms import check_mechanism
 from trafficgen.models.registered_source import set_source
+from trafficgen.simulation.applications import Player, make_player
 from trafficgen.units import IntArray
 
 #: Kinds that change what is sent; the others play their schedule whatever the path does.
@@ -48,7 +50,7 @@ _LEAST_RATE = 0.01
 _SAME_LEVEL = 0.05
 _TIMESTAMP_OPTION_BYTES = 12
 #: What a packet takes that is drawn first and then sent over a path, bytes, measured.
-_SCHEDULED_BYTES = 300
+SCHEDULED_BYTES = 300
 
 _Points = list[tuple[float, float]]
 
@@ -170,6 +172,8 @@ class Source:
     schedules: tuple[Schedule, ...] = ()
     #: TCP of the bulk flows that it was measured with; None: that of today.
     competing_tcp: Mapping[str, object] | None = None
+    #: What of a fitted model is played; None: its packets, or it is no fitted model.
+    plays: str | None = None
 
 
 @dataclass(frozen=True)
@@ -181,6 +185,8 @@ class Participant:
     start_s: float = 0.0  #: when its first packet leaves, s from the first session's start
     stop_s: float | None = None  #: when it is stopped, s; None: it ends by itself
     is_session: bool = False  #: whether it is a session, not a competing flow
+    is_upload: bool = False  #: whether its server is at the clients' end of the path
+    via: str | None = None  #: the one link of the path that it passes; None: all
 
 
 #: Congestion controls of the engine's TCP.
@@ -249,7 +255,8 @@ def sources_of(
 
     The model may be the name of a catalogue entry, which ``settings`` change, or of a model file.
     Each session of a fitted model draws from the random streams of its number, from
-    ``first_session`` on, and lasts for ``duration_s``; None: as long as the model's.
+    ``first_session`` on, and lasts for ``duration_s``; None: as long as the model's. One whose
+    player is known plays that, with ``settings`` of the catalogue's ``chunked``.
 
     Raises:
         ModelFileError: If the model cannot be read.
@@ -259,25 +266,59 @@ def sources_of(
     found = find_model(model)
     if isinstance(found, PublishedModel):
         return [make_published_source(found, settings)] * sessions
+    numbers = range(first_session, first_session + sessions)
+    players = [
+        make_player(found, settings, session=number, duration_s=duration_s, seed=seed)
+        for number in numbers
+    ]
+    if all(players):
+        return [make_player_source(found, one, settings) for one in players if one]
     found = set_source(found, settings)
     drawn = OpenLoopSessions(model=found, count=sessions, duration_s=duration_s, seed=seed)
-    drawn.check_memory(packet_bytes=_SCHEDULED_BYTES)
-    response = response_parameters(found)
-    digest = f"sha256:{hashlib.sha256(dump_model(found).encode()).hexdigest()}"
-    return [
-        Source(
-            name=found.name,
+    drawn.check_memory(packet_bytes=SCHEDULED_BYTES)
+    make_source = prepare_fitted_source(found)
+    return [make_source(drawn.schedules(number)) for number in numbers]
+
+
+def prepare_fitted_source(model: Model) -> Callable[[Sequence[StreamSchedule]], Source]:
+    """Return what makes a source of the schedules of a session's streams of a fitted model."""
+    response = response_parameters(model)
+    digest = _digest(model)
+
+    def make_source(streams: Sequence[StreamSchedule]) -> Source:
+        return Source(
+            name=model.name,
             kind="fitted",
             parameters={"streams": _streams(streams), "response": response},
             digest=digest,
             schedules=tuple(_schedule(stream) for stream in streams),
         )
-        for streams in map(drawn.schedules, range(first_session, first_session + sessions))
-    ]
+
+    return make_source
 
 
-#: Parameters of published models that give the length of a session, s.
+def _digest(model: Model) -> str:
+    return f"sha256:{hashlib.sha256(dump_model(model).encode()).hexdigest()}"
+
+
+def make_player_source(model: Model, player: Player, settings: Mapping[str, JsonValue]) -> Source:
+    """Return the player of a fitted model as an engine's source.
+
+    Warns:
+        SimulationWarning: If something of it is assumed.
+    """
+    if player.assumed:
+        text = f"{model.name}: the capture does not show all of its player; assumed are"
+        warn(f"{text} {'; '.join(player.assumed)}; settings change it", SimulationWarning)
+    source = make_published_source(load_entry("chunked"), player.settings)
+    return replace(
+        source, name=model.name, settings=dict(settings), digest=_digest(model), plays=player.plays
+    )
+
+
+#: Parameters of published models that give the length of a session, and of its first silence, s.
 LENGTH_KEYS = ("duration_s", "clip_s", "clip_length_s", "length_s", "video_s")
+SILENCE_KEYS = ("silence_s", "quiet_s")
 
 
 def make_published_source(model: PublishedModel, settings: Mapping[str, JsonValue]) -> Source:

@@ -82,7 +82,8 @@ def load_trace(file: str, *, period_s: float | None = None, way: Way = "to_clien
         SimulationWarning: If a JSON file has latency, loss or jitter, which a path does not take
             from a trace.
     """
-    lines = read_text_file(file, most_bytes=LARGEST_TRACE_BYTES, remedy=_REMEDY).splitlines()
+    text = read_text_file(file, most_bytes=LARGEST_TRACE_BYTES, remedy=_REMEDY, regular=True)
+    lines = text.splitlines()
     try:
         return _parse(lines, file=file, period_s=period_s, way=way)
     except _TraceError as error:
@@ -191,7 +192,7 @@ def _parse_csv(lines: Sequence[str], *, period_s: float | None) -> Capacity:
         time = number_and_unit(row[at_time])
         rate_bps = _rate(row[at_rate], unit)
         if time is None or time[1] or time[0] < 0 or rate_bps is None or rate_bps < 0:
-            raise _TraceError(f"line {number}: no time and rate")
+            raise _TraceError(f"line {number}: no time and rate of 0 or more")
         steps.add(f"line {number}", time[0], rate_bps)
     return steps.trace(period_s=period_s)
 

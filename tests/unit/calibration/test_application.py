@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.calibration.application.recognition import Application, recognise_application
+from trafficgen.calibration.application.recognition import recognise_application
 from trafficgen.calibration.application.rungs import find_rungs
 from trafficgen.calibration.application.segment_clock import find_segment_clock, guess_segment_clock
 from trafficgen.flows import ConnectionExchanges, Exchanges
+from trafficgen.models import Application
 from trafficgen.units import NS_PER_S, FloatArray
+
+RTSP = Path(__file__).parents[3] / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"
 
 
 def player(
@@ -100,7 +103,7 @@ def test_a_session_of_segments_is_chunked_with_its_switches() -> None:
     assert [switch.time_s for switch in found.switches] == pytest.approx(
         times[0][[10, 30]], abs=2.1
     )
-    assert "application.policy" in absent
+    assert "within a rung" in absent["application.policy"]
     assert found.stalls == ()
     assert found.startup_s is not None
     assert found.startup_s.value == pytest.approx(times[1][0], abs=0.01)
@@ -169,3 +172,60 @@ def recognise(capture: Path) -> Application:
     found, _ = recognise_application(exchanges, first_media_ns=first_ns)
     assert found is not None
     return found
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"policy": "buffer"},
+        {"policy": "throughput", "throughput_average": "smoothed", "throughput_share": 0.8},
+    ],
+)
+def test_the_policy_of_a_simulated_player_is_found(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    rng = np.random.default_rng(4)
+    trace = [
+        {"duration_ms": int(rng.uniform(8e3, 25e3)), "bandwidth_kbps": rng.uniform(700, 3500)}
+        for _ in range(12)
+    ]
+    (tmp_path / "trace.json").write_text(json.dumps(trace), encoding="utf-8")
+    content: dict[str, Any] = {
+        **{"ladder_kbps": [300, 600, 1200, 2000, 3000], "segment_s": 2, "duration_s": 160},
+        **{"size_sigma": 0.04, "buffer_target_s": 16, "start_s": 4, "resume_s": 4},
+    }
+    out = tmp_path / "played.pcap"
+    trafficgen.simulate(
+        "chunked",
+        path=f"trace={tmp_path}/trace.json,delay=20ms,queue=100p",
+        settings=content | settings,
+        out=out,
+        at="receiver",
+    )
+    policy = recognise(out).policy
+    assert policy is not None
+    assert policy.family == settings["policy"]
+    assert policy.weight > 0.4
+    assert sum(policy.alternatives.values()) <= 1 - policy.weight + 1e-9
+    shown: Any = policy.to_json()
+    assert set(shown) == {"family", "parameters", "weight", "alternatives"}
+
+
+def test_one_rung_leaves_all_policies_alike() -> None:
+    sizes = 300_000 * content(40) ** 0.1
+    times = player(sizes, segment_s=2.0, rate_kbps=3000)
+    found, _ = recognise_application(exchanges_of(sizes, times), first_media_ns=NS_PER_S)
+    assert found is not None
+    assert found.policy is not None
+    assert found.policy.family == "fixed"
+    assert found.policy.weight == pytest.approx(1 / 6)
+    assert len(found.policy.alternatives) == 5
+
+
+def test_requests_that_control_rtp_are_no_application() -> None:
+    fitted = trafficgen.fit(RTSP)
+    assert fitted.exchanges is not None
+    assert len(fitted.exchanges) > 0
+    assert fitted.application is None
+    assert fitted.model.application is None
+    assert "RTP carries the media" in fitted.absent["application"]

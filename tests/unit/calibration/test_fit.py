@@ -324,3 +324,22 @@ def test_the_sessions_that_are_left_out_are_totalled_in_one_line(make_table: Tab
     assert warning.startswith("2 other sessions (1.52 MB to their clients, 50% of the media; ")
     assert warning.endswith("session=1 fits the largest of them")
     assert "are not in the model, which is of session 0 alone" in warning
+
+
+@pytest.mark.parametrize(
+    ("capture", "choice", "problem"),
+    [
+        ("http_burst_then_paced", {}, "too little media traffic"),
+        ("http_burst_then_paced", {"session": 0}, "too little media traffic"),
+        ("rtsp_rtp_two_streams", {}, "there is no uploaded packet; "),
+        ("rtsp_rtp_two_streams", {"flow": 1}, "there is no uploaded packet in flow 1; "),
+    ],
+)
+def test_a_missing_upload_is_not_advised_again(
+    capture: str, choice: dict[str, Any], problem: str
+) -> None:
+    path = f"examples/captures/{capture}.pcap.gz"
+    with pytest.raises(trafficgen.TrafficgenError, match=f"{problem}.*leave upload=True out") as no:
+        trafficgen.fit(path, upload=True, **choice)
+    assert "session=" not in str(no.value)
+    assert "(upload=True" not in str(no.value)

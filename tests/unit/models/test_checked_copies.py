@@ -17,7 +17,7 @@ CAPTURE = "examples/captures/http_burst_then_paced.pcap.gz"
 IMPOSSIBLE: list[tuple[Callable[[Model], Any], dict[str, object], str]] = [
     (lambda model: model, {"streams": ()}, "streams: it must have at least 1 item"),
     (lambda model: model, {"steams": ()}, "steams: unknown key"),
-    (lambda model: model, {"name": 5}, "name: it must be a string"),
+    (lambda model: model, {"name": 5}, "name: it must be a text, not 5"),
     (
         lambda model: model.streams[0].phases[0],
         {"duration_s": -5.0},

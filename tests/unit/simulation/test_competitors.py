@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+import trafficgen
 from trafficgen.errors import SimulationError
 from trafficgen.simulation.competitors import Competitor, participants
 from trafficgen.simulation.sources import Source
@@ -72,3 +73,45 @@ def test_the_rest_is_refused_in_one_line(text: str, part: str) -> None:
         participants([Competitor.parse(text)], _model)
     assert part in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_uploads_and_flows_over_one_link_are_named() -> None:
+    found = participants(map(Competitor.parse, ["up:tcp:bbr@1s", "cbr:1Mbps(via=wan)"]), _model)
+    assert [one.name for one in found] == ["up-tcp-1", "cbr-1"]
+    assert [(one.is_upload, one.via) for one in found] == [(True, None), (False, "wan")]
+    assert found[1].source.settings == {"rate": "1Mbps"}
+
+
+def test_an_upload_fills_the_queue_towards_the_servers() -> None:
+    path = "rate=10Mbps,reverse_rate=1Mbps,delay=10ms"
+    alone, beside = (
+        trafficgen.simulate("cbr", path=path, compete=compete, duration_s=20)
+        for compete in ((), "up:tcp")
+    )
+    upload = beside.flows[-1]
+    assert upload.name == "up-tcp-1"
+    assert 850 < upload.measure.rate_kbps < 1000
+    forward, reverse = beside.links
+    assert reverse["bytes_in"] > 1e6 > forward["bytes_in"] - alone.links[0]["bytes_in"]
+    assert beside.flows[0].measure.loss == 0
+
+
+def test_a_parking_lot_gives_the_long_flow_less_than_each_short_one() -> None:
+    links = [{"name": name, "rate": "2Mbps", "delay": "5ms", "queue": "30p"} for name in "abc"]
+    result = trafficgen.simulate(
+        "cbr",
+        path={"links": links},
+        compete=["tcp@1s", *(f"tcp(via={name})@1s" for name in "abc")],
+        settings={"rate_kbps": 50, "duration_s": 60},
+        seed=3,
+    )
+    long, *short = (flow.measure.rate_kbps for flow in result.flows[1:])
+    assert all(0 < long < rate for rate in short)
+    assert all(long + rate == pytest.approx(1950, rel=0.05) for rate in short)
+    for link in result.links:
+        assert link["packets_in"] == link["packets_out"] + link["dropped_queue"]
+
+
+def test_a_link_that_is_not_there_is_named() -> None:
+    with pytest.raises(SimulationError, match="tcp-1: the path has no link 'wam'"):
+        trafficgen.simulate("cbr", path="rate=1Mbps,delay=1ms", compete="tcp(via=wam)")

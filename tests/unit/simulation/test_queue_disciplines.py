@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -118,20 +119,20 @@ def test_a_file_has_the_same_keys(tmp_path: FilePath) -> None:
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("rate=1Mbps,aqm=codle", "aqm=codle: not understood; write one of red, pie"),
+        ("rate=1Mbps,aqm=codle", "aqm=codle: not understood (did you mean codel?)"),
         ("rate=1Mbps,aqm_tarhet=5ms,aqm=codel", "did you mean aqm_target"),
         ("rate=1Mbps,aqm=codel,aqm_target=5", "aqm_target=5"),
         ("rate=1Mbps,aqm=codel,aqm_target=0s", "aqm_target"),
         ("rate=1Mbps,aqm=codel,ecn=yes", "write on or off"),
-        ("aqm=codel", "aqm needs a rate or trace"),
-        ("rate=1Mbps,ecn=on", "ecn needs a aqm"),
-        ("rate=1Mbps,aqm_interval=1s", "aqm_interval needs a aqm"),
-        ("rate=1Mbps,policer=on", "policer needs a burst"),
+        ("aqm=codel", "aqm needs rate or trace"),
+        ("rate=1Mbps,ecn=on", "ecn needs aqm"),
+        ("rate=1Mbps,aqm_interval=1s", "aqm_interval needs aqm"),
+        ("rate=1Mbps,policer=on", "policer needs burst"),
         ("rate=1Mbps,burst=20kB,policer=on,queue=9p", "a policer has no queue"),
     ],
 )
 def test_wrong_keys_say_what_to_write(path: str, words: str) -> None:
-    with pytest.raises(SimulationError, match=words):
+    with pytest.raises(SimulationError, match=re.escape(words)):
         trafficgen.Path.parse(path)
 
 

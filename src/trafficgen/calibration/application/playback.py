@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.calibration.phases.rebuffering import Pause
-from trafficgen.models import Estimate
+from trafficgen.models import Estimate, Halt
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
 #: Players start with no more media than this, s, or with one segment; after a stall with twice it.
@@ -61,12 +60,16 @@ class Playback:
         stalls: Where the buffer ran dry, until it went on.
         before_s: Media in the buffer at each request, s, shape (n,).
         after_s: The same when the segment had come.
+        start_media_s: Media with which the playback starts, s.
+        resume_media_s: Media with which it goes on after a stall, s.
     """
 
     start_s: float
-    stalls: tuple[Pause, ...]
+    stalls: tuple[Halt, ...]
     before_s: FloatArray
     after_s: FloatArray
+    start_media_s: float
+    resume_media_s: float
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class BufferFit:
     playback: Playback
     startup_s: Estimate | None
     target_s: Estimate | None
-    stalls: tuple[Pause, ...] | None
+    stalls: tuple[Halt, ...] | None
     absent: dict[str, str]
 
 
@@ -100,7 +103,7 @@ def play(downloads: Downloads, media_s: FloatArray, *, start_s: float, resume_s:
     times_s = downloads.arrival_s
     held_s, began_s, is_playing = 0.0, float(times_s[-1]), False
     levels_s, playing = np.empty(len(times_s)), np.zeros(len(times_s), dtype=np.bool_)
-    stalls: list[Pause] = []
+    stalls: list[Halt] = []
     dry_s: float | None = None
     for place, (now_s, new_s) in enumerate(zip(times_s, media_s, strict=True)):
         passed_s = float(now_s - times_s[place - 1]) if is_playing else 0.0
@@ -112,12 +115,12 @@ def play(downloads: Downloads, media_s: FloatArray, *, start_s: float, resume_s:
             if dry_s is None:
                 began_s = float(now_s)
             else:
-                stalls.append(Pause(dry_s, float(now_s) - dry_s))
+                stalls.append(Halt(start_s=dry_s, duration_s=float(now_s) - dry_s))
         levels_s[place], playing[place] = held_s, is_playing
     last = np.searchsorted(times_s, downloads.request_s, side="right") - 1
     since_s = np.where(playing[last], downloads.request_s - times_s[last], 0.0)
     before_s = np.where(last < 0, 0.0, np.maximum(levels_s[last] - since_s, 0.0))
-    return Playback(began_s, tuple(stalls), before_s, levels_s)
+    return Playback(began_s, tuple(stalls), before_s, levels_s, start_s, resume_s)
 
 
 def fit_buffer(downloads: Downloads, clock: Estimate) -> BufferFit:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from trafficgen.calibration.application.playback import BufferFit, Downloads, fit_buffer
+from trafficgen.calibration.application.playback import Downloads, fit_buffer
+from trafficgen.calibration.application.policy import Choices, fit_policy
 from trafficgen.calibration.application.rungs import Rungs, find_rungs
 from trafficgen.calibration.application.segment_clock import (
     INTERVAL_ERRORS,
@@ -15,13 +17,9 @@ from trafficgen.calibration.application.segment_clock import (
     find_waits,
     guess_segment_clock,
 )
-from trafficgen.calibration.phases.rebuffering import Pause
-from trafficgen.calibration.summary import interval_json
 from trafficgen.flows import Exchanges
-from trafficgen.models import Estimate
+from trafficgen.models import Application, Estimate, Rung, RungSwitch, complete_ladder
 from trafficgen.units import NS_PER_S, FloatArray, kbps_from_bytes
-
-Json = dict[str, object]
 
 #: Segments that show a clock and rungs.
 _FEWEST_SEGMENTS = 6
@@ -30,87 +28,13 @@ _FEWEST_SEGMENTS = 6
 _MOST_SPREAD = 1.0
 #: One response with at least this share of the bytes is what the session was for.
 _BULK_SHARE = 0.9
+#: Segments that came faster than this share of them show what the path had room for.
+_FASTEST, _LEAST_DOWNLOAD_S = 0.95, 1e-3
 
-
-@dataclass(frozen=True)
-class Rung:
-    """A rung of a ladder.
-
-    Attributes:
-        rate_kbps: Bytes of responses over the media time in them, kbit/s.
-        segments: Segments that were fetched at it.
-    """
-
-    rate_kbps: Estimate
-    segments: int
-
-
-@dataclass(frozen=True)
-class Switch:
-    """A change of the rung, s from the first media packet, at the first request for another."""
-
-    time_s: float
-    from_kbps: float
-    to_kbps: float
-
-
-@dataclass(frozen=True)
-class Application:
-    """What a source did.
-
-    Attributes:
-        kind: ``bulk``, ``chunked`` or ``interactive``.
-        connections: Connections that carried responses.
-        exchanges: Requests with responses.
-        segment_s: Media in a segment, s; None where it is not known.
-        rungs: Rungs that were visited, lowest first.
-        switches: Changes between them.
-        audio_kbps: Rate of audio segments next to those of video; None without.
-        startup_s: Time from the first media packet to the start of the playback, s.
-        buffer_target_s: Media in the buffer at which the player requests a segment again, s.
-        stalls: Halts of the playback; None where they are not known.
-        absent: What is not known -> why.
-    """
-
-    kind: str
-    connections: int
-    exchanges: int
-    segment_s: Estimate | None = None
-    rungs: tuple[Rung, ...] = ()
-    switches: tuple[Switch, ...] = ()
-    audio_kbps: Estimate | None = None
-    startup_s: Estimate | None = None
-    buffer_target_s: Estimate | None = None
-    stalls: tuple[Pause, ...] | None = None
-    absent: dict[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> Json:
-        """Return it as JSON has it; what is not known is null."""
-
-        def known(value: Estimate | None) -> Json | None:
-            return None if value is None else interval_json(value)
-
-        return {
-            "kind": self.kind,
-            "connections": self.connections,
-            "exchanges": self.exchanges,
-            "segment_s": known(self.segment_s),
-            "rungs": [
-                {"kbps": known(rung.rate_kbps), "segments": rung.segments} for rung in self.rungs
-            ],
-            "switches": [vars(switch) for switch in self.switches],
-            "audio_kbps": known(self.audio_kbps),
-            "stalls": None if self.stalls is None else [vars(stall) for stall in self.stalls],
-            "startup_s": known(self.startup_s),
-            "buffer_target_s": known(self.buffer_target_s),
-            "policy": None,
-            "pacing": None,
-        }
-
-
-_NOT_YET = {"policy": "not estimated yet", "pacing": "not estimated yet"}
+_NOT_YET = {"pacing": "not estimated yet"}
 _NO_SEGMENTS = dict.fromkeys(
-    ("stalls", "startup_s", "buffer_target_s"), "media in a response is known of segments alone"
+    ("stalls", "startup_s", "buffer_target_s", "policy"),
+    "media in a response is known of segments alone",
 )
 
 
@@ -146,13 +70,6 @@ def recognise_application(
     Returns:
         The application or None, and what is not known of it: name in a summary -> why.
     """
-    application, why = _recognise(exchanges, first_media_ns)
-    if application is None:
-        return None, {"application": why}
-    return application, {f"application.{name}": text for name, text in application.absent.items()}
-
-
-def _recognise(exchanges: Exchanges, zero_ns: int) -> tuple[Application | None, str]:
     kinds = exchanges.column("kind")
     answered = kinds != "control"
     if not answered.any():
@@ -160,43 +77,71 @@ def _recognise(exchanges: Exchanges, zero_ns: int) -> tuple[Application | None, 
         if exchanges.untold:
             flows = ", ".join(map(str, exchanges.untold))
             why = f"sizes do not part requests from acknowledgements (flow {flows})"
-        return None, why
+        return None, {"application": why}
     size_bytes = exchanges.column("response_bytes").astype(np.float64)
-    connections = len(np.unique(exchanges.column("connection")[answered]))
-    count = int(answered.sum())
-    video = _segments(exchanges, kinds == "media", zero_ns)
+    counts: dict[str, Any] = {
+        "connections": len(np.unique(exchanges.column("connection")[answered])),
+        "exchanges": int(answered.sum()),
+    }
+    video = _segments(exchanges, kinds == "media", first_media_ns)
+    audio = _segments(exchanges, kinds == "audio", first_media_ns)
     if size_bytes.max() >= _BULK_SHARE * size_bytes.sum() and len(video) < _FEWEST_SEGMENTS:
-        return Application("bulk", connections, count, absent=_NO_SEGMENTS | _NOT_YET), ""
-    audio = _segments(exchanges, kinds == "audio", zero_ns)
+        return Application(kind="bulk", **counts), _name_parts(_NO_SEGMENTS)
     if len(video) < _FEWEST_SEGMENTS:
         why = f"{len(video)} large responses: too few to recognise segments"
-        return None, why
+        return None, {"application": why}
     if _varies_widely(video):
-        return Application("interactive", connections, count, absent=_NO_SEGMENTS | _NOT_YET), ""
+        return Application(kind="interactive", **counts), _name_parts(_NO_SEGMENTS)
     clock, remark = _clock(video, audio)
     if clock is None:
-        return None, "the player never waited before a request: no clock of segments is seen"
-    rungs = find_rungs(video.size_bytes)
-    buffer = _fit_buffer(video, rungs, clock)
-    absent = buffer.absent | _NOT_YET
+        why = "the player never waited before a request: no clock of segments is seen"
+        return None, {"application": why}
+    found, absent = _recognise_segments(video, clock)
     if remark:
         absent["segment_s"] = remark
-    return (
-        Application(
-            "chunked",
-            connections,
-            count,
-            segment_s=clock,
-            rungs=_rungs(video, rungs, clock),
-            switches=_switches(video, rungs, clock),
-            audio_kbps=_rate(audio.size_bytes, clock) if len(audio) else None,
-            startup_s=buffer.startup_s,
-            buffer_target_s=buffer.target_s,
-            stalls=buffer.stalls,
-            absent=absent,
-        ),
-        "",
-    )
+    if len(audio):
+        found["audio_kbps"] = _rate(audio.size_bytes, clock)
+    return Application(kind="chunked", **counts, segment_s=clock, **found), _name_parts(absent)
+
+
+def _name_parts(absent: dict[str, str]) -> dict[str, str]:
+    """Return what is not known by its names in a summary."""
+    return {f"application.{name}": why for name, why in (absent | _NOT_YET).items()}
+
+
+def _recognise_segments(video: _Segments, clock: Estimate) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return what is found of the segments of a player, and what is not known -> why."""
+    rungs = find_rungs(video.size_bytes)
+    waited = find_waits(video.request_s, video.idle_s)
+    downloads = Downloads(video.request_s, video.arrival_s, waited, rungs.of_segment)
+    buffer = fit_buffer(downloads, clock)
+    ladder = _rungs(video, rungs, clock)
+    ladder_kbps = [rung.rate_kbps.value for rung in ladder]
+    mean_bytes = np.bincount(rungs.of_segment, video.size_bytes) / np.bincount(rungs.of_segment)
+    content = video.size_bytes / mean_bytes[rungs.of_segment]
+    took_s = np.maximum(video.arrival_s - video.request_s, _LEAST_DOWNLOAD_S)
+    throughput_kbps = kbps_from_bytes(1, 1) * video.size_bytes / took_s
+    highest_kbps = float(np.quantile(throughput_kbps, _FASTEST))
+    policy, why = None, buffer.absent.get("stalls", "")
+    if buffer.stalls is not None:
+        # With a rung above those that were visited, a policy must explain why it was not.
+        ladders = [complete_ladder(ladder_kbps, highest_kbps, most_above=above) for above in (0, 1)]
+        of_segment = np.unique(rungs.of_segment, return_inverse=True)[1]
+        places = np.searchsorted(ladders[0], ladder_kbps)[of_segment]
+        chosen = replace(downloads, rung=places)
+        choices = Choices(chosen, video.size_bytes, ladders, clock.value, rungs.spread)
+        policy, why = fit_policy(choices, buffer.playback, buffer.target_s)
+    played = buffer.playback if buffer.startup_s else None
+    found = {
+        **{"rungs": ladder, "switches": _switches(video, rungs, clock), "policy": policy},
+        **{"startup_s": buffer.startup_s, "buffer_target_s": buffer.target_s},
+        "start_media_s": played and played.start_media_s,
+        "resume_media_s": played and played.resume_media_s,
+        "stalls": buffer.stalls,
+        "content": tuple(np.round(content, 4).tolist()),
+        "highest_throughput_kbps": highest_kbps,
+    }
+    return found, buffer.absent | ({} if policy else {"policy": why})
 
 
 def _segments(exchanges: Exchanges, rows: npt.NDArray[np.bool_], zero_ns: int) -> _Segments:
@@ -239,12 +184,6 @@ def _clock(video: _Segments, audio: _Segments) -> tuple[Estimate | None, str]:
     )
 
 
-def _fit_buffer(video: _Segments, rungs: Rungs, clock: Estimate) -> BufferFit:
-    waited = find_waits(video.request_s, video.idle_s)
-    downloads = Downloads(video.request_s, video.arrival_s, waited, rungs.of_segment)
-    return fit_buffer(downloads, clock)
-
-
 def _varies_widely(segments: _Segments) -> bool:
     return bool(np.std(np.log(segments.size_bytes)) > _MOST_SPREAD)
 
@@ -268,17 +207,24 @@ def _rate(size_bytes: FloatArray, clock: Estimate) -> Estimate:
 def _rungs(video: _Segments, rungs: Rungs, clock: Estimate) -> tuple[Rung, ...]:
     numbers = np.unique(rungs.of_segment)
     return tuple(
-        Rung(_rate(video.size_bytes[rungs.of_segment == number], clock), int(count))
+        Rung(
+            rate_kbps=_rate(video.size_bytes[rungs.of_segment == number], clock),
+            segments=int(count),
+        )
         for number, count in zip(numbers, np.bincount(rungs.of_segment)[numbers], strict=True)
     )
 
 
-def _switches(video: _Segments, rungs: Rungs, clock: Estimate) -> tuple[Switch, ...]:
+def _switches(video: _Segments, rungs: Rungs, clock: Estimate) -> tuple[RungSwitch, ...]:
     of = rungs.of_segment
     kbps = {
         int(number): _rate(video.size_bytes[of == number], clock).value for number in np.unique(of)
     }
     return tuple(
-        Switch(float(video.request_s[at]), kbps[int(of[at - 1])], kbps[int(of[at])])
+        RungSwitch(
+            time_s=float(video.request_s[at]),
+            from_kbps=kbps[int(of[at - 1])],
+            to_kbps=kbps[int(of[at])],
+        )
         for at in np.flatnonzero(np.diff(of)) + 1
     )

@@ -209,12 +209,14 @@ def _set_buffering(time_ns: IntArray, size_bytes: IntArray, end_s: float) -> _Bu
     """Return buffering that ends at a given time, s; None for 0."""
     if end_s == 0:
         return None
-    packets = int(np.searchsorted(time_ns, time_ns[0] + ns_from_s(end_s), side="right"))
+    media_s = float(s_from_ns(int(time_ns[-1] - time_ns[0])))
+    end_ns = time_ns[0] + ns_from_s(min(end_s, media_s))
+    packets = int(np.searchsorted(time_ns, end_ns, side="right"))
     if not 1 < packets < time_ns.size:
         raise CalibrationError(
             f"[--buffering-end|buffering_end_s] is {end_s:g} s, but the media last"
-            f" {s_from_ns(int(time_ns[-1] - time_ns[0])):.6g} s: give a time with packets before"
-            " and after it, or 0s for no buffering"
+            f" {media_s:.6g} s: give a time with packets before and after it, or 0s for no"
+            " buffering"
         )
     return _Buffering(end_s, packets, kbps_from_bytes(float(size_bytes[:packets].sum()), end_s))
 

@@ -19,7 +19,7 @@ from trafficgen.capture.session import OpenedSession, open_session
 from trafficgen.data_frames import frame_rows
 from trafficgen.errors import CalibrationError, CaptureWarning, TrafficgenError, warn
 from trafficgen.flows import choose_session
-from trafficgen.formatting import count_warnings, format_count
+from trafficgen.formatting import count_warnings, format_count, list_first
 from trafficgen.models import (
     FittedProvenance,
     Model,
@@ -230,7 +230,7 @@ def fit_population(paths: Paths, options: PopulationFitOptions) -> PopulationFit
     warnings = warn_of_left_out(left_out)
     if len(sessions) == 1:
         warnings.append("a population of one session has no spread: give more captures")
-    warnings += _warn_of_wide_intervals(model)
+    warnings += _warn_of_copies(used) + _warn_of_wide_intervals(model)
     return PopulationFit(
         model=_name_captures(model, used),
         typical=typical,
@@ -241,19 +241,31 @@ def fit_population(paths: Paths, options: PopulationFitOptions) -> PopulationFit
     )
 
 
+def _warn_of_copies(captures: Sequence[_FittedCapture]) -> list[str]:
+    """Return a warning for the captures with the contents of another: each counts as one more."""
+    alike: dict[str, list[str]] = {}
+    for capture in captures:
+        alike.setdefault(capture.digest, []).append(capture.name)
+    return [
+        f"{list_first(names)} have the same contents and count {len(names)} times: give one"
+        for digest, names in alike.items()
+        if digest and len(names) > 1
+    ]
+
+
 def _warn_of_wide_intervals(model: Model) -> list[str]:
     """Return a warning that names the quantities whose median is hardly known, if there are any."""
     assert model.population is not None
-    wide = {
-        name.rpartition("_")[0].replace("_", " "): law.sessions
+    wide = [
+        f"{name.rpartition('_')[0].replace('_', ' ')} ({law.sessions})"
         for name, law in model.population.laws.items()
         if is_too_wide(law.median)
-    }
+    ]
     if not wide:
         return []
     return [
-        f"too few or too different sessions ({min(wide.values())}) for {', '.join(wide)}: the"
-        f" interval of the median spans a factor above {WIDEST_INTERVAL:g}; give"
+        f"too few or too different sessions for {', '.join(wide)}: the interval of the median"
+        f" spans a factor above {WIDEST_INTERVAL:g}; give"
         f" {_LIMITS.fewest_sessions} or more captures of like sessions"
     ]
 

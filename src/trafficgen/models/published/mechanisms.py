@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Mapping
 from functools import cache
-
-from pydantic import JsonValue
 
 from trafficgen._core import simulate
 from trafficgen.errors import SimulationError
@@ -77,7 +76,17 @@ def _check_competing_tcp(model: PublishedModel) -> None:
         raise ValueError(f"competing_tcp: {_plain(problem)}")
 
 
-def _engine_problem(kind: str, parameters: Mapping[str, JsonValue]) -> str:
+def find_problem(kind: str, parameters: Mapping[str, object]) -> str:
+    """Return which parameter of a source the engine does not take, and why; empty: it takes all."""
+    for name, value in parameters.items():
+        if isinstance(value, int | float) and not abs(value) <= sys.float_info.max:
+            return f"{name} is {value}; give a finite number"
+    problem = _engine_problem(kind, parameters)
+    key = _wrong_parameter(kind, parameters, problem)
+    return f"{key}: {_plain(problem)}" if key and not problem.startswith(key) else _plain(problem)
+
+
+def _engine_problem(kind: str, parameters: Mapping[str, object]) -> str:
     """Return why the engine does not take the parameters of a source; empty: it takes them."""
     # The source would start after the end, so that nothing is played.
     agent = {"name": _NO_NAME, "kind": kind, "parameters": parameters, "start_s": 1}
@@ -101,7 +110,7 @@ def _missing_field(problem: str) -> str:
     return found[1] if found else ""
 
 
-def _wrong_parameter(kind: str, values: Mapping[str, JsonValue], problem: str) -> str:
+def _wrong_parameter(kind: str, values: Mapping[str, object], problem: str) -> str:
     """Return the parameter that a problem is about; empty if it is not known."""
     named = re.match(r"(\w+) ", problem)
     if named and named[1] in values:

@@ -138,7 +138,7 @@ def register_source(name: str) -> Callable[[_Function], _Function]:
     Returns:
         A decorator of a function ``place(generator, duration_s, **settings)`` that returns times in
         s from the start, below ``duration_s``, and IP lengths in bytes, both of shape (n,). It gets
-        a random generator. Settings are those of ``--set`` and ``settings``.
+        a random generator. Its keywords are its ``settings``.
 
     Raises:
         TrafficgenError: If the name is invalid, or that of a catalogue entry.

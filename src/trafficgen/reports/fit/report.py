@@ -20,6 +20,7 @@ from trafficgen.models import (
     Estimate,
     FittedProvenance,
     Stream,
+    describe_application,
     describe_failed_checks,
     list_judged_parts,
 )
@@ -257,6 +258,9 @@ def _describe_path(subject: FitSubject) -> Iterator[str]:
     kind = "not measurable" if response.kind == "unknown" else response.kind.replace("_", " ")
     evidence = (one.removeprefix("not measurable: ") for one in response.evidence)
     yield f"Congestion response: {kind} ({'; '.join(evidence)})."
+    if (application := subject.model.application) is not None:
+        for name, text in describe_application(application).items():
+            yield f"{name.capitalize()}: {text}."
 
 
 def _value(estimate: Estimate) -> str:

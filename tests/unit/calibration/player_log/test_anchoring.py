@@ -70,7 +70,7 @@ def test_a_relative_log_begins_with_the_capture_or_where_the_option_says(
 
 
 def test_a_log_of_another_time_is_refused(view: SessionView) -> None:
-    with pytest.raises(PlayerLogError, match="player_log_offset="):
+    with pytest.raises(PlayerLogError, match="player_log_offset_s="):
         align_log(
             log_of(full_s=20, zero_unix_s=1.0),
             view,

@@ -1,0 +1,213 @@
+"""What a source did by its requests, apart from what the path made of it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from trafficgen.formatting import format_count, format_duration, number, rate_text
+from trafficgen.models.estimate import Estimate, ModelPart, NonNegativeEstimate
+
+Json = dict[str, object]
+_Positive = Annotated[float, Field(gt=0)]
+PolicyFamily = Literal["fixed", "throughput", "buffer", "bola", "dynamic", "mpc", "rate", "hybrid"]
+
+#: Rungs next to each other are usually this factor apart, and no more than that: Apple's HLS
+#: Authoring Specification recommends 1.5 to 2. The estimated ones err by part of a step.
+_STEP, _WIDEST_STEP, _STEP_ERROR = math.sqrt(1.5 * 2), 2.0, 0.1
+#: Players take a rung within this share of the throughput.
+_SAFE_SHARE = 0.8
+#: A setting of a policy.
+PolicySetting = Estimate | str | bool | int | float | None
+
+
+class Rung(ModelPart):
+    """A rung of a ladder that segments were fetched at."""
+
+    rate_kbps: NonNegativeEstimate
+    """Bytes of responses over the media time in them, kbit/s."""
+    segments: int = Field(ge=1)
+    """Segments that were fetched at it."""
+
+
+class RungSwitch(ModelPart):
+    """A change of the rung."""
+
+    time_s: float
+    """First request at the new rung, s from the first media packet."""
+    from_kbps: _Positive
+    """Rung before it, kbit/s."""
+    to_kbps: _Positive
+    """Rung after it, kbit/s."""
+
+
+class Halt(ModelPart):
+    """A stall of the playback: the buffer is empty."""
+
+    start_s: float
+    """When it began, s from the first media packet."""
+    duration_s: float = Field(ge=0)
+    """How long it took, s."""
+
+
+class PlayerPolicy(ModelPart):
+    """What chose the rungs of the segments, and how sure that is."""
+
+    family: PolicyFamily
+    """The likeliest, as ``simulate chunked --set policy=`` has it."""
+    parameters: dict[str, PolicySetting] = Field(default_factory=dict)
+    """Its likeliest settings by the names of ``chunked``, numbers with the range of likely ones."""
+    rungs_above: bool = True
+    """Whether it explains the choices as well with a rung above those that were visited."""
+    weight: float = Field(ge=0, le=1)
+    """Its posterior weight; all families are equally likely beforehand."""
+    alternatives: dict[PolicyFamily, float] = Field(default_factory=dict)
+    """Other families and their weights, likeliest first."""
+
+    def to_json(self) -> Json:
+        """Return it as `fit --json` has it."""
+        return {
+            "family": self.family,
+            "parameters": {
+                name: _known(value) if isinstance(value, Estimate) else value
+                for name, value in self.parameters.items()
+            },
+            "weight": self.weight,
+            "alternatives": [
+                {"family": family, "weight": weight} for family, weight in self.alternatives.items()
+            ],
+        }
+
+
+class Application(ModelPart):
+    """What a source did, by the requests of its client and the responses to them."""
+
+    kind: Literal["bulk", "chunked", "interactive"]
+    """One long response; segments requested one by one; or requests of any sizes."""
+    connections: int = Field(ge=1)
+    """Connections that carried responses."""
+    exchanges: int = Field(ge=1)
+    """Requests with responses."""
+    segment_s: NonNegativeEstimate | None = None
+    """Media in a segment, s; null where that is not known."""
+    rungs: tuple[Rung, ...] = ()
+    """Rungs that were visited, lowest first."""
+    switches: tuple[RungSwitch, ...] = ()
+    """Changes between them."""
+    audio_kbps: NonNegativeEstimate | None = None
+    """Rate of audio segments next to those of video; null without."""
+    startup_s: Estimate | None = None
+    """Time from the first media packet to the start of the playback, s."""
+    start_media_s: float | None = Field(default=None, gt=0)
+    """Media in the buffer with which the playback starts, s."""
+    resume_media_s: float | None = Field(default=None, gt=0)
+    """Media with which it goes on after a stall, s."""
+    buffer_target_s: NonNegativeEstimate | None = None
+    """Media in the buffer at which the player requests a segment again, s."""
+    stalls: tuple[Halt, ...] | None = None
+    """Halts of the playback; null where they are not known."""
+    policy: PlayerPolicy | None = None
+    """What chose the rungs; null where that is not known."""
+    content: tuple[_Positive, ...] = ()
+    """Sizes of the segments over their rung's mean, in order: those of the title."""
+    highest_throughput_kbps: float | None = Field(default=None, gt=0)
+    """Rate at which the fastest twentieth of the segments came, kbit/s: a player of a faster path
+    may choose rungs above those that were visited."""
+
+    def to_json(self) -> Json:
+        """Return it as `fit --json` has it; what is not known is null."""
+        return {
+            **{name: getattr(self, name) for name in ("kind", "connections", "exchanges")},
+            "segment_s": _known(self.segment_s),
+            "rungs": [
+                {"kbps": _known(rung.rate_kbps), "segments": rung.segments} for rung in self.rungs
+            ],
+            "switches": [switch.model_dump() for switch in self.switches],
+            "audio_kbps": _known(self.audio_kbps),
+            "stalls": None if self.stalls is None else [one.model_dump() for one in self.stalls],
+            "startup_s": _known(self.startup_s),
+            "buffer_target_s": _known(self.buffer_target_s),
+            "policy": None if self.policy is None else self.policy.to_json(),
+            "pacing": None,
+        }
+
+
+#: More rungs are described by their ends.
+_FEW_RUNGS = 5
+
+
+def describe_application(application: Application) -> dict[str, str]:
+    """Describe what a source did for people: a text for each part that is known."""
+    connections = format_count(application.connections, "connection")
+    if application.kind != "chunked":
+        requests = format_count(application.exchanges, "request")
+        return {"requests": f"{application.kind}: {requests} over {connections}"}
+    return {"segments": _describe_segments(application), "player": _describe_player(application)}
+
+
+def _describe_segments(application: Application) -> str:
+    rates = [rate_text(rung.rate_kbps.value) for rung in application.rungs]
+    if len(rates) > _FEW_RUNGS:
+        rates = [f"{len(rates)} levels from {rates[0]} to {rates[-1]}"]
+    length, switches = application.segment_s, len(application.switches)
+    parts = [
+        format_count(sum(rung.segments for rung in application.rungs), "segment"),
+        "" if length is None else f"of {format_duration(length.value)}",
+        f"at {', '.join(rates)};" if rates else "",
+        format_count(switches, "switch", "switches") if switches else "no switches",
+    ]
+    text = " ".join(filter(None, parts))
+    audio = application.audio_kbps
+    return text if audio is None else f"{text}, with audio of {rate_text(audio.value)}"
+
+
+def _describe_player(application: Application) -> str:
+    startup, target, policy = (
+        application.startup_s,
+        application.buffer_target_s,
+        application.policy,
+    )
+    parts = [] if startup is None else [f"starts after {format_duration(startup.value)}"]
+    if target is not None:
+        parts.append(f"fills its buffer to {format_duration(target.value)}")
+    if application.stalls is None:
+        parts.append("stalls not known")
+    else:
+        length_s = sum(stall.duration_s for stall in application.stalls)
+        count = format_count(len(application.stalls), "stall")
+        parts.append(f"{count} of {format_duration(length_s)}" if length_s else "no stalls")
+    if policy is not None:
+        parts.append(f"policy {policy.family} (weight {number(policy.weight, digits=2)})")
+    return ", ".join(parts)
+
+
+def _known(value: Estimate | None) -> Json | None:
+    return None if value is None else value.model_dump(include={"value", "low", "high"})
+
+
+def complete_ladder(
+    visited_kbps: Sequence[float], throughput_kbps: float | None, *, most_above: int
+) -> list[float]:
+    """Return the rungs with those that a player may have found besides, kbit/s, ascending.
+
+    Steps wider than usual have rungs between; above the highest one there are more, unless the path
+    had room for the next one and it was not taken.
+
+    Args:
+        visited_kbps: Rungs that were visited, ascending.
+        throughput_kbps: What the path had room for; None where unknown.
+        most_above: Rungs above the highest one.
+    """
+    ladder = [*visited_kbps[:1]]
+    for low, high in itertools.pairwise(visited_kbps):
+        between = math.ceil(math.log(high / low) / math.log(_WIDEST_STEP) - _STEP_ERROR)
+        ladder += [low * (high / low) ** (step / between) for step in range(1, between)]
+        ladder.append(high)
+    top_kbps = visited_kbps[-1]
+    if throughput_kbps is not None and top_kbps * _STEP > _SAFE_SHARE * throughput_kbps:
+        ladder += [top_kbps * _STEP**step for step in range(1, most_above + 1)]
+    return ladder

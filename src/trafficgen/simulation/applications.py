@@ -1,0 +1,146 @@
+"""Fitted players over a path: they request their segments again, as the path lets them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from trafficgen.formatting import number
+from trafficgen.models import Application, Estimate, Model, complete_ladder
+from trafficgen.randomness import random_stream
+
+#: A player whose policy is unknown takes the highest rung within this share of the throughput; one
+#: whose mean rung was this share of it takes what the path gives.
+_SAFE_SHARE, _TAKES_ALL = 0.8, 0.9
+#: A ladder has no more than so many rungs above those that were visited.
+_MOST_ABOVE = 4
+_USUAL_BUFFER_S = 30.0
+_CONNECTIONS = (1, 2, 3, 4, 6, 8)
+
+
+@dataclass(frozen=True)
+class Player:
+    """A player of a session.
+
+    Attributes:
+        settings: Those of the catalogue's ``chunked``.
+        plays: What is played, in a few words.
+        assumed: What is assumed since the capture does not show it, a clause each.
+    """
+
+    settings: dict[str, JsonValue]
+    plays: str
+    assumed: tuple[str, ...]
+
+
+def make_player(
+    model: Model,
+    settings: Mapping[str, JsonValue],
+    *,
+    session: int,
+    duration_s: float | None,
+    seed: int,
+) -> Player | None:
+    """Return the player of a fitted model; None if it is not known what its client requests.
+
+    The first session has the likeliest policy, others draw theirs by the weights.
+
+    Args:
+        model: What was fitted.
+        settings: Options and parameters of the catalogue's ``chunked`` to set.
+        session: Number of the session.
+        duration_s: How long it is to last, s; None: as much media as the capture has.
+        seed: Of the draws.
+    """
+    application = model.application
+    if application is None or not application.rungs or application.segment_s is None:
+        return None
+    segment_s, target = application.segment_s.value, application.buffer_target_s
+    target_s = max(target.value if target else _USUAL_BUFFER_S, segment_s)
+    # With --duration it has media for all of that, and what a buffer holds more.
+    media_s = segment_s * len(application.content)
+    media_s = max(media_s, segment_s) if duration_s is None else duration_s + 2 * target_s
+    family, chosen = _choose_policy(application, session=session, seed=seed)
+    visited = [rung.rate_kbps.value for rung in application.rungs]
+    ladder = visited
+    if family != "fixed":
+        policy, seen_kbps = application.policy, application.highest_throughput_kbps
+        is_whole = policy is not None and policy.family == family and not policy.rungs_above
+        ladder = complete_ladder(visited, seen_kbps, most_above=0 if is_whole else _MOST_ABOVE)
+    audio, connections = application.audio_kbps, application.connections
+    if audio is not None:
+        chosen |= {"audio_kbps": audio.value, "audio_order": "apart"}
+        connections -= 1
+    known: dict[str, JsonValue] = {
+        **{"segment_s": segment_s, "duration_s": media_s, "buffer_target_s": target_s},
+        "start_s": min(application.start_media_s or segment_s, target_s),
+        "resume_s": min(application.resume_media_s or segment_s, target_s),
+        **{"ladder_kbps": [*ladder], "content_factors": [*application.content]},
+        "connections": max((one for one in _CONNECTIONS if one <= connections), default=1),
+        **{"connection_use": "turns", "policy": family},
+    }
+    played = known | chosen | dict(settings)
+    return Player(
+        settings=played,
+        plays=_describe(application, played),
+        assumed=tuple(
+            f"{text} ({name})"
+            for name, text in _list_assumptions(application, family, target_s, ladder)
+            if name not in settings
+        ),
+    )
+
+
+def _list_assumptions(
+    application: Application, family: str, target_s: float, ladder: list[float]
+) -> Iterator[tuple[str, str]]:
+    """Yield what the capture does not show: its setting, and what is played."""
+    if application.buffer_target_s is None:
+        yield "buffer_target_s", f"a buffer of {number(target_s)} s"
+    if application.policy is None:
+        yield "policy", f"policy {family}"
+    visited = {rung.rate_kbps.value for rung in application.rungs}
+    if more := [number(kbps) for kbps in ladder if kbps not in visited]:
+        yield "ladder_kbps", f"rungs of {', '.join(more)} kbit/s that were not visited"
+
+
+def _choose_policy(
+    application: Application, *, session: int, seed: int
+) -> tuple[str, dict[str, JsonValue]]:
+    """Return the family that a session plays, and its settings."""
+    policy = application.policy
+    if policy is None:
+        media_kbps = sum(one.rate_kbps.value * one.segments for one in application.rungs)
+        media_kbps /= sum(one.segments for one in application.rungs)
+        if media_kbps > _TAKES_ALL * (application.highest_throughput_kbps or math.inf):
+            return "buffer", {}
+        return "throughput", {"throughput_share": _SAFE_SHARE}
+    weights = {policy.family: policy.weight, **policy.alternatives}
+    generator = random_stream(seed, session=session, purpose="simulate/policy")
+    drawn = generator.random() * sum(weights.values()) if session else 0.0
+    places = itertools.accumulate(weights.values())
+    reached = (one for one, end in zip(weights, places, strict=True) if drawn < end)
+    family = next(reached, policy.family)
+    if family != policy.family:
+        return family, {}
+    values = {
+        name: value.value if isinstance(value, Estimate) else value
+        for name, value in policy.parameters.items()
+    }
+    return family, {name: value for name, value in values.items() if value is not None}
+
+
+def _describe(application: Application, played: Mapping[str, JsonValue]) -> str:
+    """Describe the policy and its rungs; a star marks those that the capture does not show."""
+    found, policy, ladder = application.policy, played["policy"], played["ladder_kbps"]
+    weight = f" (weight {found.weight:.2f})" if found and found.family == policy else ""
+    visited = {rung.rate_kbps.value for rung in application.rungs}
+    rungs = str(ladder)  # as a setting gives it
+    if isinstance(ladder, list):
+        rungs = ", ".join(f"{number(one)}{'' if one in visited else '*'}" for one in ladder)
+    remark = "; * was not visited" if "*" in rungs else ""
+    return f"the requests of its player: policy {policy}{weight}, rungs {rungs} kbit/s{remark}"

@@ -1,0 +1,135 @@
+"""Fitted players over paths that they were not fitted on."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import trafficgen
+from trafficgen.models import Application, Estimate, Model, PlayerPolicy, Rung
+from trafficgen.simulation.applications import make_player
+
+#: A player that takes what it can get, of a title whose sizes vary a little.
+PLAYER: dict[str, Any] = {
+    **{"policy": "throughput", "throughput_average": "smoothed", "throughput_share": 0.8},
+    **{"throughput_up_steps": 1, "ladder_kbps": [300, 600, 1200, 2000], "segment_s": 2},
+    **{"buffer_target_s": 10, "start_s": 2, "resume_s": 2, "duration_s": 240},
+    "content_factors": np.exp(np.random.default_rng(5).normal(0, 0.04, 120)).tolist(),
+}
+WIDE, NARROW = "rate=2.2Mbps,delay=20ms,queue=60kB", "rate=1.1Mbps,delay=30ms,queue=40kB"
+
+
+def play(model: Any, path: str, **options: Any) -> trafficgen.SimulationResult:
+    with warnings.catch_warnings(action="ignore", category=trafficgen.SimulationWarning):
+        return trafficgen.simulate(model, path=path, duration_s=90, seed=2, **options)
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    capture = tmp_path_factory.mktemp("fitted") / "wide.pcap"
+    play("chunked", WIDE, settings=PLAYER, out=capture, at="receiver")
+    return trafficgen.fit(capture).model
+
+
+def test_a_fitted_player_takes_less_of_a_narrower_path(fitted: Model) -> None:
+    assert fitted.application is not None
+    assert fitted.application.kind == "chunked"
+    there = play("chunked", NARROW, settings=PLAYER)
+    found = play(fitted, NARROW)
+    assert str(found.notes["plays"]).startswith("the requests of its player: policy")
+    rate_kbps = there.flows[0].measure.rate_kbps
+    assert found.flows[0].measure.rate_kbps == pytest.approx(rate_kbps, rel=0.25)
+    assert found.end_s == pytest.approx(there.end_s, rel=0.1)
+    packets = play(fitted.model_copy(update={"application": None}), NARROW)
+    assert "plays" not in packets.notes
+    assert packets.flows[0].measure.rate_kbps > 1.4 * rate_kbps
+
+
+def test_on_its_own_path_it_does_what_it_did(fitted: Model) -> None:
+    there, found = play("chunked", WIDE, settings=PLAYER), play(fitted, WIDE)
+    rates = [one.flows[0].measure.rate_kbps for one in (there, found)]
+    assert rates[1] == pytest.approx(rates[0], rel=0.1)
+    assert play(fitted, WIDE).packets() == found.packets()
+
+
+def test_settings_say_what_it_would_have_been(fitted: Model) -> None:
+    found = play(fitted, NARROW, settings={"policy": "fixed", "fixed_kbps": 600})
+    assert {kbps for _, kbps in found.events.facts["rung_kbps"]} == {
+        kbps for _, kbps in found.events.facts["rung_kbps"][:1]
+    }
+    assert "policy fixed," in str(found.notes["plays"])
+    small = play(fitted, WIDE, settings={"buffer_target_s": 4.0})
+    assert np.nanmax(small.series["buffer_s"]) <= 6.5
+    with pytest.raises(trafficgen.SettingError, match="bufer_target_s"):
+        play(fitted, NARROW, settings={"bufer_target_s": 4})
+
+
+def test_the_application_is_in_the_model_file(fitted: Model, tmp_path: Path) -> None:
+    trafficgen.save_model(fitted, tmp_path / "model.json")
+    assert trafficgen.load_model(tmp_path / "model.json") == fitted
+    written = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
+    assert written["application"]["rungs"][0]["segments"] >= 1
+    trafficgen.save_model(fitted.model_copy(update={"application": None}), tmp_path / "less.json")
+    written = json.loads((tmp_path / "less.json").read_text(encoding="utf-8"))
+    assert "application" not in written
+
+
+def test_packets_over_tcp_that_do_not_fit_are_named(fitted: Model) -> None:
+    packets = fitted.model_copy(update={"application": None})
+    with pytest.warns(trafficgen.SimulationWarning, match="they all come, but later"):
+        trafficgen.simulate(packets, path="rate=500kbps,delay=20ms", duration_s=30)
+
+
+def known(value: float) -> Estimate:
+    return Estimate(value=value, method="given")
+
+
+def application(rungs: list[float], **more: Any) -> Application:
+    return Application(
+        kind="chunked",
+        connections=1,
+        exchanges=20,
+        segment_s=known(2.0),
+        rungs=tuple(Rung(rate_kbps=known(kbps), segments=5) for kbps in rungs),
+        content=(1.0,) * 20,
+        buffer_target_s=known(10.0),
+        **more,
+    )
+
+
+@pytest.mark.parametrize(
+    ("rungs", "throughput_kbps", "ladder"),
+    [
+        # The path had room for more, which was not taken.
+        ([600.0, 1200.0], 4000.0, [600, 1200]),
+        ([600.0, 1200.0], 1600.0, [600, 1200, 2078, 3600, 6235, 10_800]),
+        ([400.0, 1600.0], 4000.0, [400, 800, 1600]),
+    ],
+)
+def test_rungs_that_were_not_visited_are_assumed(
+    fitted: Model, rungs: list[float], throughput_kbps: float, ladder: list[float]
+) -> None:
+    found = application(rungs, highest_throughput_kbps=throughput_kbps)
+    model = fitted.model_copy(update={"application": found})
+    player = make_player(model, {}, session=0, duration_s=None, seed=0)
+    assert player is not None
+    assert player.settings["ladder_kbps"] == pytest.approx(ladder, rel=1e-3)
+    assert player.settings["duration_s"] == 40
+    assert len(player.assumed) == 1 + (len(ladder) > len(rungs))
+
+
+def test_sessions_draw_their_policy_by_its_weight(fitted: Model) -> None:
+    policy = PlayerPolicy(family="buffer", weight=0.6, alternatives={"bola": 0.4})
+    model = fitted.model_copy(update={"application": application([600.0], policy=policy)})
+    families = []
+    for session in range(200):
+        player = make_player(model, {}, session=session, duration_s=60, seed=3)
+        assert player is not None
+        families.append(player.settings["policy"])
+    assert families[0] == "buffer"
+    assert 60 < families.count("bola") < 100
