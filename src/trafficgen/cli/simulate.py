@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -21,13 +22,15 @@ from trafficgen.cli._options import (
     expand_options,
     messages_of,
 )
-from trafficgen.cli._output import number, print_json
+from trafficgen.cli._output import Messages, number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim, files_among
 from trafficgen.cli._reports import Interactive, PlotFormats, PlotsFolder, ReportFile, write_reports
+from trafficgen.cli._shares import print_shares
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import format_count, format_duration, rate_text
 from trafficgen.simulation.options import SimulateOptions
+from trafficgen.workloads.options import SharedPathOptions
 
 #: Series drawn under a name of their own.
 _NAMED = {"received": "media_kbps", "offered": "media_offered_kbps", "encoding": "encoding_kbps"}
@@ -40,11 +43,11 @@ def simulate(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="Name of a catalogue entry, or a model file.",
+            help="Name of a catalogue entry, a model file, or a workload file (YAML).",
             autocompletion=complete_model,
         ),
     ],
-    options: SimulateOptions,
+    options: SharedPathOptions,
     settings: Settings = None,
     compete: Compete = None,
     as_json: AsJson = False,
@@ -57,7 +60,7 @@ def simulate(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Play a model over a path with competing flows.
+    """Play a model, or the sessions of a workload, over a path.
 
     The same seed gives the same result.
 
@@ -69,6 +72,11 @@ def simulate(
 
     Example: trafficgen simulate model.json --path rate=1Mbps,delay=20ms --compete cbr:400kbps
     --json
+
+    Example: trafficgen simulate evening.yaml --path rate=50Mbps,delay=20ms,aqm=fq_codel --for 30min
+
+    Example: trafficgen simulate dashjs --sessions 100 --for 1min --path rate=200Mbps,delay=20ms
+    --compete tcp:bbr
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     out = None if options.out is None else Path(options.out)
@@ -76,17 +84,25 @@ def simulate(
     written = replace(
         packets, report=report, interactive=interactive, plots=plots, plot_formats=plot_formats
     )
+    options = replace(options, settings=dict(settings_of(settings)), compete=compete or ())
     claim(
         written,
         force=force,
         inputs=files_among(model, str(options.path)),
         as_json=as_json,
         quiet=quiet,
+        check_names=partial(_check_names, model, options),
     )
-    options = replace(options, settings=dict(settings_of(settings)), compete=compete or ())
+    if options.names_sessions or _is_workload(model):
+        if report is not None or plots is not None:
+            given = "--plots" if report is None else "--report"
+            raise typer.BadParameter("It shows one session; leave it out.", param_hint=given)
+        _simulate_workload(model, options, messages, as_json=as_json)
+        return
     play = trafficgen.simulate  # loaded here, so that only the work itself counts as progress
+    of_one = {one.name: getattr(options, one.name) for one in fields(SimulateOptions)}
     with messages.progress("simulating"):
-        result = play(model, **vars(options))
+        result = play(model, **of_one)
     write_reports(result, written, messages)
     if as_json:
         print_json(result.to_json())
@@ -99,9 +115,50 @@ def simulate(
         messages.say(f"{result.run.outcome.packets:,} packets written to {out}")
 
 
+def _check_names(model: str, options: SharedPathOptions) -> None:
+    if options.names_sessions or _is_workload(model):
+        _check_shared(model, options)
+        return
+    from trafficgen.simulation.simulate import check_simulation  # noqa: PLC0415 - of refusals alone
+
+    check_simulation(model, options)
+
+
+def _check_shared(model: str, options: SharedPathOptions) -> None:
+    from trafficgen.simulation.path import read_path  # noqa: PLC0415 - of refusals alone
+    from trafficgen.workloads.files import load_playable  # noqa: PLC0415
+
+    read_path(options.path)
+    load_playable(model)
+
+
+def _is_workload(model: str) -> bool:
+    from trafficgen.workloads.files import is_workload_file  # noqa: PLC0415 - --help needs none of it
+
+    return is_workload_file(model)
+
+
+def _simulate_workload(
+    model: str, options: SharedPathOptions, messages: Messages, *, as_json: bool
+) -> None:
+    """Play sessions together, and print who got what."""
+    play = trafficgen.simulate_workload
+    with messages.progress("simulating"):
+        result = play(model, **vars(options))
+    if as_json:
+        print_json(result.to_json())
+    else:
+        print_shares(result)
+    messages.detail(f"{result.packet_events:,} packet events, seed {options.seed}")
+    if options.out is not None:
+        messages.say(f"packets written to {options.out}")
+
+
 def _print_session(result: trafficgen.SimulationResult) -> None:
     events = result.events
     lines = [("silence", format_duration(result.silence_s))]
+    if plays := result.notes.get("plays"):
+        lines.insert(0, ("plays", str(plays)))
     for name, phase in (("buffering", result.buffering), ("playout", result.playout)):
         if phase is not None:
             text = f"{format_duration(phase.duration_s)} at {rate_text(phase.rate_kbps)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass, replace
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
@@ -21,6 +22,7 @@ from trafficgen.workloads.shorthand import (
     parse_network,
     parse_share,
     parse_spread,
+    parse_time_s,
 )
 
 WORKLOAD_SCHEMA_VERSION: Final = "1"
@@ -215,3 +217,34 @@ class WorkloadDescription(ModelPart):
             rest if group.share is None and group.arrivals is None else share
             for group, share in zip(self.groups, given, strict=True)
         )
+
+
+@dataclass(frozen=True)
+class Variation:
+    """How sessions of a fitted model differ from it.
+
+    Attributes:
+        duration: Spread of their lengths: standard deviation / mean.
+        rate: Spread of their rates.
+        size: Spread of the payloads of their datagrams.
+        scale_rate: Rate of all of them / that of the model.
+        jitter_s: Longest delay that each packet gets at random, s.
+    """
+
+    duration: float = 0.0
+    rate: float = 0.0
+    size: float = 0.0
+    scale_rate: float = 1.0
+    jitter_s: float = 0.0
+
+    def overridden(self, part: VariedPart | GroupPart | WorkloadDescription) -> Variation:
+        """Return the variation with what a part of a workload file says."""
+        vary = part.vary
+        spreads = {} if vary is None else {name: vary.spread(name) for name in _SPREADS}
+        scale = {} if part.scale_rate is None else {"scale_rate": part.scale_rate}
+        jitter = {} if part.jitter is None else {"jitter_s": parse_time_s(part.jitter)}
+        return replace(self, **spreads, **scale, **jitter)
+
+
+#: What may differ from session to session.
+_SPREADS: tuple[Literal["duration", "rate", "size"], ...] = ("duration", "rate", "size")

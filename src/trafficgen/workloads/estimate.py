@@ -25,6 +25,7 @@ from trafficgen.notebook import NotebookView
 from trafficgen.options import takes
 from trafficgen.packet_files.destinations import format_of
 from trafficgen.packet_files.writing import write_packets
+from trafficgen.progress import following, report_step
 from trafficgen.randomness import random_stream
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import NS_PER_S, FloatArray, IntArray, bps_from_bytes, s_from_ns
@@ -36,8 +37,9 @@ from trafficgen.workloads.plan import PlannedWorkload
 from trafficgen.workloads.sessions import choose_sessions, plan_model, sessions_of_workload
 from trafficgen.workloads.write import check_sessions, makes_in_memory
 
-#: Most sessions that are played for an estimate, and the time after which no other is begun, s.
-_SAMPLED, _SAMPLED_S = 60, 5.0
+#: Most sessions that are played for an estimate, the time after which no other is begun, s, and the
+#: packets after which none is.
+_SAMPLED, _SAMPLED_S, _SAMPLED_PACKETS = 60, 2.0, 300_000
 #: Start of a worker process, s; what runs on two cores with a load of 14 took / their estimate was
 #: 1.1 to 1.4.
 _WORKER_START_S, _BUSY = 1.0, 1.5
@@ -107,7 +109,10 @@ class WorkloadEstimate(NotebookView):
     def lines(self) -> list[str]:
         """Return the estimate as lines for people."""
         share = "< 1%" if self.error_share < _SMALL_SHARE else f"{self.error_share:.0%}"
-        error = f" (± {share})" if self.error_share > 0 else ""
+        errors = [f"± {share}"] if self.error_share > 0 else []
+        if self.sampled < self.sessions:
+            errors.append(f"from {format_count(self.sampled, 'session')}")
+        error = f" ({', '.join(errors)})" if errors else ""
         rate_bps = bps_from_bytes(self.ip_bytes, self.duration_s) if self.duration_s > 0 else 0.0
         groups = self.groups if len(self.groups) > 1 else {}
         at_once = f", {_round(self.concurrent)} at once on average while they start"
@@ -185,7 +190,9 @@ class _Sample:
 
 def _estimate(sessions: AnySessions, out: str | Path, options: WorkloadOptions) -> WorkloadEstimate:
     """Estimate totals by ratio: what sampled sessions have over what is expected of them."""
-    sample, whole = _play_sample(sessions, options), _Expected.read(sessions)
+    sample = _play_sample(sessions, options)
+    report_step("estimating all sessions from the sample")
+    whole = _Expected.read(sessions)
     count, sampled = sessions.count, len(sample.tables)
     packets = np.array([len(table) for table in sample.tables], dtype=np.float64)
     sizes = np.array([table.ip_bytes.sum(dtype=np.int64) for table in sample.tables])
@@ -318,7 +325,7 @@ def _error_share(values: FloatArray, expected: FloatArray) -> float:
 
 def _play_sample(sessions: AnySessions, options: WorkloadOptions) -> _Sample:
     """Play sessions of the whole, the first and the last before all, while time and memory last."""
-    most_packets = options.memory_bytes // _HELD_BYTES
+    most_packets = min(options.memory_bytes // _HELD_BYTES, _SAMPLED_PACKETS)
     numbers = np.linspace(0, sessions.count - 1, min(_SAMPLED, sessions.count)).astype(int)
     inner = random_stream(options.seed, session=0, purpose="dry run").permutation(numbers[1:-1])
     order = list(dict.fromkeys([int(numbers[0]), int(numbers[-1]), *inner.tolist()]))
@@ -331,7 +338,10 @@ def _play_sample(sessions: AnySessions, options: WorkloadOptions) -> _Sample:
         sample.times_s.append(time.perf_counter() - began_s)
         flows += len(rows)
         held = sum(map(len, sample.tables))
-        if sum(sample.times_s) > _SAMPLED_S or held + len(sample.tables[-1]) > most_packets:
+        played, share = len(sample.tables), sum(sample.times_s) / _SAMPLED_S
+        total = max(played, min(len(order), round(played / share))) if share else len(order)
+        report_step("sampling", played, total, unit="sessions")
+        if share > 1 or held + len(sample.tables[-1]) > most_packets:
             break
     return sample
 
@@ -389,9 +399,14 @@ def _write_sample(
     order_s = time.perf_counter() - began_s
     with tempfile.TemporaryDirectory(prefix="trafficgen-") as folder:
         file = Path(folder) / f"sample{known.suffix}"
-        write_packets(
-            together, file, file_format=known, at=options.at, snaplen_bytes=options.snaplen_bytes
-        )
+        with following(lambda _: None):  # the output itself is not being written
+            write_packets(
+                together,
+                file,
+                file_format=known,
+                at=options.at,
+                snaplen_bytes=options.snaplen_bytes,
+            )
         took_s = time.perf_counter() - began_s
         parts = [path for path in Path(folder).rglob("*") if path.is_file()]
         size_bytes, began_s = sum(path.stat().st_size for path in parts), time.perf_counter()

@@ -19,7 +19,7 @@ from trafficgen.export.targets import TARGETS
 from trafficgen.export.workload_groups import SessionGroup
 from trafficgen.generation.columns import order_columns, superpose
 from trafficgen.models import Model, ModelHolder
-from trafficgen.options import DataFrame, takes
+from trafficgen.options import DataFrame, list_options, takes
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.packet_files.writing import write_pieces
 from trafficgen.progress import report_each
@@ -77,6 +77,13 @@ def export(
         table = load_workload(table)
     if isinstance(table, PlannedWorkload):
         return _export_workload(table, options)
+    if given := [
+        f"[{declared.flags[0]}]"
+        for one, declared in list_options(ExportOptions)
+        if one.name in ("sessions", "window_s", "seed")
+        and getattr(options, one.name) != one.default
+    ]:
+        raise ExportError(f"{' and '.join(given)}: only for workloads, whose sessions are drawn")
     return export_packets(table, options)
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from trafficgen.errors import ModelFileError, WorkloadFileError
-from trafficgen.formatting import one_line, suggest_name
+from trafficgen.formatting import one_line
 from trafficgen.json_text import clean_texts
 from trafficgen.models import Model, ModelHolder, PublishedModel, YamlTextError, read_yaml
-from trafficgen.models.problems import PROBLEMS_OF_KEYS, explain_problem, split_problems
+from trafficgen.models.problems import describe_problem
 from trafficgen.models.published import find_model
 from trafficgen.named_files import with_outside_files
 from trafficgen.options import checks_arguments
@@ -134,7 +134,7 @@ def description_of(content: object, *, file: str) -> WorkloadDescription:
         remedy = "use the trafficgen it was written for"
         raise WorkloadFileError(file=file, problem=problem, remedy=remedy)
     try:
-        return WorkloadDescription.model_validate(clean_texts(content))
+        return TypeAdapter(WorkloadDescription).validate_python(clean_texts(content))
     except ValidationError as error:
         problem, remedy = describe_problem(error, WorkloadDescription)
         problem = _name_groups(problem, content)
@@ -151,37 +151,3 @@ def _name_groups(problem: str, content: Mapping[str, Any]) -> str:
         return f"groups.{one_line(given)}" if isinstance(given, str) and given else found[0]
 
     return re.sub(r"\bgroups\.(\d+)", name, problem)
-
-
-def describe_problem(error: ValidationError, whole: type[BaseModel]) -> tuple[str, str]:
-    """Return the first problem of a ``whole`` with its place, and what to do, or "" if unclear."""
-    first, at, more = split_problems(error)
-    place = f"{at}: " if first["loc"] else ""
-    problem = explain_problem(first)
-    if first["type"] in PROBLEMS_OF_KEYS:
-        keys = _keys_at(whole, [str(part) for part in first["loc"][:-1]])
-        if first["type"] == "extra_forbidden":
-            problem += suggest_name(str(first["loc"][-1]), keys)
-        return f"{place}{problem}{more}", f"keys there are {', '.join(keys)}" if keys else ""
-    before, _, remedy = problem.rpartition("; ")
-    return f"{place}{before or problem}{more}", remedy if before else ""
-
-
-def _keys_at(part: type[BaseModel] | None, place: list[str]) -> list[str]:
-    """Return the keys that what is at a place of a part may have."""
-    for key in place:
-        if part is None or key.isdecimal():
-            continue
-        fields = {field.alias or name: field for name, field in part.model_fields.items()}
-        part = _part_in(fields[key].annotation) if key in fields else None
-    if part is None:
-        return []
-    return [field.alias or name for name, field in part.model_fields.items()]
-
-
-def _part_in(annotation: Any) -> type[BaseModel] | None:
-    """Return the part that a type holds: itself, or inside of unions, lists and annotations."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    inside = [] if getattr(annotation, "__origin__", None) is Literal else get_args(annotation)
-    return next((part for part in map(_part_in, inside) if part is not None), None)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from trafficgen.errors import ExportError, GenerationError
 from trafficgen.generation.open_loop import OpenLoopSessions
+from trafficgen.generation.timeline import check_memory
 from trafficgen.models import Model, ModelHolder, PublishedModel
 from trafficgen.models.published import find_model
 from trafficgen.options import takes
@@ -14,14 +16,16 @@ from trafficgen.packet_files.formats import check_options
 from trafficgen.packet_files.writing import select_view, write_packets
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.simulation.path import UNLIMITED_PATH
-from trafficgen.simulation.simulate import generate_over_path
+from trafficgen.simulation.simulate import check_simulation, generate_over_path
 from trafficgen.tables import PacketTable
 from trafficgen.tables.stream import stream_of
 from trafficgen.workloads.files import is_workload_file, load_playable, load_workload
+from trafficgen.workloads.mix import MixedSessions
 from trafficgen.workloads.options import GenerateOptions, WorkloadOptions
 from trafficgen.workloads.plan import WORKLOAD_PLAYERS, PlannedWorkload
 from trafficgen.workloads.run import gather_table, make_in_memory
-from trafficgen.workloads.sessions import VARIATIONS, choose_sessions, list_given
+from trafficgen.workloads.sessions import VARIATIONS, choose_sessions, list_given, mix_sessions
+from trafficgen.workloads.shared_path import generate_mixed
 from trafficgen.workloads.storage import check_deliverable, deliver
 from trafficgen.workloads.write import WrittenWorkload, describe_written, write_sessions
 
@@ -92,7 +96,7 @@ def generate_workload(
     Packets that fit in the memory are made there. Otherwise sessions are made in blocks, which wait
     next to the output in a folder ``.OUT.work`` and are merged in order of time; a run that was
     interrupted continues where it stopped. The bytes are the same either way. Sessions over a path
-    meet each other on it: they are played all at once, in memory.
+    meet each other on it, also those of a workload: they are played all at once, in memory.
 
     Args:
         model: A model, the name of its file or of a catalogue entry; a workload of several models,
@@ -130,17 +134,20 @@ def generate_workload(
         sessions = choose_sessions(playable, options)
         if sessions is not None:
             return write_sessions(sessions, out, file_format, options)
-    if isinstance(playable, PlannedWorkload):
-        raise GenerationError(
-            "sessions of a workload play apart from each other; leave [--path] and [--compete] out"
-        )
-    given = list_given(options, "--scheduler", "--storage", "--for", "--arrivals", "--popularity")
+    of_workload = ("--for", "--arrivals", "--popularity")
+    refused = () if isinstance(playable, PlannedWorkload) else of_workload
+    given = list_given(options, "--scheduler", "--storage", *refused)
     if given:
         raise GenerationError(
             f"{given}: only for sessions that play apart from each other; leave [--path] and"
             " [--compete] out, and ask for more than one session of a published model"
         )
-    table = _play(playable, options)
+    mixed = None
+    if isinstance(playable, PlannedWorkload):
+        mixed = mix_sessions(playable, options)
+        table = generate_mixed(mixed, _path_options(options), origin_ns=options.origin_ns)
+    else:
+        table = _play(playable, options)
     with deliver(out) as target:
         write_packets(
             table,
@@ -151,7 +158,22 @@ def generate_workload(
         )
     if file_format.name not in _BOTH_VIEWS:
         table = select_view(table, options.at)
-    return describe_written(out, stream_of(table), sessions=options.sessions or 1)
+    if mixed is None:
+        return describe_written(out, stream_of(table), sessions=options.sessions or 1)
+    written = describe_written(out, stream_of(table), sessions=mixed.count)
+    return replace(written, count_text=mixed.count_text, remarks=mixed.remarks)
+
+
+def check_playable(
+    playable: Model | PublishedModel | PlannedWorkload, options: WorkloadOptions
+) -> None:
+    """Raise the error of options that fit no model, or not this one, and play nothing."""
+    is_apart = options.path is None and not options.compete
+    if is_apart and choose_sessions(playable, options) is not None:
+        return
+    asked = _path_options(options)
+    if not isinstance(playable, PlannedWorkload):
+        check_simulation(playable, replace(asked, seed=0, duration_s=None))
 
 
 def _play(model: Model | PublishedModel, options: GenerateOptions) -> PacketTable:
@@ -160,25 +182,44 @@ def _play(model: Model | PublishedModel, options: GenerateOptions) -> PacketTabl
         asked = WorkloadOptions(**{**vars(options), "at": "sender"})
         sessions = choose_sessions(model, asked)
         if sessions is not None:
-            if isinstance(sessions, OpenLoopSessions):
-                sessions.check_memory()
+            try:
+                _check_table_memory(sessions)
+            except GenerationError as error:
+                if sessions.count == 1:
+                    raise
+                remedy = "generate_workload(model, out) writes them without a table in memory"
+                raise GenerationError(f"{error}; {remedy}") from None
             workers, origin_ns = options.workers, options.origin_ns
             return gather_table(make_in_memory(sessions, workers=workers, origin_ns=origin_ns))
     given = list_given(WorkloadOptions(**vars(options)), *VARIATIONS)
     if given:
         raise GenerationError(f"{given}: only for sessions without a path; leave [--path] out")
-    if options.path is None and options.compete:
-        raise GenerationError("competing flows need a path to compete on; add [--path]")
     return generate_over_path(
         model,
-        SimulateOptions(
-            path=UNLIMITED_PATH if options.path is None else options.path,
-            compete=options.compete,
-            settings=options.settings,
-            seed=options.seed,
-            duration_s=options.duration_s,
-        ),
+        _path_options(options),
         sessions=1 if options.sessions is None else options.sessions,
         arrival_rate_per_s=options.arrival_rate_per_s,
         origin_ns=options.origin_ns,
+    )
+
+
+def _check_table_memory(sessions: MixedSessions | OpenLoopSessions) -> None:
+    """Raise GenerationError if the packets of all sessions do not fit in the memory at once."""
+    if isinstance(sessions, OpenLoopSessions):
+        sessions.check_memory()
+    else:
+        packets = sessions.expected_packets(range(sessions.count))
+        check_memory(packets, flows=sessions.count, sessions=sessions.count)
+
+
+def _path_options(options: GenerateOptions) -> SimulateOptions:
+    """Return path, competing flows and settings; raise GenerationError for flows without a path."""
+    if options.path is None and options.compete:
+        raise GenerationError("competing flows need a path to compete on; add [--path]")
+    return SimulateOptions(
+        path=UNLIMITED_PATH if options.path is None else options.path,
+        compete=options.compete,
+        settings=options.settings,
+        seed=options.seed,
+        duration_s=options.duration_s,
     )

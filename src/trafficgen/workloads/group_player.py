@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Literal
@@ -15,19 +16,28 @@ from scipy import special
 from trafficgen.errors import GenerationError, SimulationError
 from trafficgen.generation.addresses import AddressPlan
 from trafficgen.generation.model_player import ModelPlayer, Viewing
-from trafficgen.generation.session import FlowRow
+from trafficgen.generation.session import FlowRow, StreamSchedule, stream_schedules
 from trafficgen.memory_limit import memory_limit_bytes
 from trafficgen.models import PublishedModel
 from trafficgen.randomness import random_stream
+from trafficgen.simulation.applications import make_player
 from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.path import UNLIMITED_PATH
 from trafficgen.simulation.run import LARGEST_SEED, LONGEST_SESSION_S, run_path
-from trafficgen.simulation.sources import LENGTH_KEYS, Participant, Source, make_published_source
+from trafficgen.simulation.sources import (
+    LENGTH_KEYS,
+    Participant,
+    Source,
+    make_player_source,
+    make_published_source,
+    prepare_fitted_source,
+)
 from trafficgen.tables import PacketTable
 from trafficgen.tables.addresses import documentation_pair
 from trafficgen.units import FloatArray, IntArray, s_from_ns
 from trafficgen.workloads.clips import Variants
-from trafficgen.workloads.plan import PlannedGroup, Variation
+from trafficgen.workloads.description import Variation
+from trafficgen.workloads.plan import PlannedGroup
 
 #: Sources of clips that are cached: popular clips come repeatedly.
 _KEPT = 256
@@ -129,6 +139,36 @@ class GroupPlayer:
             )
         ]
 
+    def source(self, viewing: Viewing) -> tuple[Source, float | None]:
+        """Return the source of a session on a path, and when it is stopped, s after its start.
+
+        None: it ends by itself.
+
+        Raises:
+            GenerationError: If it cannot be played on a path.
+        """
+        if isinstance(self.model, EntryPlayer):
+            return self.model.source(viewing)
+        if viewing.size_factor != 1 or viewing.jitter_s:
+            raise GenerationError(
+                f"group {self.group.name!r}: spreads of sizes and jitter are only for sessions"
+                " without a path; leave 'size' and 'jitter' out"
+            )
+        timeline = self.model.timeline(viewing)
+        is_limited = viewing.leaves or viewing.length_s is not None
+        stop_s = timeline.length_s if is_limited else None
+        model, number = self.model.model, viewing.session
+        player = make_player(model, {}, session=number, duration_s=stop_s, seed=self.seed)
+        if player is not None:
+            return make_player_source(model, player, {}), stop_s
+        streams = stream_schedules(timeline, session=number, seed=self.seed)
+        return self._fitted_source(streams), stop_s
+
+    @cached_property
+    def _fitted_source(self) -> Callable[[Sequence[StreamSchedule]], Source]:
+        assert isinstance(self.model, ModelPlayer)
+        return prepare_fitted_source(self.model.model)
+
     def _shuffle(self, variants: Variants) -> Variants:
         purpose = f"workload/{self.group.model.name}/playlist"
         generator = random_stream(self.seed, session=0, purpose=purpose)
@@ -162,7 +202,8 @@ def _check_variation(group: PlannedGroup) -> None:
     if replace(varied, duration=0.0) != Variation():
         raise GenerationError(
             f"group {group.name!r}: {group.model.name} is a published model, whose rates, sizes and"
-            " times follow from its options; vary fitted models, or set options of this one"
+            " times follow from its options; leave [--vary|vary], [--scale-rate|scale_rate] and"
+            " [--jitter|jitter_s] to fitted models, and set options of this one"
         )
     if varied.duration and not group.has_length:
         raise GenerationError(
@@ -195,8 +236,7 @@ class EntryPlayer:
     def length_s(self, viewing: Viewing) -> float | None:
         """Return the length of a session, s; None if it shows only where it is played."""
         if viewing.leaves_at is None or viewing.length_s is None:
-            known = (viewing.length_s, viewing.leaves_after_s)
-            return min((one for one in known if one is not None), default=None)
+            return _shorter_s(viewing.length_s, viewing.leaves_after_s)
         return viewing.end_s(viewing.length_s)
 
     def media_s(self, viewing: Viewing) -> float | None:
@@ -235,18 +275,23 @@ class EntryPlayer:
         Raises:
             SimulationError: If it cannot be simulated.
         """
-        stop_s = viewing.length_s
-        if viewing.leaves_at is not None:  # its whole length is known once it is played
-            whole_s = _length_s(self._run(viewing, stop_s=stop_s))
-            stop_s = viewing.end_s(whole_s)
-        elif viewing.leaves_after_s is not None:
-            stop_s = (
-                viewing.leaves_after_s if stop_s is None else min(stop_s, viewing.leaves_after_s)
-            )
-        table = self._run(viewing, stop_s=stop_s)
+        table = self._run(viewing, stop_s=self._stop_s(viewing))
         return _shift(table.packets, start_ns, first_flow), _rows(
             table, viewing, start_ns, first_flow, addresses
         )
+
+    def source(self, viewing: Viewing) -> tuple[Source, float | None]:
+        """Return the source of a session, and when it is stopped, s after its start; None: never.
+
+        The length of which a viewer watches a share is that on an unlimited path.
+        """
+        return self._source(viewing.clip), self._stop_s(viewing)
+
+    def _stop_s(self, viewing: Viewing) -> float | None:
+        if viewing.leaves_at is None:
+            return _shorter_s(viewing.length_s, viewing.leaves_after_s)
+        # Its whole length is known once it is played.
+        return viewing.end_s(_length_s(self._run(viewing, stop_s=viewing.length_s)))
 
     def _run(self, viewing: Viewing, *, stop_s: float | None) -> PacketTable:
         generator = random_stream(self.seed, session=viewing.session, purpose="simulation")
@@ -271,6 +316,10 @@ class EntryPlayer:
                 raise
             table, ends = self._run(viewing, stop_s=_BEGINNING_S), False
         return len(table), max(_SHORTEST_S, _length_s(table)), ends
+
+
+def _shorter_s(*lengths_s: float | None) -> float | None:
+    return min((one for one in lengths_s if one is not None), default=None)
 
 
 def _length_s(table: PacketTable) -> float:

@@ -143,12 +143,12 @@ class MixedSessions:
             return sampled * len(sessions) / (_SAMPLED_RUNS * _SAMPLED_EACH)
         return sum(
             player.model.expected_packets(viewing)
-            for player, viewing in self._viewings(sessions.start, len(sessions))
+            for player, viewing in self.viewings(sessions.start, len(sessions))
         )
 
     def expectations(self, sessions: range) -> FloatArray:
         """Return about how many packets each session has, and its length, s, shape (n, 2)."""
-        viewings = self._viewings(sessions.start, len(sessions))
+        viewings = self.viewings(sessions.start, len(sessions))
         return np.array([player.model.expectation(viewing) for player, viewing in viewings])
 
     @property
@@ -179,7 +179,7 @@ class MixedSessions:
 
     def describe(self) -> Iterator[dict[str, object]]:
         """Yield what each session plays and when, in order of the starts."""
-        for player, viewing in self._viewings(0, self.count):
+        for player, viewing in self.viewings(0, self.count):
             model = player.model
             yield {
                 "session": viewing.session,
@@ -198,7 +198,7 @@ class MixedSessions:
         columns: list[PlacedColumns] = []
         tables: list[pa.Table] = []
         flows: list[FlowRow] = []
-        for player, viewing in self._viewings(first, count):
+        for player, viewing in self.viewings(first, count):
             packets, rows = player.model.session(
                 viewing,
                 start_ns=int(self.starts_ns[viewing.session]),
@@ -276,7 +276,7 @@ class MixedSessions:
                 )
                 yield starts_ns, np.full(starts_ns.size, place, dtype=np.uint16)
 
-    def _viewings(self, first: int, count: int) -> Iterator[tuple[GroupPlayer, Viewing]]:
+    def viewings(self, first: int, count: int) -> Iterator[tuple[GroupPlayer, Viewing]]:
         """Yield the player of each session, and what it plays, in order of the sessions."""
         sessions = np.arange(first, first + count)
         groups = self._order[1][first : first + count]

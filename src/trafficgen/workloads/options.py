@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from trafficgen.capture.options import memory_option
 from trafficgen.options import option, seed_option
 from trafficgen.packet_files.report import View, format_option, view_option
+from trafficgen.simulation.options import SimulateOptions
 from trafficgen.units import (
     DEFAULT_ORIGIN_NS,
+    FEWEST_FRAME_BYTES,
     WHOLE_FRAME_BYTES,
     parse_delay_s,
     parse_duration_s,
@@ -30,8 +32,9 @@ else:  # the command line, which offers none of these fields, loads nothing for 
 
 def parse_snaplen(text: str) -> int:
     """Return bytes of a frame that a capture keeps; raise ValueError for any other text."""
-    if not text.isdecimal() or not 1 <= int(text) <= WHOLE_FRAME_BYTES:
-        raise ValueError(f"Invalid number of bytes {text!r}. Use 1 to {WHOLE_FRAME_BYTES}.")
+    if not text.isdecimal() or not FEWEST_FRAME_BYTES <= int(text) <= WHOLE_FRAME_BYTES:
+        ends = f"{FEWEST_FRAME_BYTES} (headers) to {WHOLE_FRAME_BYTES}"
+        raise ValueError(f"Invalid number of bytes {text!r}. Use {ends}.")
     return int(text)
 
 
@@ -55,8 +58,8 @@ class GenerateOptions:
     for Python, or are options of the command itself:
 
     Attributes:
-        origin_ns: Time of the first session's start since 1970-01-01 UTC, ns; over a path that of
-            the first packet.
+        origin_ns: Time from which packets are counted, ns since 1970-01-01 UTC: sessions start
+            their arrival times after it; over a path that of the first packet.
         settings: Options and parameters of a published model.
         path: Path that all sessions share, as for :func:`~trafficgen.simulate`; None plays a fitted
             model open loop, and each session of a published one over an unlimited path of its own.
@@ -67,8 +70,8 @@ class GenerateOptions:
         None,
         "--sessions",
         help=(
-            "Number of sessions, each with its own addresses; default: as many as start within"
-            " --for, or 1; of a workload as its file gives."
+            "Number of sessions, each with its own addresses; default: 1, or as many as start in"
+            " the time that is given; of a workload as its file gives."
         ),
         low=1,
     )
@@ -84,14 +87,16 @@ class GenerateOptions:
         "--arrival-rate",
         help=(
             "Sessions starting in a second, as a Poisson process, or a rate such as 30/min; it"
-            " counts more than the number of sessions in a workload file. Default: see --arrivals."
+            " counts more than the number of sessions in a workload file. Default: together,"
+            " or as other options say."
         ),
         metavar="R",
         parse=parse_rate_per_s,
     )
-    vary: str | None = option(
+    vary: str | float | None = option(
         None,
         "--vary",
+        parse=str,
         help=(
             "How much sessions of a fitted model differ: duration=20%,rate=10%,size=5% (standard"
             " deviation / mean); 20% alone varies durations and rates."
@@ -142,9 +147,9 @@ class WorkloadOptions(GenerateOptions):
         None,
         "--for",
         help=(
-            "Time in which sessions start, such as 24h (60 is 60 s); with --sessions they start at"
-            " random times in it (a Poisson process). Of a workload file with a number of"
-            " sessions, its first part."
+            "Time in which sessions start, such as 24h (60 is 60 s); with [--sessions|sessions]"
+            " they start at random times in it (a Poisson process). Of a workload file with a"
+            " number of sessions, its first part."
         ),
         metavar="TIME",
         parse=parse_duration_s,
@@ -153,8 +158,9 @@ class WorkloadOptions(GenerateOptions):
         None,
         "--arrivals",
         help=(
-            "When sessions start: together (default without --for), poisson:0.5/s, hourly:FILE (24"
-            " rates of the day), flash:base=0.1/s,start=10min,rise=1min,peak=20,decay=5min,"
+            "When sessions start: together (default without [--for|window_s]), poisson:0.5/s,"
+            " hourly:FILE (24 rates of the day),"
+            " flash:base=0.1/s,start=10min,rise=1min,peak=20,decay=5min,"
             " rates:FILE (CSV of time_s,rate_per_s), or file:FILE (one time a line); in place of"
             " those of a workload file."
         ),
@@ -180,8 +186,45 @@ class WorkloadOptions(GenerateOptions):
         "--storage",
         help=(
             "Where finished blocks wait for the merge: a folder or URL that all workers reach;"
-            " default: next to OUT."
+            " default: next to the output."
         ),
         metavar="URL",
     )
     memory_bytes: int = memory_option()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedPathOptions(SimulateOptions):
+    """Path, competing flows and number of sessions that share the path.
+
+    The help text of each option explains it.
+    """
+
+    sessions: int | None = option(
+        None,
+        "--sessions",
+        help=(
+            "Number of sessions that share the path; default: one of a model, of a workload file as"
+            " it gives."
+        ),
+        low=1,
+    )
+    window_s: float | None = option(
+        None,
+        "--for",
+        help="Time in which sessions start, such as 10min (60 is 60 s).",
+        metavar="TIME",
+        parse=parse_duration_s,
+    )
+    arrivals: str | None = option(
+        None,
+        "--arrivals",
+        help="When sessions start, as for [`trafficgen generate`|generate_workload()]; default:"
+        " together, without [--for|window_s].",
+        metavar="HOW",
+    )
+
+    @property
+    def names_sessions(self) -> bool:
+        """Whether it says how many sessions there are, or when they start."""
+        return any(one is not None for one in (self.sessions, self.window_s, self.arrivals))

@@ -14,7 +14,8 @@ from trafficgen.models import Model
 from trafficgen.workloads.arrivals import ArrivalsPart
 from trafficgen.workloads.clips import ClipsPart, PlannedClips, PopularityPart
 from trafficgen.workloads.column_files import ColumnFiles
-from trafficgen.workloads.plan import PlannedGroup, PlannedWorkload, Variation
+from trafficgen.workloads.description import Variation
+from trafficgen.workloads.plan import PlannedGroup, PlannedWorkload
 
 
 def override_window(workload: PlannedWorkload, window_s: float) -> PlannedWorkload:

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from trafficgen.data_frames import frame_rows
 from trafficgen.distributions import MixedLaw
-from trafficgen.errors import ModelFileError, SettingError, SimulationError
+from trafficgen.errors import GenerationError, ModelFileError, SettingError, SimulationError
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.generation.addresses import AddressRange
 from trafficgen.generation.arrivals import Arrivals, DefaultArrivals
@@ -29,6 +29,7 @@ from trafficgen.workloads.column_files import ColumnFiles
 from trafficgen.workloads.description import (
     DeparturesPart,
     GroupPart,
+    Variation,
     VariedPart,
     WorkloadDescription,
 )
@@ -52,37 +53,6 @@ class PlannedDepartures:
     share: float
     watched: MixedLaw | None
     after: MixedLaw | None
-
-
-@dataclass(frozen=True)
-class Variation:
-    """How sessions of a fitted model differ from it.
-
-    Attributes:
-        duration: Spread of their lengths: standard deviation / mean.
-        rate: Spread of their rates.
-        size: Spread of the payloads of their datagrams.
-        scale_rate: Rate of all of them / that of the model.
-        jitter_s: Longest delay that each packet gets at random, s.
-    """
-
-    duration: float = 0.0
-    rate: float = 0.0
-    size: float = 0.0
-    scale_rate: float = 1.0
-    jitter_s: float = 0.0
-
-    def overridden(self, part: VariedPart | GroupPart | WorkloadDescription) -> Variation:
-        """Return the variation with what a part of a workload file says."""
-        vary = part.vary
-        spreads = {} if vary is None else {name: vary.spread(name) for name in _SPREADS}
-        scale = {} if part.scale_rate is None else {"scale_rate": part.scale_rate}
-        jitter = {} if part.jitter is None else {"jitter_s": parse_time_s(part.jitter)}
-        return replace(self, **spreads, **scale, **jitter)
-
-
-#: What may differ from session to session.
-_SPREADS: tuple[Literal["duration", "rate", "size"], ...] = ("duration", "rate", "size")
 
 
 @dataclass(frozen=True)
@@ -112,7 +82,7 @@ class PlannedGroup:
     departures: PlannedDepartures | None
     clients: dict[int, AddressRange]
     servers: dict[int, AddressRange]
-    variation: Variation = Variation()
+    variation: Variation = field(default_factory=Variation)
 
     @property
     def has_length(self) -> bool:
@@ -123,7 +93,10 @@ class PlannedGroup:
 
 
 #: What takes a workload where a model alone is refused.
-WORKLOAD_PLAYERS = "generate_workload(workload, out) or export(workload, to=...)"
+WORKLOAD_PLAYERS = (
+    "generate_workload(workload, out), simulate_workload(workload, path=...) or export(workload,"
+    " to=...)"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -211,15 +184,28 @@ class PlannedWorkload(NotebookView):
         """Name of the workload."""
         return self.description.name
 
-    def with_variation(self, part: VariedPart) -> PlannedWorkload:
-        """Return the workload with another variation where a part says so, for all groups."""
+    @checks_arguments
+    def with_variation(self, part: VariedPart | str | float) -> PlannedWorkload:
+        """Return the workload with another variation where a part says so, for all groups.
+
+        A text or a number is read as ``vary`` of ``generate``.
+
+        Raises:
+            GenerationError: If a text is not understood.
+        """
+        if not isinstance(part, VariedPart):
+            try:
+                part = VariedPart.model_validate({"vary": part})
+            except ValueError as error:  # names of classes say nothing to users
+                raise GenerationError(str(error).removeprefix("VariedPart: ")) from error
         groups = [
             replace(group, variation=group.variation.overridden(part)) for group in self.groups
         ]
         return replace(self, groups=tuple(groups))
 
+    @checks_arguments(like=WorkloadOptions)
     def with_duration(self, duration_s: float) -> PlannedWorkload:
-        """Return the workload with every session of one length, s."""
+        """Return the workload with every session of one length, s or a text such as ``3min``."""
         fixed = MixedLaw(continuous=None, values=(duration_s,), probabilities=(1.0,))
         return replace(self, groups=tuple(replace(group, duration=fixed) for group in self.groups))
 

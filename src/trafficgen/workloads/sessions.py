@@ -6,15 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from trafficgen.errors import GenerationError
 from trafficgen.generation.arrivals import MOST_SESSIONS
 from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.estimate import ModelPart
+from trafficgen.models.problems import describe_problem
 from trafficgen.models.published import set_options
 from trafficgen.models.registered_source import set_source
+from trafficgen.models.stream import LONGEST_S
 from trafficgen.options import list_options
 from trafficgen.packet_files.report import View
 from trafficgen.simulation.options import SimulateOptions
@@ -30,7 +32,6 @@ from trafficgen.workloads.description import (
     VaryPart,
     WorkloadDescription,
 )
-from trafficgen.workloads.files import describe_problem
 from trafficgen.workloads.mix import MixedSessions
 from trafficgen.workloads.options import GenerateOptions, WorkloadOptions
 from trafficgen.workloads.overrides import (
@@ -66,6 +67,40 @@ def choose_sessions(
             "[--arrival-rate] and [--arrivals] both say when sessions start; leave one out"
         )
     if isinstance(playable, PlannedWorkload):
+        return mix_sessions(playable, options)
+    is_plain = options.window_s is None and options.arrivals is None and options.popularity is None
+    if is_plain and not list_given(options, *VARIATIONS):
+        if isinstance(playable, Model):
+            playable = set_source(playable, options.settings or {})
+            return OpenLoopSessions(
+                model=playable,
+                count=1 if options.sessions is None else options.sessions,
+                duration_s=options.duration_s,
+                seed=options.seed,
+                arrival_rate_per_s=options.arrival_rate_per_s,
+            )
+        if options.sessions in (None, 1):
+            return None
+    mixed = mix_sessions(playable, options)
+    if options.duration_s is not None and isinstance(playable, PublishedModel):
+        # One session shows, and warns, that all are shorter than they were to be.
+        one = SimulateOptions(path=UNLIMITED_PATH, seed=options.seed, duration_s=options.duration_s)
+        run, _ = run_sessions(sources_of(playable, options.settings or {}), one)
+        warn_of_short_session(run, of_packets=True)
+    return mixed
+
+
+def mix_sessions(
+    playable: Model | PublishedModel | PlannedWorkload, options: WorkloadOptions
+) -> MixedSessions:
+    """Return the sessions that options describe, those of a model as of a workload of one group.
+
+    Raises:
+        GenerationError: If options do not fit each other or the model.
+        WorkloadFileError: If a file that the arrivals name cannot be used.
+        SettingError: If a setting does not fit the model.
+    """
+    if isinstance(playable, PlannedWorkload):
         if options.settings:
             raise GenerationError(
                 f"{playable.name} is a workload of several models; leave [--set] out, and write"
@@ -80,25 +115,7 @@ def choose_sessions(
             at=options.at,
             varied=parse_variation(options),
         )
-    is_plain = options.window_s is None and options.arrivals is None and options.popularity is None
-    if is_plain and not list_given(options, *VARIATIONS):
-        if isinstance(playable, Model):
-            playable = set_source(playable, options.settings or {})
-            return OpenLoopSessions(
-                model=playable,
-                count=1 if options.sessions is None else options.sessions,
-                duration_s=options.duration_s,
-                seed=options.seed,
-                arrival_rate_per_s=options.arrival_rate_per_s,
-            )
-        if options.sessions in (None, 1):
-            return None
     workload = plan_model(playable, options)
-    if options.duration_s is not None and isinstance(playable, PublishedModel):
-        # One session shows, and warns, that all are shorter than they were to be.
-        one = SimulateOptions(path=UNLIMITED_PATH, seed=options.seed, duration_s=options.duration_s)
-        run, _ = run_sessions(sources_of(playable, options.settings or {}), one)
-        warn_of_short_session(run, of_packets=True)
     if options.sessions is None and options.window_s is None and not workload.arrivals.is_counted:
         workload = replace(workload, sessions=1)
     return sessions_of_workload(workload, seed=options.seed, at=options.at)
@@ -173,6 +190,12 @@ def plan_model(model: Model | PublishedModel, options: WorkloadOptions) -> Plann
     model = set_options(model, options.settings or {})
     law = options.popularity
     clips = None if law is None else ClipsPart(popularity=parse_popularity(law))
+    if law is not None and isinstance(model, Model) and model.population is None:
+        raise GenerationError(
+            f"[--popularity {law}]: {model.name} is of one session, and its clips would all be the"
+            " same; fit several captures ([--population|fit_population()]), or give clips a length"
+            " or a rate in a workload file"
+        )
     try:
         described = WorkloadDescription(
             name=model.name,
@@ -203,6 +226,11 @@ def parse_variation(options: GenerateOptions) -> VariedPart:
         raise GenerationError(
             f"[--scale-rate {options.scale_rate:g}] is above {HIGHEST_SCALE}; give a smaller factor"
         )
+    if options.jitter_s is not None and options.jitter_s > LONGEST_S:
+        raise GenerationError(
+            f"[--jitter|jitter_s] {options.jitter_s:g} s is longer than {LONGEST_S:g} s; give a"
+            " shorter delay"
+        )
     return VariedPart(
         vary=None if options.vary is None else _parse("vary", VaryPart, options.vary),
         scale_rate=options.scale_rate,
@@ -227,9 +255,9 @@ def parse_popularity(text: str) -> PopularityPart:
     return _parse("popularity", PopularityPart, text)
 
 
-def _parse(option: str, part: type[Part], text: str) -> Part:
+def _parse(option: str, part: type[Part], text: str | float) -> Part:
     try:
-        return part.model_validate(text)
+        return TypeAdapter(part).validate_python(text)
     except ValidationError as error:
         problem, remedy = describe_problem(error, part)
         ending = f"; {remedy}" if remedy else ""

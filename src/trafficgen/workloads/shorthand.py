@@ -9,9 +9,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, model_validator
 
-from trafficgen.formatting import suggest_name
+from trafficgen.formatting import describe_value, suggest_name
 from trafficgen.generation.addresses import Network
 from trafficgen.models.estimate import ModelPart
+from trafficgen.models.stream import LONGEST_S
 from trafficgen.options import parse_pairs
 from trafficgen.units import number_and_unit, per_s_from_text, s_from_text, share_from_text
 
@@ -22,7 +23,10 @@ LARGEST_SPREAD = 10
 
 def parse_time_s(text: str) -> float:
     """Return the seconds of a text such as ``20min``; raise ValueError for any other."""
-    return _check(s_from_text(text), text, "write a time such as 45s, 20min or 24h")
+    time_s = _check(s_from_text(text), text, "write a time such as 45s, 20min or 24h")
+    if time_s > LONGEST_S:
+        raise ValueError(f"{text!r} is longer than {LONGEST_S:g} s; write a shorter time")
+    return time_s
 
 
 def parse_rate_per_s(text: str) -> float:
@@ -41,6 +45,8 @@ def parse_share(text: str) -> float:
 def parse_spread(text: str) -> float:
     """Return the spread of a text such as ``0.3`` or ``150%``; raise ValueError for any other."""
     value = share_from_text(text)
+    if value is not None and value > 1 and "%" not in text:
+        raise ValueError(f"invalid spread {text!r}; write a percentage, such as {text.strip()}%")
     if value is None or not 0 <= value <= LARGEST_SPREAD:
         raise ValueError(
             f"invalid spread {text!r}; write a percentage from 0% to {LARGEST_SPREAD:.0%}"
@@ -87,7 +93,7 @@ def _keep_text(parse: Callable[[str], object]) -> BeforeValidator:
 
     def check(value: object) -> str:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise ValueError(f"{value!r} is neither a text nor a number")
+            raise ValueError(f"{describe_value(value)} is neither a text nor a number")
         text = value if isinstance(value, str) else repr(value)
         parse(text)
         return text

@@ -95,6 +95,20 @@ def test_the_time_counts_all_steps(
     assert f" to {format_duration(processes.busy_time_s)} to make" in processes.lines()[2]
 
 
+def test_a_sample_ends_soon_says_its_size_and_reports_its_steps(
+    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks, steps = itertools.count(step=0.5), list[trafficgen.Step]()
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
+    with trafficgen.following(steps.append):
+        estimate = trafficgen.estimate_workload(load(VARIED), tmp_path / "o.pcap")
+    assert estimate.sampled == 5  # half a second each
+    assert ", from 5 sessions)" in estimate.lines()[1]
+    *played, last = steps
+    assert [(step.done, step.total) for step in played] == [(n, max(n, 4)) for n in range(1, 6)]
+    assert last.what == "estimating all sessions from the sample"
+
+
 def test_an_estimate_of_few_sessions_is_exact(tmp_path: Path) -> None:
     estimate = trafficgen.estimate_workload("cbr", tmp_path / "out.parquet", duration_s=10)
     assert (estimate.sessions, estimate.packets, estimate.error_share) == (1, 425, 0)

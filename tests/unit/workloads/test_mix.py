@@ -67,7 +67,7 @@ def everything(
 
 
 def viewings_of(sessions: MixedSessions) -> list[Any]:
-    return list(sessions._viewings(0, sessions.count))
+    return list(sessions.viewings(0, sessions.count))
 
 
 @pytest.mark.long

@@ -15,10 +15,9 @@ from trafficgen.errors import GenerationError, WorkloadFileError
 from trafficgen.generation.columns import superpose
 from trafficgen.models import Model, read_model
 from trafficgen.tables import PacketTable
-from trafficgen.workloads.description import VaryPart
+from trafficgen.workloads.description import Variation, VaryPart
 from trafficgen.workloads.group_player import _factors
 from trafficgen.workloads.options import WorkloadOptions
-from trafficgen.workloads.plan import Variation
 from trafficgen.workloads.sessions import parse_variation, plan_model, sessions_of_workload
 
 
@@ -45,11 +44,21 @@ def test_rates_have_the_spread_that_is_asked_for(model: Model) -> None:
     assert np.sqrt(variance[1] - variance[0]) == pytest.approx(0.5, rel=0.25)
 
 
+@pytest.mark.parametrize("options", [{}, {"vary": "20%"}])
+def test_a_table_beyond_the_memory_is_refused_with_what_writes_it(
+    model: Model, options: dict[str, Any]
+) -> None:
+    with pytest.raises(GenerationError, match=r"GB of memory, .*; generate_workload\(model, out\)"):
+        trafficgen.generate(model, sessions=1_000_000, duration_s=36_000, **options)
+
+
 def test_spreads_may_exceed_the_mean(model: Model) -> None:
     spread = VaryPart.model_validate("rate=300%").spread("rate")
     assert spread == 3
     rates = _factors({"vary rate": (np.arange(200_000) + 0.5) / 200_000}, "rate", spread=3, count=1)
     assert rates.mean() == pytest.approx(1, rel=0.02)
+    with pytest.raises(GenerationError, match=r"invalid spread '10'; write .*, such as 10%$"):
+        trafficgen.generate(model, sessions=2, vary="10")
     with pytest.raises(GenerationError, match=r"invalid spread '1001%'; .* from 0% to 1000%"):
         trafficgen.generate(model, sessions=2, vary="rate=1001%")
 
@@ -62,7 +71,7 @@ def test_lengths_have_the_spread_that_is_asked_for(model: Model) -> None:
     lengths_s = np.array(
         [
             player.model.timeline(viewing).length_s  # type: ignore[union-attr]
-            for player, viewing in sessions._viewings(0, 2000)
+            for player, viewing in sessions.viewings(0, 2000)
         ]
     )
     assert lengths_s.mean() == pytest.approx(4.0, rel=0.03)
