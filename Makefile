@@ -39,19 +39,18 @@ optimised: $(VENV)/installed
 	$(BIN)/maturin develop --locked --release --skip-install
 	rm -f $(VENV)/core  # the next target that needs no speed puts the other back
 
-# What the demo needs: the core dependencies and the extra `report`.
-$(VENV)/packages-demo: pyproject.toml constraints.txt | $(BIN)/python
+# What the demo needs: the core dependencies and the extra `report`. Maturin first: of two pips in
+# one environment each may see what the other has half written.
+$(VENV)/packages-demo: pyproject.toml constraints.txt | $(BIN)/maturin
 	$(RUN) release/requirements.py report >$(VENV)/requirements.txt
 	$(PIP) install --no-compile --progress-bar off --constraint constraints.txt \
 		--requirement $(VENV)/requirements.txt
 	touch $@
 
 # What tests, lint and docs need: all extras and groups.
-$(VENV)/packages: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) install --quiet --upgrade 'pip>=25.1'  # the first that knows --group
-	$(RUN) release/requirements.py all >$(VENV)/requirements.txt
-	$(PIP) install --quiet --constraint constraints.txt --requirement $(VENV)/requirements.txt \
-		--group test --group lint --group docs
+$(VENV)/packages: pyproject.toml constraints.txt | $(BIN)/maturin
+	$(RUN) release/requirements.py all --groups test lint docs >$(VENV)/requirements.txt
+	$(PIP) install --quiet --constraint constraints.txt --requirement $(VENV)/requirements.txt
 	touch $@ $(VENV)/packages-demo
 
 # The command `trafficgen`; its packages are there already.
@@ -125,7 +124,7 @@ verify: $(VENV)/installed  ## longer checks: simulation studies, large files
 ns3: $(VENV)/installed .venv-ns3/installed  ## the same dumbbell in ns-3 (Python 3.11 on x86-64)
 	TRAFFICGEN_NS3_PYTHON=$(CURDIR)/.venv-ns3/bin/python $(RUN) -m pytest -m ns3
 
-kernel: $(VENV)/installed  ## the dumbbell in network namespaces (root; 15 minutes)
+kernel: $(VENV)/installed  ## the dumbbell in network namespaces (root; half an hour)
 	$(RUN) -m pytest -m kernel
 
 verification-results: $(VENV)/installed  ## records of "How sure are we" (PARTS="theory")

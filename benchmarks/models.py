@@ -29,11 +29,15 @@ def models_in(work: Path) -> dict[str, Path]:
     return models
 
 
+def captures_of_sessions() -> dict[str, Path]:
+    """Return captures of real sessions by name, which need not be there."""
+    return {name: _SHARED_CAPTURES / capture for name, capture in _SESSIONS.items()}
+
+
 def models_of_sessions(work: Path) -> dict[str, Path | None]:
     """Fit real sessions into a folder; return the files by name, None without the capture."""
     models: dict[str, Path | None] = {}
-    for number, (name, capture) in enumerate(_SESSIONS.items()):
-        path = _SHARED_CAPTURES / capture
+    for number, (name, path) in enumerate(captures_of_sessions().items()):
         models[name] = work / f"session-{number}.json" if path.exists() else None
         if path.exists():
             run_once([str(OURS), "fit", str(path), "-o", str(models[name])])

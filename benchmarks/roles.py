@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -14,11 +16,13 @@ from pathlib import Path
 import dpkt
 import numpy as np
 import pyarrow as pa
+from benchmarks.measure import OURS
 from benchmarks.workload import make_schedule, make_small_flows, make_table
 from scipy import stats
 
 from benchmarks import generation_roles as generation
-from trafficgen import export, fit, inspect, read_packets
+from trafficgen import export, fit, generate, inspect, read_packets
+from trafficgen.calibration.laws.fit_law import fit_law
 from trafficgen.export.targets import TARGETS
 from trafficgen.packet_files.writing import write_packets
 from trafficgen.simulation.run import run_scenario
@@ -172,6 +176,41 @@ def fit_ours(path: Path, packets: int) -> float:
     return elapsed_s
 
 
+def fit_command(path: Path, packets: int) -> float:
+    """Run ``trafficgen fit``; return its processor time and note the packets that it fitted."""
+    del packets
+    before = os.times()
+    with tempfile.NamedTemporaryFile(suffix=".json") as model:
+        subprocess.run(
+            [OURS, "fit", str(path), "--force", "-o", model.name],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        after, fitted = os.times(), json.loads(Path(model.name).read_text(encoding="utf-8"))
+    kinds = {phase["process"]["kind"] for one in fitted["streams"] for phase in one["phases"]}
+    print(f"note={', '.join(sorted(kinds))}")
+    return (
+        after.children_user + after.children_system - before.children_user - before.children_system
+    )
+
+
+def make_population(path: Path, count: int) -> None:
+    """Write captures of headers alone, one for each seed, beside a model."""
+    for seed in range(count):
+        generate(path, path.with_name(f"{seed:03}.pcap"), seed=seed, snaplen_bytes=128)
+
+
+def fit_gaps_ours(path: Path, packets: int) -> float:
+    """Fit and choose the law of the gaps with intervals, as a fit does."""
+    del packets
+    gap_s = np.diff(read_packets(path).time_ns) / 1e9
+    gap_s = gap_s[gap_s > 0]
+    started = time.perf_counter()
+    fit_law(gap_s, unit="s", tick=1e-9, generator=np.random.default_rng(0))
+    return time.perf_counter() - started
+
+
 def fit_scipy(path: Path, packets: int) -> float:
     """Fit five families to the gaps with scipy, and test the log-normal one by bootstrap.
 
@@ -309,7 +348,10 @@ ROLES: dict[str, Callable[[Path, int], float | None]] = {
     "read_dpkt": read_dpkt,
     **{f"make_{kind}": partial(make_flow, kind=kind) for kind in ("renewal", "bursts", "swelling")},
     "fit_ours": fit_ours,
+    "fit_command": fit_command,
+    "fit_gaps_ours": fit_gaps_ours,
     "fit_scipy": fit_scipy,
+    "make_population": make_population,
     **{f"export_{name}": partial(export_to, target=name) for name in TARGETS},
     "lines_of_a_loop": lines_of_a_loop,
     "lines_of_numpy": lines_of_numpy,

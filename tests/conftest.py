@@ -43,6 +43,12 @@ def forget_registrations() -> Iterator[None]:
         one._registered = before.get(kind, {})
 
 
+@pytest.fixture(autouse=True)
+def say_nothing_of_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines of progress come only where the machine is busy: tests that want them ask for them."""
+    monkeypatch.setenv("TRAFFICGEN_PROGRESS", "0")
+
+
 @pytest.fixture
 def dead_process() -> str:
     """Return the number of a process that is gone."""

@@ -74,6 +74,8 @@ if TYPE_CHECKING:
     from trafficgen.workloads.files import load_workload
     from trafficgen.workloads.generate import generate, generate_workload
     from trafficgen.workloads.plan import PlannedWorkload
+    from trafficgen.workloads.shared_path import simulate_workload
+    from trafficgen.workloads.shares import WorkloadResult
     from trafficgen.workloads.write import WrittenWorkload
 
 #: Where the names are that are loaded on first use: looking into a capture needs none of the
@@ -115,6 +117,8 @@ _NAMES_IN = {
     "trafficgen.workloads.files": "load_workload",
     "trafficgen.workloads.generate": "generate generate_workload",
     "trafficgen.workloads.plan": "PlannedWorkload",
+    "trafficgen.workloads.shared_path": "simulate_workload",
+    "trafficgen.workloads.shares": "WorkloadResult",
     "trafficgen.workloads.write": "WrittenWorkload",
 }
 _HOMES = {name: home for home, names in _NAMES_IN.items() for name in names.split()}
@@ -186,6 +190,7 @@ __all__ = [
     "TrafficgenWarning",
     "WorkloadEstimate",
     "WorkloadFileError",
+    "WorkloadResult",
     "WrittenWorkload",
     "__version__",
     "compare",
@@ -222,4 +227,5 @@ __all__ = [
     "save_plots",
     "save_report",
     "simulate",
+    "simulate_workload",
 ]

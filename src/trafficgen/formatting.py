@@ -127,6 +127,11 @@ def one_line(text: object, *, longest: int = 100) -> str:
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
+def markdown_text(text: str, *, longest: int = 1000) -> str:
+    """Return a text of other people as one line of Markdown without links, HTML or cells."""
+    return re.sub(r"([\\<\[\]|])", r"\\\1", cut_middle(clean_text(text), longest=longest))
+
+
 def cut_middle(line: str, *, longest: int) -> str:
     """Return a line of ``longest`` characters at most, its longest words first cut in the middle.
 
@@ -145,16 +150,18 @@ def describe_value(value: object) -> str:
     """Return a value of Python's own types as it is written, cut; of another its type's name."""
     if type(value).__module__ != "builtins":
         return type(value).__name__
-    return reprlib.repr(value)
+    return clean_text(reprlib.repr(value))
 
 
-def printable(line: str) -> str:
-    """Return a line as a terminal may have it.
+def printable(line: str, *, kept: str = "") -> str:
+    """Return a line as a terminal may have it, but for characters that are kept.
 
     Names of files and texts of captures come from captures: what would move the cursor, turn the
     direction of writing or break an encoding is shown as a question mark in a diamond.
     """
-    return "".join(character if character.isprintable() else _NOT_PRINTABLE for character in line)
+    if line.isprintable():
+        return line
+    return "".join(one if one.isprintable() or one in kept else _NOT_PRINTABLE for one in line)
 
 
 def endpoint(address: object, port: object) -> str:
@@ -191,8 +198,9 @@ def suggest_file(path: Path) -> str:
     except (OSError, ValueError):
         return ""
     known = {one.stem: one.name for one in others if one.suffix == path.suffix}
-    same = [one.name for one in others if one.stem == path.stem and one.suffix != path.suffix]
-    return _suggest(same[:1] or _find_close(path.stem, known))
+    same = {one.suffix: one.name for one in others if one.stem == path.stem}
+    alike = _find_close(path.suffix, same) or list(same.values())[:1]
+    return _suggest(alike[:1] or _find_close(path.stem, known))
 
 
 def _find_close(wanted: str, known: Mapping[str, str]) -> list[str]:

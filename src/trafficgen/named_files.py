@@ -53,7 +53,7 @@ def find_named_file(name: str, folder: Path, *, most_bytes: int) -> Path:
     except OSError:
         return path
     if not stat.S_ISREG(status.st_mode):
-        raise ValueError(f"{name!r} is a folder, pipe or device; name a regular file")
+        raise ValueError(f"{name!r} is a folder, pipe, socket or device; name a regular file")
     if status.st_size > most_bytes:
         raise ValueError(f"{name!r} is larger than {most_bytes:,} bytes; shorten it")
     return path

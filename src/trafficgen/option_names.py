@@ -9,9 +9,15 @@ from __future__ import annotations
 import re
 
 _MARKED = re.compile(r"\[((?:-{1,2}[a-z]|`?trafficgen )[^\]|]*)(?:\|([^\]]*))?\]")
-#: Flags whose names are words of Python, or are other keywords.
-_KEYWORDS = {"from": "from_s", "for": "window_s", "set": "settings"}
-_SWITCHES = ("upload", "outside_files")
+#: Flags that are other keywords: with a unit, or because theirs are words of Python.
+_KEYWORDS = {
+    **{"from": "from_s", "for": "window_s", "set": "settings", "memory": "memory_bytes"},
+    **{"arrival-rate": "arrival_rate_per_s", "snaplen": "snaplen_bytes", "jitter": "jitter_s"},
+    **{"frame-rate": "frame_rate_fps", "line-rate": "line_rate_bps", "duration": "duration_s"},
+    **{"idle-timeout": "idle_timeout_s", "buffering-end": "buffering_end_s"},
+    "player-log-offset": "player_log_offset_s",
+}
+_SWITCHES = ("upload", "candidate_upload", "outside_files")
 _writes_flags = False
 
 
@@ -26,21 +32,24 @@ def writes_flags() -> bool:
     return _writes_flags
 
 
-def name_options(text: str) -> str:
-    """Return a message with its bracketed options as the user types them.
+def name_options(text: str, *, flags: bool | None = None) -> str:
+    """Return a text with its bracketed options as the user types them.
+
+    ``flags`` chooses flags or keywords; the default is that of :func:`write_flags`.
 
     Example:
         >>> name_options("give [--sizes frame], or leave [--from] out")
         "give sizes='frame', or leave from_s=... out"
     """
-    return _MARKED.sub(_name_option, text) if "[" in text else text
+    by_flags = _writes_flags if flags is None else flags
 
+    def name_option(found: re.Match[str]) -> str:
+        flag, instead = found.groups()
+        if by_flags:
+            return str(flag)
+        return _keyword(flag) if instead is None else str(instead)
 
-def _name_option(found: re.Match[str]) -> str:
-    flag, instead = found.groups()
-    if _writes_flags:
-        return flag
-    return _keyword(flag) if instead is None else instead
+    return _MARKED.sub(name_option, text) if "[" in text else text
 
 
 def _keyword(flag: str) -> str:
@@ -57,5 +66,7 @@ def _literal(value: str) -> str:
     """Return a value as Python writes it; words in capitals are placeholders."""
     if value in ("", "..."):
         return "..."
-    is_plain = value.isupper() or re.fullmatch(r"-?\d+(\.\d+)?(e[+-]?\d+)?", value)
+    is_plain = (value.isalpha() and value.isupper()) or re.fullmatch(
+        r"-?\d+(\.\d+)?(e[+-]?\d+)?", value
+    )
     return value if is_plain else repr(value)

@@ -8,8 +8,11 @@ own options from the same fields (``cli/_options.py``).
 from __future__ import annotations
 
 import inspect
+import itertools
+import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache, partial, wraps
 from numbers import Integral, Real
@@ -34,6 +37,7 @@ from typing import (
 
 from trafficgen.formatting import describe_value, suggest_name
 from trafficgen.memory_limit import limit_memory
+from trafficgen.option_names import name_options
 
 P = ParamSpec("P")
 O_co = TypeVar("O_co", covariant=True)
@@ -220,7 +224,8 @@ def _document(work: Callable[..., Any], options: type) -> str | None:
         known |= dict(_ATTRIBUTE.findall((one.__doc__ or "").partition("Attributes:\n")[2]))
     for option_field in fields(options):
         how: Option | None = option_field.metadata.get(_METADATA)
-        known.setdefault(option_field.name, how.help if how else "")
+        text_of = name_options(how.help, flags=False) if how else ""
+        known.setdefault(option_field.name, text_of)
     lines = [f"        {one.name}: {known[one.name].rstrip()}" for one in fields(options)]
     return text[: found.start()] + "\n".join(lines) + text[found.end() :]
 
@@ -261,6 +266,7 @@ def _hints_of(thing: Callable[..., object]) -> dict[str, Any]:
     try:
         if not isinstance(thing, FunctionType):
             return get_type_hints(thing)
+        thing = inspect.unwrap(thing)  # names are looked up where they were written
         given = {name: hint for name, hint in thing.__annotations__.items() if name != "return"}
         return get_type_hints(SimpleNamespace(__annotations__=given), thing.__globals__)
     except NameError:
@@ -297,15 +303,17 @@ def _check(place: str, value: Any, hint: Any, how: Option | None) -> Any:
     value = plain_value(value)
     kinds = _kinds_of(hint)
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if how is not None and is_number and str in kinds and float not in kinds:
-        value = str(value)
     fits = any(_fits(value, kind) for kind in kinds)
+    is_text, takes_lists = isinstance(value, str), any(get_origin(one) is Sequence for one in kinds)
+    if is_text and not value and Path in kinds and not takes_lists:
+        raise ValueError(f"{place} must be a name, not ''")
     if how is not None and how.parse is not None:
         try:
-            if isinstance(value, str) and not fits:
-                return how.parse(value)
-            if is_number and float in kinds and _reads_numbers(how.parse):
-                how.parse(str(value))  # it knows the range
+            if is_text:
+                parsed = how.parse(value)
+                return value if fits else parsed
+            if is_number and fits and (unit := _unit_read_by(how.parse)) is not None:
+                how.parse(f"{value}{unit * math.isfinite(value)}")  # it knows the range
         except ValueError as error:
             raise ValueError(f"{place}: {error}") from None
     if not fits:
@@ -342,13 +350,13 @@ def plain_value(value: Any) -> Any:
 
 
 @cache
-def _reads_numbers(parse: Callable[[str], object]) -> bool:
-    """Return whether a parser takes numbers without a unit."""
-    try:
-        parse("1")
-    except ValueError:
-        return False
-    return True
+def _unit_read_by(parse: Callable[[str], object]) -> str | None:
+    """Return the unit that a parser needs after a number of that unit; None where it has none."""
+    for unit, number in itertools.product(("", "s", "bps"), (1, 100)):
+        with suppress(ValueError):
+            parse(f"{number}{unit}")
+            return unit
+    return None
 
 
 def _kinds_of(hint: Any) -> list[Any]:
@@ -364,6 +372,8 @@ def _fits(value: object, kind: Any) -> bool:
         return origin is not Literal or value in get_args(kind)
     if origin in (int, float):
         return isinstance(value, _NUMBERS[origin]) and not isinstance(value, bool)
+    if origin in (Sequence, Iterable, Collection) and isinstance(value, str | bytes | Mapping):
+        return False
     return isinstance(value, origin)
 
 

@@ -33,6 +33,7 @@ from trafficgen.provenance import file_digest
 from trafficgen.standard_streams import STANDARD_OUTPUT
 
 _FILE_REMEDY = "choose a folder that exists, is writable and has room"
+_FOLDER_AS_FILE = ("cannot be written (it is a folder)", "give the name of a file in it")
 _FOLDER_REMEDY = "choose a folder that can be made and written and has room"
 #: What file systems say that cannot sync.
 _NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EROFS}
@@ -183,6 +184,8 @@ def _target(path: Path) -> _Target:
     if is_stream(path):
         return _Target(path, path)
     followed = Path(os.path.realpath(path)) if path.is_symlink() else path
+    if not followed.name:  # the root, or this folder, which have no name
+        raise _error(path, *_FOLDER_AS_FILE)
     part = _temporary(followed, "part")
     try:
         mode = followed.stat().st_mode
@@ -191,7 +194,7 @@ def _target(path: Path) -> _Target:
             raise exists_already(path) from None
         return _Target(followed, part)
     if stat.S_ISDIR(mode):
-        raise _error(path, "cannot be written (it is a folder)", "give the name of a file in it")
+        raise _error(path, *_FOLDER_AS_FILE)
     if existing_kept():
         _remove_leftovers(followed)
         raise exists_already(path)
@@ -241,6 +244,27 @@ def check_folder(
 
 
 @contextmanager
+def folders_above(path: Path) -> Iterator[None]:
+    """Make the folders above a path; those of them that are empty at the end are removed.
+
+    Raises:
+        OutputFileError: If they cannot be made, or what is in the block cannot be written.
+    """
+    made: list[Path] = []
+
+    def remove() -> None:
+        for folder in reversed(made):
+            with suppress(OSError):  # there is something in it
+                folder.rmdir()
+
+    with _system_errors(path, _FOLDER_REMEDY), clean_up_after(remove):
+        for folder in reversed([folder for folder in path.parents if not folder.exists()]):
+            folder.mkdir(exist_ok=True)
+            made.append(folder)
+        yield
+
+
+@contextmanager
 def whole_folder(
     folder: Path,
     *,
@@ -270,23 +294,16 @@ def whole_folder(
         folder = Path(os.path.realpath(folder))
     place = folder if whole or not os.path.lexists(folder) else folder / "trafficgen"
     staging, old = _temporary(place, "part"), _temporary(place, "old")
-    made: list[Path] = []
 
     def remove() -> None:
         shutil.rmtree(staging, ignore_errors=True)
         if old.exists() and not folder.exists():
             old.replace(folder)
         shutil.rmtree(old, ignore_errors=True)
-        for path in reversed(made):
-            with suppress(OSError):  # there is something in it
-                path.rmdir()
 
     try:
-        with _system_errors(folder, _FOLDER_REMEDY), clean_up_after(remove):
-            check_folder(folder, earlier=earlier, is_earlier=is_earlier)
-            for path in reversed([path for path in folder.parents if not path.exists()]):
-                path.mkdir(exist_ok=True)
-                made.append(path)
+        check_folder(folder, earlier=earlier, is_earlier=is_earlier)
+        with folders_above(folder), clean_up_after(remove):
             _remove_leftovers(place)
             staging.mkdir()
             yield staging

@@ -8,6 +8,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from trafficgen.options import checks_arguments
+
 T = TypeVar("T")
 
 
@@ -45,6 +47,7 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 _names: ContextVar[tuple[str, ...]] = ContextVar("names", default=())
 
 
+@checks_arguments
 @contextmanager
 def following(listener: Listener) -> Iterator[None]:
     """Call a function with every step of the work in this block and thread.

@@ -7,7 +7,6 @@ looked for before a name is wanted that trafficgen does not have itself.
 from __future__ import annotations
 
 import pickle
-import reprlib
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,6 +17,7 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from trafficgen.errors import TrafficgenError
+from trafficgen.formatting import describe_value, one_line
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -123,7 +123,8 @@ class Registry(Mapping[str, T], Generic[T]):
         except Exception as error:  # whatever another package does
             raise TrafficgenError(
                 f"{name!r} of the entry points trafficgen.{self.kind} cannot be loaded from"
-                f" {point.value} ({type(error).__name__}: {error}); correct or remove its package"
+                f" {point.value} ({type(error).__name__}: {one_line(error)}); correct or remove its"
+                " package"
             ) from error
         if name not in self._registered:
             raise TrafficgenError(
@@ -173,7 +174,7 @@ def require_name(name: object, function: str) -> None:
     """Refuse a decorator without brackets, which would be given the function for its name."""
     if not isinstance(name, str):
         raise TypeError(
-            f"{function} takes a name, not {reprlib.repr(name)}; write"
+            f"{function} takes a name, not {describe_value(name)}; write"
             f' @trafficgen.{function}("my_own") above the function'
         )
 
@@ -181,7 +182,7 @@ def require_name(name: object, function: str) -> None:
 def require_function(given: object, function: str) -> None:
     """Refuse what cannot be called where a decorator registers a function."""
     if not callable(given):
-        raise TypeError(f"{function} registers a function, not {reprlib.repr(given)}")
+        raise TypeError(f"{function} registers a function, not {describe_value(given)}")
 
 
 @contextmanager
@@ -197,7 +198,9 @@ def name_failures(
     except TrafficgenError:
         raise
     except Exception as error:  # whatever the function of a user does
-        raise kind(f"{what} fails ({type(error).__name__}: {error}); {remedy}") from error
+        raise kind(
+            f"{what} fails ({type(error).__name__}: {one_line(error, longest=300)}); {remedy}"
+        ) from error
 
 
 def pickle_registered() -> list[bytes]:

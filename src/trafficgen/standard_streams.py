@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import codecs
 import ctypes
+import errno
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 from contextlib import suppress
@@ -18,12 +20,15 @@ from pathlib import Path
 from typing import IO
 
 from trafficgen.errors import InputFileError
+from trafficgen.expanded_files import expand_beginning, open_expanded
 from trafficgen.formatting import suggest_file
 from trafficgen.interruptions import clean_up_at_end
 
 STANDARD_INPUT = "-"
 STANDARD_OUTPUT = Path("/dev/stdout")
 _SNIFFED_BYTES = 4096
+#: What is looked at of a stream: compressed text begins to expand after a block.
+_PEEKED_BYTES = 1 << 16
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 #: First line of YAML that is no comment: a key, or the mark of a document.
 _YAML_LINE = re.compile(r"---\s*$|[\"']?\w[\w-]*[\"']?:(\s|$)")
@@ -53,16 +58,15 @@ def input_file(name: str, *, stream_captures: bool = False) -> str:
     if stream in _copies:
         return _copies[stream]
     seen = _peek(stream) if stream_captures else None
-    if seen is not None and not _ending(seen):
+    if seen is not None and _may_be_capture(seen):
         return name
     file = tempfile.NamedTemporaryFile(prefix="trafficgen-", delete=False)  # noqa: SIM115
     clean_up_at_end(lambda: Path(copy).unlink(missing_ok=True))
     copy = file.name
     with file:
-        beginning = stream.read(_SNIFFED_BYTES)
-        file.write(beginning)
         shutil.copyfileobj(stream, file)
-    copy += _ending(beginning)
+    with open_expanded(copy) as expanded, suppress(InputFileError):
+        copy += _ending(expanded.read(_SNIFFED_BYTES))
     Path(file.name).rename(copy)
     _copies[stream] = copy
     return copy
@@ -74,17 +78,21 @@ def read_text_file(
     most_bytes: int,
     remedy: str,
     shorten: str | None = None,
+    regular: bool = False,
     error: type[InputFileError] = InputFileError,
 ) -> str:
     """Read a whole text file, UTF-8 with or without its mark.
 
     ``remedy`` is what to give instead of a file that cannot be read, and ``shorten`` what to do
-    about one that is too large (None: the same).
+    about one that is too large (None: the same). One that is to be ``regular`` is no pipe, which
+    would be waited for: it is read again later, or nobody has named it.
 
     Raises:
         InputFileError: If it cannot be read, is no text or too large; of the kind ``error``.
     """
     try:
+        if regular and not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - of any name
+            raise OSError(errno.EINVAL, "it is a folder, pipe, socket or device")
         with Path(path).open("rb") as stream:
             is_larger = os.fstat(stream.fileno()).st_size > most_bytes  # 0 of a pipe
             content = b"" if is_larger else stream.read(most_bytes + 1)
@@ -116,6 +124,15 @@ def as_given(text: str) -> str:
     return text.replace(str(STANDARD_OUTPUT), "standard output")
 
 
+def _may_be_capture(beginning: bytes) -> bool:
+    """Return whether a stream that begins so may be a capture, or is empty.
+
+    Compressed input is copied if it is text, or if its beginning cannot be expanded alone.
+    """
+    expanded = expand_beginning(beginning)
+    return not _ending(expanded[:_SNIFFED_BYTES]) and bool(expanded) == bool(beginning)
+
+
 def _ending(beginning: bytes) -> str:
     """Return the ending that suits a content; empty for what may be a capture, or is empty."""
     if beginning.startswith(b"PAR1"):
@@ -141,10 +158,10 @@ def _peek(stream: IO[bytes]) -> bytes | None:
     with suppress(OSError, AttributeError):
         number = stream.fileno()
         with suppress(OSError):
-            return os.pread(number, _SNIFFED_BYTES, os.lseek(number, 0, os.SEEK_CUR))
+            return os.pread(number, _PEEKED_BYTES, os.lseek(number, 0, os.SEEK_CUR))
         reader, writer = os.pipe()
         try:  # tee of Linux copies from pipe to pipe; elsewhere it is missing
-            count = ctypes.CDLL(None).tee(number, writer, _SNIFFED_BYTES, 0)
+            count = ctypes.CDLL(None).tee(number, writer, _PEEKED_BYTES, 0)
             if count >= 0:
                 return os.read(reader, count) if count else b""
         finally:

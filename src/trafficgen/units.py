@@ -42,6 +42,8 @@ HOURS_PER_DAY = 24
 _CACHED = 1 << 15
 #: Ethernet II header without the frame check sequence, as captures hold it.
 ETHERNET_HEADER_BYTES = 14
+#: Headers of Ethernet, IPv4 and TCP; with less of a frame, its flow is not known.
+FEWEST_FRAME_BYTES = 54
 #: Snapshot length that tcpdump and wireshark take as "the whole frame".
 WHOLE_FRAME_BYTES = 262_144
 #: Origin of generated traffic, 2020-01-01 00:00 UTC: the same seed gives the same bytes any day.
@@ -221,7 +223,10 @@ def parse_delay_s(text: str) -> float:
     """
     if s_from_text(text) is None and s_from_text(text, bare="ms") is not None:
         raise ValueError(f"{text!r} has no unit. Write {text}ms, or {text}s for seconds.")
-    return parse_duration_s(text)
+    delay_s = parse_offset_s(text)
+    if delay_s <= 0:
+        raise ValueError(f"Invalid time {text!r}. Use one above 0, such as 5ms, or leave it out.")
+    return delay_s
 
 
 def parse_positive(text: str) -> float:

@@ -85,7 +85,7 @@ def test_the_summary_for_people_names_every_flow(command: Command) -> None:
         (["--path", "delay=5ms", "--compete", "tcp"], ["rate="]),
         (["--path", PATH, "--compete", "tcp:vegas"], ["cubic, reno or bbr"]),
         (["--path", PATH, "--compete", "nobody"], ["nobody", "cbr"]),
-        (["--path", PATH, "--compete", "tcp(mss_bytes=3)"], ["tcp-1", "mss_bytes"]),
+        (["--path", PATH, "--compete", "tcp(mss_bytes=3)"], ["compete=tcp", "mss_bytes"]),
         (["--path", PATH, "--set", "speed=3"], ["speed", "rate_kbps"]),
         (["--path", PATH, "--set", "speed"], ["not key=value"]),
         (["--path", PATH, "--set", "rate_kbps=3", "--set", "rate_kbps=4"], ["rate_kbps", "twice"]),
@@ -259,7 +259,7 @@ def test_plots_replace_those_of_an_earlier_run(command: Command, tmp_path: Path)
 def test_reports_that_cannot_be_written_are_refused_before_the_work(
     command: Command, options: tuple[str, ...], message: str
 ) -> None:
-    result = command("simulate", "no such model", "--path", PATH, *options)
+    result = command("simulate", "cbr", "--path", PATH, *options)
     assert (result.code, result.out) == (2, "")
     assert message in result.err
     assert result.err.count("\n") == 1
@@ -297,3 +297,26 @@ def test_what_is_unknown_of_a_session_is_null(command: Command) -> None:
     assert (early["silence_s"], early["stalls"]) == (None, None)
     text = command("simulate", "cbr", "--path", "rate=1Mbps", "--duration", "4s").out
     assert "player     none is simulated, so no stalls are known" in text
+
+
+def test_a_workload_file_is_simulated_on_one_path(command: Command, tmp_path: Path) -> None:
+    groups = "[{name: radio, model: cbr, share: 50%}, {model: dashjs}]"
+    (tmp_path / "evening.yaml").write_text(f"sessions: 4\nduration: 5s\ngroups: {groups}\n")
+    options = ["--path", "rate=5Mbps,delay=10ms", "--compete", "tcp", "--seed", "2"]
+    lines = command("simulate", "evening.yaml", *options).out.splitlines()
+    assert lines[0].split()[:2] == ["group", "sessions"]
+    assert [line.split()[0] for line in lines[1:4]] == ["radio", "dashjs", "tcp-1"]
+    assert any(line.startswith("fairness of all 4 sessions") for line in lines)
+    found = command("simulate", "evening.yaml", "--json", *options).json
+    assert sum(group["sessions"] for group in found["groups"]) == len(found["sessions"]) == 4
+    again = command("simulate", "evening.yaml", "--json", "-o", "out.parquet", *options)
+    assert again.json["links"] == found["links"]
+    refused = command("simulate", "evening.yaml", "--report", "a.html", *options)
+    assert (refused.code, "one session" in refused.err) == (2, True)
+
+
+def test_many_sessions_of_a_model_are_simulated_together(command: Command) -> None:
+    options = ["--path", "rate=2Mbps,delay=5ms", "--sessions", "3", "--for", "2s", *SHORT]
+    found = command("simulate", "cbr", "--json", *options).json
+    assert len(found["sessions"]) == 3
+    assert found["groups"][0]["rate_kbps"] == pytest.approx(340, rel=0.1)

@@ -30,6 +30,7 @@ WRITERS = {
     "convert": "convert table.parquet -o disk/out.csv",
     "simulate": "simulate cbr --path rate=1Mbps --duration 20 -o disk/out.parquet",
     "compare": "compare table.parquet table.parquet --report disk/out.html",
+    "demo": "demo -o disk/a/b",
     "reproduce": "reproduce BMW-T1.1 --runs 1 --workers 1 --report disk/out.html",
     **{f"export-{target}": f"export table.parquet --to {target} -o disk/a/b" for target in TARGETS},
 }
@@ -52,7 +53,6 @@ def place(small_disk: Path, inputs: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
         (folder / path.name).symlink_to(path)
     (folder / "link.csv").symlink_to("disk/out.csv")
     monkeypatch.chdir(folder)
-    monkeypatch.setenv("TRAFFICGEN_PROGRESS", "0")
     return folder
 
 

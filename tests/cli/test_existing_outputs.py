@@ -62,6 +62,61 @@ def test_mistakes_in_names_and_options_count_more_than_an_output_that_exists(
     assert "exists already" not in done.err
 
 
+#: Mistake -> part of its message; each command also writes what is there already.
+MISTAKES = {
+    "simulate cbrr --path rate=1Mbps -o out.csv": "did you mean cbr",
+    "simulate cbr --path lte -o out.csv": "preset:lte",
+    "simulate cbr --path rate=1Mbps --set rate=1 -o out.csv": "'rate'",
+    "simulate cbr --path rate=1Mbps --compete tpc -o out.csv": "did you mean tcp",
+    "simulate cbr --path rate=1Mbps --compete tcp(mss=3) -o out.csv": "mss_bytes",
+    "simulate cbr --path rate=1Mbps --tcp cubi -o out.csv": "did you mean cubic",
+    "generate cbr --compete tpc --path rate=1Mbps -o out.csv": "did you mean tcp",
+    "generate cbr --compete tcp -o out.csv": "add --path",
+    "generate cbr --arrivals poison:3/s --for 1h -o out.csv": "did you mean poisson",
+    "generate cbr --popularity zip --for 1h -o out.csv": "did you mean zipf",
+    "generate model.json --vary duraton=3 -o out.csv": "did you mean duration",
+    "generate model.json --set rate_kbps=3 -o out.csv": "has no options; set nothing",
+    "export table.parquet --to mgn -o export": "did you mean mgen",
+    "export table.parquet --to mgen --set destnation=1 -o export": "did you mean destination",
+    "export missing.pcap --to mgen -o export": "missing.pcap: cannot be opened",
+    "convert missing.csv -o out.parquet": "missing.csv: cannot be opened",
+    "convert table.parquet --from mgn -o out.csv": "did you mean mgen",
+    "convert table.parquet --sizes payloads -o out.csv": "payload",
+    "fit missing.pcap -o out.json": "missing.pcap: cannot be opened",
+    "fit table.parquet --receiver missing.pcap -o out.json": "missing.pcap: cannot be opened",
+    "fit table.parquet --player-log missing.csv -o out.json": "missing.csv: cannot be opened",
+    "compare table.parquet missing.pcap --report out.html": "missing.pcap: cannot be opened",
+    "compare table.parquet table.parquet --fail-above gap=0.1 --report out.html": "metric 'gap'",
+    "compare table.parquet table.parquet --fail-above gap_s.ks --report out.html": "METRIC=VALUE",
+    "reproduce BMW-T9.9 --report out.html": "finding 'BMW-T9.9'",
+}
+
+
+@pytest.mark.usefixtures("table_file", "model_file")
+@pytest.mark.parametrize("words", MISTAKES)
+def test_a_wrong_name_counts_more_than_an_output_that_exists(command: Command, words: str) -> None:
+    for name in ("out.csv", "out.json", "out.html", "out.parquet"):
+        Path(name).write_text("old")
+    Path("export").mkdir()
+    Path("export/mine.txt").write_text("mine")
+    Path("export/manifest.json").write_text("{}")
+    before = set(Path().rglob("*"))
+    done = command(*words.split())
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1), done.err
+    assert MISTAKES[words] in done.err
+    assert set(Path().rglob("*")) == before
+
+
+@pytest.mark.usefixtures("table_file")
+def test_a_wrong_metric_is_refused_before_the_work(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trafficgen.compare", None)
+    done = command("compare", "table.parquet", "table.parquet", "--fail-above", "gap_s.kss=0.1")
+    assert (done.code, done.out) == (2, "")
+    assert "did you mean gap_s.ks" in done.err
+
+
 @pytest.mark.usefixtures("model_file")
 @pytest.mark.parametrize("out", ["out.csv", "out.pcap", "out", "file://{here}/url.parquet"])
 def test_with_force_an_output_is_replaced(command: Command, out: str) -> None:
@@ -108,6 +163,10 @@ def test_a_folder_with_an_export_is_kept_and_with_force_replaced_but_for_files_o
         ("fit table.parquet -o table.parquet", "table.parquet"),
         ("compare other.parquet table.parquet --report table.parquet", "table.parquet"),
         ("convert folder -o folder", "folder"),
+        ("convert folder -o folder/_flows.parquet", "folder/_flows.parquet"),
+        ("convert folder -o folder/part-000000.parquet", "folder/part-000000.parquet"),
+        ("fit folder -o folder/_trafficgen.json", "folder/_trafficgen.json"),
+        ("fit table.csv -o table.flows.csv", "table.flows.csv"),
         ("convert folder/part-000000.parquet -o folder", "folder"),
         ("export out/packets.parquet --to csv -o out", "out"),  # its folder is named, or the file
     ],
@@ -118,7 +177,7 @@ def test_what_is_read_is_not_replaced_even_with_force(
     table = trafficgen.read_packets("table.parquet")
     Path("link.parquet").symlink_to("table.parquet")
     Path("hard.parquet").hardlink_to("table.parquet")
-    for target in ("other.parquet", "folder"):
+    for target in ("other.parquet", "folder", "table.csv"):
         trafficgen.convert("table.parquet", target)
     trafficgen.export(table, to="parquet", directory="out")
     done = command(*words.split(), *force)
@@ -126,7 +185,7 @@ def test_what_is_read_is_not_replaced_even_with_force(
     assert done.err.startswith((f"trafficgen: {name}: ", f"trafficgen: {name}/packets.parquet: "))
     if force:
         assert done.err.endswith("is an input too; give another name for the output\n")
-    for path in ("table.parquet", "folder", "out/packets.parquet"):
+    for path in ("table.parquet", "folder", "table.csv", "out/packets.parquet"):
         assert trafficgen.read_packets(path).packets.equals(table.packets)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests.cli.test_memory_limits import write_capture
 
 import trafficgen
 from trafficgen.cli._output import print_json, print_json_lists
@@ -18,10 +19,14 @@ EXAMPLE = (
 )
 
 
+@pytest.mark.parametrize("flows", [3, 10_001])  # in one piece, and in two
 def test_lists_printed_piece_by_piece_are_those_of_the_whole(
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], flows: int
 ) -> None:
-    found = trafficgen.inspect(EXAMPLE)
+    if flows > 3:
+        write_capture(tmp_path / "flows.pcap", packets=flows, flows=flows)
+    found = trafficgen.inspect(EXAMPLE if flows == 3 else tmp_path / "flows.pcap")
+    assert found.flows.num_rows == flows
     print_json(found.to_json())
     whole = capsys.readouterr().out
     print_json_lists(found.json_head(), found.json_columns())
@@ -37,6 +42,12 @@ def test_empty_lists_and_odd_texts_are_printed_as_json(capsys: pytest.CaptureFix
         "known": [None, True, 1],
         "within": {"100%": pa.array([1, None, 3]), "names": pa.array(["a", "b\t", "é"])},
         "list": [[], [1, {"b": []}], {}],
+        "slice": pa.array([[9], [1, 2], [3], [4]]).slice(1),
+        "empty": pa.array([[1], [], None]),
+        "large": pa.array([0, None, 2**64 - 1], pa.uint64()),
+        "plain": pa.array(["~!#[]", None, ""]),
+        "escaped": pa.array(['"', "\\", "\x7f"]),
+        "null": pa.nulls(3),
     }
     lists = {"none": [], "some": list(iterate_rows(columns))}
     print_json_lists(head, {"none": [], "some": [columns]})

@@ -127,7 +127,7 @@ def test_two_captures_that_differ_say_what_their_intervals_need(
     result = command("fit", captures[0], "long.pcap", "--population", "--workers", "1")
     assert result.code == 0
     (warning,) = (line for line in result.err.splitlines() if line.startswith("warning: too few"))
-    assert "sessions (2) for media duration" in warning
+    assert "sessions for media duration (2), " in warning
     assert "give 5 or more captures" in warning
 
 

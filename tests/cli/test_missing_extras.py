@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -33,7 +32,6 @@ def run_without(packages: str, *arguments: str, folder: Path) -> subprocess.Comp
     return subprocess.run(
         [sys.executable, "-c", _WITHOUT, packages, *arguments],
         cwd=folder,
-        env=os.environ | {"TRAFFICGEN_PROGRESS": "0"},
         check=False,
         capture_output=True,
         text=True,

@@ -6,12 +6,15 @@ nobody's to read. Nothing of the text of such a file is quoted.
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import shutil
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from tests.cli.conftest import Command
 
@@ -45,17 +48,33 @@ def _unreadable(place: Path) -> None:
     place.chmod(0)
 
 
+def _socket(place: Path) -> None:
+    where = os.open(place.parent, os.O_RDONLY)  # names of sockets are short
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind(f"/proc/self/fd/{where}/{place.name}")
+    os.close(where)
+
+
 #: What a name leads to -> how it is made. The message names the reference and says what it is.
 PLACES: dict[str, tuple[Callable[[Path], object], str]] = {
     "device": (_link("/dev/zero"), "outside of the folder"),
-    "pipe": (os.mkfifo, "pipe or device"),
-    "directory": (Path.mkdir, "a folder, pipe or device"),
+    "pipe": (os.mkfifo, "pipe, socket or device"),
+    "socket": (_socket, "socket"),
+    "memory": (_link("/proc/self/mem"), "outside of the folder"),
+    "directory": (Path.mkdir, "a folder, pipe, socket or device"),
     "huge": (_huge, "larger than"),
     "unreadable": (_unreadable, "cannot be read"),
     "secret elsewhere": (_link("../secret"), "outside of the folder"),
     "secret here": (lambda place: place.write_text(SECRET), ""),
     "lines without end": (lambda place: place.write_bytes(b"7" * 3_000_000), ""),
 }
+
+
+#: Files of any system that nobody should read, and that have no size or no end.
+_ELSEWHERE = (
+    *("/dev/zero", "/etc/shadow", "/proc/self/mem", "/proc/self/fd/0", "/proc/self/pagemap"),
+    "/proc/self/environ",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +114,7 @@ def test_what_is_no_file_of_the_folder_is_refused_in_one_line(
     assert not (tmp_path / "out.csv").exists()
 
 
-@pytest.mark.parametrize("name", ["../secret", "/dev/zero", "/etc/shadow", "{folder}/../secret"])
+@pytest.mark.parametrize("name", [*_ELSEWHERE, "../secret", "{folder}/../secret"])
 @pytest.mark.parametrize("reference", REFERENCES)
 def test_files_elsewhere_are_read_only_where_that_is_allowed(
     command: Command, tmp_path: Path, reference: str, name: str
@@ -110,6 +129,7 @@ def test_files_elsewhere_are_read_only_where_that_is_allowed(
     assert "outside of the folder" not in said
     assert SECRET not in said
     assert "$6$" not in said
+    assert "PATH=" not in said
 
 
 def test_a_file_elsewhere_is_played_where_that_is_allowed(command: Command, tmp_path: Path) -> None:
@@ -140,3 +160,27 @@ def test_the_flow_table_of_a_csv_is_regular(
     make(tmp_path / "other.flows.csv")
     result = command("inspect", "other.csv")
     assert (result.code, result.err.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("place", [*PLACES, "named by its whole name"])
+@pytest.mark.parametrize("key", ["trace", "reverse_trace"])
+def test_a_trace_that_a_table_names_in_its_notes_is_a_file_of_the_folder(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, place: str
+) -> None:
+    if place == "unreadable" and os.geteuid() == 0:
+        pytest.skip("root may read every file")
+    monkeypatch.chdir(tmp_path / "here")
+    assert command("generate", "cbr", "-o", "t.parquet", "--duration", "5s").code == 0
+    name = "named.csv" if place in PLACES else "/dev/zero"
+    make, problem = PLACES.get(place, (lambda _: None, "outside of the folder"))
+    make(tmp_path / "here" / "named.csv")
+    table = pq.read_table("t.parquet")
+    ours = json.loads(table.schema.metadata[b"trafficgen"])
+    rate = {"rate_bps": 1e6} if key == "reverse_trace" else {}
+    ours["notes"]["path"] = {"links": [{**rate, "delay_s": 0.01, key: name}]}
+    metadata = {b"trafficgen": json.dumps(ours).encode()}
+    pq.write_table(table.replace_schema_metadata(metadata), "t.parquet")
+    result = command("export", "t.parquet", "--to", "mahimahi", "-o", "out")
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert problem in result.err
+    assert SECRET not in result.err

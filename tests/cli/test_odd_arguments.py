@@ -148,3 +148,29 @@ def test_warnings_of_libraries_do_not_reach_stderr(
         warnings.simplefilter("always")
         assert run(["models", "list"]) == 0
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("inspect", "fit", "models show", "models diff x", "explore", "convert -o x.csv"),
+        *("generate -o x.csv", "export --to mgen -o e", "simulate --path rate=1Mbps", "compare x"),
+        *("generate cbr -o", "demo -o", "fit cbr.csv -o", "fit cbr.csv --report", "reproduce"),
+    ],
+)
+def test_an_empty_word_is_refused_in_one_line(command: Command, words: str) -> None:
+    result = command(*words.split(), "")
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert "an empty word" in result.err
+    assert not list(Path().iterdir())
+
+
+@pytest.mark.parametrize("out", [".", "..", "/", "./"])
+@pytest.mark.parametrize(
+    "words", ["fit t.csv -o", "fit t.csv --report", "compare t.csv t.csv --report"]
+)
+def test_a_folder_in_the_place_of_a_file_is_refused(command: Command, words: str, out: str) -> None:
+    assert command("generate", "cbr", "-o", "t.csv", "--duration", "3s", "-q").code == 0
+    result = command(*words.split(), out)
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert any(word in result.err for word in ("folder", "ending", "an input too"))

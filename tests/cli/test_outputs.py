@@ -190,13 +190,11 @@ def test_a_signal_that_ends_a_command_leaves_nothing_half_written(
         "--memory",
         "9GB",
     ]
-    quiet = {**os.environ, "TRAFFICGEN_PROGRESS": "0"}
     # A shell's background job ignores interrupts, and so would the program that it starts.
     process = subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
         stderr=subprocess.PIPE,
         text=True,
-        env=quiet,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no threads here
     )
     deadline = time.monotonic() + 60
@@ -212,11 +210,8 @@ def test_a_signal_that_ends_a_command_leaves_nothing_half_written(
 def test_a_terminated_export_leaves_no_folder(command: Command, model_file: Path) -> None:
     command("generate", str(model_file), "-o", "t.parquet", "--duration", "3000")
     code = "from trafficgen.cli.app import main; main()"
-    quiet = {**os.environ, "TRAFFICGEN_PROGRESS": "0"}
     arguments = ["export", "t.parquet", "--to", "mgen", "-o", "out", "--set", "mode=exact"]
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, env=quiet
-    )
+    process = subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE)
     deadline = time.monotonic() + 60
     while not list(Path().glob(".out.*.part")) and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Command
+from tests.mutated.commands import run_in_child
 
 import trafficgen
+from trafficgen.cli.app import run
 from trafficgen.errors import ExportError
+from trafficgen.export.manifest import MANIFEST
 from trafficgen.export.targets import TARGETS
 
 COMMAND = f'{sys.executable} -c "from trafficgen.cli.entry import main; main()"'
@@ -117,6 +122,9 @@ def test_a_file_called_minus_is_written_and_read(command: Command) -> None:
         (["generate", "cbr", "-o", "-"], ["has no ending", "add --to pcap"]),
         (["generate", "cbr", "-o", "-", "--to", "hdf5"], ["Unknown format 'hdf5'", "parquet"]),
         (["compare", "-", "-"], ["standard input (-) is named twice"]),
+        (["models", "diff", "-", "-"], ["standard input (-) is named twice"]),
+        (["models", "diff", "pipe", "pipe"], ["pipe is a pipe, and is named twice"]),
+        (["inspect", "pipe", "cbr.pcap", "pipe"], ["pipe is a pipe, and is named twice"]),
         (["fit", "x.pcap", "-o", "-", "--json"], ["--json and -o -", "name a file"]),
         (["fit", "x.pcap", "-o", "-", "--report", "-"], ["two outputs", "name a file"]),
     ],
@@ -124,6 +132,7 @@ def test_a_file_called_minus_is_written_and_read(command: Command) -> None:
 def test_what_cannot_go_through_a_pipe_is_refused(
     command: Command, arguments: list[str], parts: list[str]
 ) -> None:
+    os.mkfifo("pipe")
     result = command(*arguments)
     assert result.code == 2
     assert all(part in result.err for part in parts), result.err
@@ -160,3 +169,58 @@ def test_a_model_is_loaded_from_standard_input_by_the_function_as_well(
     with os.fdopen(reader) as stream:
         monkeypatch.setattr("sys.stdin", stream)
         assert trafficgen.load_model("-") == trafficgen.load_model(model_file)
+
+
+#: Every argument that names a file, with an ending that its reader knows.
+_PIPED = [
+    *(
+        f"{what}{{pipe}}{ending}{rest}"
+        for ending in ("", ".pcap", ".csv", ".parquet", ".txt")
+        for what, rest in (("inspect ", ""), ("fit ", " -o m.json"), ("convert ", " -o c.pcap"))
+    ),
+    "convert {pipe}.csv -o c.pcap --from packet-list",
+    "convert {pipe}.parquet -o c.pcap --from packet-list",
+    *(f"{what} {{pipe}}.csv" for what in ("fit cbr.csv --player-log", "fit cbr.csv --receiver")),
+    "compare {pipe}.csv cbr.csv",
+    "compare cbr.csv {pipe}.pcap",
+    "compare {pipe}.pcap {pipe}.pcap",
+    *(f"generate {{pipe}}{ending} -o g.csv" for ending in ("", ".json", ".yaml")),
+    "generate cbr -o g.csv --path {pipe}.yaml",
+    "generate cbr -o g.csv --path trace={pipe}.txt",
+    "generate cbr -o g.csv --for 1min --arrivals file:{pipe}.txt",
+    "generate cbr -o g.csv --for 1min --arrivals hourly:{pipe}.txt",
+    *(f"simulate cbr --path {keys}" for keys in ("{pipe}.yaml", "trace={pipe}.txt,delay=5ms")),
+    *(f"export {{pipe}}{ending} --to mgen -o e" for ending in (".json", ".csv", ".pcap", ".yaml")),
+    "export cbr.csv --to mahimahi -o e --set path={pipe}.yaml",
+    "export cbr.csv --to mgen -o {pipe} --force",  # the list of an earlier export
+    *(f"models {what} {{pipe}}.json" for what in ("show", "diff cbr", "diff {pipe}.json")),
+    "explore {pipe}.csv --no-browser",
+]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("content", [b"", b"1.5,100\n" * 9], ids=["empty", "numbers"])
+def test_a_pipe_in_the_place_of_any_file_is_read_once_or_refused(
+    command: Command, tmp_path: Path, content: bytes
+) -> None:
+    assert command("generate", "cbr", "-o", "cbr.csv", "--duration", "3s", "-q").code == 0
+    for number, line in enumerate(_PIPED):
+        arguments = line.format(pipe=f"p{number}").split()
+        pipe = tmp_path / next(word.split("=")[-1] for word in arguments if f"p{number}" in word)
+        pipe = pipe.with_name(pipe.name.removeprefix("file:").removeprefix("hourly:").split(",")[0])
+        if "--force" in arguments:
+            pipe.mkdir()
+            pipe /= MANIFEST
+        os.mkfifo(pipe)
+        writing = threading.Thread(target=_write_once, args=(pipe, content), daemon=True)
+        writing.start()
+        ended = run_in_child(arguments, tmp_path / "said.txt", run, longest_s=60)
+        pipe.unlink()
+        assert ended.code in (0, 2), (line, ended)
+        assert "Traceback" not in ended.text, line
+
+
+def _write_once(pipe: Path, content: bytes) -> None:
+    with contextlib.suppress(OSError), pipe.open("wb") as file:
+        file.write(content)

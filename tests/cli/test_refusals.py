@@ -90,6 +90,56 @@ def test_rates_of_more_packets_than_are_held_are_refused_at_once(
     _refused(command(*given), "packets are more than 50,000,000; lower its rate or shorten it")
 
 
+@pytest.mark.parametrize(
+    ("flow", "part"),
+    [
+        ("cbr:1e300kbps", "packets are more than 50,000,000; lower its rate or shorten it"),
+        ("cbr(rate_kbps=1e12)", "packets are more than 50,000,000"),
+        ("cbr:1e9kbps@-10s..60s", "packets are more than 50,000,000"),
+        ("cbr:1e999kbps", "compete=cbr:1e999kbps: invalid rate"),
+        ("cbr:200kbps(packet_bytes=1e999)", "compete=cbr: packet_bytes is inf; give a finite"),
+        ("cbr:200kbps(packts=3)", "unknown key packts; use rate_bps, packet_bytes, duration_s"),
+        ("ping(interval_s=1e-300)", "packets are more than 50,000,000"),
+        ("ping(interval_s=often)", 'interval_s: string "often" is not a number'),
+        ("tcp(bytes=1e999)", "bytes is inf"),
+        ("tcp(mss_bytes=-4)", "-4 is not a whole number from 0 on"),
+    ],
+)
+@pytest.mark.parametrize("length", [["--duration", "10s"], []])
+def test_competing_flows_out_of_all_proportion_are_refused_at_once(
+    command: Command, flow: str, part: str, length: list[str]
+) -> None:
+    path = ["--path", "rate=725kbps,delay=45ms"]
+    _refused(command("simulate", "cbr", *path, "--compete", flow, *length), part)
+
+
+@pytest.mark.parametrize(
+    ("given", "part"),
+    [
+        (["cbr", "--path", "rate=1Mbps,queue=1e300p"], "1000000000000000"),
+        (["cbr", "--path", "rate=1Mbps,reverse_queue=1e300B"], "1000000000000000"),
+        (["chunked", "--set", "duration_s=1e12"], "at most 1000000 times segment_s"),
+    ],
+)
+def test_numbers_beyond_what_is_counted_are_refused_with_the_limit(
+    command: Command, given: list[str], part: str
+) -> None:
+    _refused(command("generate", *given, "-o", "out.pcap"), part)
+
+
+@pytest.mark.parametrize("jitter", ["1e300ms", "1e18s"])
+def test_a_jitter_that_no_clock_holds_is_refused(
+    command: Command, model_file: Path, jitter: str
+) -> None:
+    given = ["generate", str(model_file), "-o", "out.pcap", "--jitter", jitter]
+    _refused(command(*given), "is longer than 1e+09 s; give a shorter delay")
+
+
+def test_memory_beyond_any_computer_is_no_limit(command: Command) -> None:
+    given = ["generate", "cbr", "-o", "out.pcap", "--set", "duration_s=1", "--memory", "1e300MB"]
+    assert command(*given).code == 0
+
+
 def test_names_do_not_reach_the_terminal_as_commands(command: Command) -> None:
     name = "a\nb\x1b[31m\x9b2Jc.pcap"
     Path(name).write_bytes(b"junk" * 20)

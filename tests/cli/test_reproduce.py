@@ -117,7 +117,7 @@ def test_the_table_ends_with_digests_and_a_summary(command: Command) -> None:
 def test_an_empty_id_names_nothing(command: Command) -> None:
     result = command("reproduce", "")
     assert (result.code, result.out) == (2, "")
-    assert "finding ''" in result.err
+    assert "an empty word; give a name or value" in result.err
 
 
 def test_an_unknown_id_is_one_line(command: Command) -> None:

@@ -7,6 +7,7 @@ files are written or deleted.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,14 @@ from trafficgen.errors import InputFileError
 from trafficgen.export.targets import TARGETS
 from trafficgen.models.io import read_model
 
-#: Ends a line, moves the cursor, turns the direction of writing; has what shells and C++ read.
+#: Ends a line, moves the cursor, turns the direction of writing; has what shells and C++ read, and
+#: what a page of Markdown fetches, links to or runs.
 HOSTILE = (
     'vidéo\nAll files: `precious.txt`\r\x1b[31m\u202e\u2028\x85"; touch owned; `touch owned` #'
+    " ![i](https://a.example/i) \\[c](javascript:c) <img src=x onerror=c> |"
 )
+_LONG = "w" * 3000
+_LONGEST_LINE = 2000
 _STARTS = ("All files", "precious", "touch owned", "`touch")
 
 
@@ -50,6 +55,12 @@ def _assert_clean(text: str, where: str) -> None:
     for line in text.split("\n"):
         assert all(one.isprintable() or one == "\t" for one in line), (where, line)
         assert not line.lstrip("- ").startswith(_STARTS), (where, line)
+    if where.endswith(("README.md", "stdout")):
+        assert max(map(len, text.split("\n"))) <= _LONGEST_LINE, where
+    if where.endswith("README.md"):
+        own = re.sub(r"\\.|`[^`\n]*`", "", text)
+        assert "<img" not in own, where
+        assert "](" not in own, where
 
 
 def _assert_export_clean(command: Command, folder: Path, name: str, target: str) -> None:
@@ -60,7 +71,7 @@ def _assert_export_clean(command: Command, folder: Path, name: str, target: str)
         assert result.code in (0, 2), result.err
         assert "Traceback" not in result.err
         for line in (*result.out.splitlines(), *result.err.splitlines()):
-            _assert_clean(line, target)
+            _assert_clean(line, f"{target} stdout")
     assert (folder / "out" / "precious.txt").read_text() == "precious"
     if result.code == 2:
         return
@@ -84,7 +95,7 @@ def test_texts_of_a_model_stay_on_their_line(
     content = json.loads(rtp_model_file.read_text())
     changed = []
     for place in _texts(content):
-        hostile = _set(content, place, f"{place[-1]} {HOSTILE}")
+        hostile = _set(content, place, f"{place[-1]} {HOSTILE}{_LONG}")
         rtp_model_file.write_text(json.dumps(hostile))
         try:
             read_model(rtp_model_file)
@@ -105,7 +116,7 @@ def test_texts_of_a_table_stay_on_their_line(
     table = pq.read_table(table_file)
     metadata = dict(table.schema.metadata)
     content = json.loads(metadata[b"trafficgen"])
-    content["flows"][column] = [HOSTILE for _ in content["flows"][column]]
+    content["flows"][column] = [HOSTILE + _LONG for _ in content["flows"][column]]
     content["notes"] = {HOSTILE: HOSTILE}
     metadata[b"trafficgen"] = json.dumps(content).encode()
     pq.write_table(table.replace_schema_metadata(metadata), table_file)
@@ -159,3 +170,31 @@ def test_texts_stay_on_their_line_in_every_command(
     written = [path for path in tmp_path.iterdir() if path.suffix in (".csv", ".html", ".json")]
     for text in (result.out, result.err, *(path.read_text() for path in written)):
         _assert_clean(text.replace("\\u", "u"), arguments[0])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("inspect", "{0}.parquet"),
+        ("inspect", "missing{0}.parquet"),
+        ("convert", "{0}.parquet", "-o", "{0}.csv"),
+        ("fit", "{0}.parquet", "-o", "{0}.json", "--report", "{0}.html"),
+        ("compare", "{0}.parquet", "{0}.parquet", "--report", "{0}.html", "--interactive"),
+        ("generate", "cbr", "-o", "{0}.pcap"),
+        ("generate", "{0}", "-o", "out.pcap"),
+        ("simulate", "cbr", "--path", "{0}"),
+        ("export", "{0}.parquet", "--to", "mgen", "-o", "{0}"),
+    ],
+)
+def test_names_of_files_do_not_move_the_cursor(
+    command: Command, table_file: Path, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    name = "\x1b[2J\x1b]0;t\x07\u202e<img src=x onerror=c>\n\x9b31mAll files"
+    table_file.rename(f"{name}.parquet")
+    result = command(*(part.format(name) for part in arguments))
+    assert result.code in (0, 2)
+    reports = [path.read_text().replace("\xa0", " ") for path in tmp_path.glob("*.html")]
+    assert len(reports) == ("--report" in arguments)
+    for text in (result.out, result.err, *reports):
+        _assert_clean(text, arguments[0])
+        assert "<img src=x" not in text or text not in reports

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 import signal
@@ -78,7 +77,6 @@ def test_a_signal_while_libraries_are_loaded_is_told_in_a_line(
             # What a shell starts in the background ignores interrupts, and so would the program
             # that it starts.
             preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509 - no threads here
-            env={**os.environ, "TRAFFICGEN_PROGRESS": "0"},
         )
         assert process.stdout is not None
         assert process.stdout.read(1) == b"!"
@@ -143,7 +141,6 @@ def test_an_interrupted_run_with_workers_says_what_it_has_left(model_file: Path)
         stderr=subprocess.PIPE,
         text=True,
         cwd=model_file.parent,
-        env={**os.environ, "TRAFFICGEN_PROGRESS": "0"},
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no threads here
     )
     work = model_file.parent / ".out.pcap.work"
@@ -155,3 +152,29 @@ def test_an_interrupted_run_with_workers_says_what_it_has_left(model_file: Path)
     assert process.returncode == 130
     kept = r"\d+ blocks? kept in \.out\.pcap\.work \(.*\): the same command continues from there"
     assert re.fullmatch(f"trafficgen: interrupted; {kept}\n", said)
+
+
+def test_what_was_printed_before_a_signal_is_printed_once() -> None:
+    """The signal comes as soon as the line is read, when the program may not have returned."""
+    program = (
+        "import sys, threading, os, signal\n"
+        "from contextlib import suppress\n"
+        "from trafficgen.cli._streams import open_streams\n"
+        "reader, writer = os.pipe()\n"
+        "os.dup2(writer, 1); os.close(writer); open_streams()\n"
+        "seen = bytearray()\n"
+        "def answer():\n"
+        "    while data := os.read(reader, 1 << 20):\n"
+        "        seen.extend(data)\n"
+        "        if data.endswith(b'\\n'):\n"
+        "            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)\n"
+        "thread = threading.Thread(target=answer); thread.start()\n"
+        "for number in range(300):\n"
+        "    with suppress(KeyboardInterrupt):\n"
+        "        print(number, flush=True)\n"
+        "        threading.Event().wait(60)\n"
+        "sys.stdout.flush(); os.close(1); thread.join()\n"
+        "sys.exit(seen.decode().split() != [str(number) for number in range(300)])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")

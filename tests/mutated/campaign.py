@@ -90,7 +90,7 @@ def started(arguments: list[str]) -> Ended:
         errors="replace",
         timeout=20 * LONGEST_S,  # the machine may be busy
     )
-    return Ended(done.returncode, done.stderr, 0, 0.0)
+    return Ended(arguments[0], done.returncode, done.stderr, 0, 0.0)
 
 
 @dataclass
@@ -104,6 +104,7 @@ class Totals:
     most_memory_bytes: int = 0
     longest_s: float = 0.0
     codes: Counter[str] = field(default_factory=Counter)
+    cpu_s: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def read(cls, file: Path) -> Totals:
@@ -116,6 +117,7 @@ class Totals:
     def add(self, arguments: list[str], ended: Ended, *, started: bool) -> None:
         """Count a command that has ended."""
         self.codes[f"{arguments[0]} {ended.code}"] += 1
+        self.cpu_s[arguments[0]] = self.cpu_s.get(arguments[0], 0.0) + ended.cpu_s
         self.started += started
         self.most_memory_bytes = max(self.most_memory_bytes, ended.memory_bytes)
         self.longest_s = max(self.longest_s, ended.cpu_s)
@@ -131,6 +133,8 @@ class Totals:
         return [
             f"{self.codes.total():,} commands, {self.started:,} of them as a shell starts them",
             ", ".join(f"{what}: {count:,}" for what, count in sorted(self.codes.items())),
+            "processor time: "
+            + ", ".join(f"{what} {spent_s:.0f} s" for what, spent_s in sorted(self.cpu_s.items())),
             f"{self.failures} failed; most memory {self.most_memory_bytes / 1e6:.0f} MB; most"
             f" processor time {self.longest_s:.1f} s",
         ]

@@ -8,7 +8,7 @@ import gzip
 import lzma
 import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -114,6 +114,8 @@ _WORDS = (
 #: What follows these says how much work there is, which people may ask for.
 _LENGTHS = ("--duration", "--sessions", "--runs", "--workers")
 _SHARE_OF_WORDS = 0.05
+#: Commands that take seconds whatever they are given, and how many of those drawn are run.
+_SLOW_COMMANDS, _SHARE_OF_SLOW = ("demo", "explore"), 0.1
 
 
 def damage_words(command: tuple[str, ...], dice: random.Random) -> list[str]:
@@ -177,6 +179,14 @@ def damage(data: bytes, dice: random.Random) -> bytes:
     return data
 
 
+def _draw(commands: Sequence[tuple[str, ...]], dice: random.Random) -> tuple[str, ...]:
+    """Return one of some commands; those that take seconds are rare."""
+    while True:
+        command = dice.choice(commands)
+        if command[0] not in _SLOW_COMMANDS or dice.random() < _SHARE_OF_SLOW:
+            return command
+
+
 def other_rounds(*, seed: int, folder: Path) -> Iterator[tuple[list[str], Path]]:
     """Yield commands on damaged inputs without end, each with the empty folder that it writes to.
 
@@ -191,7 +201,7 @@ def other_rounds(*, seed: int, folder: Path) -> Iterator[tuple[list[str], Path]]
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir()
         if dice.random() < _SHARE_OF_WORDS:
-            words = damage_words(dice.choice(_WORDS), dice)
+            words = damage_words(_draw(_WORDS, dice), dice)
             yield [word.replace("{out}", str(out)) for word in words], out
             continue
         one = dice.choice(inputs)
@@ -199,4 +209,4 @@ def other_rounds(*, seed: int, folder: Path) -> Iterator[tuple[list[str], Path]]
             shutil.copy(named / name, damaged)
         file = damaged / one.name
         file.write_bytes(damage(one.data, dice) if dice.random() < 0.95 else one.data)
-        yield [part.format(file=file, out=out) for part in dice.choice(one.commands)], out
+        yield [part.format(file=file, out=out) for part in _draw(one.commands, dice)], out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,7 @@ from trafficgen.formatting import (
     one_line,
     rate_text,
     size_text,
+    suggest_file,
     suggest_name,
 )
 
@@ -165,3 +167,15 @@ def test_a_long_line_keeps_both_ends_and_the_sentence_around_a_value(line: str, 
     found = cut_middle(line, longest=40)
     assert len(found) <= 40
     assert found == cut
+
+
+@pytest.mark.parametrize(
+    ("missing", "guess"),
+    [("ramp.pcp", "ramp.pcap"), ("ramp.txt", "ramp.html"), ("rmap.html", "ramp.html"), ("x", "")],
+)
+def test_a_missing_file_is_taken_for_one_with_a_similar_ending_or_stem(
+    tmp_path: Path, missing: str, guess: str
+) -> None:
+    for name in ("ramp.html", "ramp.pcap"):
+        (tmp_path / name).touch()
+    assert suggest_file(tmp_path / missing) == (f" (did you mean {guess}?)" if guess else "")

@@ -99,6 +99,9 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "WorkloadEstimate": trafficgen.estimate_workload(
             workload, folder / f"workload {HOSTILE}.pcap", sessions=2
         ),
+        "WorkloadResult": trafficgen.simulate_workload(
+            workload, path="rate=400kbps,delay=40ms", compete="tcp@2s", duration_s=20
+        ),
         "WrittenWorkload": trafficgen.generate_workload(
             fitted.model, folder / f"workload {HOSTILE}.parquet"
         ),

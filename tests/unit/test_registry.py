@@ -146,7 +146,7 @@ def _divide_by_zero(reference: object, candidate: object) -> float:
     [
         (_divide_by_zero, r"metric mine fails \(ZeroDivisionError: division by zero\)"),
         (lambda *tables: None, "metric mine gives None, which is no number"),
-        (lambda *tables: np.zeros(3), "metric mine gives array.*, which is no number"),
+        (lambda *tables: np.zeros(3), "metric mine gives ndarray, which is no number"),
         (lambda *tables: "0.3", "metric mine gives '0.3', which is no number"),
     ],
 )
@@ -160,7 +160,7 @@ def test_a_metric_that_gives_no_number_is_named(metric: Any, problem: str) -> No
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("steps:wide=2", "unexpected keyword argument 'wide'"),
+        ("steps:wide=2", "unknown key 'wide'"),
         ("steps:from_s=-5", "negative or not finite"),
         ("steps:2", "not key=value"),
     ],

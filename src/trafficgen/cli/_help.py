@@ -28,12 +28,32 @@ def require_command(context: typer.Context) -> None:
 class CommandWithExamples(typer.core.TyperCommand):
     """A command with examples in its help, which starts without loading pandas."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words, none of which may be empty, as those of unset variables are."""
+        for number, word in enumerate([] if ctx.resilient_parsing else args):
+            if not word or (word.startswith("--") and word.endswith("=")):
+                of = word.rstrip("=") or " ".join(args[max(number - 1, 0) : number])
+                after = f" after {of}" if of else ""
+                raise typer.BadParameter(f"an empty word{after}; give a name or value", ctx=ctx)
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         from trafficgen.worker_processes import load_arrow_without_pandas  # noqa: PLC0415 - help needs no workers
 
         load_arrow_without_pandas()
+        self._check_pipes(ctx)
         return super().invoke(ctx)
+
+    def _check_pipes(self, ctx: Any) -> None:
+        """Refuse a pipe that is named twice."""
+        from trafficgen.cli._outputs import refuse_repeated_streams  # noqa: PLC0415 - not of --help
+
+        names: list[str] = []
+        for one in self.params:
+            value = ctx.params.get(one.name) if one.param_type_name == "argument" else None
+            names += value if isinstance(value, list) else [] if value is None else [str(value)]
+        refuse_repeated_streams([str(name) for name in names])
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """Write the help text, examples unwrapped."""

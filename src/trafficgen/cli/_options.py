@@ -15,8 +15,9 @@ from trafficgen.cli._completion import ARRIVALS, SPREADS, complete, complete_pat
 from trafficgen.cli._output import Messages
 from trafficgen.errors import TrafficgenWarning
 from trafficgen.named_files import allow_outside_files
+from trafficgen.option_names import name_options
 from trafficgen.options import Option, list_options
-from trafficgen.units import WHOLE_FRAME_BYTES
+from trafficgen.units import FEWEST_FRAME_BYTES, WHOLE_FRAME_BYTES
 
 
 def _allow_outside_files(allowed: bool) -> bool:
@@ -64,7 +65,7 @@ Snaplen = Annotated[
     int | None,
     typer.Option(
         "--snaplen",
-        min=1,
+        min=FEWEST_FRAME_BYTES,
         max=WHOLE_FRAME_BYTES,
         metavar="BYTES",
         help="Bytes kept of a frame in a pcap; default: all.",
@@ -133,7 +134,7 @@ def _typer_option(how: Option) -> Any:
     parser = None if how.parse is None else _with_message(how.parse)
     return typer.Option(
         *how.flags,
-        help=how.help,
+        help=name_options(how.help, flags=True),
         metavar=how.metavar,
         parser=parser,
         min=how.low,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -52,6 +52,14 @@ class Outputs:
     plot_formats: Sequence[str] | None = None
 
 
+def refuse_repeated_streams(names: Sequence[str]) -> None:
+    """Refuse standard input or a pipe that is named twice: the second would be waited for."""
+    for name in names:
+        if names.count(name) > 1 and (name == STANDARD_INPUT or is_stream(Path(name))):
+            what = "standard input (-)" if name == STANDARD_INPUT else f"{name} is a pipe, and"
+            raise typer.BadParameter(f"{what} is named twice; give one input a file")
+
+
 def claim(
     outputs: Outputs,
     *,
@@ -59,8 +67,12 @@ def claim(
     inputs: Iterable[str | Path | None] = (),
     as_json: bool = False,
     quiet: bool = False,
+    check_names: Callable[[], object] | None = None,
 ) -> None:
     """Refuse what cannot be written before any work; without ``force`` existing files are kept.
+
+    Where an output is refused, a wrong name among the inputs and options is reported instead: it
+    is the greater mistake.
 
     Args:
         outputs: What is to be written.
@@ -68,6 +80,7 @@ def claim(
         inputs: What is read, as given; names that are no files are left alone.
         as_json: Whether the command prints JSON on standard output.
         quiet: Whether nothing is printed where standard output gets an output.
+        check_names: Raises the error of a wrong name, if there is one.
 
     Raises:
         OutputFileError: If a file exists and is not to be replaced, is an input too, or cannot be
@@ -78,14 +91,23 @@ def claim(
         raise typer.BadParameter("give --report FILE.html too", param_hint="--interactive")
     if not force:
         keep_existing()
-    inputs = list(inputs)
-    if [str(name) for name in inputs].count(STANDARD_INPUT) > 1:
-        raise typer.BadParameter("standard input (-) is named twice; give one input a file")
+    read = [name for name in inputs if name is not None]
+    names = list(map(str, read))
+    refuse_repeated_streams(names)
     _reserve_stdout(outputs, as_json=as_json, quiet=quiet)
+    try:
+        _check_outputs(outputs, read)
+    except OutputFileError:
+        if check_names is not None:
+            check_names()
+        raise
+
+
+def _check_outputs(outputs: Outputs, inputs: Sequence[str | Path]) -> None:
     files = [path for path in (outputs.file, outputs.report) if path is not None]
     written = [*files, *_check_packets(outputs.packets, outputs.to_format)]
     _refuse_twice(written)
-    read = [Path(name) for name in inputs if name is not None and os.path.exists(name)]  # noqa: PTH110 - any text
+    read = [Path(name) for name in inputs if os.path.exists(name)]  # noqa: PTH110 - any text
     for path in written:
         _refuse_input(path, read)
     for path in files:
@@ -94,6 +116,13 @@ def claim(
         _check_export(outputs.export, read)
     if outputs.plots is not None:
         _check_plots(outputs.plots, outputs.plot_formats or PLOT_FORMATS)
+
+
+def refuse_missing(names: Iterable[str | Path]) -> None:
+    """Refuse inputs that do not exist."""
+    from trafficgen.capture.inputs import refuse_missing as refuse  # noqa: PLC0415 - of refusals
+
+    refuse(names)
 
 
 def files_among(*names: str | None) -> list[str]:
@@ -143,10 +172,17 @@ def _refuse_input(path: Path, read: Sequence[Path]) -> None:
     place = os.path.realpath(path)
     for source in read:
         inside = path.is_dir() and Path(os.path.realpath(source)).is_relative_to(place)
-        if inside or path.samefile(source):
+        if inside or any(one.exists() and path.samefile(one) for one in _files_of(source, path)):
             raise OutputFileError(
                 file=str(path), problem="is an input too", remedy="give another name for the output"
             )
+
+
+def _files_of(source: Path, path: Path) -> tuple[Path, ...]:
+    """Return the files of an input that a file may be: those of a dataset, and a CSV's flows."""
+    flows, part = source.with_suffix(".flows.csv"), source / path.name
+    is_part = path.suffix == ".parquet" or path.name.startswith("_")
+    return (source, *([flows] if source.suffix == ".csv" else []), *([part] if is_part else []))
 
 
 def _check_export(folder: Path, read: Sequence[Path]) -> None:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
+from trafficgen.formatting import printable
 from trafficgen.interruptions import ENDING_SIGNALS, clean_up, list_kept
 from trafficgen.standard_streams import as_given
 
@@ -44,7 +45,7 @@ def report_end() -> int:
 def print_error(text: str) -> None:
     """Print a line on stderr; errors in printing it are ignored."""
     with suppress(OSError, ValueError):
-        print(as_given(text), file=sys.stderr)
+        print(printable(as_given(text)), file=sys.stderr)
 
 
 def raise_if_interrupted() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,16 +25,30 @@ class StdoutError(OSError):
         )
 
 
-class _Stdout(io.FileIO):
-    """Stdout, whose errors say that they are its own."""
+class _Stdout(io.BufferedWriter):
+    """Stdout, whose errors say that they are its own.
+
+    They are marked here: an interrupt in a ``write`` of Python below the buffer, after the bytes
+    have gone, would have them written once more.
+    """
 
     def write(self, data: Buffer, /) -> int:
-        try:
+        with _own_errors():
             return super().write(data)
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise StdoutError(error.errno, error.strerror) from error
+
+    def flush(self) -> None:
+        with _own_errors():
+            super().flush()
+
+
+@contextmanager
+def _own_errors() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise StdoutError(error.errno, error.strerror) from error
 
 
 def open_streams() -> None:
@@ -51,7 +67,7 @@ def open_streams() -> None:
     before = sys.stdout
     if before is None or isinstance(before, io.TextIOWrapper):
         sys.stdout = io.TextIOWrapper(
-            io.BufferedWriter(_Stdout(1, "wb", closefd=False)),
+            _Stdout(io.FileIO(1, "wb", closefd=False)),
             encoding=None if before is None else before.encoding,
             errors="replace",
             line_buffering=before is not None and before.line_buffering,

@@ -64,7 +64,8 @@ def print_model(model: Model, *, is_enough: bool = True) -> None:
 
 
 def _print_session(model: Model, *, is_enough: bool) -> None:
-    from trafficgen.models import describe_judged_parts  # noqa: PLC0415 - --help needs it not
+    # Not at the top: --help needs them not.
+    from trafficgen.models import describe_application, describe_judged_parts  # noqa: PLC0415
 
     silence, buffering, playout = model.startup.silence_s, model.buffering, model.playout
     say_line(f"silence    {format_duration(silence.value)} before the first media packet")
@@ -75,6 +76,9 @@ def _print_session(model: Model, *, is_enough: bool) -> None:
     span = f"{format_duration(start_s)} to {format_duration(start_s + playout.duration_s.value)}"
     say_line(f"playout    {span} at {rate_text(kbps_from_bps(playout.rate_bps.value))}")
     _print_path(model)
+    if model.application is not None:
+        for name, text in describe_application(model.application).items():
+            say_line(f"{name:<10} {text}")
     say_line("the model plays, stream by stream:")
     for stream in model.streams:
         for phase in stream.phases:

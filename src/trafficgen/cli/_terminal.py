@@ -7,6 +7,8 @@ import shutil
 import sys
 import textwrap
 
+from trafficgen.formatting import printable
+
 #: Lines are folded to at least this width, characters.
 _NARROWEST = 20
 
@@ -32,7 +34,11 @@ def shows_blocks() -> bool:
 
 
 def say_line(text: str = "", *, indent: int = 2) -> None:
-    """Print one line; a narrower terminal gets it folded between words, the rest indented."""
+    """Print one line; a narrower terminal gets it folded between words, the rest indented.
+
+    Names of files may come from others too: none of them moves the cursor.
+    """
+    text = printable(text)
     if is_styled() and len(text) > columns():
         text = textwrap.fill(
             text, columns(), subsequent_indent=" " * indent, break_on_hyphens=False

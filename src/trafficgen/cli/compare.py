@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -11,7 +12,7 @@ from trafficgen.cli._completion import complete_metric
 from trafficgen.cli._curves import Curve, curve_bins, print_curves
 from trafficgen.cli._options import AsJson, Quiet, Verbose, expand_options, messages_of
 from trafficgen.cli._output import number, print_json
-from trafficgen.cli._outputs import Force, Outputs, claim
+from trafficgen.cli._outputs import Force, Outputs, claim, refuse_missing
 from trafficgen.cli._reports import Interactive, PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
@@ -77,7 +78,18 @@ def compare(
     written = Outputs(
         report=report, interactive=interactive, plots=plots, plot_formats=plot_formats
     )
-    claim(written, force=force, inputs=[reference, candidate], as_json=as_json, quiet=quiet)
+    from trafficgen.validation.comparison import check_limits  # noqa: PLC0415 - not of --help
+
+    check_limits(fail_above or ())
+    inputs = [reference, candidate]
+    claim(
+        written,
+        force=force,
+        inputs=inputs,
+        as_json=as_json,
+        quiet=quiet,
+        check_names=partial(refuse_missing, inputs),
+    )
     compare_both = trafficgen.compare  # loaded before the clock of the progress runs
     with messages.progress("reading"):
         comparison = compare_both(reference, candidate, **vars(options))

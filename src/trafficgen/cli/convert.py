@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ import trafficgen
 from trafficgen.capture.options import ConvertOptions
 from trafficgen.cli._options import AsJson, Quiet, Verbose, expand_options, messages_of
 from trafficgen.cli._output import print_json
-from trafficgen.cli._outputs import Force, Outputs, claim
+from trafficgen.cli._outputs import Force, Outputs, claim, refuse_missing
 from trafficgen.formatting import format_count, format_duration
 from trafficgen.standard_streams import output_path
 
@@ -59,6 +60,7 @@ def convert(
         inputs=[trace],
         as_json=as_json,
         quiet=quiet,
+        check_names=partial(_check_names, trace, options),
     )
     work = trafficgen.convert  # loaded here, so that only the work itself counts as progress
     with messages.progress("converting"):
@@ -76,3 +78,11 @@ def convert(
         + (f"{done.written:,} that arrived " if lost else "")
         + f"written to {out}"
     )
+
+
+def _check_names(trace: str, options: ConvertOptions) -> None:
+    """Refuse a trace that is missing, and names of formats and sizes that there are not."""
+    from trafficgen.capture.convert import check_convert_options  # noqa: PLC0415 - of refusals
+
+    check_convert_options(options)
+    refuse_missing([trace])

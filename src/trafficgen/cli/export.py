@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,16 +22,17 @@ from trafficgen.cli._options import (
     messages_of,
 )
 from trafficgen.cli._output import number, print_json
-from trafficgen.cli._outputs import Force, Outputs, claim
+from trafficgen.cli._outputs import Force, Outputs, claim, refuse_missing
 from trafficgen.cli._terminal import say_line
 from trafficgen.export.options import ExportOptions
-from trafficgen.formatting import format_duration, size_text
+from trafficgen.formatting import format_duration, one_line, size_text
 from trafficgen.standard_streams import as_given
 
 if TYPE_CHECKING:
     from trafficgen.packet_files.report import ProjectionReport
 
 _LISTED_FILES = 8
+_LONGEST_NOTE = 1000
 
 
 @expand_options
@@ -79,7 +81,8 @@ def export(
 
     messages = messages_of(quiet=quiet, verbose=verbose)
     given: dict[str, Any] = dict(settings_of(settings))
-    target, _ = find_target(replace(options, settings={}))  # a wrong one before a wrong output
+    # A wrong target or setting counts more than a wrong output.
+    target, _ = find_target(replace(options, settings=given))
     if snaplen is not None:
         if not any(setting.name == "snaplen_bytes" for setting in target.settings):
             raise typer.BadParameter(
@@ -89,7 +92,14 @@ def export(
             )
         given["snaplen_bytes"] = snaplen
     out = Path(options.directory)
-    claim(Outputs(export=out), force=force, inputs=[table], as_json=as_json, quiet=quiet)
+    claim(
+        Outputs(export=out),
+        force=force,
+        inputs=[table],
+        as_json=as_json,
+        quiet=quiet,
+        check_names=partial(_refuse_missing, table),
+    )
     work = trafficgen.export  # loaded here, so that only the work itself counts as progress
     with messages.progress("exporting"):
         report = work(table, **vars(replace(options, settings=given)))
@@ -104,6 +114,12 @@ def export(
         messages.say(f"files of an earlier export removed from {out}: {_listed(report.removed)}")
 
 
+def _refuse_missing(table: str) -> None:
+    from trafficgen.models.published import entry_names  # noqa: PLC0415 - of refusals alone
+
+    refuse_missing([table] if table not in entry_names() else [])
+
+
 def _print_report(report: ProjectionReport, out: str) -> None:
     whole = "the model's law" if report.kind == "model" else "the path"
     what = whole if report.packets is None else f"{report.packets:,} packets"
@@ -113,9 +129,9 @@ def _print_report(report: ProjectionReport, out: str) -> None:
         changed = report.packets_changed
         say_line(error if changed is None else f"{changed:,} packets changed in size; {error}")
     for metric, distance in report.distances.items():
-        say_line(f"distance {metric}: {number(distance)} (0: the same)")
+        say_line(f"distance {one_line(metric)}: {number(distance)} (0: the same)")
     for text in report.cannot_express:
-        say_line(f"Lost: {text}")
+        say_line(f"Lost: {one_line(text, longest=_LONGEST_NOTE)}")
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -17,7 +17,7 @@ from trafficgen.capture.options import EXCHANGE_ENDINGS
 from trafficgen.cli._curves import Curve, Marks, curve_bins, letters_of, print_curves
 from trafficgen.cli._options import AsJson, Captures, Quiet, Verbose, expand_options, messages_of
 from trafficgen.cli._output import Messages, number, print_json
-from trafficgen.cli._outputs import Force, Outputs, claim
+from trafficgen.cli._outputs import Force, Outputs, claim, refuse_missing
 from trafficgen.cli._reports import Interactive, PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._summaries import print_model
 from trafficgen.cli._terminal import say_line
@@ -125,8 +125,9 @@ def fit(
     written = Outputs(
         file=out, report=report, interactive=interactive, plots=plots, plot_formats=plot_formats
     )
-    inputs = [*captures, *(receiver or ()), options.player_log]
-    claim(written, force=force, inputs=inputs, as_json=as_json, quiet=quiet)
+    inputs = [*captures, *(receiver or ()), *filter(None, [options.player_log])]
+    check = partial(refuse_missing, inputs)
+    claim(written, force=force, inputs=inputs, as_json=as_json, quiet=quiet, check_names=check)
     _claim_exchanges(exchanges, force=force, inputs=inputs)
     work = _choose_work(options, together, workers)
     with messages.progress("reading" if together is None else "fitting"), warnings.catch_warnings():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -16,7 +16,7 @@ from trafficgen.cli._output import Messages
 from trafficgen.cli._outputs import Force, Outputs, claim, files_among
 from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import format_duration, size_text
-from trafficgen.standard_streams import STANDARD_INPUT, output_place
+from trafficgen.standard_streams import output_place
 from trafficgen.workloads.options import WorkloadOptions
 
 ModelName = Annotated[
@@ -102,9 +102,13 @@ def generate(
             "Missing. Name a file or folder to write, or give --dry-run.",
             param_hint="'-o' / '--out'",
         )
-    _check_names(model, options)
     written_to = Outputs(packets=out, to_format=options.to_format)
-    claim(written_to, force=force, inputs=files_among(model, path))
+    claim(
+        written_to,
+        force=force,
+        inputs=files_among(model, path),
+        check_names=partial(_check_names, model, options),
+    )
     play = trafficgen.generate_workload  # loaded here, so that only the work counts as progress
     with messages.progress("generating"):
         written = play(model, out, **vars(options))
@@ -112,17 +116,11 @@ def generate(
 
 
 def _check_names(model: str, options: WorkloadOptions) -> None:
-    """Refuse mistakes that count more than an output that exists: model, its options and path."""
-    from trafficgen.models.published import set_options  # noqa: PLC0415 - --help needs none of it
-    from trafficgen.simulation.path import read_path  # noqa: PLC0415 - nor this
-    from trafficgen.workloads.files import load_playable  # noqa: PLC0415 - nor this
+    """Raise the error of a wrong name or option of a model, its arrivals or its path."""
+    from trafficgen.workloads.files import load_playable  # noqa: PLC0415 - of refusals alone
+    from trafficgen.workloads.generate import check_playable  # noqa: PLC0415
 
-    if options.path is not None:
-        read_path(options.path)
-    if model != STANDARD_INPUT and not os.path.lexists(model):  # files are read once, later
-        playable = load_playable(model)
-        if not isinstance(playable, trafficgen.PlannedWorkload):
-            set_options(playable, options.settings or {})
+    check_playable(load_playable(model), options)
 
 
 def _estimate(model: str, out: str | None, options: WorkloadOptions, messages: Messages) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +15,9 @@ from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._reports import ReportFile, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
+
+if TYPE_CHECKING:
+    from trafficgen.reproduction.finding import PublishedFinding
 
 _NUMBERS = ("published", "accepted", "simulated", "95% interval")
 _HEADER = ("id", "quantity", *_NUMBERS, "", "role", "entry")
@@ -59,7 +63,7 @@ def reproduce(
         return
     messages = messages_of(quiet=quiet, verbose=verbose)
     written = Outputs(report=report)
-    claim(written, force=force)
+    claim(written, force=force, check_names=partial(_find_statements, ids or []))
     reproduce_findings = trafficgen.reproduce  # loaded before the clock of the progress runs
     with messages.progress("simulating"):
         found = reproduce_findings(ids or (), runs=runs, seed=seed, workers=workers)
@@ -77,10 +81,14 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _print_statements(ids: list[str]) -> None:
+def _find_statements(ids: list[str]) -> list[tuple[str, PublishedFinding]]:
     from trafficgen.reproduction.reproduce import select_statements  # noqa: PLC0415 - of --list
 
-    for name, finding in select_statements(ids):
+    return select_statements(ids)
+
+
+def _print_statements(ids: list[str]) -> None:
+    for name, finding in _find_statements(ids):
         say_line(f"{name:9} {finding.statement} ({finding.source})", indent=10)
 
 

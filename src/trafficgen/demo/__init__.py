@@ -13,7 +13,7 @@ from trafficgen.extras import require
 from trafficgen.formatting import format_count, format_duration
 from trafficgen.models import save_model
 from trafficgen.options import checks_arguments
-from trafficgen.outputs import check_folder, whole_files
+from trafficgen.outputs import check_folder, folders_above, whole_files
 from trafficgen.reports.writing import save_report
 from trafficgen.validation.compare import compare
 from trafficgen.validation.comparison import Comparison
@@ -73,9 +73,9 @@ def find_missing_extra() -> TrafficgenError | None:
 
 def _take_steps(folder: Path) -> Iterator[str]:
     with_reports = find_missing_extra() is None
-    folder.mkdir(parents=True, exist_ok=True)
     capture, synthetic = folder / "capture.pcap.gz", folder / "synthetic.pcap"
-    with whole_files([capture, folder / _COMMANDS]) as (copy, commands):
+    pair = [capture, folder / _COMMANDS]
+    with folders_above(capture), whole_files(pair) as (copy, commands):
         copy.write_bytes((files("trafficgen.demo") / _SHIPPED).read_bytes())
         commands.write_text(_commands(with_reports=with_reports), encoding="utf-8")
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from trafficgen.distributions.base import Distribution
 from trafficgen.errors import TrafficgenError
+from trafficgen.formatting import one_line
 from trafficgen.options import checks_arguments
 from trafficgen.registry import Registry, calling_module
 from trafficgen.units import FloatArray
@@ -293,7 +294,7 @@ def _try_out(name: str, own: OwnFamily) -> None:
     except KeyError as error:
         problem = f"start gives no {error}"
     except Exception as error:  # whatever functions of a user do
-        problem = f"its functions fail ({type(error).__name__}: {error})"
+        problem = f"its functions fail ({type(error).__name__}: {one_line(error)})"
     at = ", ".join(f"{key}={one:g}" for key, one in given.items() if key in own.bounds)
     raise TrafficgenError(
         f"distribution {name}: {problem}{f' at {at}' if at else ''}; correct its functions, the"

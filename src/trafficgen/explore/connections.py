@@ -45,9 +45,14 @@ class BoundedConnection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes; a head that has begun must end within its time."""
+        """Take bytes; a head that has begun must end within its time.
+
+        One that asks again before it has its answer is closed: browsers wait for it.
+        """
         self._heard_s = time.monotonic()
         super().data_received(data)
+        if self.conn.their_state is h11.DONE and self.conn.trailing_data[0]:
+            self.transport.abort()
         if self.conn.their_state is not h11.IDLE:
             self._end_limit()
         elif self._head_timer is None:
@@ -59,10 +64,14 @@ class BoundedConnection(H11Protocol):
 
     @property
     def idle_s(self) -> float | None:
-        """Time since its last byte, s; None while an answer is under way."""
+        """Time since its last byte, s; None while an answer is under way.
+
+        One that sends no more of its request, or reads no more of the answer, is idle.
+        """
         silent_s = time.monotonic() - self._heard_s
         cycle: RequestResponseCycle | None = self.cycle
-        is_answering = cycle is not None and not cycle.response_complete
+        is_waited_for = self.conn.their_state is h11.SEND_BODY or self.flow.write_paused
+        is_answering = cycle is not None and not cycle.response_complete and not is_waited_for
         return None if is_answering and silent_s < LONGEST_ANSWER_S else silent_s
 
     @property

@@ -9,6 +9,7 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from trafficgen.capture.options import SessionChoice
 from trafficgen.errors import ExploreError
 from trafficgen.explore.controls import LARGEST_SEED
 from trafficgen.explore.playable_models import list_catalogue, open_model
@@ -58,6 +59,7 @@ class LocalPage:
             lifespan="off",
             interface="asgi3",
             log_config=None,
+            log_level="error",  # a wrong request is not worth a line
             access_log=False,
             server_header=False,
             h11_max_incomplete_event_size=_LARGEST_HEAD_BYTES,
@@ -98,7 +100,7 @@ class LocalPage:
             self._server.run(sockets=[self._listening])
 
 
-@checks_arguments
+@checks_arguments(like=SessionChoice)
 def explore(
     model: Model | PublishedModel | ModelHolder | str | Path | None = None,
     *,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import reprlib
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -24,7 +23,7 @@ from trafficgen.export.settings import Settings
 from trafficgen.export.target import FormatWriter, Target, Written
 from trafficgen.export.targets import TARGETS
 from trafficgen.flows.selection import require_number
-from trafficgen.formatting import clean_text, find_name, list_first, suggest_name
+from trafficgen.formatting import describe_value, find_name, list_first, markdown_text, suggest_name
 from trafficgen.models import Model, ModelHolder, PublishedModel
 from trafficgen.models.published import entry_names, find_model
 from trafficgen.option_names import name_options
@@ -125,9 +124,9 @@ def _run_writer(target: Target, write: Writer, folder: Path) -> Written:
         written: object = write(folder)
     if not isinstance(written, Written):
         raise ExportError(
-            f"{what} gives {reprlib.repr(written)}; return Written(report, how_to_run)"
+            f"{what} gives {describe_value(written)}; return Written(report, how_to_run)"
         )
-    absent = [name for name in written.report.files if not (folder / name).exists()]
+    absent = [name for name in written.report.files if not (folder / str(name)).exists()]
     if absent:
         raise ExportError(
             f"{what} reports the file {absent[0]!r}, which it did not write; correct its report"
@@ -301,7 +300,7 @@ _LISTED_FILES = 12
 def readme_of(written: Written, *, versions: str) -> str:
     """Return the text: what is there, how it is run, what the target could not hold."""
     report = written.report
-    lacks = "".join(f"- {clean_text(text)}\n" for text in report.cannot_express) or "- nothing\n"
+    lacks = "".join(f"- {markdown_text(text)}\n" for text in report.cannot_express) or "- nothing\n"
     return (
         f"# {report.target} export by trafficgen\n\n"
         f"Written for: {versions}.\n\n"
@@ -342,6 +341,7 @@ def _kept(report: ProjectionReport) -> str:
         error = report.timing_error_s
         lines.append(f"- timing error: at most {error.max:.9g} s, mean {error.mean:.9g} s")
     lines += [
-        f"- distance {metric}: {distance:.4g}" for metric, distance in report.distances.items()
+        f"- distance {markdown_text(metric)}: {distance:.4g}"
+        for metric, distance in report.distances.items()
     ]
     return "".join(f"{line}\n" for line in lines) + "\n"

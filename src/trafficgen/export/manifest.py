@@ -30,7 +30,7 @@ def read_manifest(folder: Path) -> dict[str, str | None]:
     texts of the export, such as its README, may hold what others wrote.
     """
     try:
-        text = read_text_file(folder / MANIFEST, most_bytes=_LARGEST_BYTES, remedy="")
+        text = read_text_file(folder / MANIFEST, most_bytes=_LARGEST_BYTES, remedy="", regular=True)
         content = read_json(text)
     except (InputFileError, JsonTextError):
         return {}

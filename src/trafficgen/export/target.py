@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from trafficgen.export.settings import Setting
+from trafficgen.options import check_argument
 from trafficgen.packet_files.formats import FileFormat
-from trafficgen.units import WHOLE_FRAME_BYTES
+from trafficgen.packet_files.report import ProjectionReport
+from trafficgen.units import FEWEST_FRAME_BYTES, WHOLE_FRAME_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from trafficgen.export.settings import Settings
     from trafficgen.export.workload_groups import SessionGroup
     from trafficgen.models import Model
-    from trafficgen.packet_files.report import ProjectionReport
     from trafficgen.tables import PacketTable
     from trafficgen.tables.stream import PacketStream
 
@@ -33,6 +35,10 @@ class Written:
 
     report: ProjectionReport
     how_to_run: str
+
+    def __post_init__(self) -> None:
+        check_argument("Written: report", self.report, ProjectionReport)
+        check_argument("Written: how_to_run", self.how_to_run, str)
 
 
 #: Writes the packets of a table, as this very schedule, into a folder, which exists and is empty,
@@ -83,6 +89,15 @@ class Target:
     how_to: str | None = None
     several_files: bool = False
 
+    def __post_init__(self) -> None:
+        for name in ("name", "summary", "versions"):
+            check_argument(f"Target: {name}", getattr(self, name), str)
+        check_argument("Target: write", self.write, Callable)
+        for name in ("write_model", "write_stream", "write_groups"):
+            check_argument(f"Target: {name}", getattr(self, name), Callable | None)
+        for one in self.settings:
+            check_argument("Target: each of settings", one, Setting)
+
     @property
     def takes_workloads(self) -> bool:
         """Whether a workload can be exported for it."""
@@ -98,7 +113,7 @@ _SNAPLEN = Setting(
     "snaplen_bytes",
     WHOLE_FRAME_BYTES,
     "Bytes kept of a frame; its original length is recorded all the same.",
-    low=1,
+    low=FEWEST_FRAME_BYTES,
     high=WHOLE_FRAME_BYTES,
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from operator import sub
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from trafficgen.data_frames import data_frame
 from trafficgen.errors import SelectionError
 from trafficgen.flows.exchanges import EXCHANGE_SCHEMA, ConnectionExchanges, Exchanges
 from trafficgen.flows.selection import heaviest_session, require_number, swap_flow_ends
-from trafficgen.flows.sessions import Session, list_sessions
+from trafficgen.flows.sessions import Session, list_sessions, tabulate_sessions
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.json_text import JsonColumns, iterate_rows
 from trafficgen.notebook import POINTS, SHOWN_ROWS, ChartView, FirstRows, RateLines
@@ -171,22 +172,18 @@ class Inspection(ChartView):
     @property
     def sessions(self) -> tuple[Session, ...]:
         """Sessions, by number."""
-        return list_sessions(self.flows, self.signalling, self._applications())
+        return list_sessions(self.flows, self.signalling, self._applications)
 
-    def _applications(self) -> dict[int, str]:
-        """Return the applications that are known, by number of the flow."""
-        if self.labels is None:
-            return {}
-        texts = self.labels.column("application")
-        known = pc.is_valid(texts)
-        flows = self.flows.column("flow").filter(known).to_pylist()
-        return dict(zip(flows, texts.filter(known).to_pylist(), strict=True))
+    @property
+    def _applications(self) -> pa.ChunkedArray | None:
+        return None if self.labels is None else self.labels.column("application")
 
     def session_kinds(self, sessions: Collection[int]) -> dict[int, str]:
         """Return the kinds of some sessions: those of a network's millions would take long."""
         wanted = pa.array(list(sessions), self.flows.schema.field("session").type)
-        members = self.flows.filter(pc.is_in(self.flows.column("session"), wanted))
-        found = list_sessions(members, self.signalling, self._applications())
+        members = pc.is_in(self.flows.column("session"), wanted)
+        known = None if self._applications is None else self._applications.filter(members)
+        found = list_sessions(self.flows.filter(members), self.signalling, known)
         return {session.session: session.kind for session in found}
 
     def session_exchanges(
@@ -285,12 +282,10 @@ class Inspection(ChartView):
                 what: pc.add(ways["to_client"][what], ways["to_server"][what])
                 for what in ("packets", "frame_bytes")
             },
-            "start_s": [self._capture_time_s(time_ns) for time_ns in first_ns],
-            "duration_s": [
-                s_from_ns(last - first) for first, last in zip(first_ns, last_ns, strict=True)
-            ],
+            "start_s": list(map(self._capture_time_s, first_ns)),
+            "duration_s": list(map(s_from_ns, map(sub, last_ns, first_ns))),
             **ways,
-            "rtp": [_describe_rtp(found) if found else None for found in of_flow],
+            "rtp": [found and _describe_rtp(found) for found in of_flow],
         }
 
     def _capture_time_s(self, time_ns: int) -> float:
@@ -299,9 +294,10 @@ class Inspection(ChartView):
 
     def play_s(self, session: Session) -> float | None:
         """Return when a session's first RTSP PLAY was, s after the first packet, or None."""
-        if session.play_time_ns is None:
-            return None
-        return self._capture_time_s(session.play_time_ns)
+        return self._play_s(session.play_time_ns)
+
+    def _play_s(self, time_ns: int | None) -> float | None:
+        return None if time_ns is None else self._capture_time_s(time_ns)
 
     def to_json(self) -> dict[str, object]:
         """Return the whole as JSON-compatible values, keys as published."""
@@ -333,16 +329,15 @@ class Inspection(ChartView):
         return {name: columns.iterate(name) for name, columns in pieces.items()}
 
     def _session_columns(self) -> _Pieces:
-        sessions = self.sessions
-        return _Pieces(
-            len(sessions),
-            lambda piece: {
-                "session": [session.session for session in sessions[piece]],
-                "kind": [session.kind for session in sessions[piece]],
-                "flows": [list(session.flows) for session in sessions[piece]],
-                "play_s": [self.play_s(session) for session in sessions[piece]],
-            },
-        )
+        sessions = tabulate_sessions(self.flows, self.signalling, self._applications)
+
+        def describe(piece: slice) -> JsonColumns:
+            rows = sessions.slice(piece.start, piece.stop - piece.start)
+            plays = rows.column("play_time_ns").to_pylist()
+            columns = {name: rows.column(name) for name in ("session", "kind", "flows")}
+            return {**columns, "play_s": list(map(self._play_s, plays))}
+
+        return _Pieces(sessions.num_rows, describe)
 
 
 def _describe_rtp(streams: list[RtpStreamCount]) -> dict[str, object]:

@@ -19,6 +19,7 @@ _DYNAMIC_TYPES_FROM = 35
 #: are of so many bytes: digits dialled (RFC 4733) share timestamps as well, in small packets.
 _SPLIT_SHARE = 0.1
 _SPLIT_BYTES = 300
+_FEWEST_FRAMES_PER_S = 2
 #: Encoded audio stays below: MP3 and AAC go to 320 kbit/s, and RTP headers come on top.
 _MOST_AUDIO_BPS = 350_000
 
@@ -63,27 +64,34 @@ def list_media(
 def _medium(stream: RtpStreamCount) -> str:
     """Return what an RTP stream carries: by its session description, static payload type, frames.
 
-    A dynamic payload type is video if its clock is video's, or if its frames take several packets
-    each. It is audio if its clock is audio's and its rate is one that encoded audio has. Between
-    them is ``unknown``: raw audio, and video whose timestamps do not follow the time.
+    A dynamic payload type is video if its clock is video's, and audio if its clock is audio's and
+    its rate is one that encoded audio has. Frames in several packets each are video's, unless the
+    clock and rate are audio's or the frames are seldom, as blocks of interleaved audio are. What
+    these contradict is ``unknown``, as is raw audio.
     """
     if stream.declared_media in {"audio", "video"}:
         return stream.declared_media
     payload_type, clock_hz = stream.payload_type, stream.clock_hz
     if payload_type in _STATIC_MEDIA:
         return _STATIC_MEDIA[payload_type]
-    is_dynamic = payload_type is None or payload_type >= _DYNAMIC_TYPES_FROM
-    if clock_hz == _VIDEO_CLOCK_HZ or (is_dynamic and _has_split_frames(stream)):
+    if clock_hz == _VIDEO_CLOCK_HZ:
         return "video"
+    is_dynamic = payload_type is None or payload_type >= _DYNAMIC_TYPES_FROM
     is_heavy = stream.payload_bytes * 8 > _MOST_AUDIO_BPS * stream.span_s
-    return "unknown" if clock_hz is None or (is_dynamic and is_heavy) else "audio"
+    may_be_audio = clock_hz is not None and not (is_dynamic and is_heavy)
+    if is_dynamic and _has_split_frames(stream):
+        return "unknown" if may_be_audio else "video"
+    return "audio" if may_be_audio else "unknown"
 
 
 def _has_split_frames(stream: RtpStreamCount) -> bool:
-    """Return whether frames take several packets each."""
+    """Return whether frames take several packets each, at a rate that a video's frames have."""
     packets = max(stream.packets, 1)
-    is_frequent = stream.same_timestamp >= _SPLIT_SHARE * packets
-    return is_frequent and stream.payload_bytes >= _SPLIT_BYTES * packets
+    return (
+        stream.same_timestamp >= _SPLIT_SHARE * packets
+        and stream.payload_bytes >= _SPLIT_BYTES * packets
+        and packets - stream.same_timestamp >= _FEWEST_FRAMES_PER_S * stream.span_s
+    )
 
 
 #: Media have ports from here on: those below are services (RFC 6335).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -26,10 +26,7 @@ _PAIRS = (
 )
 #: As many numbers as an error message lists before it breaks off.
 _LISTED = 12
-NO_MEDIA_REMEDY = (
-    "give a capture of what a server sends to a client, or take the other direction"
-    " ([--upload]; of the candidate of compare [--candidate-upload])"
-)
+_NO_MEDIA_REMEDY = "give a capture of what a server sends to a client, or take the other direction"
 
 
 @dataclass(frozen=True)
@@ -138,7 +135,7 @@ def all_sessions(table: PacketTable) -> SessionView:
     table = table.sort_by_time()
     weights = _weigh_flows(table, media_packets(table))
     if not weights:
-        raise _refuse_without_media(table)
+        raise no_media_error(len(table), noun="packets", is_empty=not len(table))
     return SessionView(
         session=0,
         flows=tuple(np.unique(table.flow).tolist()),
@@ -175,18 +172,26 @@ def _find_heaviest(
     """Return the session with most IP bytes to a client among those that have media packets."""
     weight = {session_of[number]: 0.0 for number in media_bytes if number in session_of}
     if not weight:
-        raise _refuse_without_media(table)
+        raise no_media_error(len(table), noun="packets", is_empty=not len(table))
     for number, to_client in _weigh_flows(table, table.to_client).items():
         if (session := session_of.get(number)) in weight:
             weight[session] += to_client
     return min(weight, key=lambda number: (-weight[number], number))
 
 
-def _refuse_without_media(table: PacketTable) -> SelectionError:
-    problem = f"none of the {len(table)} packets carries payload to a client"
-    if not len(table):
-        problem = "the input is empty"
-    return SelectionError(what="media packet", available=f"{problem}; {NO_MEDIA_REMEDY}")
+def no_media_error(
+    packets: int, *, noun: str, is_empty: bool, problems: Sequence[str] = ()
+) -> SelectionError:
+    """Return the error of an input none of whose packets is one of media.
+
+    ``problems`` is what was odd about the input, after the name of its file.
+    """
+    if is_empty:
+        return SelectionError(what="packet", available="the input is empty; give one with packets")
+    problem = f"none of the {packets} {noun} carries payload to a client"
+    if not packets and problems:
+        problem = "; ".join(text.partition(": ")[2] for text in problems)
+    return SelectionError(what="media packet", available=f"{problem}; {_NO_MEDIA_REMEDY}")
 
 
 def require_number(number: int, available: list[int], *, what: str) -> None:

@@ -159,44 +159,61 @@ def _select_flows(
 
 
 def list_sessions(
-    flows: pa.Table, signalling: pa.Table, applications: Mapping[int, str] | None = None
+    flows: pa.Table, signalling: pa.Table, applications: pa.ChunkedArray | None = None
 ) -> tuple[Session, ...]:
-    """Return the sessions of a flow table, by number.
+    """Return the sessions of a flow table, by number; see :func:`tabulate_sessions`."""
+    columns = tabulate_sessions(flows, signalling, applications).to_pydict()
+    members = map(tuple, columns.pop("flows"))
+    rows = zip(columns["session"], columns["kind"], members, columns["play_time_ns"], strict=True)
+    return tuple(itertools.starmap(Session, rows))
 
-    ``applications`` is what the first packets of flows show, by number; None where it is not known.
+
+def tabulate_sessions(
+    flows: pa.Table, signalling: pa.Table, applications: pa.ChunkedArray | None = None
+) -> pa.Table:
+    """Return the sessions of a flow table, by number, a row each, as :class:`Session` has them.
+
+    ``applications`` is what the first packets of the flows show; None where it is not known.
     """
-    known = applications or {}
-    members: dict[int, list[int]] = defaultdict(list)
-    columns = flows.select(["flow", "session", "protocol", "server_port"]).to_pydict()
-    main: dict[int, int] = {}  # rows of the heaviest flows
-    for place, (number, session) in enumerate(
-        zip(columns["flow"], columns["session"], strict=True)
-    ):
-        members[session].append(number)
-        main.setdefault(session, place)
+    numbers, owners = (np.asarray(flows.column(one).to_numpy()) for one in ("flow", "session"))
+    order = np.lexsort((numbers, owners))
+    sessions, main = np.unique(owners, return_index=True)  # rows of the heaviest flows
+    ends = np.searchsorted(owners[order], sessions, side="right")
+    offsets = pa.array(np.concatenate(([0], ends)), pa.int32())
+    known = None if applications is None else applications.take(pa.array(main))
+    kinds = _web_kinds(flows.select(["protocol", "server_port"]).take(main), known)
     signalled = pc.unique(signalling.column("flow"))
+    rtp = flows.filter(pc.is_valid(flows.column("ssrc"))).column("session").to_numpy()
     of_rtsp = flows.filter(pc.is_in(flows.column("flow"), signalled))
     session_of = dict(zip(*of_rtsp.select(["flow", "session"]).to_pydict().values(), strict=True))
+    kinds[np.isin(sessions, rtp)] = "rtp"
+    kinds[np.isin(sessions, list(session_of.values()))] = "rtsp"
     plays: dict[int, int] = {}
     for message in signalling.filter(pc.equal(signalling.column("method"), "PLAY")).to_pylist():
         if message["flow"] not in session_of:
             continue  # of a session that was not chosen
         session = session_of[message["flow"]]
         plays[session] = min(message["time_ns"], plays.get(session, message["time_ns"]))
-    rtsp = set(session_of.values())
-    rtp = set(flows.filter(pc.is_valid(flows.column("ssrc"))).column("session").to_pylist())
-
-    def kind(session: int) -> str:
-        if session in rtsp or session in rtp:
-            return "rtsp" if session in rtsp else "rtp"
-        at = main[session]
-        application = known.get(columns["flow"][at])
-        return web_kind(columns["protocol"][at], columns["server_port"][at], application)
-
-    return tuple(
-        Session(number, kind(number), tuple(sorted(flows)), plays.get(number))
-        for number, flows in sorted(members.items())
+    return pa.table(
+        {
+            "session": sessions,
+            "kind": pa.array(kinds, pa.string()),
+            "flows": pa.ListArray.from_arrays(offsets, pa.array(numbers[order])),
+            "play_time_ns": pa.array(map(plays.get, sessions.tolist()), pa.int64()),
+        }
     )
+
+
+def _web_kinds(flows: pa.Table, applications: pa.ChunkedArray | None) -> npt.NDArray[np.object_]:
+    """Return :func:`web_kind` of flows, found once for all that are alike."""
+    names = ["protocol", "server_port", "application"]
+    known = pa.nulls(flows.num_rows, pa.string()) if applications is None else applications
+    rows = flows.select(names[:2]).append_column(names[2], known)
+    rows = rows.append_column("row", pa.array(np.arange(flows.num_rows)))
+    kinds = np.empty(flows.num_rows, dtype=np.object_)
+    for one in rows.group_by(names).aggregate([("row", "list")]).to_pylist():
+        kinds[one["row_list"]] = web_kind(*(one[name] for name in names))
+    return kinds
 
 
 def web_kind(protocol: str, server_port: int, application: str | None) -> str:

@@ -74,7 +74,8 @@ class TogetherArrivals(Arrivals):
         if sessions is None:
             raise GenerationError(
                 "sessions that all start together need a number; give [--sessions] (in a workload"
-                " file: sessions), or say when they start with [--arrivals] (arrivals)"
+                " file: sessions), or say when they start with [--arrivals] (arrivals); one session"
+                " alone has a [--duration]"
             )
         return np.zeros(sessions)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import reprlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trafficgen.errors import GenerationError
+from trafficgen.formatting import describe_value, suggest_name
 from trafficgen.generation.arrivals import Arrivals, ListedArrivals
 from trafficgen.registry import (
     Registry,
@@ -49,13 +49,14 @@ class RegisteredArrivals(Arrivals):
     ) -> FloatArray:
         """Return when each session starts, s."""
         function = ARRIVALS[self.name]
+        self._check_keys(list(inspect.signature(function).parameters.values())[3:])
         try:
             inspect.signature(function).bind(generator, sessions, window_s, **self.keys)
         except TypeError as error:
             raise GenerationError(f"arrivals {self.name}: {error}; correct the keys") from error
         with name_failures(f"arrivals {self.name}", kind=GenerationError):
             given = function(generator, sessions, window_s, **self.keys)
-        times_s, found = np.zeros(0), f"{reprlib.repr(given)}, which is no array of times"
+        times_s, found = np.zeros(0), f"{describe_value(given)}, which is no array of times"
         with suppress(TypeError, ValueError):
             times_s = np.asarray(given, np.float64)
             found = "" if times_s.ndim == 1 else found
@@ -69,9 +70,21 @@ class RegisteredArrivals(Arrivals):
             sessions=sessions, window_s=window_s, generator=generator
         )
 
+    def _check_keys(self, takes: list[inspect.Parameter]) -> None:
+        """Refuse keys that the function does not take, and texts where a default is a number."""
+        defaults = {one.name: one.default for one in takes if one.kind is not one.VAR_KEYWORD}
+        for key, value in self.keys.items():
+            if key not in defaults and len(defaults) == len(takes):
+                raise GenerationError(
+                    f"arrivals {self.name}: unknown key {key!r}{suggest_name(key, defaults)}; its"
+                    f" keys are {', '.join(defaults) or 'none'}"
+                )
+            if isinstance(defaults.get(key), int | float) and isinstance(value, str):
+                raise GenerationError(f"arrivals {self.name}: {key}={value} is not a number")
+
 
 def register_arrivals(name: str) -> Callable[[_Starts], _Starts]:
-    """Let sessions start by a process of your own: ``--arrivals NAME:key=value,...``.
+    """Let sessions start by a process of your own, ``arrivals="NAME:key=value,..."``.
 
     From the command line, an entry point of the group ``trafficgen.arrivals`` with this name gives
     the module that registers it.

@@ -22,7 +22,7 @@ from trafficgen.tables import PacketTable
 from trafficgen.tables.buffers import validity_of, values_of
 from trafficgen.tables.protocols import EXPERIMENTAL_PROTOCOL, NOT_IP, protocol_number
 from trafficgen.tables.stream import PIECE_ROWS, PacketStream
-from trafficgen.units import ETHERNET_HEADER_BYTES, WHOLE_FRAME_BYTES
+from trafficgen.units import ETHERNET_HEADER_BYTES, FEWEST_FRAME_BYTES, WHOLE_FRAME_BYTES
 
 DEFAULT_PAYLOAD_TYPE = 96  # first of the dynamic ones, RFC 3551 section 6
 
@@ -124,8 +124,9 @@ def write_capture_stream(
         OutputFileError: If the file cannot be written.
         ValueError: If the snapshot length is out of range.
     """
-    if not 1 <= snaplen_bytes <= WHOLE_FRAME_BYTES:
-        raise ValueError(f"snaplen_bytes must lie in [1, {WHOLE_FRAME_BYTES}], not {snaplen_bytes}")
+    if not FEWEST_FRAME_BYTES <= snaplen_bytes <= WHOLE_FRAME_BYTES:
+        within = f"[{FEWEST_FRAME_BYTES}, {WHOLE_FRAME_BYTES}]"
+        raise ValueError(f"snaplen_bytes must lie in {within}, not {snaplen_bytes}")
     with whole_files([path]) as [part]:
         writer = CaptureWriter(
             part,

@@ -54,7 +54,7 @@ def format_option() -> Any:
     return option(
         None,
         "--to",
-        help="Format of the packets; default: by the ending of OUT. Needed for -o -.",
+        help="Format of the packets; default: by the ending of the output. [-o - needs it.|]",
         metavar="|".join(FORMAT_NAMES),
         parse=parse_format,
         values=FORMAT_NAMES,

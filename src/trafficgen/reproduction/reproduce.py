@@ -22,6 +22,7 @@ from trafficgen.reproduction.finding import Finding, PublishedFinding, papers
 from trafficgen.reproduction.latecki import EXPERIMENTS as LATECKI
 from trafficgen.reproduction.nichols.experiments import EXPERIMENTS as NICHOLS
 from trafficgen.reproduction.results import FindingResult, Reproduction
+from trafficgen.simulation.options import SimulateOptions
 from trafficgen.worker_processes import defer_interrupts, report_results, worker_pool
 
 #: Name of the experiment, run, number of the piece.
@@ -36,7 +37,7 @@ def experiments() -> tuple[Experiment, ...]:
     return (*list_chung(), *BOYDEN, *NICHOLS, *LATECKI)
 
 
-@checks_arguments
+@checks_arguments(like=SimulateOptions)
 def reproduce(
     ids: str | Iterable[str] = (), *, runs: int = 5, seed: int = 0, workers: int | None = None
 ) -> Reproduction:

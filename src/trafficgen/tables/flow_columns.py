@@ -30,6 +30,7 @@ _COLUMNS: dict[str, Callable[[str], bool]] = {
     **dict.fromkeys(("server_port", "client_port", "session"), str.isdecimal),
     "protocol": _is_word,
     "media": MEDIA.__contains__,
+    **dict.fromkeys(("ssrc", "payload_type", "clock_hz"), str.isdecimal),
 }
 FLOW_COLUMNS_OF_PACKETS = tuple(_COLUMNS)
 

@@ -7,7 +7,6 @@ origin's own time since 1970 is kept too.
 
 from __future__ import annotations
 
-import reprlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -178,8 +177,9 @@ class PacketTable(ChartView):
         """Return the packets as a pandas data frame with nullable types.
 
         It has the columns of :attr:`packets`, then those of its flow, texts as categories:
-        ``server``, ``client``, ``server_port``, ``client_port``, ``session``, ``protocol`` and
-        ``media``; and ``direction``, ``to client`` or ``to server``. :attr:`origin_ns` is in
+        ``server``, ``client``, ``server_port``, ``client_port``, ``session``, ``protocol``,
+        ``media``, and ``ssrc``, ``payload_type`` and ``clock_hz`` of its RTP stream with most
+        packets; and ``direction``, ``to client`` or ``to server``. :attr:`origin_ns` is in
         ``attrs["origin_ns"]``. :func:`~trafficgen.read_packets` makes packets of such a frame, and
         of a CSV or Parquet file of it.
         """
@@ -267,7 +267,7 @@ class PacketTable(ChartView):
         if np.asarray(rows).dtype != np.bool_ or np.shape(rows) != (len(self),):
             raise ValueError(
                 f"rows must be {len(self)} truth values, one a packet, such as table.time_s < 10;"
-                f" got {reprlib.repr(rows)}"
+                f" got {describe_value(rows)}"
             )
         return replace(self, packets=self.packets.filter(pa.array(rows)))
 

@@ -79,7 +79,9 @@ def compare(
         reference, options.choose_reference(), how, packet_bytes=COMPARE_PACKET_BYTES
     )
     left = replace(how, memory_bytes=budget.memory_after(len(measured.view.table)))
-    judged = open_session(candidate, chosen, left, packet_bytes=COMPARE_PACKET_BYTES)
+    judged = open_session(
+        candidate, chosen, left, packet_bytes=COMPARE_PACKET_BYTES, upload_flag="--candidate-upload"
+    )
     comparison = compare_sessions(
         measured.view, judged.view, seed=options.seed, undo_offload=options.undo_offload
     )

@@ -15,7 +15,7 @@ from trafficgen.notebook import ChartView, RateLines, rates_of_packets
 from trafficgen.options import checks_arguments
 from trafficgen.tables import RateCurve
 from trafficgen.validation.measurement import Measurement, Totals
-from trafficgen.validation.metrics import Metrics, flat_metrics
+from trafficgen.validation.metrics import METRIC_NAMES, METRICS, Metrics, flat_metrics
 from trafficgen.validation.verdict import Verdict, find_closer_baselines, judge
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Comparison(ChartView):
         return frame_rows(rows, columns).set_index("metric")
 
     def to_json(self) -> dict[str, object]:
-        """Return the object that `compare --json` prints; null where one cannot be computed."""
+        """Return what `trafficgen compare --json` prints; null where one cannot be computed."""
         reference, candidate = map(asdict, self.totals)
         cut = dict(zip(("reference", "candidate"), self.resegmented_packets, strict=True))
         parts: dict[str, object] = {
@@ -196,7 +196,7 @@ class ExceededLimit:
 
 @checks_arguments
 def exceeded_limits(
-    comparison: Comparison, limits: Iterable[str] | Mapping[str, float]
+    comparison: Comparison, limits: str | Iterable[str] | Mapping[str, float]
 ) -> list[ExceededLimit]:
     """Find the limits that a comparison exceeds.
 
@@ -236,6 +236,16 @@ def exceeded_limits(
         elif value > limit:
             exceeded.append(ExceededLimit(metric, limit, value))
     return exceeded
+
+
+def check_limits(limits: Iterable[str]) -> None:
+    """Check the names and numbers of ``METRIC=VALUE``, before there is a comparison.
+
+    Raises:
+        SelectionError: If a text has another form or names an unknown metric.
+    """
+    for text in limits:
+        _flat_name(_parse_limit(text)[0], [*METRIC_NAMES, *METRICS])
 
 
 def _flat_name(named: str, metrics: list[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, SupportsFloat, TypeAlias, TypeVar
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from trafficgen.calibration.processes.hurst import Hurst
 from trafficgen.errors import TrafficgenError
+from trafficgen.formatting import describe_value
 from trafficgen.registry import (
     Registry,
     calling_module,
@@ -69,7 +69,7 @@ def register_metric(name: str) -> Callable[[_Metric], _Metric]:
     it.
 
     Args:
-        name: Its name, as in ``--fail-above NAME=0.1``.
+        name: Its name, as in ``exceeded_limits(comparison, "NAME=0.1")``.
 
     Returns:
         A decorator of a function of two packet tables, the sessions of reference and candidate. It
@@ -150,8 +150,8 @@ def _compute_own(name: str, reference: Measurement, candidate: Measurement) -> f
         problem = "is negative"
     if problem:
         raise TrafficgenError(
-            f"metric {name} gives {reprlib.repr(found)}, which {problem}; return a distance, 0 for"
-            " equal packets"
+            f"metric {name} gives {describe_value(found)}, which {problem}; return a distance, 0"
+            " for equal packets"
         )
     return float(found)
 

@@ -73,6 +73,9 @@ def _make_results(folder: Path) -> dict[str, Any]:
         "read_packets": trafficgen.read_packets(CAPTURE),
         "reproduce": trafficgen.reproduce("BMW-T1.1", runs=1, workers=1),
         "simulate": trafficgen.simulate("cbr", path="rate=1Mbps,delay=20ms", **SHORT),
+        "simulate_workload": trafficgen.simulate_workload(
+            "cbr", path="rate=1Mbps,delay=20ms", sessions=2, **SHORT
+        ),
     }
 
 

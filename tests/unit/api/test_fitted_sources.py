@@ -143,7 +143,8 @@ def test_over_a_calm_path_tcp_sends_its_open_loop_but_for_its_acknowledgements(
 
 def test_a_slow_path_shapes_tcp_but_loses_none_of_its_bytes() -> None:
     model = _model("tcp", duration_s=10.0)
-    result = trafficgen.simulate(model, path="rate=300kbps,delay=5ms,queue=20p", seed=1)
+    with pytest.warns(trafficgen.SimulationWarning, match="they all come, but later"):
+        result = trafficgen.simulate(model, path="rate=300kbps,delay=5ms,queue=20p", seed=1)
     wanted = int(_media(trafficgen.generate(model, seed=1)).payload_bytes.sum())
     sent = np.asarray(result.run.columns["payload_bytes"])
     fresh = ~np.asarray(result.run.columns["retransmission"]) & np.asarray(

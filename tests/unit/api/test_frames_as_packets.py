@@ -67,6 +67,7 @@ def test_a_column_of_durations_or_dates_has_the_unit_of_its_type(name: str, tmp_
 @pytest.mark.parametrize(
     ("given", "text"),
     [
+        (LIST.assign(ip_bytes=99.5), "sizes whole numbers from 0 to 262,144 bytes"),
         (LIST.assign(ip_bytes=-5), "sizes whole numbers from 0 to 262,144 bytes"),
         (LIST.assign(ip_bytes=10**12), "sizes whole numbers from 0 to 262,144 bytes"),
         (LIST[["time_s"]], "give columns of a time"),
@@ -92,10 +93,12 @@ def test_exchanges_are_measured_in_a_frame_as_in_its_table() -> None:
     assert found.to_json() == trafficgen.measure_exchanges(table).to_json()
 
 
-def test_a_compressed_csv_says_how_to_read_it(tmp_path: Path) -> None:
+def test_a_csv_that_pandas_compressed_is_read_or_says_how(tmp_path: Path) -> None:
     LIST.to_csv(tmp_path / "list.csv.gz", index=False)
-    with pytest.raises(trafficgen.PacketTableError, match="is a compressed CSV; decompress it"):
-        trafficgen.read_packets(tmp_path / "list.csv.gz")
+    assert len(trafficgen.read_packets(tmp_path / "list.csv.gz")) == len(LIST)
+    LIST.to_csv(tmp_path / "list.csv.bz2", index=False)
+    with pytest.raises(trafficgen.PacketTableError, match="compress it with gzip, zstd or xz"):
+        trafficgen.read_packets(tmp_path / "list.csv.bz2")
 
 
 def test_columns_that_are_not_used_are_one_warning() -> None:
@@ -124,6 +127,17 @@ def test_our_own_frame_comes_back_as_it_was(form: str, tmp_path: Path) -> None:
     if not options:
         back = trafficgen.read_packets(frame if form == "frame" else source)
         assert back.packets.equals(table.packets)
+
+
+def test_the_rtp_of_a_flow_comes_back_from_our_frame(tmp_path: Path) -> None:
+    table = trafficgen.generate(trafficgen.fit(_captured()), duration_s=4)
+    assert table.flows.column("clock_hz").null_count == 0
+    table.to_pandas().to_parquet(tmp_path / "rtp.parquet")
+    for source in (table.to_pandas(), tmp_path / "rtp.parquet"):
+        back = trafficgen.read_packets(source)
+        for name in ("ssrc", "payload_type", "clock_hz"):
+            assert back.flows.column(name).equals(table.flows.column(name)), name
+        assert trafficgen.fit(source).model.streams == trafficgen.fit(table).model.streams
 
 
 def test_a_part_of_our_frame_keeps_ends_and_directions() -> None:

@@ -77,7 +77,7 @@ WRONG: list[tuple[str, tuple[object, ...], dict[str, object], str]] = [
     ("compare", (CAPTURE, 3), {}, "a list, a PacketTable or a data frame"),
     ("convert", (CAPTURE,), {"size_unit": "x"}, "sizes count bytes or bits"),
     ("export", (3,), {"to": "mgen", "directory": "out"}, "must be a PacketTable, a data frame"),
-    ("export", ("cbr",), {"to": 3, "directory": "out"}, "Unknown target '3'"),
+    ("export", ("cbr",), {"to": 3, "directory": "out"}, "to must be a text, not 3"),
     ("reproduce", (3,), {}, "must be"),
     ("reproduce", ("BMW-T1.1",), {"runs": 0}, "runs"),
     ("load_model", (3,), {}, "name must be a text or a path, not 3"),
@@ -132,6 +132,16 @@ WRONG: list[tuple[str, tuple[object, ...], dict[str, object], str]] = [
     ("Model", (), {"a": 1}, "Model: a: unknown key; missing: name, provenance, startup"),
     ("PacketTable", (1, 2), {}, "a packet table is made of Arrow tables, not of 1"),
     ("Model", (), {"name": "x"}, "Model: provenance: it is missing"),
+    ("fit", (CAPTURE,), {"player_log_offset": "3s"}, "add player_log=..., or leave it out"),
+    ("convert", (CAPTURE,), {"frame_rate": 25}, "frame_rate_fps=... is for text traces"),
+    (
+        "export",
+        (trafficgen.generate("cbr", duration_s=1),),
+        {"to": "csv", "directory": "out", "sessions": 3, "seed": 5},
+        "seed=... and sessions=...: only for workloads",
+    ),
+    ("generate", ("cbr",), {"jitter": -1}, "Use one above 0, such as 5ms, or leave it out."),
+    ("following", (3,), {}, "following: listener must be a function, not 3"),
 ]
 
 
@@ -157,7 +167,7 @@ def test_arguments_of_every_function_have_types_that_can_be_checked(name: str) -
         assert _hints_of(inspect.unwrap(function))
 
 
-@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "following"])
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_an_unknown_option_is_refused_by_name(name: str) -> None:
     with pytest.raises(TypeError, match="no_such_option"):
         FUNCTIONS[name](no_such_option=1)
@@ -254,6 +264,49 @@ def test_a_table_of_sessions_reads_options_as_their_workload_does(wrong: dict[st
     assert workload.to_pandas(window_s=by_text).equals(workload.to_pandas(window_s=600))
 
 
+def test_a_workload_is_changed_with_texts_and_numbers_of_the_options() -> None:
+    workload: Any = trafficgen.load_workload("examples/workloads/evening.yaml")
+    assert {one.variation.rate for one in workload.with_variation("rate=5%").groups} == {0.05}
+    assert {one.variation.duration for one in workload.with_variation(0.1).groups} == {0.1}
+    for text, words in (("rte=5%", "vary.rte: unknown key"), ("rate=x", "invalid spread 'x'")):
+        with pytest.raises(trafficgen.GenerationError, match=words):
+            workload.with_variation(text)
+    assert workload.with_duration("3s").groups[0].duration.values == (3.0,)
+    for wrong in (-3, "-3s", 0):
+        with pytest.raises(ValueError, match="with_duration: duration_s: Invalid time"):
+            workload.with_duration(wrong)
+
+
+@pytest.mark.parametrize("upload", [False, True])
+def test_an_empty_input_is_said_to_be_empty_and_nothing_else(upload: bool) -> None:
+    table = trafficgen.generate("cbr", duration_s=1)
+    empty = table.select(table.time_s < 0)
+    for work in (
+        lambda: trafficgen.fit(empty, upload=upload),
+        lambda: trafficgen.compare(table, empty, candidate_upload=upload),
+    ):
+        with pytest.raises(trafficgen.SelectionError, match="no packet; the input is empty") as no:
+            work()
+        assert "upload" not in str(no.value)
+
+
+def test_a_direction_is_named_by_the_option_of_that_side() -> None:
+    table = trafficgen.generate("cbr", duration_s=10)
+    with pytest.raises(trafficgen.SelectionError, match=r"leave candidate_upload=True out$"):
+        trafficgen.compare(table, table, candidate_upload=True)
+    with pytest.raises(trafficgen.SelectionError, match=r"leave upload=True out$"):
+        trafficgen.fit(table, upload=True)
+
+
+def test_captures_with_the_same_contents_are_named(tmp_path: Path) -> None:
+    for name, rate in (("a", 300), ("b", 300), ("c", 400)):
+        settings = {"rate_kbps": rate}
+        trafficgen.generate("cbr", tmp_path / f"{name}.pcap", duration_s=20, settings=settings)
+    names = [str(tmp_path / f"{name}.pcap") for name in "abc"]
+    (text,) = trafficgen.fit_population(names, workers=1).warnings
+    assert text == f"{names[0]}, {names[1]} have the same contents and count 2 times: give one"
+
+
 def test_charts_are_drawn_in_axes_alone(tmp_path: Path) -> None:
     figure = pytest.importorskip("matplotlib.figure").Figure()
     fitted: Any = trafficgen.fit(trafficgen.generate("cbr", duration_s=10))
@@ -270,3 +323,18 @@ def test_charts_are_drawn_in_axes_alone(tmp_path: Path) -> None:
 def test_what_cannot_be_called_is_not_registered(name: str) -> None:
     with pytest.raises(TypeError, match=f"^{name} registers a function, not 5$"):
         getattr(trafficgen, name)("nothing-to-call")(5)
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("", r"name the captures in it, such as sorted\(pathlib.Path\('.*'\).glob\('\*.pcap'\)\)"),
+        ("*.pcap.gz", r"is a pattern, not a file; give sorted\(pathlib.Path\('.*'\).glob\("),
+    ],
+)
+def test_files_of_a_folder_are_named_as_python_lists_them(
+    name: str, remedy: str, tmp_path: Path
+) -> None:
+    for read in (trafficgen.fit, trafficgen.inspect, trafficgen.fit_population):
+        with pytest.raises(trafficgen.TrafficgenError, match=remedy):
+            read(str(tmp_path / name))

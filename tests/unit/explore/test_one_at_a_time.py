@@ -41,6 +41,36 @@ def test_only_the_newest_of_those_that_wait_is_done() -> None:
     assert done == [1, 4]
 
 
+def test_one_that_gives_up_when_its_turn_has_come_leaves_it_to_the_next() -> None:
+    async def ask() -> int:
+        queue, release = OneAtATime(), threading.Event()
+        first = asyncio.create_task(queue.do(lambda: release.wait(30)))
+        await asyncio.sleep(0)
+        second = asyncio.create_task(queue.do(lambda: 2))
+        await asyncio.sleep(0)
+        release.set()
+        first.add_done_callback(lambda _: second.cancel())
+        await asyncio.wait([first, second])
+        return await asyncio.wait_for(queue.do(lambda: 7), 30)
+
+    assert asyncio.run(ask()) == 7
+
+
+def test_those_that_are_superseded_are_told_at_once() -> None:
+    async def ask() -> None:
+        queue, release = OneAtATime(), threading.Event()
+        first = asyncio.create_task(queue.do(lambda: release.wait(30)))
+        await asyncio.sleep(0)
+        waiting = [asyncio.create_task(queue.do(lambda: 0)) for _ in range(3)]
+        done, _ = await asyncio.wait(waiting, timeout=0.2)
+        assert len(done) == 2
+        assert not first.done()
+        release.set()
+        await asyncio.gather(first, *waiting, return_exceptions=True)
+
+    asyncio.run(ask())
+
+
 def test_work_that_fails_leaves_room_for_the_next() -> None:
     async def ask() -> int:
         queue = OneAtATime()

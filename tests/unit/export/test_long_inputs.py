@@ -76,7 +76,7 @@ def test_other_targets_refuse_with_what_to_do(file: Path, tmp_path: Path) -> Non
     ):
         trafficgen.export(file, to="ns3", directory=tmp_path / "out", memory_bytes=MEMORY_BYTES)
     assert not (tmp_path / "out").exists()
-    with pytest.raises(ExportError, match=r"give more memory=..., or leave at=... out"):
+    with pytest.raises(ExportError, match=r"give more memory_bytes=..., or leave at=... out"):
         trafficgen.export(
             file, to="pcap", directory=tmp_path / "out", at="receiver", memory_bytes=MEMORY_BYTES
         )

@@ -65,7 +65,12 @@ def test_rtsp_joins_the_media_its_transport_names_and_tells_when_play_was_asked(
         (96, 90_000, (577, 1326), 0.5, "video"),
         (96, 44_100, (577, 1326), 0.5, "video"),  # timestamps at half speed
         (96, None, (577, 1326), 0.5, "video"),
+        (96, 44_100, (577, 1368), 0.6, "video"),
         (96, 44_100, (577, 1326), 0.0, "unknown"),
+        (96, 44_100, (22, 1275), 0.83, "audio"),  # six packets every three seconds: interleaved
+        (96, None, (22, 1275), 0.83, "unknown"),
+        (96, 44_100, (577, 1326), 0.99, "unknown"),  # too heavy for audio, too seldom for video
+        (96, 48_000, (200, 900), 0.5, "unknown"),  # audio's clock and rate, video's frames
         (96, None, (64, 172), 0.0, "unknown"),
         (97, 48_000, (64, 172), 0.0, "audio"),
         (97, 8000, (64, 172), 0.2, "audio"),  # dialled digits share timestamps

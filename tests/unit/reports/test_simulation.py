@@ -157,6 +157,7 @@ def fitted() -> trafficgen.Fit:
     return trafficgen.fit(EXAMPLE, seed=1)
 
 
+@pytest.mark.filterwarnings("ignore:.*they all come, but later")
 @pytest.mark.parametrize(("rate", "marks"), [("300kbps", ["warn", "bad"]), ("50Mbps", ["good"])])
 def test_a_model_without_player_is_not_said_to_play_without_stalls(
     fitted: trafficgen.Fit, rate: str, marks: list[str]

@@ -13,7 +13,6 @@ from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
 
 from trafficgen.errors import ExportError
 from trafficgen.export.scripts import write_script
@@ -28,7 +27,7 @@ from trafficgen.export.targets.mahimahi.delivery import (
 from trafficgen.export.targets.mahimahi.shells import Shells, link_shells
 from trafficgen.packet_files.report import ProjectionReport, TimingError
 from trafficgen.simulation.links import ACCESS_QUEUE_PACKETS, Links
-from trafficgen.simulation.path import Path, read_path
+from trafficgen.simulation.path import Path, find_traces, read_path
 from trafficgen.simulation.traces import OPPORTUNITY_BYTES, TUNNEL_HEADER_BYTES
 from trafficgen.tables import PacketTable
 from trafficgen.units import kbps_from_bps, ms_from_s
@@ -146,12 +145,16 @@ def _path(table: PacketTable, settings: Settings) -> Path | None:
     noted = table.notes.get("path")
     if noted is None:
         return None
+    remedy = "give it with [--set path=...]"
     try:
-        return Path.model_validate(noted)
-    except ValidationError:
-        raise ExportError(
-            "mahimahi: the table's notes have an invalid path; give it with [--set path=...]"
-        ) from None
+        path = Path.model_validate(noted)
+    except ValueError:
+        raise ExportError(f"mahimahi: the table's notes have an invalid path; {remedy}") from None
+    try:
+        return find_traces(path, FilePath())
+    except ValueError as error:  # a trace that nobody has named but the table
+        problem = str(error).partition(";")[0]
+        raise ExportError(f"mahimahi: the path in the table's notes: {problem}; {remedy}") from None
 
 
 def _of_arrivals(table: PacketTable) -> _Link:
@@ -283,7 +286,11 @@ the client; the trace repeats after {length_s:.6g} s.
     )
     stands = "It is what the table's packets used, not a path that was measured."
     if path is not None:
-        played = "a chain of links" if len(path.links) > 1 else f"the path `{path.text()}`"
+        played = (
+            "a chain of links"
+            if len(path.links) > 1
+            else f"the path `{path.text().replace('`', '')}`"
+        )
         stands = f"It plays {played}."
     return f"""
 As an ordinary user (mahimahi refuses root), with the server running outside, on the machine or

@@ -25,7 +25,14 @@ from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Written
 from trafficgen.export.targets.trex.astf import address_range, join_writes
 from trafficgen.export.workload_groups import SessionGroup
-from trafficgen.formatting import format_count, list_first, number, one_line, printable
+from trafficgen.formatting import (
+    format_count,
+    list_first,
+    markdown_text,
+    number,
+    one_line,
+    printable,
+)
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.units import kbps_from_bytes, megabytes, ns_from_us, us_from_ns
 
@@ -203,7 +210,7 @@ def _row(group: SessionGroup, *, played_bytes: float) -> str:
     offered_kbps = kbps_from_bytes(played_bytes, 1 / group.rate_per_s)
     numbers = (group.rate_per_s, sampled_mb, played_mb, offered_kbps)
     cells = [f"{group.sessions:,}", *(number(value, digits=3) for value in numbers)]
-    return f"| {printable(group.name)} | {' | '.join(cells)} |\n"
+    return f"| {markdown_text(group.name)} | {' | '.join(cells)} |\n"
 
 
 def _how_to_run(rows: str, *, duration_s: int, lowest_per_s: float) -> str:
