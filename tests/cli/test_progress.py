@@ -58,13 +58,23 @@ def test_a_log_gets_a_line_now_and_then_with_the_time_that_is_left(
 ) -> None:
     progress = Progress(clock=clock)
     progress.step(Step("reading", 0, 100e6, "bytes"))
-    for done in range(1, 26):
+    for done in range(1, 36):
         _after(progress, clock, 1.0, Step("reading", done * 1e6, 100e6, "bytes"))
     assert capsys.readouterr().err.splitlines() == [
         "reading: 2 of 100 MB (2%), about 1 min 38 s left",
-        "reading: 12 of 100 MB (12%), about 1 min 28 s left",
-        "reading: 22 of 100 MB (22%), about 1 min 18 s left",
+        "reading: 4 of 100 MB (4%), about 1 min 36 s left",
+        "reading: 8 of 100 MB (8%), about 1 min 32 s left",
+        "reading: 16 of 100 MB (16%), about 1 min 24 s left",
+        "reading: 26 of 100 MB (26%), about 1 min 14 s left",
     ]
+
+
+def test_a_step_that_counts_nothing_says_how_long_all_has_taken(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    progress = Progress(clock=clock)
+    _after(progress, clock, 10.0, Step("trying frames (4 of 7)"))
+    assert capsys.readouterr().err == "trying frames (4 of 7): 10 s so far\n"
 
 
 def test_time_that_is_left_shrinks_while_nothing_is_heard(

@@ -1,4 +1,4 @@
-"""Progress on stderr: one line with the time left, rewritten on a terminal, every 10 s in a log."""
+"""Progress on stderr: one line with the time left, rewritten on a terminal; in a log a new one now and then."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ class Progress:
         """Show how far the work is, if it has taken a while and nothing was shown just before."""
         global _on_screen  # noqa: PLW0603 - there is one terminal
         now_s, terminal = self._clock(), _rewrites()
-        every_s = _NEWS_EVERY_S if terminal else _NEWS_EVERY_IN_LOG_S
-        first = self._shown_s == self._began_s
-        since_s = now_s - self._shown_s
-        if self._silent or since_s < (_FIRST_NEWS_S if first else every_s):
+        shown_s = self._shown_s - self._began_s
+        # In a log the times between lines double, so that work of 15 s has some, of 1 h not many.
+        every_s = _NEWS_EVERY_S if terminal else min(shown_s, _NEWS_EVERY_IN_LOG_S)
+        if self._silent or now_s - self._shown_s < (every_s if shown_s else _FIRST_NEWS_S):
             return
         self._shown_s = now_s
         with _lock:
@@ -115,8 +115,9 @@ class Progress:
 
     def _text(self, now_s: float) -> str:
         step, left_s = self._step, self._left_s(now_s)
+        since_s = self._first_step_s if step.unit else self._began_s
         time_text = (
-            f"{format_duration(round(now_s - self._first_step_s))} so far"
+            f"{format_duration(round(now_s - since_s))} so far"
             if left_s is None
             else f"about {format_duration(round(left_s))} left"
         )

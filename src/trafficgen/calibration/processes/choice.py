@@ -123,7 +123,7 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
     follow many a swinging rate, and the nearer of the two is taken.
     """
     name, count = packets.name, packets.time_ns.size
-    report_step(f"{name}: fitting independent gaps or bursts of {count} packets")
+    report_step(f"{name}: fitting independent gaps or bursts of {count:,} packets")
     simple = fit_simple(packets, generator_of)
     if count < _LIMITS.fewest_checked:
         return simple
