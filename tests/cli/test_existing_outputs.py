@@ -75,7 +75,7 @@ MISTAKES = {
     "generate cbr --arrivals poison:3/s --for 1h -o out.csv": "did you mean poisson",
     "generate cbr --popularity zip --for 1h -o out.csv": "did you mean zipf",
     "generate model.json --vary duraton=3 -o out.csv": "did you mean duration",
-    "generate model.json --set rate_kbps=3 -o out.csv": "has no options; set nothing",
+    "generate model.json --set rate_kbps=3 -o out.csv": "has no options; leave --set out",
     "export table.parquet --to mgn -o export": "did you mean mgen",
     "export table.parquet --to mgen --set destnation=1 -o export": "did you mean destination",
     "export missing.pcap --to mgen -o export": "missing.pcap: cannot be opened",

@@ -71,7 +71,11 @@ def test_outputs_that_cannot_be_are_refused(command: Command, model_file: Path, 
         (["--sessions", "5", "--arrival-rate", "1e-308"], "ask for a higher arrival rate"),
         (["--path", "rate=1Mbps,burst=1e30B"], "make it smaller"),
         (["--path", "lte"], "path: 'lte' is no file; did you mean preset:lte?"),
-        (["--sessions", "0"], "'--sessions': it must be greater than or equal to 1"),
+        (["--sessions", "0"], "'--sessions': it must be at least 1"),
+        (["--sessions", "5.5"], "'--sessions': it must be a whole number (see"),
+        (["--sesions", "5"], "--sesions (did you mean --sessions?) (see trafficgen generate"),
+        (["--vary", "20"], "--vary 20: invalid spread '20'; write a percentage, such as 20%"),
+        (["--jitter"], "requires an argument. (see trafficgen generate --help)"),
     ],
 )
 def test_options_of_published_models_out_of_range_are_refused(
@@ -79,6 +83,22 @@ def test_options_of_published_models_out_of_range_are_refused(
 ) -> None:
     _refused(command("generate", "wmedia9_nichols2004", "-o", "out.parquet", *options), part)
     assert not list(Path().iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["gen", "cbr"], "'gen' (did you mean generate?) (see trafficgen --help)"),
+        (["models", "dif"], "(see trafficgen models --help)"),
+        (["compare", "-", "-"], "(see trafficgen compare --help)"),
+    ],
+)
+def test_words_that_are_nearly_commands_name_what_was_meant(
+    command: Command, words: list[str], part: str
+) -> None:
+    result = command(*words)
+    assert result.code == 2
+    assert result.err.splitlines()[-1].endswith(part)
 
 
 @pytest.mark.parametrize("options", [[], ["--sessions", "3"], ["--path", "rate=1Mbps"]])

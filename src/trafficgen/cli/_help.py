@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -35,14 +37,16 @@ class CommandWithExamples(typer.core.TyperCommand):
                 of = word.rstrip("=") or " ".join(args[max(number - 1, 0) : number])
                 after = f" after {of}" if of else ""
                 raise typer.BadParameter(f"an empty word{after}; give a name or value", ctx=ctx)
-        return super().parse_args(ctx, args)
+        with _within(ctx):
+            return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         from trafficgen.worker_processes import load_arrow_without_pandas  # noqa: PLC0415 - help needs no workers
 
         load_arrow_without_pandas()
-        self._check_pipes(ctx)
+        with _within(ctx):
+            self._check_pipes(ctx)
         return super().invoke(ctx)
 
     def _check_pipes(self, ctx: Any) -> None:
@@ -63,6 +67,17 @@ class CommandWithExamples(typer.core.TyperCommand):
             super().format_help_text(ctx, formatter)
         finally:
             self.help = plain
+
+
+@contextmanager
+def _within(ctx: Any) -> Iterator[None]:
+    """Have errors of this block name the help of a command, not that of all commands."""
+    try:
+        yield
+    except typer.exceptions.TyperException as error:
+        if getattr(error, "ctx", ctx) is None:
+            error.ctx = ctx  # type: ignore[attr-defined] - of errors about usage
+        raise
 
 
 def _unwrapped(paragraph: str) -> str:

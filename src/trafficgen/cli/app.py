@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from contextvars import copy_context
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,13 +32,23 @@ from trafficgen.cli._signals import (
 )
 from trafficgen.cli._streams import StdoutError, open_streams
 from trafficgen.errors import OutputFileError, TrafficgenError, TrafficgenWarning
-from trafficgen.formatting import clean_text, cut_middle, one_line
+from trafficgen.formatting import clean_text, cut_middle, one_line, suggest_name
 from trafficgen.option_names import write_flags
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
 #: Characters of a line about an error: what was typed may be of any length.
 _LONGEST_ERROR = 300
+#: Prose of typer, some of it pydantic's -> ours.
+_PLAIN = (
+    (": Input should be", ": it must be"),
+    ("a valid integer, unable to parse string as an integer", "a whole number"),
+    ("a valid number, unable to parse string as a number", "a number"),
+    ("greater than or equal to", "at least"),
+    ("less than or equal to", "at most"),
+    ("greater than", "above"),
+    ("less than", "below"),
+)
 #: Objects between searches for cycles: with Python's 700 they take a tenth of a short command.
 _GARBAGE_THRESHOLD = 50_000
 #: Each is a function in a module of its name or, if it has commands of its own, ``app`` there.
@@ -160,11 +170,24 @@ def _error_text(error: Exception) -> str | None:
         return f"{where}cannot be used ({error.strerror}); check the name and the permissions"
     if not isinstance(error, typer.exceptions.TyperException):
         return None
-    text = error.format_message() if hasattr(error, "format_message") else str(error)
-    text = text.replace(": Input should be", ": it must be")  # typer has it from pydantic
     context = getattr(error, "ctx", None)
+    text = error.format_message() if hasattr(error, "format_message") else str(error)
+    for theirs, ours in _PLAIN:
+        text = text.replace(theirs, ours)
+    text = _suggest_word(text, error, context)
     command = "trafficgen" if context is None else context.command_path
     return f"{clean_text(text)} (see {command} --help)"
+
+
+def _suggest_word(text: str, error: Exception, context: Any) -> str:
+    """Return a text about an unknown option or command with what it may have meant."""
+    if isinstance(option := getattr(error, "option_name", None), str):
+        known = getattr(error, "possibilities", None) or ()
+        return text.partition(" (Possible")[0] + suggest_name(option, known)
+    if text.startswith("No such command") and text.endswith("'.") and context is not None:
+        found = suggest_name(text.split("'")[1], getattr(context.command, "commands", ()))
+        return text.removesuffix(".") + found
+    return text
 
 
 def _has_folder() -> bool:

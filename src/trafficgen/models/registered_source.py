@@ -187,7 +187,10 @@ def set_source(model: Model, settings: Mapping[str, JsonValue]) -> Model:
         for stream in model.streams
     )
     if streams == model.streams:
-        raise SettingError(f"{model.name} is a fitted model, which has no options; set nothing")
+        raise SettingError(
+            f"{model.name} is a fitted model, which has no options; leave [--set] out, and"
+            " change its sessions with [--duration], [--scale-rate], [--vary] or [--jitter]"
+        )
     return model.model_copy(update={"streams": streams})
 
 

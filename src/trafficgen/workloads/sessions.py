@@ -260,8 +260,10 @@ def _parse(option: str, part: type[Part], text: str | float) -> Part:
         return TypeAdapter(part).validate_python(text)
     except ValidationError as error:
         problem, remedy = describe_problem(error, part)
+        if "both" not in str(text):  # a key of `20%` that nobody typed
+            problem = problem.removeprefix("both: ")
         ending = f"; {remedy}" if remedy else ""
-        raise GenerationError(f"{option}={text}: {problem}{ending}") from error
+        raise GenerationError(f"[--{option} {text}]: {problem}{ending}") from error
 
 
 def list_given(options: WorkloadOptions, *flags: str) -> str:

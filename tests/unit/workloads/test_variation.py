@@ -171,7 +171,7 @@ def test_what_cannot_be_varied_is_refused(load: Load, model: Model, tmp_path: Pa
     assert len(trafficgen.generate("cbr", sessions=2, vary="duration=10%", duration_s=2.0)) > 10
     with pytest.raises(GenerationError, match=r"leave path=... out"):
         trafficgen.generate(model, path="rate=1Mbps,delay=1ms", jitter_s=0.1)
-    with pytest.raises(GenerationError, match="vary=rate=2x"):
+    with pytest.raises(GenerationError, match="vary='rate=2x'"):
         trafficgen.generate(model, vary="rate=2x")
     with pytest.raises(WorkloadFileError, match="vary"):
         load("sessions: 4\nvary: speed=5%\ngroups:\n- {model: udp.json}\n")

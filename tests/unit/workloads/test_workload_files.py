@@ -495,23 +495,27 @@ def test_options_of_the_command_line_describe_a_workload(
         (
             parse_arrivals,
             "poisson:fast",
-            "arrivals=poisson:fast: poisson.rate: 'fast' is not understood",
+            "arrivals='poisson:fast': poisson.rate: 'fast' is not understood",
         ),
         (
             parse_arrivals,
             "often",
-            "arrivals=often: unknown arrival process 'often'; use together, poisson:0.5/s",
+            "arrivals='often': unknown arrival process 'often'; use together, poisson:0.5/s",
         ),
-        (parse_popularity, "zipf:-1", "popularity=zipf:-1: zipf.exponent: it must be greater than"),
+        (
+            parse_popularity,
+            "zipf:-1",
+            "popularity='zipf:-1': zipf.exponent: it must be greater than",
+        ),
         (
             parse_popularity,
             "zipf",
-            "popularity=zipf: zipf.exponent: it is missing; keys there are exponent, clips",
+            "popularity='zipf': zipf.exponent: it is missing; keys there are exponent, clips",
         ),
         (
             parse_arrivals,
             "poisson:x=3",
-            "arrivals=poisson:x=3: poisson.x: unknown key; keys there are rate",
+            "arrivals='poisson:x=3': poisson.x: unknown key; keys there are rate",
         ),
         (parse_arrivals, "poisson:rat=3", r"poisson.rat: unknown key .did you mean rate"),
     ],
