@@ -21,6 +21,10 @@ def test_frames_are_counted_in_time_rather_than_by_the_clock(
     assert "22.7 frames a second (the commonest step of the clock is that of 25.88)" in shown
     assert "key frames 590 or 1,109 frames apart" in playout(shown)
     assert "RTP timestamps (path or sender)" in shown
+    assert "response   unknown: 33 of 88 s were congested; after congestion it sends" in shown
+    assert "packet gap, s: the measured distribution is used (no family fits; best: " in shown
+    lines = shown.partition("rate of the media")[0].splitlines()
+    assert max(map(len, lines)) <= 160
 
 
 @pytest.mark.parametrize("name", ["requet_A_baseline_Mar22_exp_41"])

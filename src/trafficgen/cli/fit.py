@@ -21,7 +21,14 @@ from trafficgen.cli._outputs import Force, Outputs, claim, refuse_missing
 from trafficgen.cli._reports import Interactive, PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._summaries import print_model
 from trafficgen.cli._terminal import say_line
-from trafficgen.formatting import endpoint, format_count, format_duration, interval, one_line
+from trafficgen.formatting import (
+    endpoint,
+    format_count,
+    format_duration,
+    interval,
+    list_first,
+    one_line,
+)
 from trafficgen.standard_streams import output_path
 
 if TYPE_CHECKING:
@@ -259,6 +266,8 @@ def _print_fit(fitted: trafficgen.Fit | PopulationFit | SameSourceFit) -> None:
     _print_rate(fitted, phases)
 
 
+#: A law with more parameters, as mixtures have, is told by their number; --json has them.
+_MOST_SHOWN = 4
 _PHASE_LETTERS = {"b": "buffering", "p": "playout", "s": "stall", "e": "end"}
 
 
@@ -294,12 +303,18 @@ def _phase_intervals(phases: dict[str, Any]) -> list[tuple[float, float, str]]:
 def _print_law(name: str, law: dict[str, Any] | None, *, is_rejected: bool) -> None:
     if law is None:
         return
-    params = ", ".join(f"{key}={number(value)}" for key, value in law["params"].items())
-    atoms = ", ".join(f"{number(atom['value'])} ({atom['p']:.1%})" for atom in law.get("atoms", []))
-    atoms = f"; atoms {atoms}" if atoms else ""
-    family = f"{law['family']}({params})" if params else "no continuous part"
-    fate = " (not used: the measured distribution is played)" if is_rejected else ""
-    say_line(f"{name}: {family}{atoms}; KS {number(law['ks'])}, p {number(law['p_value'])}{fate}")
+    fit = f"KS {number(law['ks'], digits=3)}, p {number(law['p_value'], digits=3)}"
+    if is_rejected:
+        best = f"no family fits; best: {law['family']}, {fit}"
+        say_line(f"{name}: the measured distribution is used ({best})")
+        return
+    params = [f"{key}={number(value)}" for key, value in law["params"].items()]
+    if len(params) > _MOST_SHOWN:
+        params = [format_count(len(params), "parameter")]
+    atoms = [f"{number(atom['value'])} ({atom['p']:.1%})" for atom in law.get("atoms", [])]
+    shown = f"; atoms {list_first(atoms)}" if atoms else ""
+    family = f"{law['family']}({', '.join(params)})" if params else "no continuous part"
+    say_line(f"{name}: {family}{shown}; {fit}")
 
 
 def _print_bursts(bursts: dict[str, Any] | None) -> None:
