@@ -348,7 +348,7 @@ class CaptureWarning(TrafficgenWarning):
         ...     warnings.simplefilter("error", trafficgen.CaptureWarning)
         ...     trafficgen.read_packets("examples/captures/rtsp_rtp_two_streams.pcap.gz")
         Traceback (most recent call last):
-        trafficgen.errors.CaptureWarning: ...: 1984 packets captured in part (at most 64 bytes); ...
+        trafficgen.errors.CaptureWarning: ...: 1,984 packets captured in part ...
     """
 
 

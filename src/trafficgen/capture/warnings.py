@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trafficgen._core.types import CountsDict
+from trafficgen.formatting import format_count, format_duration
 from trafficgen.option_names import name_options
 from trafficgen.units import s_from_ns
 
@@ -27,7 +28,7 @@ def describe_oddities(counts: CountsDict, *, name: str, flows: int) -> list[str]
     if counts["beyond_most_flows"]:
         beyond = _packets(counts["beyond_most_flows"])
         texts.append(
-            f"{beyond} of flows behind the first {flows}, for which there is no room; give more"
+            f"{beyond} of flows behind the first {flows:,}, for which there is no room; give more"
             " [--memory]"
         )
     return [f"{name}: {name_options(text)}" for text in texts]
@@ -36,9 +37,9 @@ def describe_oddities(counts: CountsDict, *, name: str, flows: int) -> list[str]
 def _time(counts: CountsDict) -> list[str]:
     texts = []
     if counts["steps_back"]:
-        step_s = s_from_ns(counts["largest_step_back_ns"])
+        step = format_duration(s_from_ns(counts["largest_step_back_ns"]))
         texts.append(
-            f"{_packets(counts['steps_back'])} earlier than one before (by up to {step_s:.6g} s);"
+            f"{_packets(counts['steps_back'])} earlier than one before (by up to {step});"
             " sorted by time"
         )
     if counts["jumps"]:
@@ -60,8 +61,8 @@ def _lengths(counts: CountsDict) -> list[str]:
     texts = []
     if counts["above_mtu"]:
         texts.append(
-            f"{_packets(counts['above_mtu'])} longer than 1500 bytes (up to"
-            f" {counts['longest_ip_bytes']}): segmentation offload or a larger MTU;"
+            f"{_packets(counts['above_mtu'])} longer than 1,500 bytes (up to"
+            f" {counts['longest_ip_bytes']:,}): segmentation offload or a larger MTU;"
             " [`trafficgen fit`|fit()] cuts them back to segments"
         )
     if counts["cut_by_snaplen"]:
@@ -89,4 +90,4 @@ def _undecoded(counts: CountsDict) -> list[str]:
 
 
 def _packets(count: int) -> str:
-    return "1 packet" if count == 1 else f"{count} packets"
+    return format_count(count, "packet")

@@ -1,4 +1,4 @@
-"""Progress on stderr: one line with the time left, rewritten on a terminal; in a log a new one now and then."""
+"""Progress on stderr: one line with the time left, rewritten on a terminal, repeated in a log."""
 
 from __future__ import annotations
 

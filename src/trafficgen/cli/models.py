@@ -87,10 +87,10 @@ def diff(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what differs between two fitted models beyond the uncertainty of their estimates.
+    """Show what differs between two fitted models.
 
-    Estimates differ if their intervals do not overlap, laws if their distance is more than chance
-    explains.
+    Left out is what lies within the uncertainty of the estimates: they differ if their intervals
+    do not overlap, laws if their distance is more than chance explains.
 
     Example: trafficgen models diff model.json other.json
     """

@@ -95,8 +95,8 @@ class ModelDifferences(NotebookView):
         """How many estimates and laws differ, in one sentence."""
         judged = sum(one.basis in ("interval", "law") for one in self.differences)
         values = sum(one.basis == "value" for one in self.differences)
-        total = format_count(judged + self.matches, "estimate or law", "estimates and laws")
-        text = f"{judged} of {total} differ beyond their uncertainty"
+        total = judged + self.matches
+        text = f"{judged} of {total:,} estimates and laws differ beyond their uncertainty"
         if values:
             text += f"; {format_count(values, 'property differs', 'properties differ')}"
         return text

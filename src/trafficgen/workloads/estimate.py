@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.errors import GenerationError
-from trafficgen.formatting import format_count, format_duration, size_text
+from trafficgen.formatting import format_count, format_duration, rate_text, size_text
 from trafficgen.generation.columns import order_columns, superpose
 from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.generation.session import FlowRow
@@ -28,7 +28,14 @@ from trafficgen.packet_files.writing import write_packets
 from trafficgen.progress import following, report_step
 from trafficgen.randomness import random_stream
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
-from trafficgen.units import NS_PER_S, FloatArray, IntArray, bps_from_bytes, s_from_ns
+from trafficgen.units import (
+    NS_PER_S,
+    FloatArray,
+    IntArray,
+    bps_from_bytes,
+    kbps_from_bps,
+    s_from_ns,
+)
 from trafficgen.workloads.files import load_playable
 from trafficgen.workloads.merge import write_batches
 from trafficgen.workloads.mix import MixedSessions
@@ -120,7 +127,7 @@ class WorkloadEstimate(NotebookView):
             f"{self.count_text or format_count(self.sessions, 'session')} in"
             f" {format_duration(self.duration_s)}{at_once if self.sessions > 1 else ''}",
             f"about {_round(self.packets)} packets, {size_text(self.ip_bytes)} of IP{error},"
-            f" {_round(rate_bps / 1e6)} Mbit/s on average",
+            f" {rate_text(kbps_from_bps(rate_bps))} on average",
             f"about {size_text(self.file_bytes)} as {self.file_format},"
             f" {format_duration(self.time_s)} to {format_duration(self.busy_time_s)} to make",
             *(

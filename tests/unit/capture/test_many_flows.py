@@ -74,5 +74,5 @@ def test_little_memory_leaves_room_for_the_first_flows_alone(
     write_packets(table, tmp_path / "many.pcap")
     found = trafficgen.inspect(tmp_path / "many.pcap", memory_bytes=1_000_000)
     assert found.flows.num_rows == most_flows_in(1_000_000) == 10_000
-    assert "2000 packets of flows behind the first 10000" in found.warnings[0]
+    assert "2,000 packets of flows behind the first 10,000" in found.warnings[0]
     assert trafficgen.inspect(tmp_path / "many.pcap").flows.num_rows == count
