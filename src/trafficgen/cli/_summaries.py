@@ -117,7 +117,7 @@ def _print_path(model: Model) -> None:
         if path.link_rate_bps is not None:
             say_line(f"link       {rate_text(kbps_from_bps(path.link_rate_bps.value))}")
     if (response := model.response) is not None:
-        # How congestion was seen is said with the queueing; the report and the model have it too.
+        # The line of queueing has how congestion was seen; so do the report and the model.
         first, *others = response.evidence or ("",)
         evidence = printable("; ".join([first.partition(", by ")[0], *others]))
         say_line(f"response   {response.kind.replace('_', ' ')}: {evidence}")
