@@ -266,7 +266,7 @@ def _print_fit(fitted: trafficgen.Fit | PopulationFit | SameSourceFit) -> None:
     _print_rate(fitted, phases)
 
 
-#: A law with more parameters, as mixtures have, is told by their number; --json has them.
+#: A law with more parameters, as mixtures have, is shown with their number; --json has them.
 _MOST_SHOWN = 4
 _PHASE_LETTERS = {"b": "buffering", "p": "playout", "s": "stall", "e": "end"}
 
