@@ -83,7 +83,7 @@ def test_the_summary_for_people_names_every_flow(command: Command) -> None:
         (["--path", "nowhere.yaml"], ["nowhere.yaml", "neither a file nor a list"]),
         (["--path", "trace=nowhere.txt"], ["nowhere.txt", "mahimahi"]),
         (["--path", "delay=5ms", "--compete", "tcp"], ["rate="]),
-        (["--path", PATH, "--compete", "tcp:vegas"], ["cubic, reno or bbr"]),
+        (["--path", PATH, "--compete", "tcp:vegas"], ["cubic, reno, bbr or bbr3"]),
         (["--path", PATH, "--compete", "nobody"], ["nobody", "cbr"]),
         (["--path", PATH, "--compete", "tcp(mss_bytes=3)"], ["compete=tcp", "mss_bytes"]),
         (["--path", PATH, "--set", "speed=3"], ["speed", "rate_kbps"]),

@@ -67,7 +67,7 @@ def test_lists_are_completed_at_their_end() -> None:
     assert "loss=" in complete_path("")
     assert complete_path("preset:lt") == ["preset:lte"]
     assert complete_path("delay=1ms,queu") == ["delay=1ms,queue="]
-    assert complete_competitor("tcp") == ["tcp", "tcp:cubic", "tcp:reno", "tcp:bbr"]
+    assert complete_competitor("tcp") == ["tcp", "tcp:cubic", "tcp:reno", "tcp:bbr", "tcp:bbr3"]
 
 
 def test_summaries_of_commands_fit_a_line(

@@ -21,8 +21,9 @@ Compete = Annotated[
         help=(
             "A competing flow, repeatable: tcp@-10s (starts 10 s before the session's first"
             " packet), tcp:reno@-10s..60s (also stops), cbr:200kbps, ping, or a model with options,"
-            " NAME(key=value). tcp is CUBIC with SACK, as in Linux; tcp:bbr is BBR. up:tcp sends"
-            " from the clients' end; tcp(via=LINK) passes one link of a chain."
+            " NAME(key=value). tcp is CUBIC with SACK, as in Linux; tcp:bbr is BBR, tcp:bbr3"
+            " its version 3. up:tcp sends from the clients' end; tcp(via=LINK) passes one link of a"
+            " chain."
         ),
         autocompletion=complete_competitor,
     ),

@@ -16,7 +16,7 @@ _PACKET_ENDINGS = (".parquet", ".csv", ".pcap", ".pcapng", ".cap", ".gz", ".zst"
 #: How texts of these options begin.
 ARRIVALS = ("together", "poisson:", "hourly:", "flash:", "rates:", "file:")
 SPREADS = ("duration=", "rate=", "size=")
-_COMPETITORS = ("tcp", "tcp:cubic", "tcp:reno", "tcp:bbr", "up:tcp", "cbr:", "ping")
+_COMPETITORS = ("tcp", "tcp:cubic", "tcp:reno", "tcp:bbr", "tcp:bbr3", "up:tcp", "cbr:", "ping")
 
 
 def complete(values: Iterable[str]) -> Callable[[str], list[str]] | None:

@@ -82,6 +82,7 @@ COMPETITORS = {
     "tcp:reno": "TCP with Reno",
     "tcp:cubic": "TCP with CUBIC",
     "tcp:bbr": "TCP with BBR",
+    "tcp:bbr3": "TCP with BBR version 3",
     "cbr": "UDP at a constant rate",
 }
 DEFAULT_COMPETITOR = "none"

@@ -72,11 +72,11 @@ class SimulateOptions:
         None,
         "--tcp",
         help=(
-            "Congestion control of the media's own TCP connections: cubic, reno or bbr; default:"
-            " the model's, else cubic."
+            "Congestion control of the media's own TCP connections: cubic, reno, bbr or bbr3;"
+            " default: the model's, else cubic."
         ),
         metavar="CONTROL",
-        values=("cubic", "reno", "bbr"),
+        values=("cubic", "reno", "bbr", "bbr3"),
     )
     seed: int = seed_option()
     out: str | Path | None = option(

@@ -190,7 +190,7 @@ class Participant:
 
 
 #: Congestion controls of the engine's TCP.
-CONGESTION_CONTROLS = ("cubic", "reno", "bbr")
+CONGESTION_CONTROLS = ("cubic", "reno", "bbr", "bbr3")
 #: Parameters of sources and of their streams that hold settings of TCP.
 _TCP_PARAMETERS = ("tcp", "server_tcp", "client_tcp")
 

@@ -83,16 +83,26 @@ def test_beside_cubic_bbr_gets_less_the_deeper_the_queue() -> None:
     assert sum(deep) >= 0.95
 
 
+def test_version_3_fills_a_link_and_leaves_room_for_cubic() -> None:
+    (share,), wait_ms = play("bbr3", queue_bdp=4)
+    assert share >= 0.95
+    assert wait_ms < 0.25 * RTT_S * 1000
+    first, third = (play(control, "cubic", queue_bdp=0.5)[0] for control in ("bbr", "bbr3"))
+    assert third[1] > 2 * first[1]
+    assert sum(third) >= 0.95
+
+
 def test_media_over_tcp_takes_the_control_that_is_set() -> None:
     path = "rate=2Mbps,delay=40ms,queue=30p,loss=0.02"
     media_bytes = {
         control: trafficgen.simulate("chunked", path=path, tcp=control, duration_s=60).links[0][
             "bytes_out"
         ]
-        for control in (None, "reno", "cubic", "bbr")
+        for control in (None, "reno", "cubic", "bbr", "bbr3")
     }
     assert media_bytes[None] == media_bytes["cubic"]
     assert media_bytes["bbr"] > 1.1 * media_bytes["reno"]
+    assert media_bytes["bbr3"] > media_bytes["reno"]
 
 
 def test_a_control_that_cannot_be_set_is_refused() -> None:

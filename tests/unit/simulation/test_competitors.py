@@ -61,7 +61,7 @@ def test_a_model_file_may_have_a_folder() -> None:
         ("@5s", "not understood"),
         ("tcp@soon", "invalid time 'soon'"),
         ("tcp@5s..2s", "correct the times"),
-        ("tcp:vegas", "cubic, reno or bbr"),
+        ("tcp:vegas", "cubic, reno, bbr or bbr3"),
         ("cbr:200", "cbr:200kbps"),
         ("cbr:0kbps", "cbr:200kbps"),
         ("m(a)", "not key=value"),

@@ -15,6 +15,8 @@ pub enum CongestionControl {
     Cubic,
     /// BBR version 1, as in Linux: paced at the measured bandwidth.
     Bbr,
+    /// BBR version 3 (draft-ietf-ccwg-bbr): loss also limits what is under way.
+    Bbr3,
 }
 
 /// The settings of one end; defaults are those of a present-day Linux host where it and the RFCs

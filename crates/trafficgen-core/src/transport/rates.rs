@@ -4,6 +4,13 @@ use std::collections::VecDeque;
 
 use super::Time;
 
+/// Sums when a stretch has left: bytes under way with it, and those lost so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sums {
+    pub flight_bytes: u64,
+    pub lost_ever_bytes: u64,
+}
+
 /// A stretch under way, and what had been delivered when it was sent last.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
@@ -14,6 +21,8 @@ struct Stretch {
     delivered_at: Time,
     /// When the flight was sent whose delivery this stretch measures.
     flight_sent_at: Time,
+    flight_bytes: u64,
+    lost_before_bytes: u64,
     application_limited: bool,
     repeated: bool,
     arrived: bool,
@@ -26,6 +35,11 @@ pub(super) struct DeliveryRate {
     pub prior_delivered: u64,
     /// Bytes per second; None where the interval was shorter than a round trip.
     pub bytes_per_s: Option<f64>,
+    /// Bytes delivered since the stretch was sent, and under way when it had left.
+    pub delivered_bytes: u64,
+    pub flight_bytes: u64,
+    /// Bytes that had been lost in all when it was sent.
+    pub lost_before_bytes: u64,
     /// Since the last stretch left, where it was sent once.
     pub rtt_ns: Option<Time>,
     /// The application had too little to send.
@@ -75,7 +89,7 @@ impl DeliveryRates {
     }
 
     /// `start..end` leaves; `starts`: nothing else is outstanding.
-    pub fn note_sent(&mut self, now: Time, start: u64, end: u64, starts: bool) {
+    pub fn note_sent(&mut self, now: Time, (start, end): (u64, u64), starts: bool, sums: Sums) {
         if starts {
             self.flight_sent_at = now;
             self.delivered_at = now;
@@ -87,6 +101,8 @@ impl DeliveryRates {
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             flight_sent_at: self.flight_sent_at,
+            flight_bytes: sums.flight_bytes,
+            lost_before_bytes: sums.lost_ever_bytes,
             application_limited: self.is_application_limited(),
             repeated: false,
             arrived: false,
@@ -128,6 +144,19 @@ impl DeliveryRates {
         }
     }
 
+    /// Bytes, sums at sending and shortage of what of `start..end` is under way.
+    pub fn stretches_in(
+        &self,
+        start: u64,
+        end: u64,
+    ) -> impl Iterator<Item = (u64, Sums, bool)> + '_ {
+        let stretches = self.under_way.range(self.first_after(start)..);
+        stretches.take_while(move |one| one.start < end).filter(|one| !one.arrived).map(|one| {
+            let Stretch { flight_bytes, lost_before_bytes: lost_ever_bytes, .. } = *one;
+            (one.end - one.start, Sums { flight_bytes, lost_ever_bytes }, one.application_limited)
+        })
+    }
+
     pub fn forget_below(&mut self, una: u64) {
         while self.under_way.front().is_some_and(|stretch| stretch.end <= una) {
             self.under_way.pop_front();
@@ -151,6 +180,9 @@ impl DeliveryRates {
         Some(DeliveryRate {
             prior_delivered: newest.delivered,
             bytes_per_s: valid.then(|| bytes * 1e9 / interval_ns as f64),
+            delivered_bytes: self.delivered - newest.delivered,
+            flight_bytes: newest.flight_bytes,
+            lost_before_bytes: newest.lost_before_bytes,
             rtt_ns,
             application_limited: newest.application_limited,
         })
@@ -175,11 +207,14 @@ mod tests {
                 rates.forget_below(arrived + 1000);
                 sample = rates.sample(now);
             }
-            rates.note_sent(now, step * 1000, (step + 1) * 1000, step == 0);
+            rates.note_sent(now, (step * 1000, (step + 1) * 1000), step == 0, Sums::default());
         }
         let expected = DeliveryRate {
             prior_delivered: 10_000,
             bytes_per_s: Some(1e6),
+            delivered_bytes: 10_000,
+            flight_bytes: 0,
+            lost_before_bytes: 0,
             rtt_ns: Some(10 * MS),
             application_limited: false,
         };
@@ -190,7 +225,12 @@ mod tests {
     fn acknowledgements_that_come_at_once_show_no_higher_rate() {
         let mut rates = DeliveryRates::default();
         for step in 0..10u64 {
-            rates.note_sent(step as Time * MS, step * 1000, (step + 1) * 1000, step == 0);
+            rates.note_sent(
+                step as Time * MS,
+                (step * 1000, (step + 1) * 1000),
+                step == 0,
+                Sums::default(),
+            );
         }
         rates.note_arrival(40 * MS, 0, 10_000);
         let rate = rates.sample(40 * MS).and_then(|sample| sample.bytes_per_s);
@@ -201,8 +241,8 @@ mod tests {
     fn a_repeated_stretch_times_no_round_trip_and_a_shortage_is_told() {
         let mut rates = DeliveryRates::default();
         rates.note_shortage(0);
-        rates.note_sent(0, 0, 1000, true);
-        rates.note_sent(5 * MS, 0, 1000, false);
+        rates.note_sent(0, (0, 1000), true, Sums::default());
+        rates.note_sent(5 * MS, (0, 1000), false, Sums::default());
         rates.note_arrival(20 * MS, 0, 1000);
         let sample = rates.sample(20 * MS);
         assert!(sample.is_some_and(|one| one.rtt_ns.is_none() && one.application_limited));

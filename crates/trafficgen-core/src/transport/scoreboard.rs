@@ -44,6 +44,10 @@ impl Scoreboard {
         self.lost_ever_bytes
     }
 
+    pub fn lost_below(&self) -> u64 {
+        self.lost_below
+    }
+
     /// What of `start..end` no SACK block has reported.
     pub fn holes_in(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         let mut from = start;

@@ -8,7 +8,11 @@ const RATE: f64 = 10e6 / 8.0;
 const SEGMENT_BYTES: u64 = 1448;
 
 fn greedy(loss: Loss, queue: usize) -> Network {
-    let config = TcpConfig { congestion_control: CongestionControl::Bbr, ..TcpConfig::default() };
+    greedy_with(CongestionControl::Bbr, loss, queue)
+}
+
+fn greedy_with(congestion_control: CongestionControl, loss: Loss, queue: usize) -> Network {
+    let config = TcpConfig { congestion_control, ..TcpConfig::default() };
     let path = Path { rate: Some((RATE, queue)), loss, ..Path::of(RTT_NS / 2) };
     Network::greedy(path, &config, 5)
 }
@@ -61,4 +65,40 @@ fn a_lost_tail_and_a_short_queue_are_repaired() {
         let goodput = network.goodput(5 * SECOND, 35 * SECOND);
         assert!(goodput > 0.7 * RATE, "{goodput}");
     }
+}
+
+#[test]
+fn version_3_fills_the_link_with_a_short_queue_and_probes_every_few_seconds() {
+    let mut network = greedy_with(CongestionControl::Bbr3, Loss::Never, 200);
+    let goodput = network.goodput(5 * SECOND, 35 * SECOND);
+    assert!(goodput > 0.93 * RATE * 1448.0 / 1500.0, "{goodput}");
+    let mut probes = Vec::new();
+    let mut was_low = false;
+    let (mut longest_ns, product) = (0, RATE * 0.04);
+    for step in 3500..6500 {
+        network.run_until(step * 10 * MS);
+        let statistics = network.flows[0].server.statistics();
+        let is_low = (statistics.cwnd_bytes as f64) < 0.7 * product;
+        if is_low && !was_low {
+            probes.push(network.now);
+        }
+        was_low = is_low;
+        longest_ns = longest_ns.max(statistics.srtt_ns);
+    }
+    // The shortest round trip is sought every five seconds, with half of what the path holds.
+    assert!((5..=6).contains(&probes.len()), "{probes:?}");
+    assert!(probes.windows(2).all(|pair| pair[1] - pair[0] > 5 * SECOND), "{probes:?}");
+    assert!(longest_ns < RTT_NS * 2, "{longest_ns}");
+}
+
+#[test]
+fn version_3_loses_less_than_version_1_in_a_short_queue() {
+    let repeated = |control| {
+        let mut network = greedy_with(control, Loss::Never, 12);
+        let goodput = network.goodput(5 * SECOND, 35 * SECOND);
+        assert!(goodput > 0.85 * RATE, "{goodput}");
+        network.flows[0].server.statistics().retransmissions
+    };
+    let (first, third) = (repeated(CongestionControl::Bbr), repeated(CongestionControl::Bbr3));
+    assert!(third < first / 2, "{third} of {first}");
 }

@@ -1,6 +1,7 @@
 //! What steers how much a sender may have in the network, and how fast it sends.
 
 mod bbr;
+mod bbr3;
 mod cubic;
 mod hystart;
 mod reno;
@@ -9,6 +10,7 @@ mod window;
 use std::fmt::Debug;
 
 use bbr::Bbr;
+use bbr3::Bbr3;
 use window::LossBased;
 
 use super::rates::DeliveryRate;
@@ -57,7 +59,22 @@ pub(super) struct Sampled {
     pub smoothed_rtt_ns: Time,
     /// Whether the receiver may have held it back.
     pub is_delayed: bool,
+    /// The window, and not the application, holds the sender back.
+    pub window_limited: bool,
     pub repair: Repair,
+}
+
+/// A stretch that an acknowledgement shows to be lost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lost {
+    pub now: Time,
+    pub bytes: u64,
+    /// Bytes under way when it had left.
+    pub flight_bytes: u64,
+    /// Bytes lost since then, with these.
+    pub lost_since_bytes: u64,
+    pub delivered_bytes: u64,
+    pub application_limited: bool,
 }
 
 /// A congestion control. The sender finds losses and repeats them; a control says how much may be
@@ -71,6 +88,10 @@ pub(super) trait Control: Debug + Send {
 
     /// Any acknowledgement, of a control that [goes by samples](Self::goes_by_samples).
     fn on_sample(&mut self, _sample: &Sampled) {}
+
+    /// A stretch is lost; of a control that [goes by samples](Self::goes_by_samples), before the
+    /// sample of the acknowledgement that shows it.
+    fn on_lost(&mut self, _lost: &Lost) {}
 
     /// Loss was found by what arrived after it, with `flight_bytes` outstanding.
     fn on_loss(&mut self, flight_bytes: u64);
@@ -117,6 +138,7 @@ pub(super) trait Control: Debug + Send {
 pub(super) fn control(config: &TcpConfig, mss: u64) -> Box<dyn Control> {
     match config.congestion_control {
         CongestionControl::Bbr => Box::new(Bbr::new(config.initial_window_segments, mss)),
+        CongestionControl::Bbr3 => Box::new(Bbr3::new(config.initial_window_segments, mss)),
         CongestionControl::Reno | CongestionControl::Cubic => Box::new(LossBased::new(config, mss)),
     }
 }

@@ -30,7 +30,7 @@ impl LossBased {
         Self {
             algorithm: match config.congestion_control {
                 CongestionControl::Cubic => Algorithm::Cubic(Cubic::default()),
-                CongestionControl::Reno | CongestionControl::Bbr => Algorithm::Reno,
+                _ => Algorithm::Reno,
             },
             hystart: config.hystart.then(HyStart::default),
             window: initial_window,

@@ -1,6 +1,6 @@
 //! What an incoming acknowledgement does to the sender.
 
-use super::super::congestion::{Acknowledged, Repair, Sampled};
+use super::super::congestion::{Acknowledged, Lost, Repair, Sampled};
 use super::super::{Segment, TcpStatistics, Time};
 use super::{Phase, Sender};
 
@@ -10,6 +10,7 @@ struct Progress {
     flight_bytes: u64,
     delivered_bytes: u64,
     lost_ever_bytes: u64,
+    lost_below: u64,
 }
 
 impl Sender {
@@ -72,6 +73,7 @@ impl Sender {
             flight_bytes: self.pipe_bytes(),
             delivered_bytes: rates.delivered_bytes(),
             lost_ever_bytes: self.board.lost_ever_bytes(),
+            lost_below: self.board.lost_below(),
         })
     }
 
@@ -80,6 +82,19 @@ impl Sender {
         let flight_bytes = self.pipe_bytes();
         let (Some(prior), Some(rates)) = (prior, self.rates.as_deref_mut()) else { return };
         rates.forget_below(self.una);
+        let mut lost_so_far = prior.lost_ever_bytes;
+        let lost = rates.stretches_in(prior.lost_below.max(self.una), self.board.lost_below());
+        for (bytes, sums, application_limited) in lost {
+            lost_so_far += bytes;
+            self.congestion.on_lost(&Lost {
+                now,
+                bytes,
+                flight_bytes: sums.flight_bytes,
+                lost_since_bytes: lost_so_far - sums.lost_ever_bytes,
+                delivered_bytes: rates.delivered_bytes(),
+                application_limited,
+            });
+        }
         let delivered_bytes = rates.delivered_bytes();
         let acknowledged_bytes = delivered_bytes - prior.delivered_bytes;
         let lost_ever_bytes = self.board.lost_ever_bytes();
@@ -95,6 +110,7 @@ impl Sender {
             departs_in_ns: self.pacer.departs_in_ns(now),
             smoothed_rtt_ns: self.rto.smoothed_ns(),
             is_delayed: acknowledged_bytes == prior.flight_bytes && prior.flight_bytes < self.mss,
+            window_limited: self.window_limited,
             repair: match self.phase {
                 Phase::Open => Repair::None,
                 Phase::Recovery => Repair::Recovery,

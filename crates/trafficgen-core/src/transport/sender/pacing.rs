@@ -1,6 +1,7 @@
 //! Pacing: bursts leave at the rate of the control, and the rest waits for a timer.
 
 use super::super::congestion::Control;
+use super::super::rates::Sums;
 use super::super::receiver::NEVER;
 use super::super::Time;
 use super::Sender;
@@ -79,7 +80,10 @@ impl Sender {
             if starts {
                 self.congestion.on_start_after_idle(now, rates.is_application_limited());
             }
-            rates.note_sent(now, start, end, starts);
+            let flight_bytes = self.board.pipe_bytes(self.una, self.nxt) + (end - start);
+            let lost_ever_bytes = self.board.lost_ever_bytes();
+            let sums = Sums { flight_bytes, lost_ever_bytes };
+            rates.note_sent(now, (start, end), starts, sums);
         }
         if let Some(rate) = self.congestion.pacing_rate() {
             self.pacer.note_departure(now, end - start, rate);

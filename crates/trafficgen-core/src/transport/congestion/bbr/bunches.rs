@@ -11,7 +11,7 @@ const MOST_SEGMENTS: f64 = (1 << 20) as f64;
 
 /// The largest bunch of each of two halves of the recent past, segments.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Bunches {
+pub(in super::super) struct Bunches {
     most: [f64; 2],
     half: usize,
     rounds: u32,

@@ -11,7 +11,7 @@ mod filter;
 mod full_pipe;
 mod policer;
 
-use bunches::Bunches;
+pub(super) use bunches::Bunches;
 use cycle::Cycle;
 use filter::RecentMaximum;
 use full_pipe::FullPipe;
@@ -32,6 +32,12 @@ const LEAST_SEGMENTS: f64 = 4.0;
 const INITIAL_SEGMENTS: f64 = 10.0;
 /// Paces a little below the bandwidth, so that queues drain in the mean.
 const PACING_MARGIN: f64 = 0.99;
+
+/// A millisecond of data at a rate in bytes per second, as large segments of Linux hold.
+pub(super) fn burst_bytes(rate: f64, mss: f64) -> u64 {
+    let least = if rate < 1.2e6 / 8.0 { 1.0 } else { 2.0 };
+    ((rate / 1024.0).min(65_000.0) / mss).floor().max(least) as u64 * mss as u64
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
@@ -371,11 +377,8 @@ impl Control for Bbr {
         Some(self.pacing_rate)
     }
 
-    /// A millisecond of data, as large segments of Linux hold.
     fn burst_bytes(&self) -> u64 {
-        let least = if self.pacing_rate < 1.2e6 / 8.0 { 1.0 } else { 2.0 };
-        ((self.pacing_rate / 1024.0).min(65_000.0) / self.mss).floor().max(least) as u64
-            * self.mss as u64
+        burst_bytes(self.pacing_rate, self.mss)
     }
 
     fn window_bytes(&self) -> u64 {
