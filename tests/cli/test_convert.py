@@ -221,7 +221,7 @@ def test_standard_input_is_read_as_a_trace_of_a_named_format(
         (["frames.txt", "--frame-rate", "0"], ["--frame-rate", "above 0"]),
         (
             ["frames.txt", "--frame-rate", "25", "--payload-bytes", "-4"],
-            ["--payload-bytes", "to 0"],
+            ["--payload-bytes", "at least 0"],
         ),
         (
             ["frames.txt", "--frame-rate", "25", "--line-rate", "fast"],
