@@ -225,6 +225,11 @@ class RunTool:
         """Return the lines of a shell script that start the servers, by their options."""
         raise NotImplementedError
 
+    def setup_lines(self, ports: Mapping[str, range]) -> str:
+        """Return more lines of the script that sends, before its runs, each after a line break."""
+        del ports
+        return ""
+
 
 def write_stream_runs(
     stream: PacketStream, folder: Path, settings: Settings, *, tool: RunTool, lead_s: float = 0.0
@@ -270,7 +275,7 @@ def write_stream_runs(
     write_send_script(
         folder,
         f'{tool.client_command(destination)} "$DESTINATION" $options',
-        setup=f"DESTINATION=${{DESTINATION:-{destination}}}",
+        setup=f"DESTINATION=${{DESTINATION:-{destination}}}{tool.setup_lines(ports)}",
         needs=", and DESTINATION",
         lead_us=round(us_from_s(lead_s)),
     )

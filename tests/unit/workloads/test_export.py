@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import re
+import subprocess
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -272,3 +273,12 @@ def test_each_phase_of_an_export_counts_what_is_done(load: Load, tmp_path: Path)
     assert written[-1].done == written[-1].total
     assert report.packets is not None
     assert written[-1].done >= report.packets
+
+
+def test_ditg_waits_on_one_machine_until_its_receivers_listen(load: Load, tmp_path: Path) -> None:
+    settings = {"first_port": 47_000}
+    trafficgen.export(load(LOAD), to="ditg", directory=tmp_path / "out", seed=5, settings=settings)
+    quick = f"sleep() {{ :; }}; ITGSend() {{ :; }}; . {tmp_path / 'out' / 'send.sh'}"
+    done = subprocess.run(["bash", "-c", quick], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "no ITGRecv listens on TCP port 47001: start sink.sh first\n"

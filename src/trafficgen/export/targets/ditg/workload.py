@@ -37,9 +37,8 @@ for port in $(seq {first} {step} {last}); do
     grep -qsE "$listens" /proc/net/tcp /proc/net/tcp6 && continue 2
     sleep 0.1
   done
-  echo "no ITGRecv listens on TCP port $port: see sink.$(( port - 1 )).log" >&2
+  echo "no ITGRecv listens on TCP port $port{hint}" >&2{failed}
 done
-echo "ready: start send.sh"
 """
 
 
@@ -66,8 +65,20 @@ class _ItgSend(RunTool):
         return (
             f"for port in $(seq {used.start} {used.step} {used.stop - 1}); do\n"
             f"  ITGRecv -Sp $(( port + 1 )){log} > sink.$port.log 2>&1 &\ndone\n"
-            + _WAIT.format(first=used.start + 1, step=used.step, last=used.stop)
+            + _wait_for(used, hint=": see sink.$(( port - 1 )).log")
+            + 'echo "ready: start send.sh"\n'
         )
+
+    def setup_lines(self, ports: Mapping[str, range]) -> str:
+        """Return the lines that wait for receivers on this machine, before anything is sent."""
+        [used] = ports.values()
+        wait = _wait_for(used, hint=": start sink.sh first", failed="; exit 1")
+        return f"\nif [[ $DESTINATION == 127.* || $DESTINATION == localhost ]]; then\n{wait}fi"
+
+
+def _wait_for(ports: range, *, hint: str, failed: str = "") -> str:
+    first, last = ports.start + 1, ports.stop
+    return _WAIT.format(first=first, step=ports.step, last=last, hint=hint, failed=failed)
 
 
 def write_ditg_workload(stream: PacketStream, folder: Path, settings: Settings) -> Written:
@@ -111,7 +122,8 @@ def write_ditg_workload(stream: PacketStream, folder: Path, settings: Settings) 
 
 _CHECK = """\
 
-`sink.sh` says `ready` when all receivers listen: start `send.sh` then.
+`sink.sh` says `ready` when all receivers listen: start `send.sh` then. On one machine `send.sh`
+waits for them by itself, 10 s at most.
 
 A run has an ITGRecv for itself: each listens for ITGSend on the TCP port after that of its data,
 whatever `signal_port` says. With `metadata=standard` they write `recv.PORT.log`: after `sink.sh`
