@@ -304,10 +304,16 @@ def test_a_workload_file_is_simulated_on_one_path(command: Command, tmp_path: Pa
     (tmp_path / "evening.yaml").write_text(f"sessions: 4\nduration: 5s\ngroups: {groups}\n")
     options = ["--path", "rate=5Mbps,delay=10ms", "--compete", "tcp", "--seed", "2"]
     lines = command("simulate", "evening.yaml", *options).out.splitlines()
-    assert lines[0].split()[:2] == ["group", "sessions"]
-    assert [line.split()[0] for line in lines[1:4]] == ["radio", "dashjs", "tcp-1"]
-    assert any(line.startswith("fairness of all 4 sessions") for line in lines)
     found = command("simulate", "evening.yaml", "--json", *options).json
+    ends_s = [one["start_s"] + one["duration_s"] for one in found["sessions"]]
+    length_s = max(ends_s) - min(one["start_s"] for one in found["sessions"])
+    received = sum(one["received_bytes"] for one in found["sessions"])
+    assert lines[0] == (
+        f"4 sessions in {length_s:.3g} s: {received * 8e-6 / length_s:.3g} Mbit/s together on"
+        f" average; 0 of 2 players stalled; fairness (Jain's index) {found['jain_index']:.3g}"
+    )
+    assert lines[2].split()[:2] == ["group", "sessions"]
+    assert [line.split()[0] for line in lines[3:6]] == ["radio", "dashjs", "tcp-1"]
     assert sum(group["sessions"] for group in found["groups"]) == len(found["sessions"]) == 4
     again = command("simulate", "evening.yaml", "--json", "-o", "out.parquet", *options)
     assert again.json["links"] == found["links"]

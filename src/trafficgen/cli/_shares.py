@@ -11,6 +11,7 @@ from trafficgen.cli._output import number
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import format_count, format_duration, format_share, rate_text
+from trafficgen.units import bps_from_bytes, kbps_from_bps
 
 if TYPE_CHECKING:
     from trafficgen.workloads.shares import FlowShare, GroupShare
@@ -24,19 +25,18 @@ _HEADER = (
     "lost",
     "delay",
     "starts after",
-    "stalled",
-    "rung",
+    "stalled (in all)",
+    "mean rung",
     "fairness",
 )
 
 
 def print_shares(result: trafficgen.WorkloadResult) -> None:
     """Print who got what: groups, competing flows, all sessions, links."""
+    say_line(_describe_all(result))
+    print()
     rows = [*map(_row_of_group, result.groups), *map(_row_of_flow, result.flows)]
     print_table(_HEADER, rows, right=range(1, len(_HEADER)))
-    print()
-    sessions = format_count(len(result.sessions), "session")
-    say_line(f"fairness of all {sessions} (Jain's index): {number(result.jain_index, digits=3)}")
     print()
     rows = [
         [
@@ -51,6 +51,25 @@ def print_shares(result: trafficgen.WorkloadResult) -> None:
     ]
     header = ["link", "packets", "dropped", "marked", "mean wait", "p95 wait"]
     print_table(header, rows, right=range(1, 6))
+
+
+def _describe_all(result: trafficgen.WorkloadResult) -> str:
+    """Return what all sessions together got, in a line."""
+    sessions, text = result.sessions, format_count(len(result.sessions), "session")
+    if not sessions:
+        return text
+    ends_s = [one.start_s + one.duration_s for one in sessions]
+    length_s = max(ends_s) - min(one.start_s for one in sessions)
+    if length_s > 0:
+        received_bps = bps_from_bytes(sum(one.received_bytes for one in sessions), length_s)
+        rate = rate_text(kbps_from_bps(received_bps))
+        text += f" in {format_duration(length_s)}: {rate} together on average"
+    known = [one for one in result.groups if one.stalled_sessions is not None]
+    if known:
+        stalled = sum(one.stalled_sessions or 0 for one in known)
+        with_player = sum(one.sessions for one in known)
+        text += f"; {stalled:,} of {with_player:,} players stalled"
+    return f"{text}; fairness (Jain's index) {number(result.jain_index, digits=3)}"
 
 
 def _row_of_group(group: GroupShare) -> list[str]:

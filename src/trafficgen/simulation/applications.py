@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from trafficgen.formatting import number
+from trafficgen.formatting import number, rate_text
 from trafficgen.models import Application, Estimate, Model, complete_ladder
 from trafficgen.randomness import random_stream
 
@@ -104,8 +104,8 @@ def _list_assumptions(
     if application.policy is None:
         yield "policy", f"policy {family}"
     visited = {rung.rate_kbps.value for rung in application.rungs}
-    if more := [number(kbps) for kbps in ladder if kbps not in visited]:
-        yield "ladder_kbps", f"rungs of {', '.join(more)} kbit/s that were not visited"
+    if more := [rate_text(kbps) for kbps in ladder if kbps not in visited]:
+        yield "ladder_kbps", f"rungs of {', '.join(more)} that were not visited"
 
 
 def _choose_policy(
@@ -139,8 +139,8 @@ def _describe(application: Application, played: Mapping[str, JsonValue]) -> str:
     found, policy, ladder = application.policy, played["policy"], played["ladder_kbps"]
     weight = f" (weight {found.weight:.2f})" if found and found.family == policy else ""
     visited = {rung.rate_kbps.value for rung in application.rungs}
-    rungs = str(ladder)  # as a setting gives it
+    rungs = f"{ladder} kbit/s"  # as a setting gives it
     if isinstance(ladder, list):
-        rungs = ", ".join(f"{number(one)}{'' if one in visited else '*'}" for one in ladder)
+        rungs = ", ".join(f"{rate_text(one)}{'' if one in visited else '*'}" for one in ladder)
     remark = "; * was not visited" if "*" in rungs else ""
-    return f"the requests of its player: policy {policy}{weight}, rungs {rungs} kbit/s{remark}"
+    return f"the requests of its player: policy {policy}{weight}, rungs {rungs}{remark}"
