@@ -25,7 +25,7 @@ from trafficgen.capture.rtsp import (
     RtspMessage,
     parse_rtsp,
 )
-from trafficgen.capture.warnings import describe_oddities
+from trafficgen.capture.warnings import describe_copies, describe_oddities
 from trafficgen.flows import Inspection, group_sessions
 from trafficgen.flows.exchanges import ConnectionExchanges
 from trafficgen.progress import report_step
@@ -161,6 +161,7 @@ def collect_scan(reader: CaptureReader, setup: ReaderSetup) -> CaptureScan:
     ]
     streams = _streams(found, numbers, interleaved, rows)
     oddities = describe_oddities(counts, name=setup.name, flows=len(numbers))
+    oddities += describe_copies(setup.files)
     signalling = _signalling_table(rows, found, numbers, start_ns)
     rtcp_flows = frozenset(numbers[found["is_rtcp"]].tolist())
     flows = _flow_table(found, numbers, streams, start_ns)

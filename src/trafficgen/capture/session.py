@@ -33,6 +33,7 @@ from trafficgen.flows import (
     swap_ends,
 )
 from trafficgen.flows.selection import no_media_error
+from trafficgen.formatting import format_duration
 from trafficgen.tables import PacketTable
 from trafficgen.units import ns_from_s
 
@@ -212,7 +213,7 @@ class _Opening:
         if not packets:
             raise SelectionError(
                 what=f"packet of the session from {self.window}",
-                available=f"the input lasts {inspection.duration_s:.6g} s",
+                available=f"the input lasts {format_duration(inspection.duration_s)}",
             )
         rtcp = table.rtcp.filter(pc.field("time_ns") < to_ns)
         return replace(table, packets=pa.concat_tables(kept), rtcp=rtcp)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import filecmp
+import os
+from collections.abc import Sequence
+
 from trafficgen._core.types import CountsDict
 from trafficgen.formatting import format_count, format_duration
 from trafficgen.option_names import name_options
@@ -32,6 +36,17 @@ def describe_oddities(counts: CountsDict, *, name: str, flows: int) -> list[str]
             " [--memory]"
         )
     return [f"{name}: {name_options(text)}" for text in texts]
+
+
+def describe_copies(files: Sequence[str]) -> list[str]:
+    """Return a sentence for files that have the contents of an earlier one: both are counted."""
+    sizes = [os.stat(name).st_size if os.path.isfile(name) else 0 for name in files]  # noqa: PTH113, PTH116 - any text
+    for place, name in enumerate(files):
+        for other, size in zip(files[:place], sizes, strict=False):
+            if size and size == sizes[place] and filecmp.cmp(name, other, shallow=False):
+                problem = f"has the contents of {other}, and its packets count twice: give one"
+                return [f"{name}: {problem}"]
+    return []
 
 
 def _time(counts: CountsDict) -> list[str]:

@@ -134,7 +134,7 @@ def _render_totals(found: trafficgen.Inspection) -> None:
         f"{to_client} to clients, {to_server} to servers on average; at most"
         f" {peak} together over {format_duration(duration_s / bins)}"
     )
-    curves = [Curve(name, rate_kbps) for name, rate_kbps in zip(names, rates, strict=True)]
+    curves = [Curve(name, rate) for name, rate in zip(names, rates, strict=True) if rate.any()]
     print_curves("rate of all flows (frame bytes)", curves, start_s=0.0, end_s=duration_s)
 
 

@@ -76,3 +76,14 @@ def test_little_memory_leaves_room_for_the_first_flows_alone(
     assert found.flows.num_rows == most_flows_in(1_000_000) == 10_000
     assert "2,000 packets of flows behind the first 10,000" in found.warnings[0]
     assert trafficgen.inspect(tmp_path / "many.pcap").flows.num_rows == count
+
+
+def test_a_capture_that_is_given_twice_is_warned_of(ten_flows: Path, tmp_path: Path) -> None:
+    copy, other = tmp_path / "copy.pcap", tmp_path / "other.pcap"
+    copy.write_bytes(ten_flows.read_bytes())
+    content = bytearray(ten_flows.read_bytes())
+    content[-1] ^= 1
+    other.write_bytes(content)
+    assert trafficgen.inspect([ten_flows, other]).warnings == ()
+    [text] = trafficgen.inspect([ten_flows, other, copy]).warnings
+    assert text.startswith(f"{copy}: has the contents of {ten_flows}, and its packets count twice")

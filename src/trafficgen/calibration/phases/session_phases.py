@@ -214,9 +214,9 @@ def _set_buffering(time_ns: IntArray, size_bytes: IntArray, end_s: float) -> _Bu
     packets = int(np.searchsorted(time_ns, end_ns, side="right"))
     if not 1 < packets < time_ns.size:
         raise CalibrationError(
-            f"[--buffering-end|buffering_end_s] is {end_s:g} s, but the media last"
-            f" {media_s:.6g} s: give a time with packets before and after it, or 0s for no"
-            " buffering"
+            f"[--buffering-end|buffering_end_s] is {format_duration(end_s)}, but the media"
+            f" last {format_duration(media_s)}: give a time with packets before and after it, or 0s"
+            " for no buffering"
         )
     return _Buffering(end_s, packets, kbps_from_bytes(float(size_bytes[:packets].sum()), end_s))
 
