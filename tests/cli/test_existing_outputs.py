@@ -62,6 +62,25 @@ def test_mistakes_in_names_and_options_count_more_than_an_output_that_exists(
     assert "exists already" not in done.err
 
 
+@pytest.mark.usefixtures("table_file")
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("fit table.parquet --report page.pdf", "page.pdf: is a page of HTML by its content"),
+        ("compare table.parquet table.parquet --report page.txt", "end its name in .html"),
+        ("fit table.parquet --report a.html --plots a.html", "a.html: is given for two outputs"),
+    ],
+)
+def test_names_that_a_report_cannot_have_are_refused_before_the_work(
+    command: Command, monkeypatch: pytest.MonkeyPatch, words: str, problem: str
+) -> None:
+    for work in ("fit", "compare"):
+        monkeypatch.setattr(f"trafficgen.{work}", None)
+    done = command(*words.split())
+    assert (done.code, done.out) == (2, "")
+    assert problem in done.err
+
+
 #: Mistake -> part of its message; each command also writes what is there already.
 MISTAKES = {
     "simulate cbrr --path rate=1Mbps -o out.csv": "did you mean cbr",

@@ -87,6 +87,14 @@ def test_show_prints_the_whole_file_too(command: Command, model_file: Path) -> N
     )
 
 
+@pytest.mark.parametrize("words", [("show",), ("diff", "other.json")])
+def test_a_workload_is_no_model_to_look_at(command: Command, words: tuple[str, ...]) -> None:
+    Path("evening.yaml").write_text("sessions: 4\ngroups: [{model: cbr}]\n")
+    result = command("models", *words, "evening.yaml")
+    assert (result.code, result.out) == (2, "")
+    assert "evening.yaml: is a workload of several models; see it with trafficgen" in result.err
+
+
 def test_an_unknown_name_is_one_line_with_those_there_are(command: Command) -> None:
     result = command("models", "show", "realvideo11")
     assert (result.code, result.out) == (2, "")

@@ -106,12 +106,17 @@ def claim(
 def _check_outputs(outputs: Outputs, inputs: Sequence[str | Path]) -> None:
     files = [path for path in (outputs.file, outputs.report) if path is not None]
     written = [*files, *_check_packets(outputs.packets, outputs.to_format)]
-    _refuse_twice(written)
+    folders = [path for path in (outputs.export, outputs.plots) if path is not None]
+    _refuse_twice([*written, *folders])
     read = [Path(name) for name in inputs if os.path.exists(name)]  # noqa: PTH110 - any text
     for path in written:
         _refuse_input(path, read)
     for path in files:
         check_files([path])
+    if outputs.report is not None:
+        from trafficgen.reports.writing import check_page_name  # noqa: PLC0415 - of reports alone
+
+        check_page_name(outputs.report)
     if outputs.export not in (None, STANDARD_OUTPUT):
         _check_export(outputs.export, read)
     if outputs.plots is not None:

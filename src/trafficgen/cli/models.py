@@ -16,6 +16,7 @@ from trafficgen.cli._output import print_json
 from trafficgen.cli._summaries import print_model
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import columns, is_styled, say_line
+from trafficgen.errors import ModelFileError
 from trafficgen.formatting import format_count, one_line
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def diff(
     """
     from trafficgen.models.differences import describe_value  # noqa: PLC0415 - not of --help
 
+    _refuse_workloads(first, second)
     found = trafficgen.models_diff(first, second)
     if as_json:
         print_json(found.to_json())
@@ -145,6 +147,7 @@ def show(
 
     Example: trafficgen models show model.json --full
     """
+    _refuse_workloads(name)
     model = trafficgen.models_show(name)
     if as_json or full:
         print_json(model.to_json())
@@ -152,6 +155,17 @@ def show(
         _render_fitted(model)
     else:
         _render(model)
+
+
+def _refuse_workloads(*names: str) -> None:
+    from trafficgen.workloads.files import is_workload_file  # noqa: PLC0415 - not of --help
+
+    for name in filter(is_workload_file, names):
+        raise ModelFileError(
+            file=name,
+            problem="is a workload of several models",
+            remedy="see it with trafficgen generate FILE -o OUT --dry-run, or name one model",
+        )
 
 
 def _render_fitted(model: trafficgen.Model) -> None:

@@ -74,15 +74,20 @@ def save_report(result: Reportable, path: str | Path, *, interactive: bool = Fal
 
 def write_page(result: Reportable | Report, path: str | Path, *, interactive: bool) -> None:
     """Write a result's report, or one that has been made; see :func:`save_report`."""
+    check_page_name(path)
+    text = render_html(_report_with_news(result), interactive=interactive)
+    with whole_files([Path(path)]) as parts:
+        parts[0].write_text(text, encoding="utf-8")
+
+
+def check_page_name(path: str | Path) -> None:
+    """Refuse a name that a page cannot have, before it is drawn."""
     if Path(path).suffix.lower() not in _PAGE_ENDINGS and not is_stream(Path(path)):
         problem = "is a page of HTML by its content, not by its name"
         raise OutputFileError(file=str(path), problem=problem, remedy="end its name in .html")
     if not Path(path).parent.is_dir():
         problem = f"cannot be written (there is no folder {Path(path).parent})"
         raise OutputFileError(file=str(path), problem=problem, remedy="make the folder first")
-    text = render_html(_report_with_news(result), interactive=interactive)
-    with whole_files([Path(path)]) as parts:
-        parts[0].write_text(text, encoding="utf-8")
 
 
 @checks_arguments
