@@ -21,6 +21,7 @@ from trafficgen.data_frames import data_frame
 from trafficgen.flows import inspect_table
 from trafficgen.formatting import one_line
 from trafficgen.models import Estimate
+from trafficgen.models.application import Application, RungSwitch
 from trafficgen.notebook import (
     POINTS,
     SHOWN_ROWS,
@@ -204,6 +205,34 @@ def test_long_names_of_rows_leave_a_chart_its_width(objects: dict[str, Any]) -> 
     assert axes.get_window_extent().transformed(inches).width > 4
     assert axes.get_tightbbox().x0 >= 0
     pyplot.close(axes.figure)
+
+
+def test_rates_of_sessions_are_drawn_for_every_group_however_many(tmp_path: Path) -> None:
+    groups = [f"{{name: g{place}, model: cbr, share: {1 / 8}}}" for place in range(8)]
+    workload = tmp_path / "many.yaml"
+    workload.write_text(f"sessions: 40\ngroups: [{', '.join(groups)}]", encoding="utf-8")
+    result = trafficgen.simulate_workload(workload, path="rate=9Mbps", duration_s=2)
+    axes = result.plot()
+    drawn = {str(line.get_label()): np.asarray(line.get_ydata()) for line in axes.get_lines()}
+    assert list(drawn) == [*(f"g{place}" for place in range(6)), "other groups"]
+    rates = np.concatenate(list(drawn.values()))
+    expected = [session.rate_kbps for session in result.sessions]
+    assert sorted(rates[np.isfinite(rates)]) == sorted(expected * 2)
+    pyplot.close("all")
+
+
+def test_what_a_player_did_is_a_line_a_frame_and_a_chart_of_its_rungs() -> None:
+    bulk = Application(kind="bulk", connections=1, exchanges=2)
+    assert repr(bulk) == "<Application: bulk: 2 requests over 1 connection>"
+    assert {str(kind) for kind in bulk.to_pandas().dtypes} <= NULLABLE
+    with pytest.raises(trafficgen.SettingError, match="has no chart"):
+        bulk.plot()
+    switch = {"from_kbps": 300, "to_kbps": 700}
+    player = bulk.model_copy(update={"switches": (RungSwitch(time_s=8, **switch),)})
+    axes = player.plot()
+    (line,) = axes.get_lines()
+    assert np.asarray(line.get_data()).tolist() == [[0, 8], [300, 700]]
+    pyplot.close("all")
 
 
 def test_a_table_without_packets_has_no_chart() -> None:

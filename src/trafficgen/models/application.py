@@ -11,6 +11,7 @@ from pydantic import Field
 
 from trafficgen.formatting import format_count, format_duration, number, rate_text
 from trafficgen.models.estimate import Estimate, ModelPart, NonNegativeEstimate
+from trafficgen.notebook import ChartView
 
 Json = dict[str, object]
 _Positive = Annotated[float, Field(gt=0)]
@@ -83,7 +84,7 @@ class PlayerPolicy(ModelPart):
         }
 
 
-class Application(ModelPart):
+class Application(ChartView, ModelPart):
     """What a source did, by the requests of its client and the responses to them."""
 
     kind: Literal["bulk", "chunked", "interactive"]
@@ -117,6 +118,11 @@ class Application(ModelPart):
     highest_throughput_kbps: float | None = Field(default=None, gt=0)
     """Rate at which the fastest twentieth of the segments came, kbit/s: a player of a faster path
     may choose rungs above those that were visited."""
+
+    def __repr__(self) -> str:
+        return f"<Application: {'; '.join(describe_application(self).values())}>"
+
+    __str__ = __repr__
 
     def to_json(self) -> Json:
         """Return it as `fit --json` has it; what is not known is null."""

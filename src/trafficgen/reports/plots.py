@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import nan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,17 +13,20 @@ from trafficgen.extras import require
 from trafficgen.flows import Exchanges
 from trafficgen.formatting import suggest_name
 from trafficgen.models import Model
+from trafficgen.models.application import Application
 from trafficgen.notebook import ChartView
 from trafficgen.options import check_argument
 from trafficgen.reports.charts import TIME, Axis, Chart, Curve, Role, Span
 from trafficgen.reports.drawing import plot_chart
 from trafficgen.reports.writing import report_of
 from trafficgen.units import s_from_ns
+from trafficgen.workloads.shares import WorkloadResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ROLES: tuple[Role, ...] = ("measured", "synthetic", "law")
+_GROUP_ROLES: tuple[Role, ...] = (*_ROLES, "extra", "other", "more", "baseline")
 
 
 def plot_result(result: ChartView, name: str | None, axes: Axes | None) -> Axes:
@@ -31,10 +35,19 @@ def plot_result(result: ChartView, name: str | None, axes: Axes | None) -> Axes:
     check_argument("chart", name, str | None)
     has_report = report_of.dispatch(type(result)) is not report_of.dispatch(object)
     found = report_of(result).charts if has_report else ()
-    drawn = _chart_exchanges(result) if isinstance(result, Exchanges) else _chart_rates(result)
+    if isinstance(result, Exchanges):
+        drawn = _chart_exchanges(result)
+    elif isinstance(result, WorkloadResult):
+        drawn = [_chart_sessions(result)]
+    elif isinstance(result, Application):
+        drawn = _chart_rungs(result)
+    else:
+        drawn = _chart_rates(result)
     charts = {chart.name: chart for chart in found or drawn}
     if not charts:
-        raise SettingError(f"{result!r} has no chart: it holds no packets and no rates")
+        raise SettingError(
+            f"{result!r} has no chart: it holds no packets, rates or switches of rungs"
+        )
     if name is not None and name not in charts:
         raise SettingError(
             f"no chart {name!r}{suggest_name(name, charts)}; charts are {', '.join(charts)}"
@@ -67,6 +80,57 @@ def _chart_exchanges(exchanges: Exchanges) -> list[Chart]:
             x=Axis(label="time after the first request", unit="s", low=0),
             y=Axis(label="response", unit="kB", low=0),
             layers=tuple(bars(kind, role) for kind, role in zip(present, _ROLES, strict=False)),
+        )
+    ]
+
+
+def _chart_sessions(result: WorkloadResult) -> Chart:
+    """Return a chart of the rates that sessions got, each from its start to its end."""
+    # Groups beyond the number of colours share the last one.
+    names = {group.name: group.name for group in result.groups}
+    for name in list(names)[len(_GROUP_ROLES) - 1 :] if len(names) > len(_GROUP_ROLES) else ():
+        names[name] = "other groups"
+    shown = list(dict.fromkeys(names.values()))
+    rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in shown}
+    for session in result.sessions:
+        end_s = session.start_s + session.duration_s
+        rows[names[session.group]].append((session.start_s, end_s, session.rate_kbps))
+    return Chart(
+        name="sessions",
+        title="Mean rates of the sessions",
+        x=Axis(label="time after the start of the workload", unit="s", low=0),
+        y=Axis(label="rate to the client", unit="kbit/s", low=0),
+        layers=tuple(
+            Curve(
+                name=name,
+                role=role,
+                x=[time_s for start_s, end_s, _ in rows[name] for time_s in (start_s, end_s, nan)],
+                y=[kbps for _, _, rate in rows[name] for kbps in (rate, rate, nan)],
+            )
+            for name, role in zip(shown, _GROUP_ROLES, strict=False)
+            if rows[name]
+        ),
+    )
+
+
+def _chart_rungs(application: Application) -> list[Chart]:
+    """Return a chart of the rungs that a player switched between; none where it never did."""
+    switches = application.switches
+    if not switches:
+        return []
+    rungs = Curve(
+        name="rung",
+        x=[min(0.0, switches[0].time_s), *(one.time_s for one in switches)],
+        y=[switches[0].from_kbps, *(one.to_kbps for one in switches)],
+        shape="steps",
+    )
+    return [
+        Chart(
+            name="rungs",
+            title="Rungs over time",
+            x=TIME,
+            y=Axis(label="rate of the rung", unit="kbit/s", low=0),
+            layers=(rungs,),
         )
     ]
 

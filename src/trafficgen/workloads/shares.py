@@ -11,7 +11,7 @@ import numpy as np
 
 from trafficgen.data_frames import frame_rows
 from trafficgen.formatting import format_count, number, one_line
-from trafficgen.notebook import FirstRows, NotebookView
+from trafficgen.notebook import ChartView, FirstRows
 from trafficgen.simulation.run import MEDIA_FLOWS, Run
 from trafficgen.simulation.session_events import SessionEvents
 from trafficgen.tables import MEDIA
@@ -116,7 +116,7 @@ class GroupShare:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WorkloadResult(NotebookView):
+class WorkloadResult(ChartView):
     """Who got what of a path that the sessions of a workload share.
 
     Attributes:
