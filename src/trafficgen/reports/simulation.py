@@ -289,8 +289,13 @@ def _tabulate_flows(result: SimulationResult) -> Iterator[Table | None]:
         for one in result.flows
     ]
     yield tabulate("Flows, from the first to the last media packet", flows)
-    links = [{key.replace("_", " "): one for key, one in link.items()} for link in result.links]
-    yield tabulate("Links", links, folded=True)
+    # A column a link: a row a link would be too wide for paper.
+    counters = [
+        {"counter": key.replace("_", " ")} | {str(link["name"]): link[key] for link in result.links}
+        for key in result.links[0]
+        if key != "name"
+    ]
+    yield tabulate("Links", counters, folded=True)
 
 
 def _tabulate_conditions(result: SimulationResult) -> Table | None:

@@ -116,6 +116,9 @@ def test_formatting_and_tables_tell_the_figures(
     flows = tables_of(report)["Flows, from the first to the last media packet"]
     assert [cells[0] for cells in flows.rows] == ["media", "audio", "video", "tcp-1"]
     assert flows.rows[0][1] == f"{result.flows[0].measure.rate_kbps:.4g}"
+    links = tables_of(report)["Links"]  # a column a link: 14 counters side by side leave the paper
+    assert links.header == ("counter", *(link["name"] for link in result.links))
+    assert len(links.rows) == len(result.links[0]) - 1
     conditions = {cells[0]: cells[1] for cells in tables_of(report)["How it was made"].rows}
     assert conditions["settings: encoding rate kbps"] == "548"
     assert conditions["path: links: rate bps"] == "250000"
