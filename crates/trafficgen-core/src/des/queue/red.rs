@@ -54,11 +54,13 @@ impl Red {
     }
 
     /// Average the length that an arriving packet finds; an idle line counts as the packets that it
-    /// could have sent (1993, section 4).
+    /// could have sent (1993, section 4). A packet that is dropped leaves it idle.
     fn update_average(&mut self, now: Time) {
-        if let Some(since) = self.idle_since.take() {
-            let missed = (now - since) as f64 / self.packet_ns as f64;
-            self.average *= (1.0 - self.weight).powf(missed);
+        if self.queue.packets() == 0 {
+            if let Some(since) = self.idle_since.replace(now) {
+                let missed = (now - since) as f64 / self.packet_ns as f64;
+                self.average *= (1.0 - self.weight).powf(missed);
+            }
         }
         self.average += self.weight * (self.queue.packets() as f64 - self.average);
     }

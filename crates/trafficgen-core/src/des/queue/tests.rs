@@ -221,6 +221,31 @@ fn red_averages_exponentially_and_forgets_while_idle() {
 }
 
 #[test]
+fn red_forgets_while_idle_also_where_it_drops_what_arrives() {
+    let mut red = Red::new(5 * MS, 500 * MS, 8e6);
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let mut dropped = Vec::new();
+    let mut moment = Moment { now: 0, rng: &mut rng, dropped: &mut dropped };
+    (0..3000).for_each(|_| red.enqueue(&mut moment, packet(0, 0, Ecn::Incapable)));
+    assert!(red.average() > 30.0, "all are dropped from here: {}", red.average());
+    while red.packets() > 0 {
+        red.dequeue(&mut moment);
+    }
+    moment.dropped.clear();
+    // Each arrival at an empty queue ends an idle time of 100 packets, dropped or not.
+    for step in 1..=3 {
+        let (faded, at) = (red.average() * (-0.1f64).exp(), step * 100 * MS);
+        moment.now = at;
+        red.enqueue(&mut moment, packet(0, at, Ecn::Incapable));
+        assert!(red.average() < faded + 1e-9, "{} {faded}", red.average());
+        if red.packets() > 0 {
+            red.dequeue(&mut moment);
+        }
+    }
+    assert!(!moment.dropped.is_empty());
+}
+
+#[test]
 fn red_keeps_the_average_between_its_thresholds() {
     let mut queue = Red::new(50 * MS, 500 * MS, 8e6);
     let log = run(&mut queue, &[source(0, 1.2)], 60_000 * MS, usize::MAX);
