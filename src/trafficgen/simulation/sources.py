@@ -305,11 +305,14 @@ def make_player_source(model: Model, player: Player, settings: Mapping[str, Json
     """Return the player of a fitted model as an engine's source.
 
     Warns:
-        SimulationWarning: If something of it is assumed.
+        SimulationWarning: If something of it is assumed, or it came over UDP: the engine has no
+            QUIC.
     """
     if player.assumed:
         text = f"{model.name}: the capture does not show all of its player; assumed are"
         warn(f"{text} {'; '.join(player.assumed)}; settings change it", SimulationWarning)
+    if any(stream.transport.protocol == "udp" for stream in model.streams):
+        warn(f"{model.name}: its player came over UDP (QUIC); played over TCP", SimulationWarning)
     source = make_published_source(load_entry("chunked"), player.settings)
     return replace(
         source, name=model.name, settings=dict(settings), digest=_digest(model), plays=player.plays

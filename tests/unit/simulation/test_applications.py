@@ -13,6 +13,7 @@ import pytest
 import trafficgen
 from trafficgen.models import Application, Estimate, Model, PlayerPolicy, Rung
 from trafficgen.simulation.applications import make_player
+from trafficgen.simulation.sources import sources_of
 
 #: A player that takes what it can get, of a title whose sizes vary a little.
 PLAYER: dict[str, Any] = {
@@ -121,6 +122,16 @@ def test_rungs_that_were_not_visited_are_assumed(
     assert player.settings["ladder_kbps"] == pytest.approx(ladder, rel=1e-3)
     assert player.settings["duration_s"] == 40
     assert len(player.assumed) == 1 + (len(ladder) > len(rungs))
+
+
+def test_a_player_over_quic_says_that_it_is_played_over_tcp(fitted: Model) -> None:
+    datagrams = fitted.streams[0].transport.model_copy(update={"protocol": "udp"})
+    stream = fitted.streams[0].model_copy(update={"transport": datagrams})
+    for model, count in ((fitted, 0), (fitted.model_copy(update={"streams": (stream,)}), 1)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            sources_of(model, {}, sessions=1, duration_s=10)
+        assert sum("played over TCP" in str(one.message) for one in caught) == count
 
 
 def test_sessions_draw_their_policy_by_its_weight(fitted: Model) -> None:
