@@ -75,8 +75,8 @@ def _within(ctx: Any) -> Iterator[None]:
     try:
         yield
     except typer.exceptions.TyperException as error:
-        if getattr(error, "ctx", ctx) is None:
-            error.ctx = ctx  # type: ignore[attr-defined] - of errors about usage
+        if getattr(error, "ctx", ctx) is None:  # of errors about usage
+            error.__dict__["ctx"] = ctx
         raise
 
 

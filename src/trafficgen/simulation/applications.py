@@ -141,7 +141,7 @@ def _describe(application: Application, played: Mapping[str, JsonValue]) -> str:
     visited = {rung.rate_kbps.value for rung in application.rungs}
     rungs = f"{ladder} kbit/s"  # as a setting gives it
     if isinstance(ladder, list):
-        rates = [one for one in ladder if isinstance(one, int | float)]  # others are refused later
-        rungs = ", ".join(f"{rate_text(one)}{'' if one in visited else '*'}" for one in rates)
+        known = [one for one in ladder if isinstance(one, int | float)]
+        rungs = ", ".join(f"{rate_text(one)}{'' if one in visited else '*'}" for one in known)
     remark = "; * was not visited" if "*" in rungs else ""
     return f"the requests of its player: policy {policy}{weight}, rungs {rungs}{remark}"
