@@ -115,8 +115,8 @@ def _result_of(case: ET.Element) -> str:
 
 
 def reproduced() -> dict[str, object]:
-    """Return what `trafficgen reproduce --json` prints."""
-    return trafficgen.reproduce().to_json()
+    """Return what `trafficgen reproduce --seeds 10 --json` prints."""
+    return trafficgen.reproduce(seeds=10).to_json()
 
 
 def exported() -> dict[str, object]:
@@ -163,7 +163,9 @@ def _part(part: str) -> dict[str, object]:
 
 #: Part -> what makes it.
 PARTS: dict[str, Callable[[], dict[str, object]]] = {
+    "leave-one-out": lambda: trafficgen.leave_one_out(draws=30).to_json(),
     "reproduce": reproduced,
+    "sensitivity": lambda: trafficgen.measure_sensitivity(runs=1).to_json(),
     "exports": exported,
     "transfer": lambda: {"transfers": list(transfer_rows())},
     **{part: lambda part=part: _part(part) for part in CHECKS},  # type: ignore[misc]

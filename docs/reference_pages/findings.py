@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reference_pages.markdown import page, table
-from trafficgen.reproduction.finding import Paper, papers
+from trafficgen.reproduction.finding import Paper, PublishedFinding, papers
 
 _ABOUT = """Every finding has an id, by which the catalogue, `trafficgen reproduce` and these pages
 cite it. The statements are in our words; the source is the place in the paper. *Measured* counts
@@ -18,6 +18,11 @@ def findings_page() -> str:
     return page("Findings", _ABOUT, *(part for paper in papers() for part in _sections(paper)))
 
 
+def _statement(finding: PublishedFinding) -> str:
+    conflict = f" *Conflict in the paper:* {finding.conflict}" if finding.conflict else ""
+    return finding.statement + conflict
+
+
 def _sections(paper: Paper) -> Iterator[str]:
     yield f"## {paper.prefix}: {paper.title}"
     if paper.entry:
@@ -25,7 +30,7 @@ def _sections(paper: Paper) -> Iterator[str]:
     yield table(
         ("id", "finding", "source", "measured"),
         [
-            (f"`{name}`", one.statement, one.source, str(len(one.quantities) or "-"))
+            (f"`{name}`", _statement(one), one.source, str(len(one.quantities) or "-"))
             for name, one in paper.findings.items()
         ],
     )

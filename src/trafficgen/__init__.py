@@ -61,7 +61,9 @@ if TYPE_CHECKING:
     from trafficgen.progress import Step, following
     from trafficgen.reports.writing import save_plots, save_report
     from trafficgen.reproduction import Finding, FindingResult, Reproduction
+    from trafficgen.reproduction.leave_one_out import LeaveOneOut, leave_one_out
     from trafficgen.reproduction.reproduce import reproduce
+    from trafficgen.reproduction.sensitivity import Sensitivity, measure_sensitivity
     from trafficgen.simulation.path import Path
     from trafficgen.simulation.results import SimulationResult
     from trafficgen.simulation.simulate import simulate
@@ -104,7 +106,9 @@ _NAMES_IN = {
     "trafficgen.progress": "Step following",
     "trafficgen.reports.writing": "save_plots save_report",
     "trafficgen.reproduction": "Finding FindingResult Reproduction",
+    "trafficgen.reproduction.leave_one_out": "LeaveOneOut leave_one_out",
     "trafficgen.reproduction.reproduce": "reproduce",
+    "trafficgen.reproduction.sensitivity": "Sensitivity measure_sensitivity",
     "trafficgen.simulation.path": "Path",
     "trafficgen.simulation.results": "SimulationResult",
     "trafficgen.simulation.simulate": "simulate",
@@ -164,6 +168,7 @@ __all__ = [
     "GenerationError",
     "InputFileError",
     "Inspection",
+    "LeaveOneOut",
     "LocalPage",
     "Model",
     "ModelDifferences",
@@ -180,6 +185,7 @@ __all__ = [
     "Reproduction",
     "SameSourceFit",
     "SelectionError",
+    "Sensitivity",
     "SettingError",
     "SimulationError",
     "SimulationResult",
@@ -207,9 +213,11 @@ __all__ = [
     "generate",
     "generate_workload",
     "inspect",
+    "leave_one_out",
     "load_model",
     "load_workload",
     "measure_exchanges",
+    "measure_sensitivity",
     "model_json_schema",
     "models_diff",
     "models_list",

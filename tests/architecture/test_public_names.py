@@ -61,6 +61,7 @@ def test_function_of_a_command_names_its_arguments(name: str) -> None:
 #: Functions that share the options of a command, where it is not that of its name alone.
 FUNCTIONS = {
     "fit": ("fit", "fit_population", "fit_same_source"),
+    "reproduce": ("reproduce", "leave_one_out", "measure_sensitivity"),
     "generate": ("generate", "generate_workload", "estimate_workload"),
 }
 #: Flags of what a command shows or writes beside its result: functions return that.
@@ -83,6 +84,8 @@ DIFFERENT = {
     ("models_list", "paths"): "Path.presets",
     ("models_diff", "all"): "how many are printed",
     ("reproduce", "list"): "the rows of its result",
+    ("reproduce", "leave_one_out"): "leave_one_out, a function",
+    ("reproduce", "sensitivity"): "measure_sensitivity",
     ("explore", "browser"): "open_browser: a page is served without one",
     ("demo", "out"): "folder, its only argument",
 }

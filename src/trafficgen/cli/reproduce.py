@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from trafficgen.reproduction.finding import PublishedFinding
 
 _NUMBERS = ("published", "accepted", "simulated", "95% interval")
-_HEADER = ("id", "quantity", *_NUMBERS, "", "role", "entry")
+_HEADER = ("id", "quantity", *_NUMBERS, "", "passes", "role", "entry")
 
 
 def reproduce(
@@ -33,6 +33,27 @@ def reproduce(
         ),
     ] = None,
     runs: Annotated[int, typer.Option(min=1, help="Runs of each set-up, with other seeds.")] = 5,
+    seeds: Annotated[
+        int,
+        typer.Option(min=1, help="Do all that so often, for each row's probability of passing."),
+    ] = 1,
+    sensitivity: Annotated[
+        bool,
+        typer.Option(
+            "--sensitivity",
+            help="Move each value that the papers leave open by 20% either way: which rows flip?",
+        ),
+    ] = False,
+    leave_one_out: Annotated[
+        bool,
+        typer.Option(
+            "--leave-one-out",
+            help="Choose the open values without one section of a paper, and judge that section.",
+        ),
+    ] = False,
+    draws: Annotated[
+        int, typer.Option(min=1, help="Draws of the open values for --leave-one-out.")
+    ] = 40,
     seed: Seed = 0,
     workers: Annotated[
         int | None,
@@ -57,16 +78,32 @@ def reproduce(
     Example: trafficgen reproduce BMW-T1.1 BMW-T1.2
 
     Example: trafficgen reproduce BMW-T1.1 --runs 2 --json > published-and-simulated.json
+
+    Example: trafficgen reproduce LJM --sensitivity --runs 1
     """
     if list_findings:
         _print_statements(ids or [])
         return
     messages = messages_of(quiet=quiet, verbose=verbose)
+    if sensitivity or leave_one_out:
+        _refuse_together(sensitivity=sensitivity, leave_one_out=leave_one_out, report=report)
+    if sensitivity:
+        measure = trafficgen.measure_sensitivity
+        with messages.progress("simulating"):
+            moved = measure(ids or (), runs=runs, seed=seed, workers=workers)
+        print_json(moved.to_json()) if as_json else _print_flips(moved)
+        return
+    if leave_one_out:
+        judge = trafficgen.leave_one_out
+        with messages.progress("simulating"):
+            judged = judge(ids or (), draws=draws, runs=runs, seed=seed, workers=workers)
+        print_json(judged.to_json()) if as_json else _print_sections(judged)
+        return
     written = Outputs(report=report)
     claim(written, force=force, check_names=partial(_find_statements, ids or []))
     reproduce_findings = trafficgen.reproduce  # loaded before the clock of the progress runs
     with messages.progress("simulating"):
-        found = reproduce_findings(ids or (), runs=runs, seed=seed, workers=workers)
+        found = reproduce_findings(ids or (), runs=runs, seeds=seeds, seed=seed, workers=workers)
     write_reports(found, written, messages)
     if as_json:
         print_json(found.to_json())
@@ -89,22 +126,82 @@ def _find_statements(ids: list[str]) -> list[tuple[str, PublishedFinding]]:
 
 def _print_statements(ids: list[str]) -> None:
     for name, finding in _find_statements(ids):
-        say_line(f"{name:9} {finding.statement} ({finding.source})", indent=10)
+        conflict = f" Conflict in the paper: {finding.conflict}" if finding.conflict else ""
+        say_line(f"{name:9} {finding.statement} ({finding.source}){conflict}", indent=10)
+
+
+def _refuse_together(*, sensitivity: bool, leave_one_out: bool, report: object) -> None:
+    if sensitivity and leave_one_out:
+        raise typer.BadParameter("give --sensitivity or --leave-one-out, not both")
+    if report is not None:
+        raise typer.BadParameter("these results have no page; give --json", param_hint="--report")
+
+
+def _print_flips(found: trafficgen.Sensitivity) -> None:
+    moves: dict[int, list[str]] = {}
+    for flip in found.flips:
+        text = f"{flip.value} x {flip.factor:g}"
+        moves.setdefault(id(flip.row.finding), []).append(text)
+    rows = [
+        (
+            row.finding.id,
+            row.finding.quantity_text,
+            number(row.simulated),
+            "ok" if row.ok else "MISS",
+            row.finding.role,
+            ", ".join(moves[id(row.finding)]),
+        )
+        for row in found.rows
+        if id(row.finding) in moves
+    ]
+    header = ("id", "quantity", "simulated", "", "role", "flips with")
+    print_table(header, rows, right=(2,), marks={"ok": "green", "MISS": "bold red"})
+    print()
+    refused = f"; {len(found.refused)} moves cannot be simulated" if found.refused else ""
+    say_line(
+        f"{len(found.fragile)} of {len(found.rows)} quantities are fragile: a move of one of"
+        f" {len(found.values)} open values by 20% takes them out of their range{refused}"
+    )
+
+
+def _print_sections(found: trafficgen.LeaveOneOut) -> None:
+    rows = [
+        (
+            one.section,
+            f"{one.met} of {len(one.rows)}",
+            ", ".join(dict.fromkeys(row.finding.id for row in one.rows if not row.ok)),
+        )
+        for one in found.sections
+    ]
+    print_table(("section", "within range", "missed"), rows)
+    print()
+    share = f" ({found.met / found.quantities:.0%})" if found.quantities else ""
+    say_line(
+        f"{found.met} of {found.quantities} quantities within range{share}, with open values"
+        f" chosen without their section, the best of {found.draws} draws"
+    )
 
 
 def _print_rows(found: trafficgen.Reproduction) -> None:
     rows = [_cells(row) for row in found.rows]
     marks = {"ok": "green", "MISS": "bold red"}
-    print_table(_HEADER, rows, right=(2, 3, 4, 5), marks=marks)
+    shown = [at for at, name in enumerate(_HEADER) if name != "passes" or found.rows[0].passing]
+    header = [_HEADER[at] for at in shown]
+    cells = [[row[at] for at in shown] for row in rows]
+    print_table(header, cells, right=(2, 3, 4, 5), marks=marks)
     print()
     for entry, digest in {row.finding.entry: row.entry_digest for row in found.rows}.items():
         say_line(f"{entry}  {digest}")
     counts = found.summary()
     predicted = counts["predicted"]
     share = f" ({counts['predicted_ok'] / predicted:.0%})" if predicted else ""
+    others = "".join(
+        f", {counts[f'{key}_ok']} of {counts[key]} {key}"
+        for key in ("calibrated", "inputs")
+        if counts[key]
+    )
     say_line(
-        f"{counts['predicted_ok']} of {predicted} predicted quantities within range{share},"
-        f" {counts['inputs_ok']} of {counts['inputs']} inputs;"
+        f"{counts['predicted_ok']} of {predicted} predicted quantities within range{share}{others};"
         f" {counts['findings_ok']} of {counts['findings']} findings in all they say;"
         f" mean of {found.runs} run{'' if found.runs == 1 else 's'}, seed {found.seed}"
     )
@@ -121,6 +218,7 @@ def _cells(row: trafficgen.FindingResult) -> tuple[str, ...]:
         number(row.simulated),
         " .. ".join(number(end) for end in row.interval),
         "ok" if row.ok else "MISS",
+        f"{row.passing[0]:.0%}" if row.passing else "",
         finding.role,
         finding.entry,
     )

@@ -88,6 +88,7 @@ def _judge(found: Reproduction) -> Headline:
         sentence=f"{hit} of {predicted} predicted quantities lie within the accepted range{share}.",
         figures={
             "predicted, within range": f"{hit} of {predicted}",
+            "calibrated, within range": f"{counts['calibrated_ok']} of {counts['calibrated']}",
             "inputs, within range": f"{counts['inputs_ok']} of {counts['inputs']}",
             "findings that hold": f"{counts['findings_ok']} of {counts['findings']}",
             "runs of each set-up": number(found.runs),
@@ -98,7 +99,10 @@ def _judge(found: Reproduction) -> Headline:
 def _summarise(
     found: Reproduction, studies: Sequence[tuple[Paper, tuple[FindingResult, ...]]]
 ) -> Iterator[Block | None]:
-    text = "Inputs are taken from the catalogue entries themselves; predicted quantities are not."
+    text = (
+        "Inputs are in the catalogue entries themselves. Of calibrated quantities a value of the"
+        " entry was taken, or chosen with them in view. Predicted quantities had no part in it."
+    )
     yield Text((text,))
     if found.missed:
         misses = tuple(_describe_misses(found.missed))
@@ -126,7 +130,8 @@ def _tabulate_papers(studies: Sequence[tuple[Paper, tuple[FindingResult, ...]]])
     records = []
     for paper, results in studies:
         counts = Reproduction(rows=results, seed=0, runs=1).summary()
-        names = {"predicted quantities": "predicted", "inputs": "inputs", "findings": "findings"}
+        names = {"predicted quantities": "predicted", "calibrated": "calibrated"}
+        names |= {"inputs": "inputs", "findings": "findings"}
         shares = {name: f"{counts[f'{key}_ok']} of {counts[key]}" for name, key in names.items()}
         records.append({"paper": paper.title, **shares})
     return tabulate("Within range, paper by paper", records)
@@ -230,6 +235,7 @@ def _chart_scatter(paper: Paper, rows: Sequence[FindingResult]) -> Chart:
     layers: list[Layer] = [Curve(name="equal", x=ends, y=ends, role="baseline", dashed=True)]
     kinds: tuple[tuple[str, Role, str], ...] = (
         ("inputs", "extra", "input"),
+        ("calibrated, mean and 95% interval", "measured", "calibrated"),
         ("predicted, mean and 95% interval", "synthetic", "predicted"),
     )
     for name, role, wanted in kinds:

@@ -13,8 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trafficgen.models.published import competing_tcp, load_entry
+from trafficgen.models.published import competing_tcp
 from trafficgen.reproduction.experiment import Experiment, Measures, merge_pieces
+from trafficgen.reproduction.open_values import entry_of
 from trafficgen.reproduction.testbed import EventLog, bulk_tcp, link, player
 from trafficgen.simulation.outcome import Outcome
 from trafficgen.simulation.run import run_scenario
@@ -49,6 +50,10 @@ _BURST_S, _BURST_WITHIN_S = 2.0, 8.0
 #: By then TurboPlay has stopped sending ahead and TCP has come back.
 _SETTLED_S = 30.0
 _TCP_STOP_S = 90.0
+#: Loss is steady if it occurs in most windows of this length.
+_LOSS_WINDOW_S = 10.0
+#: The rate after the fall from the start: the median of its seconds 1 to 6.
+_FALLEN_S = 5.0
 _AUDIO_ONLY_KBPS = 100.0
 
 
@@ -158,7 +163,7 @@ class Setup:
         entry = TURBOPLAY_ENTRY if self.turboplay else UNASSISTED_ENTRY
         agents = [player(entry, {"encoding_rate_kbps": self.clip}, forward=[0, 1], reverse=[2])]
         if self.with_tcp:
-            tcp = competing_tcp(load_entry(UNASSISTED_ENTRY))
+            tcp = competing_tcp(entry_of(UNASSISTED_ENTRY))
             times = {"start_s": -_HEAD_START_S, "stop_s": self.tcp_stop_s}
             agents.append(bulk_tcp(tcp, **times, forward=[3, 1], reverse=[2]))
         host: dict[str, Any] = {"rate_kbps": _HOST_KBPS, "delay_s": _END_NETWORKS_S / 2}
@@ -228,22 +233,22 @@ def _add_audience_share(pieces: Sequence[Measures]) -> Measures:
 
 
 def _measure_near_capacity(session: Session) -> Measures:
-    middle_s = (session.first_s + session.last_s) / 2
     start_s, _ = session.playback_s
+    starts_s = np.arange(session.first_s, session.last_s - _LOSS_WINDOW_S, _LOSS_WINDOW_S)
+    lost = [session.count_losses(one_s, one_s + _LOSS_WINDOW_S) for one_s in starts_s]
     return {
         "mean_kbps": session.mean_kbps(start_s, session.last_s),
-        "lost_first_half": session.count_losses(session.first_s, middle_s),
-        "lost_second_half": session.count_losses(middle_s, session.last_s),
+        "lossy_windows": np.mean(np.array(lost) > 0),
+        "lost": session.count_losses(session.first_s, session.last_s),
     }
 
 
 def _add_losses_beyond_256(pieces: Sequence[Measures]) -> Measures:
     values = merge_pieces(pieces)
-    lost = {
-        clip: values[f"lost_first_half/{clip}"] + values[f"lost_second_half/{clip}"]
-        for clip in (256, 768, 1500)
+    return values | {
+        f"lost_beyond_256/{clip}": values[f"lost/{clip}"] - values["lost/256"]
+        for clip in (768, 1500)
     }
-    return values | {f"lost_beyond_256/{clip}": lost[clip] - lost[256] for clip in (768, 1500)}
 
 
 def _measure_audio_only(session: Session) -> Measures:
@@ -315,11 +320,13 @@ def _measure_overrun(session: Session) -> Measures:
 def _measure_oscillation(session: Session) -> Measures:
     start = session.rates_kbps(end_s=15.0)
     peak_s = _BIN_S * float(np.argmax(start))
+    fell_s = peak_s + 1.0
+    fallen = session.rates_kbps(start_s=fell_s, end_s=fell_s + _FALLEN_S, width_s=1.0)
     later = session.rates_kbps(start_s=_SETTLED_S, end_s=session.last_s, width_s=1.0)
     low, high = np.percentile(later, [10, 90])
     return {
         "first_kbps": start.max(),
-        "then_kbps": session.mean_kbps(peak_s + 0.5, peak_s + 2.5),
+        "then_kbps": np.median(fallen),
         "low_kbps": low,
         "high_kbps": high,
         "tcp_after_kbps": session.mean_kbps(session.end_s - 8.0, session.end_s, flow=TCP),
@@ -381,6 +388,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     _with_tcp(
         "bmw-surestream-turboplay", SURESTREAM, _measure_settled, turboplay=True, run_on_s=10.0
     ),
-    _with_tcp("bmw-surestream", SURESTREAM, _measure_oscillation, run_on_s=10.0),
+    _with_tcp("bmw-surestream", SURESTREAM, _measure_oscillation, runs=2, run_on_s=10.0),
     Experiment("bmw-burst", tuple(partial(_play_burst, one) for one in _BURSTS), merge_pieces),
 )

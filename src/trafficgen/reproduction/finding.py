@@ -20,8 +20,8 @@ from pydantic import Field, model_validator
 from trafficgen.formatting import number, one_line
 from trafficgen.models import ModelPart, read_yaml
 from trafficgen.notebook import NotebookView
+from trafficgen.reproduction.roles import Role, find_role
 
-Role = Literal["predicted", "input"]
 Published = int | float | str | None
 
 _ROUNDING = 1e-9
@@ -40,7 +40,8 @@ class Finding(NotebookView):
         published: The paper's figure, or its words; None where it gives neither.
         low: Least value that is accepted, inclusive; None: no limit.
         high: Largest value that is accepted, inclusive; None: no limit.
-        role: ``input`` if the value is in the catalogue entry itself, else ``predicted``.
+        role: ``input`` if the value is in the catalogue entry itself, ``calibrated`` if a value of
+            the entry was taken from the finding or chosen with it in view, else ``predicted``.
         entry: Catalogue entry whose digest is shown.
         key: Key of the value in what the experiment measures.
         gap: Why the simulation misses, shown only when it does.
@@ -112,7 +113,10 @@ class Quantity(ModelPart):
     unit: str = Field(default="", description="Unit; empty where it has none.")
     published: Published = Field(description="The paper's figure, or its words.")
     accept: tuple[int | float | None, int | float | None] | Literal["10%", "8 points", "10 points"]
-    role: Role = "predicted"
+    role: Literal["input"] | None = Field(
+        default=None,
+        description="input: it is in the entry, in other words or units; null: computed.",
+    )
     entry: str = Field(default="", description="Catalogue entry; empty: that of the paper.")
     gap: str | None = Field(default=None, description="Why the simulation misses.")
 
@@ -143,6 +147,7 @@ class PublishedFinding(ModelPart):
 
     statement: str = Field(min_length=1, description="What the paper found, in one sentence.")
     source: str = Field(min_length=1, description="Section, table or figure of the paper.")
+    conflict: str = Field(default="", description="Where the paper contradicts itself.")
     experiment: str = Field(default="", description="Experiment that measures its quantities.")
     quantities: tuple[Quantity, ...] = ()
 
@@ -171,7 +176,8 @@ class Paper(ModelPart):
             for one in finding.quantities:
                 low, high = one.range
                 given = one.model_dump(exclude={"experiment", "accept"})
-                given["entry"] = one.entry or self.entry
+                given["entry"] = entry = one.entry or self.entry
+                given["role"] = one.role or find_role(entry, name, one.published)
                 row = Finding(id=name, statement=finding.statement, low=low, high=high, **given)
                 yield one.experiment or finding.experiment, row
 

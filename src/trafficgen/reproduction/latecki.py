@@ -21,8 +21,9 @@ from trafficgen.calibration.path.delay_trends import (
     combine_scales,
     find_delay_trends,
 )
-from trafficgen.models.published import load_entry, parameters_for_engine
+from trafficgen.models.published import parameters_for_engine
 from trafficgen.reproduction.experiment import Experiment, Measures
+from trafficgen.reproduction.open_values import entry_of
 from trafficgen.reproduction.testbed import EventLog, link, player
 from trafficgen.simulation.outcome import Outcome
 from trafficgen.simulation.run import run_scenario
@@ -251,7 +252,7 @@ def _verdicts(session: Session) -> FloatArray:
 
 def _verdicts_of_one_rate(delay_s: FloatArray, *, epsilon_s: float) -> FloatArray:
     """Return the verdicts on delays at one rate, one each step of packets, shape (k,)."""
-    parameters: dict[str, Any] = parameters_for_engine(load_entry(_ENTRY))
+    parameters: dict[str, Any] = parameters_for_engine(entry_of(_ENTRY))
     step, windows = parameters["verdict_every_packets"], parameters["scales_packets"]
     last = np.arange(max(step, windows[0]) - 1, delay_s.size, step)
     verdicts, leaning = np.full((len(windows), last.size), np.nan), np.zeros(last.size)

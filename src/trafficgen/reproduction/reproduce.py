@@ -5,31 +5,21 @@ Several processes share the work; the result does not depend on how many there a
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from trafficgen.errors import SelectionError, SimulationError
+from trafficgen.errors import SelectionError
 from trafficgen.formatting import suggest_name
-from trafficgen.models.published import entry_digest, load_entry
 from trafficgen.options import check_argument, checks_arguments
-from trafficgen.progress import report_each
-from trafficgen.randomness import random_stream
 from trafficgen.reproduction.boyden import EXPERIMENTS as BOYDEN
 from trafficgen.reproduction.chung.experiments import list_experiments as list_chung
-from trafficgen.reproduction.experiment import Experiment, Measures, Piece
+from trafficgen.reproduction.experiment import Experiment
 from trafficgen.reproduction.finding import Finding, PublishedFinding, papers
 from trafficgen.reproduction.latecki import EXPERIMENTS as LATECKI
 from trafficgen.reproduction.nichols.experiments import EXPERIMENTS as NICHOLS
-from trafficgen.reproduction.results import FindingResult, Reproduction
+from trafficgen.reproduction.results import Reproduction
+from trafficgen.reproduction.runs import Chosen, run_settings
 from trafficgen.simulation.options import SimulateOptions
-from trafficgen.worker_processes import defer_interrupts, report_results, worker_pool
-
-#: Name of the experiment, run, number of the piece.
-_Key = tuple[str, int, int]
-#: A piece, and the seed of all of them.
-_Job = tuple[_Key, Piece, int]
-_SEEDS = 1 << 53  # JSON carries whole numbers below this exactly
 
 
 def experiments() -> tuple[Experiment, ...]:
@@ -39,13 +29,19 @@ def experiments() -> tuple[Experiment, ...]:
 
 @checks_arguments(like=SimulateOptions)
 def reproduce(
-    ids: str | Iterable[str] = (), *, runs: int = 5, seed: int = 0, workers: int | None = None
+    ids: str | Iterable[str] = (),
+    *,
+    runs: int = 5,
+    seeds: int = 1,
+    seed: int = 0,
+    workers: int | None = None,
 ) -> Reproduction:
     """Run the set-ups of the papers and compare what they measure with what was published.
 
     Args:
         ids: Ids of findings or beginnings of them, such as ``BMW-T1`` or ``NIC``; empty: all.
-        runs: Runs of each set-up, with seeds of their own.
+        runs: Runs of each set-up, with seeds of their own: a row is judged by their mean.
+        seeds: How often all that is done anew, so that rows have a probability of passing.
         seed: Seed from which theirs are derived, >= 0.
         workers: Processes that share the work; None for one a core. The result does not depend on
             them. A script that asks for more than one calls this under ``if __name__ ==
@@ -54,7 +50,7 @@ def reproduce(
     Raises:
         SelectionError: If an id names nothing.
         SimulationError: If a set-up cannot be simulated.
-        ValueError: If the number of runs or workers is not positive.
+        ValueError: If the number of runs, seeds or workers is not positive.
 
     Example:
         >>> import trafficgen
@@ -67,48 +63,32 @@ def reproduce(
         playback rate, kbit/s 32 34.63
         largest rate in 0.5 s, kbit/s 141 149.20
     """
+    return run_experiments(choose(ids), runs=runs, seeds=seeds, seed=seed, workers=workers)
+
+
+def choose(ids: str | Iterable[str]) -> list[tuple[Experiment, tuple[Finding, ...]]]:
+    """Select experiments of all papers by ids of findings or their beginnings; empty: all.
+
+    Raises:
+        SelectionError: If an id names nothing.
+    """
     wanted = [ids] if isinstance(ids, str) else list(ids)
     for one in wanted:
         check_argument("each of ids", one, str)
-    chosen = select_findings(experiments(), wanted)
-    return run_experiments(chosen, runs=runs, seed=seed, workers=workers)
+    return select_findings(experiments(), wanted)
 
 
 def run_experiments(
-    chosen: Sequence[tuple[Experiment, tuple[Finding, ...]]],
-    *,
-    runs: int = 5,
-    seed: int = 0,
-    workers: int | None = None,
+    chosen: Chosen, *, runs: int = 5, seeds: int = 1, seed: int = 0, workers: int | None = None
 ) -> Reproduction:
     """Run experiments and compare what they measure with what was published.
 
-    Runs of each have seeds of their own. Seed, workers and errors are those of :func:`reproduce`.
+    Runs of each have seeds of their own. Arguments and errors are those of :func:`reproduce`.
     """
-    if runs < 1 or (workers is not None and workers < 1):
-        raise ValueError(f"runs and workers must be at least 1, got {runs} and {workers}")
-    jobs = [
-        ((one.name, run, number), piece, seed)
-        for run in range(runs)
-        for one, _ in chosen
-        for number, piece in enumerate(one.pieces)
-    ]
-    measures = dict(_measure_all(jobs, workers or os.cpu_count() or 1))
-    rows: list[FindingResult] = []
-    for one, findings in chosen:
-        values = [
-            one.combine([measures[one.name, run, number] for number in range(len(one.pieces))])
-            for run in range(runs)
-        ]
-        rows += (
-            FindingResult(
-                finding=finding,
-                values=tuple(float(of_run[finding.key]) for of_run in values),
-                entry_digest=entry_digest(load_entry(finding.entry)),
-            )
-            for finding in findings
-        )
-    return Reproduction(rows=tuple(rows), seed=seed, runs=runs)
+    if seeds < 1:
+        raise ValueError(f"seeds must be at least 1, got {seeds}")
+    (rows,) = run_settings(chosen, [{}], runs=runs * seeds, seed=seed, workers=workers)
+    return Reproduction(rows=tuple(replace(row, runs=runs) for row in rows), seed=seed, runs=runs)
 
 
 def select_findings(
@@ -149,31 +129,6 @@ def _select_ids(known: Iterable[str], wanted: Sequence[str]) -> set[str]:
                 " [`trafficgen reproduce --list` lists them|docs/reference/findings.md lists them]",
             )
     return {name for name in ids if not wanted or any(_begins(name, text) for text in wanted)}
-
-
-def _measure_all(jobs: Sequence[_Job], workers: int) -> Iterator[tuple[_Key, Measures]]:
-    """Yield the key and the measures of each piece, in order."""
-    workers = min(workers, len(jobs))
-    if workers <= 1:
-        for job in report_each(jobs, "simulating", total=len(jobs), unit="pieces"):
-            yield _measure(*job)
-        return
-    try:
-        with worker_pool(workers) as pool:
-            with defer_interrupts():
-                futures = [pool.submit(_measure, *job) for job in jobs]
-            yield from report_results(futures, "simulating", unit="pieces")
-    except BrokenProcessPool as error:
-        raise SimulationError(
-            "a process that simulates has ended: use fewer workers where memory is short, and"
-            " in a script call this under `if __name__ == '__main__':`"
-        ) from error
-
-
-def _measure(key: _Key, piece: Piece, seed: int) -> tuple[_Key, Measures]:
-    name, run, number = key
-    stream = random_stream(seed, session=run, purpose=f"reproduce/{name}/{number}")
-    return key, piece(int(stream.integers(_SEEDS)))
 
 
 def _begins(name: str, text: str) -> bool:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import stdtrit
 
+from trafficgen.calibration.path.loss_measures import wilson
 from trafficgen.data_frames import frame_rows
 from trafficgen.formatting import format_count, number
 from trafficgen.notebook import ChartView, NotebookView
 from trafficgen.reproduction.finding import Finding
+from trafficgen.reproduction.roles import Role
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _LEVEL = 0.95
+#: Key of the summary -> role, what proves most first.
+ROLES: dict[str, Role] = {"predicted": "predicted", "calibrated": "calibrated", "inputs": "input"}
 #: Columns of the data frame.
 _COLUMNS: dict[str, type] = {
     **dict.fromkeys(("id", "quantity", "unit"), str),
@@ -37,6 +40,7 @@ class FindingResult(NotebookView):
         finding: The quantity.
         values: Its value in each run; NaN where it could not be measured.
         entry_digest: Digest of the catalogue entry.
+        runs: Runs that one verdict takes the mean of; None: all of them.
 
     Example:
         >>> import trafficgen
@@ -50,6 +54,7 @@ class FindingResult(NotebookView):
     finding: Finding
     values: tuple[float, ...]
     entry_digest: str
+    runs: int | None = None
 
     def __repr__(self) -> str:
         verdict = "within range" if self.ok else "missed"
@@ -61,14 +66,22 @@ class FindingResult(NotebookView):
     @property
     def measured(self) -> tuple[float, ...]:
         """Values of the runs in which it could be measured."""
-        return tuple(value for value in self.values if math.isfinite(value))
+        return _select_measured(self.values)
 
     @property
     def simulated(self) -> float:
         """Mean over the runs that could measure it; NaN if half of them or fewer could."""
-        if 2 * len(self.measured) <= len(self.values):
-            return math.nan
-        return float(np.mean(self.measured))
+        return _mean_of(self.values)
+
+    @property
+    def passing(self) -> tuple[float, float, float] | None:
+        """Share of verdicts within range, and its 95% interval (Wilson); None: one verdict."""
+        size = self.runs or len(self.values)
+        parts = [self.values[at : at + size] for at in range(0, len(self.values), size)]
+        if len(parts) < 2:
+            return None
+        passed = sum(self.finding.accepts(_mean_of(part)) for part in parts)
+        return passed / len(parts), *wilson(passed / len(parts), len(parts))
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -102,12 +115,19 @@ class FindingResult(NotebookView):
             "ok": self.ok,
             "role": finding.role,
             "runs": len(self.measured),
+            **self._passing_json(),
             "low": low,
             "high": high,
             "entry": finding.entry,
             "entry_digest": self.entry_digest,
         }
         return row if self.ok or finding.gap is None else {**row, "gap": finding.gap}
+
+    def _passing_json(self) -> dict[str, object]:
+        if self.passing is None:
+            return {}
+        value, low, high = self.passing
+        return {"passes": {"value": value, "low": low, "high": high}}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -125,7 +145,7 @@ class Reproduction(ChartView):
         >>> found
         <Reproduction: 4 of 4 quantities within range, 2 runs, seed 0>
         >>> found.ok, found.summary()["predicted"]
-        (True, 3)
+        (True, 0)
     """
 
     rows: tuple[FindingResult, ...]
@@ -158,10 +178,9 @@ class Reproduction(ChartView):
             rows.append(row)
         return frame_rows(rows, _COLUMNS)
 
-    @property
-    def predicted(self) -> tuple[FindingResult, ...]:
-        """Rows that are no inputs."""
-        return tuple(row for row in self.rows if row.finding.role == "predicted")
+    def with_role(self, role: Role) -> tuple[FindingResult, ...]:
+        """Return the rows of a role: predicted, calibrated or input."""
+        return tuple(row for row in self.rows if row.finding.role == role)
 
     @property
     def missed(self) -> tuple[FindingResult, ...]:
@@ -177,14 +196,11 @@ class Reproduction(ChartView):
         """Count quantities and findings, and those within range."""
         missed = {row.finding.id for row in self.missed}
         findings = {row.finding.id for row in self.rows}
-        return {
-            "predicted": len(self.predicted),
-            "predicted_ok": _number_ok(self.predicted),
-            "inputs": len(self.rows) - len(self.predicted),
-            "inputs_ok": _number_ok(self.rows) - _number_ok(self.predicted),
-            "findings": len(findings),
-            "findings_ok": len(findings - missed),
-        }
+        counts: dict[str, int] = {}
+        for key, role in ROLES.items():
+            rows = self.with_role(role)
+            counts |= {key: len(rows), f"{key}_ok": sum(row.ok for row in rows)}
+        return {**counts, "findings": len(findings), "findings_ok": len(findings - missed)}
 
     def to_json(self) -> dict[str, object]:
         """Return what `trafficgen reproduce --json` prints."""
@@ -192,5 +208,10 @@ class Reproduction(ChartView):
         return {"findings": rows, "summary": self.summary(), "seed": self.seed, "runs": self.runs}
 
 
-def _number_ok(rows: Sequence[FindingResult]) -> int:
-    return sum(row.ok for row in rows)
+def _select_measured(values: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(value for value in values if math.isfinite(value))
+
+
+def _mean_of(values: tuple[float, ...]) -> float:
+    measured = _select_measured(values)
+    return math.nan if 2 * len(measured) <= len(values) else float(np.mean(measured))

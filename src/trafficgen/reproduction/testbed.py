@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
+from trafficgen.models.published import parameters_for_engine, with_settings
+from trafficgen.reproduction.open_values import entry_of
 from trafficgen.simulation.outcome import Outcome
 from trafficgen.units import bps_from_kbps, s_from_ns
 
@@ -28,7 +29,7 @@ def player(
     name: str = "media",
 ) -> dict[str, Any]:
     """Return the source of a catalogue entry with its options; the run ends when it ends."""
-    model = with_settings(load_entry(entry), options)
+    model = with_settings(entry_of(entry), options)
     return {
         "name": name,
         "kind": model.mechanism.kind,

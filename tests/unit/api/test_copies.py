@@ -62,10 +62,12 @@ def _make_results(folder: Path) -> dict[str, Any]:
             "cbr", folder / "fleet", sessions=2, **SHORT
         ),
         "inspect": trafficgen.inspect(CAPTURE),
+        "leave_one_out": trafficgen.leave_one_out(["LJM-D4", "LJM-E7"], draws=1, workers=1),
         "load_model": trafficgen.load_model("cbr"),
         "load_workload": trafficgen.load_workload(workload),
         "model_json_schema": trafficgen.model_json_schema(),
         "measure_exchanges": trafficgen.measure_exchanges(CAPTURE),
+        "measure_sensitivity": trafficgen.measure_sensitivity("LJM-E7", runs=1, workers=1),
         "models_diff": trafficgen.models_diff(fitted, fitted),
         "models_list": trafficgen.models_list(),
         "models_schema": trafficgen.models_schema(),

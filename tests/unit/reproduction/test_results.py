@@ -69,16 +69,19 @@ def test_the_reason_of_a_gap_is_shown_on_a_miss_only(dice: Any) -> None:
     assert "gap" not in _row(dice, 9.0).to_json()
 
 
-def test_summary_counts_inputs_apart_and_a_finding_only_with_all_its_quantities(dice: Any) -> None:
+def test_summary_counts_roles_apart_and_a_finding_only_with_all_its_quantities(dice: Any) -> None:
     rows = (
         _row(dice, 3.0),
         _row(dice, 9.0, quantity="other"),
         _row(dice, 3.0, id="DICE-2", role="input"),
+        _row(dice, 3.0, id="DICE-2", role="calibrated"),
     )
     found = Reproduction(rows=rows, seed=0, runs=1)
     assert found.summary() == {
         "predicted": 2,
         "predicted_ok": 1,
+        "calibrated": 1,
+        "calibrated_ok": 1,
         "inputs": 1,
         "inputs_ok": 1,
         "findings": 2,
@@ -86,3 +89,18 @@ def test_summary_counts_inputs_apart_and_a_finding_only_with_all_its_quantities(
     }
     assert not found.ok
     assert found.missed == (rows[1],)
+
+
+def test_a_row_passes_in_the_share_of_seeds_whose_mean_is_in_range(dice: Any) -> None:
+    row = FindingResult(
+        finding=_row(dice, 3.0).finding,
+        values=(3.0, 3.2, 3.4, 9.0, 3.0, 3.0, 9.0, 9.0),
+        entry_digest="sha256:0",
+        runs=2,
+    )
+    assert row.passing is not None
+    value, low, high = row.passing
+    assert value == 0.5
+    assert 0 < low < 0.5 < high < 1
+    assert row.to_json()["passes"] == {"value": value, "low": low, "high": high}
+    assert "passes" not in _row(dice, 3.0).to_json()

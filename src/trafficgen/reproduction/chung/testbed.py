@@ -25,7 +25,9 @@ from trafficgen.flows.measures import (
     time_to_share_of_peak_s,
 )
 from trafficgen.models.published import load_entry
+from trafficgen.models.published_model import PublishedModel
 from trafficgen.randomness import random_stream
+from trafficgen.reproduction.open_values import entry_of
 from trafficgen.reproduction.testbed import EventLog, link, player
 from trafficgen.simulation.outcome import Outcome
 from trafficgen.tables import MEDIA
@@ -55,6 +57,8 @@ _RUN_ON_S = 3.0
 #: A run is given up after so many times the clip's length, and this long beyond it, s.
 _LONGEST_LENGTHS, _LONGEST_EXTRA_S = 4.0, 300.0
 _SEEDS = 1 << 53
+#: Agents of the entries that they were made of.
+_players: dict[Transport, tuple[PublishedModel, dict[str, Any]]] = {}
 _MEDIA_CODES = tuple(MEDIA.index(name) for name in ("audio", "video", "mixed"))
 _BIN_NS = ns_from_s(MEASURE_BIN_S)
 #: Code of the buffering phase in the log, in the order of the packet table's dictionary.
@@ -159,9 +163,12 @@ def player_of_clip(clip: PlaylistClip, transport: Transport) -> dict[str, Any]:
     return {**agent, "parameters": {**agent["parameters"], "clip": clip.number, "playlist": rows}}
 
 
-@cache
 def _player(transport: Transport) -> dict[str, Any]:
-    return player(_ENTRIES[transport], {"transport": transport}, name=transport, **_ROUTE)
+    entry = entry_of(_ENTRIES[transport])
+    if transport not in _players or _players[transport][0] is not entry:
+        agent = player(entry.name, {"transport": transport}, name=transport, **_ROUTE)
+        _players[transport] = entry, agent
+    return _players[transport][1]
 
 
 @dataclass(frozen=True, kw_only=True)

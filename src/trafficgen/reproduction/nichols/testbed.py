@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from pydantic import JsonValue
 
-from trafficgen.models.published import competing_tcp, load_entry
+from trafficgen.models.published import competing_tcp
 from trafficgen.randomness import random_stream
+from trafficgen.reproduction.open_values import entry_of
 from trafficgen.reproduction.testbed import EventLog, bulk_tcp, link, player
 from trafficgen.simulation.outcome import Outcome
 from trafficgen.simulation.run import run_scenario
@@ -191,7 +192,7 @@ class Session:
 
 
 def _tcp() -> dict[str, JsonValue]:
-    return competing_tcp(load_entry(_ENTRY)) or {}
+    return competing_tcp(entry_of(_ENTRY)) or {}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,118 @@
+"""Runs of experiments, by several processes: the result does not depend on how many there are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
+
+from trafficgen.errors import SimulationError
+from trafficgen.models.published import entry_digest, load_entry
+from trafficgen.progress import report_each
+from trafficgen.randomness import random_stream
+from trafficgen.reproduction.experiment import Experiment, Measures, Piece
+from trafficgen.reproduction.finding import Finding
+from trafficgen.reproduction.open_values import Moves, with_moves
+from trafficgen.reproduction.results import FindingResult
+from trafficgen.worker_processes import defer_interrupts, report_results, worker_pool
+
+#: Experiments, each with the findings that are wanted of it.
+Chosen = Sequence[tuple[Experiment, tuple[Finding, ...]]]
+#: Number of the setting, name of the experiment, run, number of the piece.
+_Key = tuple[int, str, int, int]
+#: A piece, the seed of all of them, the entries that are moved, and by how much.
+_Job = tuple[_Key, Piece, int, tuple[str, ...], Moves]
+_SEEDS = 1 << 53  # JSON carries whole numbers below this exactly
+
+
+def run_settings(
+    chosen: Chosen, settings: Sequence[Moves], *, runs: int, seed: int, workers: int | None
+) -> list[tuple[FindingResult, ...]]:
+    """Run experiments under each setting of their open values, all with the same seeds.
+
+    Returns:
+        Rows of each setting; none where it cannot be simulated.
+
+    Raises:
+        SimulationError: If the entries as they are cannot be simulated.
+        ValueError: If the number of runs or workers is not positive.
+    """
+    if runs < 1 or (workers is not None and workers < 1):
+        raise ValueError(f"runs and workers must be at least 1, got {runs} and {workers}")
+    jobs = [
+        ((number, one.name, run, part), piece, seed, _entries_of(findings), moves)
+        for number, moves in enumerate(settings)
+        for run in range(runs)
+        for one, findings in chosen
+        for part, piece in enumerate(one.pieces)
+    ]
+    measured: list[dict[_Key, Measures]] = [{} for _ in settings]
+    refused: set[int] = set()
+    for key, measures in _measure_all(jobs, workers or os.cpu_count() or 1):
+        if measures is None:
+            refused.add(key[0])
+        else:
+            measured[key[0]][key] = measures
+    found: list[tuple[FindingResult, ...]] = []
+    for number, moves in enumerate(settings):
+        try:
+            rows = () if number in refused else _list_rows(chosen, number, measured[number], runs)
+            found.append(tuple(rows))
+        except ArithmeticError:  # a session without what others are compared with
+            if not moves:
+                raise
+            found.append(())
+    return found
+
+
+def _list_rows(
+    chosen: Chosen, setting: int, measures: Mapping[_Key, Measures], runs: int
+) -> Iterator[FindingResult]:
+    for one, findings in chosen:
+        values = [
+            one.combine([measures[setting, one.name, run, part] for part in range(len(one.pieces))])
+            for run in range(runs)
+        ]
+        for finding in findings:
+            yield FindingResult(
+                finding=finding,
+                values=tuple(float(of_run[finding.key]) for of_run in values),
+                entry_digest=entry_digest(load_entry(finding.entry)),
+            )
+
+
+def _entries_of(findings: Sequence[Finding]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(finding.entry for finding in findings))
+
+
+def _measure_all(jobs: Sequence[_Job], workers: int) -> Iterator[tuple[_Key, Measures | None]]:
+    """Yield the key and the measures of each piece, in order."""
+    workers = min(workers, len(jobs))
+    if workers <= 1:
+        for job in report_each(jobs, "simulating", total=len(jobs), unit="pieces"):
+            yield _measure(*job)
+        return
+    try:
+        with worker_pool(workers) as pool:
+            with defer_interrupts():
+                futures = [pool.submit(_measure, *job) for job in jobs]
+            yield from report_results(futures, "simulating", unit="pieces")
+    except BrokenProcessPool as error:
+        raise SimulationError(
+            "a process that simulates has ended: use fewer workers where memory is short, and"
+            " in a script call this under `if __name__ == '__main__':`"
+        ) from error
+
+
+def _measure(
+    key: _Key, piece: Piece, seed: int, entries: tuple[str, ...], moves: Moves
+) -> tuple[_Key, Measures | None]:
+    _, name, run, part = key
+    stream = random_stream(seed, session=run, purpose=f"reproduce/{name}/{part}")
+    with with_moves(entries, moves):
+        try:
+            return key, piece(int(stream.integers(_SEEDS)))
+        except (SimulationError, ArithmeticError, LookupError, ValueError):
+            if not moves:
+                raise
+            return key, None  # refused, or a session without what is measured
