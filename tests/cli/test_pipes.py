@@ -71,12 +71,13 @@ def test_an_export_of_one_file_goes_through_a_pipe(command: Command, table_file:
 
 
 @pytest.mark.parametrize("target", [name for name in TARGETS if TARGETS[name].several_files])
-def test_several_files_are_refused_before_anything_is_made(target: str) -> None:
-    Path("long.yaml").write_text("groups: [{model: cbr, duration: 1h}]\nsessions: 1000000\n")
+def test_several_files_are_refused_before_anything_is_made(target: str, tmp_path: Path) -> None:
+    workload = tmp_path / "long.yaml"
+    workload.write_text("groups: [{model: cbr, duration: 1h}]\nsessions: 1000000\n")
     with pytest.raises(
         ExportError, match="several files, and /dev/fd/2 takes one; give directory= a"
     ):
-        trafficgen.export("long.yaml", to=target, directory="/dev/fd/2")
+        trafficgen.export(workload, to=target, directory="/dev/fd/2")
 
 
 def test_a_workload_comes_through_a_pipe_and_finds_its_files_in_the_folder(
