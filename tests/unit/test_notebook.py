@@ -82,6 +82,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "FindingResult": reproduction.rows[0],
         "Fit": fitted,
         "Inspection": trafficgen.inspect(captures[0]),
+        "LeaveOneOut": trafficgen.leave_one_out(["LJM-D4", "LJM-E7"], draws=1, workers=1),
         "Model": fitted.model,
         "ModelDifferences": trafficgen.models_diff(fitted.model, trafficgen.fit(captures[1]).model),
         "PacketTable": table,
@@ -94,6 +95,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "PublishedModel": trafficgen.load_model("chunked"),
         "Reproduction": reproduction,
         "SameSourceFit": trafficgen.fit_same_source(captures),
+        "Sensitivity": trafficgen.measure_sensitivity("LJM-E6", runs=1, workers=1),
         "SimulationResult": trafficgen.simulate(
             "cbr", path="rate=400kbps,delay=40ms", compete="tcp@2s", duration_s=20
         ),

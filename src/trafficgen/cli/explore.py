@@ -66,8 +66,8 @@ def explore(
             open_browser=_has_display() if browser is None else browser,
         )
     with page, _until_signal():
+        messages.say("Ctrl-C ends it")  # first: who reads the address may end it at once
         print(page.url, flush=True)
-        messages.say("Ctrl-C ends it")
         page.wait()
     messages.say("stopped")
 

@@ -262,8 +262,8 @@ def _parse(option: str, part: type[Part], text: str | float) -> Part:
         problem, remedy = describe_problem(error, part)
         if "both" not in str(text):  # a key of `20%` that nobody typed
             problem = problem.removeprefix("both: ")
-        ending = f"; {remedy}" if remedy else ""
-        raise GenerationError(f"[--{option} {text}]: {problem}{ending}") from error
+        ending, flag = f"; {remedy}" if remedy else "", f"--{option}"
+        raise GenerationError(f"[{flag} {text}]: {problem}{ending}") from error
 
 
 def list_given(options: WorkloadOptions, *flags: str) -> str:

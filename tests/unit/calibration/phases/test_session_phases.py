@@ -260,5 +260,5 @@ def test_the_end_of_buffering_can_be_set(make_table: TableMaker) -> None:
     assert (phases.buffering_end_s, phases.low_s, phases.anchor) == (25, None, "option")
     assert phases.playout_start_s == 25
     assert phases_to(0).buffering_end_s is None
-    with pytest.raises(CalibrationError, match="buffering_end_s is 90 s, but the media last"):
+    with pytest.raises(CalibrationError, match="buffering_end_s is 1 min 30 s, but the media last"):
         phases_to(90)
