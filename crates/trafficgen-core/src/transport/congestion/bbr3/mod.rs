@@ -1,7 +1,9 @@
 //! BBR version 3: as version 1 a model of the path, and limits that loss has taught.
 //!
-//! Cardwell, Swett and Beshay, BBR Congestion Control, draft-ietf-ccwg-bbr. Names of its variables
-//! stand in brackets where ours differ. It hears of no ECN marks, as the draft.
+//! Cardwell, Swett and Beshay, BBR Congestion Control, draft-ietf-ccwg-bbr-06. Names of its variables
+//! are in brackets where ours differ. It hears of no ECN marks, as the draft. Other than there, it
+//! drains for as long as that takes, not three rounds at most, and losses of a round are counted by
+//! acknowledgements that report some, not by ranges.
 
 mod limits;
 mod pipe;
@@ -270,7 +272,8 @@ impl Bbr3 {
         let lost = sample.lost_ever_bytes - rate.lost_before_bytes;
         if Self::is_too_high(lost as f64, rate.flight_bytes as f64) {
             if self.probing.is_sampled() {
-                self.take_too_high(rate.flight_bytes as f64, limited, sample);
+                let flight_bytes = rate.flight_bytes as f64;
+                self.take_too_high(flight_bytes, limited, sample.now, sample.delivered_bytes);
             }
             return;
         }
@@ -288,17 +291,13 @@ impl Bbr3 {
     }
 
     /// The path holds less than `flight_bytes` (HandleInflightTooHigh).
-    fn take_too_high(&mut self, flight_bytes: f64, application_limited: bool, sample: &Sampled) {
-        self.lower_long_term(flight_bytes, application_limited);
-        if self.mode == Mode::ProbeBandwidth(Phase::Up) {
-            self.start_down(sample.now, sample.delivered_bytes);
-        }
-    }
-
-    fn lower_long_term(&mut self, flight_bytes: f64, application_limited: bool) {
+    fn take_too_high(&mut self, flight_bytes: f64, limited: bool, now: Time, delivered_bytes: u64) {
         self.probing.end_samples();
-        if !application_limited {
+        if !limited {
             self.limits.set_long_term(flight_bytes.max(self.target() * limits::BETA));
+        }
+        if self.mode == Mode::ProbeBandwidth(Phase::Up) {
+            self.start_down(now, delivered_bytes);
         }
     }
 
@@ -424,10 +423,8 @@ impl Control for Bbr3 {
             let (bytes, share) = (lost.bytes as f64, LOSS_THRESHOLD);
             let before = flight - bytes;
             let prefix = ((share * before - (since - bytes)) / (1.0 - share)).max(0.0);
-            self.lower_long_term(before + prefix, lost.application_limited);
-            if self.mode == Mode::ProbeBandwidth(Phase::Up) {
-                self.start_down(lost.now, lost.delivered_bytes);
-            }
+            let limited = lost.application_limited;
+            self.take_too_high(before + prefix, limited, lost.now, lost.delivered_bytes);
         }
     }
 
