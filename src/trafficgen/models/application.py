@@ -21,7 +21,7 @@ PolicyFamily = Literal["fixed", "throughput", "buffer", "bola", "dynamic", "mpc"
 #: Authoring Specification recommends 1.5 to 2. The estimated ones err by part of a step.
 _STEP, _WIDEST_STEP, _STEP_ERROR = math.sqrt(1.5 * 2), 2.0, 0.1
 #: Players take a rung within this share of the throughput.
-_SAFE_SHARE = 0.8
+SAFE_SHARE = 0.8
 #: A setting of a policy.
 PolicySetting = Estimate | str | bool | int | float | None
 
@@ -214,6 +214,6 @@ def complete_ladder(
         ladder += [low * (high / low) ** (step / between) for step in range(1, between)]
         ladder.append(high)
     top_kbps = visited_kbps[-1]
-    if throughput_kbps is not None and top_kbps * _STEP > _SAFE_SHARE * throughput_kbps:
+    if throughput_kbps is not None and top_kbps * _STEP > SAFE_SHARE * throughput_kbps:
         ladder += [top_kbps * _STEP**step for step in range(1, most_above + 1)]
     return ladder

@@ -11,11 +11,12 @@ from pydantic import JsonValue
 
 from trafficgen.formatting import number, rate_text
 from trafficgen.models import Application, Estimate, Model, complete_ladder
+from trafficgen.models.application import SAFE_SHARE
 from trafficgen.randomness import random_stream
 
-#: A player whose policy is unknown takes the highest rung within this share of the throughput; one
-#: whose mean rung was this share of it takes what the path gives.
-_SAFE_SHARE, _TAKES_ALL = 0.8, 0.9
+#: A player whose policy is unknown takes what the path gives if its mean rung was this share of the
+#: throughput, else the highest rung within SAFE_SHARE of it.
+_TAKES_ALL = 0.9
 #: A ladder has no more than so many rungs above those that were visited.
 _MOST_ABOVE = 4
 _USUAL_BUFFER_S = 30.0
@@ -118,7 +119,7 @@ def _choose_policy(
         media_kbps /= sum(one.segments for one in application.rungs)
         if media_kbps > _TAKES_ALL * (application.highest_throughput_kbps or math.inf):
             return "buffer", {}
-        return "throughput", {"throughput_share": _SAFE_SHARE}
+        return "throughput", {"throughput_share": SAFE_SHARE}
     weights = {policy.family: policy.weight, **policy.alternatives}
     generator = random_stream(seed, session=session, purpose="simulate/policy")
     drawn = generator.random() * sum(weights.values()) if session else 0.0
