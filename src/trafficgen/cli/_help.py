@@ -75,8 +75,9 @@ def _within(ctx: Any) -> Iterator[None]:
     try:
         yield
     except typer.exceptions.TyperException as error:
-        if getattr(error, "ctx", ctx) is None:  # of errors about usage
-            error.__dict__["ctx"] = ctx
+        usage: Any = error
+        if getattr(usage, "ctx", ctx) is None:  # other errors have none
+            usage.ctx = ctx
         raise
 
 

@@ -186,7 +186,7 @@ def _log_likelihood(
         np.where(downloads.waited, idle_s, 0.0),
     ]
     sizes, rungs = choices.size_bytes.astype(np.int64), rung.astype(np.int64)
-    from trafficgen._core._rust import replay_players  # noqa: PLC0415 - few sessions have clear rungs
+    from trafficgen._core import replay_players  # noqa: PLC0415 - few sessions have clear rungs
 
     predicted = np.array(replay_players(players, times_s, sizes, rungs))
     is_wrong = predicted != rung
