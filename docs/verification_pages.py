@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from reference_pages.markdown import Rows, bullets, table
+from trafficgen.formatting import format_count
 from trafficgen.units import ms_from_s
 from transfers import Errors, errors_of
 
@@ -63,7 +64,10 @@ _OPEN = """## What has not been checked
 
 
 def _made_by(results: Mapping[str, Any]) -> str:
-    seed = f", seed {results['seed']}, {results['runs']} runs" if "seed" in results else ""
+    seed = ""
+    if "seed" in results:
+        runs = format_count(results["runs"] * results.get("seeds", 1), "run")
+        seed = f", seed {results['seed']}, {runs}"
     return (
         f"Made by `{results['command']}` with trafficgen {results['version']}"
         f" ({results['with']}){seed}."
@@ -79,7 +83,7 @@ def _reproduce(results: Mapping[str, Any]) -> Iterator[str]:
     yield (
         "Each published quantity has a range that is accepted, fixed with the finding. What a"
         " quantity within its range proves depends on its role, which follows from the catalogue"
-        " entry. *Inputs* stand in the entry and say only that the simulation keeps to them. Of"
+        " entry. *Inputs* are in the entry and say only that the simulation keeps to them. Of"
         " *calibrated* ones a value of the entry was taken, or chosen with the finding in view"
         " ([which](../reference/catalogue.md)): they show that one set of values can have them all."
         " *Predicted* ones are named by no value of the entry. Of"
@@ -159,7 +163,8 @@ def _leave_one_out(results: Mapping[str, Any]) -> Iterator[str]:
         "Papers leave values open, which an entry has to choose. Here they are chosen without one"
         f" section of the paper, and judged on that section: {results['draws']} draws of all open"
         f" values, each between that of the entry over {results['largest_factor']:g} and times"
-        f" {results['largest_factor']:g}; of these the one that meets most of the other sections."
+        f" {results['largest_factor']:g} (a whole number moves by one at least); of these the one"
+        " that meets most of the other sections."
         f" **{summary['met']} of {summary['quantities']} quantities"
         f" ({summary['met'] / summary['quantities']:.0%}) are within their ranges.** The draws lie"
         " around values that were chosen with all sections in view, and the structure of the"

@@ -134,7 +134,8 @@ def leave_one_out(
     Args:
         ids: As of :func:`trafficgen.reproduce`; a paper needs two sections at least.
         draws: How many draws of the open values are tried; each value is drawn, uniform in its
-            logarithm, between that of the entry divided and multiplied by 1.5.
+            logarithm, between that of the entry divided and multiplied by 1.5. A whole number is
+            rounded, and moves by one at least.
         runs: Runs of each draw.
         seed: Seed of draws and runs, >= 0.
         workers: As of :func:`trafficgen.reproduce`.

@@ -88,7 +88,8 @@ def run_experiments(
     if seeds < 1:
         raise ValueError(f"seeds must be at least 1, got {seeds}")
     (rows,) = run_settings(chosen, [{}], runs=runs * seeds, seed=seed, workers=workers)
-    return Reproduction(rows=tuple(replace(row, runs=runs) for row in rows), seed=seed, runs=runs)
+    judged = tuple(replace(row, runs=runs) for row in rows)
+    return Reproduction(rows=judged, seed=seed, runs=runs, seeds=seeds)
 
 
 def select_findings(

@@ -137,7 +137,8 @@ class Reproduction(ChartView):
     Attributes:
         rows: A row for each quantity.
         seed: Seed from which those of the runs were derived.
-        runs: Number of runs.
+        runs: Runs whose mean a verdict takes.
+        seeds: How often there were so many runs.
 
     Example:
         >>> import trafficgen
@@ -151,11 +152,12 @@ class Reproduction(ChartView):
     rows: tuple[FindingResult, ...]
     seed: int
     runs: int
+    seeds: int = 1
 
     def __repr__(self) -> str:
         within = len(self.rows) - len(self.missed)
         quantities = format_count(len(self.rows), "quantity", "quantities")
-        runs = format_count(self.runs, "run")
+        runs = format_count(self.runs * self.seeds, "run")
         return f"<Reproduction: {within:,d} of {quantities} within range, {runs}, seed {self.seed}>"
 
     def _notebook_data(self) -> dict[str, object]:
@@ -205,7 +207,8 @@ class Reproduction(ChartView):
     def to_json(self) -> dict[str, object]:
         """Return what `trafficgen reproduce --json` prints."""
         rows = [row.to_json() for row in self.rows]
-        return {"findings": rows, "summary": self.summary(), "seed": self.seed, "runs": self.runs}
+        draws = {"seed": self.seed, "runs": self.runs, "seeds": self.seeds}
+        return {"findings": rows, "summary": self.summary(), **draws}
 
 
 def _select_measured(values: tuple[float, ...]) -> tuple[float, ...]:

@@ -95,8 +95,8 @@ class Sensitivity(NotebookView):
     @property
     def fragile(self) -> tuple[FindingResult, ...]:
         """Rows within their range that some move takes out of it."""
-        lost = {id(flip.row.finding) for flip in self.flips if not flip.row.ok}
-        return tuple(row for row in self.rows if id(row.finding) in lost)
+        lost = {flip.row.finding for flip in self.flips if not flip.row.ok}
+        return tuple(row for row in self.rows if row.finding in lost)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a row a flip; columns as in :meth:`Flip.to_json`."""
@@ -104,9 +104,9 @@ class Sensitivity(NotebookView):
 
     def to_json(self) -> dict[str, object]:
         """Return what `trafficgen reproduce --sensitivity --json` prints."""
-        fragile = set(map(id, self.fragile))
+        fragile = set(self.fragile)
         return {
-            "findings": [{**row.to_json(), "fragile": id(row) in fragile} for row in self.rows],
+            "findings": [{**row.to_json(), "fragile": row in fragile} for row in self.rows],
             "open_values": list(self.values),
             "flips": [flip.to_json() for flip in self.flips],
             "refused": [{"value": value, "factor": factor} for value, factor in self.refused],
