@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -153,3 +154,46 @@ def test_a_statement_of_an_unknown_finding_is_refused(command: Command) -> None:
     result = command("reproduce", "--list", "XYZ")
     assert (result.code, result.out) == (2, "")
     assert "begin with BMW, CCZ, CTX, LJM, NIC" in result.err
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--sensitivity", "--leave-one-out"], "use one of --sensitivity, --leave-one-out"),
+        (["--sensitivity", "--seeds", "3"], "use one of --sensitivity, --seeds"),
+        (["--draws", "3"], "needs --leave-one-out"),
+        (["--leave-one-out", "--report", "a.html"], "this result has no page; give --json"),
+    ],
+)
+def test_options_without_effect_are_refused(
+    command: Command, options: list[str], part: str
+) -> None:
+    result = command("reproduce", "LJM-E7", *options)
+    assert (result.code, result.out) == (2, "")
+    assert part in result.err
+
+
+def test_studies_print_what_python_returns(command: Command) -> None:
+    given = ["AAA-B1", "AAA-M1", "--runs", "1", "--workers", "1"]
+    found = json.loads(command("reproduce", *given, "--sensitivity", "--json").out)
+    assert [(row["id"], row["fragile"]) for row in found["findings"]] == [
+        ("AAA-B1", False),
+        ("AAA-M1", False),
+    ]
+    text = command("reproduce", *given, "--sensitivity").out
+    assert "0 of 2 quantities are fragile" in text
+    found = json.loads(command("reproduce", *given, "--leave-one-out", "--json").out)
+    assert [one["section"] for one in found["sections"]] == ["AAA-B", "AAA-M"]
+    assert found["draws"] == 40
+    text = command("reproduce", *given, "--leave-one-out", "--draws", "2").out
+    assert text.splitlines()[0].split() == ["section", "within", "range", "missed"]
+    assert "the best of 2 draws" in text
+
+
+def test_seeds_give_each_row_its_share_of_passes(command: Command) -> None:
+    given = ["AAA-B1", "--runs", "1", "--seeds", "4", "--workers", "1"]
+    found = json.loads(command("reproduce", *given, "--json").out)
+    assert (found["runs"], found["seeds"]) == (1, 4)
+    assert found["findings"][0]["runs"] == 4
+    assert 0 <= found["findings"][0]["passes"]["value"] <= 1
+    assert "mean of 4 runs, seed 0" in command("reproduce", *given).out

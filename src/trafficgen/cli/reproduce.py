@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._reports import ReportFile, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
+from trafficgen.formatting import format_count
 
 if TYPE_CHECKING:
     from trafficgen.reproduction.finding import PublishedFinding
@@ -52,8 +53,9 @@ def reproduce(
         ),
     ] = False,
     draws: Annotated[
-        int, typer.Option(min=1, help="Draws of the open values for --leave-one-out.")
-    ] = 40,
+        int | None,
+        typer.Option(min=1, help="Draws of the open values for --leave-one-out; default: 40."),
+    ] = None,
     seed: Seed = 0,
     workers: Annotated[
         int | None,
@@ -85,25 +87,27 @@ def reproduce(
         _print_statements(ids or [])
         return
     messages = messages_of(quiet=quiet, verbose=verbose)
+    options: dict[str, Any] = {"runs": runs, "seed": seed, "workers": workers}
+    if draws is not None:
+        if not leave_one_out:
+            raise typer.BadParameter("needs --leave-one-out", param_hint="--draws")
+        options["draws"] = draws
     if sensitivity or leave_one_out:
-        _refuse_together(sensitivity=sensitivity, leave_one_out=leave_one_out, report=report)
-    if sensitivity:
-        measure = trafficgen.measure_sensitivity
+        _refuse_together(
+            {"--sensitivity": sensitivity, "--leave-one-out": leave_one_out, "--seeds": seeds > 1}
+        )
+        if report is not None:
+            raise typer.BadParameter("this result has no page; give --json", param_hint="--report")
+        work = trafficgen.measure_sensitivity if sensitivity else trafficgen.leave_one_out
         with messages.progress("simulating"):
-            moved = measure(ids or (), runs=runs, seed=seed, workers=workers)
-        print_json(moved.to_json()) if as_json else _print_flips(moved)
-        return
-    if leave_one_out:
-        judge = trafficgen.leave_one_out
-        with messages.progress("simulating"):
-            judged = judge(ids or (), draws=draws, runs=runs, seed=seed, workers=workers)
-        print_json(judged.to_json()) if as_json else _print_sections(judged)
+            studied = work(ids or (), **options)
+        _print_study(studied, as_json=as_json)
         return
     written = Outputs(report=report)
     claim(written, force=force, check_names=partial(_find_statements, ids or []))
     reproduce_findings = trafficgen.reproduce  # loaded before the clock of the progress runs
     with messages.progress("simulating"):
-        found = reproduce_findings(ids or (), runs=runs, seeds=seeds, seed=seed, workers=workers)
+        found = reproduce_findings(ids or (), seeds=seeds, **options)
     write_reports(found, written, messages)
     if as_json:
         print_json(found.to_json())
@@ -130,18 +134,26 @@ def _print_statements(ids: list[str]) -> None:
         say_line(f"{name:9} {finding.statement} ({finding.source}){conflict}", indent=10)
 
 
-def _refuse_together(*, sensitivity: bool, leave_one_out: bool, report: object) -> None:
-    if sensitivity and leave_one_out:
-        raise typer.BadParameter("give --sensitivity or --leave-one-out, not both")
-    if report is not None:
-        raise typer.BadParameter("these results have no page; give --json", param_hint="--report")
+def _refuse_together(given: dict[str, bool]) -> None:
+    flags = [flag for flag, is_given in given.items() if is_given]
+    if len(flags) > 1:
+        raise typer.BadParameter(f"use one of {', '.join(flags)}")
+
+
+def _print_study(found: trafficgen.Sensitivity | trafficgen.LeaveOneOut, *, as_json: bool) -> None:
+    if as_json:
+        print_json(found.to_json())
+    elif isinstance(found, trafficgen.Sensitivity):
+        _print_flips(found)
+    else:
+        _print_sections(found)
 
 
 def _print_flips(found: trafficgen.Sensitivity) -> None:
-    moves: dict[int, list[str]] = {}
+    moves: dict[trafficgen.Finding, list[str]] = {}
     for flip in found.flips:
         text = f"{flip.value} x {flip.factor:g}"
-        moves.setdefault(id(flip.row.finding), []).append(text)
+        moves.setdefault(flip.row.finding, []).append(text)
     rows = [
         (
             row.finding.id,
@@ -149,10 +161,10 @@ def _print_flips(found: trafficgen.Sensitivity) -> None:
             number(row.simulated),
             "ok" if row.ok else "MISS",
             row.finding.role,
-            ", ".join(moves[id(row.finding)]),
+            ", ".join(moves[row.finding]),
         )
         for row in found.rows
-        if id(row.finding) in moves
+        if row.finding in moves
     ]
     header = ("id", "quantity", "simulated", "", "role", "flips with")
     print_table(header, rows, right=(2,), marks={"ok": "green", "MISS": "bold red"})
@@ -203,7 +215,7 @@ def _print_rows(found: trafficgen.Reproduction) -> None:
     say_line(
         f"{counts['predicted_ok']} of {predicted} predicted quantities within range{share}{others};"
         f" {counts['findings_ok']} of {counts['findings']} findings in all they say;"
-        f" mean of {found.runs} run{'' if found.runs == 1 else 's'}, seed {found.seed}"
+        f" mean of {format_count(found.runs * found.seeds, 'run')}, seed {found.seed}"
     )
 
 
