@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trafficgen.reproduction.finding import papers
+from trafficgen.reproduction.finding import Quantity, papers
 from trafficgen.reproduction.roles import find_role, list_ids
 
 ROWS = [row for paper in papers() for _, row in paper.rows()]
@@ -37,9 +37,13 @@ def test_a_finding_that_no_value_names_is_predicted() -> None:
     assert find_role("realvideo10_boyden2005", "BMW-B11", 1) == "predicted"
 
 
-def test_data_files_claim_no_prediction() -> None:
-    typed = {row.role for row in ROWS}
-    assert typed == {"input", "calibrated", "predicted"}
-    for row in ROWS:
-        if row.role == "predicted":
-            assert find_role(row.entry, row.id, row.published) == "predicted"
+@pytest.mark.parametrize("role", ["predicted", "calibrated"])
+def test_data_files_cannot_claim_more_than_an_input(role: str) -> None:
+    row = {"key": "a", "quantity": "b", "published": 1.0, "accept": [0.5, 2.0]}
+    assert Quantity.model_validate({**row, "role": "input"}).role == "input"
+    with pytest.raises(ValueError, match=f"it must be 'input', not {role!r}"):
+        Quantity.model_validate({**row, "role": role})
+
+
+def test_rows_of_all_roles_are_left() -> None:
+    assert {row.role for row in ROWS} == {"input", "calibrated", "predicted"}
