@@ -2,12 +2,12 @@
 
 # "X as X" marks a name as one for others to import: type checkers and linters read it so.
 from trafficgen.models.application import Application as Application
-from trafficgen.models.application import Halt as Halt
 from trafficgen.models.application import PlayerPolicy as PlayerPolicy
 from trafficgen.models.application import PolicyFamily as PolicyFamily
 from trafficgen.models.application import PolicySetting as PolicySetting
 from trafficgen.models.application import Rung as Rung
 from trafficgen.models.application import RungSwitch as RungSwitch
+from trafficgen.models.application import Stall as Stall
 from trafficgen.models.application import complete_ladder as complete_ladder
 from trafficgen.models.application import describe_application as describe_application
 from trafficgen.models.estimate import Estimate as Estimate

@@ -46,8 +46,8 @@ class RungSwitch(ModelPart):
     """Rung after it, kbit/s."""
 
 
-class Halt(ModelPart):
-    """A stall of the playback: the buffer is empty."""
+class Stall(ModelPart):
+    """A halt of the playback since the buffer is empty."""
 
     start_s: float
     """When it began, s from the first media packet."""
@@ -109,8 +109,8 @@ class Application(ChartView, ModelPart):
     """Media with which it goes on after a stall, s."""
     buffer_target_s: NonNegativeEstimate | None = None
     """Media in the buffer at which the player requests a segment again, s."""
-    stalls: tuple[Halt, ...] | None = None
-    """Halts of the playback; null where they are not known."""
+    stalls: tuple[Stall, ...] | None = None
+    """Stalls of the playback; null where they are not known."""
     policy: PlayerPolicy | None = None
     """What chose the rungs; null where that is not known."""
     content: tuple[_Positive, ...] = ()

@@ -7,10 +7,10 @@ import pytest
 from trafficgen.models import (
     Application,
     Estimate,
-    Halt,
     PlayerPolicy,
     Rung,
     RungSwitch,
+    Stall,
     describe_application,
 )
 
@@ -34,7 +34,7 @@ def test_segments_and_player_are_described() -> None:
         audio_kbps=known(64.0),
         startup_s=known(0.7),
         buffer_target_s=known(14.0),
-        stalls=(Halt(start_s=10.0, duration_s=1.5), Halt(start_s=20.0, duration_s=2.5)),
+        stalls=(Stall(start_s=10.0, duration_s=1.5), Stall(start_s=20.0, duration_s=2.5)),
         policy=PlayerPolicy(family="bola", weight=0.934),
     )
     assert describe_application(application) == {
@@ -49,7 +49,7 @@ def test_segments_and_player_are_described() -> None:
     ("stalls", "text"), [(None, "stalls not known"), ((), "no stalls")], ids=["unknown", "none"]
 )
 def test_what_is_not_known_is_told_from_what_was_not_there(
-    stalls: tuple[Halt, ...] | None, text: str
+    stalls: tuple[Stall, ...] | None, text: str
 ) -> None:
     application = Application(kind="chunked", connections=1, exchanges=20, stalls=stalls)
     assert describe_application(application)["player"] == text

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.models import Estimate, Halt
+from trafficgen.models import Estimate, Stall
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
 #: Players start with no more media than this, s, or with one segment; after a stall with twice it.
@@ -65,7 +65,7 @@ class Playback:
     """
 
     start_s: float
-    stalls: tuple[Halt, ...]
+    stalls: tuple[Stall, ...]
     before_s: FloatArray
     after_s: FloatArray
     start_media_s: float
@@ -87,7 +87,7 @@ class BufferFit:
     playback: Playback
     startup_s: Estimate | None
     target_s: Estimate | None
-    stalls: tuple[Halt, ...] | None
+    stalls: tuple[Stall, ...] | None
     absent: dict[str, str]
 
 
@@ -103,7 +103,7 @@ def play(downloads: Downloads, media_s: FloatArray, *, start_s: float, resume_s:
     times_s = downloads.arrival_s
     held_s, began_s, is_playing = 0.0, float(times_s[-1]), False
     levels_s, playing = np.empty(len(times_s)), np.zeros(len(times_s), dtype=np.bool_)
-    stalls: list[Halt] = []
+    stalls: list[Stall] = []
     dry_s: float | None = None
     for place, (now_s, new_s) in enumerate(zip(times_s, media_s, strict=True)):
         passed_s = float(now_s - times_s[place - 1]) if is_playing else 0.0
@@ -115,7 +115,7 @@ def play(downloads: Downloads, media_s: FloatArray, *, start_s: float, resume_s:
             if dry_s is None:
                 began_s = float(now_s)
             else:
-                stalls.append(Halt(start_s=dry_s, duration_s=float(now_s) - dry_s))
+                stalls.append(Stall(start_s=dry_s, duration_s=float(now_s) - dry_s))
         levels_s[place], playing[place] = held_s, is_playing
     last = np.searchsorted(times_s, downloads.request_s, side="right") - 1
     since_s = np.where(playing[last], downloads.request_s - times_s[last], 0.0)
