@@ -10,19 +10,17 @@ from typing import Any
 import numpy as np
 
 from reference_pages.markdown import Rows, bullets, table
+from reproduction_pages import (
+    format_number,
+    leave_one_out_sections,
+    reproduced_sections,
+    sensitivity_sections,
+)
 from trafficgen.formatting import format_count
 from trafficgen.units import ms_from_s
 from transfers import Errors, errors_of
 
 RESULTS = Path(__file__).resolve().parent / "verification"
-_PAPERS = {
-    "CCZ": "RealPlayer 8: Chung, Claypool, Zhu (2002, 2003)",
-    "BMW": "RealVideo 10: Boyden, Mahanti, Williamson (2005)",
-    "NIC": "Windows Media 9: Nichols (2004)",
-    "LJM": "two streams: Latecki, Jin, Mulik (2003)",
-}
-#: Moves of open values that a row lists.
-_LISTED_MOVES = 4
 _CHECKED = ("check", "expected", "found", "unit", "accepted", "result")
 
 _INTRODUCTION = """# How sure are we
@@ -72,169 +70,6 @@ def _made_by(results: Mapping[str, Any]) -> str:
         f"Made by `{results['command']}` with trafficgen {results['version']}"
         f" ({results['with']}){seed}."
     )
-
-
-# Published beside simulated
-
-
-def _reproduce(results: Mapping[str, Any]) -> Iterator[str]:
-    rows, summary = results["findings"], results["summary"]
-    yield "## Papers run again"
-    yield (
-        "Each published quantity has a range that is accepted, fixed with the finding. What a"
-        " quantity within its range proves depends on its role, which follows from the catalogue"
-        " entry. *Inputs* are in the entry and say only that the simulation keeps to them. Of"
-        " *calibrated* ones a value of the entry was taken, or chosen with the finding in view"
-        " ([which](../reference/catalogue.md)): they show that one set of values can have them all."
-        " *Predicted* ones are named by no value of the entry. Of"
-        f" {summary['predicted']} predicted quantities {summary['predicted_ok']} are within their"
-        f" ranges, of {summary['calibrated']} calibrated ones {summary['calibrated_ok']}, of"
-        f" {summary['inputs']} inputs {summary['inputs_ok']}; of {summary['findings']} findings"
-        f" {summary['findings_ok']} are met in all their quantities."
-    )
-    groups = _by_paper(rows)
-    yield table(
-        ("paper", *("predicted", "within range", "calibrated", "within range"), "inputs", "met"),
-        [
-            (
-                _PAPERS.get(paper, paper),
-                *(
-                    count
-                    for role in ("predicted", "calibrated", "input")
-                    for count in _counts(own, role)
-                ),
-            )
-            for paper, own in groups.items()
-        ],
-    )
-    yield "### What is missed"
-    missed: Rows = [
-        (
-            f"`{row['id']}`",
-            row["quantity"],
-            _published(row["published"]),
-            _range(row["accept"]),
-            f"{_number(row['simulated'])} [{_number(row['low'])}, {_number(row['high'])}]",
-            row["unit"],
-            _passes(row),
-            row.get("gap", "not known"),
-        )
-        for row in rows
-        if not row["ok"]
-    ]
-    yield (
-        "The mean over all runs with its 95% interval, the share of seeds at which the row passes"
-        " (each the mean of five runs), and why it misses, where that is known:"
-    )
-    yield table(
-        ("finding", "quantity", "published", "accepted", "simulated", "unit", "passes", "why"),
-        missed,
-    )
-    yield "### What is met"
-    yield "Quantities with a number in the paper, and the mean of the runs:"
-    yield table(
-        ("finding", "quantity", "published", "accepted", "simulated", "unit", "passes", "role"),
-        [
-            (
-                f"`{row['id']}`",
-                row["quantity"],
-                _published(row["published"]),
-                _range(row["accept"]),
-                _number(row["simulated"]),
-                row["unit"],
-                _passes(row),
-                row["role"],
-            )
-            for row in rows
-            if row["ok"] and isinstance(row["published"], int | float)
-        ],
-    )
-    worded = sum(row["ok"] and not isinstance(row["published"], int | float) for row in rows)
-    yield (
-        f"{worded} more are met that the papers tell in words or ranges; `trafficgen reproduce`"
-        " prints them."
-    )
-
-
-def _leave_one_out(results: Mapping[str, Any]) -> Iterator[str]:
-    sections, summary = results["sections"], results["summary"]
-    yield "## Papers predicted from their other sections"
-    yield (
-        "Papers leave values open, which an entry has to choose. Here they are chosen without one"
-        f" section of the paper, and judged on that section: {results['draws']} draws of all open"
-        f" values, each between that of the entry over {results['largest_factor']:g} and times"
-        f" {results['largest_factor']:g} (a whole number moves by one at least); of these the one"
-        " that meets most of the other sections."
-        f" **{summary['met']} of {summary['quantities']} quantities"
-        f" ({summary['met'] / summary['quantities']:.0%}) are within their ranges.** The draws lie"
-        " around values that were chosen with all sections in view, and the structure of the"
-        " mechanism was too: this bounds what the open *numbers* can have borrowed."
-    )
-    yield table(
-        ("section", "within range", "missed"),
-        [
-            (
-                f"`{one['section']}`",
-                f"{one['met']} of {one['quantities']}",
-                ", ".join(f"`{name}`" for name in dict.fromkeys(row["id"] for row in one["missed"]))
-                or "-",
-            )
-            for one in sections
-        ],
-    )
-
-
-def _sensitivity(results: Mapping[str, Any]) -> Iterator[str]:
-    rows, flips = results["findings"], results["flips"]
-    fragile = [row for row in rows if row["fragile"]]
-    predicted = [row for row in rows if row["role"] == "predicted"]
-    broken = sum(row["fragile"] for row in predicted)
-    yield "### What hangs on one open value"
-    yield (
-        f"Each of {len(results['open_values'])} open values is moved by 20% either way, by itself"
-        f" and with the same seeds. {len(fragile)} of {len(rows)} quantities are *fragile*: some"
-        f" such move takes them out of their range ({broken} of the {len(predicted)} predicted"
-        f" ones). {len(results['refused'])} moves cannot be simulated. The fragile ones, and the"
-        " values that matter:"
-    )
-    moves: dict[tuple[str, str], list[str]] = {}
-    for flip in flips:
-        if not flip["ok"]:
-            text = f"`{flip['value']}` x {flip['factor']:g}"
-            moves.setdefault((flip["id"], flip["quantity"]), []).append(text)
-    yield table(
-        ("finding", "quantity", "role", "leaves its range with"),
-        [(f"`{row['id']}`", row["quantity"], row["role"], _first(moves, row)) for row in fragile],
-    )
-
-
-def _first(moves: Mapping[tuple[str, str], list[str]], row: Mapping[str, Any]) -> str:
-    found = moves[row["id"], row["quantity"]]
-    rest = f" and {len(found) - _LISTED_MOVES} more" if len(found) > _LISTED_MOVES else ""
-    return ", ".join(found[:_LISTED_MOVES]) + rest
-
-
-def _by_paper(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault(row["id"].partition("-")[0], []).append(row)
-    return groups
-
-
-def _passes(row: Mapping[str, Any]) -> str:
-    return f"{row['passes']['value']:.0%}" if "passes" in row else "-"
-
-
-def _counts(rows: list[dict[str, Any]], role: str) -> tuple[str, str]:
-    own = [row for row in rows if row["role"] == role]
-    return str(len(own)), str(sum(row["ok"] for row in own))
-
-
-def _range(accept: list[float | None]) -> str:
-    low, high = accept
-    if low is not None and high is not None:
-        return f"{_number(low)} to {_number(high)}"
-    return f"at least {_number(low)}" if low is not None else f"at most {_number(high)}"
 
 
 # Checks of the tests
@@ -292,8 +127,8 @@ def checks_table(results: Mapping[str, Any]) -> str:
     rows: Rows = [
         (
             check["what"],
-            _number(check["expected"]),
-            _number(check["measured"]),
+            format_number(check["expected"]),
+            format_number(check["measured"]),
             check["unit"],
             check["accepted"],
             check["result"],
@@ -370,9 +205,9 @@ def _transfer(results: Mapping[str, Any]) -> Iterator[str]:
         [
             (
                 *(row[key] for key in ("source", "fitted_at", "played_at")),
-                *(_number(row[key]) for key in ("rate_kbps", *_PREDICTIONS.values())),
-                *(_number(row[key]) for key in ("rung_kbps", "model_rung_kbps")),
-                *(_number(row[key]) for key in ("stalled_s", "model_stalled_s")),
+                *(format_number(row[key]) for key in ("rate_kbps", *_PREDICTIONS.values())),
+                *(format_number(row[key]) for key in ("rung_kbps", "model_rung_kbps")),
+                *(format_number(row[key]) for key in ("stalled_s", "model_stalled_s")),
             )
             for row in moved
         ],
@@ -396,18 +231,10 @@ def _groups_of_transfers(rows: list[dict[str, Any]]) -> Iterator[tuple[str, list
         yield f"{kind}, its own path", [row for row in own if row not in moved]
 
 
-def _published(value: object) -> str:
-    return _number(value) if isinstance(value, int | float) else str(value)
-
-
-def _number(value: float | None) -> str:
-    return "none" if value is None else f"{value:.4g}"
-
-
 _SECTIONS = {
-    "leave-one-out": _leave_one_out,
-    "reproduce": _reproduce,
-    "sensitivity": _sensitivity,
+    "leave-one-out": leave_one_out_sections,
+    "reproduce": reproduced_sections,
+    "sensitivity": sensitivity_sections,
     "intervals": _intervals,
     "theory": _theory,
     "ns3": _ns3,
