@@ -11,7 +11,7 @@ from trafficgen.cli._output import number
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import format_count, format_duration, format_share, rate_text
-from trafficgen.units import bps_from_bytes, kbps_from_bps
+from trafficgen.units import kbps_from_bytes
 
 if TYPE_CHECKING:
     from trafficgen.workloads.shares import FlowShare, GroupShare
@@ -61,8 +61,8 @@ def _describe_all(result: trafficgen.WorkloadResult) -> str:
     ends_s = [one.start_s + one.duration_s for one in sessions]
     length_s = max(ends_s) - min(one.start_s for one in sessions)
     if length_s > 0:
-        received_bps = bps_from_bytes(sum(one.received_bytes for one in sessions), length_s)
-        rate = rate_text(kbps_from_bps(received_bps))
+        received_bytes = sum(one.received_bytes for one in sessions)
+        rate = rate_text(kbps_from_bytes(received_bytes, length_s))
         text += f" in {format_duration(length_s)}: {rate} together on average"
     known = [one for one in result.groups if one.stalled_sessions is not None]
     if known:
