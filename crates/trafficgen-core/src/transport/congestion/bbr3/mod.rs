@@ -1,9 +1,9 @@
 //! BBR version 3: as version 1 a model of the path, and limits that loss has taught.
 //!
-//! Cardwell, Swett and Beshay, BBR Congestion Control, draft-ietf-ccwg-bbr-06. Names of its variables
-//! are in brackets where ours differ. It hears of no ECN marks, as the draft. Other than there, it
-//! drains for as long as that takes, not three rounds at most, and losses of a round are counted by
-//! acknowledgements that report some, not by ranges.
+//! Cardwell, Swett and Beshay, BBR Congestion Control, draft-ietf-ccwg-bbr-06. Names of its
+//! variables are in brackets where ours differ. It hears of no ECN marks, as the draft. Other than
+//! there, it drains for as long as that takes, not three rounds at most, and losses of a round are
+//! counted by acknowledgements that report some, not by ranges.
 
 mod limits;
 mod pipe;
