@@ -129,7 +129,8 @@ def sensitivity_sections(results: Mapping[str, Any]) -> Iterator[str]:
         f"Each of {len(results['open_values'])} open values is moved by 20% either way, by itself"
         f" and with the same seeds. {len(fragile)} of {len(rows)} quantities are *fragile*: some"
         f" such move takes them out of their range ({broken} of the {len(predicted)} predicted"
-        f" ones). {len(results['refused'])} moves cannot be simulated. The fragile ones, and the"
+        f" ones). {len(results['refused'])} moves cannot be simulated. Runs of each setting:"
+        f" {results['runs']}; of few, chance has a part in what flips. The fragile ones, and the"
         " values that matter:"
     )
     moves: dict[tuple[str, str], list[str]] = {}
