@@ -8,6 +8,7 @@ from functools import lru_cache
 from trafficgen.generation.addresses import AddressPlan
 from trafficgen.generation.columns import PlacedColumns
 from trafficgen.generation.population import SessionSampler
+from trafficgen.generation.posterior import PosteriorSampler
 from trafficgen.generation.scaling import scale_process
 from trafficgen.generation.session import FlowRow, session_packets
 from trafficgen.generation.timeline import (
@@ -37,6 +38,7 @@ class Viewing:
         length_factor: Length of this session / the length that it would have.
         size_factor: Payload of its datagrams / that of the model.
         jitter_s: Longest delay that a packet gets at random, s.
+        draws_parameters: Whether it plays parameters of its own, drawn from their uncertainty.
     """
 
     session: int
@@ -48,6 +50,7 @@ class Viewing:
     length_factor: float = 1.0
     size_factor: float = 1.0
     jitter_s: float = 0.0
+    draws_parameters: bool = False
 
     @property
     def leaves(self) -> bool:
@@ -72,6 +75,7 @@ class ModelPlayer:
         self.model, self.seed = model, seed
         population = model.population
         self._sampler = None if population is None else SessionSampler(model, population, seed=seed)
+        self._posterior = PosteriorSampler(model, seed=seed)
         self._whole = lru_cache(_KEPT)(self._make_timeline)
 
     def timeline(self, viewing: Viewing) -> Timeline:
@@ -79,7 +83,8 @@ class ModelPlayer:
         number = None
         if self._sampler is not None:
             number = viewing.session if viewing.clip is None else viewing.clip
-        whole = self._whole(number, viewing.rate_factor, viewing.length_s)
+        drawn = viewing.session if viewing.draws_parameters else None
+        whole = self._whole(number, viewing.rate_factor, viewing.length_s, drawn)
         if viewing.length_factor != 1:
             longer_s = whole.length_s * viewing.length_factor
             whole = whole.with_length(max(longer_s, whole.first_media_s + _SHORTEST_MEDIA_S))
@@ -149,12 +154,17 @@ class ModelPlayer:
         )
 
     def _make_timeline(
-        self, number: int | None, rate_factor: float, length_s: float | None
+        self, number: int | None, rate_factor: float, length_s: float | None, drawn: int | None
     ) -> Timeline:
-        if self._sampler is not None and number is not None:
-            timeline = self._sampler.timeline(number, duration_s=length_s, rate_factor=rate_factor)
+        """Return times of a session, of the parameters that session ``drawn`` draws."""
+        model = self.model if drawn is None else self._posterior.draw(drawn)
+        sampler = self._sampler
+        if drawn is not None and model.population is not None:
+            sampler = SessionSampler(model, model.population, seed=self.seed)
+        if sampler is not None and number is not None:
+            timeline = sampler.timeline(number, duration_s=length_s, rate_factor=rate_factor)
         else:
-            timeline = session_timeline(_at_rate(self.model, rate_factor), duration_s=length_s)
+            timeline = session_timeline(_at_rate(model, rate_factor), duration_s=length_s)
         check_extent(timeline)
         return timeline
 

@@ -195,11 +195,12 @@ class Law(ModelPart):
             return None
         is_empirical = self.family == "quantiles"
         whole = self._empirical() if is_empirical else distribution_of(self.family, self.params)
-        minimum, maximum = self._bounds()
+        minimum, maximum = self.bounds
         return truncate(whole, minimum=minimum, maximum=maximum)
 
-    def _bounds(self) -> tuple[float | None, float | None]:
-        """Return the bounds of the continuous part; a whole number includes what rounds to it."""
+    @property
+    def bounds(self) -> tuple[float | None, float | None]:
+        """Bounds of the continuous part; a whole number includes what rounds to it."""
         if not self.integer or self.family == "quantiles":
             return self.minimum, self.maximum
         minimum = None if self.minimum is None else math.ceil(self.minimum) - 0.5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -105,6 +105,8 @@ class VariedPart(ModelPart):
     """Rate of all sessions / that of the model."""
     jitter: TimeText | None = None
     """Longest delay that each packet gets at random."""
+    posterior: bool | None = None
+    """Whether each session draws its parameters from their uncertainty, together."""
 
 
 class GroupPart(ModelPart):
@@ -141,6 +143,9 @@ class GroupPart(ModelPart):
     """Rate of its sessions / that of the fitted model; null: as the workload's."""
     jitter: TimeText | None = None
     """Longest delay that each packet of a fitted model gets at random; null: as the workload's."""
+    posterior: bool | None = None
+    """Whether each session of a fitted model draws its parameters from their uncertainty, together;
+    null: as the workload's."""
 
     @model_validator(mode="after")
     def _own_arrivals(self) -> Self:
@@ -188,6 +193,9 @@ class WorkloadDescription(ModelPart):
     """Rate of sessions / that of their model, for groups without one; null: 1."""
     jitter: TimeText | None = None
     """Longest delay of each packet, for groups without one; null: none."""
+    posterior: bool | None = None
+    """Whether sessions draw their parameters from their uncertainty, for groups that do not say it;
+    null: they play the estimates."""
     groups: tuple[GroupPart, ...] = Field(min_length=1, max_length=MOST_GROUPS)
     """Which models play; their sessions are mixed."""
 
@@ -229,6 +237,7 @@ class Variation:
         size: Spread of the payloads of their datagrams.
         scale_rate: Rate of all of them / that of the model.
         jitter_s: Longest delay that each packet gets at random, s.
+        posterior: Whether each draws its parameters from their uncertainty.
     """
 
     duration: float = 0.0
@@ -236,14 +245,20 @@ class Variation:
     size: float = 0.0
     scale_rate: float = 1.0
     jitter_s: float = 0.0
+    posterior: bool = False
 
     def overridden(self, part: VariedPart | GroupPart | WorkloadDescription) -> Variation:
         """Return the variation with what a part of a workload file says."""
-        vary = part.vary
-        spreads = {} if vary is None else {name: vary.spread(name) for name in _SPREADS}
-        scale = {} if part.scale_rate is None else {"scale_rate": part.scale_rate}
-        jitter = {} if part.jitter is None else {"jitter_s": parse_time_s(part.jitter)}
-        return replace(self, **spreads, **scale, **jitter)
+        changes: dict[str, Any] = {}
+        if part.vary is not None:
+            changes |= {name: part.vary.spread(name) for name in _SPREADS}
+        if part.scale_rate is not None:
+            changes["scale_rate"] = part.scale_rate
+        if part.jitter is not None:
+            changes["jitter_s"] = parse_time_s(part.jitter)
+        if part.posterior is not None:
+            changes["posterior"] = part.posterior
+        return replace(self, **changes)
 
 
 #: What may differ from session to session.

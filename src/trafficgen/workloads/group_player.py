@@ -125,6 +125,7 @@ class GroupPlayer:
                 length_factor=longer,
                 size_factor=larger,
                 jitter_s=group.variation.jitter_s,
+                draws_parameters=group.variation.posterior,
             )
             for session, clip, rate, length_s, share, leaves_s, longer, larger in zip(
                 sessions.tolist(),
@@ -202,8 +203,9 @@ def _check_variation(group: PlannedGroup) -> None:
     if replace(varied, duration=0.0) != Variation():
         raise GenerationError(
             f"group {group.name!r}: {group.model.name} is a published model, whose rates, sizes and"
-            " times follow from its options; leave [--vary|vary], [--scale-rate|scale_rate] and"
-            " [--jitter|jitter_s] to fitted models, and set options of this one"
+            " times follow from its options; leave [--vary|vary], [--scale-rate|scale_rate],"
+            " [--jitter|jitter_s] and [--posterior|posterior] to fitted models, and set options of"
+            " this one"
         )
     if varied.duration and not group.has_length:
         raise GenerationError(

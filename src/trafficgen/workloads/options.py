@@ -117,6 +117,14 @@ class GenerateOptions:
         metavar="TIME",
         parse=parse_delay_s,
     )
+    posterior: bool = option(
+        False,
+        "--posterior",
+        help=(
+            "Let each session of a fitted model draw its parameters from their uncertainty,"
+            " together, instead of playing the estimates."
+        ),
+    )
     seed: int = seed_option()
     workers: int = option(
         1, "--workers", help="Processes or threads; the result does not depend on them.", low=1

@@ -45,7 +45,7 @@ from trafficgen.workloads.plan import PlannedWorkload, plan_workload
 
 Part = TypeVar("Part", bound=ModelPart)
 #: Options that let sessions of a fitted model differ.
-VARIATIONS = ("--vary", "--scale-rate", "--jitter")
+VARIATIONS = ("--vary", "--scale-rate", "--jitter", "--posterior")
 
 
 def choose_sessions(
@@ -235,6 +235,7 @@ def parse_variation(options: GenerateOptions) -> VariedPart:
         vary=None if options.vary is None else _parse("vary", VaryPart, options.vary),
         scale_rate=options.scale_rate,
         jitter=None if options.jitter_s is None else f"{options.jitter_s!r}s",
+        posterior=options.posterior or None,
     )
 
 
@@ -273,4 +274,4 @@ def list_given(options: WorkloadOptions, *flags: str) -> str:
         for one, declared in list_options(WorkloadOptions)
     }
     values["--set"] = options.settings or None
-    return " and ".join(f"[{flag}]" for flag in flags if values[flag] is not None)
+    return " and ".join(f"[{flag}]" for flag in flags if values[flag] not in (None, False))

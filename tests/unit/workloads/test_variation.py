@@ -13,7 +13,7 @@ from tests.unit.workloads.conftest import Load
 import trafficgen
 from trafficgen.errors import GenerationError, WorkloadFileError
 from trafficgen.generation.columns import superpose
-from trafficgen.models import Model, read_model
+from trafficgen.models import Law, Model, read_model, with_laws
 from trafficgen.tables import PacketTable
 from trafficgen.workloads.description import Variation, VaryPart
 from trafficgen.workloads.group_player import _factors
@@ -201,3 +201,32 @@ def test_sessions_that_come_out_alike_are_said_with_what_varies_them(
         return
     (remark,) = written.remarks
     assert re.match(f"all {given['sessions']} sessions have the same number of bytes{said}", remark)
+
+
+def test_sessions_that_draw_their_parameters_differ_more(model: Model, tmp_path: Path) -> None:
+    def widen(law: Law) -> Law:
+        known = {"low": {"scale": 0.03}, "high": {"scale": 0.07}, "observations": 20}
+        return law.model_copy(update=known) if law.unit == "s" else law
+
+    model = with_laws(model, widen)
+    plain, drawn = _play(model, posterior=False), _play(model, posterior=True)
+    counts = [_of_sessions(table, np.ones(len(table))) for table in (plain, drawn)]
+    assert counts[1].mean() == pytest.approx(counts[0].mean(), rel=0.05)
+    assert counts[1].std() > 1.3 * counts[0].std()
+    how: dict[str, Any] = {"sessions": 20, "duration_s": 3.0, "seed": 7, "posterior": True}
+    trafficgen.generate_workload(model, tmp_path / "one.pcap", **how)
+    trafficgen.generate_workload(
+        model, tmp_path / "two.pcap", **how, workers=2, memory_bytes=1_000_000
+    )
+    assert (tmp_path / "one.pcap").read_bytes() == (tmp_path / "two.pcap").read_bytes()
+
+
+def test_a_workload_file_lets_sessions_draw_their_parameters(load: Load) -> None:
+    groups = "[{model: udp.json, share: 50%}, {name: estimates, model: udp.json, posterior: false}]"
+    workload = load(f"sessions: 4\nposterior: true\ngroups: {groups}\n")
+    assert [group.variation.posterior for group in workload.groups] == [True, False]
+
+
+def test_a_published_model_has_no_uncertainty_to_draw_from() -> None:
+    with pytest.raises(GenerationError, match=r"cbr is a published model.*leave .*posterior"):
+        trafficgen.generate("cbr", sessions=2, posterior=True)
