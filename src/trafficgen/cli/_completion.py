@@ -80,9 +80,11 @@ def complete_setting(incomplete: str) -> list[str]:
 
 def complete_metric(incomplete: str) -> list[str]:
     """Complete the metric of ``--fail-above``; metrics that users registered are among them."""
+    from trafficgen.validation.comparison import TWO_SAMPLE_LIMITS  # noqa: PLC0415 - see above
     from trafficgen.validation.metrics import METRIC_NAMES, METRICS  # noqa: PLC0415 - see above
 
-    return _beginning([f"{name}=" for name in (*METRIC_NAMES, *METRICS)], incomplete)
+    names = (*METRIC_NAMES, *METRICS, *TWO_SAMPLE_LIMITS)
+    return _beginning([f"{name}=" for name in names], incomplete)
 
 
 def complete_finding(incomplete: str) -> list[str]:

@@ -141,7 +141,7 @@ def _print_comparison(comparison: trafficgen.Comparison) -> None:
     for name, why in comparison.absent.items():
         say_line(f"no {name}: {why}")
     print()
-    for line in comparison.verdict().lines():
+    for line in (*comparison.two_sample.lines(), *comparison.verdict().lines()):
         say_line(line)
 
 

@@ -96,6 +96,7 @@ def report_comparison(comparison: Comparison) -> Report:
     sections: dict[str, Iterable[Block | None]] = {
         "Summary": (*_overlay_rates(comparison), *_describe(comparison)),
         "Distances": (_chart_distances(comparison), _tabulate_metrics(comparison)),
+        "Distinguished by a classifier": _describe_two_sample(comparison),
     }
     if comparison.sides is not None:
         sections |= _chart_sides(comparison, _measure_all(comparison, comparison.sides))
@@ -225,6 +226,22 @@ def _tabulate_metrics(comparison: Comparison) -> Table | None:
             }
         )
     return tabulate("All metrics: 0 is equal to the reference", records, marks=marks)
+
+
+def _describe_two_sample(comparison: Comparison) -> Iterator[Block | None]:
+    """Tabulate how well a classifier distinguishes the sides, and by which features."""
+    for of, test in comparison.two_sample.found.items():
+        yield Text((test.sentence,))
+        records = [
+            {
+                "median of": one.label,
+                "reference": one.reference,
+                "candidate": one.candidate,
+                "AUC of it alone": f"{one.auc:.2f}",
+            }
+            for one in test.features
+        ]
+        yield tabulate(f"Features of {of}, the clearest first", records, folded=True)
 
 
 def metric_name(name: str) -> str:

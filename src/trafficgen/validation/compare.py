@@ -29,6 +29,7 @@ from trafficgen.validation.metrics import (
     total_metrics,
 )
 from trafficgen.validation.options import CompareOptions
+from trafficgen.validation.two_sample import TwoSampleTests, run_tests
 
 #: Baselines with random draws are the median of this many runs.
 _RUNS = 5
@@ -108,12 +109,20 @@ def compare_sessions(
         report_step("measuring", next(done), to_measure, unit="sides and baselines")
         return measure(view, burst_threshold_s=threshold_s, seed=seed)
 
+    def test(view: SessionView) -> TwoSampleTests:
+        return run_tests(reference, view, threshold_s=threshold_s, seed=seed)
+
     def measure_run(name: str, run: int) -> Metrics:
         view = generate_baseline(reference, name=name, seed=seed, run=run)
-        return compute_metrics(measured, measure_next(_on_clock(view, tick_ns)))
+        view = _on_clock(view, tick_ns)
+        if run == 0:
+            tests[name] = test(view)
+        return compute_metrics(measured, measure_next(view))
 
     measured = measure_next(reference)
-    judged = measure_next(_on_clock(candidate, tick_ns))
+    candidate = _on_clock(candidate, tick_ns)
+    judged = measure_next(candidate)
+    tests: dict[str, TwoSampleTests] = {}
     metrics = compute_metrics(measured, judged)
     baselines = {
         name: median_metrics([measure_run(name, run) for run in range(runs)])
@@ -125,6 +134,7 @@ def compare_sessions(
     distances = {name: distance for name, distance in flat.items() if name not in copied}
     others = {name: flat_metrics(found) for name, found in baselines.items()}
     wins, ties = judge_baselines(distances, others, noise)
+    two_sample = test(candidate).add_baselines(tests)
     return Comparison(
         metrics=metrics,
         baselines=baselines,
@@ -132,11 +142,12 @@ def compare_sessions(
         wins=wins,
         ties=ties,
         noise=noise,
-        absent=incomparable_rates(measured, judged),
+        absent=incomparable_rates(measured, judged) | two_sample.absent,
         burst_threshold_s=threshold_s,
         resegmented_packets=(cut_in_reference, cut_in_candidate),
         seed=seed,
         sides=(measured, judged),
+        two_sample=two_sample,
     )
 
 

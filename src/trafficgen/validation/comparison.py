@@ -16,10 +16,14 @@ from trafficgen.options import checks_arguments
 from trafficgen.tables import RateCurve
 from trafficgen.validation.measurement import Measurement, Totals
 from trafficgen.validation.metrics import METRIC_NAMES, METRICS, Metrics, flat_metrics
+from trafficgen.validation.two_sample import TwoSampleTests
 from trafficgen.validation.verdict import Verdict, find_closer_baselines, judge
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: Limits on the AUC of a classifier, which is no metric: 0.5 is equal.
+TWO_SAMPLE_LIMITS = {f"two_sample.{of}": of for of in ("windows", "sessions")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,7 @@ class Comparison(ChartView):
         seed: Seed of the baselines.
         names: Names of reference and candidate, for people.
         sides: Measurements of reference and candidate, for charts; None if not kept.
+        two_sample: A classifier's attempts to distinguish the sides' windows and sessions.
 
     Example:
         >>> import trafficgen
@@ -68,6 +73,7 @@ class Comparison(ChartView):
     seed: int
     names: tuple[str, str] = ("reference", "candidate")
     sides: tuple[Measurement, Measurement] | None = field(default=None, repr=False, compare=False)
+    two_sample: TwoSampleTests = field(default_factory=lambda: TwoSampleTests({}, {}))
 
     def __repr__(self) -> str:
         reference, candidate = (one_line(name) for name in self.names)
@@ -131,6 +137,7 @@ class Comparison(ChartView):
             "ties": self.ties,
             "noise": self.noise,
             "absent": self.absent,
+            "two_sample": self.two_sample.to_json(),
             "burst_threshold_s": self.burst_threshold_s,
             "resegmented_packets": cut,
             "seed": self.seed,
@@ -149,7 +156,8 @@ class Comparison(ChartView):
             }
             for name, value in self.flat().items()
         ]
-        return {"verdict": self.verdict().lines(), "metrics (0: equal)": rows, "seed": self.seed}
+        verdict = [*self.two_sample.lines(), *self.verdict().lines()]
+        return {"verdict": verdict, "metrics (0: equal)": rows, "seed": self.seed}
 
     def _notebook_rates(self) -> RateLines | None:
         if self.sides is None:
@@ -224,7 +232,7 @@ def exceeded_limits(
         limits = [f"{name}={value}" for name, value in limits.items()]
     limits = [limits] if isinstance(limits, str) else list(limits)
     exceeded = []
-    flat = comparison.flat()
+    flat = comparison.flat() | _two_sample_aucs(comparison)
     for text in limits:
         named, limit = _parse_limit(text)
         metric = _flat_name(named, list(flat))
@@ -238,6 +246,13 @@ def exceeded_limits(
     return exceeded
 
 
+def _two_sample_aucs(comparison: Comparison) -> dict[str, float]:
+    found = comparison.two_sample.found
+    return {
+        name: found[of].auc if of in found else math.nan for name, of in TWO_SAMPLE_LIMITS.items()
+    }
+
+
 def check_limits(limits: Iterable[str]) -> None:
     """Check the names and numbers of ``METRIC=VALUE``, before there is a comparison.
 
@@ -245,7 +260,7 @@ def check_limits(limits: Iterable[str]) -> None:
         SelectionError: If a text has another form or names an unknown metric.
     """
     for text in limits:
-        _flat_name(_parse_limit(text)[0], [*METRIC_NAMES, *METRICS])
+        _flat_name(_parse_limit(text)[0], [*METRIC_NAMES, *METRICS, *TWO_SAMPLE_LIMITS])
 
 
 def _flat_name(named: str, metrics: list[str]) -> str:

@@ -22,7 +22,7 @@ class CompareOptions:
         candidate_upload: Whether to take the candidate's packets to its servers. None, with
             ``upload``, takes the direction with more payload: a capture of an upload is turned like
             the reference, generated traffic is not, since its sender is the server.
-        seed: Seed of the baselines, >= 0.
+        seed: Seed of the baselines and of the shuffled labels of the classifier, >= 0.
         undo_offload: Whether to cut segmentation-offload packets to MTU size first, as `fit` does.
         memory_bytes: Memory to use at most, bytes; None sets no limit.
     """
@@ -55,7 +55,7 @@ class CompareOptions:
         "--candidate-upload/--candidate-download",
         help="Direction of the candidate; default: to the clients, with --upload the heavier one.",
     )
-    seed: int = option(0, "--seed", help="Seed of the baselines.", low=0)
+    seed: int = option(0, "--seed", help="Seed of the baselines and of the classifier.", low=0)
     undo_offload: bool = option(
         True,
         "--resegment/--keep-offload",
