@@ -18,7 +18,7 @@ WINDOWS = [(400, False), (400, True), (1400, False), (1400, True)]
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Write a report of a fit, of a comparison and of a simulation."""
+    """Write a report of a fit, of a comparison, of a simulation and of a workload."""
     folder = tmp_path_factory.mktemp("reports")
     fitted = trafficgen.fit(CAPTURE)
     synthetic = folder / "synthetic.pcap"
@@ -29,6 +29,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "simulate": trafficgen.simulate(
             "wmedia9_nichols2004", path="rate=725kbps,delay=45ms,queue=80p", seed=1
         ),
+        "workload": trafficgen.simulate_workload(
+            "dashjs", path="rate=20Mbps,delay=20ms", compete="tcp", sessions=6, duration_s=20
+        ),
     }
     paths = {name: folder / f"{name}.html" for name in made}
     for name, path in paths.items():
@@ -38,7 +41,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return paths
 
 
-@pytest.fixture(params=["fit", "compare", "simulate"])
+@pytest.fixture(params=["fit", "compare", "simulate", "workload"])
 def report(request: pytest.FixtureRequest, reports: dict[str, Path]) -> Path:
     return reports[request.param]
 
@@ -59,6 +62,16 @@ def test_every_chart_is_shown_and_nothing_is_fetched_or_cut(
 
 def test_labels_of_a_chart_do_not_lie_on_each_other(page_at: PageOpener, report: Path) -> None:
     assert page_at(report, width=400).page.evaluate(OVERLAPPING) == []
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_legends_and_labels_are_large_enough_to_read(
+    page_at: PageOpener, report: Path, width: int
+) -> None:
+    page = page_at(report, width=width).page
+    assert page.locator(".legend li").count() >= 4
+    assert [one for one in page.evaluate(LETTER_SIZES) if one[1] < 11] == []
+    assert page.evaluate(ON_THE_LABEL) == []
 
 
 def test_a_narrow_window_shows_the_numbers_of_a_table(
@@ -139,6 +152,33 @@ OVERLAPPING = """() => {
         if (!apart) found.push(`${figure.id}: ${text} on ${other}`);
       }
     });
+  }
+  return found;
+}"""
+
+
+#: Texts of legends and charts with their size on the screen, pixels; powers are smaller.
+LETTER_SIZES = """() => {
+  const texts = [...document.querySelectorAll(".legend li, figure svg text")];
+  return texts.map((node) => {
+  const scale = node.closest("svg")?.getScreenCTM().a ?? 1;
+  return [node.textContent, scale * parseFloat(getComputedStyle(node).fontSize)];
+});}"""
+
+#: Numbers that lie on the upright label of a y axis.
+ON_THE_LABEL = """() => {
+  const found = [];
+  for (const figure of document.querySelectorAll("figure")) {
+    const texts = [...figure.querySelectorAll("svg text")];
+    const isUpright = (node) => /rotate\\(-90/.test(node.getAttribute("transform") ?? "");
+    const boxOf = (node) => node.getBoundingClientRect();
+    const label = texts.filter(isUpright).map(boxOf).find((box) => box.height > 30);
+    for (const node of texts.filter((one) => !isUpright(one))) {
+      const box = boxOf(node);
+      if (label && box.left < label.right - 1 && box.top < label.bottom && box.bottom > label.top) {
+        found.push(`${figure.id}: ${node.textContent}`);
+      }
+    }
   }
   return found;
 }"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import warnings
 from collections.abc import Callable
@@ -317,8 +318,6 @@ def test_a_workload_file_is_simulated_on_one_path(command: Command, tmp_path: Pa
     assert sum(group["sessions"] for group in found["groups"]) == len(found["sessions"]) == 4
     again = command("simulate", "evening.yaml", "--json", "-o", "out.parquet", *options)
     assert again.json["links"] == found["links"]
-    refused = command("simulate", "evening.yaml", "--report", "a.html", *options)
-    assert (refused.code, "one session" in refused.err) == (2, True)
 
 
 def test_many_sessions_of_a_model_are_simulated_together(command: Command) -> None:
@@ -326,3 +325,15 @@ def test_many_sessions_of_a_model_are_simulated_together(command: Command) -> No
     found = command("simulate", "cbr", "--json", *options).json
     assert len(found["sessions"]) == 3
     assert found["groups"][0]["rate_kbps"] == pytest.approx(340, rel=0.1)
+
+
+def test_sessions_that_share_a_path_have_a_report_and_plots(
+    command: Command, tmp_path: Path
+) -> None:
+    options = ("--path", "rate=2Mbps", "--sessions", "2", "--duration", "3", "--plot-format", "svg")
+    result = command("simulate", "cbr", *options, "--report", "page.html", "--plots", "plots")
+    assert result.code == 0, result.err
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<h1>Sessions that share a path</h1>" in page
+    assert result.out.splitlines()[0] in html.unescape(page)
+    assert (tmp_path / "plots" / "rates.svg").exists()

@@ -242,6 +242,11 @@ impl SimulationOutcome {
         Ok(result)
     }
 
+    /// IP bytes that arrived in each interval, an array a series.
+    fn series<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyArray1<u64>>> {
+        self.outcome.series.bytes.iter().map(|one| one.clone().into_pyarray(py)).collect()
+    }
+
     /// All packets in the order of their sending: a dictionary of arrays, each of shape (packets,).
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = &self.outcome.rows;

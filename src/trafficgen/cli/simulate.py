@@ -94,10 +94,7 @@ def simulate(
         check_names=partial(_check_names, model, options),
     )
     if options.names_sessions or _is_workload(model):
-        if report is not None or plots is not None:
-            given = "--plots" if report is None else "--report"
-            raise typer.BadParameter("It shows one session; leave it out.", param_hint=given)
-        _simulate_workload(model, options, messages, as_json=as_json)
+        _simulate_workload(model, options, written, messages, as_json=as_json)
         return
     play = trafficgen.simulate  # loaded here, so that only the work itself counts as progress
     of_one = {one.name: getattr(options, one.name) for one in fields(SimulateOptions)}
@@ -139,12 +136,13 @@ def _is_workload(model: str) -> bool:
 
 
 def _simulate_workload(
-    model: str, options: SharedPathOptions, messages: Messages, *, as_json: bool
+    model: str, options: SharedPathOptions, written: Outputs, messages: Messages, *, as_json: bool
 ) -> None:
     """Play sessions together, and print who got what."""
     play = trafficgen.simulate_workload
     with messages.progress("simulating"):
         result = play(model, **vars(options))
+    write_reports(result, written, messages)
     if as_json:
         print_json(result.to_json())
     else:

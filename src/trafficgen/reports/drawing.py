@@ -34,6 +34,9 @@ _SIZE_INCHES = (5.2, 3.2)
 #: Height of a row of categories, and in notebooks the width for a letter of the longest, inches.
 _ROW_INCHES, _LETTER_INCHES = 0.2, 0.06
 _PIXELS_PER_INCH = 200
+#: Room between numbers and the label of a page's y axis, and between its x axis and numbers,
+#: points: numbers are larger on a phone.
+_PAGE_LABEL_PAD, _PAGE_TICK_PAD = 13, 6
 #: Units of a page's SVG.
 _POINTS_PER_INCH = 72
 #: Text stays text in SVG and PDF, so that a paper's fonts and searches find it.
@@ -147,9 +150,11 @@ def _draw_for_page(chart: Chart) -> tuple[str, Figure]:
 
     drawn = io.StringIO()
     with rc_context(_SETTINGS | {"svg.hashsalt": chart.name}):
-        figure = draw_figure(chart, title=False)
+        figure = draw_figure(chart, title=False, legend=False)
         figure.patch.set_visible(False)
         figure.axes[0].patch.set_visible(False)
+        figure.axes[0].yaxis.labelpad = _PAGE_LABEL_PAD
+        figure.axes[0].tick_params(axis="x", pad=_PAGE_TICK_PAD)
         if layout := figure.get_layout_engine():
             layout.execute(figure)
         figure.set_layout_engine("none")
@@ -168,8 +173,11 @@ def _draw_file(chart: Chart, ending: str) -> bytes:
     return drawn.getvalue()
 
 
-def draw_figure(chart: Chart, *, title: bool = True) -> Figure:
-    """Draw a chart as a matplotlib figure apart from windows and global state."""
+def draw_figure(chart: Chart, *, title: bool = True, legend: bool = True) -> Figure:
+    """Draw a chart as a matplotlib figure apart from windows and global state.
+
+    A page has its legend below the picture, in letters that do not shrink with it.
+    """
     require("report", "matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - an extra
     from matplotlib.figure import Figure as NewFigure  # noqa: PLC0415
@@ -177,7 +185,8 @@ def draw_figure(chart: Chart, *, title: bool = True) -> Figure:
     figure = NewFigure(figsize=_size_inches(chart), layout="constrained")
     FigureCanvasAgg(figure)
     _draw_layers(chart, figure.add_subplot(), title=title)
-    _add_legend(figure.axes[0])
+    if legend:
+        _add_legend(figure.axes[0])
     return figure
 
 

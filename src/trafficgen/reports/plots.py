@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import nan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,13 +19,11 @@ from trafficgen.reports.charts import TIME, Axis, Chart, Curve, Role, Span
 from trafficgen.reports.drawing import plot_chart
 from trafficgen.reports.writing import report_of
 from trafficgen.units import s_from_ns
-from trafficgen.workloads.shares import WorkloadResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ROLES: tuple[Role, ...] = ("measured", "synthetic", "law")
-_GROUP_ROLES: tuple[Role, ...] = (*_ROLES, "extra", "other", "more", "baseline")
 
 
 def plot_result(result: ChartView, name: str | None, axes: Axes | None) -> Axes:
@@ -37,8 +34,6 @@ def plot_result(result: ChartView, name: str | None, axes: Axes | None) -> Axes:
     found = report_of(result).charts if has_report else ()
     if isinstance(result, Exchanges):
         drawn = _chart_exchanges(result)
-    elif isinstance(result, WorkloadResult):
-        drawn = [_chart_sessions(result)]
     elif isinstance(result, Application):
         drawn = _chart_rungs(result)
     else:
@@ -82,35 +77,6 @@ def _chart_exchanges(exchanges: Exchanges) -> list[Chart]:
             layers=tuple(bars(kind, role) for kind, role in zip(present, _ROLES, strict=False)),
         )
     ]
-
-
-def _chart_sessions(result: WorkloadResult) -> Chart:
-    """Return a chart of the rates that sessions got, each from its start to its end."""
-    # Groups beyond the number of colours share the last one.
-    names = {group.name: group.name for group in result.groups}
-    for name in list(names)[len(_GROUP_ROLES) - 1 :] if len(names) > len(_GROUP_ROLES) else ():
-        names[name] = "other groups"
-    shown = list(dict.fromkeys(names.values()))
-    rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in shown}
-    for session in result.sessions:
-        end_s = session.start_s + session.duration_s
-        rows[names[session.group]].append((session.start_s, end_s, session.rate_kbps))
-    return Chart(
-        name="sessions",
-        title="Mean rates of the sessions",
-        x=Axis(label="time after the start of the workload", unit="s", low=0),
-        y=Axis(label="rate to the client", unit="kbit/s", low=0),
-        layers=tuple(
-            Curve(
-                name=name,
-                role=role,
-                x=[time_s for start_s, end_s, _ in rows[name] for time_s in (start_s, end_s, nan)],
-                y=[kbps for _, _, rate in rows[name] for kbps in (rate, rate, nan)],
-            )
-            for name, role in zip(shown, _GROUP_ROLES, strict=False)
-            if rows[name]
-        ),
-    )
 
 
 def _chart_rungs(application: Application) -> list[Chart]:

@@ -22,7 +22,7 @@ from trafficgen.simulation.path import Path
 from trafficgen.simulation.results import SimulationResult
 from trafficgen.units import FloatArray, kbps_from_bps
 
-_COMPETITORS: tuple[Role, ...] = ("other", "law", "more", "extra")
+_COMPETITORS: tuple[Role, ...] = ("other", "law", "more", "baseline")
 _RATE = Axis(label="IP rate to the client", unit="kbit/s", low=0)
 _LOST = Axis(label="share of sent packets lost", low=0)
 _LEVEL = Axis(label="encoding rate", unit="kbit/s", low=0)
@@ -37,7 +37,7 @@ _STATES = (
 )
 #: What the verdict accepts, chosen by us: time in stalls / session, and loss / sent packets, the
 #: smaller where nothing is retransmitted.
-_MOST_STALLED, _NOTICED_LOSS, _MOST_LOSS = 0.1, 0.01, 0.05
+MOST_STALLED, NOTICED_LOSS, MOST_LOSS = 0.1, 0.01, 0.05
 #: A fitted model that takes more than so many times its own length has been held up by the path.
 _MOST_LENGTHENED = 1.05
 #: Values that a row of conditions still spells out.
@@ -56,7 +56,7 @@ def report_simulation(result: SimulationResult) -> Report:
             "Summary": (first, *charts[:1], summary, _tabulate_moments(result)),
             "Over time": charts[1:],
             "Flows": _tabulate_flows(result),
-            "Conditions": (_tabulate_conditions(result),),
+            "Conditions": (tabulate_conditions(result.notes),),
         },
         made_by=f"{notes['software']}: {' '.join(_command(result))}",
     )
@@ -85,10 +85,10 @@ def _judge(result: SimulationResult) -> Headline:
     stalled_s = sum(stall.duration_s for stall in result.events.stalls)
     loss, repeated = media.measure.loss, media.measure.retransmissions
     late = end_s > _MOST_LENGTHENED * (result.planned_s or math.inf)
-    lossy = loss > (_MOST_LOSS if repeated else _NOTICED_LOSS)
+    lossy = loss > (MOST_LOSS if repeated else NOTICED_LOSS)
     mark: Mark = "warn" if stalled_s or late or lossy else "good"
     silent = end_s <= 0 or (result.has_player and _playback_start_s(result) is None)
-    if silent or stalled_s > _MOST_STALLED * end_s or (loss > _MOST_LOSS and not repeated):
+    if silent or stalled_s > MOST_STALLED * end_s or (loss > MOST_LOSS and not repeated):
         mark = "bad"
     lost = f"{format_share(loss)} lost" if math.isfinite(loss) else "nothing sent"
     again = f", {format_count(repeated, 'packet')} retransmitted" if repeated else ""
@@ -243,14 +243,14 @@ def _chart(result: SimulationResult) -> Iterator[Chart]:
     caption = "IP bytes that the client receives."
     yield series.chart("rates", "Rates of all flows", layers, _RATE, caption)
     layers = [
-        replace(series.curve("offered", "media_offered_kbps", "extra"), filled=True),
+        replace(series.curve("offered", "media_offered_kbps", "baseline"), filled=True),
         series.curve("received", "media_kbps", "synthetic"),
     ]
     axis = Axis(label="IP rate of the media", unit="kbit/s", low=0)
     caption = "Offered: before the first link, retransmissions included."
     yield series.chart("offered", "Offered and received", layers, axis, caption)
     if streams:
-        roles: tuple[Role, ...] = ("extra", "synthetic", "other")
+        roles: tuple[Role, ...] = ("law", "synthetic", "other")
         layers = [
             series.curve(one.name, f"{one.name}_kbps", role)
             for one, role in zip(streams, roles, strict=False)
@@ -289,17 +289,22 @@ def _tabulate_flows(result: SimulationResult) -> Iterator[Table | None]:
         for one in result.flows
     ]
     yield tabulate("Flows, from the first to the last media packet", flows)
-    # A column a link: a row a link would be too wide for paper.
+    yield tabulate_links(result.links)
+
+
+def tabulate_links(links: Sequence[Mapping[str, Any]]) -> Table | None:
+    """Tabulate the counters of links, a column a link: a row a link is too wide for paper."""
     counters = [
-        {"counter": key.replace("_", " ")} | {str(link["name"]): link[key] for link in result.links}
-        for key in result.links[0]
+        {"counter": key.replace("_", " ")} | {str(link["name"]): link[key] for link in links}
+        for key in links[0]
         if key != "name"
     ]
-    yield tabulate("Links", counters, folded=True)
+    return tabulate("Links", counters, folded=True)
 
 
-def _tabulate_conditions(result: SimulationResult) -> Table | None:
-    found = (_spell_out(key.replace("_", " "), value) for key, value in result.notes.items())
+def tabulate_conditions(notes: Mapping[str, object]) -> Table | None:
+    """Tabulate how a simulation was made."""
+    found = (_spell_out(key.replace("_", " "), value) for key, value in notes.items())
     return _tabulate_pairs("How it was made", itertools.chain(*found), folded=True)
 
 

@@ -24,7 +24,7 @@ from trafficgen.formatting import printable
 from trafficgen.options import checks_arguments
 from trafficgen.outputs import is_stream, whole_files
 from trafficgen.progress import report_step
-from trafficgen.reports.charts import DARK, LIGHT, Chart, Role
+from trafficgen.reports.charts import DARK, LIGHT, Band, Cells, Chart, Curve, Layer, Role, Span
 from trafficgen.reports.comparison import report_comparison
 from trafficgen.reports.drawing import FORMATS, draw_svg, save_charts
 from trafficgen.reports.fit.report import report_fit
@@ -32,12 +32,22 @@ from trafficgen.reports.many_captures import report_population, report_same_sour
 from trafficgen.reports.page import Block, Mark, Report, Text
 from trafficgen.reports.reproduction import report_reproduction
 from trafficgen.reports.simulation import report_simulation
+from trafficgen.reports.workload import report_workload
 from trafficgen.reproduction import Reproduction
 from trafficgen.simulation.results import SimulationResult
 from trafficgen.validation.comparison import Comparison
+from trafficgen.workloads.shares import WorkloadResult
 
 #: Results that have a report.
-Reportable = Comparison | Fit | PopulationFit | SameSourceFit | Reproduction | SimulationResult
+Reportable = (
+    Comparison
+    | Fit
+    | PopulationFit
+    | SameSourceFit
+    | Reproduction
+    | SimulationResult
+    | WorkloadResult
+)
 
 _PAGE_ENDINGS = (".html", ".htm")
 #: Sign and word of each outcome, so that nothing depends on its colour.
@@ -50,7 +60,7 @@ def save_report(result: Reportable, path: str | Path, *, interactive: bool = Fal
 
     Args:
         result: What :func:`~trafficgen.fit`, ``fit_population``, ``fit_same_source``, ``compare``,
-            ``simulate`` or ``reproduce`` returned.
+            ``simulate``, ``simulate_workload`` or ``reproduce`` returned.
         path: File to write; one that is there is replaced.
         interactive: Whether charts over time can be zoomed; a small script in the page does it.
 
@@ -98,7 +108,7 @@ def save_plots(
 
     Args:
         result: What :func:`~trafficgen.fit`, ``fit_population``, ``fit_same_source``, ``compare``,
-            ``simulate`` or ``reproduce`` returned.
+            ``simulate``, ``simulate_workload`` or ``reproduce`` returned.
         folder: Folder to write into; it is made where it is missing.
         formats: Endings, or one of them: ``pdf``, ``svg``, ``png``.
 
@@ -141,6 +151,7 @@ report_of.register(PopulationFit, report_population)
 report_of.register(Reproduction, report_reproduction)
 report_of.register(SameSourceFit, report_same_source)
 report_of.register(SimulationResult, report_simulation)
+report_of.register(WorkloadResult, report_workload)
 
 
 def render_html(report: Report, *, interactive: bool = False) -> str:
@@ -157,7 +168,9 @@ def render_html(report: Report, *, interactive: bool = False) -> str:
         report_step("drawing", next(done), total, unit="charts")
         return text
 
-    environment.globals.update(group=_group_blocks, draw=draw, outcomes=_OUTCOMES)
+    environment.globals.update(
+        group=_group_blocks, draw=draw, outcomes=_OUTCOMES, legend=_list_legend
+    )
     script = _read_asset("zoom.js") if interactive else ""
     text: str = environment.from_string(_read_asset("report.html.j2")).render(
         report=report,
@@ -168,6 +181,19 @@ def render_html(report: Report, *, interactive: bool = False) -> str:
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
     return text
+
+
+def _list_legend(chart: Chart) -> list[tuple[Layer, str]]:
+    """Return the first layer of each name, with how it is drawn: line, dash, dot, ring, area."""
+    entries = {layer.name: layer for layer in reversed(chart.layers) if type(layer) is not Cells}
+    shown = []
+    for layer in reversed(entries.values()):
+        kind = "area" if isinstance(layer, Band | Span) else "rule"
+        if isinstance(layer, Curve):
+            kinds = ("ring", "dot") if layer.shape == "points" else ("dash", "line")
+            kind = kinds[0] if layer.dashed else kinds[1]
+        shown.append((layer, kind))
+    return shown
 
 
 def _clean(value: object) -> object:

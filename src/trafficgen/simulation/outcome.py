@@ -55,6 +55,8 @@ class Outcome:
     columns: dict[str, npt.NDArray[Any]]
     #: Sums over each flow; None: they were not wanted.
     sums: SimulatedSumsDict | None = None
+    #: IP bytes that arrived in each half second, an array a series.
+    series: tuple[npt.NDArray[np.uint64], ...] = ()
 
     @classmethod
     def from_engine(cls, found: SimulationOutcome, *, with_sums: bool = False) -> Outcome:
@@ -69,6 +71,7 @@ class Outcome:
             links=found.links(),
             columns=found.columns(),
             sums=found.sums() if with_sums else None,
+            series=tuple(found.series()),
         )
 
     @property

@@ -271,7 +271,7 @@ class SimulationResult(ChartView):
         return {
             "session": self._session(),
             "flows": [flow.to_json() for flow in self.flows],
-            "series": {name: _listed(values) for name, values in self.series.items()},
+            "series": {name: list_values(values) for name, values in self.series.items()},
             "links": self.links,
             **self.notes,
             "packet_events": self.run.outcome.packet_events,
@@ -338,5 +338,6 @@ def _ping_delays(run: Run, agent: int) -> tuple[Delay, float]:
     return Delay.from_samples(times_s), unanswered
 
 
-def _listed(values: object) -> object:
+def list_values(values: object) -> object:
+    """Return a series as JSON has it: an array becomes a list."""
     return values.tolist() if isinstance(values, np.ndarray) else values

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from trafficgen._core import simulate
@@ -24,7 +25,7 @@ from trafficgen.simulation.outcome import Outcome
 from trafficgen.simulation.path import Path
 from trafficgen.simulation.sources import Participant, Schedule
 from trafficgen.tables import MEDIA
-from trafficgen.units import s_from_ns
+from trafficgen.units import FloatArray, s_from_ns
 
 #: Competing flows go on for this long after the last session: its last packets meet them, s.
 RUN_ON_S = 1.0
@@ -75,6 +76,18 @@ class Run:
         """When the first media packet of a session was sent; the scenario's zero if none was."""
         return self.outcome.first_media_ns or 0
 
+    def count_received_bytes(self) -> dict[str, FloatArray]:
+        """Return IP bytes that arrived in each half second, by group or name, equally long.
+
+        Sessions count their media, as of a run with sums.
+        """
+        series = self.outcome.series
+        length = max((one.size for one in series), default=0)
+        return {
+            name: np.pad(one.astype(np.float64), (0, length - one.size))
+            for name, one in zip(_name_series(self.participants), series, strict=False)
+        }
+
     def flows_of(self, agent: int, *, media_only: bool = False) -> list[int]:
         """Return the numbers of a participant's flows."""
         return [
@@ -121,6 +134,10 @@ def run_path(
     _check(taking_part, links)
     schedules: list[Schedule] = []
     agents = [_describe_agent(one, links, schedules) for one in taking_part]
+    numbers = {name: number for number, name in enumerate(_name_series(taking_part))}
+    for one, agent in zip(taking_part, agents, strict=True):
+        if with_sums and not one.is_upload:
+            agent["series"] = numbers[one.group or one.name]
     end_s = max(one.start_s for one in sessions) + LONGEST_SESSION_S
     config = {
         "seed": seed,
@@ -145,6 +162,11 @@ def run_path(
             SimulationWarning,
         )
     return Run(config, taking_part, links.rate_bps, end_s, seed, outcome)
+
+
+def _name_series(taking_part: Sequence[Participant]) -> list[str]:
+    """Return the names of what is counted over time: groups, and participants without one."""
+    return list(dict.fromkeys(one.group or one.name for one in taking_part if not one.is_upload))
 
 
 def _explain_room(

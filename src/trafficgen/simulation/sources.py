@@ -187,6 +187,7 @@ class Participant:
     is_session: bool = False  #: whether it is a session, not a competing flow
     is_upload: bool = False  #: whether its server is at the clients' end of the path
     via: str | None = None  #: the one link of the path that it passes; None: all
+    group: str | None = None  #: name of the group whose bytes over time it is in; None: its own
 
 
 #: Congestion controls of the engine's TCP.

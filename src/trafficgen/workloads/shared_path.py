@@ -106,7 +106,10 @@ def run_mixed(
         start_s = s_from_ns(int(mixed.starts_ns[viewing.session]))
         stop_s = None if stop_s is None else start_s + stop_s
         name = f"session-{viewing.session + 1}"
-        sessions.append(Participant(name, source, start_s=start_s, stop_s=stop_s, is_session=True))
+        group = mixed.workload.groups[mixed.groups[viewing.session]].name
+        sessions.append(
+            Participant(name, source, start_s=start_s, stop_s=stop_s, is_session=True, group=group)
+        )
     run, notes = run_together(sessions, options, with_sums=True, keep_packets=keep_packets)
     return run, {**mixed.notes, "digests": list(mixed.workload.digests), **notes}
 

@@ -12,6 +12,8 @@ import numpy as np
 from trafficgen.data_frames import frame_rows
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.notebook import ChartView, FirstRows
+from trafficgen.simulation.measures import INTERVAL_S
+from trafficgen.simulation.results import list_values
 from trafficgen.simulation.run import MEDIA_FLOWS, Run
 from trafficgen.simulation.session_events import SessionEvents
 from trafficgen.tables import MEDIA
@@ -124,6 +126,8 @@ class WorkloadResult(ChartView):
         sessions: What each session got, in the order of their starts.
         flows: What each competing flow got.
         links: Counters of the links, as of :class:`~trafficgen.SimulationResult`.
+        series: Rates to the client over time: ``interval_s``, and for each group and competing flow
+            ``NAME_kbps``, from the start of the workload on.
         notes: How it was made: workload, digests, path, competing flows, seed.
         packet_events: Arrivals at and departures from sources, queues and endpoints.
 
@@ -142,6 +146,7 @@ class WorkloadResult(ChartView):
     sessions: tuple[SessionShare, ...]
     flows: tuple[FlowShare, ...]
     links: tuple[Mapping[str, Any], ...]
+    series: Mapping[str, Any]
     notes: Mapping[str, object]
     packet_events: int
 
@@ -166,12 +171,20 @@ class WorkloadResult(ChartView):
                     loss=float(dropped / sent) if sent else math.nan,
                 )
             )
+        names = [group.name for group in groups] + [one.name for one in shares[mixed.count :]]
+        over_time = run.count_received_bytes()
         pairs = zip(run.config["links"], run.outcome.links, strict=True)
         return cls(
             groups=tuple(groups),
             sessions=sessions,
             flows=shares[mixed.count :],
             links=tuple({"name": config["name"], **counters} for config, counters in pairs),
+            series={"interval_s": INTERVAL_S}
+            | {
+                f"{name}_kbps": kbps_from_bytes(1, INTERVAL_S) * received
+                for name in names
+                if (received := over_time.get(name)) is not None
+            },
             notes=notes,
             packet_events=run.outcome.packet_events,
         )
@@ -200,6 +213,7 @@ class WorkloadResult(ChartView):
             "sessions": [asdict(session) for session in self.sessions],
             "flows": [asdict(flow) for flow in self.flows],
             "links": [dict(link) for link in self.links],
+            "series": {name: list_values(values) for name, values in self.series.items()},
             **{
                 name: note
                 for name, note in self.notes.items()

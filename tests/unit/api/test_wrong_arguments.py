@@ -92,7 +92,7 @@ WRONG: list[tuple[str, tuple[object, ...], dict[str, object], str]] = [
         {},
         "or a path, not PlannedWorkload; use generate_workload(workload, out)",
     ),
-    ("save_report", (trafficgen.models_show("cbr"), "x.html"), {}, "or a SimulationResult, not"),
+    ("save_report", (trafficgen.models_show("cbr"), "x.html"), {}, "or a WorkloadResult, not"),
     ("fit_population", ([trafficgen.generate("cbr")],), {}, "one of several as a file: export("),
     ("load_workload", (3,), {}, "path must be a text or a path, not 3"),
     ("models_diff", ("cbr", 3), {}, "second must be a Model, a text or a path, not 3"),

@@ -115,7 +115,6 @@ def test_ids_of_charts_in_a_page_differ() -> None:
 
 def test_a_name_with_formulas_or_markup_is_shown_as_it_is() -> None:
     name = "<b>$x$</b> \x1b[31m"
-    curve = Curve(name=name, x=[0, 1], y=[1, 2], role="measured")
-    svg = draw_svg(replace(RATE, layers=(curve,)))
+    svg = draw_svg(replace(RATE, y=Axis(label=name)))
     assert "&lt;b&gt;$x$&lt;/b&gt;" in svg
     assert "\x1b" not in svg

@@ -65,6 +65,13 @@ def test_curves_are_the_series_of_the_result(
         assert np.diff(np.asarray(curve.x)) == pytest.approx(series["interval_s"])
 
 
+def test_what_is_offered_and_what_is_received_differ_in_colour_not_in_shade(report: Report) -> None:
+    for name in ("rates", "offered", "streams"):
+        roles = [one.role for one in chart_of(report, name).layers if isinstance(one, Curve)]
+        assert len(set(roles)) == len(roles)
+        assert not {"synthetic", "extra"} <= set(roles), name  # orange and brown
+
+
 def test_loss_fills_the_height_of_its_chart(report: Report) -> None:
     chart = chart_of(report, "loss")
     axes, curve = draw_figure(chart).axes[0], chart.layers[-1]

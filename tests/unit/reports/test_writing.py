@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from trafficgen.errors import OutputFileError
-from trafficgen.reports.charts import Axis, Chart, Curve
+from trafficgen.reports.charts import Axis, Chart, Curve, Span
 from trafficgen.reports.page import Headline, Report, Section, Table, Text, tabulate
 from trafficgen.reports.writing import render_html, write_page
 
@@ -115,3 +116,19 @@ def test_a_report_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(OutputFileError, match="cannot be written"):
         write_page(report(), tmp_path / "missing" / "report.html", interactive=False)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_legend_names_each_layer_once_with_its_colour() -> None:
+    curve = Curve(name="<i>a</i>", x=[0, 1], y=[2, 3], role="law", dashed=True)
+    chart = replace(
+        report().charts[0],
+        layers=(curve, replace(curve, role="other"), Span(name="phase", start=0, end=1)),
+    )
+    text = render_html(
+        Report(title="t", subtitle="s", sections=(Section("u", (chart,)),), made_by="m")
+    )
+    entries = re.findall(r'<li style="--mark: var\(--role-(\w+)\)"><span class="(\w+)"', text)
+    assert entries == [("law", "dash"), ("measured", "area")]
+    assert "</span>&lt;i&gt;a&lt;/i&gt;</li>" in text
+    svg = text[text.index("<svg") : text.index("</svg>")]
+    assert "phase" not in svg

@@ -36,6 +36,9 @@ pub struct AgentConfig {
     /// What its datagrams say of congestion; TCP declares itself.
     #[serde(default)]
     pub ecn: Ecn,
+    /// Series that counts what its client receives over time: of an awaited agent its media.
+    #[serde(default)]
+    pub series: Option<u32>,
 }
 
 #[derive(Clone, Debug, serde::Deserialize)]

@@ -10,13 +10,10 @@ use super::link::{Link, LinkCounters};
 use super::record::{Record, Row, MOST_PACKETS};
 use super::scenario::{Scenario, ScenarioError};
 use super::session_log::SessionLog;
-use super::sums::FlowSums;
-use super::time::{ns, seconds, Time, NEVER};
+use super::sums::{ByteSeries, FlowSums};
+use super::time::{ns, seconds, Time, INTERVAL_NS, NEVER};
 use super::world::{AgentState, Flow, Notice, World};
 use crate::transport::TcpStatistics;
-
-/// Players are asked for their state this often.
-pub const SAMPLE_NS: Time = 500_000_000;
 
 /// A few hundredths of a second: often enough for a person who wants it to stop.
 const EVENTS_BETWEEN_QUESTIONS: u64 = 1 << 18;
@@ -41,6 +38,8 @@ pub struct Outcome {
     pub rows: Vec<Row>,
     /// Sums over each flow, where they were asked for in place of rows.
     pub sums: Option<FlowSums>,
+    /// What arrived over time, of the series that agents name.
+    pub series: ByteSeries,
     pub flows: Vec<Flow>,
     /// State of the server's TCP of each flow at the end; None for UDP.
     pub tcp: Vec<Option<TcpStatistics>>,
@@ -102,13 +101,7 @@ impl Simulation {
                 crate::source::build_with(&config.kind, &config.parameters, &scenario.schedules);
             let agent = agent.map_err(|why| config.error(why))?;
             agents.push(agent);
-            let routes = [config.forward.clone(), config.reverse.clone()];
-            states.push(AgentState::new(
-                stream(scenario.seed, number as u64),
-                config.awaited,
-                routes,
-                config.ecn,
-            ));
+            states.push(AgentState::new(stream(scenario.seed, number as u64), config));
         }
         let links = scenario.links.iter().enumerate();
         let links = links
@@ -240,14 +233,23 @@ impl Simulation {
             }
         }
         if self.world.awaited > 0 {
-            self.world.events.push(now + SAMPLE_NS, Event::Sample);
+            self.world.events.push(now + INTERVAL_NS, Event::Sample);
         }
     }
 
     fn outcome(self, scenario: &Scenario, end: Time) -> Outcome {
         let under_way = self.world.under_way();
-        let World { agents, flows, connections, pipes, record, first_media, packet_events, .. } =
-            self.world;
+        let World {
+            agents,
+            flows,
+            connections,
+            pipes,
+            record,
+            first_media,
+            packet_events,
+            series,
+            ..
+        } = self.world;
         let names = scenario.agents.iter().map(|agent| agent.name.clone());
         let tcp = flows.iter().map(|flow| {
             flow.connection
@@ -256,6 +258,7 @@ impl Simulation {
         Outcome {
             rows: record.rows,
             sums: record.sums,
+            series,
             tcp: tcp.collect(),
             agents: names
                 .zip(agents)
@@ -301,9 +304,9 @@ mod tests {
     fn sums_are_those_of_the_packets() -> Result<(), ScenarioError> {
         let text = r#"{"seed": 3, "end_s": 100, "links": [{"name": "link", "delay_s": 0.01,
             "capacity": {"constant": {"rate_bps": 2e6}}, "queue": {"packets": 20}}], "agents": [
-            {"name": "media", "kind": "cbr", "awaited": true, "forward": [0], "parameters":
-            {"rate_bps": 1e6, "packet_bytes": 1000, "duration_s": 5}},
-            {"name": "bulk", "kind": "bulk_tcp", "forward": [0]}]}"#;
+            {"name": "media", "kind": "cbr", "awaited": true, "forward": [0], "series": 1,
+            "parameters": {"rate_bps": 1e6, "packet_bytes": 1000, "duration_s": 5}},
+            {"name": "bulk", "kind": "bulk_tcp", "forward": [0], "series": 0}]}"#;
         let rows = simulate(&Scenario::from_json(text)?)?;
         let sums = simulate(&Scenario { sums_only: true, ..Scenario::from_json(text)? })?;
         assert!(sums.rows.is_empty());
@@ -316,6 +319,16 @@ mod tests {
             }
         }
         assert!(kept.get(1)[0].dropped_packets > 0 && kept.get(1)[0].retransmissions > 0);
+        assert_eq!(sums.series.bytes, rows.series.bytes);
+        for (flow, series) in [(0, 1), (1, 0)] {
+            let counted: u64 = sums.series.bytes[series].iter().sum();
+            assert_eq!(counted, kept.get(flow)[0].arrived_bytes);
+        }
+        let most_bytes = 2e6 / 8.0 * seconds(INTERVAL_NS); // what the link carries
+        for place in 1..9 {
+            let both = sums.series.bytes.iter().map(|bytes| bytes[place]).sum::<u64>() as f64;
+            assert!(0.9 * most_bytes < both && both <= most_bytes + 1500.0, "{both}");
+        }
         Ok(())
     }
 }

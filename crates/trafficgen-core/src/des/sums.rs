@@ -3,7 +3,7 @@
 use super::agent::{End, FlowId};
 use super::packet::Packet;
 use super::record::{Row, LOST};
-use super::time::{seconds, Time};
+use super::time::{seconds, Time, INTERVAL_NS};
 
 /// Sums over the packets of a flow in one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,6 +43,29 @@ impl Sums {
         self.arrived_bytes += u64::from(bytes);
         self.delay_s += seconds(at - sent_ns);
         self.last_arrival_ns = self.last_arrival_ns.max(at);
+    }
+}
+
+/// IP bytes that arrive in each [`INTERVAL_NS`], of several series.
+#[derive(Clone, Debug, Default)]
+pub struct ByteSeries {
+    /// Bytes of each interval from the simulation's zero to the last arrival, by series.
+    pub bytes: Vec<Vec<u64>>,
+}
+
+impl ByteSeries {
+    /// Count a packet; one before the simulation's zero is left out.
+    pub fn add(&mut self, series: u32, at: Time, ip_bytes: u32) {
+        let Ok(place) = usize::try_from(at.div_euclid(INTERVAL_NS)) else { return };
+        let series = series as usize;
+        if series >= self.bytes.len() {
+            self.bytes.resize(series + 1, Vec::new());
+        }
+        let bytes = &mut self.bytes[series];
+        if place >= bytes.len() {
+            bytes.resize(place + 1, 0);
+        }
+        bytes[place] += u64::from(ip_bytes);
     }
 }
 

@@ -6,6 +6,8 @@ pub type Time = i64;
 pub const NS_PER_S: f64 = 1e9;
 /// Later than anything that happens: 73 years.
 pub const NEVER: Time = i64::MAX / 4;
+/// Players are asked for their state, and series count bytes, in intervals of this length.
+pub const INTERVAL_NS: Time = 500_000_000;
 
 /// Seconds to nanoseconds, rounded; what is beyond 73 years becomes [`NEVER`].
 pub fn ns(seconds: f64) -> Time {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from trafficgen.formatting import format_share, interval, number
 from trafficgen.models import Estimate, Law, ModelPart, Phase
@@ -272,13 +272,20 @@ def describe_conditions(subject: FitSubject) -> Iterator[Block | None]:
         chain = "Gilbert's chain" if loss.kind == "gilbert" else "independent losses"
         yield Text((f"Law of the losses: {chain}, chosen by BIC.",))
     yield tabulate("Conditions of the capture: the path, kept apart from the source", records)
-    absent: dict[str, dict[str, None]] = {}
+    absent: dict[str, dict[str, dict[str, None]]] = {}
     for name, why in sorted(subject.model.absent.items()):
-        absent.setdefault(why, {})[_part_name(name)] = None
+        part, _, detail = _part_name(name).partition(", ")
+        absent.setdefault(why, {}).setdefault(part, {}).update({detail: None} if detail else {})
     if absent:
         yield Text(("Not measurable from this capture:",))
-        lines = tuple(f"{', '.join(names)}: {why}" for why, names in absent.items())
+        lines = tuple(f"{_list_parts(parts)}: {why}" for why, parts in absent.items())
         yield Text(lines, kind="list")
+
+
+def _list_parts(parts: Mapping[str, Iterable[str]]) -> str:
+    """Return parts of a model, each with its details in brackets."""
+    names = {part: ", ".join(details) for part, details in parts.items()}
+    return ", ".join(f"{part} ({inner})" if inner else part for part, inner in names.items())
 
 
 def _part_name(name: str) -> str:

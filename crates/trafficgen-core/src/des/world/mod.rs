@@ -11,11 +11,13 @@ use super::agent::{ConnectionId, Datagram, End, FlowId, Sample};
 use super::connection::Connection;
 use super::event_queue::{Event, EventQueue};
 use super::io::FlowSpec;
-use super::label::{Label, Phase};
+use super::label::{Label, Media, Phase};
 use super::link::{Fate, Link};
 use super::packet::{Content, Ecn, Packet, PacketId, PacketStore};
 use super::record::{Record, TcpHeader};
+use super::scenario::AgentConfig;
 use super::session_log::SessionLog;
+use super::sums::ByteSeries;
 use super::time::{Time, NEVER};
 use crate::transport::Segment;
 
@@ -29,6 +31,8 @@ pub struct Flow {
     pub agent: u32,
     pub spec: FlowSpec,
     pub connection: Option<ConnectionId>,
+    /// Series that counts what arrives at the client.
+    series: Option<u32>,
 }
 
 /// What the engine keeps for an agent.
@@ -47,10 +51,11 @@ pub struct AgentState {
     pub routes: [Vec<u16>; 2],
     /// What its datagrams say of congestion.
     ecn: Ecn,
+    series: Option<u32>,
 }
 
 impl AgentState {
-    pub fn new(rng: ChaCha8Rng, awaited: bool, routes: [Vec<u16>; 2], ecn: Ecn) -> Self {
+    pub fn new(rng: ChaCha8Rng, config: &AgentConfig) -> Self {
         Self {
             rng,
             timers: Vec::new(),
@@ -58,9 +63,10 @@ impl AgentState {
             samples: Vec::new(),
             started: false,
             finished: false,
-            awaited,
-            routes,
-            ecn,
+            awaited: config.awaited,
+            routes: [config.forward.clone(), config.reverse.clone()],
+            ecn: config.ecn,
+            series: config.series,
         }
     }
 
@@ -103,6 +109,7 @@ pub struct World {
     pub agents: Vec<AgentState>,
     pub pipes: Vec<Pipe>,
     pub record: Record,
+    pub series: ByteSeries,
     pub first_media: Option<Time>,
     /// Notices with the agent that they are for.
     pub notices: VecDeque<(u32, Notice)>,
@@ -130,6 +137,7 @@ impl World {
                 .map(|link| Pipe { link, in_flight: VecDeque::new(), looked_at: NEVER })
                 .collect(),
             record: Record::default(),
+            series: ByteSeries::default(),
             first_media: None,
             notices: VecDeque::new(),
             packet_events: 0,
@@ -174,7 +182,10 @@ impl World {
 
     pub fn open_flow(&mut self, agent: u32, spec: FlowSpec, tcp: bool) -> FlowId {
         let connection = tcp.then_some(self.connections.len() as ConnectionId);
-        self.flows.push(Flow { agent, spec, connection });
+        let state = &self.agents[agent as usize];
+        let is_media = matches!(spec.media, Media::Audio | Media::Video | Media::Mixed);
+        let series = state.series.filter(|_| is_media || !state.awaited);
+        self.flows.push(Flow { agent, spec, connection, series });
         (self.flows.len() - 1) as FlowId
     }
 
@@ -364,11 +375,14 @@ impl World {
         self.packet_events += 1;
         let packet = self.packets.take(id);
         self.record.arrived(&packet, self.now);
+        let flow = &self.flows[packet.flow as usize];
+        if let (Some(series), End::Server) = (flow.series, packet.from) {
+            self.series.add(series, self.now, packet.ip_bytes);
+        }
         if self.closed {
             return;
         }
         let at = packet.from.peer();
-        let flow = &self.flows[packet.flow as usize];
         match packet.content {
             Content::Datagram { tag } => {
                 let Packet { flow: number, payload_bytes, ip_bytes, sent_ns, .. } = packet;
