@@ -102,6 +102,9 @@ def _describe_buffering(buffering: Buffering) -> str:
 
 def _print_path(model: Model) -> None:
     """Print the conditions of the capture and how the source answers to congestion."""
+    # Not at the top: --help needs it not.
+    from trafficgen.models import describe_capacity  # noqa: PLC0415
+
     if model.provenance.kind == "fitted":
         path = model.provenance.conditions
         loss, rtt, queueing = path.loss_rate, path.rtt_s, path.queueing_delay_s
@@ -114,7 +117,9 @@ def _print_path(model: Model) -> None:
             median, largest = format_duration(queueing.median), format_duration(queueing.largest)
             source = printable(queueing.method.partition(";")[0])
             say_line(f"queueing   median {median}, largest {largest}, by {source}")
-        if path.link_rate_bps is not None:
+        if path.capacity is not None:
+            say_line(f"link       {describe_capacity(path.capacity)}")
+        elif path.link_rate_bps is not None:
             say_line(f"link       {rate_text(kbps_from_bps(path.link_rate_bps.value))}")
     if (response := model.response) is not None:
         # The line of queueing has how congestion was seen; so do the report and the model.

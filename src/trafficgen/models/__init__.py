@@ -69,6 +69,7 @@ from trafficgen.models.published_model import format_value as format_value
 from trafficgen.models.published_model import has_unit as has_unit
 from trafficgen.models.published_model import leaves as leaves
 from trafficgen.models.published_model import same_value as same_value
+from trafficgen.models.response import CapacityStep as CapacityStep
 from trafficgen.models.response import CongestionResponse as CongestionResponse
 from trafficgen.models.response import DelayRange as DelayRange
 from trafficgen.models.response import Friendliness as Friendliness
@@ -79,6 +80,7 @@ from trafficgen.models.response import PooledResponse as PooledResponse
 from trafficgen.models.response import ResponseCurve as ResponseCurve
 from trafficgen.models.response import ResponseKind as ResponseKind
 from trafficgen.models.response import ResponsePoint as ResponsePoint
+from trafficgen.models.response import describe_capacity as describe_capacity
 from trafficgen.models.schema import SCHEMA_VERSION as SCHEMA_VERSION
 from trafficgen.models.schema import Buffering as Buffering
 from trafficgen.models.schema import DispersionOfIntervals as DispersionOfIntervals

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from trafficgen.models.estimate import Estimate, ModelPart
-from trafficgen.models.response import DelayRange, LossModel
+from trafficgen.models.response import CapacityStep, DelayRange, LossModel
 
 
 class CaptureConditions(ModelPart):
@@ -35,6 +35,8 @@ class CaptureConditions(ModelPart):
     """Packets that arrived after one sent later / packets that arrived."""
     link_rate_bps: Estimate | None = None
     """Rate of the narrow link, headers of the link layer included, bit/s."""
+    capacity: tuple[CapacityStep, ...] | None = None
+    """The same over time, in order; null where it is not known at all."""
 
 
 class FittedProvenance(ModelPart):

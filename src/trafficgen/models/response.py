@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
 
-from trafficgen.models.estimate import Estimate, ModelPart
+from trafficgen.formatting import format_duration, rate_text
+from trafficgen.models.estimate import Estimate, ModelPart, NonNegativeEstimate
 
 
 class LossModel(ModelPart):
@@ -37,6 +39,33 @@ class DelayRange(ModelPart):
     """Share of the windows in which the delay increases (PCT and PDT)."""
     method: str
     """How it was measured."""
+
+
+class CapacityStep(ModelPart):
+    """Rate of the narrow link from some time on."""
+
+    start_s: float
+    """From here on, s from the first media packet."""
+    kbps: NonNegativeEstimate | None
+    """Rate, headers of the link layer included, kbit/s; null where it is not known."""
+
+
+#: More steps are described by how many they are.
+_FEW_STEPS = 6
+
+
+def describe_capacity(steps: Sequence[CapacityStep]) -> str:
+    """Describe the rate of the narrow link over time for people."""
+    rates_kbps = [step.kbps.value for step in steps if step.kbps is not None]
+    if len(steps) > _FEW_STEPS:
+        ends = rate_text(min(rates_kbps)), rate_text(max(rates_kbps))
+        return f"{len(steps)} steps from {ends[0]} to {ends[1]}"
+    texts = ["not known" if step.kbps is None else rate_text(step.kbps.value) for step in steps]
+    later = [
+        f"{text} from {format_duration(step.start_s)}"
+        for step, text in zip(steps[1:], texts[1:], strict=True)
+    ]
+    return ", ".join([*texts[:1], *later])
 
 
 class ResponsePoint(ModelPart):

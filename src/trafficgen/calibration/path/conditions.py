@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from trafficgen.calibration.path.capacity import estimate_capacity
 from trafficgen.calibration.path.control_messages import (
     RtcpMeasures,
     is_capture_at_server,
@@ -89,6 +90,7 @@ def find_conditions(
     rtcp = measure_rtcp(view)
     loss = find_loss(view, pairing=pairing, rtcp=rtcp)
     records = trace_packets(view, pairing)
+    has_loss = loss is not None and loss.rate > 0
     if receiver is None and is_capture_at_server(view.table):
         link_bps, why_no_link = None, "the capture was taken next to the server, before the path"
     else:
@@ -97,8 +99,11 @@ def find_conditions(
             session=view.session,
             tick_s=tick_s,
             seed=seed,
-            has_loss=loss is not None and loss.rate > 0,
+            has_loss=has_loss,
         )
+    capacity, why_no_capacity = estimate_capacity(
+        view, receiver, tick_s=tick_s, seed=seed, has_loss=has_loss
+    )
     conditions = CaptureConditions(
         rtt_s=measure_round_trip(view, rtcp),
         loss_rate=loss.to_estimate() if loss else None,
@@ -108,11 +113,13 @@ def find_conditions(
         jitter_s=rtcp.jitter_s,
         queueing_delay_s=_summarise_delays(records),
         link_rate_bps=link_bps,
+        capacity=capacity,
         **_conditions_of_pair(pairing),
     )
+    why_no_rate = {"link_rate_bps": why_no_link, "capacity": why_no_capacity}
     absent = {
         f"provenance.conditions.{name}": why
-        for name, why in (*_ABSENT.items(), ("link_rate_bps", why_no_link))
+        for name, why in (_ABSENT | why_no_rate).items()
         if getattr(conditions, name) is None
     }
     return PathConditions(conditions, loss, records, absent)

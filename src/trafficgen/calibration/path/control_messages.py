@@ -14,7 +14,7 @@ from trafficgen.models import Estimate
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 
-_SYN, _ACK = 0x02, 0x10
+_SYN, TCP_ACK = 0x02, 0x10
 #: Units of LSR and DLSR, 1/s; LSR is the middle 32 of the 64 bits of an NTP time.
 _SHORT_NTP_HZ = 1 << 16
 _SHORT_NTP_SHIFT, _SHORT_NTP_MASK = 16, (1 << 32) - 1
@@ -94,16 +94,16 @@ def find_handshakes(table: PacketTable) -> list[tuple[float, float]]:
     if "tcp_flags" not in table.packets.column_names:
         return []
     flags = np.where(table.is_known("tcp_flags"), table.values("tcp_flags"), 0).astype(np.uint8)
-    both = flags & (_SYN | _ACK)
-    opening = ((both == _SYN) & ~table.to_client) | ((both == (_SYN | _ACK)) & table.to_client)
+    both = flags & (_SYN | TCP_ACK)
+    opening = ((both == _SYN) & ~table.to_client) | ((both == (_SYN | TCP_ACK)) & table.to_client)
     found = []
     for flow in np.unique(table.flow[opening]):
         mine = np.flatnonzero(opening & (table.flow == flow))
         # One SYN and one answer to it, in this order.
-        if mine.size != 2 or both[mine[0]] != _SYN or both[mine[1]] != (_SYN | _ACK):
+        if mine.size != 2 or both[mine[0]] != _SYN or both[mine[1]] != (_SYN | TCP_ACK):
             continue
         rest = slice(mine[1], None)
-        acks = (table.flow[rest] == flow) & ~table.to_client[rest] & (both[rest] == _ACK)
+        acks = (table.flow[rest] == flow) & ~table.to_client[rest] & (both[rest] == TCP_ACK)
         if acks.any():
             syn, answer, ack = table.time_ns[[*mine, mine[1] + int(acks.argmax())]].tolist()
             found.append((s_from_ns(answer - syn), s_from_ns(ack - syn)))

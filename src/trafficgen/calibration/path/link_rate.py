@@ -9,7 +9,7 @@ import numpy as np
 from trafficgen.models import Estimate
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
-from trafficgen.units import BITS_PER_BYTE, FloatArray, bps_from_bytes, s_from_ns
+from trafficgen.units import BITS_PER_BYTE, BoolArray, FloatArray, bps_from_bytes, s_from_ns
 
 
 @dataclass(frozen=True)
@@ -47,22 +47,43 @@ def dispersion_rates_bps(
     ``second_bytes`` is the size on the wire of the packet that ends each gap; both arrays have
     shape (n,).
     """
-    use = (
-        (gap_s > _LIMITS.fewest_ticks * tick_s)
-        & (gap_s <= _LIMITS.longest_gap_s)
-        & (second_bytes > 0)
-    )
+    use = choose_pairs(gap_s, second_bytes, tick_s=tick_s)
     rates: FloatArray = second_bytes[use] * BITS_PER_BYTE / gap_s[use]
     return rates
 
 
-def strongest_mode(rates_bps: FloatArray) -> tuple[float, float] | None:
+def choose_pairs(gap_s: FloatArray, second_bytes: FloatArray, *, tick_s: float) -> BoolArray:
+    """Return which pairs may have queued behind each other; arguments as above, shape (n,)."""
+    return np.asarray(
+        (gap_s > _LIMITS.fewest_ticks * tick_s)
+        & (gap_s <= _LIMITS.longest_gap_s)
+        & (second_bytes > 0)
+    )
+
+
+def find_near(rates_bps: FloatArray, rate_bps: float) -> BoolArray:
+    """Return which rates of pairs, bit/s, are within a mode around a rate, shape (n,)."""
+    return np.asarray(np.abs(np.log(rates_bps / rate_bps)) <= 2 * np.log(_LIMITS.mode_ratio))
+
+
+def may_be_of_source(mode_bps: float, mean_bps: float, *, has_loss: bool) -> bool:
+    """Return whether a mode may be the source's pace: it is below or near the mean rate.
+
+    With loss some queue was full, so that a mode near the mean rate is the link's.
+    """
+    least = _LIMITS.least_of_mean if has_loss else _LIMITS.clear_of_mean
+    return mode_bps < least * mean_bps
+
+
+def strongest_mode(
+    rates_bps: FloatArray, *, fewest_pairs: int = _LIMITS.fewest_pairs
+) -> tuple[float, float] | None:
     """Return the rate around which most dispersions lie, and their share; None if none stands out.
 
     The mode is the window of 10% width that holds most values, its estimate their median. It has to
     hold a fifth of them. The rates are those of packet pairs, shape (n,).
     """
-    if rates_bps.size < _LIMITS.fewest_pairs:
+    if rates_bps.size < fewest_pairs:
         return None
     log_rate = np.sort(np.log(rates_bps))
     end = np.searchsorted(log_rate, log_rate + 2 * np.log(_LIMITS.mode_ratio), side="right")
@@ -108,7 +129,7 @@ def estimate_link_rate(
         return None, f"{mode} below the mean rate: the pairs were spread before"
     if value < _LIMITS.clear_of_mean * mean_bps and not has_loss:
         return None, f"{mode} near the mean rate, which may be the source's own"
-    near = rates[np.abs(np.log(rates / value)) <= 2 * np.log(_LIMITS.mode_ratio)]
+    near = rates[find_near(rates, value)]
     modes = np.median(generator.choice(near, (_LIMITS.resamples, near.size)), axis=1)
     low, high = np.quantile(modes, [0.025, 0.975]).tolist()
     method = (

@@ -21,6 +21,7 @@ from trafficgen.models import (
     FittedProvenance,
     Stream,
     describe_application,
+    describe_capacity,
     describe_failed_checks,
     list_judged_parts,
 )
@@ -251,7 +252,10 @@ def _describe_path(subject: FitSubject) -> Iterator[str]:
         )
     rtt, link = conditions.rtt_s, conditions.link_rate_bps
     known = [f"round-trip time {_value(rtt)}"] if rtt else []
-    known += [f"narrow link {rate_text(kbps_from_bps(link.value))}"] if link else []
+    if conditions.capacity is not None:
+        known.append(f"narrow link {describe_capacity(conditions.capacity)}")
+    elif link is not None:
+        known.append(f"narrow link {rate_text(kbps_from_bps(link.value))}")
     if known:
         yield f"Path: {', '.join(known)}."
     response = subject.session.response.response
