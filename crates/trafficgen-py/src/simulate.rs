@@ -9,7 +9,7 @@ use pyo3::types::{PyDict, PyList};
 use trafficgen_core::des::record::{Row, LOST};
 use trafficgen_core::des::sums::{FlowSums, Sums};
 use trafficgen_core::des::{
-    seconds, simulate_while as run, Outcome, Phase, Scenario, SessionEvent, Time,
+    seconds, simulate_while as run, Outcome, Phase, Protocol, Scenario, SessionEvent, Time,
 };
 use trafficgen_core::source::{Schedule, ScheduledPacket};
 
@@ -156,7 +156,8 @@ impl SimulationOutcome {
             entry.set_item("agent", flow.agent)?;
             entry.set_item("name", &flow.spec.name)?;
             entry.set_item("media", flow.spec.media as u8)?;
-            entry.set_item("tcp", flow.connection.is_some())?;
+            entry.set_item("tcp", flow.protocol == Protocol::Tcp)?;
+            entry.set_item("quic", flow.protocol == Protocol::Quic)?;
             entry.set_item("server_port", flow.spec.server_port)?;
             entry.set_item("client_port", flow.spec.client_port)?;
             entry.set_item("ssrc", flow.spec.rtp.map(|rtp| rtp.ssrc))?;

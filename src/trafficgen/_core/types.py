@@ -105,12 +105,13 @@ class CountsDict(TypedDict):
 
 
 class SimulatedFlowDict(TypedDict):
-    """A simulated flow; ``media`` is an index into ``MEDIA``, TCP counts exist over TCP alone."""
+    """A simulated flow; ``media`` is an index into ``MEDIA``, counts exist over TCP and QUIC."""
 
     agent: int
     name: str
     media: int
     tcp: bool
+    quic: bool
     server_port: int
     client_port: int
     ssrc: int | None

@@ -1,23 +1,116 @@
-//! A TCP connection in a simulation: its two endpoints, and the messages that are in its byte
-//! streams.
+//! A connection in a simulation: its two endpoints, and the messages that are in its byte streams.
 
 use std::collections::VecDeque;
 
 use super::agent::{End, FlowId};
 use super::label::{Label, Phase};
 use super::time::{Time, NEVER};
-use crate::transport::{Endpoint, TcpConfig};
+use crate::transport::quic::{self, StreamId};
+use crate::transport::{self as tcp, Segment, TcpStatistics};
 
-/// What one end has written: where each message ends in the stream.
+/// What a connection runs over, with the settings of both ends.
+#[derive(Clone, Copy, Debug)]
+pub enum Transport<'a> {
+    Tcp { server: &'a tcp::TcpConfig, client: &'a tcp::TcpConfig },
+    Quic(&'a quic::QuicConfig),
+}
+
+/// What endpoints send during a call.
+#[derive(Debug, Default)]
+pub struct Outgoing {
+    pub segments: Vec<Segment>,
+    pub packets: Vec<quic::Packet>,
+}
+
+/// One end of a connection over either transport.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // as many as connections, and looked at for every packet
+pub enum Endpoint {
+    Tcp(tcp::Endpoint),
+    Quic(quic::Endpoint),
+}
+
+/// Calls the same method of either endpoint.
+macro_rules! either {
+    ($self:expr, $end:ident => $call:expr) => {
+        match $self {
+            Endpoint::Tcp($end) => $call,
+            Endpoint::Quic($end) => $call,
+        }
+    };
+}
+
+impl Endpoint {
+    pub fn connect(&mut self, now: Time, out: &mut Outgoing) {
+        match self {
+            Self::Tcp(end) => end.connect(now, &mut out.segments),
+            Self::Quic(end) => end.connect(now, &mut out.packets),
+        }
+    }
+
+    pub fn listen(&mut self) {
+        either!(self, end => end.listen());
+    }
+
+    /// TCP has one stream only.
+    pub fn write(&mut self, now: Time, stream: StreamId, bytes: u64, out: &mut Outgoing) -> u64 {
+        match self {
+            Self::Tcp(end) => end.write(now, bytes, &mut out.segments),
+            Self::Quic(end) => end.write(now, stream, bytes, &mut out.packets),
+        }
+    }
+
+    pub fn read(&mut self, now: Time, bytes: u64, out: &mut Outgoing) {
+        match self {
+            Self::Tcp(end) => end.read(now, bytes, &mut out.segments),
+            Self::Quic(end) => end.read(now, bytes, &mut out.packets),
+        }
+    }
+
+    pub fn close(&mut self, now: Time, out: &mut Outgoing) {
+        match self {
+            Self::Tcp(end) => end.close(now, &mut out.segments),
+            Self::Quic(end) => end.close(now, &mut out.packets),
+        }
+    }
+
+    pub fn on_timer(&mut self, now: Time, out: &mut Outgoing) {
+        match self {
+            Self::Tcp(end) => end.on_timer(now, &mut out.segments),
+            Self::Quic(end) => end.on_timer(now, &mut out.packets),
+        }
+    }
+
+    pub fn next_timer(&self) -> Option<Time> {
+        either!(self, end => end.next_timer())
+    }
+
+    pub fn is_established(&self) -> bool {
+        either!(self, end => end.is_established())
+    }
+
+    pub fn space_bytes(&self) -> u64 {
+        either!(self, end => end.space_bytes())
+    }
+
+    pub fn received_bytes(&self) -> u64 {
+        either!(self, end => end.received_bytes())
+    }
+
+    pub fn statistics(&self) -> TcpStatistics {
+        either!(self, end => end.statistics())
+    }
+}
+
+/// What one end has written into a stream: where each message ends in it.
 #[derive(Debug, Default)]
 pub struct Written {
+    stream: StreamId,
     pub bytes: u64,
     /// End of each message that the other end has not got yet, with its tag.
     pub messages: VecDeque<(u64, u64)>,
     /// End of each message that is not acknowledged yet, with its label.
     labels: VecDeque<(u64, Label)>,
-    /// A message was refused for lack of space: the agent wants to hear when there is some.
-    pub refused: bool,
 }
 
 impl Written {
@@ -52,7 +145,10 @@ impl Written {
 #[derive(Debug)]
 pub struct Side {
     pub endpoint: Endpoint,
-    pub written: Written,
+    /// By streams, in their order.
+    written: Vec<Written>,
+    /// A message was refused for lack of space: the agent wants to hear when there is some.
+    pub refused: bool,
     pub send_buffer_bytes: u64,
     /// When the next timer event of this end is due; [`NEVER`]: none is.
     pub armed_at: Time,
@@ -64,16 +160,37 @@ pub struct Side {
 }
 
 impl Side {
-    fn new(config: &TcpConfig) -> Self {
+    fn new(endpoint: Endpoint, send_buffer_bytes: u64) -> Self {
         Self {
-            endpoint: Endpoint::new(config),
-            written: Written::default(),
-            send_buffer_bytes: config.send_buffer_bytes,
+            endpoint,
+            written: Vec::new(),
+            refused: false,
+            send_buffer_bytes,
             armed_at: NEVER,
             told_connected: false,
             received_bytes: 0,
             held: false,
         }
+    }
+
+    fn place(&self, stream: StreamId) -> Result<usize, usize> {
+        match self.written.last() {
+            Some(last) if last.stream == stream => Ok(self.written.len() - 1),
+            _ => self.written.binary_search_by_key(&stream, |written| written.stream),
+        }
+    }
+
+    /// What was written into a stream.
+    pub fn written(&self, stream: StreamId) -> Option<&Written> {
+        self.place(stream).ok().map(|place| &self.written[place])
+    }
+
+    pub fn written_mut(&mut self, stream: StreamId) -> &mut Written {
+        let place = self.place(stream).unwrap_or_else(|place| {
+            self.written.insert(place, Written { stream, ..Written::default() });
+            place
+        });
+        &mut self.written[place]
     }
 }
 
@@ -90,15 +207,24 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub fn new(flow: FlowId, agent: u32, server: &TcpConfig, client: &TcpConfig) -> Self {
-        Self {
-            flow,
-            agent,
-            label: Label::of(Phase::Playout),
-            aborted: false,
-            server: Side::new(server),
-            client: Side::new(client),
-        }
+    pub fn new(flow: FlowId, agent: u32, transport: Transport) -> Self {
+        let (server, client) = match transport {
+            Transport::Tcp { server, client } => {
+                let side = |config: &tcp::TcpConfig| {
+                    let endpoint = tcp::Endpoint::new(config);
+                    Side::new(Endpoint::Tcp(endpoint), config.send_buffer_bytes)
+                };
+                (side(server), side(client))
+            }
+            Transport::Quic(config) => {
+                let side = || {
+                    let endpoint = quic::Endpoint::new(config);
+                    Side::new(Endpoint::Quic(endpoint), config.send_buffer_bytes)
+                };
+                (side(), side())
+            }
+        };
+        Self { flow, agent, label: Label::of(Phase::Playout), aborted: false, server, client }
     }
 
     pub fn side(&self, end: End) -> &Side {

@@ -4,10 +4,12 @@
 use rand_chacha::ChaCha8Rng;
 
 use super::agent::{ConnectionId, End, FlowId};
+use super::connection::Transport;
 use super::label::{Label, Media};
 use super::session_log::{SessionEvent, SessionLog};
 use super::time::Time;
-use super::world::World;
+use super::world::{Protocol, World};
+use crate::transport::quic::{QuicConfig, StreamId};
 use crate::transport::{TcpConfig, TcpStatistics};
 
 /// RTP stream of a flow.
@@ -71,7 +73,7 @@ impl Io<'_> {
 
     /// Open a UDP flow: both ends may send and receive from now on.
     pub fn open_udp(&mut self, spec: FlowSpec) -> FlowId {
-        self.world.open_flow(self.agent, spec, false)
+        self.world.open_flow(self.agent, spec, Protocol::Udp)
     }
 
     /// Send a datagram of `payload_bytes` from one end of a UDP flow; IP and UDP headers (28 bytes)
@@ -88,10 +90,15 @@ impl Io<'_> {
         server: &TcpConfig,
         client: &TcpConfig,
     ) -> ConnectionId {
-        self.world.open_tcp(self.agent, spec, server, client)
+        self.world.open_connection(self.agent, spec, Transport::Tcp { server, client })
     }
 
-    /// Flow of a TCP connection.
+    /// Open a QUIC connection: as over TCP, and each end may write into many streams.
+    pub fn open_quic(&mut self, spec: FlowSpec, config: &QuicConfig) -> ConnectionId {
+        self.world.open_connection(self.agent, spec, Transport::Quic(config))
+    }
+
+    /// Flow of a connection.
     pub fn flow_of(&self, connection: ConnectionId) -> FlowId {
         self.world.connections[connection as usize].flow
     }
@@ -107,7 +114,20 @@ impl Io<'_> {
         tag: u64,
         label: Label,
     ) -> bool {
-        self.world.write_message(connection, from, bytes, tag, label)
+        self.write_into(connection, from, 0, bytes, tag, label)
+    }
+
+    /// The same into one of the streams of a QUIC connection; TCP has one for all.
+    pub fn write_into(
+        &mut self,
+        connection: ConnectionId,
+        from: End,
+        stream: StreamId,
+        bytes: u32,
+        tag: u64,
+        label: Label,
+    ) -> bool {
+        self.world.write_message(connection, from, stream, bytes, tag, label)
     }
 
     /// Write bytes that are no message (bulk data), as many as fit; returns how many.
@@ -142,7 +162,7 @@ impl Io<'_> {
         self.world.abort(connection);
     }
 
-    /// State of one end's TCP.
+    /// State of one end's transport.
     pub fn tcp_statistics(&self, connection: ConnectionId, end: End) -> TcpStatistics {
         self.world.connections[connection as usize].side(end).endpoint.statistics()
     }

@@ -31,3 +31,4 @@ pub use scenario::{AgentConfig, Scenario};
 pub use session_log::{SessionEvent, SessionLog};
 pub use simulation::{simulate, simulate_while, Outcome};
 pub use time::{ns, seconds, Time};
+pub use world::Protocol;

@@ -2,13 +2,14 @@
 
 use super::agent::{End, FlowId};
 use super::time::Time;
-use crate::transport::Segment;
+use crate::transport::{quic, Segment};
 
 /// What a packet carries.
 #[derive(Clone, Copy, Debug)]
 pub enum Content {
     Datagram { tag: u64 },
     Segment(Segment),
+    Quic(quic::Packet),
 }
 
 /// What a packet says of congestion (RFC 3168, RFC 9331).

@@ -41,7 +41,7 @@ pub struct Outcome {
     /// What arrived over time, of the series that agents name.
     pub series: ByteSeries,
     pub flows: Vec<Flow>,
-    /// State of the server's TCP of each flow at the end; None for UDP.
+    /// State of the server's transport of each flow at the end; None for plain UDP.
     pub tcp: Vec<Option<TcpStatistics>>,
     pub agents: Vec<AgentOutcome>,
     pub links: Vec<LinkCounters>,

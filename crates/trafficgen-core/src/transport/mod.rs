@@ -8,7 +8,10 @@
 mod config;
 mod congestion;
 mod endpoint;
+mod feedback;
 mod outbox;
+mod pacing;
+pub mod quic;
 mod ranges;
 mod rates;
 mod receiver;

@@ -23,6 +23,11 @@ impl Ranges {
         self.ranges.front().copied()
     }
 
+    /// Number of stretches.
+    pub fn count(&self) -> usize {
+        self.ranges.len()
+    }
+
     /// From the highest down.
     pub fn descending(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.ranges.iter().rev().copied()

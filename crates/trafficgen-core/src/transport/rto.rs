@@ -52,7 +52,23 @@ impl RetransmissionTimeout {
 
     /// The present timeout.
     pub fn timeout_ns(&self) -> Time {
-        (self.base_ns << self.backoffs.min(12)).min(MAXIMUM_RTO_NS.max(self.minimum_ns))
+        self.timeout_beyond_ns(0)
+    }
+
+    /// The present timeout where the other end may hold an acknowledgement back for `delay_ns`.
+    pub fn timeout_beyond_ns(&self, delay_ns: Time) -> Time {
+        let base_ns = self.base_beyond_ns(delay_ns);
+        (base_ns << self.backoffs.min(12)).min(MAXIMUM_RTO_NS.max(self.minimum_ns))
+    }
+
+    /// That timeout before it was doubled.
+    pub fn base_beyond_ns(&self, delay_ns: Time) -> Time {
+        self.base_ns + delay_ns
+    }
+
+    /// Something was acknowledged: the timeout is no longer doubled.
+    pub fn reset(&mut self) {
+        self.backoffs = 0;
     }
 
     /// Smoothed round-trip time, 0 before the first sample.

@@ -6,6 +6,7 @@ mod dumbbell;
 mod fuzz_regressions;
 #[path = "../fuzzed/mod.rs"]
 mod fuzzed;
+mod quic;
 mod tcp_behaviour;
 mod tcp_theory;
 mod written_captures;

@@ -1,14 +1,14 @@
 //! The state of a simulation without its agents: flows, packets under way, links, connections, the
 //! future.
 
-mod tcp;
+mod connections;
 
 use std::collections::VecDeque;
 
 use rand_chacha::ChaCha8Rng;
 
 use super::agent::{ConnectionId, Datagram, End, FlowId, Sample};
-use super::connection::Connection;
+use super::connection::{Connection, Endpoint, Outgoing};
 use super::event_queue::{Event, EventQueue};
 use super::io::FlowSpec;
 use super::label::{Label, Media, Phase};
@@ -19,17 +19,25 @@ use super::scenario::AgentConfig;
 use super::session_log::SessionLog;
 use super::sums::ByteSeries;
 use super::time::{Time, NEVER};
-use crate::transport::Segment;
 
 /// IPv4 header without options (RFC 791).
 const IP_HEADER_BYTES: u32 = 20;
 const UDP_HEADER_BYTES: u32 = 8;
+
+/// What carries a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    Udp,
+    Tcp,
+    Quic,
+}
 
 /// A flow of the simulation.
 #[derive(Clone, Debug)]
 pub struct Flow {
     pub agent: u32,
     pub spec: FlowSpec,
+    pub protocol: Protocol,
     pub connection: Option<ConnectionId>,
     /// Series that counts what arrives at the client.
     series: Option<u32>,
@@ -120,7 +128,7 @@ pub struct World {
     /// A queue marks packets, and TCP declares itself able to hear of it.
     pub ecn: bool,
     packets: PacketStore,
-    segments: Vec<Segment>,
+    outgoing: Outgoing,
 }
 
 impl World {
@@ -145,7 +153,7 @@ impl World {
             closed: false,
             ecn: false,
             packets: PacketStore::default(),
-            segments: Vec::new(),
+            outgoing: Outgoing::default(),
         }
     }
 
@@ -180,12 +188,13 @@ impl World {
         }
     }
 
-    pub fn open_flow(&mut self, agent: u32, spec: FlowSpec, tcp: bool) -> FlowId {
-        let connection = tcp.then_some(self.connections.len() as ConnectionId);
+    pub fn open_flow(&mut self, agent: u32, spec: FlowSpec, protocol: Protocol) -> FlowId {
+        let connects = protocol != Protocol::Udp;
+        let connection = connects.then_some(self.connections.len() as ConnectionId);
         let state = &self.agents[agent as usize];
         let is_media = matches!(spec.media, Media::Audio | Media::Video | Media::Mixed);
         let series = state.series.filter(|_| is_media || !state.awaited);
-        self.flows.push(Flow { agent, spec, connection, series });
+        self.flows.push(Flow { agent, spec, protocol, connection, series });
         (self.flows.len() - 1) as FlowId
     }
 
@@ -226,7 +235,8 @@ impl World {
         let media = spec.media.is_media()
             && from == End::Server
             && payload_bytes > 0
-            && label.phase != Phase::Probe;
+            && label.phase != Phase::Probe
+            && !matches!(&content, Content::Quic(packet) if packet.data_bytes() == 0);
         if media
             && self.first_media.is_none()
             && self.sets_time_zero(self.flows[flow as usize].agent)
@@ -245,7 +255,7 @@ impl World {
             {
                 Ecn::Classic
             }
-            Content::Segment(_) => Ecn::Incapable,
+            Content::Segment(_) | Content::Quic(_) => Ecn::Incapable,
         };
         let id = self.packets.put(Packet {
             flow,
@@ -393,7 +403,18 @@ impl World {
                 segment.marked = packet.ecn == Ecn::Marked;
                 let Some(connection) = flow.connection else { return };
                 self.with_endpoint(connection, at, |endpoint, now, out| {
-                    endpoint.on_segment(now, &segment, out)
+                    if let Endpoint::Tcp(tcp) = endpoint {
+                        tcp.on_segment(now, &segment, &mut out.segments);
+                    }
+                });
+                self.after_segment(connection, at);
+            }
+            Content::Quic(content) => {
+                let Some(connection) = flow.connection else { return };
+                self.with_endpoint(connection, at, |endpoint, now, out| {
+                    if let Endpoint::Quic(quic) = endpoint {
+                        quic.on_packet(now, &content, &mut out.packets);
+                    }
                 });
                 self.after_segment(connection, at);
             }

@@ -5,6 +5,7 @@ use super::choice::Choice;
 use super::policy::Policy;
 use super::throughput::Average;
 use crate::source::parameters::positive;
+use crate::transport::quic::QuicConfig;
 use crate::transport::TcpConfig;
 
 /// When audio that is a stream of its own is asked for.
@@ -68,6 +69,8 @@ pub struct Parameters {
     pub manifest_bytes: u32,
     pub tcp: TcpConfig,
     // What follows came later: a file without it plays as it did.
+    /// None: over TCP.
+    pub quic: Option<QuicConfig>,
     /// None: what `choice` says.
     pub policy: Option<Policy>,
     /// A segment is asked for when no more than this is in the buffer; None: what `buffer_s` has
@@ -156,6 +159,7 @@ impl Parameters {
         }
         self.validate_counts()?;
         self.validate_policy()?;
+        self.quic.map_or(Ok(()), |quic| quic.validate())?;
         self.tcp.validate()
     }
 

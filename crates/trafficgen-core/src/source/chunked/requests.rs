@@ -1,6 +1,7 @@
 //! What a player asks for, when and over which connection.
 
 use super::super::parameters::{ConnectionUse, Parameters};
+use super::super::server::stream_of;
 use super::super::track::Track;
 use super::{Chunked, Part, Player, Request, FIRST_CLIENT_PORT, NEXT, NEXT_AUDIO, SERVER_PORT};
 use crate::des::{
@@ -20,9 +21,10 @@ impl Chunked {
         let bytes = bytes.min(u64::from(u32::MAX / 2)) as u32;
         let bytes = bytes + self.parameters.response_header_bytes;
         self.requests.push(Request { bytes, label, part });
-        io.write(
+        io.write_into(
             connection,
             End::Client,
+            stream_of(number),
             self.parameters.request_bytes,
             number,
             Label::of(Phase::Signalling),
@@ -40,12 +42,12 @@ impl Chunked {
         for number in 0..parameters.connections {
             let spec =
                 FlowSpec::new(name, media, SERVER_PORT, FIRST_CLIENT_PORT + 1 + number as u16);
-            self.player.connections.push(io.open_tcp(spec, &parameters.tcp, &parameters.tcp));
+            self.player.connections.push(self.open(io, spec));
         }
         self.player.video.connections.clone_from(&self.player.connections);
         if separate {
             let spec = FlowSpec::new("audio", Media::Audio, SERVER_PORT, FIRST_CLIENT_PORT + 100);
-            self.player.connections.push(io.open_tcp(spec, &parameters.tcp, &parameters.tcp));
+            self.player.connections.push(self.open(io, spec));
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::des::{ConnectionId, End, Io, Label};
+use crate::transport::quic::StreamId;
 
 /// A response is written in pieces of at most this, so that any send buffer takes it.
 pub const PIECE_BYTES: u32 = 16 * 1024;
@@ -24,6 +25,11 @@ pub struct Server {
 /// Tag of a piece: the request it answers, and whether it is the last of the answer.
 pub fn answered_by(tag: u64) -> (usize, bool) {
     ((tag >> 1) as usize, tag & 1 == 1)
+}
+
+/// Over QUIC each request has a stream of its own.
+pub fn stream_of(request: u64) -> StreamId {
+    request as StreamId
 }
 
 impl Server {
@@ -54,7 +60,9 @@ impl Server {
     pub fn write(&mut self, io: &mut Io, connection: ConnectionId) {
         let queue = self.queue(connection);
         while let Some(piece) = queue.front() {
-            if !io.write(connection, End::Server, piece.bytes, piece.tag, piece.label) {
+            let Piece { bytes, tag, label } = *piece;
+            let stream = stream_of(tag >> 1);
+            if !io.write_into(connection, End::Server, stream, bytes, tag, label) {
                 return;
             }
             queue.pop_front();

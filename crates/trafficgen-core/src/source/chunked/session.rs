@@ -97,6 +97,13 @@ impl Chunked {
         Ok(Self { parameters, requests: Vec::new(), server: Server::default(), player })
     }
 
+    fn open(&self, io: &mut Io, spec: FlowSpec) -> ConnectionId {
+        match &self.parameters.quic {
+            Some(quic) => io.open_quic(spec, quic),
+            None => io.open_tcp(spec, &self.parameters.tcp, &self.parameters.tcp),
+        }
+    }
+
     fn draw_sizes(&mut self, io: &mut Io) {
         let sigma = self.parameters.size_sigma;
         let count = self.parameters.segments() as usize;
@@ -229,7 +236,7 @@ impl Agent for Chunked {
         io.log(SessionEvent::Request);
         self.draw_sizes(io);
         let spec = FlowSpec::new("control", Media::Control, SERVER_PORT, FIRST_CLIENT_PORT);
-        self.player.manifest = io.open_tcp(spec, &self.parameters.tcp, &self.parameters.tcp);
+        self.player.manifest = self.open(io, spec);
     }
 
     fn on_connected(&mut self, io: &mut Io, connection: ConnectionId, at: End) {

@@ -3,9 +3,9 @@
 //!
 //! What is assumed: the schedule is what the source sends on a calm path. Over UDP the player
 //! reports loss, delay and rate at the interval at which the response was measured, and the
-//! server's rate follows the curve of the response. Over TCP the application writes its packets at
-//! their times into a real connection, which does the rest; a client that gets through later than
-//! in the capture is served as much later.
+//! server's rate follows the curve of the response. Over TCP and QUIC the application writes its
+//! packets at their times into a real connection, which does the rest; a client that gets through
+//! later than in the capture is served as much later.
 
 mod parameters;
 mod player;
@@ -41,7 +41,12 @@ const OPENING: u64 = u64::MAX;
 enum Line {
     Unopened,
     Udp(FlowId),
-    Tcp { connection: ConnectionId, asked: bool, blocked: bool },
+    /// A connection, over TCP or QUIC.
+    Reliable {
+        connection: ConnectionId,
+        asked: bool,
+        blocked: bool,
+    },
 }
 
 #[derive(Debug)]
@@ -139,9 +144,12 @@ impl Fitted {
                     io.send(flow, End::Client, OPENING_PAYLOAD_BYTES, OPENING, label);
                 }
             }
-            Protocol::Tcp => {
-                let connection = io.open_tcp(spec, &parameters.tcp, &parameters.tcp);
-                stream.line = Line::Tcp { connection, asked: false, blocked: false };
+            Protocol::Tcp | Protocol::Quic => {
+                let connection = match parameters.protocol {
+                    Protocol::Quic => io.open_quic(spec, &parameters.quic),
+                    _ => io.open_tcp(spec, &parameters.tcp, &parameters.tcp),
+                };
+                stream.line = Line::Reliable { connection, asked: false, blocked: false };
             }
         }
         self.wait(io, number);
@@ -150,7 +158,10 @@ impl Fitted {
     /// Set the timer of a stream to its next packet.
     fn wait(&self, io: &mut Io, number: usize) {
         let stream = &self.streams[number];
-        if matches!(stream.line, Line::Tcp { asked: false, .. } | Line::Tcp { blocked: true, .. }) {
+        if matches!(
+            stream.line,
+            Line::Reliable { asked: false, .. } | Line::Reliable { blocked: true, .. }
+        ) {
             return;
         }
         if let Some(due) = stream.playing.due() {
@@ -168,7 +179,7 @@ impl Fitted {
             if due.is_none_or(|due| due > io.now()) {
                 break;
             }
-            // TCP answers the path by itself.
+            // A connection answers the path by itself.
             let kind = if matches!(stream.line, Line::Udp(_)) { kind } else { None };
             let Some(sending) = stream.playing.sending(rate, kind) else { break };
             if !self.send(io, number, &sending) {
@@ -196,7 +207,7 @@ impl Fitted {
             let label = Label { level, rtp, ..Label::of(packet.phase) };
             match &mut stream.line {
                 Line::Udp(flow) => io.send(*flow, End::Server, payload_bytes, stream.sent, label),
-                Line::Tcp { connection, blocked, .. } => {
+                Line::Reliable { connection, blocked, .. } => {
                     if !io.write(
                         *connection,
                         End::Server,
@@ -238,11 +249,11 @@ impl Fitted {
         }
     }
 
-    /// Streams over UDP are over when the last packet was sent, those over TCP when it has arrived.
+    /// Streams over UDP are over when the last packet was sent, others when it has arrived.
     fn end_if_over(&self, io: &mut Io) {
         let over = |stream: &Stream| match stream.line {
             Line::Udp(_) => stream.playing.is_over(),
-            Line::Tcp { .. } => stream.delivered,
+            Line::Reliable { .. } => stream.delivered,
             Line::Unopened => false,
         };
         if self.streams.iter().all(over) {
@@ -257,7 +268,7 @@ impl Fitted {
 
     fn stream_on(&self, connection: ConnectionId) -> Option<usize> {
         let on = |stream: &Stream| match stream.line {
-            Line::Tcp { connection: own, .. } => own == connection,
+            Line::Reliable { connection: own, .. } => own == connection,
             _ => false,
         };
         self.streams.iter().position(on)
@@ -344,7 +355,7 @@ impl Agent for Fitted {
         let Some(number) = self.stream_on(connection) else { return };
         let stream = &mut self.streams[number];
         if at == End::Server {
-            stream.line = Line::Tcp { connection, asked: true, blocked: false };
+            stream.line = Line::Reliable { connection, asked: true, blocked: false };
             let first = stream.playing.due().unwrap_or(0);
             stream.late = (io.now() - self.start - first).max(0);
             self.play(io, number);
@@ -357,7 +368,7 @@ impl Agent for Fitted {
 
     fn on_writable(&mut self, io: &mut Io, connection: ConnectionId, at: End) {
         if let (End::Server, Some(number)) = (at, self.stream_on(connection)) {
-            if let Line::Tcp { blocked, .. } = &mut self.streams[number].line {
+            if let Line::Reliable { blocked, .. } = &mut self.streams[number].line {
                 *blocked = false;
             }
             self.play(io, number);
@@ -366,7 +377,7 @@ impl Agent for Fitted {
 
     fn on_stop(&mut self, io: &mut Io) {
         for stream in &self.streams {
-            if let Line::Tcp { connection, .. } = stream.line {
+            if let Line::Reliable { connection, .. } = stream.line {
                 io.abort(connection);
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::des::{Media, RtpSpec, Time};
 use crate::source::parameters::positive;
+use crate::transport::quic::QuicConfig;
 use crate::transport::TcpConfig;
 
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -19,6 +20,7 @@ pub struct Parameters {
 pub enum Protocol {
     Udp,
     Tcp,
+    Quic,
 }
 
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -33,9 +35,11 @@ pub struct StreamParameters {
     /// When the client opens the stream, ns from the start of the session; None: it sends nothing
     /// before the media.
     pub opening_ns: Option<Time>,
-    /// Settings of both ends of its connection.
+    /// Settings of both ends of its connection, over TCP or QUIC.
     #[serde(default)]
     pub tcp: TcpConfig,
+    #[serde(default)]
+    pub quic: QuicConfig,
 }
 
 #[derive(Clone, Copy, Debug, serde::Deserialize)]
@@ -132,6 +136,7 @@ impl Parameters {
         }
         for stream in &self.streams {
             stream.tcp.validate()?;
+            stream.quic.validate()?;
         }
         self.response.as_ref().map_or(Ok(()), ResponseParameters::validate)
     }

@@ -1,17 +1,9 @@
 //! What an incoming acknowledgement does to the sender.
 
-use super::super::congestion::{Acknowledged, Lost, Repair, Sampled};
+use super::super::congestion::{Acknowledged, Repair};
+use super::super::feedback::{Position, Progress};
 use super::super::{Segment, TcpStatistics, Time};
 use super::{Phase, Sender};
-
-/// Sums before an acknowledgement.
-#[derive(Clone, Copy, Debug)]
-struct Progress {
-    flight_bytes: u64,
-    delivered_bytes: u64,
-    lost_ever_bytes: u64,
-    lost_below: u64,
-}
 
 impl Sender {
     /// Takes acknowledgement, SACK blocks and window of a segment; false when it acknowledges what
@@ -79,44 +71,26 @@ impl Sender {
 
     /// Tells the control what an acknowledgement has changed since `prior`.
     fn sample(&mut self, now: Time, prior: Option<Progress>) {
-        let flight_bytes = self.pipe_bytes();
-        let (Some(prior), Some(rates)) = (prior, self.rates.as_deref_mut()) else { return };
-        rates.forget_below(self.una);
-        let mut lost_so_far = prior.lost_ever_bytes;
-        let lost = rates.stretches_in(prior.lost_below.max(self.una), self.board.lost_below());
-        for (bytes, sums, application_limited) in lost {
-            lost_so_far += bytes;
-            self.congestion.on_lost(&Lost {
-                now,
-                bytes,
-                flight_bytes: sums.flight_bytes,
-                lost_since_bytes: lost_so_far - sums.lost_ever_bytes,
-                delivered_bytes: rates.delivered_bytes(),
-                application_limited,
-            });
-        }
-        let delivered_bytes = rates.delivered_bytes();
-        let acknowledged_bytes = delivered_bytes - prior.delivered_bytes;
-        let lost_ever_bytes = self.board.lost_ever_bytes();
-        self.congestion.on_sample(&Sampled {
+        let Some(prior) = prior else { return };
+        let position = Position {
             now,
-            rate: rates.sample(now),
-            acknowledged_bytes,
-            delivered_bytes,
-            lost_bytes: lost_ever_bytes - prior.lost_ever_bytes,
-            lost_ever_bytes,
-            prior_flight_bytes: prior.flight_bytes,
-            flight_bytes,
+            una: self.una,
+            flight_bytes: self.pipe_bytes(),
+            lost_ever_bytes: self.board.lost_ever_bytes(),
+            lost_below: self.board.lost_below(),
             departs_in_ns: self.pacer.departs_in_ns(now),
             smoothed_rtt_ns: self.rto.smoothed_ns(),
-            is_delayed: acknowledged_bytes == prior.flight_bytes && prior.flight_bytes < self.mss,
+            mss: self.mss,
             window_limited: self.window_limited,
             repair: match self.phase {
                 Phase::Open => Repair::None,
                 Phase::Recovery => Repair::Recovery,
                 Phase::Timeout => Repair::Timeout,
             },
-        });
+        };
+        if let Some(rates) = self.rates.as_deref_mut() {
+            position.tell(self.congestion.as_mut(), rates, &prior);
+        }
     }
 
     fn advance(&mut self, now: Time, segment: &Segment, reported: u64) {

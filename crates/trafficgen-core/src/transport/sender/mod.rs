@@ -6,10 +6,10 @@ mod recovery;
 mod timer;
 mod transmit;
 
-use pacing::Pacer;
 use recovery::Reduction;
 
 use super::congestion::{control, Control};
+use super::pacing::Pacer;
 use super::rates::DeliveryRates;
 use super::receiver::NEVER;
 use super::rto::RetransmissionTimeout;

@@ -1,76 +1,8 @@
-//! Pacing: bursts leave at the rate of the control, and the rest waits for a timer.
+//! What the sender notes of what leaves, for pacing and for samples of the rate.
 
-use super::super::congestion::Control;
 use super::super::rates::Sums;
-use super::super::receiver::NEVER;
 use super::super::Time;
 use super::Sender;
-
-/// Linux lets the first segments of a connection go at once.
-const UNPACED_SEGMENTS: u32 = 10;
-
-/// When the next burst may leave.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pacer {
-    next_at: Time,
-    timer: Time,
-    /// Bytes that may still leave with the present burst.
-    burst_left: u64,
-    /// How much later than it might have the present burst leaves; half of that is made good.
-    credit_ns: Time,
-    segments: u32,
-}
-
-impl Default for Pacer {
-    fn default() -> Self {
-        Self { next_at: 0, timer: NEVER, burst_left: 0, credit_ns: 0, segments: 0 }
-    }
-}
-
-impl Pacer {
-    pub fn timer(&self) -> Time {
-        self.timer
-    }
-
-    pub fn is_due(&self, now: Time) -> bool {
-        now >= self.timer
-    }
-
-    pub fn departs_in_ns(&self, now: Time) -> Time {
-        (self.next_at - now).max(0)
-    }
-
-    /// The sender looks at what may leave.
-    pub fn start(&mut self) {
-        self.timer = NEVER;
-        self.burst_left = 0;
-    }
-
-    /// Whether a segment may leave now; sets the timer where it may not.
-    pub fn lets_go(&mut self, now: Time, control: &dyn Control) -> bool {
-        if self.burst_left > 0 || control.pacing_rate().is_none() {
-            return true;
-        }
-        if now < self.next_at {
-            self.timer = self.next_at;
-            return false;
-        }
-        self.burst_left = control.burst_bytes();
-        self.credit_ns = now - self.next_at;
-        true
-    }
-
-    fn note_departure(&mut self, now: Time, bytes: u64, rate: f64) {
-        self.burst_left = self.burst_left.saturating_sub(bytes);
-        self.segments = self.segments.saturating_add(1);
-        if self.segments > UNPACED_SEGMENTS {
-            let length_ns = (bytes as f64 * 1e9 / rate.max(1.0)) as Time;
-            let made_good_ns = self.credit_ns.min(length_ns / 2);
-            self.credit_ns -= made_good_ns;
-            self.next_at = self.next_at.max(now) + length_ns - made_good_ns;
-        }
-    }
-}
 
 impl Sender {
     /// Notes that `start..end` leaves now, for pacing and for samples of the rate.
