@@ -28,10 +28,8 @@ _KEYS = st.fixed_dictionaries(
         "hold": st.just("in_flight"),
     },
 )
-_FLOWS = st.lists(
-    st.sampled_from(["tcp@-1s", "tcp:reno@0.3s..0.7s", "tcp@5s", "cbr:50kbps@-0.5s..0.5s", "ping"]),
-    max_size=3,
-)
+_NAMES = ["tcp@-1s", "tcp:reno@0.3s..0.7s", "tcp@5s", "quic@-1s", "up:quic:bbr@0.3s..1s"]
+_FLOWS = st.lists(st.sampled_from([*_NAMES, "cbr:50kbps@-0.5s..0.5s", "ping"]), max_size=3)
 
 
 def _simulated(keys: dict[str, str], flows: list[str], seed: int) -> SimulationResult:

@@ -22,8 +22,8 @@ Compete = Annotated[
             "A competing flow, repeatable: tcp@-10s (starts 10 s before the session's first"
             " packet), tcp:reno@-10s..60s (also stops), cbr:200kbps, ping, or a model with options,"
             " NAME(key=value). tcp is CUBIC with SACK, as in Linux; tcp:bbr is BBR, tcp:bbr3"
-            " its version 3. up:tcp sends from the clients' end; tcp(via=LINK) passes one link of a"
-            " chain."
+            " its version 3; quic, quic:reno, quic:bbr and quic:bbr3 likewise. up:tcp sends from"
+            " the clients' end; tcp(via=LINK) passes one link of a chain."
         ),
         autocompletion=complete_competitor,
     ),

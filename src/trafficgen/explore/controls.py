@@ -83,6 +83,8 @@ COMPETITORS = {
     "tcp:cubic": "TCP with CUBIC",
     "tcp:bbr": "TCP with BBR",
     "tcp:bbr3": "TCP with BBR version 3",
+    "quic:cubic": "QUIC with CUBIC",
+    "quic:bbr": "QUIC with BBR",
     "cbr": "UDP at a constant rate",
 }
 DEFAULT_COMPETITOR = "none"

@@ -1,4 +1,4 @@
-"""Competing flows by name: ``tcp@-10s``, ``cbr:200kbps``, ``ping``, or a model."""
+"""Competing flows by name: ``tcp@-10s``, ``quic:bbr``, ``cbr:200kbps``, ``ping``, or a model."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _FORM = re.compile(r"(?P<what>[^(@]*)(?:\((?P<options>.*)\))?(?:@(?P<times>[^@()
 #: What a competing flow begins with that sends in the reverse direction.
 _UP = "up:"
 _EXAMPLES = (
-    "write for example tcp@-10s, tcp:reno@-10s..60s, cbr:200kbps, ping or a model with options in"
-    " brackets"
+    "write for example tcp@-10s, tcp:reno@-10s..60s, quic:bbr, cbr:200kbps, ping or a model with"
+    " options in brackets"
 )
 
 #: Makes a source of a model's name and options, such as those of the catalogue.
@@ -38,7 +38,7 @@ ModelSource = Callable[[str, Mapping[str, str]], Source]
 class Competitor:
     """A competing flow."""
 
-    what: str  #: ``tcp``, ``cbr``, ``ping`` or the name of a model
+    what: str  #: ``tcp``, ``quic``, ``cbr``, ``ping`` or the name of a model
     argument: str = ""  #: text after the colon; empty: none
     options: dict[str, str] = field(default_factory=dict)  #: options in brackets
     #: When it starts, s from the media session's first packet; negative before it.
@@ -172,14 +172,38 @@ def _tcp(competitor: Competitor, usual_tcp: Mapping[str, object]) -> Source:
     """Return a bulk flow: as the session's source was measured with, unless it names a control."""
     usual = str(usual_tcp.get("congestion_control", DEFAULT_CONGESTION_CONTROL))
     control = competitor.argument or usual
-    check_congestion_control(control, place=f"compete=tcp:{control}")
+    return _bulk(competitor, "tcp", control, usual_tcp if control == usual else {})
+
+
+def _quic(competitor: Competitor) -> Source:
+    return _bulk(competitor, "quic", competitor.argument or DEFAULT_CONGESTION_CONTROL, {})
+
+
+def _bulk(
+    competitor: Competitor, transport: str, control: str, base: Mapping[str, object]
+) -> Source:
+    check_congestion_control(control, place=f"compete={transport}:{control}")
     values = competitor.values
     parameters: dict[str, object] = {"bytes": values.pop("bytes")} if "bytes" in values else {}
-    base = usual_tcp if control == usual else {}
-    parameters["tcp"] = {**base, "congestion_control": control, **values}
+    parameters[transport] = {**base, "congestion_control": control, **values}
     parameters["start_spread_s"] = TCP_START_SPREAD_S
     settings = {"congestion_control": control, **competitor.options}
-    return Source("tcp", "bulk_tcp", parameters, settings=settings)
+    return Source(transport, "bulk_tcp", parameters, settings=settings)
+
+
+def quic_settings(text: str) -> dict[str, object]:
+    """Parse a congestion control with settings of QUIC in brackets, as ``cubic(zero_rtt=true)``.
+
+    Raises:
+        SimulationError: If the control is unknown, or a setting is not one of the engine's.
+    """
+    competitor = Competitor.parse(f"quic:{text}")
+    control = competitor.argument or DEFAULT_CONGESTION_CONTROL
+    check_congestion_control(control, place=f"quic={text}")
+    settings = {"congestion_control": control, **competitor.values}
+    if problem := find_problem("bulk_tcp", {"quic": settings}):
+        raise SimulationError(f"quic={text}: {problem}")
+    return settings
 
 
 def _cbr(competitor: Competitor) -> Source:
@@ -213,4 +237,4 @@ def _value(text: str) -> object:
         return text
 
 
-_BUILT_IN: dict[str, Callable[[Competitor], Source]] = {"cbr": _cbr, "ping": _ping}
+_BUILT_IN: dict[str, Callable[[Competitor], Source]] = {"cbr": _cbr, "ping": _ping, "quic": _quic}

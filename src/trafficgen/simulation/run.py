@@ -254,7 +254,7 @@ def _check(taking_part: Sequence[Participant], links: Links) -> None:
         for one in taking_part
     )
     if links.rate_bps is None and any(endless):
-        raise SimulationError("a bulk TCP flow needs a path with a rate; add rate=... to the path")
+        raise SimulationError("a bulk flow needs a path with a rate; add rate=... to the path")
 
 
 def _number(one: Participant, name: str) -> float:

@@ -164,7 +164,7 @@ def test_competitors_have_their_series(simulate: Simulate, competitor: str) -> N
     series = simulate("chunked", competitor=competitor, compete_start_s=5, duration_s=20).json()[
         "series"
     ]
-    others = [name for name in series if re.fullmatch(r"(tcp|cbr)-1_kbps", name)]
+    others = [name for name in series if re.fullmatch(r"(tcp|quic|cbr)-1_kbps", name)]
     assert len(others) == (competitor != "none")
     for name in others:
         before = [

@@ -38,6 +38,18 @@ def test_times_kinds_and_names_are_understood() -> None:
     assert found[4].source.parameters == {"rate_bps": 1e6, "packet_bytes": 500, "duration_s": None}
 
 
+def test_quic_has_the_controls_of_tcp_and_settings_of_its_own() -> None:
+    texts = ["quic", "up:quic:bbr3@1s", "quic:reno(ack_every_packets=10,bytes=2MB)"]
+    found = participants(map(Competitor.parse, texts), _model)
+    assert [one.name for one in found] == ["quic-1", "up-quic-1", "quic-2"]
+    assert [one.source.parameters["quic"] for one in found] == [
+        {"congestion_control": "cubic"},
+        {"congestion_control": "bbr3"},
+        {"congestion_control": "reno", "ack_every_packets": 10},
+    ]
+    assert found[2].source.parameters["bytes"] == 2_000_000
+
+
 def test_models_come_with_options_that_may_be_lists() -> None:
     competitor = Competitor.parse("some_model(clip=12,rates=[1,2],name=a b)@5s")
     assert competitor.options == {"clip": "12", "rates": "[1,2]", "name": "a b"}
