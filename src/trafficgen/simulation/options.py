@@ -45,8 +45,10 @@ class SimulateOptions:
             :class:`~trafficgen.Path`.
         compete: Competing flows, such as ``tcp@-10s``, ``cbr:200kbps``, ``ping`` or a model's name.
         settings: Options and parameters of a published model.
-        tcp: Congestion control of the media's own connections: cubic, reno or bbr; None: the
-            model's, else cubic.
+        tcp: Congestion control of the media's own connections over TCP: cubic, reno, bbr or bbr3;
+            None: the model's, else cubic.
+        quic: Play the media over QUIC with this congestion control, and with settings in brackets
+            such as ``cubic(zero_rtt=true)``; None: over what the model was fitted to.
         duration_s: Stop the session after this time, s; None: it ends by itself.
         seed: Seed, >= 0.
         out: File for the packets of all flows, by its ending as for :func:`~trafficgen.generate`;
@@ -72,11 +74,21 @@ class SimulateOptions:
         None,
         "--tcp",
         help=(
-            "Congestion control of the media's own TCP connections: cubic, reno, bbr or bbr3;"
+            "Play the media over TCP with this congestion control: cubic, reno, bbr or bbr3;"
             " default: the model's, else cubic."
         ),
         metavar="CONTROL",
         values=("cubic", "reno", "bbr", "bbr3"),
+    )
+    quic: str | None = option(
+        None,
+        "--quic",
+        help=(
+            "Play the media over QUIC with this congestion control: cubic, reno, bbr or bbr3, with"
+            " settings in brackets such as cubic(zero_rtt=true); default: over what the model was"
+            " fitted to."
+        ),
+        metavar="CONTROL",
     )
     seed: int = seed_option()
     out: str | Path | None = option(

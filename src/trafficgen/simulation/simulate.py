@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path as FilePath
 
@@ -18,7 +18,7 @@ from trafficgen.options import check_argument, takes
 from trafficgen.packet_files.destinations import choose_format
 from trafficgen.packet_files.writing import write_packets
 from trafficgen.provenance import software_version
-from trafficgen.simulation.competitors import Competitor, participants
+from trafficgen.simulation.competitors import Competitor, participants, quic_settings
 from trafficgen.simulation.links import Links
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.simulation.packets import packet_table
@@ -31,6 +31,7 @@ from trafficgen.simulation.sources import (
     Participant,
     Source,
     set_congestion_control,
+    set_quic,
     sources_of,
 )
 from trafficgen.tables import PacketTable
@@ -179,6 +180,7 @@ def run_together(
         "path": path.model_dump(mode="json", exclude_defaults=True),
         "compete": [one if isinstance(one, str) else str(one) for one in compete],
         **({"tcp": options.tcp} if options.tcp is not None else {}),
+        **({"quic": options.quic} if options.quic is not None else {}),
         **({"plays": plays} if plays is not None else {}),
         "seed": options.seed,
         "sessions": len(sessions),
@@ -198,8 +200,14 @@ def list_participants(
         SimulationError: If a competing flow or a congestion control is unknown.
     """
     seed = options.seed
+    if options.tcp is not None and options.quic is not None:
+        raise SimulationError("[--tcp] and [--quic] exclude each other; leave one out")
     if options.tcp is not None:
-        sessions = _set_controls(sessions, options.tcp)
+        control = options.tcp
+        sessions = _change_sources(sessions, lambda one: set_congestion_control(one, control))
+    if options.quic is not None:
+        settings = quic_settings(options.quic)
+        sessions = _change_sources(sessions, lambda one: set_quic(one, settings))
     usual_tcp = sessions[0].source.competing_tcp
     if any(one.source.competing_tcp != usual_tcp for one in sessions):
         usual_tcp = None
@@ -218,10 +226,10 @@ def list_participants(
 
 
 def _warn_of_narrow_path(source: Source, path: Path) -> None:
-    """Say of packets over TCP that they only come later where the path takes less than they are."""
+    """Say of packets over a connection that a path which takes less only makes them late."""
     streams = source.parameters.get("streams")
-    is_tcp = isinstance(streams, list) and any("tcp" in stream for stream in streams)
-    limit_bps = Links.from_path(path).rate_bps if is_tcp and source.kind == "fitted" else None
+    connects = isinstance(streams, list) and any(stream["protocol"] != "udp" for stream in streams)
+    limit_bps = Links.from_path(path).rate_bps if connects and source.kind == "fitted" else None
     if limit_bps is None or not (times_ns := [one[0] for one in source.schedules if one[0].size]):
         return
     span_ns = max(int(one[-1]) for one in times_ns) - min(int(one[0]) for one in times_ns)
@@ -240,12 +248,14 @@ def _compete_of(options: SimulateOptions) -> list[str | Competitor]:
     return [options.compete] if isinstance(options.compete, str) else list(options.compete)
 
 
-def _set_controls(sessions: Sequence[Participant], control: str) -> list[Participant]:
-    """Return sessions with a congestion control where they have one; one at least must have."""
+def _change_sources(
+    sessions: Sequence[Participant], change: Callable[[Source], Source]
+) -> list[Participant]:
+    """Return sessions with sources changed where they can be; one at least must be."""
     changed, refusals = [], []
     for one in sessions:
         try:
-            changed.append(replace(one, source=set_congestion_control(one.source, control)))
+            changed.append(replace(one, source=change(one.source)))
         except SimulationError as error:
             changed.append(one)
             refusals.append(error)

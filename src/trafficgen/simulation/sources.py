@@ -65,8 +65,8 @@ def response_parameters(model: Model) -> dict[str, object] | None:
     Warns:
         SimulationWarning: If the response is unknown or has neither curve nor effect.
     """
-    if all(stream.transport.protocol == "tcp" for stream in model.streams):
-        return None  # TCP responds by itself
+    if all(is_quic(one.transport) or one.transport.protocol == "tcp" for one in model.streams):
+        return None  # a connection responds by itself
     found = model.same_source or model.response
     if found is None or found.kind not in ACTING:
         if found is None or found.kind == "unknown":
@@ -208,37 +208,83 @@ def check_congestion_control(control: str, *, place: str) -> None:
         raise SimulationError(f"{place}: unknown congestion control{guess}; use {known}")
 
 
+def is_quic(transport: Transport) -> bool:
+    """Return whether a fitted stream came over QUIC: datagrams without RTP on HTTP/3's port."""
+    return (
+        transport.protocol == "udp" and transport.rtp is None and transport.server_port == _WEB_PORT
+    )
+
+
 def set_congestion_control(source: Source, control: str) -> Source:
-    """Return a source whose own connections have another congestion control.
+    """Return a source whose own connections go over TCP with another congestion control.
 
     Raises:
         SimulationError: If there is no such control, or the source opens no connection.
     """
     check_congestion_control(control, place=f"tcp={control}")
+
+    def change(parameters: dict[str, object]) -> bool:
+        settings = {name: parameters[name] for name in _TCP_PARAMETERS if name in parameters}
+        for name, values in settings.items():
+            assert isinstance(values, Mapping)
+            parameters[name] = {**values, "congestion_control": control}
+        if parameters.pop("quic", None) is not None and "protocol" in parameters:
+            parameters |= {"protocol": "tcp", "tcp": {"congestion_control": control}}
+            return True
+        return bool(settings)
+
+    return _change_connections(
+        source,
+        change,
+        f"tcp={control}: {source.name} opens no TCP connection whose congestion control can be"
+        " set; leave tcp out",
+    )
+
+
+def set_quic(source: Source, settings: Mapping[str, object]) -> Source:
+    """Return a source whose own connections go over QUIC with these settings of the engine.
+
+    Raises:
+        SimulationError: If the source opens no connection that may go over QUIC.
+    """
+
+    def change(parameters: dict[str, object]) -> bool:
+        known = parameters.get("quic")
+        base = known if isinstance(known, Mapping) else {}
+        is_stream = parameters.get("protocol") in ("tcp", "quic")
+        if is_stream:
+            parameters["protocol"] = "quic"
+        if is_stream or source.kind == "chunked":
+            parameters["quic"] = {**base, **settings}
+            return True
+        return False
+
+    return _change_connections(
+        source, change, f"quic: {source.name} opens no connection for QUIC; leave quic out"
+    )
+
+
+def _change_connections(
+    source: Source, change: Callable[[dict[str, object]], bool], refusal: str
+) -> Source:
+    """Return a source after a change of its parameters and those of its streams."""
     parameters = dict(source.parameters)
-    is_changed = _change_control(parameters, control)
+    is_changed = change(parameters)
     if isinstance(streams := parameters.get("streams"), list):
         parameters["streams"] = streams = [dict(stream) for stream in streams]
-        is_changed |= sum(_change_control(stream, control) for stream in streams) > 0
+        is_changed |= sum(change(stream) for stream in streams) > 0
     if not is_changed:
-        raise SimulationError(
-            f"tcp={control}: {source.name} opens no TCP connection whose congestion control can be"
-            " set; leave tcp out"
-        )
+        raise SimulationError(refusal)
     return replace(source, parameters=parameters)
-
-
-def _change_control(parameters: dict[str, object], control: str) -> bool:
-    settings = {name: parameters[name] for name in _TCP_PARAMETERS if name in parameters}
-    for name, values in settings.items():
-        assert isinstance(values, Mapping)
-        parameters[name] = {**values, "congestion_control": control}
-    return bool(settings)
 
 
 #: Headers that the engine puts before a datagram (IPv4 and UDP); IP lengths stay those of the
 #: model.
 _DATAGRAM_HEADER_BYTES = 28
+#: What QUIC takes of a datagram: a short header with its tag, and that of a STREAM frame.
+_QUIC_HEADER_BYTES = 36
+_WEB_PORT = 443
+_QUIC: Mapping[str, object] = {"congestion_control": "cubic"}
 _DEFAULT_SERVER_PORT = 5004
 _DEFAULT_CLIENT_PORT = 40_000
 
@@ -306,18 +352,17 @@ def make_player_source(model: Model, player: Player, settings: Mapping[str, Json
     """Return the player of a fitted model as an engine's source.
 
     Warns:
-        SimulationWarning: If something of it is assumed, or it came over UDP: the engine has no
-            QUIC.
+        SimulationWarning: If something of it is assumed.
     """
     if player.assumed:
         text = f"{model.name}: the capture does not show all of its player; assumed are"
         warn(f"{text} {'; '.join(player.assumed)}; settings change it", SimulationWarning)
-    if any(stream.transport.protocol == "udp" for stream in model.streams):
-        warn(f"{model.name}: its player came over UDP (QUIC); played over TCP", SimulationWarning)
     source = make_published_source(load_entry("chunked"), player.settings)
-    return replace(
+    source = replace(
         source, name=model.name, settings=dict(settings), digest=_digest(model), plays=player.plays
     )
+    is_udp = any(stream.transport.protocol == "udp" for stream in model.streams)
+    return set_quic(source, _QUIC) if is_udp else source
 
 
 #: Parameters of published models that give the length of a session, and of its first silence, s.
@@ -370,6 +415,8 @@ def _streams(schedules: Iterable[StreamSchedule]) -> list[dict[str, object]]:
             }
         if transport.protocol == "tcp":
             stream["tcp"] = tcp_parameters(transport)
+        elif is_quic(transport):
+            stream |= {"protocol": "quic", "quic": _QUIC}
         streams.append(stream)
     return streams
 
@@ -377,6 +424,8 @@ def _streams(schedules: Iterable[StreamSchedule]) -> list[dict[str, object]]:
 def _schedule(one: StreamSchedule) -> Schedule:
     transport = one.stream.transport
     header_bytes = transport.header_bytes if transport.protocol == "tcp" else _DATAGRAM_HEADER_BYTES
+    if is_quic(transport):
+        header_bytes += _QUIC_HEADER_BYTES
     payload_bytes = np.maximum(one.ip_bytes, header_bytes + 1) - np.uint32(header_bytes)
     return (
         np.ascontiguousarray(one.time_ns, dtype=np.int64),

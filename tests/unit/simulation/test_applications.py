@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import trafficgen
+from trafficgen.errors import SimulationError, SimulationWarning
 from trafficgen.models import Application, Estimate, Model, PlayerPolicy, Rung
 from trafficgen.simulation.applications import make_player
-from trafficgen.simulation.sources import sources_of
 
 #: A player that takes what it can get, of a title whose sizes vary a little.
 PLAYER: dict[str, Any] = {
@@ -124,14 +124,58 @@ def test_rungs_that_were_not_visited_are_assumed(
     assert len(player.assumed) == 1 + (len(ladder) > len(rungs))
 
 
-def test_a_player_over_quic_says_that_it_is_played_over_tcp(fitted: Model) -> None:
-    datagrams = fitted.streams[0].transport.model_copy(update={"protocol": "udp"})
+@pytest.fixture
+def fitted_over_quic(fitted: Model) -> Model:
+    changes = {"protocol": "udp", "header_bytes": 28, "server_port": 443}
+    datagrams = fitted.streams[0].transport.model_copy(update=changes)
     stream = fitted.streams[0].model_copy(update={"transport": datagrams})
-    for model, count in ((fitted, 0), (fitted.model_copy(update={"streams": (stream,)}), 1)):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            sources_of(model, {}, sessions=1, duration_s=10)
-        assert sum("played over TCP" in str(one.message) for one in caught) == count
+    return fitted.model_copy(update={"streams": (stream,)})
+
+
+def test_a_player_over_quic_is_played_over_quic_unless_tcp_is_wanted(
+    fitted: Model, fitted_over_quic: Model
+) -> None:
+    def is_quic(model: Model, **options: Any) -> bool:
+        result = trafficgen.simulate(model, path=NARROW, duration_s=8, **options)
+        return all(flow["quic"] for flow in result.run.flows)
+
+    assert not is_quic(fitted)
+    assert is_quic(fitted, quic="bbr")
+    assert is_quic(fitted_over_quic)
+    assert not is_quic(fitted_over_quic, tcp="cubic")
+
+
+def test_packets_over_quic_come_late_over_a_narrow_path_and_few_are_lost(
+    fitted_over_quic: Model,
+) -> None:
+    model = fitted_over_quic.model_copy(update={"application": None})
+    path = "rate=400kbps,delay=25ms,queue=30p"
+    with pytest.warns(SimulationWarning, match="they all come, but later"):
+        result = trafficgen.simulate(model, path=path, duration_s=30)
+    assert all(flow["quic"] for flow in result.run.flows)
+    dropped = sum(link["dropped_queue"] for link in result.links)
+    assert 0 < dropped < 0.05 * sum(link["packets_in"] for link in result.links)
+    assert all(flow["tcp"] for flow in play(model, path, tcp="reno").run.flows)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"quic": "vegas"}, "quic=vegas: unknown congestion control"),
+        ({"quic": "cubic(datagram_bytes=5)"}, "quic=cubic.*datagram_bytes must be between"),
+        ({"quic": "cubic", "tcp": "cubic"}, "tcp.* and quic.* exclude each other"),
+    ],
+)
+def test_a_wrong_choice_of_quic_is_refused(
+    fitted: Model, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(SimulationError, match=message):
+        trafficgen.simulate(fitted, path=NARROW, **options)
+
+
+def test_a_source_without_connections_is_not_played_over_quic() -> None:
+    with pytest.raises(SimulationError, match="cbr opens no connection for QUIC"):
+        trafficgen.simulate("cbr", path=NARROW, quic="cubic")
 
 
 def test_sessions_draw_their_policy_by_its_weight(fitted: Model) -> None:
