@@ -2,10 +2,10 @@
 //! next timer come out.
 //!
 //! Streams are counted, not stored, and nothing is encrypted: a packet has the size that it would
-//! have on the wire. Congestion controls, pacing, round-trip times and samples of the rate are those
-//! of the TCP beside it, over an offset that counts the bytes of packets and never repeats.
-//! Not modelled: packet number spaces of the handshake, Retry, migration, the limit on what a server
-//! sends before it knows the client's address, ECN, flow control of single streams.
+//! have on the wire. Congestion controls, pacing, round-trip times and samples of the rate are
+//! those of the TCP beside it, over an offset that counts the bytes of packets and never repeats.
+//! Not modelled: packet number spaces of the handshake, Retry, migration, the limit on what a
+//! server sends before it knows the client's address, ECN, flow control of single streams.
 
 mod config;
 mod endpoint;

@@ -191,8 +191,8 @@ mod tests {
         let ranges = [(90, 101), (80, 85), (7, 8)];
         let ack = Ack::new(ranges.into_iter(), 400_000).ok_or("no ranges")?;
         assert_eq!(ack.ranges().collect::<Vec<_>>(), ranges);
-        // Type and count, largest (2), delay of 50 units, first range; two numbers a range, of which
-        // 72 - 1 takes two bytes.
+        // Type and count, largest (2), delay of 50 units, first range; two numbers a range, of
+        // which 72 - 1 takes two bytes.
         assert_eq!(ack.wire_bytes(), 2 + 2 + 1 + 1 + 2 + 3);
         Ok(())
     }

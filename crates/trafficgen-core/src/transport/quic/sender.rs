@@ -23,8 +23,8 @@ const LEAST_BURST_PACKETS: u64 = 2;
 const BURST_S: f64 = 0.001;
 /// Less than this of a window is not filled by a packet of its own.
 const LEAST_FILL_BYTES: u64 = 48;
-/// Packets without a wish to be acknowledged before one has it, so that what was acknowledged can be
-/// forgotten (RFC 9000 13.2.4).
+/// Packets without a wish to be acknowledged before one has it, so that what was acknowledged can
+/// be forgotten (RFC 9000 13.2.4).
 const MOST_ACKS_IN_ROW: u32 = 20;
 const PING_BYTES: u32 = 1;
 /// Type, error code, type of the frame at fault, length of the reason (RFC 9000 19.19).
