@@ -13,6 +13,7 @@ mod poisson;
 mod realplayer8;
 mod realvideo10;
 mod rtsp;
+mod streams;
 mod twostream;
 mod wmedia9;
 
@@ -61,6 +62,7 @@ pub fn build(kind: &str, parameters: &Value) -> Result<Box<dyn Agent>, String> {
         "poisson" => Ok(Box::new(poisson::Poisson::new(parameters::read(parameters)?)?)),
         "realvideo10" => realvideo10::build(parameters::read(parameters)?),
         "realplayer8" | "realplayer8_tcp" => realplayer8::build(parameters::read(parameters)?),
+        "streams" => Ok(Box::new(streams::Streams::new(parameters::read(parameters)?)?)),
         "twostream" => Ok(Box::new(twostream::TwoStream::new(parameters::read(parameters)?)?)),
         "wmedia9" => Ok(Box::new(wmedia9::Wmedia9::new(parameters::read(parameters)?)?)),
         _ => Err(format!("there is no source of kind {kind:?}")),

@@ -22,7 +22,8 @@ use crate::des::{
     ns, Agent, ConnectionId, Datagram, End, FlowId, FlowSpec, Io, Label, Media, Phase, Rtp, Sample,
     SessionEvent, Time,
 };
-use parameters::{Protocol, ResponseKind, StreamParameters};
+pub(super) use parameters::{MediaName, Protocol};
+use parameters::{ResponseKind, StreamParameters};
 use player::Player;
 use response::Response;
 use stream::{Playing, Sending};

@@ -1,0 +1,55 @@
+//! Laws and their ends, and what a model file may get wrong.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use serde_json::json;
+
+use super::law::Law;
+use super::Streams;
+use crate::source::parameters::read;
+
+const DRAWS: usize = 100_000;
+
+fn mean(law: &serde_json::Value) -> f64 {
+    let law: Law = serde_json::from_value(law.clone()).expect("is valid");
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    (0..DRAWS).map(|_| law.draw(&mut rng)).sum::<f64>() / DRAWS as f64
+}
+
+#[test]
+fn what_is_beyond_an_end_is_drawn_again_or_sits_on_it() {
+    let pareto = json!({"family": "pareto", "b": 1.1, "scale": 2, "low": 2, "high": 55});
+    let ended = |beyond: &str| {
+        let mut law = pareto.clone();
+        law["beyond"] = json!(beyond);
+        mean(&law)
+    };
+    assert!((ended("clip") - 7.64).abs() < 0.1);
+    assert!((ended("resample") - 6.37).abs() < 0.1);
+}
+
+#[test]
+fn a_law_that_a_file_gets_wrong_says_so() {
+    let wrong = |law: serde_json::Value| {
+        serde_json::from_value::<Law>(law).expect_err("is refused").to_string()
+    };
+    assert!(wrong(json!({"family": "norm", "low": 0})).contains("resample or clip"));
+    assert!(wrong(json!({"family": "norm", "sigma": 2})).contains("no sigma"));
+    assert!(wrong(json!({"family": "cauchy"})).contains("cauchy is no family"));
+    assert!(wrong(json!({"family": "lognorm"})).contains("parameter s"));
+}
+
+#[test]
+fn jitter_without_a_low_end_is_refused() {
+    let parameters = json!({
+        "duration_s": 1,
+        "flows": [{"name": "a", "media": "video", "direction": "down", "protocol": "udp"}],
+        "processes": [{
+            "arrivals": {"period_s": 0.02},
+            "jitter_s": {"family": "norm", "scale": 0.002},
+            "sends": [{"flow": "a", "bytes": 100}],
+        }],
+    });
+    let problem = Streams::new(read(&parameters).expect("is valid")).expect_err("is refused");
+    assert!(problem.contains("low end"), "{problem}");
+}
