@@ -28,7 +28,7 @@ from trafficgen.cli._reports import Interactive, PlotFormats, PlotsFolder, Repor
 from trafficgen.cli._shares import print_shares
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
-from trafficgen.formatting import format_count, format_duration, rate_text
+from trafficgen.formatting import format_count, format_duration, format_share, rate_text
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.workloads.options import SharedPathOptions
 
@@ -181,6 +181,11 @@ def _print_session(result: trafficgen.SimulationResult) -> None:
         lines.append(("stall", text))
     if events.thinned_s is not None:
         lines.append(("thinned", f"from {format_duration(events.thinned_s)} on"))
+    for budget in result.budgets:
+        wanted = "" if budget.wanted is None else f", {format_share(budget.wanted)} wanted"
+        text = f"{format_share(budget.share)} of {format_count(budget.sendings, 'sending')} of"
+        text += f" {budget.flow} within {format_duration(budget.budget_s)}{wanted}"
+        lines.append(("budget", text))
     times = [
         f"{name.removesuffix('_s').replace('_', ' ')} {format_duration(time_s)}"
         for name, time_s in events.times_s.items()

@@ -14,6 +14,7 @@ import pyarrow as pa
 from trafficgen.data_frames import data_frame
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.notebook import ChartView, RateLines
+from trafficgen.simulation.budgets import BudgetShare, judge_budgets
 from trafficgen.simulation.measures import (
     INTERVAL_S,
     Bins,
@@ -231,6 +232,11 @@ class SimulationResult(ChartView):
         return found
 
     @cached_property
+    def budgets(self) -> tuple[BudgetShare, ...]:
+        """Delay budgets of the session's flows, and what arrived within them."""
+        return judge_budgets(self.run.participants[_SESSION].source, self.events.facts)
+
+    @cached_property
     def series(self) -> dict[str, Any]:
         """Series of 0.5 s aligned to the first media packet, from the earliest flow on."""
         samples, bins = self.run.agents[_SESSION]["samples"], self._bins
@@ -296,6 +302,7 @@ class SimulationResult(ChartView):
                 "dropped_at_sender": agent["frames_dropped_at_sender"],
             },
             "retransmissions": self.run.outcome.totals(self.media_flows)["retransmissions"],
+            "budgets": [budget.to_json() for budget in self.budgets],
             "facts": {
                 name: [list(moment) for moment in moments] for name, moments in events.facts.items()
             },

@@ -34,6 +34,9 @@ def describe_shares(result: WorkloadResult) -> str:
         text += f" in {format_duration(_length_s(result))}: {rate} together on average"
     if (players := count_players(result)) is not None:
         text += f"; {players[0]:,} of {players[1]:,} players stalled"
+    for group in result.groups:
+        if group.satisfied is not None:
+            text += f"; {group.satisfied:,} of {group.sessions:,} of {group.name} in time"
     return f"{text}; fairness (Jain's index) {number(result.jain_index, digits=3)}"
 
 

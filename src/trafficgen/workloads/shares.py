@@ -12,6 +12,7 @@ import numpy as np
 from trafficgen.data_frames import frame_rows
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.notebook import ChartView, FirstRows
+from trafficgen.simulation.budgets import judge_budgets
 from trafficgen.simulation.measures import INTERVAL_S
 from trafficgen.simulation.results import list_values
 from trafficgen.simulation.run import MEDIA_FLOWS, Run
@@ -74,6 +75,7 @@ class SessionShare(FlowShare):
         stalls: Number of stalls; None: there is no player.
         stalled_s: Time in stalls, s; None: there is no player.
         mean_rung_kbps: Mean of the rungs of its segments; NaN: it has none.
+        satisfied: Whether each of its flows kept to its delay budget; None: none has one.
     """
 
     group: str
@@ -82,6 +84,7 @@ class SessionShare(FlowShare):
     stalls: int | None
     stalled_s: float | None
     mean_rung_kbps: float
+    satisfied: bool | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +101,7 @@ class GroupShare:
         stalled_sessions: Sessions with a stall; None: there is no player.
         stalled_s: Time in stalls of all its sessions, s; None: there is no player.
         mean_rung_kbps: Mean of the sessions that choose rungs; NaN if none does.
+        satisfied: Sessions whose flows kept to their delay budgets; None: none has any.
         jain_index: Fairness among its sessions (Jain et al. 1984): 1 if all have the same rate, 1 /
             their number if one has all.
     """
@@ -114,6 +118,7 @@ class GroupShare:
     stalled_sessions: int | None
     stalled_s: float | None
     mean_rung_kbps: float
+    satisfied: int | None
     jain_index: float
 
 
@@ -225,7 +230,7 @@ class WorkloadResult(ChartView):
     def to_pandas(self) -> pd.DataFrame:
         """Return a row a session, with the attributes of its share; unknown: ``pd.NA``."""
         kinds = {"name": str, "group": str, "model": str, "received_bytes": int}
-        kinds |= {"retransmissions": int, "stalls": int}
+        kinds |= {"retransmissions": int, "stalls": int, "satisfied": bool}
         rows = [asdict(session) for session in self.sessions]
         return frame_rows(rows, {name: kinds.get(name, float) for name in rows[0]})
 
@@ -298,6 +303,7 @@ def _session(run: Run, place: int, share: FlowShare, mixed: MixedSessions) -> Se
     end_s = share.start_s + share.duration_s
     events = SessionEvents.read_log(agent, zero_ns=0, end_s=end_s)
     has_player = bool(np.isfinite(agent["samples"][:, 2]).any())
+    budgets = judge_budgets(run.participants[place].source, events.facts)
     start_s, seen = events.times_s["playback_start_s"], events.playback(end_s)
     return SessionShare(
         **vars(share),
@@ -307,12 +313,14 @@ def _session(run: Run, place: int, share: FlowShare, mixed: MixedSessions) -> Se
         stalls=len(events.stalls) if has_player else None,
         stalled_s=sum(stall.duration_s for stall in events.stalls) if has_player else None,
         mean_rung_kbps=math.nan if seen is None else seen.mean_rung_kbps,
+        satisfied=all(budget.is_met for budget in budgets) if budgets else None,
     )
 
 
 def _group(name: str, model: str, sessions: Sequence[SessionShare], *, loss: float) -> GroupShare:
     rates = np.array([session.rate_kbps for session in sessions])
     watched = [session for session in sessions if session.stalls is not None]
+    judged = [session.satisfied for session in sessions if session.satisfied is not None]
     return GroupShare(
         name=name,
         model=model,
@@ -326,6 +334,7 @@ def _group(name: str, model: str, sessions: Sequence[SessionShare], *, loss: flo
         stalled_sessions=sum(bool(one.stalls) for one in watched) if watched else None,
         stalled_s=sum(one.stalled_s or 0.0 for one in watched) if watched else None,
         mean_rung_kbps=_mean([session.mean_rung_kbps for session in sessions]),
+        satisfied=sum(judged) if judged else None,
         jain_index=jain_index(rates),
     )
 
