@@ -8,12 +8,15 @@ from typing import cast
 
 import trafficgen
 from reference_pages.markdown import Rows, bullets, page, table
-from trafficgen.models import Parameter
+from trafficgen.models import Option, Parameter
+from trafficgen.models.published.listing import CatalogueModel
 from trafficgen.models.published_model import UNITS
 from trafficgen.reproduction.reproduce import experiments
 
 _LONGEST_VALUE = 120
 _PATH = "rate=1500kbps,delay=45ms,queue=50p"
+#: That of a standard's model, whose rates go up to 100 Mbit/s.
+_WIDE_PATH = "rate=200Mbps,delay=2ms,queue=2000p"
 #: Settings of the example on an entry's page, in which a paper varied something worth seeing.
 _EXAMPLE_SETTINGS = {
     "cbr": "--set rate_kbps=340",
@@ -32,28 +35,28 @@ def entries() -> list[trafficgen.PublishedModel]:
 
 
 def index_page() -> str:
-    """Return the page that lists the published models."""
-    rows: Rows = [
-        (
-            f"[`{one.name}`](catalogue/{one.name}.md)",
-            str(one.transport or ""),
-            one.model.provenance.review,
-            " ".join(one.model.description.split()),
-        )
-        for one in trafficgen.models_list()
-        if isinstance(one.model, trafficgen.PublishedModel)
-    ]
-    return page(
-        "Catalogue",
-        _INTRODUCTION,
-        table(("model", "transport", "review", "what it is"), rows),
-        _BASES,
-    )
+    """Return the page that lists the published models, by group."""
+    known = entries()
+    sections: list[str] = []
+    for group in dict.fromkeys(one.group for one in known):
+        rows: Rows = [
+            (
+                f"[`{one.name}`](catalogue/{one.name}.md)",
+                str(CatalogueModel(one).transport or ""),
+                one.provenance.review,
+                " ".join(one.description.split()),
+            )
+            for one in known
+            if one.group == group
+        ]
+        sections += [f"## {group[0].upper()}{group[1:]}"]
+        sections += [table(("model", "transport", "review", "what it is"), rows)]
+    return page("Catalogue", _INTRODUCTION, *sections, _BASES)
 
 
 _INTRODUCTION = """\
-Sources that papers measured, by the names that commands take. Each has a page with its citations,
-limits, numbers with their sources, and findings.
+Sources that papers measured and standards define, by the names that commands take. Each has a page
+with its citations, limits, numbers with their sources, traps, and findings.
 [How to use them](../how-to/use-published-models.md)."""
 
 _BASES = """## How far a number can be trusted
@@ -65,6 +68,12 @@ The *basis* of a value says where it comes from:
 - `derived`: follows from figures by the arithmetic that is given;
 - `definition`: of a standard or of the method;
 - `open`: left open by the papers and chosen once, for the reason that is given.
+
+A value that begins with `=` is a formula of options and other parameters. Of standards, *seen in*
+counts the independent public places that give a number: implementations, papers and summaries that
+cite the document. `memory` is none: look it up before you rely on it. A *trap* is what readers or
+implementations get wrong. [How sure are we](../explanation/how-sure-are-we.md) compares the traffic
+of each with the document's formulas.
 
 Where values of one table differ in this, the basis of some stands in lines of their own below it.
 Sources are ids of findings, such as `BMW-T1.1`, or places.
@@ -93,7 +102,10 @@ def _entry_sections(model: trafficgen.PublishedModel) -> Iterator[str]:
     yield "## Example"
     settings = _EXAMPLE_SETTINGS.get(model.name, "")
     command = f"trafficgen simulate {model.name} {settings}".rstrip()
-    yield f"```console\n$ {command} --path {_PATH} --compete tcp@-10s --seed 1\n```"
+    if model.mechanism.kind == "streams":
+        yield f"<!-- not run: a table of numbers -->\n```sh\n{command} --path {_WIDE_PATH}\n```"
+    else:
+        yield f"```console\n$ {command} --path {_PATH} --compete tcp@-10s --seed 1\n```"
     if model.options:
         yield "## Options"
         rows: Rows = [
@@ -104,10 +116,11 @@ def _entry_sections(model: trafficgen.PublishedModel) -> Iterator[str]:
                 option.description,
                 option.allowed,
                 option.source,
+                *_remarks(option),
             )
             for name, option in model.options.items()
         ]
-        yield table(("option", "default", "unit", "meaning", "values", "source"), rows)
+        yield _table(("option", "default", "unit", "meaning", "values", "source"), rows)
     yield "## Parameters"
     parameters = dict(model.mechanism.parameters)
     yield f"Mechanism `{model.mechanism.kind}`" + (
@@ -124,7 +137,7 @@ def _entry_sections(model: trafficgen.PublishedModel) -> Iterator[str]:
 def _parameter_sections(parameters: Mapping[str, Parameter]) -> Iterator[str]:
     if parameters:
         rows = [row for name, one in parameters.items() for row in _parameter_rows(name, one)]
-        yield table(("parameter", "value", "unit", "basis", "source", "reason"), rows)
+        yield _table(("parameter", "value", "unit", "basis", "source", "reason"), rows)
     for name, one in parameters.items():
         if _is_long(one.value):
             yield f"### {name}"
@@ -140,9 +153,23 @@ def _parameter_rows(name: str, parameter: Parameter) -> Iterator[tuple[str, ...]
         parameter.basis,
         parameter.source or "",
         parameter.reason or "",
+        *_remarks(parameter),
     )
     for key, part in parameter.parts.items():
-        yield f"`{name}`, `{key}`", "", "", part.basis, part.source or "", part.reason or ""
+        yield f"`{name}`, `{key}`", "", "", part.basis, part.source or "", part.reason or "", "", ""
+
+
+def _table(header: tuple[str, ...], rows: Rows) -> str:
+    """Return a table with what is known of each value's confirmation, where something is."""
+    if any(row[len(header) :] != ("", "") for row in rows):
+        return table((*header, "seen in", "trap"), rows)
+    return table(header, [row[: len(header)] for row in rows])
+
+
+def _remarks(one: Option | Parameter) -> tuple[str, str]:
+    """Return in how many public places a value was seen, and what is wrong elsewhere."""
+    seen = "" if one.confirmed_by is None else str(one.confirmed_by or "memory")
+    return seen, one.trap or ""
 
 
 def _unit(name: str, parameter: Parameter) -> str:

@@ -19,7 +19,14 @@ from trafficgen.models import (
     read_yaml,
     same_value,
 )
-from trafficgen.models.published import entry_digest, entry_names, load_entry, parameters_for_engine
+from trafficgen.models.published import (
+    entry_digest,
+    entry_names,
+    load_entry,
+    parameters_for_engine,
+    values_of,
+)
+from trafficgen.models.published.formulas import names_in_formulas
 
 HERE = Path(__file__).parent
 FINDING_IDS = frozenset((HERE / "finding_ids.txt").read_text(encoding="utf-8").split())
@@ -146,4 +153,7 @@ def test_entries_are_distinguishable_by_their_digests() -> None:
 def test_every_parameter_reaches_the_engine_under_one_name(name: str) -> None:
     entry = load_entry(name)
     targets = [target for key, option in entry.options.items() for target in option.sets or (key,)]
-    assert set(parameters_for_engine(entry)) == {*targets, *entry.mechanism.parameters}
+    values = {*targets, *entry.mechanism.parameters}
+    inputs = names_in_formulas([*values_of(entry).values()])
+    assert inputs <= values, "a formula names what there is"
+    assert set(parameters_for_engine(entry)) == values - inputs

@@ -17,7 +17,7 @@ Command = Callable[..., Any]
 def test_list_names_every_entry_with_options_and_citation(command: Command) -> None:
     found = command("models", "list", "--json").json["models"]
     assert [one["name"] for one in found] == list(entry_names())
-    keys = {"name", "description", "transport", "options", "citation", "review", "digest"}
+    keys = {"name", "group", "description", "transport", "options", "citation", "review", "digest"}
     assert all(set(one) == keys for one in found)
     (cbr,) = [one for one in found if one["name"] == "cbr"]
     assert {"rate_kbps", "packet_bytes", "duration_s"} <= set(cbr["options"])
@@ -26,15 +26,34 @@ def test_list_names_every_entry_with_options_and_citation(command: Command) -> N
     assert all(f"\n{name}  (" in f"\n{shown}" for name in entry_names())
 
 
+def test_list_shows_groups_and_finds_words(command: Command) -> None:
+    shown = command("models", "list", "XR", "pose", "without jitter").out
+    assert shown.startswith("3GPP XR (TR 38.838):\nxr_3gpp38838_pose  (udp; provisional)\n")
+    assert shown.count("(udp; provisional)") == 1
+    assert command("models", "list", "no", "such").out == "No model has no and such.\n"
+
+
+def test_show_prints_computed_values_places_and_traps(command: Command) -> None:
+    words = " ".join(command("models", "show", "xr_3gpp38838_video").out.split())
+    assert "frame_bytes 62500 (= rate_mbps * 1e6 / 8 / fps / eyes) figure TR 38.838" in words
+    assert "jitter_bound_s 0.004 figure TR 38.838 5.1.1.2 2 places" in words
+    assert "success_share 0.99 open TR 38.838 memory" in words
+    assert "Traps rate_mbps: 5G-LENA has 5 Mbit/s by default." in words
+
+
 @pytest.mark.parametrize("name", entry_names())
 def test_show_prints_citations_limits_options_and_parameters(command: Command, name: str) -> None:
     model = trafficgen.models_show(name)
     assert isinstance(model, trafficgen.PublishedModel)
     words = " ".join(command("models", "show", name).out.split())
+    shown = {
+        key: not (model.mechanism.kind == "streams" and isinstance(one.value, list))
+        for key, one in model.mechanism.parameters.items()
+    }
     assert all(" ".join(source.title.split()) in words for source in model.provenance.citations)
     assert all(" ".join(limit.split()) in words for limit in model.provenance.limitations)
     assert all(f"{key} = " in words for key in model.options)
-    assert all(f" {key} " in words for key in model.mechanism.parameters)
+    assert all(f" {key}{' ' if is_plain else '.'}" in words for key, is_plain in shown.items())
 
 
 def test_show_lists_parameters_that_options_set(command: Command) -> None:

@@ -17,18 +17,21 @@ from trafficgen.cli._summaries import print_model
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import columns, is_styled, say_line
 from trafficgen.errors import ModelFileError
-from trafficgen.formatting import format_count, one_line
+from trafficgen.formatting import format_count, number, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pydantic import JsonValue
 
-    from trafficgen.models import Parameter, PublishedModel
+    from trafficgen.models import Option, Parameter, PublishedModel
+    from trafficgen.models.published.listing import CatalogueModel
 
 _WIDTH = 120
 _LONGEST_VALUE = 60
 _LONGEST_DESCRIPTION = 400
+#: Mechanism whose tables are laws: each value has a line.
+_STREAMS = "streams"
 
 app = typer.Typer(help="Look at the catalogue of published models and at model files.")
 app.callback(invoke_without_command=True)(require_command)
@@ -36,14 +39,20 @@ app.callback(invoke_without_command=True)(require_command)
 
 @app.command("list")
 def list_models(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[WORD]...", help="List only models that have all words."),
+    ] = None,
     paths: Annotated[
         bool, typer.Option("--paths", help="List the named paths that --path takes instead.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the models of the catalogue with their options and sources.
+    """List the models of the catalogue, by group, with their options and sources.
 
     Example: trafficgen models list
+
+    Example: trafficgen models list xr video
 
     Example: trafficgen models list --json > catalogue.json
 
@@ -52,17 +61,25 @@ def list_models(
     if paths:
         _list_paths(as_json=as_json)
         return
-    found = trafficgen.models_list()
+    found = trafficgen.models_list().search(*(words or ()))
     if as_json:
         print_json(found.to_json())
         return
-    for one in found:
-        print(f"{one.name}  ({one.transport or 'unknown transport'}; {one.review})")
-        _print_indented(one.model.description)
-        given = ", ".join(f"{name}={_value_text(value)}" for name, value in one.options.items())
-        if given:
-            _print_indented(f"options: {given}")
-        _print_indented(f"source: {one.citation}")
+    if not found:
+        print(f"No model has {' and '.join(words or ())}.")
+    for group in dict.fromkeys(one.group for one in found):
+        print(f"{group}:")
+        for one in (one for one in found if one.group == group):
+            _list_model(one)
+
+
+def _list_model(one: CatalogueModel) -> None:
+    print(f"{one.name}  ({one.transport or 'unknown transport'}; {one.review})")
+    _print_indented(one.model.description)
+    given = ", ".join(f"{name}={_value_text(value)}" for name, value in one.options.items())
+    if given:
+        _print_indented(f"options: {given}")
+    _print_indented(f"source: {one.citation}")
 
 
 def _list_paths(*, as_json: bool) -> None:
@@ -195,38 +212,71 @@ def _render_options(model: PublishedModel) -> None:
     for name, option in model.options.items():
         unit = f" {option.unit}" if option.unit else ""
         allowed = f"; {option.allowed}" if option.allowed else ""
-        _print_indented(f"{name} = {_value_text(option.default)}{unit}{allowed} [{option.source}]")
+        seen = _seen_text(option)
+        source = option.source if seen == "-" else f"{option.source}; {seen}"
+        _print_indented(f"{name} = {_value_text(option.default)}{unit}{allowed} [{source}]")
         _print_indented(option.description, indent=4)
 
 
 def _render_mechanism(model: PublishedModel) -> None:
-    from trafficgen.models.published import parameters_for_engine  # noqa: PLC0415 - not of --help
+    from trafficgen.models.published import values_of  # noqa: PLC0415 - not of --help
+    from trafficgen.models.published.formulas import evaluate_formulas, names_in_formulas  # noqa: PLC0415 - same
     from trafficgen.models.published.mechanisms import parameter_names  # noqa: PLC0415 - same
+    from trafficgen.models.published_model import leaves  # noqa: PLC0415 - same
 
-    kind, parameters = model.mechanism.kind, model.mechanism.parameters
-    rows = [
-        (name, _value_text(one.value), ", ".join(one.bases), one.source or "-")
-        for name, one in parameters.items()
-    ]
-    set_by_options = parameters_for_engine(model)
+    kind, parameters, values = model.mechanism.kind, model.mechanism.parameters, values_of(model)
+
+    def written(value: JsonValue) -> str:
+        known = evaluate_formulas(value, values)
+        if known == value:
+            return _value_text(value)
+        text = number(known, digits=6) if isinstance(known, float) else _value_text(known)
+        return f"{text} ({value})"
+
+    rows: list[tuple[str, ...]] = []
+    for name, one in parameters.items():
+        expanded = [(name, one.value)]
+        if kind == _STREAMS and isinstance(one.value, list):
+            expanded = [(f"{name}.{path}", value) for path, value in leaves(one.value)]
+        about = ", ".join(one.bases), one.source or "-", _seen_text(one)
+        rows += [(path, written(value), *about) for path, value in expanded]
+    inputs = names_in_formulas([*values.values()])
     for name, option in model.options.items():
         rows += [
-            (target, _value_text(set_by_options[target]), f"option {name}", option.source)
+            (target, written(values[target]), f"option {name}", option.source, _seen_text(option))
             for target in option.sets or (name,)
+            if target not in inputs
         ]
     given = [name for name, *_ in rows]
-    rows += [(name, "-", "not set", "-") for name in parameter_names(kind) if name not in given]
+    if kind != _STREAMS:
+        rows += [
+            (name, "-", "not set", "-", "-") for name in parameter_names(kind) if name not in given
+        ]
     print(
         f"\nParameters of the mechanism {kind} (--set NAME=VALUE too, unless an option sets them)"
     )
-    print_table(
-        ["  name", "value", "basis", "source"], [(f"  {name}", *row) for name, *row in rows]
-    )
+    header, last = ["  name", "value", "basis", "source", "seen in"], 4
+    if all(row[last] == "-" for row in rows):
+        header, rows = header[:last], [row[:last] for row in rows]
+    print_table(header, [(f"  {name}", *row) for name, *row in rows])
     reasons = [line for name, one in parameters.items() for line in _reasons(name, one)]
     if reasons:
         print("\nReasons")
         for reason in reasons:
             _print_indented(reason)
+    known: dict[str, Option | Parameter] = {**model.options, **parameters}
+    traps = [f"{name}: {one.trap}" for name, one in known.items() if one.trap]
+    if traps:
+        print("\nTraps")
+        for trap in traps:
+            _print_indented(trap)
+
+
+def _seen_text(one: Option | Parameter) -> str:
+    """Return in how many independent public places a value was seen."""
+    if one.confirmed_by is None:
+        return "-"
+    return format_count(one.confirmed_by, "place") if one.confirmed_by else "memory"
 
 
 def _reasons(name: str, parameter: Parameter) -> Iterator[str]:

@@ -58,6 +58,10 @@ class Option(ModelPart):
     sets: tuple[str, ...] = ()
     """Parameters of the mechanism that take its value, in their own units; empty: that of its
     name."""
+    confirmed_by: int | None = Field(default=None, ge=0)
+    """As of a parameter, of the values that it may have."""
+    trap: str | None = None
+    """As of a parameter."""
 
     @model_validator(mode="after")
     def _default_is_allowed(self) -> Self:
@@ -134,7 +138,8 @@ class Parameter(ModelPart):
     """One number, text, list or table of the mechanism, and where it comes from."""
 
     value: JsonValue
-    """The value, in the unit that the name or `unit` says."""
+    """The value, in the unit that the name or `unit` says; a text that begins with `=` is a formula
+    of options and other parameters."""
     basis: Basis = Field(
         description=f"{_BASES} Of a table, that of all values that `parts` does not name."
     )
@@ -144,6 +149,11 @@ class Parameter(ModelPart):
     """Arithmetic of what is derived, reason of what is open."""
     unit: str | None = None
     """Unit where the name does not say it; `1` for a plain number."""
+    confirmed_by: int | None = Field(default=None, ge=0)
+    """Independent public places that give the value of a standard; 0: from memory alone; null: not
+    counted."""
+    trap: str | None = None
+    """What readers or implementations get wrong about it."""
     parts: dict[str, TablePart] = Field(default_factory=dict)
     """Values of a table that have a basis of their own, by key (`idle_s`), by column
     (`*.audio_kbps`), or by row from 0 and column (`8.audio_kbps`), which counts before the
@@ -210,6 +220,8 @@ class PublishedModel(NotebookView, ModelRoot):
     extends: str | None = None
     """Catalogue entry whose options, parameters and provenance hold where this file gives none;
     null once they have been taken over."""
+    group: str = "others"
+    """Heading under which the catalogue lists it."""
     provenance: PublishedProvenance
     """Where the numbers come from, and where they end."""
     transport: Literal["udp", "tcp"] | None = None

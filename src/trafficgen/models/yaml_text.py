@@ -40,8 +40,15 @@ class _FastLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignor
 
 def _load(text: str) -> object:
     """Return the values of a document; the slower loader has clearer words for what is wrong."""
-    if len(text) < _FAST_FROM:
+    try:
+        return _load_fast(text)
+    except yaml.YAMLError:
+        if len(text) >= _FAST_FROM:
+            raise
         return yaml.load(text, Loader=_Loader)
+
+
+def _load_fast(text: str) -> object:
     depth = 0
     for event in yaml.parse(text, Loader=_FastLoader):
         depth += isinstance(event, yaml.CollectionStartEvent)

@@ -16,8 +16,8 @@ class BudgetShare:
     Attributes:
         flow: Name of the flow.
         budget_s: Its delay budget, s.
-        sendings: Frames, or packets that are none, whose budget was over before the session.
-        share: Share of them that arrived as a whole within it; NaN where there are none.
+        sendings: Frames, or single packets, whose budget was over before the session.
+        share: Share of them that arrived as a whole within it; NaN without sendings.
         wanted: Share that a satisfied user has; None: the source does not say.
     """
 

@@ -28,6 +28,7 @@ from trafficgen.simulation.run import Run, run_path
 from trafficgen.simulation.sources import (
     LENGTH_KEYS,
     SILENCE_KEYS,
+    STREAMS,
     Participant,
     Source,
     set_congestion_control,
@@ -90,7 +91,7 @@ def simulate(
     sources = sources_of(model, settings, duration_s=duration_s, seed=options.seed)
     result = SimulationResult(*run_sessions(sources, options))
     warn_of_short_session(result.run)
-    if result.arrivals_s == (0.0, 0.0):
+    if result.arrivals_s == (0.0, 0.0) and sources[0].kind != STREAMS:
         warn(
             "no media packet reached the client, so that rates and delays are unknown",
             SimulationWarning,
@@ -271,6 +272,12 @@ def warn_of_short_session(run: Run, *, of_packets: bool = False) -> None:
     """
     last_ns = np.full(len(run.flows), -1, dtype=np.int64)
     media = run.outcome.select_packets(list(range(len(run.flows))), media_only=True)
+    sends_up = [
+        number
+        for number, flow in enumerate(run.flows)
+        if run.participants[flow["agent"]].source.kind == STREAMS
+    ]
+    media |= run.outcome.select_packets(sends_up, to_client=False, media_only=True)
     # In order of time: the last one stays.
     last_ns[run.columns["flow"][media]] = run.columns["time_ns"][media]
     for number, (one, log) in enumerate(zip(run.participants, run.agents, strict=True)):

@@ -365,6 +365,8 @@ def make_player_source(model: Model, player: Player, settings: Mapping[str, Json
     return set_quic(source, _QUIC) if is_udp else source
 
 
+#: Mechanism of sources whose client sends media too.
+STREAMS = "streams"
 #: Parameters of published models that give the length of a session, and of its first silence, s.
 LENGTH_KEYS = ("duration_s", "clip_s", "clip_length_s", "length_s", "video_s")
 SILENCE_KEYS = ("silence_s", "quiet_s")

@@ -338,7 +338,11 @@ def _shift(packets: pa.Table, start_ns: int, first_flow: int) -> pa.Table:
             place, field, pc.add(packets.column(place), pa.scalar(shift, type=field.type))
         )
     return packets.select(
-        [name for name in packets.column_names if packets.column(name).null_count < len(packets)]
+        [
+            name
+            for name in packets.column_names
+            if not len(packets) or packets.column(name).null_count < len(packets)
+        ]
     )
 
 

@@ -96,6 +96,8 @@ def gather_table(stream: PacketStream) -> PacketTable:
         pieces.append(piece)
         done += piece.num_rows
         report_step("putting packets in order", done, stream.rows, unit="packets")
+    # A source may send nothing in a short time.
+    pieces = pieces or [PACKET_SCHEMA.empty_table()]
     packets = order_columns(pa.concat_tables(pieces, promote_options="default"))
     return replace(stream.head, packets=packets.combine_chunks())
 

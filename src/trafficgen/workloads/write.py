@@ -131,7 +131,7 @@ def _remark_alike_sessions(flows: pa.Table, sessions: Sessions) -> tuple[str, ..
         return ()
     sizes = pc.add(flows.column("frame_bytes_to_client"), flows.column("frame_bytes_to_server"))
     totals = np.bincount(flows.column("session").to_numpy(), sizes.to_numpy())
-    spread = float(np.ptp(totals) / max(1.0, totals.max()))
+    spread = float(np.ptp(totals) / max(1.0, totals.max())) if totals.size else 1.0
     if spread > _ALIKE:
         return ()
     vary = "[--vary 20%] gives each a length and a rate of its own"

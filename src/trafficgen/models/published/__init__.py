@@ -12,6 +12,7 @@ from trafficgen.models.published.settings import (
     competing_tcp,
     parameters_for_engine,
     set_options,
+    values_of,
     with_settings,
 )
 
@@ -25,5 +26,6 @@ __all__ = [
     "parameters_for_engine",
     "register_source",
     "set_options",
+    "values_of",
     "with_settings",
 ]

@@ -53,6 +53,11 @@ class CatalogueModel(NotebookView):
         return self.model.name
 
     @property
+    def group(self) -> str:
+        """Heading under which it is listed."""
+        return "registered" if isinstance(self.model, Model) else self.model.group
+
+    @property
     def transport(self) -> str | None:
         """Transport of the media by default; None if the entry does not give it."""
         if isinstance(self.model, Model):
@@ -95,6 +100,7 @@ class CatalogueModel(NotebookView):
         """Return the line as `trafficgen models list --json` prints it."""
         return {
             "name": self.name,
+            "group": self.group,
             "description": self.model.description,
             "transport": self.transport,
             "options": self.options,
@@ -109,10 +115,23 @@ class CatalogueModels(tuple[CatalogueModel, ...]):
 
     __slots__ = ()
 
+    def search(self, *words: str) -> CatalogueModels:
+        """Return those that have all words in their names, groups, texts, options or citations."""
+        wanted = [word.casefold() for word in words]
+
+        def has_all(one: CatalogueModel) -> bool:
+            text = " ".join(
+                (one.name, one.group, one.model.description, one.citation, *one.options)
+            ).casefold()
+            return all(word in text for word in wanted)
+
+        return CatalogueModels(filter(has_all, self))
+
     def to_pandas(self) -> pd.DataFrame:
         """Return a row a model, by its name: what it plays, over what, and where it is from."""
         columns = {
             "name": str,
+            "group": str,
             "description": str,
             "transport": str,
             "options": int,
@@ -132,8 +151,8 @@ def models_list() -> CatalogueModels:
 
     Example:
         >>> import trafficgen
-        >>> [entry.name for entry in trafficgen.models_list() if entry.transport == "tcp"]
-        ['chunked', 'dashjs', 'exoplayer', 'hlsjs', 'realplayer8_tcp_chung2002', 'shaka']
+        >>> [entry.name for entry in trafficgen.models_list().search("players of today", "bola")]
+        ['dashjs']
         >>> int(trafficgen.models_list().to_pandas().loc["cbr", "options"])
         3
     """

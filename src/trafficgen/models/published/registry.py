@@ -171,10 +171,18 @@ def register_source(name: str) -> Callable[[_Function], _Function]:
 
 
 def entry_digest(model: Model | PublishedModel) -> str:
-    """Return ``sha256:`` and the digest of a model's canonical JSON, parents included."""
-    text = json.dumps(
-        model.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), ensure_ascii=False
-    )
+    """Return ``sha256:`` and the digest of a model's canonical JSON, parents included.
+
+    Where the catalogue lists an entry does not count, nor do remarks on values that have none.
+    """
+    content = model.model_dump(mode="json", exclude={"group"})
+    if isinstance(model, PublishedModel):
+        parts = [*content["options"].values(), *content["mechanism"]["parameters"].values()]
+        for part in filter(None, [*parts, content["competing_tcp"]]):
+            for remark in ("confirmed_by", "trap"):
+                if part[remark] is None:
+                    del part[remark]
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, JsonValue
 from trafficgen.errors import SettingError
 from trafficgen.formatting import list_first, suggest_name
 from trafficgen.models import Model, Option, Parameter, PublishedModel, format_value, same_value
+from trafficgen.models.published.formulas import evaluate_formulas, names_in_formulas
 from trafficgen.models.registered_source import set_source
 from trafficgen.units import bps_from_kbps
 
@@ -71,13 +72,30 @@ def _replace(part: Part, changes: Mapping[str, object]) -> Part:
     return BaseModel.model_copy(part, update=changes)
 
 
-def parameters_for_engine(model: PublishedModel) -> dict[str, JsonValue]:
-    """Return values by the names of the state machine: parameters, and options in their place."""
+def values_of(model: PublishedModel) -> dict[str, JsonValue]:
+    """Return the values of all parameters and options, formulas as they are."""
     values = {name: parameter.value for name, parameter in model.mechanism.parameters.items()}
     for name, option in model.options.items():
         for target in option.sets or (name,):
             values[target] = _in_unit_of(target, name, option.default)
     return values
+
+
+def parameters_for_engine(model: PublishedModel) -> dict[str, JsonValue]:
+    """Return values by the names of the state machine: parameters, and options in their place.
+
+    Formulas are computed; what they name is theirs, and not the state machine's.
+
+    Raises:
+        ValueError: If a formula names nothing that there is, or cannot be computed.
+    """
+    values = values_of(model)
+    inputs = names_in_formulas(list(values.values()))
+    return {
+        name: evaluate_formulas(value, values)
+        for name, value in values.items()
+        if name not in inputs
+    }
 
 
 def competing_tcp(model: PublishedModel) -> dict[str, JsonValue] | None:
