@@ -21,9 +21,6 @@ from trafficgen.units import FloatArray, IntArray
 
 #: Turns of mapping ranks and restoring amplitudes at most; the autocorrelation hardly moves beyond.
 _TURNS = 15
-#: The same for normal scores of more values than :data:`_LONG_SERIES`: the first turn is nearly
-#: normal.
-_TURNS_OF_LONG = 2
 #: Draws among which the best order is taken, for series up to so many values: the longer, the more
 #: alike orders are.
 _ORDERS = ((512, 8), (2048, 3))
@@ -48,26 +45,29 @@ _KEPT = 64
 def draw_correlated_scores(
     autocorrelation: FloatArray, count: int, generator: np.random.Generator
 ) -> FloatArray:
-    """Draw normal scores with nearly a given autocorrelation at lags 1 to k, shape (count,)."""
-    turns = _TURNS if count <= _LONG_SERIES else _TURNS_OF_LONG
-    scores = normal_scores(count)
-    return draw_correlated_order(scores, autocorrelation, generator, most_turns=turns)
+    """Draw normal scores with nearly a given autocorrelation at lags 1 to k, shape (count,).
+
+    A long series is the beginning of one whose spectrum is as asked for: its many random phases
+    make it normal (Theiler et al. 1992), and a length without large prime factors fast.
+    """
+    if count <= _LONG_SERIES or not autocorrelation.size:
+        return draw_correlated_order(normal_scores(count), autocorrelation, generator)
+    length = int(_fast_lengths(count)[0])
+    amplitude = np.sqrt(spectrum(autocorrelation, length))
+    phase = 2 * np.pi * generator.random(amplitude.size)
+    series = np.fft.irfft(amplitude * np.exp(1j * phase), n=length)[:count]
+    return np.asarray(series / series.std(), dtype=np.float64)
 
 
 def draw_correlated_order(
-    ascending: FloatArray,
-    autocorrelation: FloatArray,
-    generator: np.random.Generator,
-    *,
-    most_turns: int = _TURNS,
+    ascending: FloatArray, autocorrelation: FloatArray, generator: np.random.Generator
 ) -> FloatArray:
     """Order values at random with nearly a given sample autocorrelation, shape (n,).
 
     Beyond the given lags the autocorrelation is continued by the autoregression that they define
     (maximum entropy; Burg 1967). Of several such orders of a short series the one is taken whose
     own sample autocorrelation is nearest: a trend or a shift of level looks different at each of
-    its phases. ``autocorrelation`` is that at lags 1 to k, empty for independent values. Ranks are
-    mapped and amplitudes restored ``most_turns`` times at most.
+    its phases. ``autocorrelation`` is that at lags 1 to k, empty for independent values.
     """
     count = ascending.size
     if not count:
@@ -81,7 +81,7 @@ def draw_correlated_order(
     mean = float(ascending.mean())
     orders = [
         _core.correlated_order(
-            generator.permutation(ascending), ascending, mean, amplitude, most_turns=most_turns
+            generator.permutation(ascending), ascending, mean, amplitude, most_turns=_TURNS
         )
         for _ in range(draws)
     ]
