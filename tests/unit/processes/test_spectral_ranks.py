@@ -25,15 +25,20 @@ def ranks_in_numpy(
     ascending: FloatArray, amplitude: FloatArray, phase: FloatArray, *, turns: int, near: float
 ) -> IntArray:
     series = np.fft.irfft(amplitude * np.exp(1j * phase), n=ascending.size)
-    before = np.inf
-    for _ in range(turns):
+    values, wanted = (float(np.dot(part, part)) for part in (ascending, amplitude))
+    whole = np.sqrt(ascending.size / 2 * values / wanted)
+    scale, before = whole, np.inf
+    for turn in range(turns):
         ranks = np.argsort(np.argsort(series))
         off = misfit(ascending, amplitude, ranks)
-        if off <= near or off > 0.99 * before:
+        if off <= near or off > 0.985 * before:
             return ranks
-        before = off
+        before, turn_scale = off, scale
+        scale = whole * np.sqrt(1 - off)
         bent = np.fft.rfft(ascending[ranks])
-        series = np.fft.irfft(bent * amplitude / np.maximum(np.abs(bent), 1e-300), n=ascending.size)
+        restored = bent * turn_scale * amplitude / np.maximum(np.abs(bent), 1e-300)
+        beyond = 1.0 if turn % 2 == 0 else 0.0
+        series = np.fft.irfft(restored + beyond * (restored - bent), n=ascending.size)
     return np.argsort(np.argsort(series))
 
 
@@ -46,7 +51,7 @@ def red_series(count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     return ascending, amplitude, 2 * np.pi * generator.random(amplitude.size)
 
 
-@pytest.mark.parametrize("turns", [0, 1, 7])
+@pytest.mark.parametrize("turns", [0, 1, 4])
 @pytest.mark.parametrize("count", [2, 8, 98, 100, 918, 4096])
 def test_ranks_are_those_of_a_loop_in_numpy(count: int, turns: int) -> None:
     ascending, amplitude, phase = red_series(count)

@@ -72,7 +72,7 @@ fn ranks_of_pairs(start: &[f64], offered: &[f64], amplitude: &[f64], turns: usiz
     let mut ranks = Vec::new();
     turning.put(start);
     for _ in 0..turns {
-        turning.restore(amplitude);
+        turning.restore(amplitude, 1.0, 0.0);
         turning.end_exactly();
         if turning.ranks == ranks {
             break;
