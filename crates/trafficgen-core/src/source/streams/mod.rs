@@ -179,7 +179,7 @@ impl Agent for Streams {
                 (Protocol::Tcp, false) => {
                     self.connect(io, number);
                 }
-                (Protocol::Tcp, true) => {}
+                (Protocol::Tcp, true) | (Protocol::Quic, _) => {}
             }
         }
         if let Some(duration_s) = self.duration_s {

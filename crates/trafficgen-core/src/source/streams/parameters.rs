@@ -183,6 +183,9 @@ impl Parameters {
             positive("duration_s", duration_s)?;
         }
         for flow in &self.flows {
+            if flow.protocol == Protocol::Quic {
+                return Err(format!("flow {} needs protocol udp or tcp, not quic", flow.name));
+            }
             if !(1..=65_507).contains(&flow.packet_bytes) {
                 let bytes = flow.packet_bytes;
                 return Err(format!("packet_bytes must be from 1 to 65507, not {bytes}"));
