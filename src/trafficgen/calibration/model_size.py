@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
-from trafficgen.models import Law, Model, QuantilePoint, Stream, dump_model, with_laws
+from trafficgen.models import (
+    Law,
+    Model,
+    ModelPart,
+    QuantilePoint,
+    Stream,
+    Trains,
+    dump_model,
+    with_laws,
+    with_parts,
+)
 
 #: Model files stay below 64 kB; the names of a corpus's files need some of it.
 LARGEST_MODEL_BYTES = 56_000
@@ -16,7 +27,11 @@ MOST_BYTES = 62_000
 _POINTS = 24
 #: Alternatives and points that the laws keep, step by step.
 _STEPS = ((5, 64), (3, 64), (1, 64), (1, 48), (1, 36), (1, 28), (1, 20), (1, 14), (0, 10))
+#: Packets that the trains of each process keep, step by step, and those of a prototype.
+_TRAIN_STEPS = (2048, 1024, 512, 256)
+_TRAINS_OF_PROTOTYPE = 256
 _TINY = 1e-300
+_Part = TypeVar("_Part", bound=ModelPart)
 
 
 def model_bytes(model: Model) -> int:
@@ -33,7 +48,9 @@ def compact_streams(streams: tuple[Stream, ...]) -> tuple[Stream, ...]:
         stream.model_copy(
             update={
                 "phases": tuple(
-                    with_laws(phase, _compact).model_copy(update={"choice": None})
+                    _keep_trains(with_laws(phase, _compact), _TRAINS_OF_PROTOTYPE).model_copy(
+                        update={"choice": None}
+                    )
                     for phase in stream.phases
                 )
             }
@@ -58,14 +75,22 @@ def _compact(law: Law) -> Law:
 def compact_model(model: Model, *, most_bytes: int = MOST_BYTES) -> Model:
     """Return a model whose file has at most so many bytes.
 
-    Alternatives that lost by most go first, then points of smoothed empirical laws. A model that
-    cannot shrink so far becomes as small as possible.
+    Packets of trains go first, then alternatives that lost by most, then points of smoothed
+    empirical laws. A model that cannot shrink so far becomes as small as possible.
     """
+    for most_packets in _TRAIN_STEPS:
+        if model_bytes(model) <= most_bytes:
+            break
+        model = _keep_trains(model, most_packets)
     for alternatives, points in _STEPS:
         if model_bytes(model) <= most_bytes:
             break
         model = with_laws(model, partial(_smaller, alternatives=alternatives, points=points))
     return model
+
+
+def _keep_trains(part: _Part, most_packets: int) -> _Part:
+    return with_parts(part, Trains, lambda trains: trains.keep(most_packets))
 
 
 def _smaller(law: Law, *, alternatives: int, points: int) -> Law:

@@ -28,12 +28,14 @@ from trafficgen.models.law import Law as Law
 from trafficgen.models.law import QuantilePoint as QuantilePoint
 from trafficgen.models.law import Tail as Tail
 from trafficgen.models.law import with_laws as with_laws
+from trafficgen.models.law import with_parts as with_parts
 from trafficgen.models.population import LadderRung as LadderRung
 from trafficgen.models.population import Population as Population
 from trafficgen.models.population import PopulationLaw as PopulationLaw
 from trafficgen.models.population import PopulationQuantity as PopulationQuantity
 from trafficgen.models.population import Prototype as Prototype
 from trafficgen.models.population import RankCorrelation as RankCorrelation
+from trafficgen.models.process import RANK_DIGITS as RANK_DIGITS
 from trafficgen.models.process import BurstDependence as BurstDependence
 from trafficgen.models.process import BurstProcess as BurstProcess
 from trafficgen.models.process import FractionalNoiseProcess as FractionalNoiseProcess
@@ -56,6 +58,7 @@ from trafficgen.models.process import ScoreSpectrum as ScoreSpectrum
 from trafficgen.models.process import SemiMarkovProcess as SemiMarkovProcess
 from trafficgen.models.process import SpectralLine as SpectralLine
 from trafficgen.models.process import StatePackets as StatePackets
+from trafficgen.models.process import Trains as Trains
 from trafficgen.models.process import TriedProcess as TriedProcess
 from trafficgen.models.provenance import CaptureConditions as CaptureConditions
 from trafficgen.models.provenance import FittedProvenance as FittedProvenance

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
@@ -243,30 +243,38 @@ LawOfPackets = Annotated[Law, AfterValidator(_in("packets")), AfterValidator(_ch
 
 
 Part = TypeVar("Part", bound=ModelPart)
+_Changed = TypeVar("_Changed", bound=ModelPart)
 
 
 def with_laws(part: Part, change: Callable[[Law], Law]) -> Part:
     """Return a part with every law in it, at any depth, changed by ``change``."""
+    return with_parts(part, Law, change)
+
+
+def with_parts(part: Part, kind: type[_Changed], change: Callable[[_Changed], Any]) -> Part:
+    """Return a part with every part of a kind in it, at any depth, changed by ``change``."""
     updates: dict[str, object] = {}
     for name in type(part).model_fields:
         before = getattr(part, name)
-        after = _change_within(before, change)
+        after = _change_within(before, kind, change)
         if after is not before:
             updates[name] = after
     return part.model_copy(update=updates) if updates else part
 
 
-def _change_within(value: object, change: Callable[[Law], Law]) -> object:
-    if isinstance(value, Law):
+def _change_within(
+    value: object, kind: type[_Changed], change: Callable[[_Changed], Any]
+) -> object:
+    if isinstance(value, kind):
         return change(value)
     if isinstance(value, ModelPart):
-        return with_laws(value, change)
+        return with_parts(value, kind, change)
     if isinstance(value, tuple):
-        after = tuple(_change_within(each, change) for each in value)
+        after = tuple(_change_within(each, kind, change) for each in value)
         return (
             after if any(new is not old for new, old in zip(after, value, strict=True)) else value
         )
     if isinstance(value, dict):
-        changed = {key: _change_within(each, change) for key, each in value.items()}
+        changed = {key: _change_within(each, kind, change) for key, each in value.items()}
         return changed if any(changed[key] is not value[key] for key in value) else value
     return value

@@ -11,6 +11,51 @@ from pydantic import Field, JsonValue, model_validator
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.law import LawOfBytes, LawOfPackets, LawOfTime
 
+#: Digits of a rank, lowest first: 64 to the power of two characters are all ranks.
+RANK_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+#: Stretches are cut to fewer packets only where they are more than this.
+_FEWEST_KEPT = 64
+_RANKS = Field(pattern=r"^([A-Za-z0-9+/]{2})*$", max_length=1 << 17)
+
+
+class Trains(ModelPart):
+    """The order of gaps and sizes in packet trains: their ranks in stretches of the capture.
+
+    Gaps and sizes that are drawn from their laws are put in the order of such stretches, chosen at
+    random (a block bootstrap of the ranks: Künsch 1989; Politis and Romano 1994). The laws stay as
+    they are; what follows what in a train is as in the capture.
+    """
+
+    packets: tuple[Annotated[int, Field(ge=1, le=1 << 16)], ...] = Field(min_length=1)
+    """Packets of each stretch; in bursts, one burst or its beginning."""
+    gap_ranks: Annotated[str, _RANKS]
+    """Rank of the gap before each packet among all gaps, two characters: A is 0, / is 63, the
+    first one counts 64; from AA, the shortest, to //, the longest."""
+    size_ranks: Annotated[str, _RANKS]
+    """Rank of the size of each packet, in the same way."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if not len(self.gap_ranks) == len(self.size_ranks) == 2 * sum(self.packets):
+            raise ValueError("gap_ranks and size_ranks need two characters for each packet")
+        return self
+
+    def keep(self, most_packets: int) -> Self:
+        """Return at most so many packets of the trains, those of all lengths cut alike."""
+        if sum(self.packets) <= most_packets:
+            return self
+        count = min(len(self.packets), max(1, most_packets // _FEWEST_KEPT))
+        longest = most_packets // count
+        gaps, sizes, packets = "", "", []
+        for place in range(count):
+            number = (2 * place + 1) * len(self.packets) // (2 * count)
+            start, kept = sum(self.packets[:number]), min(self.packets[number], longest)
+            packets.append(kept)
+            gaps += self.gap_ranks[2 * start : 2 * (start + kept)]
+            sizes += self.size_ranks[2 * start : 2 * (start + kept)]
+        changed = {"packets": tuple(packets), "gap_ranks": gaps, "size_ranks": sizes}
+        return self.model_copy(update=changed)
+
 
 class RenewalProcess(ModelPart):
     """Independent gaps between packets (a renewal process), sizes drawn apart."""
@@ -20,6 +65,8 @@ class RenewalProcess(ModelPart):
     """Gap between successive packets, s."""
     packet_bytes: LawOfBytes
     """IP total length of a packet, bytes."""
+    trains: Trains | None = None
+    """What follows what; null where gaps and sizes are independent."""
 
 
 class BurstDependence(ModelPart):
@@ -62,6 +109,8 @@ class BurstProcess(ModelPart):
     """IP total length of the last packet of a burst, bytes."""
     dependence: BurstDependence | None = None
     """How bursts are correlated; null where they are independent."""
+    trains: Trains | None = None
+    """What follows what within a burst; null where gaps and sizes are independent."""
 
 
 _MOST_BANDS = 64
@@ -213,6 +262,8 @@ class RateClass(ModelPart):
     """Packets of a burst; null without bursts."""
     packet_bytes: LawOfBytes
     """IP total length of a packet in such a bin, bytes."""
+    trains: Trains | None = None
+    """What follows what in such bins; null where gaps and sizes are independent."""
 
     @model_validator(mode="after")
     def _bursts_whole(self) -> Self:

@@ -19,10 +19,12 @@ from trafficgen.processes.base import (
     PlayableProcess,
     PlayedPackets,
     Span,
+    UintArray,
     draw_sizes,
     plays,
 )
 from trafficgen.processes.renewal import is_spread, nonnegative, positive_mean_s, renewal_times
+from trafficgen.processes.trains import TrainOrder
 from trafficgen.units import FloatArray, IntArray
 
 #: A pause is longer than the threshold by at least the resolution of the packet table.
@@ -94,11 +96,11 @@ class BurstLaws(PlayableProcess):
     packet_bytes: MixedLaw
     last_packet_bytes: MixedLaw
     dependence: DependenceOfBursts | None = None
+    trains: TrainOrder | None = None
 
     def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
         """Return the packets in a span."""
-        time_s, first_rows = burst_times(self, span, generator_of)
-        sizes = draw_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
+        time_s, first_rows, sizes = draw_packets(self, span, generator_of)
         last = np.append(first_rows, time_s.size)[1:] - 1  # empty where a span meets no burst
         sizes[last] = draw_sizes(
             self.last_packet_bytes, last.size, generator_of("last_packet_bytes")
@@ -128,10 +130,10 @@ class BurstLaws(PlayableProcess):
         return (self.burst_packets.mean - 1) * gap_s + self.threshold_s
 
 
-def burst_times(
+def draw_packets(
     laws: BurstLaws, span: Span, generator_of: GeneratorOf
-) -> tuple[FloatArray, IntArray]:
-    """Draw the times of the packets of a phase; those of the last burst may pass its end.
+) -> tuple[FloatArray, IntArray, UintArray]:
+    """Draw times, s, and sizes of the packets of a phase; the last burst may pass its end.
 
     Spacings, packets and gaps are drawn apart, each from its own law. A burst needs a spacing
     longer than itself: where chance would have one reach into the next, spacings are dealt anew to
@@ -145,8 +147,8 @@ def burst_times(
     rate hardly varies with the seed.
 
     Returns:
-        Times, s, ascending, shape (n,), and the index of the first packet of each burst, shape
-        (m,).
+        Times, s, ascending, shape (n,), the index of the first packet of each burst, shape (m,),
+        and sizes, bytes, shape (n,).
     """
     points_s = renewal_times(laws.spacing_s, span, generator_of("spacing_s"), spread=True)
     spacing_s, start_s = np.diff(points_s), float(points_s[0])
@@ -157,14 +159,15 @@ def burst_times(
         packets, spacing_s = laws.dependence.arrange(packets, spacing_s, generator_of)
     counts = np.maximum(np.rint(packets), 1).astype(np.int64)
     first_rows = np.cumsum(counts) - counts
-    offsets_s = _draw_offsets(laws, counts, first_rows, generator_of)
+    sizes = draw_sizes(laws.packet_bytes, int(counts.sum()), generator_of("packet_bytes"))
+    offsets_s, sizes = _draw_offsets(laws, counts, first_rows, sizes, generator_of)
     needed_s = offsets_s[first_rows + counts - 1] + laws.threshold_s
     spacing_s, squeezed = _keep_apart(laws, spacing_s, needed_s, generator_of)
     if squeezed is not None:
         offsets_s *= np.repeat(squeezed, counts)
     times_s = np.repeat(start_s + np.cumsum(spacing_s) - spacing_s, counts)
     times_s += offsets_s
-    return times_s, first_rows
+    return times_s, first_rows, sizes
 
 
 def _keep_apart(
@@ -189,22 +192,30 @@ def _keep_apart(
 
 
 def _draw_offsets(
-    laws: BurstLaws, counts: IntArray, first_rows: IntArray, generator_of: GeneratorOf
-) -> FloatArray:
-    """Draw the time of each packet after the start of its burst, s."""
-    total = int(counts.sum())
+    laws: BurstLaws,
+    counts: IntArray,
+    first_rows: IntArray,
+    sizes: UintArray,
+    generator_of: GeneratorOf,
+) -> tuple[FloatArray, UintArray]:
+    """Draw the time of each packet after the start of its burst, s, and order the sizes."""
+    total = sizes.size
     if laws.gap_within_s is None:
-        return np.zeros(total)
+        return np.zeros(total), sizes
     law, generator = laws.gap_within_s, generator_of("gap_within_s")
     gaps_s = np.empty(total)
     for row in range(0, total, BLOCK):
         gaps_s[row : row + BLOCK] = nonnegative(law.sample(generator, min(BLOCK, total - row)), law)
-    if laws.dependence is not None:
+    if laws.trains is not None:
+        gaps_s, sizes = laws.trains.arrange(
+            gaps_s, sizes, generator_of("order of trains"), counts=counts
+        )
+    elif laws.dependence is not None:
         gaps_s = laws.dependence.arrange_gaps(gaps_s, counts, generator_of("order of gap_within_s"))
     gaps_s[first_rows] = 0.0
     offsets_s = np.cumsum(gaps_s, out=gaps_s)
     offsets_s -= np.repeat(offsets_s[first_rows], counts)
-    return offsets_s
+    return offsets_s, sizes
 
 
 def _deal_spacings(

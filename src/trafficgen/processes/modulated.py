@@ -23,6 +23,7 @@ from trafficgen.processes.base import (
     plays,
 )
 from trafficgen.processes.renewal import nonnegative
+from trafficgen.processes.trains import TrainOrder
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
 #: Packets may be this share of a bin from where they belong before gaps are changed, and no more
@@ -45,15 +46,22 @@ class ClassLaws(DrawnPart):
     packet_bytes: MixedLaw
     idle_s: MixedLaw | None = None
     burst_packets: MixedLaw | None = None
+    trains: TrainOrder | None = None
 
     def fill(
         self, bins: FloatArray, generator_of: GeneratorOf, *, number: int
     ) -> tuple[IntArray, Filling]:
         """Draw the packets of bins of this class from their bytes; return how many each has too."""
         generator = generator_of(f"{number}/packet_bytes")
-        counts, sizes = _fill_bins(self.packet_bytes, bins, generator)
+        sizes = _draw_sizes(self.packet_bytes, float(bins.sum()), generator)
+        counts = _share_packets(sizes, bins)
+        sizes = sizes[: int(counts.sum())]
         draws = self.gap_s.spread_sample(generator_of(f"{number}/gap_s"), max(1, sizes.size))
         gaps_s = nonnegative(draws, self.gap_s)[: sizes.size]
+        if self.trains is not None:
+            gaps_s, sizes = self.trains.arrange(gaps_s, sizes, generator_of(f"{number}/trains"))
+            counts = _share_packets(sizes, bins)
+            gaps_s, sizes = gaps_s[: int(counts.sum())], sizes[: int(counts.sum())]
         if self.idle_s is None or self.burst_packets is None:
             return counts, (gaps_s, sizes, None, self.gap_s.mean)
         long = self._starts_burst(sizes.size, generator_of(f"{number}/burst_packets"))
@@ -151,19 +159,20 @@ class ModulatedLaws(PlayableProcess):
         return bins
 
 
-def _fill_bins(
-    law: MixedLaw, bins: FloatArray, generator: np.random.Generator
-) -> tuple[IntArray, UintArray]:
-    """Return how many packets each bin takes, and their sizes one after the other."""
-    total = float(bins.sum())
+def _draw_sizes(law: MixedLaw, total: float, generator: np.random.Generator) -> UintArray:
+    """Draw sizes that add up to at least so many bytes."""
     sizes = np.zeros(0, dtype=np.uint32)
     while float(sizes.sum(dtype=np.float64)) < total:
         missing = total - float(sizes.sum(dtype=np.float64))
         draws = law.spread_sample(generator, max(1, math.ceil(missing / max(law.mean, 1.0))))
         whole = np.clip(np.rint(draws), 1.0, LARGEST_IP_BYTES).astype(np.uint32)
         sizes = np.concatenate((sizes, whole))
+    return sizes
+
+
+def _share_packets(sizes: UintArray, bins: FloatArray) -> IntArray:
+    """Return how many of the packets, one after the other, each bin takes by its bytes."""
     # A packet belongs to the bin in whose share of the bytes its middle lies: errors do not add up.
     middle = np.cumsum(sizes, dtype=np.float64) - 0.5 * sizes
     edges = np.searchsorted(middle, np.concatenate(([0.0], np.cumsum(bins))))
-    counts = np.diff(edges).astype(np.int64)
-    return counts, sizes[: int(counts.sum())]
+    return np.diff(edges).astype(np.int64)

@@ -20,6 +20,7 @@ from trafficgen.processes.base import (
     plays,
     refuse_lost_steps,
 )
+from trafficgen.processes.trains import TrainOrder
 from trafficgen.units import FloatArray
 
 _RESIDUAL_DRAWS = 512
@@ -38,11 +39,19 @@ class RenewalLaws(PlayableProcess):
 
     gap_s: MixedLaw
     packet_bytes: MixedLaw
+    trains: TrainOrder | None = None
 
     def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
         """Return the packets in a span."""
         time_s = renewal_times(self.gap_s, span, generator_of("gap_s"))[:-1]
         sizes = draw_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
+        if self.trains is not None and time_s.size > 1:
+            # The first gap is that before the second packet: the first one's is any.
+            gaps_s = np.diff(time_s, prepend=time_s[0])
+            gaps_s[1:], sizes[1:] = self.trains.arrange(
+                gaps_s[1:], sizes[1:], generator_of("order of trains")
+            )
+            time_s = time_s[0] + np.cumsum(gaps_s)
         return PlayedPackets(time_s, sizes)
 
     def expected_packets(self, span_s: float, *, place: str) -> float:

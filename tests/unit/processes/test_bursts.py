@@ -8,7 +8,7 @@ from scipy import stats
 from trafficgen.distributions import Gamma, Lognormal, MixedLaw, Truncated
 from trafficgen.models import Atom, BurstProcess, Law
 from trafficgen.processes import Span, playable
-from trafficgen.processes.bursts import BurstLaws, burst_times
+from trafficgen.processes.bursts import BurstLaws, draw_packets
 from trafficgen.randomness import random_stream
 
 #: One false alarm in 10,000 seeds; the seed is fixed.
@@ -47,9 +47,10 @@ def process(*, packets: float, spacing_s: float) -> BurstProcess:
 def played(model: BurstProcess, *, end_s: float) -> tuple[np.ndarray, np.ndarray]:
     laws = playable(model)
     assert isinstance(laws, BurstLaws)
-    return burst_times(
+    times, first, _ = draw_packets(
         laws, Span(0.0, end_s), lambda quantity: random_stream(1, session=0, purpose=quantity)
     )
+    return times, first
 
 
 def test_long_bursts_leave_all_laws_as_they_are() -> None:
@@ -121,7 +122,7 @@ def test_few_heavy_bursts_keep_the_rate_of_the_model_whatever_the_seed() -> None
         def generator_of(quantity: str, seed: int = seed) -> np.random.Generator:
             return random_stream(seed, session=0, purpose=quantity)
 
-        times, _ = burst_times(laws, Span(0.0, 80.0), generator_of)
+        times, *_ = draw_packets(laws, Span(0.0, 80.0), generator_of)
         totals.append(int((times < 80.0).sum()))
     expected = 40 * laws.burst_packets.mean
     # One draw from each of 40 slices: what is left of the spread is that within the uppermost

@@ -4,6 +4,8 @@ their law.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -47,7 +49,7 @@ def process(
         integer=True,
         observations=1,
     )
-    extra = (
+    extra: dict[str, Any] = (
         {
             "idle_s": gaps(0.03),
             "burst_packets": Law(

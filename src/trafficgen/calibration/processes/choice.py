@@ -23,6 +23,7 @@ from trafficgen.calibration.processes.mmpp import propose_mmpp
 from trafficgen.calibration.processes.modulated import propose_modulated
 from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
 from trafficgen.calibration.processes.semi_markov import propose_rate_states
+from trafficgen.calibration.processes.trains import add_trains
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.flows import rate_series, segment_bursts
@@ -44,6 +45,10 @@ class ChoiceLimits:
     tolerable_slack: float = 0.02
     #: A process that fails replaces another that failed only if its score falls to this share.
     clearly_better: float = 0.85
+    #: The order of packets in trains, which no statistic looks at, is kept unless the score rises
+    #: by more than this factor, or the distance of gaps by more than this.
+    hardly_worse: float = 1.2
+    hardly_farther: float = 0.01
     #: Sessions; of their 21 pairs the second most different one is about the 5% point of the
     #: largest of five statistics.
     runs: int = 7
@@ -145,7 +150,20 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
         passed = check.passed or (proposal.proven and _is_tolerable(check))
         if check.score < (1.0 if passed else _LIMITS.clearly_better) * checks[best].score:
             best, settled = len(fitted) - 1, passed
+    ordered = add_trains(fitted[best].process, packets)
+    if ordered is not None:
+        check = check_process(ordered, packets, generator_of=generator_of, independent=True)
+        if _keeps_laws(check, checks[best]):
+            fitted[best], checks[best] = replace(fitted[best], process=ordered), check
     return replace(fitted[best], choice=_describe_choice(fitted, checks, best))
+
+
+def _keeps_laws(check: Check, before: Check) -> bool:
+    """Return whether a process is hardly further from the packets, and its gaps are as near."""
+    farther = check.distances["gap_s"] - before.distances["gap_s"]
+    return farther <= _LIMITS.hardly_farther and (
+        check.score <= _LIMITS.hardly_worse * before.score
+    )
 
 
 def _describe_choice(fitted: list[FittedProcess], checks: list[Check], best: int) -> ProcessChoice:

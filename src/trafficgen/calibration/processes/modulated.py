@@ -9,6 +9,7 @@ import numpy as np
 
 from trafficgen.calibration.laws.empirical import quantile_points
 from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
+from trafficgen.calibration.processes.trains import find_trains
 from trafficgen.models import Atom, Law, ModulatedProcess, QuantilePoint, RateClass
 from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.units import BoolArray, FloatArray, ns_from_s
@@ -115,6 +116,7 @@ def _rate_class(
         idle_s=idle,
         burst_packets=burst_packets,
         packet_bytes=fit.law(f"class {number} packet_bytes", sizes, "bytes"),
+        trains=find_trains(np.append(math.nan, np.where(within, gap_s, math.nan))[mine], sizes),
     )
 
 

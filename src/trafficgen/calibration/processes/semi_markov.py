@@ -12,6 +12,7 @@ from trafficgen.calibration.levels.plateaus import burst_threshold_s
 from trafficgen.calibration.levels.rate_levels import Levels, find_levels
 from trafficgen.calibration.processes.bursts import fit_simple
 from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
+from trafficgen.calibration.processes.trains import add_trains
 from trafficgen.models import RateState, SemiMarkovProcess, StatePackets
 from trafficgen.units import bps_from_bytes, bps_from_kbps, s_from_ns
 
@@ -49,7 +50,8 @@ def propose_rate_states(packets: PhasePackets, fit: LawFitter) -> FittedProcess 
         state = RateState(
             rate_bps=bps_from_kbps(kbps),
             dwell_s=dwell_law(levels.dwells(level)),
-            process=cast("StatePackets", found.process),  # fit_simple's are renewals or bursts
+            # fit_simple's are renewals or bursts
+            process=cast("StatePackets", add_trains(found.process, mine) or found.process),
         )
         states.append(state)
     jumps = levels.transition_rows()

@@ -1,0 +1,127 @@
+"""Find what follows what in packet trains, and keep stretches of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from trafficgen.calibration.processes.phase_packets import PhasePackets
+from trafficgen.flows import segment_bursts
+from trafficgen.models import BurstProcess, PacketProcess, RenewalProcess, Trains
+from trafficgen.processes.trains import RANKS, encode_ranks
+from trafficgen.units import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class TrainLimits:
+    """When packets follow on one another, and how much of them is kept."""
+
+    #: Fewer packets say nothing of their order.
+    fewest: int = 100
+    #: A rank correlation counts from this many standard errors on: five are looked at.
+    standard_errors: float = 4.0
+    #: Packets that are kept of a process, in stretches of at most so many.
+    most_packets: int = 4096
+    longest: int = 1024
+
+
+_LIMITS = TrainLimits()
+
+
+def add_trains(process: PacketProcess, packets: PhasePackets) -> PacketProcess | None:
+    """Return a process that has the order of its packets too; None where they look independent."""
+    gap_s = np.concatenate(([math.nan], packets.gap_s))
+    if isinstance(process, RenewalProcess):
+        return _with_trains(process, find_trains(gap_s, packets.sizes))
+    if isinstance(process, BurstProcess):
+        bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=process.threshold_s)
+        return _with_trains(process, find_trains(gap_s, packets.sizes, first=bursts.first))
+    return None
+
+
+def _with_trains(process: PacketProcess, trains: Trains | None) -> PacketProcess | None:
+    return None if trains is None else process.model_copy(update={"trains": trains})
+
+
+def find_trains(
+    gap_s: FloatArray, sizes: FloatArray, *, first: IntArray | None = None
+) -> Trains | None:
+    """Keep stretches of the ranks of gaps and sizes; None where these look independent.
+
+    ``gap_s`` is the gap before each packet, NaN where it has none, shape (n,); sizes likewise.
+    ``first`` are the first packets of bursts, whose gaps before do not count; the last ones' sizes
+    have a law of their own and do not count either.
+    """
+    gap_s = gap_s.copy()
+    last = np.zeros(gap_s.size, dtype=np.bool_)
+    if first is not None:
+        gap_s[first] = math.nan
+        last[np.append(first[1:], gap_s.size) - 1] = True
+    gap_rank = _rank(gap_s)
+    size_rank = _rank(np.where(last, math.nan, sizes))
+    if gap_s.size < _LIMITS.fewest or not _is_dependent(gap_rank, size_rank):
+        return None
+    starts = np.array([0]) if first is None else first
+    packets = np.diff(np.append(starts, gap_s.size))
+    starts, packets = _choose_stretches(starts, packets)
+    row = np.repeat(starts - (np.cumsum(packets) - packets), packets) + np.arange(packets.sum())
+    return Trains(
+        packets=tuple(packets.tolist()),
+        gap_ranks=encode_ranks(_code(gap_rank[row])),
+        size_ranks=encode_ranks(_code(size_rank[row])),
+    )
+
+
+def _rank(values: FloatArray) -> FloatArray:
+    """Return mean ranks from 0 to 1; NaN stays."""
+    ranks = np.asarray(stats.rankdata(values, nan_policy="omit"), dtype=np.float64)
+    return (ranks - 0.5) / max(1, int(np.count_nonzero(~np.isnan(values))))
+
+
+def _code(rank: FloatArray) -> IntArray:
+    """Return whole numbers for ranks; those that do not count are in the middle."""
+    return (np.nan_to_num(rank, nan=0.5) * RANKS).astype(np.int64)
+
+
+def _is_dependent(gap_rank: FloatArray, size_rank: FloatArray) -> bool:
+    """Return whether neighbours are correlated: gaps at lags 1 and 2, sizes, and both together."""
+    pairs = (
+        (gap_rank[:-1], gap_rank[1:]),
+        (gap_rank[:-2], gap_rank[2:]),
+        (size_rank[:-1], size_rank[1:]),
+        (gap_rank, size_rank),
+        (size_rank[:-1], gap_rank[1:]),
+    )
+    return any(_is_correlated(*pair) for pair in pairs)
+
+
+def _is_correlated(one: FloatArray, other: FloatArray) -> bool:
+    known: BoolArray = ~(np.isnan(one) | np.isnan(other))
+    one, other = one[known], other[known]
+    if one.size < _LIMITS.fewest or np.ptp(one) == 0 or np.ptp(other) == 0:
+        return False
+    found = float(np.corrcoef(one, other)[0, 1])
+    return abs(found) * math.sqrt(one.size) > _LIMITS.standard_errors
+
+
+def _choose_stretches(starts: IntArray, packets: IntArray) -> tuple[IntArray, IntArray]:
+    """Return stretches that fit: of bursts those at even ranks of their lengths, cut where long."""
+    most = _LIMITS.most_packets
+    if packets.size == 1 and packets[0] > most:
+        count = most // _LIMITS.longest
+        starts = np.linspace(0, packets[0] - _LIMITS.longest, count).astype(np.int64)
+        return starts, np.full(count, _LIMITS.longest)
+    if packets.size > 1:
+        packets = np.minimum(packets, _LIMITS.longest)
+    order, count = np.argsort(packets, kind="stable"), packets.size
+    while packets[(kept := order[_even_places(packets.size, count)])].sum() > most:
+        count = min(count - 1, int(count * most / packets[kept].sum()) + 1)
+    kept = np.sort(kept)
+    return starts[kept], packets[kept]
+
+
+def _even_places(size: int, count: int) -> IntArray:
+    return ((np.arange(count) + 0.5) * size / count).astype(np.int64)

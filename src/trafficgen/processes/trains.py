@@ -1,0 +1,129 @@
+"""Put gaps and sizes in the order of packet trains of the capture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from trafficgen import _core
+from trafficgen.models import RANK_DIGITS, Trains
+from trafficgen.processes.base import DrawnPart, UintArray, plays
+from trafficgen.units import FloatArray, IntArray
+
+#: Mean length of a stretch where packets come without bursts: long against the correlation of
+#: neighbours, short against a window in which rates are looked at.
+_MEAN_PACKETS = 100
+#: A burst is put in the order of a stored burst of its length, or of one among this share of them
+#: that are next to it in length, up and down.
+_NEAR_SHARE = 0.05
+_SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
+_BASE = len(RANK_DIGITS)
+_PLACE = np.zeros(128, dtype=np.int64)
+_PLACE[np.frombuffer(RANK_DIGITS.encode(), dtype=np.uint8)] = np.arange(_BASE)
+#: Ranks are whole numbers below this.
+RANKS = _BASE * _BASE
+
+
+@plays(Trains)
+@dataclass(frozen=True, kw_only=True)
+class TrainOrder(DrawnPart):
+    """Stretches of a :class:`~trafficgen.models.Trains`, the shortest first.
+
+    Attributes:
+        packets: Packets of each stretch, ascending, shape (k,).
+        first: Row of the first packet of each stretch, shape (k,).
+        gap_rank: Rank of the gap before each packet, from 0 to 1, shape (n,); of its size likewise.
+    """
+
+    packets: IntArray
+    first: IntArray
+    gap_rank: FloatArray
+    size_rank: FloatArray
+
+    @classmethod
+    def from_model(cls, part: Trains, **given: Any) -> TrainOrder:
+        """Convert the trains of a model."""
+        packets = np.array(part.packets)
+        first = np.cumsum(packets) - packets
+        order = np.argsort(packets, kind="stable")
+        return cls(
+            packets=packets[order],
+            first=first[order],
+            gap_rank=decode_ranks(part.gap_ranks),
+            size_rank=decode_ranks(part.size_ranks),
+        )
+
+    def arrange(
+        self,
+        gaps_s: FloatArray,
+        sizes: UintArray,
+        generator: np.random.Generator,
+        *,
+        counts: IntArray | None = None,
+    ) -> tuple[FloatArray, UintArray]:
+        """Order gaps and sizes as in trains; both have a value a packet and come in any order.
+
+        ``counts`` are the packets of bursts: each follows a stored burst of about its length, and
+        the gap before its first packet is any. Without them stretches of random lengths follow one
+        another (Politis and Romano 1994).
+        """
+        if counts is None:
+            row, starts = self._join_stretches(gaps_s.size, generator)
+        else:
+            row, starts = self._follow_bursts(counts, generator)
+        gap_rank = self.gap_rank[row]
+        gap_rank[starts] = generator.random(starts.size)
+        noise = generator.random((2, row.size)) / RANKS
+        return (
+            _order_by(gap_rank + noise[0], gaps_s),
+            _order_by(self.size_rank[row] + noise[1], sizes),
+        )
+
+    def _join_stretches(
+        self, count: int, generator: np.random.Generator
+    ) -> tuple[IntArray, IntArray]:
+        """Return the stored packet that each packet follows, and which have no gap to follow."""
+        pieces = 2 * (count // _MEAN_PACKETS) + 8
+        lengths = generator.geometric(1 / _MEAN_PACKETS, pieces)
+        while lengths.sum() < count:
+            lengths = np.concatenate((lengths, generator.geometric(1 / _MEAN_PACKETS, pieces)))
+        first = generator.integers(self.gap_rank.size, size=lengths.size)
+        row = np.repeat(first - (np.cumsum(lengths) - lengths), lengths)[:count] + np.arange(count)
+        row %= self.gap_rank.size
+        return row, np.flatnonzero(np.isin(row, self.first))
+
+    def _follow_bursts(
+        self, counts: IntArray, generator: np.random.Generator
+    ) -> tuple[IntArray, IntArray]:
+        near = max(1, round(_NEAR_SHARE * self.packets.size))
+        low, high = (np.searchsorted(self.packets, counts, side=side) for side in _SIDES)
+        middle = (low + high) // 2
+        low, high = np.minimum(low, middle - near), np.maximum(high, middle + near)
+        alike = low + (generator.random(counts.size) * (high - low)).astype(np.int64)
+        alike = np.clip(alike, 0, self.packets.size - 1)
+        starts = np.cumsum(counts) - counts
+        place = np.arange(int(counts.sum())) - np.repeat(starts, counts)
+        stored = np.repeat(self.packets[alike], counts)
+        # A longer burst goes on as the stored one does after its first packet.
+        again = np.minimum(1 + (place - 1) % np.maximum(stored - 1, 1), stored - 1)
+        row = np.repeat(self.first[alike], counts) + np.where(place < stored, place, again)
+        return row, starts[starts < row.size]
+
+
+def encode_ranks(ranks: IntArray) -> str:
+    """Write ranks, whole numbers from 0 to 4095, in two characters each."""
+    return "".join(RANK_DIGITS[rank // _BASE] + RANK_DIGITS[rank % _BASE] for rank in ranks)
+
+
+def decode_ranks(text: str) -> FloatArray:
+    """Read ranks, shape (n,), scaled to numbers from 0 on below 1."""
+    digits = _PLACE[np.frombuffer(text.encode(), dtype=np.uint8)].reshape(-1, 2)
+    return np.asarray((digits @ np.array([_BASE, 1])) / RANKS, dtype=np.float64)
+
+
+def _order_by(scores: FloatArray, values: Any) -> Any:
+    arranged = np.empty_like(values)
+    arranged[_core.stable_order(scores)] = np.sort(values)
+    return arranged
