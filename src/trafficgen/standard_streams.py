@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from trafficgen.errors import InputFileError
+from trafficgen.errors import InputFileError, OutputFileError
 from trafficgen.expanded_files import expand_beginning, open_expanded
 from trafficgen.formatting import suggest_file
 from trafficgen.interruptions import clean_up_at_end
@@ -42,7 +42,14 @@ def output_place(text: str) -> str:
 
 
 def output_path(text: str) -> Path:
-    """Return the path of an output: ``-`` is standard output, ``./-`` a file of that name."""
+    """Return the path of an output file: ``-`` is standard output, ``./-`` a file of that name.
+
+    Raises:
+        OutputFileError: If the text ends as that of a folder does, which a path would not show.
+    """
+    if text.endswith(os.sep):
+        remedy = f"name the file in it, such as {text}NAME"
+        raise OutputFileError(file=text, problem="names a folder, not a file", remedy=remedy)
     return Path(output_place(text))
 
 

@@ -355,3 +355,15 @@ def test_a_command_ends_with_its_code_and_all_its_output_without_tearing_python_
 def test_worker_processes_leave_no_complaint_behind() -> None:
     done = _program("reproduce", "-q", "BMW-T1.1", "--runs", "2", "--workers", "2")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("arguments", [("fit", "a.pcap", "-o"), ("convert", "a.csv", "-o")])
+def test_a_file_that_is_named_as_a_folder_is_refused(
+    command: Command, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    refused = command(*arguments, "models/")
+    assert refused.code == 2
+    assert "models/: names a folder, not a file; name the file in it, such as models/NAME" in (
+        refused.err
+    )
+    assert not (tmp_path / "models").exists()

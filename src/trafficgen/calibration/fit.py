@@ -48,6 +48,9 @@ _LIGHTEST_OF_SEVERAL, _LIGHTEST_OF_ONE = 0.05, 0.2
 #: those that carry this share each.
 _LIGHTEST_COUNTED = 0.01
 #: What to do where little was uploaded.
+#: An upload is named from so many times what is fitted on, and from so many bytes on, some seven
+#: full packets: less is no stream.
+_LARGER_UPLOAD, _LEAST_UPLOAD_BYTES = 1.1, 10_000
 _NO_UPLOAD = "leave [--upload] out to take what servers sent, or capture more of the stream"
 
 
@@ -342,7 +345,7 @@ def _upload_hints(opened: OpenedSession, *, is_chosen: bool) -> list[str]:
     flow, sent_bytes = heaviest_upload(
         flows.filter(pc.is_in(flows.column("flow"), pa.array(view.flows))) if is_chosen else flows
     )
-    if sent_bytes <= fitted_bytes:
+    if sent_bytes <= max(_LARGER_UPLOAD * fitted_bytes, _LEAST_UPLOAD_BYTES):
         return []
     return [
         f"flow {flow} carries {size_text(sent_bytes)} of payload to its server, more than the"

@@ -72,11 +72,21 @@ def explain_problem(problem: ErrorDetails) -> str:
         return _OF_KEYS[problem["type"]]
     if problem["type"].startswith("union_tag_"):
         return _explain_tag(problem["ctx"])
+    if problem["type"] == "json_invalid":
+        return _explain_json(problem["ctx"]["error"])
     message = problem["msg"].removeprefix("Value error, ").partition(", unable to")[0]
     message = _CLASS.sub("", message)
     for prose, plain in _PLAIN:
         message = message.replace(prose, plain)
     return message
+
+
+def _explain_json(problem: str) -> str:
+    """Return where a text is no JSON."""
+    place = problem.rpartition(" at ")[2]
+    if problem.startswith("EOF"):
+        return f"it must be JSON, but the text ends too early, at {place}"
+    return f"it must be JSON, but is none from {place} on"
 
 
 def _explain_tag(context: dict[str, str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from trafficgen.simulation.outcome import TotalsDict
 from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.run import Run
 from trafficgen.simulation.session_events import SessionEvents
-from trafficgen.tables import DEFAULT_ORIGIN_NS, MEDIA, PacketTable
+from trafficgen.tables import DEFAULT_ORIGIN_NS, MEDIA, PHASES, PacketTable
 from trafficgen.units import FloatArray, kbps_from_bps, s_from_ns
 
 if TYPE_CHECKING:
@@ -136,10 +136,23 @@ class SimulationResult(ChartView):
 
     @cached_property
     def events(self) -> SessionEvents:
-        """Moments of the session's log."""
-        return SessionEvents.read_log(
-            self.run.agents[_SESSION], zero_ns=self.run.time_zero_ns, end_s=self.end_s
+        """Moments of the session's log.
+
+        A fitted model buffers up to its last packet of that phase: its playout may begin with a
+        pause.
+        """
+        zero_ns = self.run.time_zero_ns
+        log = SessionEvents.read_log(self.run.agents[_SESSION], zero_ns=zero_ns, end_s=self.end_s)
+        if self.planned_s is None or log.buffering() is None:
+            return log
+        outcome = self.run.outcome
+        is_buffering = outcome.columns["phase"] == PHASES.index("buffering")
+        sent = outcome.select_packets(self.media_flows, media_only=True) & is_buffering
+        last_s = s_from_ns(int(outcome.columns["time_ns"][sent].max(initial=zero_ns)) - zero_ns + 1)
+        phases = (
+            (min(at_s, last_s) if name == "playout" else at_s, name) for at_s, name in log.phases
         )
+        return replace(log, phases=tuple(phases))
 
     @cached_property
     def has_player(self) -> bool:

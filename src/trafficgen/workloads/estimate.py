@@ -77,10 +77,10 @@ class WorkloadEstimate(NotebookView):
         concurrent: Mean number of sessions at once from the first start to the last.
         file_format: Format of the output.
         file_bytes: Size of the output.
-        time_s: Time that it takes to make and write it on this machine, s, with the start of
-            worker processes and the merge of their blocks.
-        busy_time_s: The same where other programs keep the machine busy: workers gain nothing, and
-            all takes half as long again as the sample did.
+        time_s: Time that it takes to make and write it on this machine where no other program is
+            busy, s, with the start of worker processes and the merge of their blocks.
+        busy_time_s: The same where the machine stays as busy as it was during the estimate, or
+            busier: workers gain nothing, and all takes half as long again as the sample did.
         groups: Of each group of a workload by its name, the number of ``sessions`` and the
             ``bytes_share`` of the bytes.
         count_text: Number of sessions for people, with those of groups that start theirs apart.
@@ -188,11 +188,26 @@ def estimate_workload(
 
 @dataclass(frozen=True)
 class _Sample:
-    """Sessions that were played, and the time that each took, s."""
+    """Sessions that were played, and the times that each took, s; see :class:`_Stopwatch`."""
 
     sessions: list[int]
     tables: list[PacketTable]
-    times_s: list[float]
+    times_s: list[FloatArray]
+
+
+class _Stopwatch:
+    """Time of this process, and time that has passed: more where other programs work too."""
+
+    def __init__(self) -> None:
+        self._process_s, self._began_s = time.process_time(), time.perf_counter()
+
+    def read(self) -> FloatArray:
+        """Return the time that a machine takes that does nothing else, and the time that passed, s.
+
+        Threads of a library make the time of the process longer than what passed.
+        """
+        passed_s = time.perf_counter() - self._began_s
+        return np.array([min(time.process_time() - self._process_s, passed_s), passed_s])
 
 
 def _estimate(sessions: AnySessions, out: str | Path, options: WorkloadOptions) -> WorkloadEstimate:
@@ -210,7 +225,7 @@ def _estimate(sessions: AnySessions, out: str | Path, options: WorkloadOptions) 
     if not makes_in_memory(sessions, options):  # blocks are written, and merged more than once
         write_s += store_s
         start_s = _WORKER_START_S if options.workers > 1 else 0.0
-    making_s = sum(sample.times_s)
+    making_s = np.sum(sample.times_s, axis=0)
     starts_ns, groups = sessions.starts_ns, _groups_of(sessions)
     last_ns = [int(table.time_ns[-1]) if len(table) else 0 for table in sample.tables]
     lengths_s = (np.array(last_ns) - starts_ns[sample.sessions]) / NS_PER_S
@@ -227,8 +242,8 @@ def _estimate(sessions: AnySessions, out: str | Path, options: WorkloadOptions) 
         concurrent=concurrent,
         file_format=format_of(out, options.to_format).name,
         file_bytes=file_bytes * share,
-        time_s=start_s + (making_s / workers + write_s) * share,
-        busy_time_s=_BUSY * (options.workers * start_s + (making_s + write_s) * share),
+        time_s=start_s + float((making_s / workers + write_s)[0]) * share,
+        busy_time_s=_BUSY * (options.workers * start_s + float((making_s + write_s)[1]) * share),
         groups=_describe_groups(sessions, whole, played, sizes),
         count_text=sessions.count_text if isinstance(sessions, MixedSessions) else "",
         remarks=sessions.remarks if isinstance(sessions, MixedSessions) else (),
@@ -338,14 +353,15 @@ def _play_sample(sessions: AnySessions, options: WorkloadOptions) -> _Sample:
     order = list(dict.fromkeys([int(numbers[0]), int(numbers[-1]), *inner.tolist()]))
     sample, flows = _Sample([], [], []), 0
     for number_ in order:
-        began_s = time.perf_counter()
+        watch = _Stopwatch()
         tables, rows = sessions.block(number_, 1)
         sample.sessions.append(number_)
         sample.tables.append(_placed(tables, rows, flows))
-        sample.times_s.append(time.perf_counter() - began_s)
+        sample.times_s.append(watch.read())
         flows += len(rows)
         held = sum(map(len, sample.tables))
-        played, share = len(sample.tables), sum(sample.times_s) / _SAMPLED_S
+        played = len(sample.tables)
+        share = sum(passed_s for _, passed_s in sample.times_s) / _SAMPLED_S
         total = max(played, min(len(order), round(played / share))) if share else len(order)
         report_step("sampling", played, total, unit="sessions")
         if share > 1 or held + len(sample.tables[-1]) > most_packets:
@@ -391,19 +407,19 @@ def _shift(table: pa.Table, shift_ns: int) -> pa.Table:
 
 def _write_sample(
     tables: list[PacketTable], out: str | Path, options: WorkloadOptions
-) -> tuple[float, float, float]:
+) -> tuple[float, FloatArray, FloatArray]:
     """Write the sample as the output would be.
 
     Returns:
-        Its bytes, the time that it took with putting the packets in order, s, and what storing and
-        ordering them once more takes, s.
+        Its bytes, the times that it took with putting the packets in order, s, and those that
+        storing and ordering them once more takes, s; see :class:`_Stopwatch`.
     """
-    known, began_s = format_of(out, options.to_format), time.perf_counter()
+    known, watch = format_of(out, options.to_format), _Stopwatch()
     together = PacketTable(
         packets=superpose([table.packets for table in tables]),
         flows=pa.concat_tables([table.flows for table in tables]),
     )
-    order_s = time.perf_counter() - began_s
+    order_s = watch.read()
     with tempfile.TemporaryDirectory(prefix="trafficgen-") as folder:
         file = Path(folder) / f"sample{known.suffix}"
         with following(lambda _: None):  # the output itself is not being written
@@ -414,9 +430,9 @@ def _write_sample(
                 at=options.at,
                 snaplen_bytes=options.snaplen_bytes,
             )
-        took_s = time.perf_counter() - began_s
+        took_s = watch.read()
         parts = [path for path in Path(folder).rglob("*") if path.is_file()]
-        size_bytes, began_s = sum(path.stat().st_size for path in parts), time.perf_counter()
+        size_bytes, watch = sum(path.stat().st_size for path in parts), _Stopwatch()
         with pa.OSFile(os.fsencode(Path(folder) / "stored"), "wb") as stored:
             write_batches(together.packets, stored)
-        return float(size_bytes), took_s, order_s + time.perf_counter() - began_s
+        return float(size_bytes), took_s, order_s + watch.read()

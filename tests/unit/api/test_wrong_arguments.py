@@ -40,6 +40,9 @@ WRONG: list[tuple[str, tuple[object, ...], dict[str, object], str]] = [
     ("fit", (CAPTURE,), {"seed": -1}, "seed"),
     ("fit", (CAPTURE,), {"from_s": "soon"}, "from_s: Invalid time 'soon'. Use 90s, 20min or 1h."),
     ("fit", (CAPTURE,), {"upload": 1}, "upload must be True or False, not 1"),
+    ("register_source", ("a", 5), {}, "register_source: too many positional arguments; it takes n"),
+    ("register_metric", (5,), {}, "register_metric: name must be a text, not 5"),
+    ("register_arrivals", (), {}, "register_arrivals: missing a required argument: 'name'"),
     ("fit_population", ([CAPTURE],), {"workers": 0}, "workers must be at least 1"),
     ("fit_population", ([],), {}, "none of the 0 captures"),
     ("fit_same_source", ([],), {}, "none of the 0 captures"),
@@ -338,3 +341,16 @@ def test_files_of_a_folder_are_named_as_python_lists_them(
     for read in (trafficgen.fit, trafficgen.inspect, trafficgen.fit_population):
         with pytest.raises(trafficgen.TrafficgenError, match=remedy):
             read(str(tmp_path / name))
+
+
+@pytest.mark.parametrize("part", [trafficgen.Model, trafficgen.Path])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "it must be JSON, but the text ends too early, at line 1 column 1"),
+        ("{]", "it must be JSON, but is none from line 1 column 2 on"),
+    ],
+)
+def test_a_text_that_is_no_json_says_where(part: Any, text: str, words: str) -> None:
+    with pytest.raises((trafficgen.TrafficgenError, ValueError), match=words):
+        part.model_validate_json(text)

@@ -343,3 +343,13 @@ def test_a_missing_upload_is_not_advised_again(
         trafficgen.fit(path, upload=True, **choice)
     assert "session=" not in str(no.value)
     assert "(upload=True" not in str(no.value)
+
+
+@pytest.mark.parametrize(("sent_bytes", "is_named"), [(53, False), (1000, True)])
+def test_an_upload_is_named_where_it_could_be_a_stream(
+    make_table: TableMaker, sent_bytes: int, is_named: bool
+) -> None:
+    is_down = np.arange(80) % 2 == 1
+    sizes = np.where(is_down, 80, 28 + sent_bytes)  # 52 bytes of payload to the client
+    table = make_table(0.05 * np.arange(80), ip_bytes=sizes, to_client=is_down)
+    assert ("upload=True" in " ".join(trafficgen.fit(table).warnings)) is is_named

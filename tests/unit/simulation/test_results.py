@@ -10,7 +10,9 @@ from pathlib import Path as FilePath
 
 import numpy as np
 import pytest
+from tests.conftest import build_table
 
+import trafficgen
 from trafficgen.errors import SimulationError, SimulationWarning
 from trafficgen.simulation.competitors import Competitor, participants
 from trafficgen.simulation.path import Path
@@ -212,3 +214,16 @@ def test_one_packet_alone_has_no_rate() -> None:
     measure = result.flows[0].measure
     assert np.isnan(measure.rate_kbps)
     assert measure.offered_kbps == pytest.approx(400, rel=0.05)
+
+
+@pytest.mark.long
+def test_a_fitted_model_buffers_up_to_its_last_packet_not_through_the_pause_after_it() -> None:
+    start_s = np.arange(0, 6, 0.004)
+    bursts_s = np.add.outer(np.arange(10.0, 50, 4), 0.002 * np.arange(150)).ravel()
+    fitted = trafficgen.fit(build_table(np.append(start_s, bursts_s)), buffering_end_s=6.0)
+    result = trafficgen.simulate(fitted.model, path="rate=20Mbps,delay=5ms")
+    assert result.buffering is not None
+    assert result.playout is not None
+    assert result.buffering.duration_s == pytest.approx(6.0, abs=0.01)
+    assert result.buffering.rate_kbps == pytest.approx(2000, rel=0.01)
+    assert result.playout.rate_kbps < 400

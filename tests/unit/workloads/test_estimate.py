@@ -81,8 +81,9 @@ def test_ends_and_sessions_at_once_are_those_of_what_is_written(
 def test_the_time_counts_all_steps(
     load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ticks = itertools.count()
+    ticks, worked = itertools.count(), itertools.count()
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
+    monkeypatch.setattr(time, "process_time", lambda: 0.5 * next(worked))
 
     def estimate(**given: Any) -> WorkloadEstimate:
         return trafficgen.estimate_workload(load(VARIED), tmp_path / "o.pcap", **given)
@@ -93,6 +94,8 @@ def test_the_time_counts_all_steps(
     processes = estimate(storage=str(tmp_path), workers=2)
     assert processes.time_s < in_blocks.time_s < in_blocks.busy_time_s < processes.busy_time_s
     assert f" to {format_duration(processes.busy_time_s)} to make" in processes.lines()[2]
+    # Other programs had half of the time of the sample: alone it would have taken half.
+    assert in_memory.busy_time_s == pytest.approx(1.5 * 2 * in_memory.time_s)
 
 
 def test_a_sample_ends_soon_says_its_size_and_reports_its_steps(
