@@ -173,6 +173,10 @@ def test_view_of_what_has_a_course_in_time_draws_it_with_units(
     assert svg.attrib["aria-label"] == title
 
 
+#: Results whose first chart has no units: shares, and values relative to others.
+UNITLESS = ("PopulationFit", "ModelDifferences")
+
+
 @pytest.mark.parametrize(
     "name", [name for name in CLASSES if issubclass(getattr(trafficgen, name), ChartView)]
 )
@@ -186,7 +190,7 @@ def test_what_has_charts_draws_the_first_in_a_figure_of_its_own_or_in_given_axes
     for axes in (own, given):
         assert axes.get_title(loc="left")
         assert axes.get_children()
-        assert "," in axes.get_xlabel() + axes.get_ylabel() or name == "PopulationFit"
+        assert "," in axes.get_xlabel() + axes.get_ylabel() or name in UNITLESS
         figure = axes.figure
         figure.savefig(io.BytesIO())
         pyplot.close(figure)

@@ -17,8 +17,8 @@ from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.law import Law
 from trafficgen.models.parameters import name_members
 from trafficgen.models.schema import Model
-from trafficgen.models.stream import Phase
-from trafficgen.notebook import NotebookView
+from trafficgen.models.stream import Phase, Stream
+from trafficgen.notebook import ChartView
 from trafficgen.units import kbps_from_bps
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _PARTS = ("startup", "buffering", "playout", "streams", "response", "same_source")
 #: Fields that say how a model was made, and ports, which the client's system chooses.
 _IGNORED = {"choice", "evidence", "captures", "client_port", "server_port"}
+#: What a stream carries where that is not known for certain.
+_UNSURE_MEDIA = {"mixed", "unknown"}
 #: Probabilities at which two laws are compared, atoms included.
 _PROBABILITIES = np.linspace(0.0, 1.0, 2001)
 #: Values of laws that differ by less, relative to them, count as the same.
@@ -68,13 +70,15 @@ class Difference:
 
 
 @dataclass(frozen=True, eq=False)
-class ModelDifferences(NotebookView):
+class ModelDifferences(ChartView):
     """What differs between two fitted models.
 
     Attributes:
         differences: What differs: first what is beyond its interval, then laws, values, and
             numbers without an interval.
         matches: Number of estimates and laws that do not differ.
+        pairs: Names, in the first and the second model, of streams that are compared though their
+            names differ.
 
     Example:
         >>> import trafficgen
@@ -86,6 +90,7 @@ class ModelDifferences(NotebookView):
 
     differences: tuple[Difference, ...]
     matches: int
+    pairs: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
         return f"<ModelDifferences: {self.summary}>"
@@ -99,6 +104,8 @@ class ModelDifferences(NotebookView):
         text = f"{judged} of {total:,} estimates and laws differ beyond their uncertainty"
         if values:
             text += f"; {format_count(values, 'property differs', 'properties differ')}"
+        for one, other in self.pairs:
+            text += f"; stream {one} is compared with {other}, the nearest by role and rate"
         return text
 
     def to_pandas(self) -> pd.DataFrame:
@@ -124,11 +131,25 @@ class ModelDifferences(NotebookView):
 
     def to_json(self) -> dict[str, object]:
         """Return the differences as `trafficgen models diff --json` prints them."""
-        return {"differences": [asdict(one) for one in self.differences], "matches": self.matches}
+        return {
+            "differences": [asdict(one) for one in self.differences],
+            "matches": self.matches,
+            "pairs": [list(pair) for pair in self.pairs],
+        }
 
 
 def find_differences(first: Model, second: Model) -> ModelDifferences:
-    """Compare two fitted models part by part; streams and phases are matched by their names."""
+    """Compare two fitted models part by part; streams and phases are matched by their names.
+
+    Streams without a partner of their name are matched by what they carry and by their rates.
+    """
+    pairs = _pair_streams(first, second)
+    names = {other: one for one, other in pairs}
+    streams = [
+        one.model_copy(update={"name": names[one.name]}) if one.name in names else one
+        for one in second.streams
+    ]
+    second = second.model_copy(update={"streams": tuple(streams)}) if pairs else second
     found = [
         one
         for name in _PARTS
@@ -141,7 +162,43 @@ def find_differences(first: Model, second: Model) -> ModelDifferences:
     return ModelDifferences(
         differences=tuple(sorted(differences, key=lambda one: order.index(one.basis))),
         matches=len(found) - len(differences),
+        pairs=pairs,
     )
+
+
+def _pair_streams(first: Model, second: Model) -> tuple[tuple[str, str], ...]:
+    """Return the names of streams that only one model has, with what comes nearest in the other.
+
+    One that is known as audio is no partner of one that is known as video.
+    """
+    names = [{one.name for one in model.streams} for model in (first, second)]
+    alone = [one for one in first.streams if one.name not in names[1]]
+    left = [one for one in second.streams if one.name not in names[0]]
+    pairs = []
+    for one in sorted(alone, key=_mean_rate_bps, reverse=True):
+        partners = [
+            other
+            for other in left
+            if one.media == other.media or {one.media, other.media} & _UNSURE_MEDIA
+        ]
+        if partners:
+            other = min(
+                partners, key=lambda other: (one.media != other.media, _rate_distance(one, other))
+            )
+            left.remove(other)
+            pairs.append((one.name, other.name))
+    return tuple(pairs)
+
+
+def _mean_rate_bps(stream: Stream) -> float:
+    lengths_s = [phase.end_s - phase.start_s for phase in stream.phases]
+    sizes = [s * phase.rate_bps for s, phase in zip(lengths_s, stream.phases, strict=True)]
+    return sum(sizes) / max(1e-9, sum(lengths_s))
+
+
+def _rate_distance(one: Stream, other: Stream) -> float:
+    rates_bps = [max(1.0, _mean_rate_bps(stream)) for stream in (one, other)]
+    return abs(math.log(rates_bps[0] / rates_bps[1]))
 
 
 def _compare(what: str, first: object, second: object) -> Iterator[Difference | None]:

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trafficgen.errors import SettingError
+from trafficgen.errors import SettingError, SimulationWarning
 from trafficgen.extras import require
 from trafficgen.flows import Exchanges
 from trafficgen.formatting import suggest_name
 from trafficgen.models import Model
 from trafficgen.models.application import Application
+from trafficgen.models.differences import ModelDifferences
+from trafficgen.models.published.listing import CatalogueModels
 from trafficgen.notebook import ChartView
 from trafficgen.options import check_argument
 from trafficgen.reports.charts import TIME, Axis, Chart, Curve, Role, Span
 from trafficgen.reports.drawing import plot_chart
 from trafficgen.reports.writing import report_of
-from trafficgen.units import s_from_ns
+from trafficgen.simulation.simulate import simulate
+from trafficgen.units import FloatArray, s_from_ns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: Differences of a chart, and the time for which each model of the catalogue is played for one, s.
+_MOST_DIFFERENCES, _CATALOGUE_S = 30, 30.0
 _ROLES: tuple[Role, ...] = ("measured", "synthetic", "law")
 
 
@@ -36,6 +42,10 @@ def plot_result(result: ChartView, name: str | None, axes: Axes | None) -> Axes:
         drawn = _chart_exchanges(result)
     elif isinstance(result, Application):
         drawn = _chart_rungs(result)
+    elif isinstance(result, ModelDifferences):
+        drawn = _chart_differences(result)
+    elif isinstance(result, CatalogueModels):
+        drawn = [_chart_catalogue(result)]
     else:
         drawn = _chart_rates(result)
     charts = {chart.name: chart for chart in found or drawn}
@@ -99,6 +109,72 @@ def _chart_rungs(application: Application) -> list[Chart]:
             layers=(rungs,),
         )
     ]
+
+
+def _chart_differences(result: ModelDifferences) -> list[Chart]:
+    """Return a chart of the estimates that differ, relative to the first model."""
+    pairs = [
+        (one.what, one.first, one.second)
+        for one in result.differences
+        if isinstance(one.first, dict) and isinstance(one.second, dict) and one.first["value"]
+    ]
+    shown = pairs[:_MOST_DIFFERENCES][::-1]  # the first on top
+    bases = np.array([first["value"] for _, first, _ in shown])
+
+    def points(name: str, role: Role, sides: list[dict[str, float]]) -> tuple[Curve, Curve]:
+        def ratios(end: str) -> FloatArray:
+            known = [side["value"] if side[end] is None else side[end] for side in sides]
+            relative: FloatArray = np.array(known, dtype=np.float64) / bases
+            return relative
+
+        rows = np.arange(len(shown), dtype=np.float64)
+        # An interval lies along the x axis: a line from end to end, interrupted between rows.
+        ends = np.stack([ratios("low"), ratios("high"), np.full(rows.size, np.nan)])
+        line = Curve(name=name, role=role, x=ends.T.ravel(), y=np.repeat(rows, 3))
+        return line, Curve(name=name, role=role, x=ratios("value"), y=rows, shape="points")
+
+    if not shown:
+        return []
+    return [
+        Chart(
+            name="differences",
+            title="What differs",
+            x=Axis(label="relative to the value in the first model"),
+            y=Axis(label="", categories=tuple(what for what, *_ in shown)),
+            layers=(
+                *points("first", "measured", [first for _, first, _ in shown]),
+                *points("second", "synthetic", [second for _, _, second in shown]),
+            ),
+        )
+    ]
+
+
+def _chart_catalogue(result: CatalogueModels) -> Chart:
+    """Return a chart of the mean rate of each model's default, played over a wide path."""
+    names = [one.name for one in result][::-1]
+    rates = []
+    for name in names:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SimulationWarning)
+            played = simulate(name, path="rate=1Gbps,delay=10ms", duration_s=_CATALOGUE_S)
+        rates.append(played.flows[0].measure.rate_kbps)
+    return Chart(
+        name="rates",
+        title="Mean rates of the models by default",
+        x=Axis(
+            label=f"IP rate of the first {_CATALOGUE_S:g} s on a wide path", unit="kbit/s", low=0
+        ),
+        y=Axis(label="", categories=tuple(names)),
+        layers=(
+            Curve(
+                name="played",
+                role="synthetic",
+                x=rates,
+                y=np.arange(len(names), dtype=np.float64),
+                shape="points",
+            ),
+        ),
+    )
 
 
 def _chart_rates(result: ChartView) -> list[Chart]:

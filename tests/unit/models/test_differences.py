@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from matplotlib import pyplot
 
 import trafficgen
 from trafficgen.errors import ModelFileError
@@ -132,3 +134,50 @@ def test_processes_of_two_kinds_are_told_apart_by_their_means() -> None:
         "renewal: 800 kbit/s, a packet every 10 ms",
         "registered: 800 kbit/s",
     )
+
+
+def test_streams_of_other_names_are_paired_by_role_then_by_rate_and_it_says_so() -> None:
+    def named(name: str, media: str, rate_bps: float) -> Stream:
+        stream = _model().streams[0]
+        phase = stream.phases[0].model_copy(update={"rate_bps": rate_bps})
+        return stream.model_copy(update={"name": name, "media": media, "phases": (phase,)})
+
+    first, second = (
+        _model().model_copy(update={"streams": streams})
+        for streams in (
+            (named("audio", "audio", 6e4), named("video", "video", 8e5)),
+            (named("unknown-1", "unknown", 9e5), named("unknown-2", "unknown", 5e4)),
+        )
+    )
+    found = trafficgen.models_diff(first, second)
+    assert found.pairs == (("video", "unknown-1"), ("audio", "unknown-2"))
+    assert "stream video is compared with unknown-1, the nearest" in found.summary
+    assert found.matches == trafficgen.models_diff(first, first).matches
+    films = _model().model_copy(update={"streams": (named("film", "video", 6e4),)})
+    sound = _model().model_copy(update={"streams": (named("audio", "audio", 6e4),)})
+    assert trafficgen.models_diff(films, sound).pairs == ()
+
+
+def test_what_differs_is_drawn_relative_to_the_first_model() -> None:
+    found = trafficgen.models_diff(_model(), _model(rate_bps=_estimate(16e5, 12e5, 20e5)))
+    axes = found.plot()
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["playout.rate_bps"]
+    drawn = [np.asarray(line.get_xdata()).tolist() for line in axes.get_lines()]
+    assert drawn[1] == [1.0]
+    assert drawn[2][:2] == pytest.approx([1.5, 2.5])
+    assert drawn[3] == [2.0]
+    pyplot.close("all")
+    with pytest.raises(trafficgen.SettingError, match="has no chart"):
+        trafficgen.models_diff(_model(), _model()).plot()
+
+
+@pytest.mark.long
+def test_the_catalogue_is_drawn_by_the_rates_that_its_models_play() -> None:
+    axes = trafficgen.models_list().plot()
+    names = [label.get_text() for label in axes.get_yticklabels()][::-1]
+    assert names == [one.name for one in trafficgen.models_list()]
+    drawn = np.asarray(axes.get_lines()[0].get_xdata(), dtype=float).tolist()
+    rates = dict(zip(names[::-1], drawn, strict=True))
+    assert rates["cbr"] == pytest.approx(340, rel=0.05)
+    assert rates["hlsjs"] > rates["chunked"] > rates["wmedia9_nichols2004"]
+    pyplot.close("all")

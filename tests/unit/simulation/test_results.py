@@ -221,7 +221,8 @@ def test_a_fitted_model_buffers_up_to_its_last_packet_not_through_the_pause_afte
     start_s = np.arange(0, 6, 0.004)
     bursts_s = np.add.outer(np.arange(10.0, 50, 4), 0.002 * np.arange(150)).ravel()
     fitted = trafficgen.fit(build_table(np.append(start_s, bursts_s)), buffering_end_s=6.0)
-    result = trafficgen.simulate(fitted.model, path="rate=20Mbps,delay=5ms")
+    with pytest.warns(SimulationWarning, match="response unknown"):
+        result = trafficgen.simulate(fitted.model, path="rate=20Mbps,delay=5ms")
     assert result.buffering is not None
     assert result.playout is not None
     assert result.buffering.duration_s == pytest.approx(6.0, abs=0.01)

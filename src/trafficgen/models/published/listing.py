@@ -15,7 +15,7 @@ from trafficgen.models import Model, ModelHolder, PublishedModel, model_in, mode
 from trafficgen.models.differences import ModelDifferences, find_differences
 from trafficgen.models.published import entry_digest, entry_names, load_model
 from trafficgen.models.registered_source import SOURCES
-from trafficgen.notebook import NotebookView
+from trafficgen.notebook import ChartView, NotebookView
 from trafficgen.options import checks_arguments
 
 if TYPE_CHECKING:
@@ -110,10 +110,11 @@ class CatalogueModel(NotebookView):
         }
 
 
-class CatalogueModels(tuple[CatalogueModel, ...]):
-    """The lines of `trafficgen models list`, a tuple."""
+class CatalogueModels(tuple[CatalogueModel, ...], ChartView):
+    """The lines of `trafficgen models list`, a tuple; its chart is the rate that each plays."""
 
-    __slots__ = ()
+    def __repr__(self) -> str:
+        return f"<CatalogueModels: {format_count(len(self), 'model')}>"
 
     def search(self, *words: str) -> CatalogueModels:
         """Return those that have all words in their names, groups, texts, options or citations."""
