@@ -1,9 +1,9 @@
 //! Laws and likelihoods of grouped samples on numpy arrays.
 
-use numpy::ndarray::Array2;
+use numpy::ndarray::{Array2, Array3};
 use numpy::{
-    IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3,
-    PyUntypedArrayMethods,
+    Complex64, IntoPyArray, PyArray1, PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArray2,
+    PyReadonlyArray3, PyUntypedArrayMethods,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 use trafficgen_core::laws::{
     self, AnyFamily, Bounds, Edges, GroupedSample, Kind, Law, Maximum, Scale,
 };
-use trafficgen_core::markov::{self, ChainVectors};
+use trafficgen_core::markov::{self, ChainVectors, GapSums, Spectrum};
 
 type Array<'py> = PyReadonlyArray1<'py, f64>;
 type Places<'py> = PyReadonlyArray1<'py, i64>;
@@ -195,6 +195,61 @@ pub fn chain_vectors<'py>(
     let ChainVectors { forward, backward, scale } =
         py.detach(|| markov::chain_vectors(matrices, first));
     Ok((rows(py, forward, first.len())?, rows(py, backward, first.len())?, scale.into_pyarray(py)))
+}
+
+type ComplexArray<'py> = PyReadonlyArray1<'py, Complex64>;
+type ComplexMatrix<'py> = PyReadonlyArray2<'py, Complex64>;
+type SpectrumArrays<'py> = (ComplexArray<'py>, ComplexMatrix<'py>, ComplexMatrix<'py>);
+type GapSumsArrays<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<Complex64>>, f64);
+
+fn read_spectrum<'a>((values, left, right): &'a SpectrumArrays<'_>) -> PyResult<Spectrum<'a>> {
+    let size = values.len();
+    if left.shape() != [size, size] || right.shape() != [size, size] {
+        return Err(refuse("eigenvectors have another size than the eigenvalues"));
+    }
+    let (values, left, right) = (values.as_slice()?, left.as_slice()?, right.as_slice()?);
+    Ok(Spectrum { values, left, right })
+}
+
+/// exp(D x) of each x.
+#[pyfunction]
+pub fn matrix_exponentials<'py>(
+    py: Python<'py>,
+    spectrum: SpectrumArrays<'py>,
+    x: Array<'py>,
+) -> PyResult<Bound<'py, PyArray3<f64>>> {
+    let (spectrum, x) = (read_spectrum(&spectrum)?, x.as_slice()?);
+    let (size, matrices) = (spectrum.values.len(), py.detach(|| spectrum.exponentials(x)));
+    let shape = (x.len(), size, size);
+    Ok(Array3::from_shape_vec(shape, matrices).map_err(refuse)?.into_pyarray(py))
+}
+
+/// Expected packets in each state, sums of integrals between eigenvectors, and the log-likelihood.
+#[pyfunction]
+pub fn sum_gaps<'py>(
+    py: Python<'py>,
+    spectrum: SpectrumArrays<'py>,
+    gap_s: Array<'py>,
+    rate_per_s: Array<'py>,
+    first: Array<'py>,
+) -> PyResult<GapSumsArrays<'py>> {
+    let (spectrum, gap_s) = (read_spectrum(&spectrum)?, gap_s.as_slice()?);
+    let (rate_per_s, first) = (rate_per_s.as_slice()?, first.as_slice()?);
+    let size = spectrum.values.len();
+    if rate_per_s.len() != size || first.len() != size || size == 0 {
+        return Err(refuse("rates and states have another size than the eigenvalues"));
+    }
+    let GapSums { packets, between, log_likelihood } =
+        py.detach(|| markov::sum_gaps(&spectrum, gap_s, rate_per_s, first));
+    let between = Array2::from_shape_vec((size, size), between).map_err(refuse)?;
+    Ok((packets.into_pyarray(py), between.into_pyarray(py), log_likelihood))
+}
+
+/// Largest difference of the distribution functions of two samples.
+#[pyfunction]
+pub fn sample_distance(py: Python<'_>, one: Array<'_>, other: Array<'_>) -> PyResult<f64> {
+    let (one, other) = (one.as_slice()?, other.as_slice()?);
+    Ok(py.detach(|| laws::sample_distance(one, other)))
 }
 
 /// Parameters of a law after a step of its free numbers.

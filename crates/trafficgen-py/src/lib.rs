@@ -36,6 +36,9 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(generate::spectral_ranks, module)?)?;
     module.add_function(wrap_pyfunction!(laws::add_family, module)?)?;
     module.add_function(wrap_pyfunction!(laws::chain_vectors, module)?)?;
+    module.add_function(wrap_pyfunction!(laws::matrix_exponentials, module)?)?;
+    module.add_function(wrap_pyfunction!(laws::sum_gaps, module)?)?;
+    module.add_function(wrap_pyfunction!(laws::sample_distance, module)?)?;
     module.add_function(wrap_pyfunction!(laws::law_tail, module)?)?;
     module.add_function(wrap_pyfunction!(laws::law_quantiles, module)?)?;
     module.add_function(wrap_pyfunction!(laws::mix_normals, module)?)?;

@@ -40,14 +40,17 @@ __all__ = [
     "frame_times",
     "law_quantiles",
     "law_tail",
+    "matrix_exponentials",
     "mix_normals",
     "move_law",
     "place_in_bins",
     "replay_players",
+    "sample_distance",
     "simulate",
     "spectral_ranks",
     "stable_order",
     "stream_key",
+    "sum_gaps",
     "time_order",
     "values_by_rank",
 ]
@@ -231,6 +234,15 @@ def add_family(
 ) -> None: ...
 def law_tail(family: str, params: dict[str, float], x: _Floats, upper: bool) -> _Floats: ...
 def chain_vectors(matrices: _Floats, first: _Floats) -> tuple[_Floats, _Floats, _Floats]: ...
+
+_Complexes = npt.NDArray[np.complex128]
+_Spectrum = tuple[_Complexes, _Complexes, _Complexes]
+
+def matrix_exponentials(spectrum: _Spectrum, x: _Floats) -> _Floats: ...
+def sum_gaps(
+    spectrum: _Spectrum, gap_s: _Floats, rate_per_s: _Floats, first: _Floats
+) -> tuple[_Floats, _Complexes, float]: ...
+def sample_distance(one: _Floats, other: _Floats) -> float: ...
 def law_quantiles(family: str, params: dict[str, float], p: _Floats, upper: bool) -> _Floats: ...
 def mix_normals(
     values: _Floats,

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trafficgen._core import sample_distance
+
 
 def ks_distance(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> float:
     """Compute the largest difference of two samples' distribution functions; any order and sizes.
@@ -14,8 +16,5 @@ def ks_distance(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> float:
     Source: Smirnov, "Table for estimating the goodness of fit of empirical distributions", Ann.
     Math. Stat. 1948.
     """
-    first, second = np.sort(one), np.sort(other)
-    values = np.concatenate((first, second))
-    difference = np.searchsorted(first, values, side="right") / first.size
-    difference -= np.searchsorted(second, values, side="right") / second.size
-    return float(np.abs(difference).max())
+    first, second = (np.ascontiguousarray(sample, np.float64) for sample in (one, other))
+    return sample_distance(first, second)

@@ -79,6 +79,11 @@ impl GroupedSample {
 
     /// Derivatives of [`GroupedSample::log_probabilities`] by the free numbers, row by row.
     pub fn scores(&self, law: &Law, unit: f64) -> Option<Vec<f64>> {
+        self.log_probabilities_with_scores(law, unit).1
+    }
+
+    /// Both, at less than the cost of each alone; scores only where they are finite.
+    fn log_probabilities_with_scores(&self, law: &Law, unit: f64) -> (Vec<f64>, Option<Vec<f64>>) {
         let free = law.free();
         let (mut signed, mut slopes) = (Vec::new(), Vec::new());
         for (side, upper, sign) in [(&self.below, false, 1.0), (&self.above, true, -1.0)] {
@@ -87,14 +92,17 @@ impl GroupedSample {
             slopes.extend(side.sum(&of_points, free, sign));
         }
         let mut scores = Vec::with_capacity(self.counts.len() * free);
+        let mut log_probabilities = Vec::with_capacity(self.counts.len());
         for (low, high) in self.lower.iter().zip(&self.upper) {
             let probability = self.probability(&signed, *low, *high);
+            log_probabilities.push(floored(probability).ln());
             for at in 0..free {
                 let slope = slopes[high * free + at] - slopes[low * free + at];
                 scores.push(if probability > TINY { slope / probability } else { 0.0 });
             }
         }
-        scores.iter().all(|score| score.is_finite()).then_some(scores)
+        let are_finite = scores.iter().all(|score| score.is_finite());
+        (log_probabilities, are_finite.then_some(scores))
     }
 
     /// Finds the maximum of a family's likelihood near a start; None where none is found.
@@ -105,23 +113,21 @@ impl GroupedSample {
     pub fn maximise(&self, start: Law, rounds: usize) -> Option<Maximum> {
         let (unit, free) = (start.unit(), start.free());
         let mut law = start;
-        let mut here = self.log_probabilities(&law);
-        let mut value = self.dot(&here);
-        let mut scores = self.scores(&law, unit)?;
+        let (mut here, scores) = self.log_probabilities_with_scores(&law, unit);
+        let (mut value, mut scores) = (self.dot(&here), scores?);
         let mut damping = DAMPING;
         for _ in 0..rounds {
             let (gradient, information) = gradient(&self.counts, &scores, free);
             let step = damped_step(&information, &gradient, damping)?;
             let moved: Result<Law, LawError> = law.move_by(&step, unit);
-            let there = moved.ok().map(|law| (self.log_probabilities(&law), law));
-            let grown = there.as_ref().map_or(f64::NEG_INFINITY, |(there, _)| self.dot(there));
+            let there = moved.ok().map(|law| (self.log_probabilities_with_scores(&law, unit), law));
+            let grown = there.as_ref().map_or(f64::NEG_INFINITY, |((there, _), _)| self.dot(there));
             let ascent: f64 = gradient.iter().zip(&step).map(|(slope, step)| slope * step).sum();
             match there {
-                Some((there, moved)) if grown >= value => {
+                Some(((there, slopes), moved)) if grown >= value => {
                     let gain = grown - value;
-                    (law, here, value) = (moved, there, grown);
+                    (law, here, value, scores) = (moved, there, grown, slopes?);
                     damping /= 10.0;
-                    scores = self.scores(&law, unit)?;
                     if gain < SMALLEST_GAIN {
                         break;
                     }

@@ -22,6 +22,7 @@ mod norm;
 mod pareto;
 mod poisson;
 pub mod real;
+mod sample_distance;
 pub mod special;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ mod zipf;
 
 pub use self::law::{Bounds, Law, LawError};
 pub use self::likelihood::{mix_normals, Edges, GroupedSample, Maximum};
+pub use self::sample_distance::sample_distance;
 
 /// Every family; its name here is all that a new file needs.
 static FAMILIES: &[&dyn AnyFamily] = &[

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trafficgen._core import chain_vectors
+from trafficgen._core import chain_vectors, matrix_exponentials, sum_gaps
 from trafficgen.units import FloatArray
 
 ComplexArray = npt.NDArray[np.complex128]
@@ -25,8 +25,6 @@ ComplexArray = npt.NDArray[np.complex128]
 MOST_GAPS = 20_000
 #: Densities are no smaller: after a gap that no state explains, the recursions go on.
 _SMALLEST_DENSITY = 1e-200
-#: Eigenvalues nearer than this share are taken for equal.
-_SAME = 1e-9
 #: The algorithm stops when the log-likelihood of a gap grows by less than this.
 _TOLERANCE = 1e-7
 #: Local rates for the first guess are over so many gaps.
@@ -56,29 +54,25 @@ class MmppFit:
         return k * k * float(np.log(self.gaps)) - 2 * self.log_likelihood
 
 
-@dataclass(frozen=True)
-class _Exponentials:
-    """The matrices exp(D0 x) of gaps x by the eigenvalues of D0 = Q - diag(rates)."""
-
-    values: ComplexArray
-    left: ComplexArray
-    right: ComplexArray
-    #: Exponentials of the eigenvalues times each gap, shape (n, k).
-    powers: ComplexArray
-    #: exp(D0 x), the probability that no packet came yet, by first and last state, shape (n, k, k).
-    longer: FloatArray
-    #: The density of a gap x, by the states at its two packets, shape (n, k, k).
-    densities: FloatArray
+_Spectrum = tuple[ComplexArray, ComplexArray, ComplexArray]
 
 
-def _exponentials(
-    gap_s: FloatArray, rate_per_s: FloatArray, generator_per_s: FloatArray
-) -> _Exponentials:
+def _spectrum(rate_per_s: FloatArray, generator_per_s: FloatArray) -> _Spectrum:
+    """Return eigenvalues, eigenvectors and their inverse of D0 = Q - diag(rates)."""
     values, left = np.linalg.eig((generator_per_s - np.diag(rate_per_s)).astype(np.complex128))
-    right, powers = np.linalg.inv(left), np.exp(gap_s[:, None] * values)
-    longer = np.asarray(((left * powers[:, None, :]) @ right).real)
-    densities = np.maximum(longer * rate_per_s, _SMALLEST_DENSITY)
-    return _Exponentials(values, left, right, powers, longer, densities)
+    return values, np.ascontiguousarray(left), np.linalg.inv(left)
+
+
+def _no_packet_yet(
+    gap_s: FloatArray, rate_per_s: FloatArray, generator_per_s: FloatArray
+) -> FloatArray:
+    """Compute exp(D0 x), P(no packet within a gap), by first and last state, shape (n, k, k)."""
+    return matrix_exponentials(_spectrum(rate_per_s, generator_per_s), gap_s)
+
+
+def _chain(longer: FloatArray, rate_per_s: FloatArray, first: FloatArray) -> tuple[FloatArray, ...]:
+    """Follow the densities of gaps by the states at their two packets."""
+    return chain_vectors(np.maximum(longer * rate_per_s, _SMALLEST_DENSITY), first)
 
 
 def state_at_packets(rate_per_s: FloatArray, generator_per_s: FloatArray) -> FloatArray:
@@ -98,8 +92,8 @@ def occupancy(generator_per_s: FloatArray) -> FloatArray:
 
 def log_likelihood(gap_s: FloatArray, rate_per_s: FloatArray, generator_per_s: FloatArray) -> float:
     """Compute the log-likelihood of gaps after a packet of the long run."""
-    matrices = _exponentials(gap_s, rate_per_s, generator_per_s).densities
-    _, _, scale = chain_vectors(matrices, state_at_packets(rate_per_s, generator_per_s))
+    longer = _no_packet_yet(gap_s, rate_per_s, generator_per_s)
+    _, _, scale = _chain(longer, rate_per_s, state_at_packets(rate_per_s, generator_per_s))
     return float(np.log(np.maximum(scale, _SMALLEST_DENSITY)).sum())
 
 
@@ -109,11 +103,11 @@ def residuals(gap_s: FloatArray, fit: MmppFit) -> FloatArray:
     For the true process they are independent and uniform (Rosenblatt, "Remarks on a multivariate
     transformation", 1952).
     """
-    exponentials = _exponentials(gap_s, fit.rate_per_s, fit.generator_per_s)
+    longer = _no_packet_yet(gap_s, fit.rate_per_s, fit.generator_per_s)
     first = state_at_packets(fit.rate_per_s, fit.generator_per_s)
-    forward, _, _ = chain_vectors(exponentials.densities, first)
-    longer = np.einsum("ni,nij->n", forward[:-1], exponentials.longer)
-    return np.asarray(np.clip(1.0 - longer, 0.0, 1.0))
+    forward, _, _ = _chain(longer, fit.rate_per_s, first)
+    above = np.einsum("ni,nij->n", forward[:-1], longer)
+    return np.asarray(np.clip(1.0 - above, 0.0, 1.0))
 
 
 def fit_mmpp(gap_s: FloatArray, *, states: int, iterations: int = 60) -> MmppFit | None:
@@ -197,26 +191,11 @@ def _em_step(
     the state they leave. The integrals of products of matrix exponentials are exact, by the
     eigenvalues.
     """
-    exponentials = _exponentials(gap_s, rate, generator)
+    spectrum = _spectrum(rate, generator)
     first = state_at_packets(rate, generator)
-    forward, backward, scale = chain_vectors(exponentials.densities, first)
-    scale = np.maximum(scale, _SMALLEST_DENSITY)
-    ahead = rate * backward[1:]
-    # The backward vectors carry a factor of their own: each gap's share is normalised by itself.
-    packets = forward[1:] * backward[1:]
-    norm = packets.sum(axis=1) * scale
-    u = ahead @ exponentials.right.T
-    v = forward[:-1] @ exponentials.left
-    w, powers, k = exponentials.values, exponentials.powers, rate.size
-    inner = np.empty((k, k), dtype=np.complex128)
-    for i in range(k):
-        for j in range(k):
-            difference = w[i] - w[j]
-            near = abs(difference) < _SAME * abs(w[i])
-            integral = gap_s * powers[:, i] if near else (powers[:, i] - powers[:, j]) / difference
-            inner[i, j] = np.dot(u[:, i] / norm, v[:, j] * integral)
-    together = (exponentials.left @ inner @ exponentials.right).real
+    packets, between, likelihood = sum_gaps(spectrum, gap_s, rate, first)
+    _, left, right = spectrum
+    together = (left @ between @ right).real
     time_s = np.maximum(np.diag(together), _SMALLEST_DENSITY)
-    packets_in = (packets / packets.sum(axis=1, keepdims=True)).sum(axis=0)
     jumps = np.maximum(generator * together.T, 0.0)
-    return packets_in / time_s, _fill_diagonal(jumps / time_s[:, None]), float(np.log(scale).sum())
+    return packets / time_s, _fill_diagonal(jumps / time_s[:, None]), likelihood
