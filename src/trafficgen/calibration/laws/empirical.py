@@ -10,7 +10,7 @@ from trafficgen.calibration.laws.cells import group_into_cells
 from trafficgen.calibration.laws.families import initial_estimates
 from trafficgen.calibration.laws.likelihood import FamilyLaw, maximise
 from trafficgen.calibration.laws.roots import find_root
-from trafficgen.calibration.laws.uncertainty import ks_distance, law_cells, wald_intervals
+from trafficgen.calibration.laws.uncertainty import law_cells, share_ticks, wald_intervals
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions import GeneralisedPareto, truncate
 from trafficgen.models import QuantilePoint, Tail
@@ -98,7 +98,7 @@ def _fit_tail(sample: FloatArray, count: int, *, tick: float) -> Tail | None:
         return None
     c = law.params["c"]
     heavy = wald_intervals(law, around, observations=count).low["c"] > 0
-    ks = ks_distance(excess, law.distribution, tick=tick, is_difference=False)
+    ks = share_ticks(excess, tick=tick).distance_to(law.distribution, is_difference=False)
     if ks > KOLMOGOROV_95 / np.sqrt(count) or not heavy or c > _TAILS.largest_shape:
         return None
     reach = _TAILS.reach * float(sample[-1]) - threshold

@@ -17,9 +17,10 @@ from trafficgen.calibration.laws.selection import Candidate, choose, fit_candida
 from trafficgen.calibration.laws.uncertainty import (
     Intervals,
     LawCells,
+    TickShares,
     check_fit,
-    ks_distance,
     law_cells,
+    share_ticks,
     wald_intervals,
     widen_for_dependence,
 )
@@ -57,6 +58,7 @@ class FitLimits:
 
 
 _LIMITS = FitLimits()
+_NO_FAMILY = "the values are too few or too close together for a family"
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,17 @@ class FittedLaw:
 
 
 @dataclass(frozen=True)
+class PlayedLaw:
+    """The law of one quantity that generation uses."""
+
+    law: Law
+    #: Why no family is used, or None.
+    problem: str | None = None
+    #: KS distance of the sample to atoms and the best family.
+    ks: float = 0.0
+
+
+@dataclass(frozen=True)
 class _Quantity:
     """A sample prepared for fitting: its atoms, and the rest grouped into cells."""
 
@@ -94,8 +107,42 @@ class _Quantity:
     def cells(self) -> Cells:
         return group_into_cells(self.split.rest, tick=self.tick, is_difference=self.is_difference)
 
+    @cached_property
+    def ticks(self) -> TickShares:
+        return share_ticks(self.split.rest, tick=self.tick)
+
     def distance_to(self, law: Distribution) -> float:
-        return ks_distance(self.split.rest, law, tick=self.tick, is_difference=self.is_difference)
+        return self.ticks.distance_to(law, is_difference=self.is_difference)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """The family that describes a quantity best."""
+
+    quantity: _Quantity
+    chosen: Candidate
+    candidates: Sequence[Candidate]
+
+    @cached_property
+    def ks(self) -> float:
+        """Distance of the sample without its atoms."""
+        return self.quantity.distance_to(self.chosen.distribution)
+
+    @cached_property
+    def whole_ks(self) -> float:
+        """Distance of the whole law: atoms have their shares."""
+        return self.ks * (self.quantity.split.rest.size / self.quantity.observations)
+
+    @cached_property
+    def described(self) -> Law:
+        """The law with its intervals and p-values, which take most of the time of a fit."""
+        return _describe_family(self)
+
+    @property
+    def is_rejected(self) -> bool:
+        """Whether the sample hardly comes from the family."""
+        p_value = self.described.fit.p_value if self.described.fit else None
+        return p_value is None or p_value < _LIMITS.p_value
 
 
 def fit_law(
@@ -121,14 +168,39 @@ def fit_law(
     Raises:
         TooFewObservationsError: If the sample is empty.
     """
+    found = _fit(sample, unit=unit, tick=tick, generator=generator)
+    if isinstance(found, Law):
+        return FittedLaw(found, found)
+    quantity, choice = found
+    if choice is None:
+        law = _fit_empirical(quantity, [])
+        return FittedLaw(law, law, _NO_FAMILY)
+    played = _play(quantity, choice)
+    return FittedLaw(choice.described, played.law, played.problem)
+
+
+def fit_played_law(
+    sample: FloatArray, *, unit: Unit, tick: float, generator: np.random.Generator
+) -> PlayedLaw:
+    """Fit what generation uses for a quantity as :func:`fit_law` does, at less cost."""
+    found = _fit(sample, unit=unit, tick=tick, generator=generator)
+    if isinstance(found, Law):
+        return PlayedLaw(found)
+    return _play(*found)
+
+
+def _fit(
+    sample: FloatArray, *, unit: Unit, tick: float, generator: np.random.Generator
+) -> Law | tuple[_Quantity, _Choice | None]:
+    """Return a law where it is settled, else the quantity and its best family, if there is one."""
     if sample.size == 0:
         raise TooFewObservationsError(what=f"a law in {unit}", required=1, available=0)
     discrete = _fit_few_ticks(sample, unit, tick, generator)
     if discrete is not None:
-        return FittedLaw(discrete, discrete)
+        return discrete
     split = split_atoms(sample, tick=tick)
     if split.rest.size == 0:
-        law = Law(
+        return Law(
             unit=unit,
             family="atoms",
             atoms=_list_atoms(split),
@@ -136,42 +208,52 @@ def fit_law(
             observations=sample.size,
             fit=GoodnessOfFit(ks=0.0, method="the atoms are the sample"),
         )
-        return FittedLaw(law, law)
     quantity = _Quantity(unit, tick, sample.size, split, generator)
     candidates = _fit_families(quantity)
-    if not candidates:
-        law = _fit_empirical(quantity, candidates)
-        return FittedLaw(law, law, "the values are too few or too close together for a family")
-    chosen = choose(candidates)
-    parametric = _describe_family(quantity, chosen, candidates)
-    problem = _find_misfit(quantity, chosen, parametric)
+    return quantity, _Choice(quantity, choose(candidates), candidates) if candidates else None
+
+
+def _play(quantity: _Quantity, choice: _Choice | None) -> PlayedLaw:
+    """Return the law of the best family, or the smoothed empirical law where it does not fit."""
+    if choice is None:
+        law = _fit_empirical(quantity, [])
+        return PlayedLaw(law, _NO_FAMILY, law.fit.ks if law.fit else 0.0)
+    problem = _find_misfit(choice)
     if problem is None:
-        return FittedLaw(parametric, parametric)
-    stand_in = _fit_empirical(quantity, candidates)
+        return PlayedLaw(choice.described, ks=choice.whole_ks)
+    stand_in = _fit_empirical(quantity, choice.candidates)
     if stand_in.fit is not None and stand_in.fit.ks > _LIMITS.stand_in_ks:
         off = f"{stand_in.fit.ks:.3f}"
         problem += f"; the smoothed empirical law in its place is off by {off} itself"
-    return FittedLaw(parametric, stand_in, problem)
+    return PlayedLaw(stand_in, problem, choice.whole_ks)
 
 
 def _fit_few_ticks(
     sample: FloatArray, unit: Unit, tick: float, generator: np.random.Generator
 ) -> Law | None:
     """Fit a family without atoms to a sample on few ticks, all of which would be atoms, or None."""
-    ticks = np.unique(np.rint(sample / tick)).size
-    if unit == "bytes" or ticks > _LIMITS.few_ticks or ticks <= 1 + _LIMITS.spare_ticks:
+    if unit == "bytes":
         return None
-    whole = Split(np.zeros(0), np.zeros(0), rest=np.rint(sample / tick) * tick)
+    number = np.rint(sample / tick)
+    ticks = _count_distinct(number, most=_LIMITS.few_ticks)
+    if ticks > _LIMITS.few_ticks or ticks <= 1 + _LIMITS.spare_ticks:
+        return None
+    whole = Split(np.zeros(0), np.zeros(0), rest=number * tick)
     quantity = _Quantity(unit, tick, sample.size, whole, generator)
     candidates = fit_candidates(quantity.cells, families_of(unit))
     if not candidates:
         return None
-    chosen = choose(candidates)
-    if ticks < chosen.parameters + _LIMITS.spare_ticks:
+    choice = _Choice(quantity, choose(candidates), candidates)
+    if ticks < choice.chosen.parameters + _LIMITS.spare_ticks:
         return None
-    law = _describe_family(quantity, chosen, candidates)
-    fits = not _is_rejected(law) and _find_misfit(quantity, chosen, law) is None
-    return law if fits else None
+    fits = not choice.is_rejected and _find_misfit(choice) is None
+    return choice.described if fits else None
+
+
+def _count_distinct(values: FloatArray, *, most: int) -> int:
+    """Count the distinct values; more than ``most`` are counted as far as the first ones show."""
+    first = np.unique(values[: 4 * most]).size
+    return first if first > most else np.unique(values).size
 
 
 def _list_atoms(split: Split) -> tuple[Atom, ...]:
@@ -213,20 +295,19 @@ def _find_cut_off(quantity: _Quantity, candidates: Sequence[Candidate]) -> Bound
     return (minimum, maximum) if below + above >= _LIMITS.cut_off_share else (None, None)
 
 
-def _describe_family(
-    quantity: _Quantity, chosen: Candidate, candidates: Sequence[Candidate]
-) -> Law:
+def _describe_family(choice: _Choice) -> Law:
     """Describe atoms and the chosen family; sizes stay within the sample, times have no bounds."""
+    quantity, chosen = choice.quantity, choice.chosen
     family_law = chosen.maximum.law
     cells = law_cells(family_law, tick=quantity.tick, is_difference=quantity.is_difference)
     params, log_likelihood, intervals = _estimate(quantity, chosen, cells)
-    weight = quantity.split.rest.size / quantity.observations
-    ks = quantity.distance_to(chosen.distribution) * weight
     fit = GoodnessOfFit(
-        ks=ks, method="no p-value: the sample does not determine the family's parameters"
+        ks=choice.whole_ks,
+        method="no p-value: the sample does not determine the family's parameters",
     )
     if cells is not None:
-        fit = check_fit(quantity.split.rest, cells, ks=ks, generator=quantity.generator)
+        generator = quantity.generator
+        fit = check_fit(quantity.split.rest, cells, ks=choice.whole_ks, generator=generator)
     return Law(
         unit=quantity.unit,
         family=chosen.family,
@@ -239,7 +320,7 @@ def _describe_family(
         integer=quantity.unit != "s",
         observations=quantity.observations,
         log_likelihood=log_likelihood,
-        alternatives=_list_alternatives(candidates, chosen),
+        alternatives=_list_alternatives(choice.candidates, chosen),
         fit=fit,
     )
 
@@ -305,31 +386,28 @@ def _list_alternatives(
     return tuple(others.values())
 
 
-def _find_misfit(quantity: _Quantity, chosen: Candidate, law: Law) -> str | None:
-    """Return how a fitted law is too far from the sample, or None where it is close enough.
+def _find_misfit(choice: _Choice) -> str | None:
+    """Return how a family is too far from the sample, or None where it is close enough.
 
     What sampling error allows is allowed to families that are not rejected. In a few values it
     would be anything: there the family has to have their mean, and to be close.
     """
-    rest, rejected = quantity.split.rest, _is_rejected(law)
-    ks, root = quantity.distance_to(chosen.distribution), float(np.sqrt(rest.size))
-    few = rest.size < _LIMITS.few_values
-    by_chance = 0.0 if rejected else KOLMOGOROV_95 / root
+    rest, chosen, ks = choice.quantity.split.rest, choice.chosen, choice.ks
+    root, few = float(np.sqrt(rest.size)), rest.size < _LIMITS.few_values
+    by_chance = KOLMOGOROV_95 / root
     if few:
         by_chance = min(by_chance, _LIMITS.ks_of_few)
     rich = chosen.family in MIXTURES and chosen.parameters > _LIMITS.plain_parameters
-    if ks > max(_LIMITS.ks_of_mixture if rich else _LIMITS.ks, by_chance):
+    # The p-value is the last thing to ask for: it costs the most.
+    is_close = ks <= (_LIMITS.ks_of_mixture if rich else _LIMITS.ks)
+    if not is_close and (ks > by_chance or choice.is_rejected):
         return f"{chosen.family}, the best family, is off by a KS distance of {ks:.3f}"
     mean, found = chosen.distribution.mean, float(rest.mean())
-    error = 0.0 if rejected or few else 2 * float(rest.std()) / root
-    if not abs(mean - found) <= max(_LIMITS.mean_error * found, error):
+    off, error = abs(mean - found), 0.0 if few else 2 * float(rest.std()) / root
+    has_mean = off <= _LIMITS.mean_error * found
+    if not has_mean and (not off <= error or choice.is_rejected):
         return f"{chosen.family}, the best family, has the mean {mean:.4g} rather than {found:.4g}"
     return None
-
-
-def _is_rejected(law: Law) -> bool:
-    p_value = law.fit.p_value if law.fit else None
-    return p_value is None or p_value < _LIMITS.p_value
 
 
 def _fit_empirical(quantity: _Quantity, candidates: Sequence[Candidate]) -> Law:
@@ -358,6 +436,6 @@ def _fit_empirical(quantity: _Quantity, candidates: Sequence[Candidate]) -> Law:
     )
     continuous = law.distribution().continuous
     assert continuous is not None
-    ks = ks_distance(ordered, continuous, tick=quantity.tick, is_difference=False) * ordered.size
+    ks = quantity.ticks.distance_to(continuous, is_difference=False) * ordered.size
     fit = GoodnessOfFit(ks=ks / quantity.observations, method=method)
     return law.model_copy(update={"fit": fit})

@@ -135,24 +135,37 @@ def widen_for_dependence(
     return Intervals(low, high)
 
 
-def ks_distance(
-    sample: FloatArray, law: Distribution, *, tick: float, is_difference: bool
-) -> float:
-    """Compute the largest distance of a sample's distribution function to a law's.
+@dataclass(frozen=True)
+class TickShares:
+    """The distribution function of a sample around the clock ticks that have values."""
 
-    Both are compared half a tick below and half a tick above the values, as the clock shows the
-    law, so that a law is not blamed for rounding. With ticks that are small against the values this
-    is the usual distance. The sample, shape (n,), n > 0, may have any order.
-    """
+    tick: float
+    number: FloatArray  #: of the ticks, ascending, shape (k,)
+    before: FloatArray  #: share of the values below each, shape (k,)
+    after: FloatArray  #: share of the values up to each, shape (k,)
+
+    def distance_to(self, law: Distribution, *, is_difference: bool) -> float:
+        """Compute the largest distance of the sample's distribution function to a law's.
+
+        Both are compared half a tick below and half a tick above the values, as the clock shows
+        the law, so that a law is not blamed for rounding. With ticks that are small against the
+        values this is the usual distance.
+        """
+        below = ClockEdges((self.number - 0.5) * self.tick, self.tick, is_difference).cdf(law)
+        above = ClockEdges((self.number + 0.5) * self.tick, self.tick, is_difference).cdf(law)
+        off = max(np.abs(self.after - above).max(), np.abs(self.before - below).max())
+        return float(min(1.0, off))
+
+
+def share_ticks(sample: FloatArray, *, tick: float) -> TickShares:
+    """Count a sample, shape (n,), n > 0, in any order, by clock ticks; of many, at even ranks."""
     number, counts = np.unique(np.rint(sample / tick), return_counts=True)
     after = np.cumsum(counts) / sample.size
     before = np.concatenate(([0.0], after[:-1]))
     if number.size > _MOST_VALUES:
         kept = np.unique(np.rint(np.linspace(0, number.size - 1, _MOST_VALUES)).astype(np.int64))
         number, after, before = number[kept], after[kept], before[kept]
-    below = ClockEdges((number - 0.5) * tick, tick, is_difference).cdf(law)
-    above = ClockEdges((number + 0.5) * tick, tick, is_difference).cdf(law)
-    return float(min(1.0, max(np.abs(after - above).max(), np.abs(before - below).max())))
+    return TickShares(tick, number, before, after)
 
 
 def check_fit(

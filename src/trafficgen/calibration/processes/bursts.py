@@ -12,7 +12,6 @@ from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFit
 from trafficgen.flows import Bursts, gamma_to_exponential, segment_bursts
 from trafficgen.models import BurstDependence, BurstProcess, RenewalProcess
 from trafficgen.processes.autocorrelated_series import sample_autocorrelation
-from trafficgen.processes.base import GeneratorOf
 from trafficgen.processes.bursts import rank_scores
 from trafficgen.units import FloatArray, IntArray, s_from_ns
 
@@ -39,12 +38,11 @@ _LIMITS = BurstLimits()
 _DIGITS = 4
 
 
-def fit_simple(packets: PhasePackets, generator_of: GeneratorOf) -> FittedProcess:
+def fit_simple(packets: PhasePackets, fit: LawFitter) -> FittedProcess:
     """Fit bursts where the gaps are of two kinds and make up more than a few, else a renewal."""
-    bursts = propose_bursts(packets, LawFitter(generator_of, packets.tick_s))
+    bursts = propose_bursts(packets, fit)
     if bursts is not None:
         return bursts
-    fit = LawFitter(generator_of, packets.tick_s)
     process = RenewalProcess(
         gap_s=fit.law("gap_s", packets.gap_s, "s"),
         packet_bytes=fit.law("packet_bytes", packets.sizes, "bytes"),

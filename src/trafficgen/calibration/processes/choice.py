@@ -129,7 +129,8 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
     """
     name, count = packets.name, packets.time_ns.size
     report_step(f"{name}: fitting independent gaps or bursts of {count:,} packets")
-    simple = fit_simple(packets, generator_of)
+    fit = LawFitter(generator_of, packets.tick_s)
+    simple = fit_simple(packets, fit)
     if count < _LIMITS.fewest_checked:
         return simple
     fitted = [simple]
@@ -139,7 +140,7 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
         if settled and not (best and proposal is _NOISE):
             continue
         report_step(f"{name}: trying {proposal.name} ({number} of {len(PROPOSALS)})")
-        found = proposal.propose(packets, LawFitter(generator_of, packets.tick_s))
+        found = proposal.propose(packets, fit.start_anew())
         if found is None:
             continue
         check = check_process(

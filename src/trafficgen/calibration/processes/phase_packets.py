@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from trafficgen.calibration.laws.families import Unit
-from trafficgen.calibration.laws.fit_law import fit_law
+from trafficgen.calibration.laws.fit_law import PlayedLaw, fit_played_law
 from trafficgen.flows import gaps_s
 from trafficgen.models import Law, PacketProcess, ProcessChoice
 from trafficgen.processes.base import GeneratorOf
@@ -58,21 +59,31 @@ class FittedProcess:
 
 
 class LawFitter:
-    """Fits one law after another and keeps what was doubtful."""
+    """Fits one law after another, each once, and keeps what was doubtful."""
 
     def __init__(self, generator_of: GeneratorOf, tick_s: float) -> None:
         self.generator_of = generator_of
         self._tick_s = tick_s
+        self._known: dict[tuple[str, Unit, bytes], PlayedLaw] = {}
         self.problems: dict[str, str] = {}
+
+    def start_anew(self) -> LawFitter:
+        """Return a fitter without doubts that knows the laws of this one."""
+        other = LawFitter(self.generator_of, self._tick_s)
+        other._known = self._known
+        return other
 
     def law(self, quantity: str, sample: FloatArray, unit: Unit) -> Law:
         """Fit the law that generation uses for a quantity, whose name is that of its random stream.
 
         The sample is in order of time, shape (n,), n > 0.
         """
-        tick = self._tick_s if unit == "s" else 1.0
-        fitted = fit_law(sample, unit=unit, tick=tick, generator=self.generator_of(quantity))
-        notable = fitted.parametric.fit is None or fitted.parametric.fit.ks > _NOTABLE_KS
-        if fitted.problem and notable:
+        key = quantity, unit, hashlib.sha256(np.ascontiguousarray(sample)).digest()
+        fitted = self._known.get(key)
+        if fitted is None:
+            tick, generator = self._tick_s if unit == "s" else 1.0, self.generator_of(quantity)
+            fitted = fit_played_law(sample, unit=unit, tick=tick, generator=generator)
+            self._known[key] = fitted
+        if fitted.problem and fitted.ks > _NOTABLE_KS:
             self.problems[quantity] = fitted.problem
         return fitted.law

@@ -45,7 +45,7 @@ def propose_rate_states(packets: PhasePackets, fit: LawFitter) -> FittedProcess 
         def generator_of(quantity: str, place: str = f"state {level}") -> np.random.Generator:
             return fit.generator_of(f"{place} {quantity}")
 
-        found = fit_simple(mine, generator_of)
+        found = fit_simple(mine, LawFitter(generator_of, mine.tick_s))
         problems |= {f"state {level} {name}": why for name, why in found.problems.items()}
         state = RateState(
             rate_bps=bps_from_kbps(kbps),
