@@ -79,7 +79,7 @@ def test_generating_a_file_loads_no_search_for_parameters(tmp_path: Path) -> Non
 def test_arrow_without_pandas_still_gives_data_frames() -> None:
     code = (
         "import sys, pyarrow as pa;"
-        " from trafficgen.worker_processes import load_arrow_without_pandas as load;"
+        " from trafficgen.lean_imports import load_arrow_without_pandas as load;"
         " load(); column = pa.array([1, 2]); print('pandas' in sys.modules);"
         " print(pa.table({'a': column}).to_pandas().a.sum())"
     )
@@ -95,3 +95,15 @@ def test_workers_do_without_pandas() -> None:
             ).result()
             is False
         )
+
+
+def test_special_functions_come_without_numpys_tools_which_still_load() -> None:
+    code = (
+        "import sys, numpy; import trafficgen.calibration.fit;"
+        " names = ('numpy.f2py', 'numpy.testing', 'unittest', 'scipy.linalg');"
+        " print([name for name in names if name in sys.modules]);"
+        " from scipy import stats; print(numpy.f2py.__name__, numpy.testing.__name__);"
+        " print(stats.norm.cdf(0.0))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:3] == ["[]", "numpy.f2py numpy.testing", "0.5"]

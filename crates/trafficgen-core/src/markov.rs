@@ -58,7 +58,7 @@ pub struct Spectrum<'a> {
 }
 
 impl Spectrum<'_> {
-    /// Writes exp(D x) to a matrix, row by row, and the exponentials of the eigenvalues to `powers`.
+    /// Writes exp(D x) to a matrix, row by row, and exponentials of the eigenvalues to `powers`.
     fn exponential(&self, x: f64, powers: &mut [Complex64], matrix: &mut [f64]) {
         let size = self.values.len();
         for (power, value) in powers.iter_mut().zip(self.values) {

@@ -49,6 +49,7 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<play::PyFrameCutter>()?;
     module.add_class::<play::SteppedLaw>()?;
     module.add_function(wrap_pyfunction!(play::correlated_order, module)?)?;
+    module.add_function(wrap_pyfunction!(play::solve_toeplitz, module)?)?;
     module.add_function(wrap_pyfunction!(play::stable_order, module)?)?;
     module.add_function(wrap_pyfunction!(play::values_by_rank, module)?)?;
     module.add_function(wrap_pyfunction!(play::frame_times, module)?)?;

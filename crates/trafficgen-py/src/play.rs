@@ -152,6 +152,21 @@ pub fn correlated_order<'py>(
     Ok(py.detach(order).into_pyarray(py))
 }
 
+/// The solution of linear equations with a symmetric Toeplitz matrix.
+#[pyfunction]
+pub fn solve_toeplitz<'py>(
+    py: Python<'py>,
+    first_row: Floats<'py>,
+    right: Floats<'py>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (first_row, right) = (first_row.as_slice()?, right.as_slice()?);
+    if first_row.len() != right.len() {
+        return Err(refuse("a matrix of another size than the right side"));
+    }
+    let solution = generate::solve_toeplitz(first_row, right);
+    Ok(solution.ok_or_else(|| refuse("the matrix is singular"))?.into_pyarray(py))
+}
+
 /// The places of values in ascending order; equal ones keep their order.
 #[pyfunction]
 pub fn stable_order<'py>(

@@ -47,6 +47,7 @@ __all__ = [
     "replay_players",
     "sample_distance",
     "simulate",
+    "solve_toeplitz",
     "spectral_ranks",
     "stable_order",
     "stream_key",
@@ -256,6 +257,7 @@ def move_law(family: str, params: dict[str, float], step: _Floats) -> dict[str, 
 
 _Places = npt.NDArray[np.int64]
 
+def solve_toeplitz(first_row: _Floats, right: _Floats) -> _Floats: ...
 def stable_order(values: _Floats) -> _Places: ...
 def values_by_rank(ranks: _Places, types: _Places, values: _Floats) -> _Floats: ...
 def frame_times(

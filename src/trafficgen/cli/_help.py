@@ -42,7 +42,7 @@ class CommandWithExamples(typer.core.TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
-        from trafficgen.worker_processes import load_arrow_without_pandas  # noqa: PLC0415 - help needs no workers
+        from trafficgen.lean_imports import load_arrow_without_pandas  # noqa: PLC0415 - help needs no Arrow
 
         load_arrow_without_pandas()
         with _within(ctx):

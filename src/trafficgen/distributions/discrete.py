@@ -10,9 +10,9 @@ from math import inf
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy import special
 
 from trafficgen.distributions.base import Distribution, Reals, require_positive
+from trafficgen.distributions.scipy_special import special
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
 #: Quantiles are sought up to here; beyond, doubles no longer hold whole numbers.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scipy import special
-
 from trafficgen.distributions.base import LocationScale, StandardForm
+from trafficgen.distributions.scipy_special import special
 
 
 @dataclass(frozen=True, kw_only=True)

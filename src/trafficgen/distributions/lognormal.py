@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from trafficgen.distributions.base import LocationScale, StandardForm
+from trafficgen.distributions.scipy_special import special
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 from math import inf
 
-from scipy import special
-
 from trafficgen.distributions.base import LocationScale, StandardForm
+from trafficgen.distributions.scipy_special import special
 
 
 @dataclass(frozen=True, kw_only=True)

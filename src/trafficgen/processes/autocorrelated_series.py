@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from scipy import linalg, special
+from scipy import special
 
 from trafficgen import _core
 from trafficgen.models import ScoreSpectrum
@@ -113,7 +113,7 @@ def spectrum(autocorrelation: FloatArray, count: int) -> FloatArray:
     """
     lags = min(autocorrelation.size, count - 1)
     first_row = np.concatenate(([1.0 + _RIDGE], autocorrelation[: lags - 1]))
-    coefficients = linalg.solve_toeplitz(first_row, autocorrelation[:lags])
+    coefficients = _core.solve_toeplitz(first_row, np.ascontiguousarray(autocorrelation[:lags]))
     transfer = np.abs(np.fft.rfft(np.concatenate(([1.0], -coefficients)), n=count)) ** 2
     power = 1 / np.maximum(transfer, 1e-12)
     power[0] = 0.0

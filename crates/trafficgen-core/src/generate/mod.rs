@@ -12,6 +12,7 @@ mod radix;
 mod spectral_ranks;
 mod stream_key;
 mod time_order;
+mod toeplitz;
 
 pub use alias_table::{alias_draws, alias_table, AliasTable};
 pub use bins::{place_in_bins, Filling, Pace};
@@ -23,3 +24,4 @@ pub use radix::stable_order;
 pub use spectral_ranks::spectral_ranks;
 pub use stream_key::stream_key;
 pub use time_order::time_order;
+pub use toeplitz::solve_toeplitz;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 /// Largest difference of the distribution functions of two samples, in any order and of any sizes.
 ///
-/// Source: Smirnov, "Table for estimating the goodness of fit of empirical distributions", Annals of
-/// Mathematical Statistics 19, 1948.
+/// Source: Smirnov, "Table for estimating the goodness of fit of empirical distributions", Annals
+/// of Mathematical Statistics 19, 1948.
 pub fn sample_distance(one: &[f64], other: &[f64]) -> f64 {
     let (one, other) = (ascending(one), ascending(other));
     let share = |count: usize, of: &[f64]| count as f64 / of.len() as f64;
