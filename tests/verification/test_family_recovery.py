@@ -13,6 +13,7 @@ from trafficgen.calibration.laws.cells import group_into_cells
 from trafficgen.calibration.laws.families import families_of, free_parameters
 from trafficgen.calibration.laws.fit_law import fit_law
 from trafficgen.calibration.laws.selection import choose, fit_candidates
+from trafficgen.calibration.laws.ticks import count_ticks
 from trafficgen.calibration.laws.uncertainty import (
     Intervals,
     law_cells,
@@ -176,7 +177,8 @@ def intervals_of(family: str, sample: FloatArray, *, tick: float) -> Intervals:
     around = law_cells(candidate.maximum.law, tick=tick, is_difference=True)
     assert around is not None
     found = wald_intervals(candidate.maximum.law, around, observations=sample.size)
-    return widen_for_dependence(candidate.maximum.law, around, sample, found)
+    counted = count_ticks(sample, tick=tick)
+    return widen_for_dependence(candidate.maximum.law, around, counted, found)
 
 
 @pytest.mark.parametrize("family", ["expon", "lognorm"])

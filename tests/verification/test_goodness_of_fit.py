@@ -11,6 +11,7 @@ from scipy import stats
 from trafficgen.calibration.laws.cells import group_into_cells
 from trafficgen.calibration.laws.likelihood import Bounds
 from trafficgen.calibration.laws.selection import fit_candidates
+from trafficgen.calibration.laws.ticks import count_ticks
 from trafficgen.calibration.laws.uncertainty import check_fit, law_cells, share_ticks
 from trafficgen.distributions import distribution_of
 from trafficgen.models import GoodnessOfFit
@@ -43,7 +44,9 @@ def fit_and_check(
     found = candidates[0]
     cells = law_cells(found.maximum.law, tick=tick, is_difference=gaps)
     assert cells is not None
-    ks = share_ticks(sample, tick=tick).distance_to(found.distribution, is_difference=gaps)
+    ks = share_ticks(count_ticks(sample, tick=tick)).distance_to(
+        found.distribution, is_difference=gaps
+    )
     return check_fit(sample, cells, ks=ks, generator=np.random.default_rng(seed))
 
 
@@ -56,9 +59,9 @@ def test_distance_agrees_with_scipy() -> None:
     sample = np.random.default_rng(0).exponential(2.0, 500)
     law = distribution_of("expon", {"loc": 0.0, "scale": 2.0})
     theirs = stats.kstest(sample, "expon", args=(0, 2.0)).statistic
-    assert share_ticks(sample, tick=1e-9).distance_to(law, is_difference=True) == pytest.approx(
-        theirs, abs=1e-7
-    )
+    assert share_ticks(count_ticks(sample, tick=1e-9)).distance_to(
+        law, is_difference=True
+    ) == pytest.approx(theirs, abs=1e-7)
 
 
 def test_anderson_darling_statistic_agrees_with_scipy() -> None:

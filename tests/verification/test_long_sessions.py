@@ -13,8 +13,6 @@ import trafficgen
 from trafficgen.models import Estimate, PacketProcess, Phase
 from trafficgen.tables import PacketTable
 
-pytestmark = pytest.mark.slow
-
 
 def law(unit: str, family: str, **params: float) -> dict[str, Any]:
     whole = unit in {"bytes", "packets"}
@@ -113,7 +111,8 @@ def rate_bps(table: PacketTable) -> float:
     return 8 * float(table.ip_bytes.sum()) / float(np.ptp(table.time_s))
 
 
-@pytest.mark.parametrize("duration_s", [60, 3600, 36_000])
+@pytest.mark.long
+@pytest.mark.parametrize("duration_s", [60, 3600, pytest.param(36_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", PROCESSES)
 def test_what_a_process_plays_is_fitted(kind: str, duration_s: int, tmp_path: Path) -> None:
     phase = Phase.model_validate(

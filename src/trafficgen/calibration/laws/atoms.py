@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from trafficgen.calibration.laws.ticks import TickCounts, count_ticks
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
 
@@ -38,21 +40,26 @@ class Split:
 
     values: FloatArray  #: of the atoms, ascending, shape (k,)
     probabilities: FloatArray  #: their shares of the sample, shape (k,)
-    rest: FloatArray  #: the other values, in their order, rounded to the clock's ticks, shape (m,)
+    others: TickCounts  #: the other values
+
+    @cached_property
+    def rest(self) -> FloatArray:
+        """The other values, in their order, rounded to the clock's ticks, shape (m,)."""
+        return self.others.values
 
 
-def split_atoms(sample: FloatArray, *, tick: float) -> Split:
+def split_atoms(sample: FloatArray, *, tick: float, counted: TickCounts | None = None) -> Split:
     """Separate a sample into atoms and the rest.
 
     A value is an atom when it has 1% of the sample (and ten values) and five times the mean of
     the three clock ticks on either side: a law with a density puts nearly the same on neighbouring
     ticks. A sample of at most a dozen distinct values, each seen ten times on average, is atoms
     throughout, and so are up to three distinct values that are left. The sample has the shape (n,),
-    n > 0, and values of the granularity ``tick``.
+    n > 0, and values of the granularity ``tick``; ``counted`` are its ticks, if they are known.
     """
-    ticks = np.rint(sample / tick).astype(np.int64)
-    distinct, place, counts = np.unique(ticks, return_inverse=True, return_counts=True)
-    atom = _exceeds_neighbours(distinct, counts)
+    ticks = counted or count_ticks(sample, tick=tick)
+    counts = ticks.counts
+    atom = _exceeds_neighbours(ticks.number, counts)
     if np.count_nonzero(atom) > _LIMITS.most:
         atom &= counts >= np.sort(counts[atom])[-_LIMITS.most]
     left = counts[~atom]
@@ -60,11 +67,11 @@ def split_atoms(sample: FloatArray, *, tick: float) -> Split:
     if left.size <= _LIMITS.few_left or (few and left.sum() >= _LIMITS.times_each * left.size):
         atom[:] = True
     # The median of what fell on the tick: pieces of offload packets lie between clock ticks.
-    values = [float(np.median(sample[place == index])) for index in np.flatnonzero(atom)]
+    values = [float(np.median(sample[ticks.place == index])) for index in np.flatnonzero(atom)]
     return Split(
         values=np.array(values),
-        probabilities=counts[atom] / ticks.size,
-        rest=ticks[~atom[place]].astype(np.float64) * tick,
+        probabilities=counts[atom] / sample.size,
+        others=ticks.select(~atom),
     )
 
 

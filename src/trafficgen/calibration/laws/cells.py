@@ -16,6 +16,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from trafficgen._core import GroupedSample
+from trafficgen.calibration.laws.ticks import TickCounts, count_ticks
 from trafficgen.distributions import Distribution
 from trafficgen.units import FloatArray, IntArray
 
@@ -183,25 +184,29 @@ class Cells:
         return float(np.dot(self.counts, log_probabilities - self.log_widths))
 
 
-def group_into_cells(values: FloatArray, *, tick: float, is_difference: bool) -> Cells:
+def group_into_cells(
+    values: FloatArray, *, tick: float, is_difference: bool, counted: TickCounts | None = None
+) -> Cells:
     """Group values >= 0 in their order in time, shape (n,), n > 0, into cells.
 
     Their granularity is ``tick``; gaps are differences of two clock readings, sizes are not.
+    ``counted`` are their ticks, if they are known.
     """
-    number = np.rint(values / tick).astype(np.int64)
-    distinct, place = np.unique(number, return_inverse=True)
+    ticks = counted or count_ticks(values, tick=tick)
+    distinct, place = ticks.number, ticks.place
     if distinct.size <= _SIZES.most_distinct:
         lower_number, upper_number = distinct - 1, distinct
     else:
-        ends = _geometric_ends(distinct, np.bincount(place))
+        ends = _geometric_ends(distinct, ticks.counts)
         cell, place_of_distinct = np.unique(np.searchsorted(ends, distinct), return_inverse=True)
         place = place_of_distinct[place]
         lower_number, upper_number = ends[cell - 1], ends[cell]
     counts = np.bincount(place).astype(np.float64)
     edge_number = np.unique(np.concatenate((lower_number, upper_number)))
     edges = np.asarray((edge_number + 0.5) * tick, dtype=np.float64)
-    split = int(np.searchsorted(edge_number, int(np.median(number))))
+    split = int(np.searchsorted(edge_number, ticks.median()))
     sums = np.bincount(place, weights=values)
+    coarse = ticks.counts[ticks.number < _SIZES.coarse_ticks].sum()
     return Cells(
         below=ClockEdges(edges[:split], tick, is_difference),
         above=ClockEdges(edges[split:], tick, is_difference),
@@ -210,7 +215,7 @@ def group_into_cells(values: FloatArray, *, tick: float, is_difference: bool) ->
         counts=counts,
         values=np.maximum(sums / counts, 0.25 * tick),
         place=place,
-        coarse_share=float(np.count_nonzero(number < _SIZES.coarse_ticks)) / values.size,
+        coarse_share=float(coarse) / values.size,
     )
 
 
@@ -225,5 +230,6 @@ def _geometric_ends(distinct: IntArray, counts: IntArray) -> IntArray:
     )
     steps = np.arange(np.ceil(np.log(last / first) / width) + 1)
     ends = np.floor(first * np.exp(width * steps)).astype(np.int64)
-    start, inside = [distinct[0] - 1, distinct[0]], ends[ends < distinct[-1]]
-    return np.unique(np.concatenate((start, inside, [distinct[-1]])))
+    inside = ends[(ends > distinct[0]) & (ends < distinct[-1])]
+    inside = inside[np.diff(inside, prepend=distinct[0]) > 0]  # they ascend: faster than np.unique
+    return np.concatenate(([distinct[0] - 1, distinct[0]], inside, [distinct[-1]]))

@@ -10,6 +10,7 @@ from trafficgen.calibration.laws.cells import group_into_cells
 from trafficgen.calibration.laws.families import initial_estimates
 from trafficgen.calibration.laws.likelihood import FamilyLaw, maximise
 from trafficgen.calibration.laws.roots import find_root
+from trafficgen.calibration.laws.ticks import count_ticks
 from trafficgen.calibration.laws.uncertainty import law_cells, share_ticks, wald_intervals
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions import GeneralisedPareto, truncate
@@ -87,7 +88,8 @@ def _fit_tail(sample: FloatArray, count: int, *, tick: float) -> Tail | None:
     excess = sample[-count:] - threshold
     if excess[0] < 0 or np.unique(excess).size < _TAILS.fewest // 2:
         return None
-    cells = group_into_cells(excess, tick=tick, is_difference=False)
+    counted = count_ticks(excess, tick=tick)
+    cells = group_into_cells(excess, tick=tick, is_difference=False, counted=counted)
     starts = initial_estimates("genpareto", cells)
     maximum = maximise(FamilyLaw("genpareto", starts[0]), cells) if starts else None
     if maximum is None:
@@ -98,7 +100,7 @@ def _fit_tail(sample: FloatArray, count: int, *, tick: float) -> Tail | None:
         return None
     c = law.params["c"]
     heavy = wald_intervals(law, around, observations=count).low["c"] > 0
-    ks = share_ticks(excess, tick=tick).distance_to(law.distribution, is_difference=False)
+    ks = share_ticks(counted).distance_to(law.distribution, is_difference=False)
     if ks > KOLMOGOROV_95 / np.sqrt(count) or not heavy or c > _TAILS.largest_shape:
         return None
     reach = _TAILS.reach * float(sample[-1]) - threshold

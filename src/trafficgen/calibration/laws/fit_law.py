@@ -14,6 +14,7 @@ from trafficgen.calibration.laws.empirical import empirical_law
 from trafficgen.calibration.laws.families import Params, Unit, families_of
 from trafficgen.calibration.laws.likelihood import CLOSED_FORMS, Bounds, fit_closed_form
 from trafficgen.calibration.laws.selection import Candidate, choose, fit_candidates
+from trafficgen.calibration.laws.ticks import TickCounts, count_ticks
 from trafficgen.calibration.laws.uncertainty import (
     Intervals,
     LawCells,
@@ -105,11 +106,13 @@ class _Quantity:
 
     @cached_property
     def cells(self) -> Cells:
-        return group_into_cells(self.split.rest, tick=self.tick, is_difference=self.is_difference)
+        rest, counted = self.split.rest, self.split.others
+        is_difference = self.is_difference
+        return group_into_cells(rest, tick=self.tick, is_difference=is_difference, counted=counted)
 
     @cached_property
     def ticks(self) -> TickShares:
-        return share_ticks(self.split.rest, tick=self.tick)
+        return share_ticks(self.split.others)
 
     def distance_to(self, law: Distribution) -> float:
         return self.ticks.distance_to(law, is_difference=self.is_difference)
@@ -195,10 +198,11 @@ def _fit(
     """Return a law where it is settled, else the quantity and its best family, if there is one."""
     if sample.size == 0:
         raise TooFewObservationsError(what=f"a law in {unit}", required=1, available=0)
-    discrete = _fit_few_ticks(sample, unit, tick, generator)
+    counted = count_ticks(sample, tick=tick)
+    discrete = _fit_few_ticks(counted, unit, generator)
     if discrete is not None:
         return discrete
-    split = split_atoms(sample, tick=tick)
+    split = split_atoms(sample, tick=tick, counted=counted)
     if split.rest.size == 0:
         return Law(
             unit=unit,
@@ -228,18 +232,13 @@ def _play(quantity: _Quantity, choice: _Choice | None) -> PlayedLaw:
     return PlayedLaw(stand_in, problem, choice.whole_ks)
 
 
-def _fit_few_ticks(
-    sample: FloatArray, unit: Unit, tick: float, generator: np.random.Generator
-) -> Law | None:
+def _fit_few_ticks(counted: TickCounts, unit: Unit, generator: np.random.Generator) -> Law | None:
     """Fit a family without atoms to a sample on few ticks, all of which would be atoms, or None."""
-    if unit == "bytes":
+    ticks, observations = counted.number.size, counted.place.size
+    if unit == "bytes" or ticks > _LIMITS.few_ticks or ticks <= 1 + _LIMITS.spare_ticks:
         return None
-    number = np.rint(sample / tick)
-    ticks = _count_distinct(number, most=_LIMITS.few_ticks)
-    if ticks > _LIMITS.few_ticks or ticks <= 1 + _LIMITS.spare_ticks:
-        return None
-    whole = Split(np.zeros(0), np.zeros(0), rest=number * tick)
-    quantity = _Quantity(unit, tick, sample.size, whole, generator)
+    whole = Split(np.zeros(0), np.zeros(0), counted)
+    quantity = _Quantity(unit, counted.tick, observations, whole, generator)
     candidates = fit_candidates(quantity.cells, families_of(unit))
     if not candidates:
         return None
@@ -248,12 +247,6 @@ def _fit_few_ticks(
         return None
     fits = not choice.is_rejected and _find_misfit(choice) is None
     return choice.described if fits else None
-
-
-def _count_distinct(values: FloatArray, *, most: int) -> int:
-    """Count the distinct values; more than ``most`` are counted as far as the first ones show."""
-    first = np.unique(values[: 4 * most]).size
-    return first if first > most else np.unique(values).size
 
 
 def _list_atoms(split: Split) -> tuple[Atom, ...]:
@@ -347,7 +340,7 @@ def _estimate(
         if chosen.family in ("pareto", "truncpareto"):
             intervals = _add_scale_interval(intervals, params, n=rest.size, tick=quantity.tick)
     if cells is not None:
-        intervals = widen_for_dependence(law, cells, rest, intervals)
+        intervals = widen_for_dependence(law, cells, quantity.split.others, intervals)
     return params, log_likelihood, intervals
 
 
@@ -412,7 +405,7 @@ def _find_misfit(choice: _Choice) -> str | None:
 
 def _fit_empirical(quantity: _Quantity, candidates: Sequence[Candidate]) -> Law:
     """Fit the smoothed empirical law of the rest next to the atoms; name all families tried."""
-    ordered = np.sort(quantity.split.rest)
+    ordered = quantity.split.others.ascending
     points, tail, largest = empirical_law(
         ordered, tick=quantity.tick, is_difference=quantity.is_difference
     )

@@ -11,6 +11,7 @@ from trafficgen.calibration.laws.block_bootstrap import variance_inflation
 from trafficgen.calibration.laws.cells import ClockEdges
 from trafficgen.calibration.laws.families import Params
 from trafficgen.calibration.laws.likelihood import FamilyLaw, from_unconstrained, to_unconstrained
+from trafficgen.calibration.laws.ticks import TickCounts
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.distributions import MIXTURES, Distribution
 from trafficgen.models import GoodnessOfFit
@@ -108,7 +109,7 @@ def wald_intervals(law: FamilyLaw, cells: LawCells, *, observations: int) -> Int
 
 
 def widen_for_dependence(
-    law: FamilyLaw, cells: LawCells, values: FloatArray, intervals: Intervals
+    law: FamilyLaw, cells: LawCells, sample: TickCounts, intervals: Intervals
 ) -> Intervals:
     """Widen intervals where values that follow each other are dependent.
 
@@ -116,11 +117,12 @@ def widen_for_dependence(
     The variance of that mean under dependence is what the moving-block bootstrap gives (Kuensch,
     Annals of Statistics 17, 1989); for a linear statistic it has a closed form, so that nothing is
     fitted again. Intervals widen where the bootstrap finds more variance than independent values
-    have, beyond what it finds by chance; they never shrink. The values, shape (n,), are in their
-    order in time.
+    have, beyond what it finds by chance; they never shrink. The sample is in its order in time.
     """
     influence = cells.scores @ cells.covariance
-    ratios = variance_inflation(influence[cells.place(values)])
+    place = cells.place(sample.distinct)[sample.place]
+    by_parameter = np.take(np.ascontiguousarray(influence.T), place, axis=1)
+    ratios = variance_inflation(by_parameter.T)
     if not np.any(ratios > 1):
         return intervals
     stretch = np.sqrt(ratios)
@@ -157,15 +159,17 @@ class TickShares:
         return float(min(1.0, off))
 
 
-def share_ticks(sample: FloatArray, *, tick: float) -> TickShares:
-    """Count a sample, shape (n,), n > 0, in any order, by clock ticks; of many, at even ranks."""
-    number, counts = np.unique(np.rint(sample / tick), return_counts=True)
-    after = np.cumsum(counts) / sample.size
+def share_ticks(counted: TickCounts) -> TickShares:
+    """Return the distribution function at the ticks of a sample, or at even ranks of many."""
+    number, after = (
+        counted.number.astype(np.float64),
+        np.cumsum(counted.counts) / counted.place.size,
+    )
     before = np.concatenate(([0.0], after[:-1]))
     if number.size > _MOST_VALUES:
         kept = np.unique(np.rint(np.linspace(0, number.size - 1, _MOST_VALUES)).astype(np.int64))
         number, after, before = number[kept], after[kept], before[kept]
-    return TickShares(tick, number, before, after)
+    return TickShares(counted.tick, number, before, after)
 
 
 def check_fit(

@@ -78,7 +78,7 @@ class LawFitter:
 
         The sample is in order of time, shape (n,), n > 0.
         """
-        key = quantity, unit, hashlib.sha256(np.ascontiguousarray(sample)).digest()
+        key = quantity, unit, hashlib.sha256(sample.tobytes()).digest()
         fitted = self._known.get(key)
         if fitted is None:
             tick, generator = self._tick_s if unit == "s" else 1.0, self.generator_of(quantity)

@@ -10,6 +10,7 @@ import pytest
 from trafficgen.calibration.laws.cells import group_into_cells
 from trafficgen.calibration.laws.families import FITTED_FAMILIES, free_parameters, initial_estimates
 from trafficgen.calibration.laws.selection import fit_candidates
+from trafficgen.calibration.laws.ticks import count_ticks
 from trafficgen.calibration.laws.uncertainty import share_ticks
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions import DISCRETE_FAMILIES, FAMILIES, MIXTURES, distribution_of
@@ -71,7 +72,7 @@ def test_a_family_is_recovered_from_its_own_draws(family: str) -> None:
         assert set(free_parameters(name_of(family), start)) <= set(start)
         distribution_of(name_of(family), start)
     (found,) = fit_candidates(cells, [family])
-    distance = share_ticks(sample, tick=tick).distance_to(
+    distance = share_ticks(count_ticks(sample, tick=tick)).distance_to(
         found.distribution, is_difference=not discrete
     )
     assert distance < KOLMOGOROV_95 / np.sqrt(N)
