@@ -12,6 +12,7 @@ from trafficgen.models import Option, Parameter
 from trafficgen.models.published.listing import CatalogueModel
 from trafficgen.models.published_model import UNITS
 from trafficgen.reproduction.reproduce import experiments
+from trafficgen.workloads.files import mix_names
 
 _LONGEST_VALUE = 120
 _PATH = "rate=1500kbps,delay=45ms,queue=50p"
@@ -51,6 +52,11 @@ def index_page() -> str:
         ]
         sections += [f"## {group[0].upper()}{group[1:]}"]
         sections += [table(("model", "transport", "review", "what it is"), rows)]
+    mixes: Rows = [
+        (f"`{name}`", " ".join(trafficgen.load_workload(name).description.description.split()))
+        for name in mix_names()
+    ]
+    sections += ["## Mixes", _MIXES, table(("workload", "what it is"), mixes)]
     return page("Catalogue", _INTRODUCTION, *sections, _BASES)
 
 
@@ -58,6 +64,10 @@ _INTRODUCTION = """\
 Sources that papers measured and standards define, by the names that commands take. Each has a page
 with its citations, limits, numbers with their sources, traps, and findings.
 [How to use them](../how-to/use-published-models.md)."""
+
+_MIXES = """\
+[Workloads](workload-file.md) that come with trafficgen, by the names that `generate` and `simulate`
+take: `trafficgen generate ngmn_mix -o users.pcap` makes 1,000 users."""
 
 _BASES = """## How far a number can be trusted
 

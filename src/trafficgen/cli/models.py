@@ -71,6 +71,17 @@ def list_models(
         print(f"{group}:")
         for one in (one for one in found if one.group == group):
             _list_model(one)
+    if not words:
+        _list_mixes()
+
+
+def _list_mixes() -> None:
+    from trafficgen.workloads.files import load_workload, mix_names  # noqa: PLC0415 - not of --help
+
+    print("mixes (workloads):")
+    for name in mix_names():
+        print(f"{name}  ({format_count(len((mix := load_workload(name)).groups), 'group')})")
+        _print_indented(mix.description.description)
 
 
 def _list_model(one: CatalogueModel) -> None:

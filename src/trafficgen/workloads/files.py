@@ -26,6 +26,8 @@ _REMEDY = "see the keys of a workload file in docs/reference/workload-file.md"
 _EXAMPLE = "examples/workloads/evening.yaml"
 #: How problems of a file begin that is missing or empty: it may have become a workload or a model.
 _NOTHING_READ = ("cannot be read", "is empty")
+#: Workloads of standards, by the names of their files.
+_MIXES = Path(__file__).parent / "mixes"
 _ENDINGS = (".yaml", ".yml", ".json")
 #: Keys at the top level that workloads have and models have not, and a line with one of them; in
 #: JSON only the key that every workload needs, so that models are not read twice.
@@ -40,7 +42,8 @@ def load_workload(path: str | Path, *, outside_files: bool = False) -> PlannedWo
     """Load a workload file, with the models and files that it names.
 
     Args:
-        path: YAML or JSON file; the files it names are looked for in its folder.
+        path: YAML or JSON file, or the name of a mix that comes with trafficgen (``ngmn_mix``); the
+            files it names are looked for in its folder.
         outside_files: Whether it may name files of other folders.
 
     Raises:
@@ -59,9 +62,10 @@ def load_workload(path: str | Path, *, outside_files: bool = False) -> PlannedWo
         radio: 30% of the sessions play realplayer8_tcp_chung2002
         films: 70% of the sessions play wmedia9_nichols2004
     """
-    description = read_description(Path(input_file(str(path))))
+    file = _find_file(path)
+    description = read_description(file)
     with with_outside_files(allowed=outside_files):
-        return plan_workload(description, file=str(path), folder=Path(path).parent)
+        return plan_workload(description, file=str(path), folder=file.parent)
 
 
 def load_playable(
@@ -88,7 +92,7 @@ def load_playable(
 
 def is_workload_file(path: str | Path) -> bool:
     """Return whether a file is YAML or JSON with a key at the top level that workloads have."""
-    file = Path(input_file(str(path)))
+    file = _find_file(path)
     if file.suffix.lower() not in _ENDINGS or not file.is_file():
         return False
     try:
@@ -100,6 +104,18 @@ def is_workload_file(path: str | Path) -> bool:
     except (OSError, YamlTextError):
         return True  # reading it will report why it cannot be read
     return isinstance(content, dict) and not _KEYS.isdisjoint(content)
+
+
+def mix_names() -> tuple[str, ...]:
+    """Return the names of the workload files that come with trafficgen, sorted."""
+    return tuple(sorted(file.stem for file in _MIXES.glob("*.yaml")))
+
+
+def _find_file(path: str | Path) -> Path:
+    """Return a file, or the one that comes with trafficgen by its name."""
+    file = Path(input_file(str(path)))
+    is_mix = isinstance(path, str) and path in mix_names() and not file.exists()
+    return _MIXES / f"{path}.yaml" if is_mix else file
 
 
 def read_description(path: Path) -> WorkloadDescription:
