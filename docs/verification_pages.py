@@ -85,6 +85,18 @@ def _theory(results: Mapping[str, Any]) -> Iterator[str]:
     yield checks_table(results)
 
 
+def _standards(results: Mapping[str, Any]) -> Iterator[str]:
+    yield "## Models of standards against their documents"
+    yield (
+        "*Expected* are moments and quantiles of the documents' formulas, truncation included,"
+        " computed in the tests from the documents' numbers and not from the catalogue's entries;"
+        " *found* those of generated traffic. Laws are compared by their Kolmogorov-Smirnov"
+        " distance too. Whether the numbers are the documents' own is another question: how many"
+        " public places give each stands in the [catalogue](../reference/catalogue.md)."
+    )
+    yield checks_table(results)
+
+
 def _ns3(results: Mapping[str, Any]) -> Iterator[str]:
     yield "## The simulated network against ns-3"
     yield (
@@ -237,6 +249,7 @@ _SECTIONS = {
     "sensitivity": sensitivity_sections,
     "intervals": _intervals,
     "theory": _theory,
+    "standards": _standards,
     "ns3": _ns3,
     "kernel": _kernel,
     "transfer": _transfer,

@@ -32,6 +32,7 @@ _VERIFICATION = "tests/verification"
 #: Tests whose notes a part holds, and the arguments that choose them.
 CHECKS: dict[str, tuple[str, ...]] = {
     "theory": (f"{_VERIFICATION}/test_queues.py", f"{_VERIFICATION}/test_tcp_throughput.py"),
+    "standards": (f"{_VERIFICATION}/test_standard_models.py", "-m", "long or not long"),
     # One after the other: runs in the kernel take real time, runs of ns-3 are shared by two tests.
     "kernel": (
         f"{_VERIFICATION}/test_against_the_kernel.py",

@@ -21,6 +21,7 @@ from trafficgen.models.published import entry_names, load_entry
 from trafficgen.tables import PacketTable
 from trafficgen.units import FloatArray
 
+pytestmark = pytest.mark.long
 SEED = 20
 #: Kolmogorov's distance times the root of the sample size that chance exceeds once in a thousand.
 BY_CHANCE = 1.95
@@ -166,10 +167,13 @@ def _drawn(law: Law) -> FloatArray:
 def test_sizes_and_gaps_have_the_laws_of_the_document(law: Law, record_check: RecordCheck) -> None:
     drawn = _drawn(law)
     mean, sd = law.law.moments()
+    about = [f"{key}={value}" for key, value in law.settings.items() if key != "duration_s"]
+    about += [f"flow {law.flow}"] if law.flow else []
+    name = f"`{law.entry}`" + (f" ({', '.join(about)})" if about else "")
     unit, factor = ("ms", 1e3) if law.what == "gaps" else ("bytes", 1)
     for what, expected, measured in (
-        (f"`{law.entry}`, mean of {law.what}", mean, drawn.mean()),
-        (f"`{law.entry}`, SD of {law.what}", sd, drawn.std(ddof=1)),
+        (f"{name}, mean of {law.what}", mean, drawn.mean()),
+        (f"{name}, SD of {law.what}", sd, drawn.std(ddof=1)),
     ):
         record_check(
             what,
