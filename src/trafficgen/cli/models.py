@@ -61,7 +61,9 @@ def list_models(
     if paths:
         _list_paths(as_json=as_json)
         return
-    found = trafficgen.models_list().search(*(words or ()))
+    found = trafficgen.models_list()
+    if words:
+        found = found.search(*words)
     if as_json:
         print_json(found.to_json())
         return
