@@ -54,6 +54,9 @@ impl Pacer {
         if self.burst_left > 0 {
             return true;
         }
+        if self.segments == 0 {
+            self.next_at = self.next_at.min(now); // flows may start before time zero
+        }
         if now < self.next_at {
             self.timer = self.next_at;
             return false;
@@ -73,5 +76,25 @@ impl Pacer {
             self.credit_ns -= made_good_ns;
             self.next_at = self.next_at.max(now) + length_ns - made_good_ns;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_that_starts_before_time_zero_is_not_held_back_until_then() {
+        let mut pacer = Pacer::default();
+        let start: Time = -10_000_000_000;
+        let mut now = start;
+        for _ in 0..100 {
+            while !pacer.lets_burst_go(now, || 1000) {
+                now = pacer.timer();
+            }
+            pacer.note_departure(now, 1000, 1e6);
+        }
+        // One each millisecond, apart from the first ten.
+        assert!((80_000_000..=90_000_000).contains(&(now - start)), "{}", now - start);
     }
 }

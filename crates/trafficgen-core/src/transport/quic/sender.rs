@@ -121,7 +121,7 @@ impl Sender {
             lost_ever_bytes: 0,
             lost_below: 0,
             told_una: 0,
-            recovery_start: -1,
+            recovery_start: Time::MIN,
             recovery_end: 0,
             lost_since: None,
             latest_rtt_ns: 0,
