@@ -41,6 +41,7 @@ CHECKS: dict[str, tuple[str, ...]] = {
         "-n",
         "0",
     ),
+    "quic": (f"{_VERIFICATION}/test_quic.py", "-n", "0"),
     "ns3": (f"{_VERIFICATION}/test_against_ns3.py", "-m", "ns3", "-n", "0"),
     "intervals": (
         f"{_VERIFICATION}/test_family_recovery.py",
