@@ -81,7 +81,7 @@ The *basis* of a value says where it comes from:
 
 A value that begins with `=` is a formula of options and other parameters. Of standards, *seen in*
 counts the independent public places that give a number: implementations, papers and summaries that
-cite the document. `memory` is none: look it up before you rely on it. A *trap* is what readers or
+cite the document. Look up what is from `memory` before you rely on it. A *trap* is what readers or
 implementations get wrong. [How sure are we](../explanation/how-sure-are-we.md) compares the traffic
 of each with the document's formulas.
 

@@ -196,16 +196,20 @@ def _print_session(result: trafficgen.SimulationResult) -> None:
 
 
 def _print_flows(result: trafficgen.SimulationResult) -> None:
+    # A source whose client alone sends has no media to the client.
+    known = [flow for flow in result.flows if result.arrivals_s[1] or flow.name != "media"]
+    named = [(flow.name, flow) for flow in (known if result.uplinks else result.flows)]
+    named += [(f"{flow.name} (up)", flow) for flow in result.uplinks]
     rows = [
         [
-            flow.name,
+            name,
             rate_text(flow.measure.rate_kbps),
             f"{number(100 * flow.measure.loss, digits=3)}%",
             format_duration(flow.delay_s.mean),
             format_duration(flow.delay_s.p95),
             str(flow.measure.retransmissions),
         ]
-        for flow in result.flows
+        for name, flow in named
     ]
     header = ["flow", "rate", "lost", "mean delay", "p95 delay", "retransmitted"]
     print()

@@ -53,14 +53,19 @@ class Delay:
 
 
 def interval_measure(
-    run: Run, flows: list[int], *, received_s: tuple[float, float], sent_s: tuple[float, float]
+    run: Run,
+    flows: list[int],
+    *,
+    received_s: tuple[float, float],
+    sent_s: tuple[float, float],
+    to_client: bool = True,
 ) -> IntervalMeasure:
     """Measure flows in intervals of arrivals and of sendings, s after time zero, without ends.
 
     The sendings end earlier if the interval ends with its last packet.
     """
-    arrived = _totals(run, flows, received_s)
-    sent = _totals(run, flows, sent_s)
+    arrived = _totals(run, flows, received_s, to_client=to_client)
+    sent = _totals(run, flows, sent_s, to_client=to_client)
     received_for_s, sent_for_s = received_s[1] - received_s[0], sent_s[1] - sent_s[0]
     return IntervalMeasure(
         duration_s=received_for_s,
@@ -76,9 +81,11 @@ def _rate_kbps(size_bytes: int, interval_s: float) -> float:
     return kbps_from_bytes(size_bytes, interval_s) if interval_s > _ONE_PACKET_S else math.nan
 
 
-def _totals(run: Run, flows: list[int], interval_s: tuple[float, float]) -> TotalsDict:
+def _totals(
+    run: Run, flows: list[int], interval_s: tuple[float, float], *, to_client: bool
+) -> TotalsDict:
     start_ns, end_ns = _limits_ns(run, interval_s)
-    return run.outcome.totals(flows, start_ns=start_ns, end_ns=end_ns)
+    return run.outcome.totals(flows, start_ns=start_ns, end_ns=end_ns, to_client=to_client)
 
 
 def _limits_ns(run: Run, interval_s: tuple[float, float]) -> tuple[int, int]:
@@ -86,11 +93,14 @@ def _limits_ns(run: Run, interval_s: tuple[float, float]) -> tuple[int, int]:
     return run.time_zero_ns + ns_from_s(start_s), run.time_zero_ns + ns_from_s(end_s)
 
 
-def delays(run: Run, flows: list[int], *, sent_s: tuple[float, float]) -> Delay:
-    """Return the delays of packets to the client sent in an interval; NaN if none arrived."""
+def delays(
+    run: Run, flows: list[int], *, sent_s: tuple[float, float], to_client: bool = True
+) -> Delay:
+    """Return the delays of packets of one direction sent in an interval; NaN if none arrived."""
     rows = slice(*np.searchsorted(run.columns["time_ns"], _limits_ns(run, sent_s)).tolist())
     columns = {name: values[rows] for name, values in run.columns.items()}
-    counted = np.isin(columns["flow"], flows) & columns["to_client"] & columns["arrived"]
+    counted = np.isin(columns["flow"], flows) & columns["arrived"]
+    counted &= columns["to_client"] == to_client
     delay_ns = (columns["arrival_ns"] - columns["time_ns"])[counted]
     return Delay.from_samples(np.asarray(s_from_ns(delay_ns), dtype=np.float64))
 

@@ -27,6 +27,7 @@ from trafficgen.simulation.outcome import TotalsDict
 from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.run import Run
 from trafficgen.simulation.session_events import SessionEvents
+from trafficgen.simulation.sources import STREAMS
 from trafficgen.tables import DEFAULT_ORIGIN_NS, MEDIA, PHASES, PacketTable
 from trafficgen.units import FloatArray, kbps_from_bps, s_from_ns
 
@@ -170,8 +171,18 @@ class SimulationResult(ChartView):
 
     @cached_property
     def media_flows(self) -> list[int]:
-        """Numbers of the session's flows that carry media."""
-        return self.run.flows_of(_SESSION, media_only=True)
+        """Numbers of the session's flows that carry media to the client."""
+        flows = self.run.flows_of(_SESSION, media_only=True)
+        return [flow for flow in flows if self.run.flows[flow]["name"] not in self._upward]
+
+    @cached_property
+    def _upward(self) -> tuple[str, ...]:
+        """Names of the streams that the session's client sends."""
+        source = self.run.participants[_SESSION].source
+        flows = source.parameters.get("flows")
+        if source.kind != STREAMS or not isinstance(flows, list):
+            return ()
+        return tuple(flow["name"] for flow in flows if flow["direction"] == "up")
 
     @cached_property
     def arrivals_s(self) -> tuple[float, float]:
@@ -245,6 +256,23 @@ class SimulationResult(ChartView):
         return found
 
     @cached_property
+    def uplinks(self) -> list[FlowResult]:
+        """Streams that the session's client sends, over their own time; empty: it sends none."""
+        found = []
+        for name in self._upward:
+            flows = self.run.flows_of(_SESSION)
+            numbers = [flow for flow in flows if self.run.flows[flow]["name"] == name]
+            sums = self.run.outcome.totals(numbers, to_client=False)
+            sent_s = self._span(sums["first_sent_ns"], sums["last_sent_ns"])
+            received_s = self._span(sums["first_arrived_ns"], sums["last_arrived_ns"])
+            measure = interval_measure(
+                self.run, numbers, received_s=received_s, sent_s=sent_s, to_client=False
+            )
+            delay_s = delays(self.run, numbers, sent_s=sent_s, to_client=False)
+            found.append(FlowResult(name, _SESSION, tuple(numbers), measure, delay_s))
+        return found
+
+    @cached_property
     def budgets(self) -> tuple[BudgetShare, ...]:
         """Delay budgets of the session's flows, and what arrived within them."""
         return judge_budgets(self.run.participants[_SESSION].source, self.events.facts)
@@ -315,6 +343,7 @@ class SimulationResult(ChartView):
                 "dropped_at_sender": agent["frames_dropped_at_sender"],
             },
             "retransmissions": self.run.outcome.totals(self.media_flows)["retransmissions"],
+            "uplinks": [flow.to_json() for flow in self.uplinks],
             "budgets": [budget.to_json() for budget in self.budgets],
             "facts": {
                 name: [list(moment) for moment in moments] for name, moments in events.facts.items()

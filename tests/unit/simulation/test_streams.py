@@ -46,6 +46,18 @@ def test_both_directions_are_judged() -> None:
     assert shares["pose"] < 0.5
 
 
+def test_what_the_client_sends_is_measured_too() -> None:
+    result = trafficgen.simulate(
+        "xr_3gpp38838_pose", path="rate=1Gbps,delay=5ms,reverse_delay=7ms", duration_s=4
+    )
+    (pose,) = result.uplinks
+    assert pose.name == "pose"
+    assert pose.measure.rate_kbps == pytest.approx(128 * 8 / 4, rel=0.01)
+    assert pose.delay_s.mean == pytest.approx(0.007, abs=1e-4)
+    assert pose.measure.loss == 0
+    assert trafficgen.simulate("cbr", path="rate=1Mbps,delay=5ms", duration_s=1).uplinks == []
+
+
 def test_sessions_of_a_workload_count_as_satisfied() -> None:
     result = trafficgen.simulate_workload(
         "xr_3gpp38838_video", path="rate=200Mbps,delay=2ms,queue=5000p", sessions=3, duration_s=2
