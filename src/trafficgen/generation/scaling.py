@@ -97,7 +97,9 @@ def expected_bytes(process: PacketProcess, span_s: float, *, first_at_start: boo
         between, each = process.gap_s.distribution(), process.packet_bytes.distribution().mean
     else:
         return None
-    return each * (_points_from_start(between, span_s) if first_at_start else span_s / between.mean)
+    # Sessions that begin with their largest burst begin with its whole spacing.
+    ordinary = first_at_start and not getattr(process, "largest_first", False)
+    return each * (_points_from_start(between, span_s) if ordinary else span_s / between.mean)
 
 
 def _points_from_start(between: MixedLaw, span_s: float) -> float:

@@ -107,6 +107,8 @@ class BurstProcess(ModelPart):
     """IP total length of packets but the last of a burst, bytes."""
     last_packet_bytes: LawOfBytes
     """IP total length of the last packet of a burst, bytes."""
+    largest_first: bool = False
+    """Whether the phase begins with its largest burst, as where a player fills its buffer."""
     dependence: BurstDependence | None = None
     """How bursts are correlated; null where they are independent."""
     trains: Trains | None = None

@@ -23,7 +23,13 @@ from trafficgen.processes.base import (
     draw_sizes,
     plays,
 )
-from trafficgen.processes.renewal import is_spread, nonnegative, positive_mean_s, renewal_times
+from trafficgen.processes.renewal import (
+    draw_spread,
+    is_spread,
+    nonnegative,
+    positive_mean_s,
+    renewal_times,
+)
 from trafficgen.processes.trains import TrainOrder
 from trafficgen.units import FloatArray, IntArray
 
@@ -95,6 +101,7 @@ class BurstLaws(PlayableProcess):
     gap_within_s: MixedLaw | None
     packet_bytes: MixedLaw
     last_packet_bytes: MixedLaw
+    largest_first: bool = False
     dependence: DependenceOfBursts | None = None
     trains: TrainOrder | None = None
 
@@ -150,11 +157,16 @@ def draw_packets(
         Times, s, ascending, shape (n,), the index of the first packet of each burst, shape (m,),
         and sizes, bytes, shape (n,).
     """
-    points_s = renewal_times(laws.spacing_s, span, generator_of("spacing_s"), spread=True)
+    points_s = renewal_times(
+        laws.spacing_s, span, generator_of("spacing_s"), spread=True, whole=laws.largest_first
+    )
     spacing_s, start_s = np.diff(points_s), float(points_s[0])
     law, generator = laws.burst_packets, generator_of("burst_packets")
-    draw = law.spread_sample if is_spread(law, spacing_s.size) else law.sample
-    packets = draw(generator, spacing_s.size)
+    if is_spread(law, spacing_s.size):
+        draws = {} if laws.largest_first else {"draws": 1}
+        packets = draw_spread(law, spacing_s.size, generator, **draws)
+    else:
+        packets = law.sample(generator, spacing_s.size)
     if laws.dependence is not None:
         packets, spacing_s = laws.dependence.arrange(packets, spacing_s, generator_of)
     counts = np.maximum(np.rint(packets), 1).astype(np.int64)
@@ -165,6 +177,12 @@ def draw_packets(
     spacing_s, squeezed = _keep_apart(laws, spacing_s, needed_s, generator_of)
     if squeezed is not None:
         offsets_s *= np.repeat(squeezed, counts)
+    turn = int(counts.argmax()) if laws.largest_first and counts.size else 0
+    if turn:
+        packet = int(first_rows[turn])
+        offsets_s, sizes = np.roll(offsets_s, -packet), np.roll(sizes, -packet)
+        counts, spacing_s = np.roll(counts, -turn), np.roll(spacing_s, -turn)
+        first_rows = np.cumsum(counts) - counts
     times_s = np.repeat(start_s + np.cumsum(spacing_s) - spacing_s, counts)
     times_s += offsets_s
     return times_s, first_rows, sizes

@@ -28,6 +28,8 @@ _RESIDUAL_DRAWS = 512
 #: they are not more.
 _MOVED_SHARE = 0.01
 _LARGEST_SPREAD = 1 << 20
+#: Draws of which the best is taken where one value may be much of the sum.
+_DRAWS = 8
 #: Gaps with this coefficient of variation are spread in any process.
 _HEAVY_VARIATION = 2.0
 
@@ -70,7 +72,12 @@ def positive_mean_s(law: MixedLaw, name: str, *, place: str) -> float:
 
 
 def renewal_times(
-    law: MixedLaw, span: Span, generator: np.random.Generator, *, spread: bool = False
+    law: MixedLaw,
+    span: Span,
+    generator: np.random.Generator,
+    *,
+    spread: bool = False,
+    whole: bool = False,
 ) -> FloatArray:
     """Draw the points of a renewal process in a span, and the first point beyond.
 
@@ -81,7 +88,8 @@ def renewal_times(
     continued in equilibrium, else in ordinary renewal, which keeps the mean number within one of
     the length over the mean gap and does not break a regular rhythm. With ``spread`` gaps are
     spread evenly over their law where :func:`is_spread`, so that their number hardly varies. Gaps
-    far more variable than exponential ones always are: a few pauses decide over the rate.
+    far more variable than exponential ones always are: a few pauses decide over the rate. With
+    ``whole`` the process begins with a whole gap, as the session did that was fitted.
 
     Returns:
         Times, s, ascending, shape (n + 1,): n points before the end and one at or after it.
@@ -96,7 +104,7 @@ def renewal_times(
             " model to be above 0"
         )
     refuse_lost_steps(mean_s, end_s, "gaps")
-    clustered = law.variance > mean_s * mean_s
+    clustered = law.variance > mean_s * mean_s and not whole
     now_s = span.start_s
     if clustered or not span.first_at_start:
         now_s = span.start_s + _draw_residual(law, generator)
@@ -105,7 +113,8 @@ def renewal_times(
     expected = round((end_s - now_s) / mean_s)
     heavy = law.variance > _HEAVY_VARIATION**2 * mean_s * mean_s
     if (spread or heavy) and law.support[0] >= 0 and is_spread(law, expected):
-        blocks.append(now_s + np.cumsum(law.spread_sample(generator, expected)))
+        draws_s = draw_spread(law, expected, generator, draws=_DRAWS if whole else 1)
+        blocks.append(now_s + np.cumsum(draws_s))
         now_s = float(blocks[-1][-1])
     while now_s < end_s:
         times = nonnegative(law.sample(generator, _block_size(law, end_s - now_s)), law)
@@ -122,6 +131,17 @@ def is_spread(law: MixedLaw, count: int) -> bool:
     smallest = _MOVED_SHARE * law.mean
     moved = not law.variance <= smallest * smallest * count
     return moved and 1 < count <= _LARGEST_SPREAD
+
+
+def draw_spread(
+    law: MixedLaw, count: int, generator: np.random.Generator, *, draws: int = _DRAWS
+) -> FloatArray:
+    """Draw values spread over a law, shape (count,), of several draws those nearest to its mean.
+
+    A single value may be much of a small sum.
+    """
+    found = [law.spread_sample(generator, count) for _ in range(draws)]
+    return min(found, key=lambda values: abs(float(values.sum()) - count * law.mean))
 
 
 def _block_size(law: MixedLaw, span_s: float) -> int:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from scipy import stats
 
 from trafficgen.distributions import Gamma, Lognormal, MixedLaw, Truncated
@@ -129,3 +132,28 @@ def test_few_heavy_bursts_keep_the_rate_of_the_model_whatever_the_seed() -> None
     # slices.
     assert np.std(totals) < 0.12 * expected
     assert abs(np.mean(totals) - expected) < 0.06 * expected
+
+
+def test_sessions_that_begin_with_their_largest_burst_keep_the_volume() -> None:
+    heavy = Law(
+        unit="packets",
+        family="atoms",
+        atoms=(Atom(value=20, p=0.95), Atom(value=400, p=0.05)),
+        observations=20,
+    )
+    model = process(packets=20.0, spacing_s=1.5).model_copy(update={"burst_packets": heavy})
+    laws = playable(model)
+    assert isinstance(laws, BurstLaws)
+    counts, first = [], []
+    for seed in range(20):
+
+        def generator_of(quantity: str, seed: int = seed) -> np.random.Generator:
+            return random_stream(seed, session=0, purpose=quantity)
+
+        drawn = replace(laws, largest_first=True).play(Span(0.0, 30.0), generator_of)
+        assert drawn.burst_starts is not None
+        counts.append(drawn.time_s.size)
+        first.append(int(drawn.burst_starts[1]))
+    assert first == [400] * 20
+    wanted = 30.0 / laws.spacing_s.mean * laws.burst_packets.mean
+    assert np.array(counts) == pytest.approx(wanted, rel=0.1)

@@ -30,6 +30,8 @@ class BurstLimits:
     #: The autocorrelation has lags up to this share of the bursts, and at most this many.
     largest_lag_share: float = 1 / 3
     most_lags: int = 24
+    #: A first burst of so many times the packets of any other fills a buffer.
+    far_larger: float = 2.0
     #: Correlations within this many standard errors of 0 count as 0.
     standard_errors: float = 2.0
 
@@ -81,6 +83,7 @@ def propose_bursts(
         gap_within_s=fit.law("gap_within_s", packets.gap_s[bursts.within], "s"),
         packet_bytes=fit.law("packet_bytes", packets.sizes[~last], "bytes"),
         last_packet_bytes=fit.law("last_packet_bytes", packets.sizes[last], "bytes"),
+        largest_first=_begins_with_largest(bursts.packets),
         dependence=dependence,
     )
     return FittedProcess(process, fit.problems)
@@ -99,6 +102,13 @@ def propose_pauses(packets: PhasePackets, fit: LawFitter) -> FittedProcess | Non
         return None
     dependent = propose_bursts(packets, fit, threshold_s=pause_s, dependent=True)
     return dependent or propose_bursts(packets, fit, threshold_s=pause_s)
+
+
+def _begins_with_largest(packets: IntArray) -> bool:
+    """Return whether the first of many bursts is far larger than any other: hardly by chance."""
+    largest = float(packets[1:].max(initial=0))
+    many = packets.size >= _LIMITS.fewest_dependent
+    return many and bool(packets[0] >= _LIMITS.far_larger * largest)
 
 
 def _close_spacings(bursts: Bursts, span_ns: tuple[int, int]) -> FloatArray:
