@@ -30,6 +30,7 @@ _PACKET_MARKS = (
     b"PAR1",
 )
 _LINE_LENGTH = 120
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 _WORKLOAD_REMEDY = (
     "give it to [`trafficgen generate`, `simulate` or `export`|generate_workload(workload, out),"
     " simulate_workload(workload, path=...) or export(workload, to=...)]"
@@ -174,22 +175,25 @@ def dump_model(model: Model | PublishedModel) -> str:
 
 def _text(value: object, *, indent: int, before: int) -> str:
     """Return a value as JSON; ``before`` characters precede it on its line."""
-    line = json.dumps(value, ensure_ascii=False)
-    fits = before + indent + len(line) <= _LINE_LENGTH
-    if not isinstance(value, dict | list) or not value or fits:
-        return line
+    if not isinstance(value, dict | list) or not value:
+        return _encode(value)
     inside = indent + 1
     if isinstance(value, dict):
-        keys = [f"{json.dumps(key, ensure_ascii=False)}: " for key in value]
+        keys = [f"{_encode(key)}: " for key in value]
         items = [
             key + _text(one, indent=inside, before=len(key))
             for key, one in zip(keys, value.values(), strict=True)
         ]
-        return "{" + _lines(items, indent=inside) + "\n" + " " * indent + "}"
-    items = [_text(one, indent=inside, before=0) for one in value]
+    else:
+        items = [_text(one, indent=inside, before=0) for one in value]
+    start, end = "{}" if isinstance(value, dict) else "[]"
     if all("\n" not in item for item in items):
-        items = _filled(items, width=_LINE_LENGTH - inside)
-    return "[" + _lines(items, indent=inside) + "\n" + " " * indent + "]"
+        line = start + ", ".join(items) + end
+        if before + indent + len(line) <= _LINE_LENGTH:
+            return line
+        if isinstance(value, list):
+            items = _filled(items, width=_LINE_LENGTH - inside)
+    return start + _lines(items, indent=inside) + "\n" + " " * indent + end
 
 
 def _lines(items: list[str], *, indent: int) -> str:

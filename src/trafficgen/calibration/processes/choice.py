@@ -13,8 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trafficgen.calibration.processes.bursts import fit_simple, propose_bursts, propose_pauses
 from trafficgen.calibration.processes.fractional_noise import propose_fgn
@@ -326,8 +328,8 @@ def _chance(name: str, measured: _Statistics) -> float:
 def _measure(time_ns: IntArray, ip_bytes: IntArray, packets: PhasePackets) -> _Statistics:
     (start_ns, end_ns), threshold_s = packets.span_ns, packets.threshold_s
     found = {
-        "packet_bytes": _thin(ip_bytes.astype(np.float64)),
-        "gap_s": _thin(s_from_ns(np.diff(time_ns))),
+        "packet_bytes": _thin(_sort_sizes(ip_bytes).astype(np.float64)),
+        "gap_s": _thin(np.sort(s_from_ns(np.diff(time_ns)))),
     }
     acf = np.zeros(0)
     for width_s in _LIMITS.bins_s:
@@ -346,8 +348,14 @@ def _measure(time_ns: IntArray, ip_bytes: IntArray, packets: PhasePackets) -> _S
     return found | ({"rate_acf": acf} if acf.size else {})
 
 
-def _thin(sample: FloatArray) -> FloatArray:
-    ordered = np.sort(sample)
+def _sort_sizes(ip_bytes: IntArray) -> npt.NDArray[np.integer[Any]]:
+    """Sort sizes, those of IP packets of up to 64 kB in a tenth of the time: by their digits."""
+    if ip_bytes.size and ip_bytes.max() <= np.iinfo(np.uint16).max:
+        return np.sort(ip_bytes.astype(np.uint16), kind="stable")
+    return np.sort(ip_bytes)
+
+
+def _thin(ordered: FloatArray) -> FloatArray:
     if ordered.size <= _LIMITS.most_values:
         return ordered
     return ordered[np.linspace(0, ordered.size - 1, _LIMITS.most_values).astype(np.int64)]
