@@ -16,6 +16,7 @@ from trafficgen.formatting import format_count, format_duration, interval, numbe
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.law import Law
 from trafficgen.models.parameters import name_members
+from trafficgen.models.response import describe_capacity
 from trafficgen.models.schema import Model
 from trafficgen.models.stream import Phase, Stream
 from trafficgen.notebook import ChartView
@@ -212,7 +213,8 @@ def _compare(what: str, first: object, second: object) -> Iterator[Difference | 
     elif isinstance(first, ModelPart) and type(first) is type(second):
         for name in type(first).model_fields:
             if name not in _IGNORED:
-                yield from _compare(f"{what}.{name}", getattr(first, name), getattr(second, name))
+                sides = [_in_words(name, getattr(one, name)) for one in (first, second)]
+                yield from _compare(f"{what}.{name}", *sides)
     elif isinstance(first, tuple) and isinstance(second, tuple):
         if any(isinstance(one, ModelPart) for one in (*first, *second)):
             yield from _compare_members(what, name_members(first), name_members(second))
@@ -221,6 +223,13 @@ def _compare(what: str, first: object, second: object) -> Iterator[Difference | 
             yield Difference(what, "no_interval", first, second)
     elif first != second:
         yield Difference(what, "value", _brief(first), _brief(second))
+
+
+def _in_words(name: str, value: object) -> object:
+    """Describe the capacity over time, whose steps are at other times in each capture."""
+    if name == "capacity" and isinstance(value, tuple) and value:
+        return describe_capacity(value)
+    return value
 
 
 def _compare_phases(what: str, first: Phase, second: Phase) -> Iterator[Difference | None]:

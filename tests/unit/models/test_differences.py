@@ -10,6 +10,8 @@ import trafficgen
 from trafficgen.errors import ModelFileError
 from trafficgen.models import (
     Atom,
+    CapacityStep,
+    CaptureConditions,
     Estimate,
     Law,
     Model,
@@ -22,7 +24,9 @@ from trafficgen.models import (
     Startup,
     Stream,
     Transport,
+    describe_capacity,
 )
+from trafficgen.models.differences import Difference, _compare
 
 
 def _estimate(value: float, low: float | None = None, high: float | None = None) -> Estimate:
@@ -181,3 +185,25 @@ def test_the_catalogue_is_drawn_by_the_rates_that_its_models_play() -> None:
     assert rates["cbr"] == pytest.approx(340, rel=0.05)
     assert rates["hlsjs"] > rates["chunked"] > rates["wmedia9_nichols2004"]
     pyplot.close("all")
+
+
+def test_the_capacity_over_time_is_one_line_however_many_steps_it_has() -> None:
+    def steps(*rates_kbps: float) -> tuple[CapacityStep, ...]:
+        return tuple(
+            CapacityStep(start_s=10.0 * place, kbps=_estimate(kbps))
+            for place, kbps in enumerate(rates_kbps)
+        )
+
+    def capacities(*sides: tuple[CapacityStep, ...] | None) -> list[Difference]:
+        conditions = [CaptureConditions(capacity=steps) for steps in sides]
+        return [one for one in _compare("conditions", *conditions) if one is not None]
+
+    slow, fast = steps(*range(1000, 1024)), steps(5000, 8000)
+    (found,) = capacities(slow, fast)
+    assert (found.basis, found.first, found.second) == (
+        "value",
+        describe_capacity(slow),
+        describe_capacity(fast),
+    )
+    assert [one.second for one in capacities(slow, None)] == [None]
+    assert capacities(slow, slow) == []
