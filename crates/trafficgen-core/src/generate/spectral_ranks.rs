@@ -25,8 +25,8 @@ const MOST_PLANNED_VALUES: usize = 1 << 18;
 const FEW_WORDS: usize = 512;
 /// A turn that leaves more than this of what the amplitudes were off is the last.
 const HARDLY_NEARER: f64 = 0.985;
-/// In every second turn amplitudes are moved beyond those asked for, by this share of what they were
-/// off: a series with a heavy tail needs half as many turns (over-relaxation; Fienup, "Phase
+/// In every second turn amplitudes are moved beyond those asked for, by this share of what they
+/// were off: a series with a heavy tail needs half as many turns (over-relaxation; Fienup, "Phase
 /// retrieval algorithms: a comparison", Applied Optics 21, 1982).
 const BEYOND: f64 = 1.0;
 
