@@ -21,6 +21,8 @@ from trafficgen.units import FloatArray, IntArray
 
 #: Turns of mapping ranks and restoring amplitudes at most; the autocorrelation hardly moves beyond.
 _TURNS = 15
+#: What the autocorrelation of a long series may be off, in standard deviations, to be faster.
+_MOVED = 1e-3
 #: Draws among which the best order is taken, for series up to so many values: the longer, the more
 #: alike orders are.
 _ORDERS = ((512, 8), (2048, 3))
@@ -47,15 +49,19 @@ def draw_correlated_scores(
 ) -> FloatArray:
     """Draw normal scores with nearly a given autocorrelation at lags 1 to k, shape (count,).
 
-    A long series is the beginning of one whose spectrum is as asked for: its many random phases
-    make it normal (Theiler et al. 1992), and a length without large prime factors fast.
+    A long series has the spectrum asked for and random phases, whose number makes it normal
+    (Theiler et al. 1992). It is the beginning of one of a length without large prime factors, which
+    is fast, where that moves the autocorrelation by a thousandth at most: where its power is spread
+    over many frequencies.
     """
     if count <= _LONG_SERIES or not autocorrelation.size:
         return draw_correlated_order(normal_scores(count), autocorrelation, generator)
     length = int(_fast_lengths(count)[0])
-    amplitude = np.sqrt(spectrum(autocorrelation, length))
-    phase = 2 * np.pi * generator.random(amplitude.size)
-    series = np.fft.irfft(amplitude * np.exp(1j * phase), n=length)[:count]
+    power = spectrum(autocorrelation, length)
+    if (length - count) / count * np.sum(power**2) > _MOVED**2:
+        length, power = count, spectrum(autocorrelation, count)
+    phase = 2 * np.pi * generator.random(power.size)
+    series = np.fft.irfft(np.sqrt(power) * np.exp(1j * phase), n=length)[:count]
     return np.asarray(series / series.std(), dtype=np.float64)
 
 
