@@ -17,6 +17,11 @@ from trafficgen.randomness import random_stream
 #: A player whose policy is unknown takes what the path gives if its mean rung was this share of the
 #: throughput, else the highest rung within SAFE_SHARE of it.
 _TAKES_ALL = 0.9
+#: A player measures this share of the rate of its path: headers and round trips take the rest.
+_PLAYERS_SHARE = 0.93
+#: Rungs are a factor of 1.73 apart, so that the highest one below a rate is at this share of it on
+#: average, wherever the ladder begins: (1 - 1/r) / ln r.
+_RUNG_SHARE = 0.77
 #: A ladder has no more than so many rungs above those that were visited.
 _MOST_ABOVE = 4
 _USUAL_BUFFER_S = 30.0
@@ -45,6 +50,7 @@ def make_player(
     session: int,
     duration_s: float | None,
     seed: int,
+    path_kbps: float | None = None,
 ) -> Player | None:
     """Return the player of a fitted model; None if it is not known what its client requests.
 
@@ -56,6 +62,8 @@ def make_player(
         session: Number of the session.
         duration_s: How long it is to last, s; None: as much media as the capture has.
         seed: Of the draws.
+        path_kbps: Rate of the path, kbit/s: of rungs that were not visited, one is where its
+            player's choice is on average; None where that is not known.
     """
     application = model.application
     if application is None or not application.rungs or application.segment_s is None:
@@ -71,7 +79,15 @@ def make_player(
     if family != "fixed":
         policy, seen_kbps = application.policy, application.highest_throughput_kbps
         is_whole = policy is not None and policy.family == family and not policy.rungs_above
-        ladder = complete_ladder(visited, seen_kbps, most_above=0 if is_whole else _MOST_ABOVE)
+        # Rungs above what the path had room for show no end of the ladder.
+        is_whole &= visited[-1] <= SAFE_SHARE * (seen_kbps or math.inf)
+        share = chosen.get("throughput_share")
+        share = min(share, SAFE_SHARE) if isinstance(share, float) else SAFE_SHARE
+        likely_kbps = (
+            None if path_kbps is None else _RUNG_SHARE * share * _PLAYERS_SHARE * path_kbps
+        )
+        above = 0 if is_whole else _MOST_ABOVE
+        ladder = complete_ladder(visited, seen_kbps, most_above=above, likely_kbps=likely_kbps)
     audio, connections = application.audio_kbps, application.connections
     if audio is not None:
         chosen |= {"audio_kbps": audio.value, "audio_order": "apart"}

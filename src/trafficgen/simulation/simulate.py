@@ -83,12 +83,14 @@ def simulate(
     """
     file_format = choose_format(options.out, options.to_format)
     settings, duration_s = options.settings or {}, options.duration_s
-    read_path(options.path)  # what is wrong here comes before what is doubtful of the model
+    path_kbps = _path_kbps(options)  # what is wrong here comes before what is doubtful of the model
     options = replace(options, compete=(compete := _compete_of(options)))
     for text in compete:
         if isinstance(text, str):
             Competitor.parse(text)
-    sources = sources_of(model, settings, duration_s=duration_s, seed=options.seed)
+    sources = sources_of(
+        model, settings, duration_s=duration_s, seed=options.seed, path_kbps=path_kbps
+    )
     result = SimulationResult(*run_sessions(sources, options))
     warn_of_short_session(result.run)
     if result.arrivals_s == (0.0, 0.0) and sources[0].kind != STREAMS:
@@ -245,6 +247,12 @@ def _warn_of_narrow_path(source: Source, path: Path) -> None:
         )
 
 
+def _path_kbps(options: SimulateOptions) -> float | None:
+    """Return the rate of the narrowest link of a path; None without a limit."""
+    rate_bps = Links.from_path(read_path(options.path)).rate_bps
+    return None if rate_bps is None else kbps_from_bps(rate_bps)
+
+
 def _compete_of(options: SimulateOptions) -> list[str | Competitor]:
     return [options.compete] if isinstance(options.compete, str) else list(options.compete)
 
@@ -337,7 +345,12 @@ def generate_over_path(
     starts_ns = session_starts(sessions, arrival_rate_per_s=arrival_rate_per_s, seed=seed)
     run, notes = run_sessions(
         sources_of(
-            model, options.settings or {}, sessions=sessions, duration_s=duration_s, seed=seed
+            model,
+            options.settings or {},
+            sessions=sessions,
+            duration_s=duration_s,
+            seed=seed,
+            path_kbps=_path_kbps(options),
         ),
         options,
         starts_s=s_from_ns(starts_ns).tolist(),

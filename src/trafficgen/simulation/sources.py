@@ -297,13 +297,15 @@ def sources_of(
     first_session: int = 0,
     duration_s: float | None = None,
     seed: int = 0,
+    path_kbps: float | None = None,
 ) -> list[Source]:
     """Return sessions of a model as sources of the engine.
 
     The model may be the name of a catalogue entry, which ``settings`` change, or of a model file.
     Each session of a fitted model draws from the random streams of its number, from
     ``first_session`` on, and lasts for ``duration_s``; None: as long as the model's. One whose
-    player is known plays that, with ``settings`` of the catalogue's ``chunked``.
+    player is known plays that, with ``settings`` of the catalogue's ``chunked``, over a path of
+    ``path_kbps``.
 
     Raises:
         ModelFileError: If the model cannot be read.
@@ -315,7 +317,9 @@ def sources_of(
         return [make_published_source(found, settings)] * sessions
     numbers = range(first_session, first_session + sessions)
     players = [
-        make_player(found, settings, session=number, duration_s=duration_s, seed=seed)
+        make_player(
+            found, settings, session=number, duration_s=duration_s, seed=seed, path_kbps=path_kbps
+        )
         for number in numbers
     ]
     if all(players):

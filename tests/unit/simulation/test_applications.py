@@ -23,6 +23,8 @@ PLAYER: dict[str, Any] = {
     "content_factors": np.exp(np.random.default_rng(5).normal(0, 0.04, 120)).tolist(),
 }
 WIDE, NARROW = "rate=2.2Mbps,delay=20ms,queue=60kB", "rate=1.1Mbps,delay=30ms,queue=40kB"
+#: Its capture leaves open whether there are rungs above the highest one.
+pytestmark = pytest.mark.filterwarnings("ignore:wide.*does not show")
 
 
 def play(model: Any, path: str, **options: Any) -> trafficgen.SimulationResult:
@@ -122,6 +124,40 @@ def test_rungs_that_were_not_visited_are_assumed(
     assert player.settings["ladder_kbps"] == pytest.approx(ladder, rel=1e-3)
     assert player.settings["duration_s"] == 40
     assert len(player.assumed) == 1 + (len(ladder) > len(rungs))
+
+
+@pytest.mark.parametrize(
+    ("rungs", "ladder"),
+    [
+        # 0.77 x 0.85 x 0.93 of the path's 3 Mbit/s is a rung, above those that were visited...
+        ([600.0], [600, 1046.5, 1825.2, 3161, 5476]),
+        # ... or between them, but where one of them is near.
+        ([400.0, 9000.0], [400, 854.6, 1826, 3108, 5288, 9000]),
+        ([700.0, 1900.0], [700, 1153, 1900]),
+    ],
+)
+def test_a_rung_is_where_the_choice_of_a_player_is_on_average(
+    fitted: Model, rungs: list[float], ladder: list[float]
+) -> None:
+    seen_kbps = 900.0 if len(rungs) == 1 else 50_000.0
+    model = fitted.model_copy(
+        update={"application": application(rungs, highest_throughput_kbps=seen_kbps)}
+    )
+    player = make_player(model, {}, session=0, duration_s=None, seed=0, path_kbps=3000)
+    assert player is not None
+    assert player.settings["ladder_kbps"] == pytest.approx(ladder, rel=1e-2)
+
+
+def test_rungs_above_what_the_path_had_room_for_are_no_end_of_a_ladder(fitted: Model) -> None:
+    policy = PlayerPolicy(family="buffer", weight=1.0, rungs_above=False)
+    for seen_kbps, has_more in ((900.0, True), (4000.0, False)):
+        found = application([300.0, 1200.0], policy=policy, highest_throughput_kbps=seen_kbps)
+        model = fitted.model_copy(update={"application": found})
+        player = make_player(model, {}, session=0, duration_s=None, seed=0)
+        assert player is not None
+        ladder = player.settings["ladder_kbps"]
+        assert isinstance(ladder, list)
+        assert (ladder[-1] != 1200) == has_more
 
 
 @pytest.fixture

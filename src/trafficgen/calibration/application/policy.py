@@ -20,8 +20,8 @@ from pydantic import JsonValue
 from scipy import special
 
 from trafficgen.calibration.application.playback import Downloads, Playback
-from trafficgen.formatting import format_share
 from trafficgen.models import Estimate, PlayerPolicy, PolicyFamily, PolicySetting
+from trafficgen.models.application import SAFE_SHARE
 from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
 from trafficgen.units import FloatArray
 
@@ -61,8 +61,15 @@ _GRIDS: dict[PolicyFamily, list[_Grid]] = {
 #: Beta law of the share of decisions that a policy does not explain: a tenth on average. One
 #: decision counts as this part of one that does not depend on others.
 _ERRORS, _INDEPENDENT = (1.0, 9.0), 0.3
-#: Sizes within a rung vary by no more than this (log), or segments may be at other rungs.
-_MOST_SPREAD = 0.1
+#: Where sizes vary by more than this within a rung (log), segments may be at other rungs: decisions
+#: count less, by the square of the ratio, and families are as likely beforehand as in use, where
+#: players mostly follow the throughput (hls.js, Shaka, ExoPlayer) or both (dash.js).
+_SURE_SPREAD = 0.1
+_PRIORS: dict[PolicyFamily, float] = {
+    **{"throughput": 0.4, "dynamic": 0.25, "bola": 0.1, "buffer": 0.1, "mpc": 0.1, "fixed": 0.05}
+}
+#: Rungs above those that were visited are ruled out only if choices are so much likelier without.
+_CLEAR_TOP = 10.0
 _LEAST_WEIGHT = 0.01
 #: Settings are likely down to this part of the best likelihood: a 95% interval of one number.
 _LIKELY = 0.147
@@ -105,11 +112,7 @@ def fit_policy(
     rung = choices.downloads.rung
     if len(rung) <= _FEWEST_DECISIONS:
         return None, f"{len(rung) - 1} decisions: too few"
-    if choices.spread > _MOST_SPREAD:
-        return None, (
-            f"sizes vary by {format_share(choices.spread)} within a rung: which rung a segment is"
-            " of is not sure enough"
-        )
+    is_sure = choices.spread <= _SURE_SPREAD
     visited = [choices.ladders_kbps[0][one] for one in np.unique(rung)]
     candidates: list[_Candidate] = [
         {"policy": family, **dict(zip(grid, values, strict=True))}
@@ -124,10 +127,13 @@ def fit_policy(
             for ladder in choices.ladders_kbps
         ]
     )
+    if not is_sure:
+        logs *= (_SURE_SPREAD / choices.spread) ** 2
     by_ladder = np.exp(logs - logs.max())
     likelihood = by_ladder.mean(axis=0)
     worth = {
         family: float(likelihood[[one["policy"] == family for one in candidates]].mean())
+        * (1.0 if is_sure else _PRIORS[family])
         for family in _GRIDS
     }
     total = sum(worth.values())
@@ -138,9 +144,13 @@ def fit_policy(
         PlayerPolicy(
             family=best,
             parameters=_likely_settings(
-                [candidates[place] for place in chosen], likelihood[chosen]
+                [candidates[place] for place in chosen],
+                likelihood[chosen],
+                least=1.0 if is_sure else _LIKELY,
             ),
-            rungs_above=bool(by_ladder[-1, chosen].sum() >= by_ladder[0, chosen].sum()),
+            rungs_above=bool(
+                _CLEAR_TOP * by_ladder[-1, chosen].sum() >= by_ladder[0, chosen].sum()
+            ),
             weight=worth[best] / total,
             alternatives={
                 family: weight for family, weight in alternatives.items() if weight >= _LEAST_WEIGHT
@@ -200,11 +210,16 @@ def _log_likelihood(
 
 
 def _likely_settings(
-    settings: list[_Candidate], likelihood: FloatArray
+    settings: list[_Candidate], likelihood: FloatArray, *, least: float
 ) -> dict[str, PolicySetting]:
-    """Return the likeliest settings of a family, with the range of numbers that are likely too."""
-    # Of settings that explain the same, those nearest to the defaults, of the plainest.
+    """Return the likeliest settings of a family, with the range of numbers that are likely too.
+
+    Of settings down to a part of the best likelihood, those nearest to the defaults, of the
+    plainest.
+    """
     usual = parameters_for_engine(load_entry("chunked"))
+    if least < 1:
+        usual |= {"throughput_share": SAFE_SHARE}
 
     def oddness(one: _Candidate) -> tuple[int, float]:
         far = [
@@ -214,7 +229,9 @@ def _likely_settings(
         ]
         return sum(value is not None for value in one.values()), sum(far)
 
-    ties = [one for one, x in zip(settings, likelihood, strict=True) if x == likelihood.max()]
+    ties = [
+        one for one, x in zip(settings, likelihood, strict=True) if x >= least * likelihood.max()
+    ]
     likeliest = min(ties, key=oddness)
     found: dict[str, PolicySetting] = {}
     for name, value in likeliest.items():
