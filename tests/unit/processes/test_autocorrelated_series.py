@@ -80,9 +80,10 @@ def test_a_series_of_no_values_is_empty() -> None:
     assert found.size == 0
 
 
-@pytest.mark.parametrize("process", ["autoregression", "strict period"])
-def test_a_long_series_of_scores_has_the_autocorrelation_asked_for(process: str) -> None:
-    lag = np.arange(1, 25)
-    wanted = 0.6**lag if process == "autoregression" else np.where(lag % 8, -0.14, 0.99)
+STRICT_PERIOD: FloatArray = np.where(np.arange(1, 25) % 8, -0.14, 0.99)
+
+
+@pytest.mark.parametrize("wanted", [autoregression(0.6, lags=24), STRICT_PERIOD])
+def test_a_long_series_of_scores_has_the_autocorrelation_asked_for(wanted: FloatArray) -> None:
     found = draw_correlated_scores(wanted, 60_001, np.random.default_rng(3))
     np.testing.assert_allclose(sample_autocorrelation(found, 24), wanted, atol=2e-3)
