@@ -86,7 +86,7 @@ def _explain_json(problem: str) -> str:
     place = problem.rpartition(" at ")[2]
     if problem.startswith("EOF"):
         return f"it must be JSON, but the text ends too early, at {place}"
-    return f"it must be JSON, but is none from {place} on"
+    return f"it must be JSON, but {place} is not"
 
 
 def _explain_tag(context: dict[str, str]) -> str:

@@ -49,7 +49,7 @@ def draw_correlated_scores(
 ) -> FloatArray:
     """Draw normal scores with nearly a given autocorrelation at lags 1 to k, shape (count,).
 
-    A long series has the spectrum asked for and random phases, whose number makes it normal
+    A long series has the spectrum that is wanted and random phases, whose number makes it normal
     (Theiler et al. 1992). It is the beginning of one of a length without large prime factors, which
     is fast, where that moves the autocorrelation by a thousandth at most: where its power is spread
     over many frequencies.

@@ -348,7 +348,7 @@ def test_files_of_a_folder_are_named_as_python_lists_them(
     ("text", "words"),
     [
         ("{", "it must be JSON, but the text ends too early, at line 1 column 1"),
-        ("{]", "it must be JSON, but is none from line 1 column 2 on"),
+        ("{]", "it must be JSON, but line 1 column 2 is not"),
     ],
 )
 def test_a_text_that_is_no_json_says_where(part: Any, text: str, words: str) -> None:
