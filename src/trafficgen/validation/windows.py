@@ -123,9 +123,11 @@ def describe_windows(
     ``threshold_s`` is the largest gap within a burst, None where there are no bursts.
     """
     counts = [int(rows.length_s / window_s) for rows in sessions]
+    # Of damaged times there are billions of windows: only those that are chosen have room.
+    ends = np.cumsum(counts, dtype=np.int64)
     chosen = _spread(sum(counts))
-    session = np.repeat(np.arange(len(sessions)), counts)[chosen]
-    place = (np.arange(sum(counts)) - np.repeat(np.cumsum(counts) - counts, counts))[chosen]
+    session = np.searchsorted(ends, chosen, side="right")
+    place = chosen - (ends - counts)[session]
     values = [
         _describe(_cut(sessions[of], at * window_s, window_s), window_s, threshold_s)
         for of, at in zip(session.tolist(), place.tolist(), strict=True)
@@ -135,12 +137,11 @@ def describe_windows(
 
 
 def describe_sessions(sessions: list[SessionRows], *, threshold_s: float | None) -> Described:
-    """Describe whole sessions; those of one moment have no rate and are left out."""
-    lasting = [rows for rows in sessions if rows.length_s > 0]
-    chosen = _spread(len(lasting))
+    """Describe whole sessions, each longer than a moment."""
+    chosen = _spread(len(sessions))
     values = [
         [*_describe(rows, rows.length_s, threshold_s), math.log10(rows.length_s), _start(rows)]
-        for rows in (lasting[at] for at in chosen)
+        for rows in (sessions[at] for at in chosen)
     ]
     names = (*FEATURES, *SESSION_FEATURES)
     return Described(np.array(values).reshape(-1, len(names)), names, np.arange(len(chosen)))

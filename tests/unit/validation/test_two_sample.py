@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
@@ -11,8 +12,14 @@ from trafficgen.flows import SessionView, all_sessions
 from trafficgen.units import FloatArray, IntArray
 from trafficgen.validation.compare import compare_sessions
 from trafficgen.validation.comparison import exceeded_limits
-from trafficgen.validation.two_sample import TwoSampleTest, auc_in_folds, run_tests
-from trafficgen.validation.windows import MOST_ROWS, describe_windows, split_sessions
+from trafficgen.validation.two_sample import (
+    TwoSampleTest,
+    _label,
+    auc_in_folds,
+    distinguish,
+    run_tests,
+)
+from trafficgen.validation.windows import MOST_ROWS, SessionRows, describe_windows, split_sessions
 
 ViewOf = Callable[..., SessionView]
 _FLOW_SESSIONS = 10
@@ -63,6 +70,30 @@ def test_a_difference_of_spread_alone_is_seen(view_of: ViewOf) -> None:
         return view_of((np.cumsum(gaps_s), np.full(gaps_s.size, 1000)))
 
     assert _windows(with_rates(0.5, 1), with_rates(0.02, 2)).auc > 0.8
+
+
+def test_sessions_without_a_whole_window_leave_no_fold_empty() -> None:
+    def session(length_s: float) -> SessionRows:
+        times_s = np.arange(0.0, length_s, 0.05)
+        sizes, flow = np.full(times_s.size, 900.0), np.zeros(times_s.size, np.int64)
+        return SessionRows(time_s=times_s, ip_bytes=sizes, flow=flow, to_server_s=times_s[:0])
+
+    sessions = [session(205), *[session(0.5)] * 9]
+    described = describe_windows(sessions, window_s=10.0, threshold_s=None)
+    rows = _label(described, described)
+    assert all(set(rows.is_candidate[rows.fold == fold]) == {False, True} for fold in range(5))
+    assert 0 <= distinguish(rows, of="windows", window_s=10.0, seed=0).auc <= 1
+
+
+def test_windows_of_damaged_times_take_no_memory(view_of: ViewOf) -> None:
+    times_s = np.concatenate((np.arange(0.0, 200.0, 0.5), [4e9]))
+    (rows,) = split_sessions(view_of((times_s, np.full(times_s.size, 900))))
+    tracemalloc.start()
+    described = describe_windows([rows], window_s=1.0, threshold_s=None)
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(described.values) == MOST_ROWS
+    assert peak_bytes < 50_000_000
 
 
 def test_windows_are_as_long_as_the_shorter_side_allows(view_of: ViewOf) -> None:
