@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from trafficgen.formatting import format_count, format_duration, number, rate_text
 from trafficgen.models.estimate import Estimate, ModelPart, NonNegativeEstimate
@@ -23,6 +23,9 @@ _STEP, _WIDEST_STEP, _STEP_ERROR = math.sqrt(1.5 * 2), 2.0, 0.1
 #: Players take a rung within this share of the throughput: the mean of ExoPlayer (0.7), Shaka
 #: (0.85), dash.js (0.9) and hls.js (0.95).
 SAFE_SHARE = 0.85
+#: Rates of rungs, kbit/s, and how many parts lists may have: a day of segments of 1 s.
+_LOWEST_KBPS, _HIGHEST_KBPS = 1e-3, 1e12
+_MOST_RUNGS, MOST_SEGMENTS = 1000, 86_400
 #: A setting of a policy.
 PolicySetting = Estimate | str | bool | int | float | None
 
@@ -96,9 +99,9 @@ class Application(ChartView, ModelPart):
     """Requests with responses."""
     segment_s: NonNegativeEstimate | None = None
     """Media in a segment, s; null where that is not known."""
-    rungs: tuple[Rung, ...] = ()
+    rungs: tuple[Rung, ...] = Field(default=(), max_length=_MOST_RUNGS)
     """Rungs that were visited, lowest first."""
-    switches: tuple[RungSwitch, ...] = ()
+    switches: tuple[RungSwitch, ...] = Field(default=(), max_length=MOST_SEGMENTS)
     """Changes between them."""
     audio_kbps: NonNegativeEstimate | None = None
     """Rate of audio segments next to those of video; null without."""
@@ -110,15 +113,26 @@ class Application(ChartView, ModelPart):
     """Media with which it goes on after a stall, s."""
     buffer_target_s: NonNegativeEstimate | None = None
     """Media in the buffer at which the player requests a segment again, s."""
-    stalls: tuple[Stall, ...] | None = None
+    stalls: tuple[Stall, ...] | None = Field(default=None, max_length=MOST_SEGMENTS)
     """Stalls of the playback; null where they are not known."""
     policy: PlayerPolicy | None = None
     """What chose the rungs; null where that is not known."""
-    content: tuple[_Positive, ...] = ()
+    content: tuple[_Positive, ...] = Field(default=(), max_length=MOST_SEGMENTS)
     """Sizes of the segments over their rung's mean, in order: those of the title."""
     highest_throughput_kbps: float | None = Field(default=None, gt=0)
     """Rate at which the fastest twentieth of the segments came, kbit/s: a player of a faster path
     may choose rungs above those that were visited."""
+
+    @model_validator(mode="after")
+    def _rungs_ascend(self) -> Self:
+        rates = [one.rate_kbps.value for one in self.rungs]
+        ends = (_LOWEST_KBPS, *rates, _HIGHEST_KBPS)
+        if any(low > high for low, high in itertools.pairwise(ends)):
+            raise ValueError(
+                f"rungs must ascend from {_LOWEST_KBPS:g} to {_HIGHEST_KBPS:g} kbit/s at most;"
+                " correct their rate_kbps"
+            )
+        return self
 
     def __repr__(self) -> str:
         return f"<Application: {'; '.join(describe_application(self).values())}>"

@@ -361,7 +361,13 @@ def make_player_source(model: Model, player: Player, settings: Mapping[str, Json
     if player.assumed:
         text = f"{model.name}: the capture does not show all of its player; assumed are"
         warn(f"{text} {'; '.join(player.assumed)}; settings change it", SimulationWarning)
-    source = make_published_source(load_entry("chunked"), player.settings)
+    entry = load_entry("chunked")
+    try:
+        source = make_published_source(entry, player.settings)
+    except SettingError as error:
+        problem = str(error).removeprefix(f"{entry.name}: ")
+        place = "its player" if settings else "application"
+        raise SettingError(f"{model.name}: {place}: {problem}") from error
     source = replace(
         source, name=model.name, settings=dict(settings), digest=_digest(model), plays=player.plays
     )

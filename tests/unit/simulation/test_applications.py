@@ -224,3 +224,31 @@ def test_sessions_draw_their_policy_by_its_weight(fitted: Model) -> None:
         families.append(player.settings["policy"])
     assert families[0] == "buffer"
     assert 60 < families.count("bola") < 100
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"content": [1.0] * 90_000}, "application.content"),
+        ({"segment_s": 1e-300}, "application: segment_s"),
+        ({"rungs": 0.0}, "rungs must ascend"),
+        ({"rungs": 5e-324}, "rungs must ascend"),
+        ({"policy": {"family": "bola", "weight": 1, "parameters": {"x": 1}}}, "application: "),
+    ],
+)
+def test_a_wrong_value_of_an_application_names_the_model(
+    fitted: Model, tmp_path: Path, change: dict[str, Any], problem: str
+) -> None:
+    data = fitted.model_dump(mode="json")
+    for key, value in change.items():
+        if key == "rungs":
+            data["application"]["rungs"][0]["rate_kbps"].update(value=value, low=value)
+        elif key == "segment_s":
+            data["application"][key].update(value=value, low=value, high=value)
+        else:
+            data["application"][key] = value
+    file = tmp_path / "model.json"
+    file.write_text(json.dumps(data))
+    with pytest.raises(trafficgen.TrafficgenError, match=problem) as caught:
+        play(file, NARROW)
+    assert not str(caught.value).startswith("chunked")

@@ -19,6 +19,7 @@ from trafficgen.calibration.application.segment_clock import (
 )
 from trafficgen.flows import Exchanges
 from trafficgen.models import Application, Estimate, Rung, RungSwitch, complete_ladder
+from trafficgen.models.application import MOST_SEGMENTS
 from trafficgen.units import NS_PER_S, FloatArray, kbps_from_bytes
 
 #: Segments that show a clock and rungs.
@@ -138,7 +139,7 @@ def _recognise_segments(video: _Segments, clock: Estimate) -> tuple[dict[str, An
         "start_media_s": played and played.start_media_s,
         "resume_media_s": played and played.resume_media_s,
         "stalls": buffer.stalls,
-        "content": tuple(np.round(content, 4).tolist()),
+        "content": tuple(np.round(content[:MOST_SEGMENTS], 4).tolist()),
         "highest_throughput_kbps": highest_kbps,
     }
     return found, buffer.absent | ({} if policy else {"policy": why})
@@ -226,5 +227,5 @@ def _switches(video: _Segments, rungs: Rungs, clock: Estimate) -> tuple[RungSwit
             from_kbps=kbps[int(of[at - 1])],
             to_kbps=kbps[int(of[at])],
         )
-        for at in np.flatnonzero(np.diff(of)) + 1
+        for at in np.flatnonzero(np.diff(of))[:MOST_SEGMENTS] + 1
     )
