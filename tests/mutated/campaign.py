@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from itertools import cycle, islice
 from pathlib import Path
 
-from tests.mutated.commands import LONGEST_S, Ended, a_command, run_in_child
+from tests.mutated.commands import FROM, LONGEST_S, Ended, a_command, run_in_child, split_input
 from tests.mutated.damage import beginning, damaged
 from tests.mutated.other_inputs import other_rounds
 
@@ -82,15 +82,15 @@ def started(arguments: list[str]) -> Ended:
     others.
     """
     program = Path(sys.executable).with_name("trafficgen")
+    words, given = split_input(arguments)
     done = subprocess.run(
-        [program, *arguments],
+        [program, *words],
         check=False,
+        input=given,
         capture_output=True,
-        text=True,
-        errors="replace",
         timeout=20 * LONGEST_S,  # the machine may be busy
     )
-    return Ended(arguments[0], done.returncode, done.stderr, 0, 0.0)
+    return Ended(words[0], done.returncode, done.stderr.decode(errors="replace"), 0, 0.0)
 
 
 @dataclass
@@ -168,6 +168,7 @@ def _play_round(paths: list[Path], seed: int, totals: Totals, kept: Path) -> Non
                 place = kept / f"{seed}-{totals.rounds}-{number}"
                 shutil.copytree(folder, place, dirs_exist_ok=True)
                 command = shlex.join(arguments).replace(str(folder), str(place))
+                command = command.replace(f" {shlex.quote(FROM)} ", f" {FROM} ")
                 (place / "what.txt").write_text(
                     f"{problem}\n{command}\n{ended.text}", encoding="utf-8"
                 )

@@ -14,15 +14,25 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
+
+import typer
+
+from trafficgen.cli.app import command_table
 
 #: What a command may take. The processor time is far above what one of these needs: only a hang is
 #: slower.
 MOST_MEMORY_BYTES = 1_000_000_000
 LONGEST_S = 60
 _ADDRESS_SPACE_BYTES = 8_000_000_000
+
+#: What follows this word of a command comes to it by a pipe, as its standard input.
+FROM = "<"
 
 #: Commands whose exit code is 1 where what they check does not hold.
 _CHECKS = ("reproduce",)
@@ -58,7 +68,8 @@ def a_command(dice: random.Random, capture: Path, other: Path, out: Path) -> lis
                 *(["--json"] if dice.random() < 0.5 else []),
             ]
         case "fit":
-            return ["fit", str(capture), *tunnels, *silence, "-o", str(out / "model.json")]
+            more = ["--exchanges", str(out / "exchanges.csv")] if dice.random() < 0.3 else []
+            return ["fit", str(capture), *tunnels, *silence, *more, "-o", str(out / "model.json")]
         case "convert":
             ending = dice.choice(("parquet", "csv", "pcap", "pcapng"))
             return ["convert", str(capture), "-o", str(out / f"table.{ending}")]
@@ -74,6 +85,17 @@ def a_command(dice: random.Random, capture: Path, other: Path, out: Path) -> lis
                 "-o",
                 str(out / "exported"),
             ]
+
+
+@cache
+def limited_commands() -> set[str]:
+    """Return the names of the commands that take a memory limit."""
+    group: Any = typer.main.get_command(command_table())
+    return {
+        name
+        for name, command in group.commands.items()
+        if any("--memory" in parameter.opts for parameter in command.params)
+    }
 
 
 @dataclass(frozen=True)
@@ -145,7 +167,8 @@ def _become_command(
         errors = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(errors, 2)
         os.dup2(_visited_page() if arguments[0] == "explore" else _nowhere(), 1)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        arguments, given = split_input(arguments)
+        os.dup2(_pipe_from(given), 0)
         sys.stdout, sys.stderr = (
             os.fdopen(1, "w", encoding="utf-8"),
             os.fdopen(2, "w", encoding="utf-8"),
@@ -160,6 +183,26 @@ def _become_command(
         sys.stderr.flush()
     finally:
         os._exit(code)
+
+
+def split_input(arguments: list[str]) -> tuple[list[str], bytes]:
+    """Return the words of a command, and what comes by its standard input."""
+    if FROM not in arguments:
+        return arguments, b""
+    at = arguments.index(FROM)
+    return arguments[:at], Path(arguments[at + 1]).read_bytes()
+
+
+def _pipe_from(data: bytes) -> int:
+    """Return a pipe from which data comes, written by a process of its own."""
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        os.close(reading)
+        with suppress(BrokenPipeError), os.fdopen(writing, "wb") as pipe:
+            pipe.write(data)
+        os._exit(0)
+    os.close(writing)
+    return reading
 
 
 def _nowhere() -> int:

@@ -1,5 +1,5 @@
-"""Damaged inputs other than captures: models, workloads, paths, tables, traces, bombs, and the
-commands that read them.
+"""Damaged inputs other than captures: models, workloads, paths, tables, traces, player logs,
+compressed texts and bombs, and the commands that read them.
 """
 
 from __future__ import annotations
@@ -8,11 +8,16 @@ import gzip
 import lzma
 import random
 import shutil
+import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+from tests.mutated.commands import FROM, limited_commands
 
 import trafficgen
 from trafficgen.models import dump_model
@@ -45,6 +50,13 @@ _TRACES = {
     "rates.txt": "".join(f"{n * 7}\n" for n in range(300)),
     "log.csv": "time_s,buffer_s,level_kbps\n" + "".join(f"{n},{n % 9},300\n" for n in range(90)),
 }
+_PLAYER_LOGS = {
+    "player-log.csv": "time_s,buffer_s,position_s,level,stalled\n"
+    + "".join(f"{n},{min(n, 10)},{2 * n},{n % 3},{n == 20:d}\n" for n in range(40)),
+    "player-log.json": '{"samples": ['
+    + ", ".join(f'{{"unix_time_s": {n}, "buffer_s": 4, "stalled": false}}' for n in range(40))
+    + "]}",
+}
 #: What ends, empties or overflows what a text says.
 _BREAKERS = (
     *("", "0", "-1", "1e999", "nan", "null", "true", "[]", "{}", "9" * 30, "9" * 5000, "1e-400"),
@@ -60,7 +72,8 @@ class Input:
     Attributes:
         name: Name of its file.
         data: Its bytes.
-        commands: Arguments of each; ``{file}`` is the file, ``{out}`` the folder to write to.
+        commands: Arguments of each; ``{file}`` is the file, ``{folder}`` that of it and of good
+            ones, ``{out}`` the folder to write to; a file after ``<`` comes by a pipe.
     """
 
     name: str
@@ -72,8 +85,9 @@ _SHORT = ("-q", "--for", "20s")
 _EXPLORE = ("explore", "{file}", "--no-browser", "--port", "0")
 _TABLE = (
     ("inspect", "{file}", "--json"),
-    ("fit", "{file}", "-o", "{out}/model.json"),
+    ("fit", "{file}", "-o", "{out}/model.json", "--exchanges", "{out}/exchanges.csv"),
     ("convert", "{file}", "-o", "{out}/table.csv"),
+    ("convert", "-", "-o", "{out}/table.parquet", FROM, "{file}"),
     ("compare", "{file}", "{file}", "--all", "--json"),
     ("export", "{file}", "--to", "mgen", "-o", "{out}/mgen"),
     ("export", "{file}", "--to", "csv", "-o", "{out}/csv"),
@@ -83,7 +97,13 @@ _REPORTED = (*_TABLE, ("fit", "{file}", "--report", "{out}/report.html"))
 _MODEL = (
     ("models", "show", "{file}"),
     ("models", "diff", "{file}", "cbr"),
+    ("models", "diff", "{folder}/player.json", "{file}", "--json"),
     ("generate", "{file}", "-q", "-o", "{out}/out.csv", "--duration", "5s"),
+    ("generate", "-", "-q", "-o", "-", "--to", "pcap", "--duration", "5s", FROM, "{file}"),
+    ("generate", "{file}", "-o", "{out}/out.pcap", "--sessions", "3", "--posterior", "--for", "9s"),
+    ("simulate", "{file}", "--path", "preset:lte", "--duration", "5s", "--report", "{out}/r.html"),
+    ("simulate", "{file}", "--path", "rate=9Mbps", "--sessions", "3", "--duration", "5s"),
+    ("simulate", "cbr", "--path", "rate=2Mbps", "--compete", "{file}@1s..4s", "--duration", "5s"),
     ("simulate", "{file}", "--path", "rate=5Mbps,delay=10ms", "--duration", "5s", "--json"),
     ("export", "{file}", "--to", "ns3", "-o", "{out}/ns3"),
     ("export", "{file}", "--to", "mgen", "-o", "{out}/mgen"),
@@ -94,6 +114,19 @@ _WORKLOADS = (
     ("generate", "{file}", "-o", "{out}/out.csv", *_SHORT),
     ("generate", "{file}", "--dry-run", *_SHORT),
     ("export", "{file}", "--to", "trex", "-o", "{out}/trex", *_SHORT),
+    ("simulate", "{file}", "--path", "{folder}/path.yaml", *_SHORT, "--json"),
+    ("simulate", "{file}", "--path", "preset:dsl", "-o", "{out}/out.pcap", *_SHORT),
+    ("generate", "{file}", "--path", "rate=5Mbps,delay=10ms", "-o", "{out}/out.csv", *_SHORT),
+)
+_PATHS = (
+    ("simulate", "cbr", "--path", "{file}", "--json"),
+    ("simulate", "cbr", "--path", "{file}", "--compete", "tcp(via=wan)", "--compete", "up:tcp"),
+    ("simulate", "{folder}/workload.yaml", "--path", "{file}", *_SHORT),
+    ("generate", "{folder}/model.json", "--path", "{file}", "-o", "{out}/out.csv"),
+)
+_LOGS = (
+    ("fit", "{folder}/player.pcap", "--player-log", "{file}", "-o", "{out}/model.json"),
+    ("fit", "{folder}/player.pcap", "--player-log", "{file}", "--player-log-offset", "2s"),
 )
 
 
@@ -110,10 +143,17 @@ _WORDS = (
     ("generate", "cbr", "-o", "{out}/o.csv", "--sessions", "3", "--arrivals", "poisson:0.5/s"),
     ("simulate", "wmedia9_nichols2004", "--path", "rate=700kbps,queue=9p", "--duration", "5s"),
     ("simulate", "cbr", "--path", "rate=1Mbps", "--compete", "tcp@1s..4s", "--duration", "5s"),
+    ("simulate", "cbr", "--path", "preset:lte,queue=9p", "--compete", "up:tcp", "--duration", "5s"),
+    ("simulate", "dashjs", "--path", "preset:dsl,aqm=codel", "--sessions", "2", "--for", "5s"),
+    ("fit", str(CAPTURE), "--exchanges", "{out}/exchanges.parquet", "--buffering-end", "3s"),
+    ("models", "diff", "cbr", "wmedia9_nichols2004", "--json"),
 )
 #: What follows these says how much work there is, which people may ask for.
-_LENGTHS = ("--duration", "--sessions", "--runs", "--workers")
+_LENGTHS = ("--duration", "--sessions", "--runs", "--workers", "--for")
 _SHARE_OF_WORDS = 0.05
+#: How often texts come compressed, and blown up before that, and commands with a limit of memory.
+_SHARE_OF_PACKED, _SHARE_OF_BOMBS, _SHARE_OF_LIMITED = 0.1, 0.3, 0.2
+_LIMITS = ("4MB", "60MB", "300MB")
 #: Commands that take seconds whatever they are given, and how many of those drawn are run.
 _SLOW_COMMANDS, _SHARE_OF_SLOW = ("demo", "explore"), 0.1
 
@@ -129,33 +169,55 @@ def damage_words(command: tuple[str, ...], dice: random.Random) -> list[str]:
     return words
 
 
-def good_inputs(folder: Path) -> list[Input]:
-    """Return the inputs to damage; files that they name are written into the folder."""
-    table = trafficgen.generate("cbr", duration_s=4)
-    for name in ("table.parquet", "table.csv"):
-        trafficgen.export(table, to=Path(name).suffix[1:], directory=folder / name)
-    parquet = (folder / "table.parquet" / "packets.parquet").read_bytes()
-    model = dump_model(trafficgen.fit(CAPTURE).model)
-    (folder / "model.json").write_text(model)
-    (folder / "hours.csv").write_text("1\n" * 24)
-    (folder / "rates.csv").write_text("time_s,rate_kbps\n0,900\n5,300\n9,700\n")
+@cache
+def named_files() -> dict[str, bytes]:
+    """Return good files that inputs name, or that commands read next to them."""
+    settings: dict[str, Any] = {"policy": "throughput", "ladder_kbps": [300, 600, 1200]}
+    settings |= {"segment_s": 2, "buffer_target_s": 10, "start_s": 2, "duration_s": 60}
+    with tempfile.TemporaryDirectory() as name, warnings.catch_warnings(action="ignore"):
+        capture, table = Path(name) / "player.pcap", trafficgen.generate("cbr", duration_s=4)
+        path = "rate=2.2Mbps,delay=20ms,queue=60kB"
+        trafficgen.simulate(
+            "chunked", path=path, duration_s=40, settings=settings, out=capture, at="receiver"
+        )
+        for kind in ("parquet", "csv"):
+            trafficgen.export(table, to=kind, directory=Path(name) / kind)
+        player = trafficgen.fit(capture).model
+        assert player.application is not None
+        assert player.application.kind == "chunked"
+        return {
+            "model.json": dump_model(trafficgen.fit(CAPTURE).model).encode(),
+            "player.json": dump_model(player).encode(),
+            "player.pcap": capture.read_bytes(),
+            "table.parquet": (Path(name) / "parquet" / "packets.parquet").read_bytes(),
+            "table.csv": (Path(name) / "csv" / "packets.csv").read_bytes(),
+            "workload.yaml": _WORKLOAD.encode(),
+            "path.yaml": _PATH.encode(),
+            "hours.csv": b"1\n" * 24,
+            "rates.csv": b"time_s,rate_kbps\n0,900\n5,300\n9,700\n",
+        }
+
+
+def good_inputs() -> list[Input]:
+    """Return the inputs to damage."""
+    files = named_files()
     bomb = gzip.decompress(CAPTURE.read_bytes())[:4000] + bytes(30_000_000)
     published = (ENTRIES / "wmedia9_nichols2004.yaml").read_bytes()
-    traces = [
-        Input(name, text.encode(), (*_TABLE, ("fit", "{file}", "--player-log", "{file}")))
-        for name, text in _TRACES.items()
-    ]
+    traces = [Input(name, text.encode(), (*_TABLE, *_LOGS)) for name, text in _TRACES.items()]
+    logs = [Input(name, text.encode(), _LOGS) for name, text in _PLAYER_LOGS.items()]
     return [
-        Input("table.parquet", parquet, _TABLE),
-        Input("table.csv", (folder / "table.csv" / "packets.csv").read_bytes(), _REPORTED),
-        Input("fitted.json", model.encode(), _MODEL),
+        Input("table.parquet", files["table.parquet"], _TABLE),
+        Input("table.csv", files["table.csv"], _REPORTED),
+        Input("fitted.json", files["model.json"], _MODEL),
+        Input("player.json", files["player.json"], _MODEL),
         Input("published.yaml", published, _MODEL),
-        Input("workload.yaml", _WORKLOAD.encode(), _WORKLOADS),
-        Input("path.yaml", _PATH.encode(), (("simulate", "cbr", "--path", "{file}", "--json"),)),
+        Input("workload.yaml", files["workload.yaml"], _WORKLOADS),
+        Input("path.yaml", files["path.yaml"], _PATHS),
         Input("bomb.pcap.gz", gzip.compress(bomb, 9), _TABLE[:3]),
         Input("bomb.pcap.xz", lzma.compress(bomb), _TABLE[:3]),
         Input("bomb.pcap.zst", bytes(pa.compress(bomb, "zstd", asbytes=True)), _TABLE[:3]),
         *traces,
+        *logs,
     ]
 
 
@@ -187,26 +249,50 @@ def _draw(commands: Sequence[tuple[str, ...]], dice: random.Random) -> tuple[str
             return command
 
 
+def pack(data: bytes, name: str, dice: random.Random) -> tuple[bytes, str]:
+    """Return a text compressed, maybe blown up before and damaged after that, and its name."""
+    if dice.random() < _SHARE_OF_BOMBS:
+        data += data[-200:] * (30_000_000 // max(1, len(data[-200:])))
+    ending = dice.choice((".gz", ".xz", ".zst"))
+    if ending == ".zst":
+        packed = bytes(pa.compress(data, "zstd", asbytes=True))
+    else:
+        packed = gzip.compress(data) if ending == ".gz" else lzma.compress(data, preset=0)
+    return (damage(packed, dice) if dice.random() < 0.3 else packed), name + ending
+
+
+def limit(words: list[str], dice: random.Random) -> list[str]:
+    """Return a command with a limit of memory now and then, where it takes one."""
+    if words[0] not in limited_commands() or dice.random() >= _SHARE_OF_LIMITED:
+        return words
+    return [words[0], "--memory", dice.choice(_LIMITS), *words[1:]]
+
+
 def other_rounds(*, seed: int, folder: Path) -> Iterator[tuple[list[str], Path]]:
     """Yield commands on damaged inputs without end, each with the empty folder that it writes to.
 
-    The input is the one file in ``folder`` / ``damaged``.
+    The input is in ``folder`` / ``damaged``, next to good files that it may name.
     """
     dice = random.Random(seed)
-    named, out, damaged = folder / "named", folder / "out", folder / "damaged"
-    named.mkdir()
-    inputs = good_inputs(named)
+    out, damaged, inputs = folder / "out", folder / "damaged", good_inputs()
     while True:
         for place in (out, damaged):
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir()
         if dice.random() < _SHARE_OF_WORDS:
             words = damage_words(_draw(_WORDS, dice), dice)
-            yield [word.replace("{out}", str(out)) for word in words], out
+            yield limit([word.replace("{out}", str(out)) for word in words], dice), out
             continue
         one = dice.choice(inputs)
-        for name in ("model.json", "hours.csv", "rates.csv"):
-            shutil.copy(named / name, damaged)
-        file = damaged / one.name
-        file.write_bytes(damage(one.data, dice) if dice.random() < 0.95 else one.data)
-        yield [part.format(file=file, out=out) for part in _draw(one.commands, dice)], out
+        for name, data in named_files().items():
+            (damaged / name).write_bytes(data)
+        data = damage(one.data, dice) if dice.random() < 0.95 else one.data
+        name = one.name
+        if dice.random() < _SHARE_OF_PACKED:
+            data, name = pack(data, name, dice)
+        file = damaged / name
+        file.write_bytes(data)
+        words = [
+            part.format(file=file, folder=damaged, out=out) for part in _draw(one.commands, dice)
+        ]
+        yield limit(words, dice), out

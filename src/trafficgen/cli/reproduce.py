@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import trafficgen
+from trafficgen.capture.options import parse_memory
 from trafficgen.cli._completion import complete_finding
 from trafficgen.cli._options import AsJson, Quiet, Seed, Verbose, messages_of
 from trafficgen.cli._output import number, print_json
@@ -16,6 +17,7 @@ from trafficgen.cli._reports import ReportFile, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import format_count
+from trafficgen.memory_limit import limit_memory
 
 if TYPE_CHECKING:
     from trafficgen.reproduction.finding import PublishedFinding
@@ -64,6 +66,15 @@ def reproduce(
             help="Processes that share the work; default: one a core. The result is the same.",
         ),
     ] = None,
+    memory_bytes: Annotated[
+        int | None,
+        typer.Option(
+            "--memory",
+            metavar="SIZE",
+            parser=parse_memory,
+            help="Memory that the work may take, such as 1GB; default: no limit.",
+        ),
+    ] = None,
     list_findings: Annotated[
         bool, typer.Option("--list", help="Print what the findings say, and run nothing.")
     ] = False,
@@ -99,14 +110,14 @@ def reproduce(
         if report is not None:
             raise typer.BadParameter("this result has no page; give --json", param_hint="--report")
         work = trafficgen.measure_sensitivity if sensitivity else trafficgen.leave_one_out
-        with messages.progress("simulating"):
+        with messages.progress("simulating"), limit_memory(memory_bytes):
             studied = work(ids or (), **options)
         _print_study(studied, as_json=as_json)
         return
     written = Outputs(report=report)
     claim(written, force=force, check_names=partial(_find_statements, ids or []))
     reproduce_findings = trafficgen.reproduce  # loaded before the clock of the progress runs
-    with messages.progress("simulating"):
+    with messages.progress("simulating"), limit_memory(memory_bytes):
         found = reproduce_findings(ids or (), seeds=seeds, **options)
     write_reports(found, written, messages)
     if as_json:

@@ -16,12 +16,15 @@ import numpy as np
 from trafficgen.errors import GenerationError
 from trafficgen.formatting import format_count, format_duration, number
 from trafficgen.generation.intensities import ConstantIntensity, Intensity
+from trafficgen.memory_limit import memory_limit_bytes
 from trafficgen.models import LONGEST_S
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, IntArray, ns_array_from_s
 
 #: Starts of all sessions are in memory: eight bytes each.
 MOST_SESSIONS = 100_000_000
+#: What the start of a session takes while all are put in order, bytes, measured.
+_START_BYTES = 24
 
 
 class Arrivals(ABC):
@@ -268,6 +271,12 @@ def arrival_times_ns(
     if sessions is not None and not 1 <= sessions <= MOST_SESSIONS:
         problem = "ask for at least 1" if sessions < 1 else f"ask for at most {MOST_SESSIONS:,}"
         raise GenerationError(f"{sessions} sessions cannot be generated; {problem}")
+    limit_bytes = memory_limit_bytes()
+    if limit_bytes is not None and (sessions or 0) * _START_BYTES > limit_bytes:
+        raise GenerationError(
+            f"the starts of {sessions:,} sessions do not fit in the {limit_bytes / 1e9:.3g} GB of"
+            " memory that are allowed ([--memory|memory_bytes]); ask for fewer, or give more"
+        )
     generator = random_stream(seed, session=0, purpose=purpose)
     times_s = arrivals.starts_s(sessions=sessions, window_s=window_s, generator=generator)
     if times_s.size < fewest:

@@ -6,7 +6,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 
+from trafficgen.capture.memory import COSTS
 from trafficgen.errors import SimulationError
+from trafficgen.formatting import size_text
+from trafficgen.generation.timeline import machine_memory_bytes
+from trafficgen.memory_limit import memory_limit_bytes
 from trafficgen.models.published import entry_digest, load_entry
 from trafficgen.progress import report_each
 from trafficgen.randomness import random_stream
@@ -22,6 +26,10 @@ Chosen = Sequence[tuple[Experiment, tuple[Finding, ...]]]
 _Key = tuple[int, str, int, int]
 #: A piece, the seed of all of them, the entries that are moved, and by how much.
 _Job = tuple[_Key, Piece, int, tuple[str, ...], Moves]
+#: What a simulation and its measures take until the end, and a worker, bytes, measured.
+_PIECE_BYTES, _WORKER_BYTES = 4000, 200_000_000
+#: However little memory is allowed, so much is taken.
+_LEAST_BYTES = 300_000_000
 _SEEDS = 1 << 53  # JSON carries whole numbers below this exactly
 
 
@@ -39,6 +47,7 @@ def run_settings(
     """
     if runs < 1 or (workers is not None and workers < 1):
         raise ValueError(f"runs and workers must be at least 1, got {runs} and {workers}")
+    workers = _check_memory(chosen, len(settings) * runs, workers or os.cpu_count() or 1)
     jobs = [
         ((number, one.name, run, part), piece, seed, _entries_of(findings), moves)
         for number, moves in enumerate(settings)
@@ -48,7 +57,7 @@ def run_settings(
     ]
     measured: list[dict[_Key, Measures]] = [{} for _ in settings]
     refused: set[int] = set()
-    for key, measures in _measure_all(jobs, workers or os.cpu_count() or 1):
+    for key, measures in _measure_all(jobs, workers):
         if measures is None:
             refused.add(key[0])
         else:
@@ -63,6 +72,26 @@ def run_settings(
                 raise
             found.append(())
     return found
+
+
+def _check_memory(chosen: Chosen, times: int, workers: int) -> int:
+    """Return how many workers the memory that is allowed has room for, of those that are wanted.
+
+    Raises:
+        SimulationError: If the results of all experiments, done so often, do not fit.
+    """
+    limit_bytes, machine_bytes = memory_limit_bytes(), machine_memory_bytes()
+    pieces = times * sum(len(one.pieces) for one, _ in chosen)
+    needed_bytes = COSTS.program_bytes + pieces * _PIECE_BYTES
+    room_bytes = min(limit_bytes or machine_bytes, machine_bytes)
+    if needed_bytes > max(room_bytes, _LEAST_BYTES):
+        raise SimulationError(
+            f"{pieces:,} simulations need some {size_text(needed_bytes)} of memory; ask for fewer"
+            " runs, seeds or draws"
+        )
+    if limit_bytes is None:
+        return workers
+    return max(1, min(workers, 1 + (limit_bytes - needed_bytes) // _WORKER_BYTES))
 
 
 def _list_rows(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trafficgen.capture.options import memory_option
 from trafficgen.options import Option, offer, option, seed_option
 from trafficgen.packet_files.report import View, format_option
 from trafficgen.standard_streams import output_path
@@ -55,6 +56,7 @@ class SimulateOptions:
             None writes nothing.
         to_format: Format of ``out``; None goes by its ending.
         at: Whose view a pcap or CSV shows.
+        memory_bytes: Memory to use at most, bytes; None sets no limit.
     """
 
     path: PathLike = field(metadata=offer(Option(("--path",), PATH_HELP, "PATH", str)))
@@ -100,3 +102,4 @@ class SimulateOptions:
     )
     to_format: str | None = format_option()
     at: View = "sender"
+    memory_bytes: int | None = memory_option()

@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from trafficgen._core import simulate
 from trafficgen._core.types import SimulatedAgentDict, SimulatedFlowDict
-from trafficgen.capture.memory import Budget
+from trafficgen.capture.memory import COSTS, Budget
 from trafficgen.errors import SimulationError, SimulationWarning, warn
 from trafficgen.formatting import size_text
+from trafficgen.generation.timeline import machine_memory_bytes
 from trafficgen.memory_limit import memory_limit_bytes
 from trafficgen.progress import has_listener, report_step
 from trafficgen.simulation.links import Links
@@ -37,8 +38,14 @@ LARGEST_SEED = 2**64 - 1
 _MOST_PACKETS = 50_000_000
 #: A session that says nothing of its length lasts longer, s.
 _SHORTEST_S = 1.0
-#: What a packet takes from the simulation to the file, bytes, measured.
+#: What a packet takes from the simulation to the file, bytes, measured; also one under way of which
+#: sums alone are kept.
 _PACKET_BYTES = 200
+#: What a session takes before it sends, a character of its parameters in JSON, and half a second of
+#: what a group receives, bytes, measured.
+_SESSION_BYTES, _CHARACTER_BYTES, _INTERVAL_BYTES = 8000, 12, 24
+#: However little memory is allowed, so much is taken: the program and a few thousand sessions.
+_LEAST_BYTES = 300_000_000
 _NO_ROOM = re.compile(r"no room for more than (?P<packets>\d+) packets, (?P<time_s>[\d.]+) s")
 #: What counts as media: the rest is control and bulk.
 MEDIA_FLOWS = ("audio", "video", "mixed")
@@ -131,7 +138,9 @@ def run_path(
     # Sessions come first, so that their random numbers do not depend on competing flows.
     taking_part = (*sessions, *competitors)
     links = Links.from_path(path)
-    _check(taking_part, links)
+    budget = Budget(memory_limit_bytes(), _PACKET_BYTES)
+    _check(taking_part, links, budget if keep_packets else None)
+    _check_parameters(taking_part, with_sums=with_sums)
     schedules: list[Schedule] = []
     agents = [_describe_agent(one, links, schedules) for one in taking_part]
     numbers = {name: number for number, name in enumerate(_name_series(taking_part))}
@@ -148,13 +157,12 @@ def run_path(
         "most_packets": most_packets,
         **({} if keep_packets else {"sums_only": True}),
     }
-    budget = Budget(memory_limit_bytes(), _PACKET_BYTES)
     if budget.most_packets is not None:
         config["most_packets"] = min(most_packets or budget.most_packets, budget.most_packets)
     try:
         outcome = run_scenario(config, schedules=schedules, with_sums=with_sums)
     except SimulationError as error:
-        raise _explain_room(error, sessions, budget) from None
+        raise _explain_room(error, sessions, budget, keep_packets=keep_packets) from None
     if s_from_ns(outcome.end_ns) >= end_s:
         warn(
             f"a session had not ended after {LONGEST_SESSION_S / 3600:g} h and was cut off; give it"
@@ -169,19 +177,66 @@ def _name_series(taking_part: Sequence[Participant]) -> list[str]:
     return list(dict.fromkeys(one.group or one.name for one in taking_part if not one.is_upload))
 
 
+def check_session_count(sessions: int) -> None:
+    """Raise SimulationError if so many sessions on one path do not fit in the memory."""
+    _check_memory(sessions * _SESSION_BYTES, f"{sessions:,} sessions that share a path")
+
+
+def _check_parameters(taking_part: Sequence[Participant], *, with_sums: bool) -> None:
+    """Refuse parameters, as often as there are flows of them, and series that have no room."""
+    sources = {id(one.source): one.source for one in taking_part}
+    characters = {
+        number: len(json.dumps(source.parameters, default=str))
+        for number, source in sources.items()
+    }
+    in_all = sum(characters[id(one.source)] for one in taking_part)
+    needed_bytes = len(taking_part) * _SESSION_BYTES + in_all * _CHARACTER_BYTES
+    what = f"{len(taking_part):,} flows with {in_all:,} characters of parameters"
+    if with_sums:
+        end_s = max(
+            one.start_s + LONGEST_SESSION_S if one.stop_s is None else one.stop_s
+            for one in taking_part
+            if one.is_session
+        )
+        series = len(_name_series(taking_part))
+        needed_bytes += round(2 * end_s) * series * _INTERVAL_BYTES
+        what += f", and {series:,} groups and flows over {end_s:.3g} s,"
+    _check_memory(needed_bytes, what)
+
+
+def _check_memory(needed_bytes: int, what: str) -> None:
+    needed_bytes += COSTS.program_bytes
+    limit_bytes, machine_bytes = memory_limit_bytes(), machine_memory_bytes()
+    if needed_bytes > max(min(limit_bytes or machine_bytes, machine_bytes), _LEAST_BYTES):
+        raise SimulationError(
+            f"{what} need some {size_text(needed_bytes)} of memory; ask for fewer, or give"
+            f" [--memory|memory_bytes] {_size(needed_bytes)} where the machine has it"
+        )
+
+
+def _size(size_bytes: float) -> str:
+    return size_text(size_bytes).replace(" ", "")
+
+
 def _explain_room(
-    error: SimulationError, sessions: Sequence[Participant], budget: Budget
+    error: SimulationError, sessions: Sequence[Participant], budget: Budget, *, keep_packets: bool
 ) -> SimulationError:
     """Return the error with what fits, where the memory that is allowed holds no more packets."""
     found = _NO_ROOM.search(str(error))
     if found is None or budget.memory_bytes is None:
         return error
     packets, fitting_s = int(found["packets"]), float(found["time_s"])
+    if not keep_packets:
+        return SimulationError(
+            f"{packets:,} packets wait on the path after {fitting_s:.0f} s and need all of the"
+            f" {size_text(budget.memory_bytes)} of memory that is allowed; give its links smaller"
+            " queues, or more [--memory|memory_bytes]"
+        )
     stops_s = [math.inf if one.stop_s is None else one.stop_s for one in sessions]
     need = "more [--memory|memory_bytes]"
     if math.isfinite(max(stops_s)):
         whole = budget.need_bytes(packets * max(stops_s) / fitting_s)
-        need = f"[--memory|memory_bytes] {size_text(whole).replace(' ', '')}"
+        need = f"[--memory|memory_bytes] {_size(whole)}"
     return SimulationError(
         f"the first {packets:,} packets, of {fitting_s:.0f} s, need all of the"
         f" {size_text(budget.memory_bytes)} of memory that is allowed; ask for less than that with"
@@ -236,7 +291,7 @@ def _reporter(scenario: Mapping[str, object]) -> Callable[[float], None] | None:
     )
 
 
-def _check(taking_part: Sequence[Participant], links: Links) -> None:
+def _check(taking_part: Sequence[Participant], links: Links, budget: Budget | None) -> None:
     names = Counter(one.name for one in taking_part)
     twice = next((name for name, count in names.items() if count > 1), None)
     if twice is not None:
@@ -248,6 +303,13 @@ def _check(taking_part: Sequence[Participant], links: Links) -> None:
             raise SimulationError(
                 f"{one.name}: about {packets:.3g} packets are more than {_MOST_PACKETS:,};"
                 " lower its rate or shorten it"
+            )
+        if budget is not None and not budget.holds(math.ceil(packets)):
+            need = budget.need_bytes(packets)
+            raise SimulationError(
+                f"{one.name}: about {packets:.3g} packets need some {size_text(need)} of memory,"
+                f" {size_text(budget.memory_bytes or 0)} is allowed; lower its rate, shorten it, or"
+                f" give [--memory|memory_bytes] {_size(need)}"
             )
     endless = (
         one.source.kind == "bulk_tcp" and one.source.parameters.get("bytes") is None

@@ -30,6 +30,8 @@ CALLS = {
     "inspect": "(file",
     "measure_exchanges": "(file",
     "read_packets": "(file",
+    "simulate": "('cbr', path='rate=9Mbps', settings=settings",
+    "simulate_workload": "('cbr', path='rate=1kbps,queue=9000000p', settings=settings, sessions=2",
 }
 #: Prints the most memory that the call has taken, and the line of a refusal.
 _PROGRAM = """

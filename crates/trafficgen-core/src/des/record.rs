@@ -67,15 +67,15 @@ impl Record {
         Self { rows: Vec::new(), sums: None, most_packets }
     }
 
-    /// A record that keeps sums over each flow, and no row.
-    pub fn of_sums() -> Self {
-        Self { sums: Some(FlowSums::default()), ..Self::up_to(0) }
+    /// A record that keeps sums over each flow, and no row; so many packets may be under way.
+    pub fn of_sums(most_packets: usize) -> Self {
+        Self { sums: Some(FlowSums::default()), ..Self::up_to(most_packets) }
     }
 
-    /// Whether there is room for the packets of the next event.
-    pub fn has_room(&mut self) -> bool {
+    /// Whether there is room for the packets of the next event next to those under way.
+    pub fn has_room(&mut self, under_way: usize) -> bool {
         if self.sums.is_some() {
-            return true;
+            return under_way < self.most_packets;
         }
         let rows = self.rows.len();
         let spare = self.rows.capacity() - rows >= SPARE_ROWS;

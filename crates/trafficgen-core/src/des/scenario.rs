@@ -52,7 +52,8 @@ pub struct Scenario {
     pub run_on_s: f64,
     /// It ends here at the latest, s from the simulation's zero.
     pub end_s: f64,
-    /// More packets than this are not simulated; None: as many as there is room for.
+    /// More packets than this are not simulated, of `sums_only` at a time; None: as many as there
+    /// is room for.
     #[serde(default)]
     pub most_packets: Option<usize>,
     /// Keep sums over each flow in place of its packets, and of each player only one state, so that
@@ -79,6 +80,11 @@ pub enum ScenarioError {
          began; lower rates or shorten it"
     )]
     TooManyPackets { packets: usize, at_s: f64 },
+    #[error(
+        "it was given up after {events} events, {at_s:.1} s after its first session began: more \
+         than sessions of six hours need; lower rates, lengthen intervals or shorten it"
+    )]
+    TooManyEvents { events: u64, at_s: f64 },
 }
 
 impl Scenario {

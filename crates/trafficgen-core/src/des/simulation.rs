@@ -18,6 +18,10 @@ use crate::transport::TcpStatistics;
 /// A few hundredths of a second: often enough for a person who wants it to stop.
 const EVENTS_BETWEEN_QUESTIONS: u64 = 1 << 18;
 
+/// More events than this for each agent are not handled, minutes of work: six hours at 50 Mbit/s
+/// have fewer, and a mistyped rate or interval would else take days.
+const EVENTS_PER_AGENT: u64 = 500_000_000;
+
 /// Random streams of links are numbered from here, those of agents from 0.
 const LINK_STREAMS: u64 = 1 << 32;
 
@@ -79,7 +83,7 @@ pub fn simulate_while(
     goes_on: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Outcome, ScenarioError> {
     let mut simulation = Simulation::new(scenario)?;
-    simulation.run(goes_on)?;
+    simulation.run(goes_on, EVENTS_PER_AGENT.saturating_mul(scenario.agents.len() as u64))?;
     let end = simulation.world.now;
     simulation.drain();
     Ok(simulation.outcome(scenario, end))
@@ -111,11 +115,9 @@ impl Simulation {
             .collect();
         let mut world = World::new(states, links);
         world.ecn = scenario.links.iter().any(|link| link.aqm.is_some_and(|aqm| aqm.ecn));
-        world.record = if scenario.sums_only {
-            Record::of_sums()
-        } else {
-            Record::up_to(scenario.most_packets.unwrap_or(MOST_PACKETS).min(MOST_PACKETS))
-        };
+        let most_packets = scenario.most_packets.unwrap_or(MOST_PACKETS).min(MOST_PACKETS);
+        let make = if scenario.sums_only { Record::of_sums } else { Record::up_to };
+        world.record = make(most_packets);
         for (agent, config) in scenario.agents.iter().enumerate() {
             let agent = agent as u32;
             world.events.push(ns(config.start_s), Event::Start { agent });
@@ -126,7 +128,11 @@ impl Simulation {
         Ok(Self { world, agents, run_on: ns(scenario.run_on_s), end: ns(scenario.end_s) })
     }
 
-    fn run(&mut self, goes_on: &mut dyn FnMut(Time) -> bool) -> Result<(), ScenarioError> {
+    fn run(
+        &mut self,
+        goes_on: &mut dyn FnMut(Time) -> bool,
+        most_events: u64,
+    ) -> Result<(), ScenarioError> {
         let mut handled: u64 = 0;
         let mut ends = if self.world.awaited == 0 { self.end } else { NEVER };
         while let Some((at, event)) = self.world.events.pop() {
@@ -142,9 +148,13 @@ impl Simulation {
             self.world.now = at;
             self.handle(event);
             self.deliver_notices();
-            if !self.world.record.has_room() {
-                let packets = self.world.record.rows.len();
+            let under_way = self.world.under_way();
+            if !self.world.record.has_room(under_way) {
+                let packets = self.world.record.rows.len().max(under_way);
                 return Err(ScenarioError::TooManyPackets { packets, at_s: seconds(at) });
+            }
+            if handled > most_events {
+                return Err(ScenarioError::TooManyEvents { events: handled, at_s: seconds(at) });
             }
             if ends == NEVER && self.world.awaited == 0 {
                 ends = at + self.run_on;
@@ -292,10 +302,33 @@ mod tests {
                 "packet_bytes": 1000, "duration_s": 10}}]}"#,
         )?;
         let mut simulation = Simulation::new(&scenario)?;
-        let ended = simulation.run(&mut |_| true);
+        let ended = simulation.run(&mut |_| true, u64::MAX);
         assert!(
             matches!(ended, Err(ScenarioError::TooManyPackets { packets: 500, .. })),
             "{ended:?}"
+        );
+        let mut simulation = Simulation::new(&Scenario { sums_only: true, ..scenario })?;
+        let ended = simulation.run(&mut |_| true, 900);
+        assert!(
+            matches!(ended, Err(ScenarioError::TooManyEvents { events: 901, .. })),
+            "{ended:?}"
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn sums_end_with_an_error_where_too_much_waits() -> Result<(), ScenarioError> {
+        let scenario = Scenario::from_json(
+            r#"{"seed": 0, "end_s": 100, "most_packets": 500, "sums_only": true, "links": [{"name":
+                "link", "capacity": {"constant": {"rate_bps": 1e3}}, "queue": {"packets": 1000000}}],
+                "agents": [{"name": "media", "kind": "cbr", "awaited": true, "forward": [0],
+                "parameters": {"rate_bps": 8e6, "packet_bytes": 1000, "duration_s": 10}}]}"#,
+        )?;
+        let ended = simulate(&scenario);
+        assert!(
+            matches!(ended, Err(ScenarioError::TooManyPackets { packets: 500, .. })),
+            "{:?}",
+            ended.err()
         );
         Ok(())
     }
