@@ -136,7 +136,7 @@ def estimate_capacity(
     edges_s = np.arange(np.floor(end_s[0]), end_s[-1] + _WINDOW_S, _WINDOW_S)
     given_bytes = np.histogram(end_s, edges_s, weights=size_bytes)[0]
     # Frames of RTP are as far apart as the source makes them.
-    trains = _TRAINS_OF_ACKNOWLEDGEMENTS if at_sender else _TRAINS
+    trains: tuple[int, ...] = _TRAINS_OF_ACKNOWLEDGEMENTS if at_sender else _TRAINS
     trains = trains[:1] if table.is_known("rtp_sequence").any() else trains
     for packets in trains:
         pairs = _make_trains(end_s, gap_s, size_bytes, packets=packets, tick_s=tick_s)
@@ -175,7 +175,7 @@ def _measure_arrivals(table: PacketTable) -> _Measured:
 def _measure_acknowledgements(table: PacketTable) -> _Measured:
     """Return when TCP's acknowledgements came, the gaps, and the bytes on the wire they are of."""
     back = ~table.to_client & table.is_known("tcp_acknowledgement")
-    back &= np.asarray(table.values("tcp_flags") & TCP_ACK, dtype=np.bool_)
+    back &= (table.values("tcp_flags").astype(np.uint8) & TCP_ACK) > 0
     data = table.to_client & (table.payload_bytes > 0)
     framed = float(table.frame_bytes[data].sum()) / max(float(table.payload_bytes[data].sum()), 1)
     times_s, sizes = [np.empty(0)], [np.empty(0)]
@@ -208,7 +208,9 @@ def _find_modes(
     pairs: _Pairs, edges_s: FloatArray, given_bytes: FloatArray, *, has_loss: bool
 ) -> tuple[list[_Stretch], int]:
     """Return windows whose mode is the link's, and how many windows have pairs for one."""
-    found, unsure, busy = [], [], 0
+    found: list[_Stretch] = []
+    unsure: list[_Stretch] = []
+    busy = 0
     step_ratio = _STEP_RATIO if pairs.packets == 1 else _TRAIN_STEP_RATIO
     most_bps = _MOST_OF_MEAN * bps_from_bytes(given_bytes.mean(), _WINDOW_S)
     for (start_s, end_s), size_bytes in zip(pairwise(edges_s.tolist()), given_bytes, strict=True):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ def rates_of(table: PacketTable, *, has_loss: bool = False) -> list[tuple[float,
     known = [step.kbps for step in steps if step.kbps is not None]
     assert all(one.low is not None and one.low <= one.value for one in known)
     assert all(one.high is not None and one.high >= one.value for one in known)
-    return [(step.start_s, step.kbps and round(step.kbps.value, 1)) for step in steps]
+    return [(one.start_s, None if one.kbps is None else round(one.kbps.value, 1)) for one in steps]
 
 
 def test_a_step_of_the_rate_is_where_pairs_of_the_new_rate_begin(make_table: TableMaker) -> None:
@@ -97,7 +98,7 @@ def test_at_the_server_acknowledgements_show_the_link(make_table: TableMaker) ->
         flows=TCP,
         header_bytes=40,
         **{
-            name: np.concatenate(parts)[np.argsort(times_s, kind="stable")]
+            name: np.concatenate(cast("Any", parts))[np.argsort(times_s, kind="stable")]
             for name, parts in {
                 "to_client": [
                     [way for _, way, _ in HANDSHAKE],
