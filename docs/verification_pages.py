@@ -195,6 +195,86 @@ def _export_row(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (f"`{row['target']}`", *counts, largest, mean)
 
 
+# Captures and what is played from their fits
+
+
+def _classified(results: Mapping[str, Any]) -> Iterator[str]:
+    within, across = results["within"], results["across"]
+    yield "## Played traffic next to its capture"
+    yield (
+        "Captures are fitted and three sessions of each are played. A classifier then has to"
+        " distinguish windows of the capture from windows of the sessions"
+        " ([how to read it](metrics.md#distinguished-by-a-classifier)): an AUC of 0.5 is no better"
+        " than chance, 1 always right. *Across* trains it on all other captures of a kind, in"
+        " windows of 5 s, and judges one it has not seen; in brackets is what shuffled labels"
+        " exceed once in 20 times. The other columns have constant rate, Poisson and resampling in"
+        " the place of the sessions."
+    )
+    yield table(
+        ("across", "captures", "played", *_BASELINES),
+        [
+            (row["kind"], str(row["captures"]), *(_auc(row, side) for side in _SIDES))
+            for row in across
+        ],
+    )
+    yield (
+        "*Within* trains it on parts of one capture and judges the others. KS distances are means"
+        " over the three sessions; the volume is off by the bytes of a session less those of the"
+        " capture. Comparisons are all metrics of `compare` with all baselines, for one session."
+    )
+    yield table(
+        (
+            *("within", "captures", "median AUC", "median KS of gaps", "of sizes"),
+            *("median volume error", "worst above 15%", "closer or as close"),
+        ),
+        [_summarise_kind(row["kind"], within) for row in across],
+    )
+    yield "Each capture:"
+    yield table(
+        (
+            *("capture", "kind", "processes", "AUC", "by chance", "differs most in"),
+            *("KS of gaps", "of sizes", "volume, mean", "worst"),
+        ),
+        [_describe_capture(row) for row in within],
+    )
+
+
+_BASELINES = ("cbr", "poisson", "renewal")
+_SIDES = ("played", *_BASELINES)
+
+
+def _auc(row: Mapping[str, Any], side: str) -> str:
+    return f"{row[side]:.2f} ({row[f'{side}_by_chance']:.2f})" if side in row else "-"
+
+
+def _summarise_kind(kind: str, within: list[dict[str, Any]]) -> tuple[str, ...]:
+    own = [row for row in within if kind in (row["kind"], "all")]
+    aucs = [row["auc"] for row in own if row["auc"] is not None]
+    errors = np.abs(np.array([row["volume_errors"] for row in own]))
+    won, lost = (sum(row[key] for row in own) for key in ("won", "lost"))
+    won += sum(row["tied"] for row in own)
+    return (
+        *(kind, str(len(own)), f"{np.median(aucs):.2f}"),
+        *(f"{np.median([row[key] for row in own]):.3f}" for key in ("gap_ks", "size_ks")),
+        *(f"{np.median(errors):.1%}", str(int((errors.max(axis=1) > _MOST_OFF).sum()))),
+        f"{won / (won + lost):.1%}",
+    )
+
+
+_MOST_OFF = 0.15
+
+
+def _describe_capture(row: Mapping[str, Any]) -> tuple[str, ...]:
+    errors = np.array(row["volume_errors"])
+    return (
+        *(f"`{row['capture']}`", row["kind"], row["processes"]),
+        *("-" if row[key] is None else f"{row[key]:.2f}" for key in ("auc", "auc_by_chance")),
+        row["features"].replace("_", "\\_"),
+        *(f"{row[key]:.3f}" for key in ("gap_ks", "size_ks")),
+        *(f"{errors.mean():+.1%}", f"{errors[np.abs(errors).argmax()]:+.1%}"),
+    )
+
+
 # Other paths
 
 
@@ -264,6 +344,7 @@ _SECTIONS = {
     "quic": _quic,
     "ns3": _ns3,
     "kernel": _kernel,
+    "classified": _classified,
     "transfer": _transfer,
     "exports": _exports,
 }

@@ -22,6 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import trafficgen
+from classified import classified_rows
 from transfers import transfer_rows
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -170,6 +171,7 @@ PARTS: dict[str, Callable[[], dict[str, object]]] = {
     "sensitivity": lambda: trafficgen.measure_sensitivity(runs=1).to_json(),
     "exports": exported,
     "transfer": lambda: {"transfers": list(transfer_rows())},
+    "classified": classified_rows,
     **{part: lambda part=part: _part(part) for part in CHECKS},  # type: ignore[misc]
 }
 
