@@ -322,7 +322,8 @@ mod tests {
             r#"{"seed": 0, "end_s": 100, "most_packets": 500, "sums_only": true, "links": [{"name":
                 "link", "capacity": {"constant": {"rate_bps": 1e3}}, "queue": {"packets":
                 1000000}}], "agents": [{"name": "media", "kind": "cbr", "awaited": true,
-                "forward": [0], "parameters": {"rate_bps": 8e6, "packet_bytes": 1000, "duration_s": 10}}]}"#,
+                "forward": [0], "parameters": {"rate_bps": 8e6, "packet_bytes": 1000,
+                "duration_s": 10}}]}"#,
         )?;
         let ended = simulate(&scenario);
         assert!(
