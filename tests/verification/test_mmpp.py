@@ -118,3 +118,7 @@ def test_likelihood_does_not_fall_below_that_of_the_truth() -> None:
     fit = fit_mmpp(gaps, states=2)
     assert fit is not None
     assert fit.log_likelihood >= log_likelihood(gaps, RATES[:2], generator)
+
+
+def test_simultaneous_packets_alone_have_no_process() -> None:
+    assert fit_mmpp(np.repeat([0.0, 0.01], [2000, 2000]), states=2) is None

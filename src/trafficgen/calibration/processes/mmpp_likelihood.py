@@ -148,6 +148,8 @@ def _first_guess(
             return None
         centre = np.array([local[label == state].mean() for state in range(states)])
     time_s = np.bincount(label, weights=length_s, minlength=states)
+    if not time_s.all():  # simultaneous packets only: a class without a rate
+        return None
     rate = window * np.bincount(label, minlength=states) / time_s
     moves = np.bincount(label[:-1] * states + label[1:], minlength=states * states)
     generator = (moves.reshape(states, states) + 0.5) / time_s[:, None]
