@@ -133,16 +133,22 @@ def estimate_capacity(
     if not gap_s.size:
         return None, why
     end_s = end_s - s_from_ns(view.first_media_ns + view.table.origin_ns - table.origin_ns)
-    edges_s = np.arange(np.floor(end_s[0]), end_s[-1] + _WINDOW_S, _WINDOW_S)
-    given_bytes = np.histogram(end_s, edges_s, weights=size_bytes)[0]
+    # Windows without packets are not listed: a source may be silent for years.
+    windows_s, window = np.unique(np.floor(end_s / _WINDOW_S), return_inverse=True)
+    windows_s *= _WINDOW_S
+    given_bytes = np.bincount(window, weights=size_bytes)
+    length_s = windows_s[-1] - windows_s[0] + _WINDOW_S
+    most_bps = _MOST_OF_MEAN * bps_from_bytes(given_bytes.sum(), length_s)
     # Frames of RTP are as far apart as the source makes them.
     trains: tuple[int, ...] = _TRAINS_OF_ACKNOWLEDGEMENTS if at_sender else _TRAINS
     trains = trains[:1] if table.is_known("rtp_sequence").any() else trains
     for packets in trains:
         pairs = _make_trains(end_s, gap_s, size_bytes, packets=packets, tick_s=tick_s)
-        windows, busy = _find_modes(pairs, edges_s, given_bytes, has_loss=has_loss)
-        stretches = _join(windows, fewest=1 if packets == 1 else 2)
-        if len(windows) >= _ENOUGH_WINDOWS * busy:
+        modes, busy = _find_modes(
+            pairs, windows_s, given_bytes, most_bps=most_bps, has_loss=has_loss
+        )
+        stretches = _join(modes, fewest=1 if packets == 1 else 2)
+        if len(modes) >= _ENOUGH_WINDOWS * busy:
             break
     if not stretches:
         return None, why
@@ -205,15 +211,28 @@ def _make_trains(
 
 
 def _find_modes(
-    pairs: _Pairs, edges_s: FloatArray, given_bytes: FloatArray, *, has_loss: bool
+    pairs: _Pairs,
+    windows_s: FloatArray,
+    given_bytes: FloatArray,
+    *,
+    most_bps: float,
+    has_loss: bool,
 ) -> tuple[list[_Stretch], int]:
-    """Return windows whose mode is the link's, and how many windows have pairs for one."""
+    """Return windows whose mode is the link's, and how many windows have pairs for one.
+
+    Args:
+        pairs: Pairs or trains in order of time.
+        windows_s: Starts of the windows that have packets, shape (n,).
+        given_bytes: Bytes in each of them, shape (n,).
+        most_bps: A mode above this limits nothing.
+        has_loss: Whether some queue was full.
+    """
     found: list[_Stretch] = []
     unsure: list[_Stretch] = []
     busy = 0
     step_ratio = _STEP_RATIO if pairs.packets == 1 else _TRAIN_STEP_RATIO
-    most_bps = _MOST_OF_MEAN * bps_from_bytes(given_bytes.mean(), _WINDOW_S)
-    for (start_s, end_s), size_bytes in zip(pairwise(edges_s.tolist()), given_bytes, strict=True):
+    for start_s, size_bytes in zip(windows_s.tolist(), given_bytes, strict=True):
+        end_s = start_s + _WINDOW_S
         rates_bps = pairs.select(start_s, end_s).rate_bps
         busy += rates_bps.size >= _FEWEST_PAIRS
         mode = strongest_mode(rates_bps, fewest_pairs=_FEWEST_PAIRS)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -60,6 +61,20 @@ def test_the_rate_is_not_known_while_the_source_was_idle(make_table: TableMaker)
     assert (first[1], idle[1], last[1]) == (4000.0, None, 4000.0)
     assert idle[0] == pytest.approx(9.2, abs=0.1)
     assert last[0] == pytest.approx(30, abs=0.1)
+
+
+def test_seconds_without_packets_take_no_memory(make_table: TableMaker) -> None:
+    silent_s = 1e8
+    table = make_table(
+        leave_link((0, 10, 4000), (silent_s, silent_s + 10, 4000)), ip_bytes=IP_BYTES
+    )
+    tracemalloc.start()
+    try:
+        find_steps(table)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < 10e6
 
 
 def test_a_step_while_the_source_was_idle_has_no_time(make_table: TableMaker) -> None:
