@@ -136,7 +136,7 @@ def estimate_capacity(
     # Windows without packets are not listed: a source may be silent for years.
     windows_s, window = np.unique(np.floor(end_s / _WINDOW_S), return_inverse=True)
     windows_s *= _WINDOW_S
-    given_bytes = np.bincount(window, weights=size_bytes)
+    given_bytes: FloatArray = np.bincount(window, weights=size_bytes).astype(np.float64)
     length_s = windows_s[-1] - windows_s[0] + _WINDOW_S
     most_bps = _MOST_OF_MEAN * bps_from_bytes(given_bytes.sum(), length_s)
     # Frames of RTP are as far apart as the source makes them.
