@@ -65,7 +65,7 @@ def load_workload(path: str | Path, *, outside_files: bool = False) -> PlannedWo
     file = _find_file(path)
     description = read_description(file)
     with with_outside_files(allowed=outside_files):
-        return plan_workload(description, file=str(path), folder=file.parent)
+        return plan_workload(description, file=str(path), folder=_folder_of(path, file))
 
 
 def load_playable(
@@ -116,6 +116,11 @@ def _find_file(path: str | Path) -> Path:
     file = Path(input_file(str(path)))
     is_mix = isinstance(path, str) and path in mix_names() and not file.exists()
     return _MIXES / f"{path}.yaml" if is_mix else file
+
+
+def _folder_of(path: str | Path, file: Path) -> Path:
+    """Return where names in a file are looked for; those of a pipe in the folder of today."""
+    return Path(path).parent if str(path) == "-" else file.parent
 
 
 def read_description(path: Path) -> WorkloadDescription:
