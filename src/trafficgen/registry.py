@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pkgutil import iter_modules
+from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from trafficgen.errors import TrafficgenError
@@ -166,8 +167,11 @@ class ModuleRegistry(Registry[T]):
 
 
 def calling_module() -> str:
-    """Return the name of the module that called the function that asks."""
-    return str(sys._getframe(2).f_globals.get("__name__", "__main__"))
+    """Return the name of the module that called the function that asks, checked or not."""
+    frame: FrameType | None = sys._getframe(2)
+    if frame and frame.f_globals.get("__name__") == "trafficgen.options":
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__", "__main__")) if frame else "__main__"
 
 
 def require_name(name: object, function: str) -> None:

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from trafficgen.errors import GenerationError
 from trafficgen.formatting import describe_value, suggest_name
 from trafficgen.generation.arrivals import Arrivals, ListedArrivals
-from trafficgen.options import checks_arguments
 from trafficgen.registry import (
     Registry,
     calling_module,
@@ -84,7 +83,6 @@ class RegisteredArrivals(Arrivals):
                 raise GenerationError(f"arrivals {self.name}: {key}={value} is not a number")
 
 
-@checks_arguments
 def register_arrivals(name: str) -> Callable[[_Starts], _Starts]:
     """Let sessions start by a process of your own, ``arrivals="NAME:key=value,..."``.
 

@@ -11,7 +11,6 @@ import numpy as np
 from trafficgen.calibration.processes.hurst import Hurst
 from trafficgen.errors import TrafficgenError
 from trafficgen.formatting import describe_value
-from trafficgen.options import checks_arguments
 from trafficgen.registry import (
     Registry,
     calling_module,
@@ -62,7 +61,6 @@ METRICS: Registry[Metric] = Registry(
 )
 
 
-@checks_arguments
 def register_metric(name: str) -> Callable[[_Metric], _Metric]:
     """Let `compare` compute a metric of your own, for the candidate and for all baselines.
 

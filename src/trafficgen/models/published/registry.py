@@ -125,7 +125,6 @@ def find_model(what: Model | PublishedModel | ModelHolder | str | Path) -> Model
     return model
 
 
-@checks_arguments
 def register_source(name: str) -> Callable[[_Function], _Function]:
     """Make a source of your own a model, whose name commands and functions take.
 
