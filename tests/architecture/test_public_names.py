@@ -83,6 +83,7 @@ DIFFERENT = {
     ("models_show", "full"): "how much is printed",
     ("models_list", "paths"): "Path.presets",
     ("models_diff", "all"): "how many are printed",
+    ("reproduce", "memory"): "memory_bytes of simulate: an experiment in Python is not limited",
     ("reproduce", "list"): "the rows of its result",
     ("reproduce", "leave_one_out"): "leave_one_out, a function",
     ("reproduce", "sensitivity"): "measure_sensitivity",

@@ -22,6 +22,7 @@ _INPUTS = {
     "convert": ["cbr.csv", "-o", "out.csv"],
     "export": ["cbr.csv", "--to", "pcap", "-o", "out"],
     "explore": ["cbr", "--port", "99999"],  # it must not serve
+    "reproduce": ["BMW-T1.1"],
     "models show": ["cbr"],
     "models diff": ["cbr", "cbr"],
 }
@@ -70,6 +71,10 @@ def test_errors_about_long_values_are_short(ready: Command, value: str) -> None:
 def test_errors_about_long_arguments_are_short(ready: Command) -> None:
     for name, _ in _commands():
         result = ready(*name.split(), "a" * 5000, "b" * 5000)
+        if name == "models list":
+            assert result.code == 0  # words to search for
+            assert len(result.out) <= 300
+            continue
         assert result.code == 2, name
         assert len(result.err.splitlines()[-1]) <= 300, name
 

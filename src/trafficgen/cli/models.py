@@ -68,7 +68,7 @@ def list_models(
         print_json(found.to_json())
         return
     if not found:
-        print(f"No model has {' and '.join(words or ())}.")
+        print(one_line(f"No model has {' and '.join(words or ())}.", longest=200))
     for group in dict.fromkeys(one.group for one in found):
         print(f"{group}:")
         for one in (one for one in found if one.group == group):
