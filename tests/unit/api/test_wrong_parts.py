@@ -60,7 +60,7 @@ def test_a_wrong_value_of_any_key_is_one_plain_line(name: str) -> None:
             message = _message_of(check, content)
             assert message is None or message.startswith(f"{name}: "), (door, content)
             assert message is None or not NOT_PLAIN.search(message), (door, content)
-    with pytest.raises((ValueError, trafficgen.ModelFileError), match="Invalid JSON"):
+    with pytest.raises((ValueError, trafficgen.ModelFileError), match="it must be JSON"):
         part.model_validate_json("{")
     with pytest.raises(TypeError, match=f"^{name} takes its keys by name: "):
         part(5)
