@@ -260,6 +260,22 @@ def _check_all(work: Callable[P, R], *, like: type | None = None) -> Callable[P,
     return with_checks
 
 
+def takes_name(work: Callable[P, R]) -> Callable[P, R]:
+    """Check arguments of what registers by a name; a decorator without brackets gets advice."""
+    checked = checks_arguments(work)
+
+    @wraps(work)
+    def with_name(*given: P.args, **keywords: P.kwargs) -> R:
+        if given and callable(given[0]):
+            raise TypeError(
+                f"{work.__name__} takes a name, not {describe_value(given[0])}; write"
+                f' @trafficgen.{work.__name__}("my_own") above the function'
+            )
+        return checked(*given, **keywords)
+
+    return with_name
+
+
 @cache
 def _hints_of(thing: Callable[..., object]) -> dict[str, Any]:
     """Return the types of arguments; none where a name is known to type checkers alone."""

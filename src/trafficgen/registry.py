@@ -169,18 +169,9 @@ class ModuleRegistry(Registry[T]):
 def calling_module() -> str:
     """Return the name of the module that called the function that asks, checked or not."""
     frame: FrameType | None = sys._getframe(2)
-    if frame and frame.f_globals.get("__name__") == "trafficgen.options":
+    while frame and frame.f_globals.get("__name__") == "trafficgen.options":
         frame = frame.f_back
     return str(frame.f_globals.get("__name__", "__main__")) if frame else "__main__"
-
-
-def require_name(name: object, function: str) -> None:
-    """Refuse a decorator without brackets, which would be given the function for its name."""
-    if not isinstance(name, str):
-        raise TypeError(
-            f"{function} takes a name, not {describe_value(name)}; write"
-            f' @trafficgen.{function}("my_own") above the function'
-        )
 
 
 def require_function(given: object, function: str) -> None:

@@ -14,13 +14,8 @@ import numpy.typing as npt
 from trafficgen.errors import GenerationError
 from trafficgen.formatting import describe_value, suggest_name
 from trafficgen.generation.arrivals import Arrivals, ListedArrivals
-from trafficgen.registry import (
-    Registry,
-    calling_module,
-    name_failures,
-    require_function,
-    require_name,
-)
+from trafficgen.options import takes_name
+from trafficgen.registry import Registry, calling_module, name_failures, require_function
 from trafficgen.units import FloatArray
 
 #: Draws the starts of sessions, s, from a generator, a number of sessions and a window in s (either
@@ -83,6 +78,7 @@ class RegisteredArrivals(Arrivals):
                 raise GenerationError(f"arrivals {self.name}: {key}={value} is not a number")
 
 
+@takes_name
 def register_arrivals(name: str) -> Callable[[_Starts], _Starts]:
     """Let sessions start by a process of your own, ``arrivals="NAME:key=value,..."``.
 
@@ -118,7 +114,6 @@ def register_arrivals(name: str) -> Callable[[_Starts], _Starts]:
         >>> written.sessions
         3
     """
-    require_name(name, "register_arrivals")
     module = calling_module()
 
     def register(starts: _Starts) -> _Starts:

@@ -11,13 +11,8 @@ import numpy as np
 from trafficgen.calibration.processes.hurst import Hurst
 from trafficgen.errors import TrafficgenError
 from trafficgen.formatting import describe_value
-from trafficgen.registry import (
-    Registry,
-    calling_module,
-    name_failures,
-    require_function,
-    require_name,
-)
+from trafficgen.options import takes_name
+from trafficgen.registry import Registry, calling_module, name_failures, require_function
 from trafficgen.tables import PacketTable
 from trafficgen.validation.distances import (
     MOST_BINS,
@@ -61,6 +56,7 @@ METRICS: Registry[Metric] = Registry(
 )
 
 
+@takes_name
 def register_metric(name: str) -> Callable[[_Metric], _Metric]:
     """Let `compare` compute a metric of your own, for the candidate and for all baselines.
 
@@ -93,7 +89,6 @@ def register_metric(name: str) -> Callable[[_Metric], _Metric]:
         >>> comparison.flat()["largest_packet"] > 0.4
         True
     """
-    require_name(name, "register_metric")
     module = calling_module()
 
     def register(metric: _Metric) -> _Metric:

@@ -30,8 +30,8 @@ from trafficgen.models.registered_source import (
     SourceFunction,
     list_sources,
 )
-from trafficgen.options import checks_arguments
-from trafficgen.registry import calling_module, require_function, require_name
+from trafficgen.options import checks_arguments, takes_name
+from trafficgen.registry import calling_module, require_function
 from trafficgen.standard_streams import STANDARD_INPUT
 
 _Function = TypeVar("_Function", bound=SourceFunction)
@@ -125,6 +125,7 @@ def find_model(what: Model | PublishedModel | ModelHolder | str | Path) -> Model
     return model
 
 
+@takes_name
 def register_source(name: str) -> Callable[[_Function], _Function]:
     """Make a source of your own a model, whose name commands and functions take.
 
@@ -155,7 +156,6 @@ def register_source(name: str) -> Callable[[_Function], _Function]:
         >>> trafficgen.generate("beacon", duration_s=10, settings={"every_s": 2})
         <PacketTable: 5 packets, 1 flow, 8 s, 813 IP bytes>
     """
-    require_name(name, "register_source")
     module = calling_module()
 
     def register(function: _Function) -> _Function:
