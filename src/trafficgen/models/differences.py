@@ -16,6 +16,7 @@ from trafficgen.formatting import format_count, format_duration, interval, numbe
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.law import Law
 from trafficgen.models.parameters import name_members
+from trafficgen.models.process import Trains
 from trafficgen.models.response import describe_capacity
 from trafficgen.models.schema import Model
 from trafficgen.models.stream import Phase, Stream
@@ -204,6 +205,8 @@ def _rate_distance(one: Stream, other: Stream) -> float:
 
 def _compare(what: str, first: object, second: object) -> Iterator[Difference | None]:
     """Yield what differs, and None for each estimate or law that does not."""
+    if isinstance(first, Trains) and isinstance(second, Trains):
+        return  # stretches of two captures, which never are the same
     if isinstance(first, Estimate) and isinstance(second, Estimate):
         yield _compare_estimates(what, first, second)
     elif isinstance(first, Law) and isinstance(second, Law):

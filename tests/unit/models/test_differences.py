@@ -27,6 +27,7 @@ from trafficgen.models import (
     describe_capacity,
 )
 from trafficgen.models.differences import Difference, _compare
+from trafficgen.models.process import Trains
 
 
 def _estimate(value: float, low: float | None = None, high: float | None = None) -> Estimate:
@@ -207,3 +208,11 @@ def test_the_capacity_over_time_is_one_line_however_many_steps_it_has() -> None:
     )
     assert [one.second for one in capacities(slow, None)] == [None]
     assert capacities(slow, slow) == []
+
+
+def test_the_order_of_trains_is_of_its_capture_but_having_one_is_of_the_model() -> None:
+    one, other = (Trains(packets=(1,), gap_ranks=r, size_ranks=r) for r in ("AA", "//"))
+    assert list(_compare("trains", one, other)) == []
+    (found,) = _compare("trains", one, None)
+    assert found is not None
+    assert (found.what, found.basis) == ("trains", "value")
