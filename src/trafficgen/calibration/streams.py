@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,7 +17,16 @@ from trafficgen.calibration.processes.choice import fit_process
 from trafficgen.calibration.processes.phase_packets import PhasePackets
 from trafficgen.errors import CalibrationError
 from trafficgen.flows import SessionView, extend_sequence, find_burst_threshold_s, gaps_s
-from trafficgen.models import Estimate, Phase, RtpFormat, Stream, Transport, smallest_header_bytes
+from trafficgen.models import (
+    MOST_ACKNOWLEDGED,
+    Acknowledgements,
+    Estimate,
+    Phase,
+    RtpFormat,
+    Stream,
+    Transport,
+    smallest_header_bytes,
+)
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
@@ -28,10 +38,14 @@ _FEWEST_PACKETS = 2
 #: Clocks of RTP payload formats in use, Hz: those that the core measures with.
 _CLOCKS_HZ = np.array(CLOCK_CANDIDATES_HZ)
 _RTP_TIMESTAMP_BITS = 32
+_TCP_SEQUENCE_BITS = 32
 #: Packets of a stream share timestamps in frames if this share of the frames ends with a marker,
 _MARKED_SHARE = 0.8
 #: and a frame has this many packets on average; with fewer, frames are packets.
 _PACKETS_PER_FRAME = 1.05
+#: With fewer acknowledgements, how many packets they are for cannot be estimated.
+_FEWEST_ACKNOWLEDGEMENTS = 50
+_MOST_REPEATED = 0.99
 
 
 @dataclass(frozen=True)
@@ -177,7 +191,53 @@ def describe_transport(table: PacketTable, media: BoolArray, *, flow: int) -> Tr
         client_port=row["client_port"],
         header_bytes=max(smallest, int(np.bincount(np.maximum(header_bytes, 0)).argmax())),
         rtp=_rtp_format(table, media, payload_type=row["payload_type"], clock_hz=row["clock_hz"]),
+        acknowledgements=_describe_acknowledgements(table, media, flow=flow)
+        if protocol == "tcp"
+        else None,
     )
+
+
+def _describe_acknowledgements(
+    table: PacketTable, media: BoolArray, *, flow: int
+) -> Acknowledgements | None:
+    """Return how many media packets the client acknowledges at once; None with few such packets.
+
+    At the client times show it, duplicate acknowledgements of packets behind a loss among them. At
+    the server, where acknowledgements arrive after later packets, numbers do. The way that finds
+    fewer acknowledgements of no packet is taken.
+    """
+    pure = (table.flow == flow) & ~table.to_client & (table.payload_bytes == 0)
+    if np.count_nonzero(pure) < _FEWEST_ACKNOWLEDGEMENTS:
+        return None
+    arrived = np.searchsorted(table.time_ns[media], table.time_ns[pure], side="right")
+    packets = np.diff(arrived)
+    if table.is_known("tcp_acknowledgement")[pure].all():
+        of_numbers = _count_by_numbers(table, media, pure)
+        if np.count_nonzero(of_numbers) > np.count_nonzero(packets):
+            packets = of_numbers
+    packets = packets[packets > 0]
+    if packets.size < _FEWEST_ACKNOWLEDGEMENTS:
+        return None
+    counts = np.bincount(np.minimum(packets, MOST_ACKNOWLEDGED))[1:]
+    a, b = packets[:-1] - packets[:-1].mean(), packets[1:] - packets[1:].mean()
+    power = math.sqrt(float(a @ a) * float(b @ b))
+    return Acknowledgements(
+        packet_shares=tuple((counts / packets.size).tolist()),
+        repeat_probability=min(max(float(a @ b) / power, 0.0), _MOST_REPEATED) if power else 0.0,
+    )
+
+
+def _count_by_numbers(table: PacketTable, media: BoolArray, pure: BoolArray) -> IntArray:
+    """Return how many more media packets each acknowledgement covers than those before it."""
+    sent = table.values("tcp_sequence")[media].astype(np.int64) + table.payload_bytes[media]
+    sent = np.unique(extend_sequence(sent, bits=_TCP_SEQUENCE_BITS))
+    # The first is of a handshake, perhaps without a number.
+    heard = table.values("tcp_acknowledgement")[pure].astype(np.int64)[1:]
+    heard = extend_sequence(heard, bits=_TCP_SEQUENCE_BITS)
+    space = 1 << _TCP_SEQUENCE_BITS
+    heard -= round(float(heard[0] - sent[0]) / space) * space
+    covered = np.searchsorted(sent, np.maximum.accumulate(heard), side="right")
+    return np.diff(covered)
 
 
 def _rtp_format(

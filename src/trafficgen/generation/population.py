@@ -9,7 +9,7 @@ from scipy import special
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.generation.scaling import expected_bytes, quantiles_of, scale_process
-from trafficgen.generation.timeline import Timeline, packets_per_media_packet, session_timeline
+from trafficgen.generation.timeline import Timeline, session_timeline
 from trafficgen.models import Model, Phase, Population, PopulationQuantity, Prototype, Stream
 from trafficgen.processes import playable
 from trafficgen.randomness import random_stream
@@ -177,9 +177,7 @@ class _Original:
         for stream, phase in [(one, phase) for one in streams for phase in one.phases]:
             sent[phase.name == "buffering"] += phase.rate_bps * phase.duration_s
             laws = playable(phase.process).size_laws()
-            sizes.append(
-                next(iter(laws.values())).mean / packets_per_media_packet(stream.transport)
-            )
+            sizes.append(next(iter(laws.values())).mean / stream.transport.packets_per_media_packet)
             weights.append(phase.rate_bps * phase.duration_s + _SHORTEST_S)
         if 0.0 in (buffering_s, sent[True], sent[False]):  # a single phase
             buffering_s, sent = 0.0, {True: 0.0, False: sent[True] + sent[False]}

@@ -16,7 +16,7 @@ from trafficgen.generation.media import (
     rtp_headers,
     scale_payloads,
 )
-from trafficgen.generation.tcp import TcpConnection, tcp_flow
+from trafficgen.generation.tcp import TcpConnection, draw_acknowledged, tcp_flow
 from trafficgen.generation.timeline import Timeline
 from trafficgen.models import Stream, Transport
 from trafficgen.randomness import random_stream
@@ -85,7 +85,10 @@ def _flow_parts(
     if transport.protocol == "tcp":
         media = delay_packets(media, delay_ns)
         connection = TcpConnection.open(transport, rtt_s=timeline.rtt_s, generator=generator)
-        return None, [tcp_flow(connection, media, opening_ns=opening_ns or 0)]
+        acknowledged = draw_acknowledged(transport, media.time_ns, generator=generator)
+        return None, [
+            tcp_flow(connection, media, acknowledged=acknowledged, opening_ns=opening_ns or 0)
+        ]
     ssrc: int | None = None
     headers: dict[str, npt.NDArray[np.generic]] = {}
     if transport.rtp is not None:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from trafficgen.generation.columns import FlowColumns, join_parts
 from trafficgen.generation.media import MediaPackets
-from trafficgen.models import Transport
+from trafficgen.models import Acknowledgements, Transport
 from trafficgen.tables import PHASES
 from trafficgen.units import BoolArray, IntArray, ns_from_s
 
@@ -56,13 +56,87 @@ class TcpConnection:
         return self.client_sequence + 1 + _REQUEST_BYTES
 
 
-def tcp_flow(connection: TcpConnection, media: MediaPackets, *, opening_ns: int) -> FlowColumns:
+@dataclass(frozen=True)
+class Acknowledged:
+    """Segments whose arrival is acknowledged, with all those before them.
+
+    Attributes:
+        rows: Their numbers, ascending, shape (n,).
+        late: Whether the acknowledgement waits for the delayed-acknowledgement timeout, shape (n,).
+    """
+
+    rows: IntArray
+    late: BoolArray
+
+
+def draw_acknowledged(
+    transport: Transport, data_ns: IntArray, *, generator: np.random.Generator
+) -> Acknowledged:
+    """Return which segments are acknowledged, by their times, ns.
+
+    The receiver acknowledges as many at once as the transport says, else every second one, and what
+    is left before a pause after the delayed-acknowledgement timeout (RFC 5681 section 4.2).
+    """
+    # The timeout ends a run of segments. The very last is acknowledged with the FIN.
+    ends = np.append(np.diff(data_ns) > ns_from_s(_DELAYED_ACK_S), False)
+    law = transport.acknowledgements
+    if law is not None:
+        return _draw_by_law(law, data_ns.size, np.flatnonzero(ends), generator)
+    rows = np.arange(data_ns.size)
+    begins = np.append(True, ends[:-1])
+    prompt = (rows - np.maximum.accumulate(np.where(begins, rows, 0))) % 2 == 1
+    late = ends & ~prompt
+    found = np.flatnonzero(prompt | late)
+    return Acknowledged(found, late[found])
+
+
+def _draw_by_law(
+    law: Acknowledgements, count: int, run_ends: IntArray, generator: np.random.Generator
+) -> Acknowledged:
+    """Return which of so many segments are acknowledged; ``run_ends`` are the last before pauses.
+
+    A late acknowledgement takes the place of the one that would be for both sides of a pause, so
+    that pauses add none.
+    """
+    last = _draw_last_segments(law, count, generator)
+    # The count, past the end, is found by searches for what is never acknowledged.
+    last = np.append(last, count)
+    cut = np.searchsorted(last, run_ends)
+    prompt = np.append(np.delete(last, cut[last[cut] != run_ends]), count)
+    place = np.searchsorted(prompt, run_ends)
+    waits = prompt[place] != run_ends
+    rows = np.insert(prompt, place[waits], run_ends[waits])
+    late = np.insert(np.zeros(prompt.size, dtype=np.bool_), place[waits], True)
+    known = np.searchsorted(rows, count)
+    return Acknowledged(rows[:known], late[:known])
+
+
+def _draw_last_segments(
+    law: Acknowledgements, count: int, generator: np.random.Generator
+) -> IntArray:
+    """Return the last of the segments of each acknowledgement, below the count, ascending."""
+    cumulative = np.cumsum(law.packet_shares)
+    changing = 1 - law.repeat_probability
+    parts, drawn = [], 0
+    while drawn < count:
+        # Equal numbers are drawn together: how often one stays is geometric.
+        draws = 1 + int((count - drawn) * changing / law.mean_packets)
+        ranks = generator.random(draws) * cumulative[-1]
+        packets = 1 + np.searchsorted(cumulative, ranks, side="right")
+        stays = np.minimum(generator.geometric(changing, draws), count)
+        parts.append(np.repeat(packets, stays))
+        drawn += int(parts[-1].sum())
+    last = np.cumsum(np.concatenate(parts)) - 1
+    return last[: np.searchsorted(last, count)]
+
+
+def tcp_flow(
+    connection: TcpConnection, media: MediaPackets, *, acknowledged: Acknowledged, opening_ns: int
+) -> FlowColumns:
     """Return all segments of a connection that carries media to the client, in order of time.
 
-    Every segment has the time at which its own end sends it. The receiver acknowledges every second
-    segment, and a lone one after the delayed-acknowledgement timeout (RFC 5681 section 4.2). There
-    is at least one data segment. The client's SYN is at ``opening_ns``, 1.5 round-trip times before
-    the first data.
+    Every segment has the time at which its own end sends it. There is at least one data segment.
+    The client's SYN is at ``opening_ns``, 1.5 round-trip times before the first data.
     """
     payload = media.ip_bytes - np.uint32(connection.header_bytes)
     ends = np.cumsum(payload, dtype=np.int64)
@@ -71,7 +145,7 @@ def tcp_flow(connection: TcpConnection, media: MediaPackets, *, opening_ns: int)
         [
             _handshake(connection, opening_ns),
             _data(connection, media, payload, ends),
-            _acknowledgements(connection, media, ends),
+            _acknowledgements(connection, media, ends, acknowledged),
             _closing(connection, int(media.time_ns[-1]), int(ends[-1])),
         ]
     )
@@ -111,27 +185,19 @@ def _data(
 
 
 def _acknowledgements(
-    connection: TcpConnection, media: MediaPackets, ends: IntArray
+    connection: TcpConnection, media: MediaPackets, ends: IntArray, acknowledged: Acknowledged
 ) -> FlowColumns:
-    delay_ns, data_ns = ns_from_s(_DELAYED_ACK_S), media.time_ns
-    # The timeout ends a run of segments; in a run every second one is acknowledged at once, a last
-    # lone one late.
-    begins = np.append(True, np.diff(data_ns) > delay_ns)
-    rows = np.arange(data_ns.size)
-    second = (rows - np.maximum.accumulate(np.where(begins, rows, 0))) % 2 == 1
-    lone = ~second & np.append(begins[1:], False)  # the very last is acknowledged with the FIN
-    acknowledged = np.flatnonzero(second | lone)
-    late_ns = np.where(lone[acknowledged], delay_ns, 0)
-    sent_ns = data_ns[acknowledged] + connection.one_way_ns + late_ns
+    rows = acknowledged.rows
+    late_ns = np.where(acknowledged.late, ns_from_s(_DELAYED_ACK_S), 0)
     return _segments(
         connection,
-        time_ns=sent_ns,
-        to_client=np.zeros(acknowledged.size, dtype=np.bool_),
-        payload=np.zeros(acknowledged.size, dtype=np.int64),
-        sequence=np.full(acknowledged.size, connection.client_next),
-        acknowledgement=ends[acknowledged],
-        flags=np.full(acknowledged.size, ACK),
-        phase=media.phase[acknowledged],
+        time_ns=media.time_ns[rows] + connection.one_way_ns + late_ns,
+        to_client=np.zeros(rows.size, dtype=np.bool_),
+        payload=np.zeros(rows.size, dtype=np.int64),
+        sequence=np.full(rows.size, connection.client_next),
+        acknowledgement=ends[rows],
+        flags=np.full(rows.size, ACK),
+        phase=media.phase[rows],
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
 from trafficgen.memory_limit import memory_limit_bytes
-from trafficgen.models import LONGEST_S, FittedProvenance, Model, Stream, Transport
+from trafficgen.models import LONGEST_S, FittedProvenance, Model, Stream
 from trafficgen.processes import LARGEST_IP_BYTES, PlayableProcess, playable
 from trafficgen.units import ns_from_s
 
@@ -177,16 +177,11 @@ def check_extent(timeline: Timeline) -> None:
 def expected_packets(timeline: Timeline) -> float:
     """Return about how many packets a session has, TCP acknowledgements included."""
     return sum(
-        packets_per_media_packet(played.stream.transport)
+        played.stream.transport.packets_per_media_packet
         * phase.process.expected_packets(phase.end_s - phase.start_s, place=_place(phase, played))
         for played in timeline.streams
         for phase in played.phases
     )
-
-
-def packets_per_media_packet(transport: Transport) -> float:
-    """Return the packets of a flow per media packet: every second TCP segment is acknowledged."""
-    return 1.5 if transport.protocol == "tcp" else 1.0
 
 
 def _place(phase: PlayedPhase, played: PlayedStream) -> str:

@@ -96,6 +96,8 @@ from trafficgen.models.self_check import describe_failed_checks as describe_fail
 from trafficgen.models.self_check import describe_judged_parts as describe_judged_parts
 from trafficgen.models.self_check import list_judged_parts as list_judged_parts
 from trafficgen.models.stream import LONGEST_S as LONGEST_S
+from trafficgen.models.stream import MOST_ACKNOWLEDGED as MOST_ACKNOWLEDGED
+from trafficgen.models.stream import Acknowledgements as Acknowledgements
 from trafficgen.models.stream import Phase as Phase
 from trafficgen.models.stream import PhaseName as PhaseName
 from trafficgen.models.stream import RtpFormat as RtpFormat

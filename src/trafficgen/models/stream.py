@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+import math
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.process import PacketProcess, ProcessChoice
@@ -30,6 +31,39 @@ class RtpFormat(ModelPart):
     """Whether packets of one burst share a timestamp, the last one marked (video)."""
 
 
+#: Segments that one acknowledgement can cover; receive offload joins at most 64 KiB, 44 of them.
+MOST_ACKNOWLEDGED = 64
+_SHARES_TOLERANCE = 1e-6
+
+
+class Acknowledgements(ModelPart):
+    """How many packets of media a TCP receiver acknowledges at a time.
+
+    A receiver acknowledges packet by packet for a while, then every second one, or as many as its
+    network card joins. Successive numbers are those of a DAR(1) chain (Jacobs and Lewis 1978): the
+    one before again, or one that is drawn by its share.
+    """
+
+    packet_shares: tuple[Annotated[float, Field(ge=0, le=1)], ...] = Field(
+        min_length=1, max_length=MOST_ACKNOWLEDGED
+    )
+    """Share of the acknowledgements that are for one packet, for two and so on; their sum is 1."""
+    repeat_probability: float = Field(ge=0, lt=1)
+    """Probability that an acknowledgement is for as many packets as the one before, undrawn."""
+
+    @model_validator(mode="after")
+    def _shares_sum_to_one(self) -> Self:
+        if not math.isclose(math.fsum(self.packet_shares), 1.0, abs_tol=_SHARES_TOLERANCE):
+            raise ValueError("packet_shares must sum to 1")
+        return self
+
+    @property
+    def mean_packets(self) -> float:
+        """Mean packets that an acknowledgement is for."""
+        weighted = (count * share for count, share in enumerate(self.packet_shares, start=1))
+        return math.fsum(weighted)
+
+
 def smallest_header_bytes(protocol: Literal["udp", "tcp"], *, ip_version: Literal[4, 6]) -> int:
     """Return the IP and transport header without options, bytes (RFC 791, 8200, 768, 9293)."""
     return {4: 20, 6: 40}[ip_version] + {"udp": 8, "tcp": 20}[protocol]
@@ -50,6 +84,22 @@ class Transport(ModelPart):
     """IP and transport header of a media packet, bytes: its payload is ip_bytes less these."""
     rtp: RtpFormat | None = None
     """RTP fields; null where the stream is not RTP."""
+    acknowledgements: Acknowledgements | None = None
+    """Packets acknowledged at a time, TCP; left out where unknown: every second one is."""
+
+    @model_serializer(mode="wrap")
+    def _leave_out_unknown(self, write: SerializerFunctionWrapHandler) -> dict[str, object]:
+        written: dict[str, object] = write(self)
+        if written.get("acknowledgements", 0) is None:
+            del written["acknowledgements"]
+        return written
+
+    @property
+    def packets_per_media_packet(self) -> float:
+        """Packets of a flow per media packet, TCP acknowledgements included."""
+        if self.protocol != "tcp":
+            return 1.0
+        return 1 + 1 / (self.acknowledgements.mean_packets if self.acknowledgements else 2)
 
     @model_validator(mode="after")
     def _headers_fit(self) -> Self:

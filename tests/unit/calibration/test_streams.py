@@ -66,6 +66,53 @@ def test_headers_and_addresses_are_those_of_the_flow(make_table: TableMaker) -> 
     assert (transport.header_bytes, transport.rtp) == (72, None)
 
 
+def acknowledged(
+    make_table: TableMaker, *, at_server: bool, numbered: bool, groups: tuple[int, ...]
+) -> Transport:
+    """Describe a flow whose packets are acknowledged in groups, across a wrap-around.
+
+    At the server, acknowledgements arrive ten packets late, all of a window at once.
+    """
+    payload, first = 1000, (1 << 32) - 50_000
+    count, covered = sum(groups), np.cumsum(groups)
+    late_s = np.ceil(covered / 10) * 10 + 10 if at_server else covered + 0.1
+    time_s = np.concatenate([np.arange(1.0, count + 1), late_s]) * 1e-3
+    is_data = np.arange(time_s.size) < count
+    sequence = np.concatenate([first + payload * np.arange(count), np.full(covered.size, 7)])
+    acknowledgement = np.concatenate([np.full(count, 7), first + payload * covered])
+    columns = {"tcp_sequence": sequence, "tcp_acknowledgement": acknowledgement}
+    order = np.argsort(time_s, kind="stable")
+    table = make_table(
+        time_s[order],
+        flows=[{"flow": 0, "protocol": "tcp", "server": "192.0.2.1", "server_port": 80}],
+        ip_bytes=np.where(is_data, payload + 40, 40)[order],
+        header_bytes=40,
+        to_client=is_data[order],
+        **{name: values[order] % (1 << 32) for name, values in columns.items() if numbered},
+    )
+    return describe_transport(table, table.to_client, flow=0)
+
+
+@pytest.mark.parametrize(("at_server", "numbered"), [(False, False), (False, True), (True, True)])
+def test_what_a_receiver_acknowledges_at_once_is_counted_at_both_ends(
+    make_table: TableMaker, *, at_server: bool, numbered: bool
+) -> None:
+    groups = ((1,) * 8 + (2,) * 16 + (4,) * 8) * 20
+    found = acknowledged(
+        make_table, at_server=at_server, numbered=numbered, groups=groups
+    ).acknowledgements
+    assert found is not None
+    # The first ones have none before them to be counted from.
+    assert found.packet_shares == pytest.approx((0.25, 0.5, 0.0, 0.25), abs=2.5 / len(groups))
+    # Of 32, three steps of 1, 2 and 3: the variance is 1.1875, half their mean square 7 / 32.
+    assert found.repeat_probability == pytest.approx(1 - 7 / 32 / 1.1875, abs=0.01)
+
+
+def test_few_acknowledgements_give_no_law(make_table: TableMaker) -> None:
+    transport = acknowledged(make_table, at_server=False, numbered=True, groups=(2,) * 40)
+    assert transport.acknowledgements is None
+
+
 def test_other_protocols_are_refused(make_table: TableMaker) -> None:
     with pytest.raises(CalibrationError, match="flow 0 is sctp"):
         transport_of(make_table, [0.0, 1.0], {"protocol": "sctp"})

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from trafficgen.calibration.streams import describe_transport
 from trafficgen.generation import OpenLoopSessions
-from trafficgen.models import Model
+from trafficgen.generation.tcp import draw_acknowledged
+from trafficgen.models import Acknowledgements, Model
+from trafficgen.tables import PacketTable
 
 SYN, ACK, PSH, FIN = 0x02, 0x10, 0x08, 0x01
 
@@ -110,6 +114,81 @@ def test_client_acknowledges_every_second_segment_and_never_what_was_not_sent(
     # Every second segment, and one more at most for each pause: between a half and one
     # acknowledgement a segment.
     assert 0.5 * data.sum() - 1 <= pure.sum() <= 0.6 * data.sum()
+
+
+def acknowledging(model: Model, law: Acknowledgements) -> Model:
+    """Return a model whose only stream acknowledges by a law."""
+    (stream,) = model.streams
+    transport = stream.transport.model_copy(update={"acknowledgements": law})
+    return model.model_copy(
+        update={"streams": (stream.model_copy(update={"transport": transport}),)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("shares", "repeat"), [((0.3, 0.7), 0.8), ((0.1, 0.5, 0.0, 0.4), 0.0), ((1.0,), 0.5)]
+)
+def test_a_receiver_acknowledges_by_the_law_of_the_model_which_a_fit_finds_again(
+    tcp_model: Model, shares: tuple[float, ...], repeat: float
+) -> None:
+    law = Acknowledgements(packet_shares=shares, repeat_probability=repeat)
+    sessions = OpenLoopSessions(model=acknowledging(tcp_model, law), seed=4, duration_s=600.0)
+    table = sessions.make_table()
+    found = describe_transport(
+        table, table.to_client & (table.payload_bytes > 0), flow=0
+    ).acknowledgements
+    assert found is not None
+    # Pauses between bursts cut what is acknowledged together, and add nothing on the whole.
+    assert found.mean_packets == pytest.approx(law.mean_packets, rel=0.04)
+
+
+def test_numbers_of_packets_acknowledged_are_a_chain_with_the_shares_of_the_law(
+    tcp_model: Model,
+) -> None:
+    law = Acknowledgements(packet_shares=(0.1, 0.5, 0.0, 0.4), repeat_probability=0.7)
+    (stream,) = acknowledging(tcp_model, law).streams
+    found = draw_acknowledged(
+        stream.transport, np.arange(400_000) * 1_000_000, generator=np.random.default_rng(1)
+    )
+    packets = np.diff(found.rows)
+    assert not found.late.any()
+    shares = np.bincount(packets)[1:] / packets.size
+    np.testing.assert_allclose(shares, law.packet_shares, atol=0.01)
+    for lag in (1, 2, 4):
+        correlation = np.corrcoef(packets[:-lag], packets[lag:])[0, 1]
+        assert correlation == pytest.approx(law.repeat_probability**lag, abs=0.02)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_fewer_packets_than_are_acknowledged_at_once_wait(tcp_model: Model, count: int) -> None:
+    law = Acknowledgements(packet_shares=(0.0, 0.0, 0.0, 1.0), repeat_probability=0.0)
+    (stream,) = acknowledging(tcp_model, law).streams
+    times_ns = np.append(np.arange(count), 1000) * 1_000_000
+    found = draw_acknowledged(stream.transport, times_ns, generator=np.random.default_rng(1))
+    # What stands before the pause is acknowledged late, the very last with the FIN.
+    assert found.late[found.rows == count - 1].all()
+    assert (found.rows[0], found.late[0]) == (count - 1, True)
+
+
+def test_acknowledgements_by_a_law_leave_the_media_as_they_are_and_none_before_a_pause_out(
+    tcp_model: Model,
+) -> None:
+    law = Acknowledgements(packet_shares=(0.0,) * 19 + (1.0,), repeat_probability=0.9)
+    plain = OpenLoopSessions(model=tcp_model, seed=4).make_table()
+    table = OpenLoopSessions(model=acknowledging(tcp_model, law), seed=4).make_table()
+
+    def data_of(one: PacketTable) -> PacketTable:
+        return one.select(one.to_client & (one.payload_bytes > 0))
+
+    data = data_of(table)
+    for column in ("time_ns", "ip_bytes", "tcp_sequence"):
+        np.testing.assert_array_equal(data.values(column), data_of(plain).values(column))
+    ends = data.values("tcp_sequence").astype(np.int64) + data.payload_bytes
+    pure = ~table.to_client & (table.payload_bytes == 0)
+    heard = set(table.values("tcp_acknowledgement").astype(np.int64)[pure].tolist())
+    pauses = np.flatnonzero(np.diff(data.time_s) > 0.2)
+    assert pauses.size > 5
+    assert set((ends[pauses] % (1 << 32)).tolist()) <= heard
 
 
 def test_tcp_flow_ends_with_fin_from_both_ends(tcp_model: Model) -> None:
