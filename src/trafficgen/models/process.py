@@ -266,11 +266,16 @@ class RateClass(ModelPart):
     """IP total length of a packet in such a bin, bytes."""
     trains: Trains | None = None
     """What follows what in such bins; null where gaps and sizes are independent."""
+    pauses_in_trains: bool = False
+    """Whether ranks of gaps in the trains count the gaps between bursts too: these are then where
+    the trains have them."""
 
     @model_validator(mode="after")
     def _bursts_whole(self) -> Self:
         if (self.idle_s is None) != (self.burst_packets is None):
             raise ValueError("idle_s and burst_packets are given together or not at all")
+        if self.pauses_in_trains and (self.idle_s is None or self.trains is None):
+            raise ValueError("pauses_in_trains needs idle_s and trains")
         return self
 
 

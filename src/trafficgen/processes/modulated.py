@@ -47,6 +47,7 @@ class ClassLaws(DrawnPart):
     idle_s: MixedLaw | None = None
     burst_packets: MixedLaw | None = None
     trains: TrainOrder | None = None
+    pauses_in_trains: bool = False
 
     def fill(
         self, bins: FloatArray, generator_of: GeneratorOf, *, number: int
@@ -58,16 +59,32 @@ class ClassLaws(DrawnPart):
         sizes = sizes[: int(counts.sum())]
         draws = self.gap_s.spread_sample(generator_of(f"{number}/gap_s"), max(1, sizes.size))
         gaps_s = nonnegative(draws, self.gap_s)[: sizes.size]
+        shortest_s = math.inf
+        if self.pauses_in_trains:
+            pauses = self._add_pauses(gaps_s, generator_of, number=number)
+            shortest_s = gaps_s[pauses].min(initial=math.inf)
         if self.trains is not None:
             gaps_s, sizes = self.trains.arrange(gaps_s, sizes, generator_of(f"{number}/trains"))
             counts = _share_packets(sizes, bins)
             gaps_s, sizes = gaps_s[: int(counts.sum())], sizes[: int(counts.sum())]
-        if self.idle_s is None or self.burst_packets is None:
-            return counts, (gaps_s, sizes, None, self.gap_s.mean)
-        long = self._starts_burst(sizes.size, generator_of(f"{number}/burst_packets"))
-        idle = self.idle_s.spread_sample(generator_of(f"{number}/idle_s"), max(1, int(long.sum())))
-        gaps_s[long] = nonnegative(idle, self.idle_s)[: int(long.sum())]
+        if self.pauses_in_trains:
+            # The trains have moved them.
+            long: BoolArray | None = gaps_s >= shortest_s
+        else:
+            long = self._add_pauses(gaps_s, generator_of, number=number)
         return counts, (gaps_s, sizes, long, self.gap_s.mean)
+
+    def _add_pauses(
+        self, gaps_s: FloatArray, generator_of: GeneratorOf, *, number: int
+    ) -> BoolArray | None:
+        """Put gaps between bursts among the gaps; return which they are, None without bursts."""
+        if self.idle_s is None or self.burst_packets is None:
+            return None
+        long = self._starts_burst(gaps_s.size, generator_of(f"{number}/burst_packets"))
+        count = int(long.sum())
+        idle = self.idle_s.spread_sample(generator_of(f"{number}/idle_s"), max(1, count))
+        gaps_s[long] = nonnegative(idle, self.idle_s)[:count]
+        return long
 
     def _starts_burst(self, count: int, generator: np.random.Generator) -> BoolArray:
         """Return which of so many packets are the first of a burst."""

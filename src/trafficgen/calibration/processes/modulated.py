@@ -94,6 +94,7 @@ def _rate_class(
     """Fit the laws of one class of rates; None where it has no gaps."""
     gap_s = packets.gap_s
     within = mine[:-1] & (gap_s < width_s)
+    known_s = np.where(within, gap_s, math.nan)
     threshold_s = packets.threshold_s
     idle, burst_packets = None, None
     pause = gap_s > (math.inf if threshold_s is None else threshold_s)
@@ -110,13 +111,15 @@ def _rate_class(
     if not within.any():
         return None
     sizes = packets.sizes[mine]
+    trains = find_trains(np.append(math.nan, known_s)[mine], sizes)
     return RateClass(
         up_to_bytes=bound,
         gap_s=fit.law(f"class {number} gap_s", gap_s[within], "s"),
         idle_s=idle,
         burst_packets=burst_packets,
         packet_bytes=fit.law(f"class {number} packet_bytes", sizes, "bytes"),
-        trains=find_trains(np.append(math.nan, np.where(within, gap_s, math.nan))[mine], sizes),
+        trains=trains,
+        pauses_in_trains=trains is not None and idle is not None,
     )
 
 
