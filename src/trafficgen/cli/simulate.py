@@ -106,6 +106,7 @@ def simulate(
         return
     _print_session(result)
     _print_flows(result)
+    _print_answers(result, options.runs)
     _print_series(result)
     messages.detail(f"{result.run.outcome.packet_events:,} packet events, seed {options.seed}")
     if out is not None:
@@ -214,6 +215,15 @@ def _print_flows(result: trafficgen.SimulationResult) -> None:
     header = ["flow", "rate", "lost", "mean delay", "p95 delay", "retransmitted"]
     print()
     print_table(header, rows, right=(1, 2, 3, 4, 5))
+
+
+def _print_answers(result: trafficgen.SimulationResult, runs: int) -> None:
+    """Print what the recorded session was, what this one is, and how sure that is."""
+    if not result.answers:
+        return
+    rows = [one.to_texts(runs) for one in result.answers]
+    print()
+    print_table([*rows[0]], [[*row.values()] for row in rows], right=(1, 2))
 
 
 def _print_series(result: trafficgen.SimulationResult) -> None:

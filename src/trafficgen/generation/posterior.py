@@ -166,7 +166,7 @@ def _draw_estimates(part: Part, generator: np.random.Generator) -> Part:
     for name in type(part).model_fields:
         value = getattr(part, name)
         if isinstance(value, Estimate):
-            updates[name] = _draw_estimate(value, "logit" if name in _SHARES else "log", generator)
+            updates[name] = draw_estimate(value, "logit" if name in _SHARES else "log", generator)
         elif isinstance(value, tuple) and value and _has_estimates(value[0]):
             updates[name] = tuple(_draw_estimates(each, generator) for each in value)
     return part.model_copy(update=updates) if updates else part
@@ -176,7 +176,7 @@ def _has_estimates(value: object) -> bool:
     return isinstance(value, ModelPart) and not isinstance(value, Law | Atom | QuantilePoint)
 
 
-def _draw_estimate(
+def draw_estimate(
     estimate: Estimate, scale: Literal["log", "logit"], generator: np.random.Generator
 ) -> Estimate:
     """Return an estimate drawn from its interval: half a normal law to each side of its value."""

@@ -19,7 +19,7 @@ PolicyFamily = Literal["fixed", "throughput", "buffer", "bola", "dynamic", "mpc"
 
 #: Rungs next to each other are usually this factor apart, and no more than that: Apple's HLS
 #: Authoring Specification recommends 1.5 to 2. The estimated ones err by part of a step.
-_STEP, _WIDEST_STEP, _STEP_ERROR = math.sqrt(1.5 * 2), 2.0, 0.1
+RUNG_STEP, _WIDEST_STEP, _STEP_ERROR = math.sqrt(1.5 * 2), 2.0, 0.1
 #: Players take a rung within this share of the throughput: the mean of ExoPlayer (0.7), Shaka
 #: (0.85), dash.js (0.9) and hls.js (0.95).
 SAFE_SHARE = 0.85
@@ -234,19 +234,19 @@ def complete_ladder(
         between = math.ceil(math.log(high / low) / math.log(_WIDEST_STEP) - _STEP_ERROR)
         ladder += _fill(low, high, max(between, 1), likely_kbps)
     top_kbps = visited_kbps[-1]
-    if throughput_kbps is not None and top_kbps * _STEP > SAFE_SHARE * throughput_kbps:
+    if throughput_kbps is not None and top_kbps * RUNG_STEP > SAFE_SHARE * throughput_kbps:
         steps = most_above
-        if likely_kbps is not None and most_above and likely_kbps > top_kbps * math.sqrt(_STEP):
-            below = min(round(math.log(likely_kbps / top_kbps) / math.log(_STEP)), most_above)
+        if likely_kbps is not None and most_above and likely_kbps > top_kbps * math.sqrt(RUNG_STEP):
+            below = min(round(math.log(likely_kbps / top_kbps) / math.log(RUNG_STEP)), most_above)
             ladder += _fill(top_kbps, likely_kbps, max(below, 1), None)
             top_kbps, steps = likely_kbps, most_above - max(below, 1)
-        ladder += [top_kbps * _STEP**step for step in range(1, steps + 1)]
+        ladder += [top_kbps * RUNG_STEP**step for step in range(1, steps + 1)]
     return ladder
 
 
 def _fill(low: float, high: float, steps: int, likely: float | None) -> list[float]:
     """Return rungs above one up to another in even steps, with one of those between at a place."""
-    margin = math.sqrt(_STEP)
+    margin = math.sqrt(RUNG_STEP)
     if likely is not None and steps > 1 and low * margin < likely < high / margin:
         share = math.log(likely / low) / math.log(high / low)
         below = min(max(round(share * steps), 1), steps - 1)

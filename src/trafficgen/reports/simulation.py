@@ -53,7 +53,10 @@ def report_simulation(result: SimulationResult) -> Report:
         f"{notes['model']}, seed {result.seed}",
         _judge(result),
         {
-            "Summary": (first, *charts[:1], summary, _tabulate_moments(result)),
+            "Summary": (
+                *(first, *charts[:1], summary, _tabulate_answers(result)),
+                _tabulate_moments(result),
+            ),
             "Over time": charts[1:],
             "Flows": _tabulate_flows(result),
             "Conditions": (tabulate_conditions(result.notes),),
@@ -161,6 +164,12 @@ def _describe_phase(phase: IntervalMeasure) -> str:
         f"{rate_text(phase.rate_kbps)} received of {rate_text(phase.offered_kbps)} offered,"
         f" {lost if math.isfinite(phase.loss) else 'nothing sent'}"
     )
+
+
+def _tabulate_answers(result: SimulationResult) -> Table | None:
+    """Tabulate the recorded session and this one, with the interval of several runs."""
+    rows = [one.to_texts(int(str(result.notes["runs"]))) for one in result.answers]
+    return tabulate("The recorded session, and this one on its path", rows)
 
 
 def _tabulate_moments(result: SimulationResult) -> Table | None:

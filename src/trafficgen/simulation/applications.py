@@ -25,6 +25,8 @@ _RUNG_SHARE = 0.77
 #: A ladder has no more than so many rungs above those that were visited.
 _MOST_ABOVE = 4
 _USUAL_BUFFER_S = 30.0
+#: Media within this part of a segment of whole segments are whole ones; sums are less exact by it.
+_CLOCK_ERROR, _ROUNDING = 0.05, 1e-9
 _CONNECTIONS = (1, 2, 3, 4, 6, 8)
 
 
@@ -94,8 +96,8 @@ def make_player(
         connections -= 1
     known: dict[str, JsonValue] = {
         **{"segment_s": segment_s, "duration_s": media_s, "buffer_target_s": target_s},
-        "start_s": min(application.start_media_s or segment_s, target_s),
-        "resume_s": min(application.resume_media_s or segment_s, target_s),
+        "start_s": min(_reach(application.start_media_s, segment_s), target_s),
+        "resume_s": min(_reach(application.resume_media_s, segment_s), target_s),
         **{"ladder_kbps": [*ladder], "content_factors": [*application.content]},
         "connections": max((one for one in _CONNECTIONS if one <= connections), default=1),
         **{"connection_use": "turns", "policy": family},
@@ -110,6 +112,17 @@ def make_player(
             if name not in settings
         ),
     )
+
+
+def _reach(media_s: float | None, segment_s: float) -> float:
+    """Return media that a buffer reaches with the segments that it takes, s; None: one segment.
+
+    Two segments of 1.9995 s are enough for 4.0003 s, which is two of the clock that was measured.
+    """
+    if media_s is None:
+        return segment_s
+    whole_s = round(media_s / segment_s) * segment_s * (1 - _ROUNDING)
+    return whole_s if abs(media_s - whole_s) < _CLOCK_ERROR * segment_s else media_s
 
 
 def _list_assumptions(

@@ -51,6 +51,9 @@ class SimulateOptions:
         quic: Play the media over QUIC with this congestion control, and with settings in brackets
             such as ``cubic(zero_rtt=true)``; None: over what the model was fitted to.
         duration_s: Stop the session after this time, s; None: it ends by itself.
+        runs: Play the session so often, with other seeds, and of a fitted model with what its
+            capture leaves open drawn again: policy, buffer, rungs that were not visited, laws.
+            ``answers`` of the result has intervals then.
         seed: Seed, >= 0.
         out: File for the packets of all flows, by its ending as for :func:`~trafficgen.generate`;
             None writes nothing.
@@ -91,6 +94,15 @@ class SimulateOptions:
             " fitted to."
         ),
         metavar="CONTROL",
+    )
+    runs: int = option(
+        1,
+        "--runs",
+        help=(
+            "Play the session so often, with other seeds, and of a fitted model with what its"
+            " capture leaves open drawn again, for intervals of what comes out."
+        ),
+        low=1,
     )
     seed: int = seed_option()
     out: str | Path | None = option(

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from trafficgen.data_frames import data_frame
-from trafficgen.formatting import format_count, number, one_line
+from trafficgen.formatting import format_count, format_quantity, number, one_line
 from trafficgen.notebook import ChartView, RateLines
 from trafficgen.simulation.budgets import BudgetShare, judge_budgets
 from trafficgen.simulation.measures import (
@@ -35,6 +35,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SESSION = 0
+#: What answers are called.
+_QUANTITIES = {
+    "mean_kbps": "mean rate",
+    "duration_s": "length",
+    "loss_rate": "loss",
+    "startup_s": "start-up",
+    "mean_rung_kbps": "mean rung",
+    "switches_per_min": "switches a minute",
+    "stalls": "stalls",
+    "stalled_s": "time in stalls",
+}
 
 
 @dataclass(frozen=True)
@@ -74,6 +85,41 @@ class FlowResult:
         return found
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What a session measures on a path, and how sure that is.
+
+    Attributes:
+        name: What it is, with its unit, such as ``mean_rung_kbps``.
+        recorded: In the capture that the model was fitted to; None where that is not known.
+        value: In the first run, with what is likeliest; None: it did not happen.
+        low: 2.5% of the runs are below it.
+        high: 2.5% of the runs are above it.
+        missing: Runs in which it did not happen, such as a playback that never starts.
+    """
+
+    name: str
+    recorded: float | None
+    value: float | None
+    low: float
+    high: float
+    missing: int = 0
+
+    def to_texts(self, runs: int) -> dict[str, str]:
+        """Return what it is, recorded and here, with its interval, as a row of a table."""
+        recorded, value, low, high = (
+            "-" if one is None else format_quantity(self.name, one)
+            for one in (self.recorded, self.value, self.low, self.high)
+        )
+        never = f", never in {self.missing} of {runs} runs" if self.missing else ""
+        return {
+            "quantity": _QUANTITIES[self.name],
+            "recorded": recorded,
+            "here": value,
+            f"95% of {runs} runs": f"{low} to {high}{never}",
+        }
+
+
 @dataclass(frozen=True, eq=False)
 class SimulationResult(ChartView):
     """Result of one session and its competing flows.
@@ -81,6 +127,7 @@ class SimulationResult(ChartView):
     Attributes:
         run: The simulation.
         notes: How it was made: model, digest, settings, path, competing flows, seed.
+        answers: What comes out of several runs, with intervals; empty after a single one.
 
     Example:
         >>> import trafficgen
@@ -97,6 +144,7 @@ class SimulationResult(ChartView):
 
     run: Run
     notes: Mapping[str, object]
+    answers: tuple[Answer, ...] = ()
 
     def __repr__(self) -> str:
         media = self.flows[0].measure
@@ -320,6 +368,7 @@ class SimulationResult(ChartView):
             "flows": [flow.to_json() for flow in self.flows],
             "series": {name: list_values(values) for name, values in self.series.items()},
             "links": self.links,
+            **({"answers": [asdict(one) for one in self.answers]} if self.answers else {}),
             **self.notes,
             "packet_events": self.run.outcome.packet_events,
         }

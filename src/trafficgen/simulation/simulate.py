@@ -14,6 +14,7 @@ from trafficgen.errors import GenerationError, SimulationError, SimulationWarnin
 from trafficgen.formatting import rate_text
 from trafficgen.generation import session_starts
 from trafficgen.models import Model, ModelHolder, PublishedModel
+from trafficgen.models.published import find_model
 from trafficgen.options import check_argument, takes
 from trafficgen.packet_files.destinations import choose_format
 from trafficgen.packet_files.writing import write_packets
@@ -35,6 +36,7 @@ from trafficgen.simulation.sources import (
     set_quic,
     sources_of,
 )
+from trafficgen.simulation.what_if import repeat_runs
 from trafficgen.tables import PacketTable
 from trafficgen.units import bps_from_bytes, kbps_from_bps, s_from_ns
 
@@ -82,18 +84,20 @@ def simulate(
         tcp-1 257 kbit/s, 0.6% lost
     """
     file_format = choose_format(options.out, options.to_format)
-    settings, duration_s = options.settings or {}, options.duration_s
     path_kbps = _path_kbps(options)  # what is wrong here comes before what is doubtful of the model
     options = replace(options, compete=(compete := _compete_of(options)))
     for text in compete:
         if isinstance(text, str):
             Competitor.parse(text)
-    sources = sources_of(
-        model, settings, duration_s=duration_s, seed=options.seed, path_kbps=path_kbps
-    )
-    result = SimulationResult(*run_sessions(sources, options))
+    found = find_model(model)
+    result = _play_once(found, options, path_kbps)
     warn_of_short_session(result.run)
-    if result.arrivals_s == (0.0, 0.0) and sources[0].kind != STREAMS:
+    kind = result.run.participants[0].source.kind
+    if options.runs > 1:
+        answers = repeat_runs(found, options, result, _play_once, path_kbps=path_kbps)
+        notes = {**result.notes, "runs": options.runs}
+        result = replace(result, notes=notes, answers=answers)
+    if result.arrivals_s == (0.0, 0.0) and kind != STREAMS:
         warn(
             "no media packet reached the client, so that rates and delays are unknown",
             SimulationWarning,
@@ -101,6 +105,16 @@ def simulate(
     if file_format is not None and options.out is not None:
         write_packets(result.packets(), options.out, file_format=file_format, at=options.at)
     return result
+
+
+def _play_once(
+    model: Model | PublishedModel, options: SimulateOptions, path_kbps: float | None
+) -> SimulationResult:
+    settings, duration_s = options.settings or {}, options.duration_s
+    sources = sources_of(
+        model, settings, duration_s=duration_s, seed=options.seed, path_kbps=path_kbps
+    )
+    return SimulationResult(*run_sessions(sources, options))
 
 
 def run_sessions(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from trafficgen.errors import GenerationError
 from trafficgen.generation.model_player import ModelPlayer, Viewing
 from trafficgen.generation.timeline import check_memory
 from trafficgen.models import Model, ModelHolder, PublishedModel
@@ -64,6 +65,8 @@ def simulate_workload(
         >>> result.jain_index > 0.8
         True
     """
+    if options.runs > 1:
+        raise GenerationError("[--runs] repeats one session, not sessions together; leave it out")
     file_format = choose_format(options.out, options.to_format)
     asked = WorkloadOptions(
         sessions=options.sessions,

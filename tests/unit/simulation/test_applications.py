@@ -60,6 +60,69 @@ def test_on_its_own_path_it_does_what_it_did(fitted: Model) -> None:
     assert play(fitted, WIDE).packets() == found.packets()
 
 
+@pytest.mark.parametrize(
+    ("start_media_s", "segments"), [(4.0007, 2), (3.9993, 2), (2.0, 1), (5.0, 2.5), (None, 1)]
+)
+def test_playback_starts_with_as_many_segments_as_it_did(
+    fitted: Model, start_media_s: float | None, segments: float
+) -> None:
+    """The clock of the segments and their mean length differ by what was rounded."""
+    found = application([500.0], start_media_s=start_media_s, policy=None)
+    model = fitted.model_copy(update={"application": found})
+    player = make_player(model, {}, session=0, duration_s=None, seed=1)
+    assert player is not None
+    assert player.settings["start_s"] == pytest.approx(2.0 * segments, abs=1e-6)
+    assert float(str(player.settings["start_s"])) <= 2.0 * segments
+
+
+def test_several_runs_have_intervals_that_hold_the_true_player(fitted: Model) -> None:
+    there = play("chunked", NARROW, settings=PLAYER)
+    found = play(fitted, NARROW, runs=20)
+    answers = {one.name: one for one in found.answers}
+    rate_kbps = there.flows[0].measure.rate_kbps
+    assert answers["mean_kbps"].low < rate_kbps < answers["mean_kbps"].high
+    assert answers["mean_kbps"].value == found.flows[0].measure.rate_kbps
+    recorded = play("chunked", WIDE, settings=PLAYER)
+    assert answers["mean_kbps"].recorded == pytest.approx(
+        recorded.flows[0].measure.rate_kbps, rel=0.05
+    )
+    known_from = recorded.events.playback(recorded.end_s)
+    assert known_from is not None
+    assert answers["mean_rung_kbps"].recorded == pytest.approx(known_from.mean_rung_kbps, rel=0.05)
+    assert play(fitted, NARROW, runs=20).answers == found.answers
+    # What is likeliest is the first run, however many there are.
+    single = play(fitted, NARROW)
+    assert np.array_equal(single.packets().time_ns, found.packets().time_ns)
+    assert single.answers == ()
+    assert found.to_json()["runs"] == 20
+
+
+def test_a_policy_that_is_not_known_is_drawn_among_all(fitted: Model) -> None:
+    assert fitted.application is not None
+    policies = (PlayerPolicy(family="throughput", weight=1.0), None)
+    players = [fitted.application.model_copy(update={"policy": policy}) for policy in policies]
+    given, drawn = (
+        play(fitted.model_copy(update={"application": one}), NARROW, runs=20).answers
+        for one in players
+    )
+    widths = [
+        next(one.high - one.low for one in answers if one.name == "mean_rung_kbps")
+        for answers in (given, drawn)
+    ]
+    assert widths[1] > widths[0]
+
+
+def test_runs_of_a_published_model_differ_by_their_seeds_alone() -> None:
+    path = "rate=725kbps,delay=45ms"
+    found = trafficgen.simulate("wmedia9_nichols2004", path=path, duration_s=20, runs=3)
+    rate = next(one for one in found.answers if one.name == "mean_kbps")
+    assert rate.recorded is None
+    assert rate.value is not None
+    assert rate.low <= rate.value <= rate.high
+    with pytest.raises(trafficgen.GenerationError, match="runs"):
+        trafficgen.simulate_workload("dashjs", path=path, sessions=2, window_s=1, runs=2)
+
+
 def test_settings_say_what_it_would_have_been(fitted: Model) -> None:
     found = play(fitted, NARROW, settings={"policy": "fixed", "fixed_kbps": 600})
     assert {kbps for _, kbps in found.events.facts["rung_kbps"]} == {
