@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from scipy import special
 
 from trafficgen.errors import GenerationError
 from trafficgen.formatting import format_count, format_duration, rate_text, size_text
@@ -72,7 +73,7 @@ class WorkloadEstimate(NotebookView):
         packets: Packets of all sessions.
         ip_bytes: Their IP bytes.
         error_share: Half the 95% interval of packets and bytes / their value; 0 where all sessions
-            were played, NaN for a sample of one.
+            were played, NaN for one of each group.
         duration_s: First to last packet, s.
         concurrent: Mean number of sessions at once from the first start to the last.
         file_format: Format of the output.
@@ -216,35 +217,40 @@ def _estimate(sessions: AnySessions, out: str | Path, options: WorkloadOptions) 
     report_step("estimating all sessions from the sample")
     whole = _Expected.read(sessions)
     count, sampled = sessions.count, len(sample.tables)
-    packets = np.array([len(table) for table in sample.tables], dtype=np.float64)
+    packets = np.array([len(table) for table in sample.tables])
     sizes = np.array([table.ip_bytes.sum(dtype=np.int64) for table in sample.tables])
     own = np.concatenate([sessions.expectations(range(n, n + 1)) for n in sample.sessions])
-    share = float(whole.packets.sum()) * whole.weight / max(1e-9, float(own[:, 0].sum()))
+    groups = _groups_of(sessions)
+    played = _Expected(np.array(sample.sessions), own[:, 0], own[:, 1], groups[sample.sessions])
+    group_packets = _group_totals(packets, whole, played)
+    group_bytes = _group_totals(sizes, whole, played)
+    share = float(group_packets.sum()) / max(1.0, float(packets.sum()))
+    # The files of whole frames grow with the bytes too, and packets of the sample may be larger.
+    payload_bytes = float(group_bytes.sum()) - float(sizes.sum()) * share
     file_bytes, write_s, store_s = _write_sample(_close_up(sample, sessions), out, options)
     workers, start_s = max(1, min(options.workers, os.cpu_count() or 1)), 0.0
     if not makes_in_memory(sessions, options):  # blocks are written, and merged more than once
         write_s += store_s
         start_s = _WORKER_START_S if options.workers > 1 else 0.0
     making_s = np.sum(sample.times_s, axis=0)
-    starts_ns, groups = sessions.starts_ns, _groups_of(sessions)
+    starts_ns = sessions.starts_ns
     last_ns = [int(table.time_ns[-1]) if len(table) else 0 for table in sample.tables]
     lengths_s = (np.array(last_ns) - starts_ns[sample.sessions]) / NS_PER_S
-    played = _Expected(np.array(sample.sessions), own[:, 0], own[:, 1], groups[sample.sessions])
     ends_s, concurrent = whole.find_ends(played, lengths_s, starts_ns, seed=options.seed)
     first_ns = min((int(table.time_ns[0]) for table in sample.tables if len(table)), default=0)
     return WorkloadEstimate(
         sessions=count,
         sampled=sampled,
-        packets=float(packets.sum()) * share,
-        ip_bytes=float(sizes.sum()) * share,
-        error_share=_error_share(sizes, own[:, 0]) if sampled < count else 0.0,
+        packets=float(group_packets.sum()),
+        ip_bytes=float(group_bytes.sum()),
+        error_share=_error_share(sizes, group_bytes, played) if sampled < count else 0.0,
         duration_s=max(0.0, ends_s - s_from_ns(first_ns)),
         concurrent=concurrent,
         file_format=format_of(out, options.to_format).name,
-        file_bytes=file_bytes * share,
+        file_bytes=file_bytes * share + (payload_bytes if file_bytes > sizes.sum() else 0.0),
         time_s=start_s + float((making_s / workers + write_s)[0]) * share,
         busy_time_s=_BUSY * (options.workers * start_s + float((making_s + write_s)[1]) * share),
-        groups=_describe_groups(sessions, whole, played, sizes),
+        groups=_describe_groups(sessions, group_bytes),
         count_text=sessions.count_text if isinstance(sessions, MixedSessions) else "",
         remarks=sessions.remarks if isinstance(sessions, MixedSessions) else (),
     )
@@ -311,38 +317,51 @@ def _groups_of(sessions: AnySessions) -> npt.NDArray[np.uint16]:
     return np.zeros(sessions.count, dtype=np.uint16)
 
 
-def _describe_groups(
-    sessions: AnySessions, whole: _Expected, played: _Expected, sizes: IntArray
-) -> dict[str, dict[str, float]]:
+def _group_totals(values: IntArray, whole: _Expected, played: _Expected) -> FloatArray:
+    """Return the total of each group by ratio: packets of groups differ in size, shape (groups,).
+
+    A group of which no session was played has the ratio of all.
+    """
+    count = 1 + int(max(whole.groups.max(), played.groups.max()))
+    expected = np.bincount(played.groups, played.packets, minlength=count)
+    each = np.full(count, values.sum() / max(1e-9, played.packets.sum()))
+    np.divide(np.bincount(played.groups, values, count), expected, out=each, where=expected > 0)
+    return each * whole.weight * np.bincount(whole.groups, whole.packets, minlength=count)
+
+
+def _describe_groups(sessions: AnySessions, group_bytes: FloatArray) -> dict[str, dict[str, float]]:
     """Return sessions and share of the bytes of each group, by its name."""
     if not isinstance(sessions, MixedSessions):
         return {}
     names = [group.name for group in sessions.workload.groups]
     counts = np.bincount(sessions.groups, minlength=len(names))
-
-    def totals(values: npt.ArrayLike, of: _Expected) -> FloatArray:
-        sums = np.bincount(of.groups, np.asarray(values), minlength=len(names))
-        return sums.astype(np.float64)
-
-    # A group of which no session was played has packets of the mean size.
-    usual = sizes.sum() / max(1e-9, played.packets.sum())
-    expected = totals(played.packets, played)
-    each = np.full(len(names), usual)
-    np.divide(totals(sizes, played), expected, out=each, where=expected > 0)
-    bytes_ = totals(whole.packets, whole) * each
-    shares = bytes_ / max(1e-9, bytes_.sum())
+    shares = np.resize(group_bytes, len(names)) / max(1e-9, group_bytes.sum())
     return {
-        name: {"sessions": int(count), "bytes_share": float(share)}
+        name: {"sessions": int(count), "bytes_share": float(share) if count else 0.0}
         for name, count, share in zip(names, counts, shares, strict=True)
     }
 
 
-def _error_share(values: FloatArray, expected: FloatArray) -> float:
-    """Return half the 95% interval of a ratio estimate / its value (Cochran 1977, section 6.4)."""
-    if values.size < 2 or values.sum() <= 0:
+def _error_share(values: IntArray, totals: FloatArray, played: _Expected) -> float:
+    """Return half the 95% interval of a sum of ratio estimates / its value.
+
+    A group of which fewer than two sessions were played errs as the others do (Cochran 1977,
+    section 6.11).
+    """
+    variances, freedom = np.full(totals.size, np.nan), 0
+    for group in np.unique(played.groups).tolist():
+        own = played.groups == group
+        size, mean = int(own.sum()), float(values[own].mean())
+        if size > 1 and mean > 0:
+            expected = played.packets[own]
+            residuals = values[own] - expected * values[own].sum() / expected.sum()
+            variances[group] = float(np.var(residuals, ddof=1)) / size / mean**2
+            freedom += size - 1
+    if not freedom:
         return math.nan
-    residuals = values - expected * values.sum() / expected.sum()
-    return 1.96 * float(np.std(residuals, ddof=1)) / math.sqrt(values.size) / float(values.mean())
+    variances[np.isnan(variances)] = np.nanmax(variances)
+    error = math.sqrt(float(np.sum(variances * totals**2))) / float(totals.sum())
+    return float(special.stdtrit(freedom, 0.975)) * error
 
 
 def _play_sample(sessions: AnySessions, options: WorkloadOptions) -> _Sample:

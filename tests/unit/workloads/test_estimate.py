@@ -121,3 +121,26 @@ def test_an_estimate_of_few_sessions_is_exact(tmp_path: Path) -> None:
 def test_sessions_that_meet_on_a_path_are_not_estimated(tmp_path: Path) -> None:
     with pytest.raises(GenerationError, match=r"leave path=... and compete=... out"):
         trafficgen.estimate_workload("cbr", tmp_path / "out.pcap", path="rate=1Mbps,delay=1ms")
+
+
+SIZES = """
+sessions: 300
+for: 60s
+arrivals: poisson
+groups:
+  - {name: small, model: "cbr(packet_bytes=100,duration_s=5)", share: 70%}
+  - {name: large, model: "cbr(packet_bytes=1400,duration_s=5)", share: 30%}
+"""
+
+
+def test_groups_with_packets_of_other_sizes_are_estimated_apart(
+    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trafficgen.workloads.estimate._SAMPLED", 9)  # 4 of them are large
+    workload, out = load(SIZES), tmp_path / "out.pcap"
+    estimate = trafficgen.estimate_workload(workload, out)
+    written = trafficgen.generate_workload(workload, out)
+    assert estimate.sampled == 9
+    assert estimate.ip_bytes == pytest.approx(written.ip_bytes, rel=0.01)
+    assert estimate.file_bytes == pytest.approx(out.stat().st_size, rel=0.01)
+    assert estimate.error_share < 0.01
