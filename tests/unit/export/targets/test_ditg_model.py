@@ -7,7 +7,8 @@ from tests.unit.generation.conftest import bursts, model_with, phase, renewal, s
 
 import trafficgen
 from trafficgen.errors import ExportError
-from trafficgen.models import Law, RenewalProcess
+from trafficgen.export import model_laws
+from trafficgen.models import Law, Phase, RenewalProcess, Stream
 
 
 def model_of(*, gap: Law, size: Law) -> trafficgen.Model:
@@ -91,3 +92,22 @@ def test_a_law_that_ditg_cannot_draw_is_refused_and_nothing_is_left(tmp_path: Pa
     ):
         trafficgen.export(model, to="ditg", directory=tmp_path / "out", settings={"largest_ks": 0})
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("target", ["ditg", "mgen"])
+def test_the_first_law_that_cannot_be_drawn_is_refused_before_others_are_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    tried: list[str] = []
+    play = model_laws._played
+
+    def record(played: Stream, part: Phase, name: str, *, target: str) -> model_laws.PlayedPhase:
+        tried.append(name)
+        return play(played, part, name, target=target)
+
+    monkeypatch.setattr(model_laws, "_played", record)
+    phases = tuple(phase("playout", 0.0, 60.0, renewal(mean_s=0.01)) for _ in range(3))
+    model = model_with(*(stream(phases=(one,), name=f"s{n}") for n, one in enumerate(phases)))
+    with pytest.raises(ExportError, match=f"{target} cannot draw s0-playout"):
+        trafficgen.export(model, to=target, directory=tmp_path / "x", settings={"largest_ks": 0})
+    assert tried == ["s0-playout"]

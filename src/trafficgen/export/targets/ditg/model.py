@@ -81,7 +81,6 @@ def write_ditg_model(model: Model, folder: Path, settings: Settings) -> Written:
 
     Source: option parser and sending loop of ITGSend 2.8.1, as observed; manual of D-ITG 2.8.1.
     """
-    phases = list(play_phases(model, target="ditg"))
     ports = ports_from(settings.whole("first_port"), len(model.streams), target="ditg")
     protocols = [stream.transport.protocol for stream in model.streams]
     check_signal_port(protocols, ports, signal_port=settings.whole("signal_port"))
@@ -89,14 +88,14 @@ def write_ditg_model(model: Model, folder: Path, settings: Settings) -> Written:
     distances: dict[str, float] = {}
     notes: list[str] = []
     files: list[str] = []
-    for played in phases:
+    for played in play_phases(model, target="ditg"):
         line = _line_of(played, settings)
         if line.sizes:
             files.append(f"{played.name}.ps")
             (folder / files[-1]).write_text(line.sizes, encoding="ascii", newline="\n")
-        distances |= {
-            f"{played.name} {metric}": round(value, 4) for metric, value in line.distances.items()
-        }
+        own = {f"{played.name} {name}": round(ks, 4) for name, ks in line.distances.items()}
+        refuse_far(own, settings, target="ditg")
+        distances |= own
         notes += [f"{played.name}: {note}" for note in line.notes]
         transport = "-T TCP -D " if played.stream.transport.protocol == "tcp" else ""
         start_ms = settings.whole("start_ms") + round(ms_from_s(played.phase.start_s))
@@ -108,7 +107,6 @@ def write_ditg_model(model: Model, folder: Path, settings: Settings) -> Written:
         )
         files.append(f"{played.name}.script")
         (folder / files[-1]).write_text(check_line(text) + "\n", encoding="ascii", newline="\n")
-    refuse_far(distances, settings, target="ditg")
     scripts = [name for name in files if name.endswith(".script")]
     script = run_script(scripts, "lines with seeds in one ITGSend disturb one\n# another.")
     (folder / "run.sh").write_text(script, encoding="ascii", newline="\n")

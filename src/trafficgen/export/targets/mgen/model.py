@@ -80,13 +80,14 @@ def write_mgen_model(model: Model, folder: Path, settings: Settings) -> Written:
         pattern = _pattern(played.gap_s)
         is_put_together = pattern.name == "POISSON" and played.stream.transport.protocol == "udp"
         sizes = _sizes(played, count=settings.whole("sizes") if is_put_together else 1)
-        distances[f"{played.name} gap_s.ks"] = round(pattern.ks, 4)
-        distances[f"{played.name} packet_bytes.ks"] = round(_size_ks(played, sizes), 4)
+        own = {"gap_s.ks": pattern.ks, "packet_bytes.ks": _size_ks(played, sizes)}
+        own = {f"{played.name} {metric}": round(value, 4) for metric, value in own.items()}
+        refuse_far(own, settings, target="mgen")
+        distances |= own
         notes += _notes(played, pattern, sizes)
         lines += _lines(
             played, pattern, sizes, ends[played.stream.name], number=1 + len(lines) // 2
         )
-    refuse_far(distances, settings, target="mgen")
     (folder / "model.mgn").write_text("".join(lines), encoding="ascii", newline="\n")
     sink = [
         f"0.0 LISTEN {s.transport.protocol.upper()} {ends[s.name].port}\n" for s in model.streams
