@@ -107,3 +107,30 @@ def test_special_functions_come_without_numpys_tools_which_still_load() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[:3] == ["[]", "numpy.f2py numpy.testing", "0.5"]
+
+
+def test_special_functions_keep_their_documentation_and_scipy_its_parser() -> None:
+    code = (
+        "import trafficgen.distributions.scipy_special;"
+        " from scipy import special; from scipy._lib import _array_api, _docscrape;"
+        " print('Logarithm of the absolute value' in special.gammaln.__doc__);"
+        " print('log of the sum of exponentials' in special.logsumexp.__doc__);"
+        " print(_array_api.FunctionDoc is _docscrape.FunctionDoc)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True"] * 3
+
+
+def test_fitting_one_session_loads_nothing_of_populations_and_workers(tmp_path: Path) -> None:
+    capture = Path(__file__).parents[2] / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"
+    names = ("trafficgen.calibration.population.fit_population", "multiprocessing.connection")
+    code = (
+        "import sys; from trafficgen.cli.app import run; run(sys.argv[1:]); "
+        f"print([name for name in {names!r} if name in sys.modules])"
+    )
+    arguments = ["fit", str(capture), "-o", str(tmp_path / "model.json"), "--json"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True
+    )
+    assert (tmp_path / "model.json").exists()
+    assert done.stdout.splitlines()[-1] == "[]"

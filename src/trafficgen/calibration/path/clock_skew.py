@@ -35,12 +35,14 @@ def lower_hull(x: FloatArray, y: FloatArray) -> IntArray:
     take no longer than sorting a few thousand. ``x`` ascends; both have shape (n,), n >= 1.
     """
     hull: list[int] = []
-    for index in _candidates(x, y).tolist():
+    candidates = _candidates(x, y).tolist()
+    across, up = x.tolist(), y.tolist()  # single numbers of arrays take twice as long
+    for index in candidates:
         while len(hull) >= 2:
             first, second = hull[-2], hull[-1]
-            turn = (x[second] - x[first]) * (y[index] - y[first]) - (y[second] - y[first]) * (
-                x[index] - x[first]
-            )
+            turn = (across[second] - across[first]) * (up[index] - up[first]) - (
+                up[second] - up[first]
+            ) * (across[index] - across[first])
             if turn > 0:
                 break
             hull.pop()
