@@ -80,11 +80,13 @@ def test_arrow_without_pandas_still_gives_data_frames() -> None:
     code = (
         "import sys, pyarrow as pa;"
         " from trafficgen.lean_imports import load_arrow_without_pandas as load;"
+        " from pyarrow.vendored import docscrape; parser = docscrape.NumpyDocString;"
         " load(); column = pa.array([1, 2]); print('pandas' in sys.modules);"
+        " print(docscrape.NumpyDocString is parser, pa.compute.sum(column));"
         " print(pa.table({'a': column}).to_pandas().a.sum())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "3"]
+    assert done.stdout.split() == ["False", "True", "3", "3"]
 
 
 def test_workers_do_without_pandas() -> None:
@@ -123,7 +125,8 @@ def test_special_functions_keep_their_documentation_and_scipy_its_parser() -> No
 
 def test_fitting_one_session_loads_nothing_of_populations_and_workers(tmp_path: Path) -> None:
     capture = Path(__file__).parents[2] / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"
-    names = ("trafficgen.calibration.population.fit_population", "multiprocessing.connection")
+    population = "trafficgen.calibration.population.fit_population"
+    names = (population, "multiprocessing.connection", "yaml")
     code = (
         "import sys; from trafficgen.cli.app import run; run(sys.argv[1:]); "
         f"print([name for name in {names!r} if name in sys.modules])"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
-
-import yaml
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from trafficgen.json_text import TOO_DEEP, JsonTextError, refuse_odd_values
+
+if TYPE_CHECKING:
+    import yaml
 
 #: Characters from which on speed counts more than the words of an error in the syntax.
 _FAST_FROM = 50_000
@@ -22,35 +24,59 @@ class YamlTextError(ValueError):
     """YAML with content that our files may not have."""
 
 
-class _Loader(yaml.SafeLoader):
-    """Safe loader that refuses content which would silently be lost or multiplied."""
+@cache
+def _loaders() -> tuple[type[yaml.SafeLoader], type[yaml.SafeLoader]]:
+    """Return safe loaders that refuse content which would silently be lost or multiplied.
 
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()  # type: ignore[no-untyped-call]
-            raise YamlTextError(
-                f"line {event.start_mark.line + 1}: aliases (*{event.anchor}) are not read"
-            )
-        return super().compose_node(parent, index)
+    The second is on libyaml, eight times as fast; it composes nodes itself, aliases with them.
+    """
+    import yaml  # noqa: PLC0415 - 0.01 s, and most models are JSON
 
+    class _Loader(yaml.SafeLoader):
+        def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+            if self.check_event(yaml.AliasEvent):
+                event = self.peek_event()  # type: ignore[no-untyped-call]
+                raise YamlTextError(
+                    f"line {event.start_mark.line + 1}: aliases (*{event.anchor}) are not read"
+                )
+            return super().compose_node(parent, index)
 
-class _FastLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """The same on libyaml, eight times as fast; it composes nodes itself, aliases with them."""
+    class _FastLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        pass
+
+    for loader in (_Loader, _FastLoader):
+        loader.add_constructor(
+            yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_without_repetition
+        )
+        loader.add_constructor("tag:yaml.org,2002:int", _short_number)
+        # YAML 1.1 wants a point and a sign in 5e-06 and takes it for text; JSON and YAML 1.2 do
+        # not.
+        loader.add_implicit_resolver(
+            "tag:yaml.org,2002:float",
+            re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+$"),
+            [*"-+.0123456789"],
+        )
+    return _Loader, _FastLoader
 
 
 def _load(text: str) -> object:
     """Return the values of a document; the slower loader has clearer words for what is wrong."""
+    import yaml  # noqa: PLC0415 - as above
+
+    slow, fast = _loaders()
     try:
-        return _load_fast(text)
+        return _load_fast(text, fast)
     except yaml.YAMLError:
         if len(text) >= _FAST_FROM:
             raise
-        return yaml.load(text, Loader=_Loader)
+        return yaml.load(text, Loader=slow)
 
 
-def _load_fast(text: str) -> object:
+def _load_fast(text: str, loader: type[yaml.SafeLoader]) -> object:
+    import yaml  # noqa: PLC0415 - as above
+
     depth = 0
-    for event in yaml.parse(text, Loader=_FastLoader):
+    for event in yaml.parse(text, Loader=loader):
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:  # libyaml takes the square of the depth
@@ -58,7 +84,7 @@ def _load_fast(text: str) -> object:
         if isinstance(event, yaml.AliasEvent):
             line = f"line {event.start_mark.line + 1}: " if event.start_mark is not None else ""
             raise YamlTextError(f"{line}aliases (*{event.anchor}) are not read")
-    return yaml.load(text, Loader=_FastLoader)
+    return yaml.load(text, Loader=loader)
 
 
 def _mapping_without_repetition(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
@@ -81,19 +107,6 @@ def _short_number(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
     return int(loader.construct_yaml_int(node))
 
 
-for _loader in (_Loader, _FastLoader):
-    _loader.add_constructor(
-        yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_without_repetition
-    )
-    _loader.add_constructor("tag:yaml.org,2002:int", _short_number)
-    # YAML 1.1 wants a point and a sign in 5e-06 and takes it for text; JSON and YAML 1.2 do not.
-    _loader.add_implicit_resolver(
-        "tag:yaml.org,2002:float",
-        re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+$"),
-        [*"-+.0123456789"],
-    )
-
-
 def read_yaml(text: str) -> object:
     """Return the values of one YAML document, as JSON has them.
 
@@ -101,6 +114,8 @@ def read_yaml(text: str) -> object:
         YamlTextError: If it is no YAML, or holds a date, an alias or a key twice; the message names
             the line.
     """
+    import yaml  # noqa: PLC0415 - as above
+
     try:
         found = _load(text)
         refuse_odd_values(found)
