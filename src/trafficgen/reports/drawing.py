@@ -234,6 +234,8 @@ def _plain(text: str) -> str:
 def _set_axis(axes: Any, letter: str, axis: Axis) -> None:
     getattr(axes, f"set_{letter}label")(_plain(axis.text))
     if axis.log:
+        if not math.isfinite(getattr(axes, f"{letter}axis").get_minpos()):
+            getattr(axes, f"set_{letter}lim")(1, 10)  # nothing is drawn: limits have logarithms
         getattr(axes, f"set_{letter}scale")("log")
     if axis.low is not None or axis.high is not None:
         getattr(axes, f"set_{letter}lim")(axis.low, axis.high)

@@ -118,3 +118,14 @@ def test_a_name_with_formulas_or_markup_is_shown_as_it_is() -> None:
     svg = draw_svg(replace(RATE, y=Axis(label=name)))
     assert "&lt;b&gt;$x$&lt;/b&gt;" in svg
     assert "\x1b" not in svg
+
+
+@pytest.mark.parametrize("value", [np.nan, 0.0, -1.0])
+@pytest.mark.parametrize("letter", ["x", "y"])
+def test_a_logarithmic_axis_without_a_value_above_0_is_drawn(letter: str, value: float) -> None:
+    values = {"x": [1.0, 2.0], "y": [1.0, 2.0]} | {letter: [value, value]}
+    axis = Axis(label="variance", log=True)
+    curve = Curve(name="lacking", role="measured", **values)
+    chart = Chart(name="lacking", title="Lacking", x=axis, y=axis, layers=(curve,))
+    assert draw_svg(chart).startswith("<svg")
+    draw_figure(chart).draw_without_rendering()
