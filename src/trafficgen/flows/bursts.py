@@ -190,7 +190,7 @@ def spread_over_tick(sorted_values: FloatArray, *, tick_s: float) -> FloatArray:
 
     A gap of 0 is anything below half a tick. It is spread evenly in the logarithm over the two
     powers of ten below that: a law's tail thins out slowly there, and must not look like a kind of
-    gaps.
+    gaps. Where the values are no multiples of the tick, those spread of neighbours overlap.
     """
     n = sorted_values.size
     starts = np.flatnonzero(np.concatenate(([True], np.diff(sorted_values) > 0.25 * tick_s)))
@@ -199,7 +199,7 @@ def spread_over_tick(sorted_values: FloatArray, *, tick_s: float) -> FloatArray:
     below_half_tick = sorted_values < 0.5 * tick_s
     below = 0.5 * tick_s * 10 ** (_LIMITS.decades_below_tick * (place - 1))
     spread: FloatArray = np.where(below_half_tick, below, sorted_values + tick_s * (place - 0.5))
-    return spread
+    return np.sort(spread)
 
 
 def _valleys(log_gap: FloatArray) -> FloatArray:

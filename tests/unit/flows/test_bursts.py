@@ -128,3 +128,18 @@ def test_rare_long_gaps_of_a_heavy_tailed_renewal_stream_are_no_pauses(family: s
     # the test has a level of 5%: 2 of 40, and by the binomial law 8 or more with a probability
     # below 0.1%
     assert found < 8
+
+
+@pytest.mark.parametrize("ticks", [(0.3, 0.5, 0.7), (1.0, 1.3), (0.0, 0.49, 0.51), (2.4, 2.9, 3.2)])
+def test_gaps_that_are_no_multiples_of_the_tick_are_spread_in_order(
+    ticks: tuple[float, ...],
+) -> None:
+    tick_s = 1e-6
+    gaps = np.repeat(ticks, 100) * tick_s
+    spread = spread_over_tick(gaps, tick_s=tick_s)
+    assert spread[0] > 0
+    assert np.all(np.diff(spread) >= 0)
+    with_pauses = np.concatenate([gaps, np.full(100, 0.5)])
+    threshold_s = find_burst_threshold_s(with_pauses, tick_s=tick_s)
+    assert threshold_s is not None
+    assert gaps[-1] < threshold_s < 0.5
