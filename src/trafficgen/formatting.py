@@ -194,7 +194,8 @@ def suggest_file(path: Path) -> str:
     """Return `` (did you mean ramp.csv?)`` for a missing file with a similar one in its folder."""
     try:
         missing = not path.exists()
-        others = sorted(path.parent.iterdir()) if missing else []
+        # A link to nothing is there itself, but is no remedy.
+        others = [one for one in sorted(path.parent.iterdir()) if one.exists()] if missing else []
     except (OSError, ValueError):
         return ""
     known = {one.stem: one.name for one in others if one.suffix == path.suffix}

@@ -179,3 +179,8 @@ def test_a_missing_file_is_taken_for_one_with_a_similar_ending_or_stem(
     for name in ("ramp.html", "ramp.pcap"):
         (tmp_path / name).touch()
     assert suggest_file(tmp_path / missing) == (f" (did you mean {guess}?)" if guess else "")
+
+
+def test_a_link_to_nothing_is_not_what_was_meant(tmp_path: Path) -> None:
+    (tmp_path / "a.pcap").symlink_to("nothing.pcap")
+    assert suggest_file(tmp_path / "a.pcap") == ""

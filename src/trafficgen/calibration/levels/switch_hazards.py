@@ -26,6 +26,8 @@ FEWEST_SWITCHES = 10
 #: Length of an interval, s, and how many before each give its loss and goodput.
 _INTERVAL_S = 1.0
 _RECENT = 5
+#: A session of years, most of it silence, would have more intervals than memory has room for.
+_LONGEST_S = 30 * 86_400.0
 #: Larger steps of the RTP sequence number are a restart (MAX_DROPOUT of RFC 3550 A.1).
 _LONGEST_GAP_PACKETS = 3000
 _STEPS = 100
@@ -81,7 +83,10 @@ def associate_switches(view: SessionView, levels: Levels) -> LevelAssociation | 
     lost = _find_losses(view)
     if lost is None:
         return "neither RTP nor TCP sequence numbers in the media flows"
-    edges_ns = np.arange(levels.edge_ns[0], levels.edge_ns[-1], ns_from_s(_INTERVAL_S))
+    first_ns, last_ns = levels.edge_ns[0], levels.edge_ns[-1]
+    if last_ns - first_ns > ns_from_s(_LONGEST_S):
+        return f"the session is longer than {_LONGEST_S / 86_400:g} days"
+    edges_ns = np.arange(first_ns, last_ns, ns_from_s(_INTERVAL_S))
     if edges_ns.size < _RECENT + 2:
         return "the session is too short"
     time_ns, media = view.table.time_ns, view.media

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -64,4 +65,14 @@ def test_few_switches_and_missing_numbers_give_a_reason(make_table: TableMaker) 
     assert (
         associate_switches(view, levels())
         == "neither RTP nor TCP sequence numbers in the media flows"
+    )
+
+
+def test_a_session_of_years_is_not_cut_into_seconds(make_table: TableMaker) -> None:
+    view = choose_session(session(make_table, rtp_sequence=sequence(lambda time_s: False)))
+    found = levels()
+    edge_ns = found.edge_ns.copy()
+    edge_ns[-1] = int(1e9 * 1e9)
+    assert associate_switches(view, dataclasses.replace(found, edge_ns=edge_ns)) == (
+        "the session is longer than 30 days"
     )
