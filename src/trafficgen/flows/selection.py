@@ -148,16 +148,26 @@ def heaviest_session(flows: pa.Table) -> int | None:
     """Return the session that carries most bytes to a client, by a flow table; None if none does.
 
     Flows of control and flows without payload to the client carry no media and do not make a
-    session a candidate.
+    session a candidate. One over UDP or TCP comes before others, which no model describes.
     """
     columns = flows.to_pydict()
     weight: dict[int, int] = {}
-    candidates = set()
+    candidates, known = set(), _sessions_over_known(flows)
     for index, session in enumerate(columns["session"]):
         weight[session] = weight.get(session, 0) + columns["frame_bytes_to_client"][index]
         if columns["payload_bytes_to_client"][index] and columns["media"][index] != "control":
             candidates.add(session)
-    return min(candidates, key=lambda session: (-weight[session], session), default=None)
+    return min(
+        candidates,
+        key=lambda session: (session not in known, -weight[session], session),
+        default=None,
+    )
+
+
+def _sessions_over_known(flows: pa.Table) -> set[int]:
+    """Return the sessions that have a flow over UDP or TCP."""
+    pairs = zip(*flows.select(["session", "protocol"]).to_pydict().values(), strict=True)
+    return {session for session, protocol in pairs if protocol in ("udp", "tcp")}
 
 
 def _weigh_flows(table: PacketTable, rows: BoolArray) -> dict[int, float]:
@@ -176,7 +186,8 @@ def _find_heaviest(
     for number, to_client in _weigh_flows(table, table.to_client).items():
         if (session := session_of.get(number)) in weight:
             weight[session] += to_client
-    return min(weight, key=lambda number: (-weight[number], number))
+    known = _sessions_over_known(table.flows)
+    return min(weight, key=lambda number: (number not in known, -weight[number], number))
 
 
 def no_media_error(

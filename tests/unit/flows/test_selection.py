@@ -71,3 +71,12 @@ def test_a_flow_and_a_session_at_once_are_a_mistake(two_sessions: PacketTable) -
 def test_packets_out_of_order_are_put_in_order(make_table: TableMaker) -> None:
     view = choose_session(make_table([2.0, 0.0, 1.0]))
     np.testing.assert_array_equal(view.media_time_ns, [0, 1_000_000_000, 2_000_000_000])
+
+
+def test_a_session_over_udp_or_tcp_comes_before_a_heavier_one_over_another_protocol(
+    make_table: TableMaker,
+) -> None:
+    flows = [{"flow": 0, "session": 0, "protocol": "sctp"}, {"flow": 1, "session": 1}]
+    table = make_table([0.0, 1.0, 2.0], ip_bytes=[900, 900, 500], flow=[0, 0, 1], flows=flows)
+    assert choose_session(table).session == 1
+    assert choose_session(table.select(table.flow == 0)).session == 0
