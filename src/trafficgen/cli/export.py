@@ -25,7 +25,7 @@ from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim, refuse_missing
 from trafficgen.cli._terminal import say_line
 from trafficgen.export.options import ExportOptions
-from trafficgen.formatting import format_duration, one_line, size_text
+from trafficgen.formatting import format_count, format_duration, one_line, size_text
 from trafficgen.standard_streams import as_given
 
 if TYPE_CHECKING:
@@ -127,7 +127,11 @@ def _print_report(report: ProjectionReport, out: str) -> None:
     if report.timing_error_s is not None:
         error = f"timing error at most {format_duration(report.timing_error_s.max)}"
         changed = report.packets_changed
-        say_line(error if changed is None else f"{changed:,} packets changed in size; {error}")
+        say_line(
+            error
+            if changed is None
+            else f"{format_count(changed, 'packet')} changed in size; {error}"
+        )
     for metric, distance in report.distances.items():
         say_line(f"distance {one_line(metric)}: {number(distance)} (0: the same)")
     for text in report.cannot_express:

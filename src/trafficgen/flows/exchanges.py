@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.data_frames import data_frame
-from trafficgen.formatting import format_count, number, size_text
+from trafficgen.formatting import format_count, format_duration, size_text
 from trafficgen.notebook import SHOWN_ROWS, ChartView, FirstRows
 from trafficgen.tables.columns import Column, nullable, schema_of
 from trafficgen.units import BoolArray, IntArray, s_from_ns
@@ -233,7 +233,7 @@ class Exchanges(ChartView):
         think_s = self.column("think_s")[media]
         think_s = think_s[~np.isnan(think_s)]
         if len(think_s):
-            text += f", {number(float(np.median(think_s)))} s between them"
+            text += f", {format_duration(float(np.median(think_s)))} between them"
         return text
 
     def column(self, name: str) -> npt.NDArray[Any]:

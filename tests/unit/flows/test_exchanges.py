@@ -54,6 +54,7 @@ def test_outstanding_and_think_times_are_of_all_connections() -> None:
     assert found.column("outstanding").tolist() == [0, 0, 3, 0]
     assert found.column("think_s")[1:].tolist() == pytest.approx([2.0, 2.5, 1.0])
     assert np.isnan(found.column("think_s")[0])
+    assert found.summary_line().endswith(" in responses, 2 s between them")
 
 
 def test_kinds_tell_playlists_segments_and_audio_apart() -> None:
