@@ -131,6 +131,15 @@ def test_two_captures_that_differ_say_what_their_intervals_need(
     assert "give 5 or more captures" in warning
 
 
+def test_a_population_of_too_small_sessions_is_one_warning(
+    command: Command, captures: list[str], rtp_model_file: Path
+) -> None:
+    command("generate", str(rtp_model_file), "-o", "short.pcap", "--duration", "2")
+    result = command("fit", captures[0], "short.pcap", "--population", "--workers", "1")
+    (warning,) = (line for line in result.err.splitlines() if "do not rely" in line)
+    assert warning.startswith("warning: 1 of 2 sessions are too short, too slow")
+
+
 def test_a_capture_with_too_little_shows_no_path(
     command: Command, captures: list[str], rtp_model_file: Path
 ) -> None:

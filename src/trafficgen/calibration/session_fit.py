@@ -307,7 +307,10 @@ def describe_unsuited(view: SessionView) -> str | None:
         and rate_kbps >= _SLOWEST_MODELLED_KBPS
     ):
         return None
-    return _say_too_little(packets, f" in {format_duration(span_s)} at {rate_text(rate_kbps)}")
+    how = f" in {format_duration(span_s)} at {rate_text(rate_kbps)}"
+    if packets >= FEWEST_MODELLED and rate_kbps >= _SLOWEST_MODELLED_KBPS:
+        how += " (too short: a download, or a capture that ends early)"
+    return _say_too_little(packets, how)
 
 
 def _say_too_little(packets: int, how: str) -> str:

@@ -313,6 +313,12 @@ def test_what_no_model_can_stand_on_is_one_warning(
     assert "do not rely on this model; choose another session with session=..." in warning
 
 
+def test_a_transfer_that_is_only_too_short_is_called_so(make_table: TableMaker) -> None:
+    (warning,) = fitted(make_table(np.arange(700) * 0.0004)).warnings
+    assert "700 media packets in 280 ms at" in warning
+    assert "(too short: a download, or a capture that ends early); at least" in warning
+
+
 def test_the_sessions_that_are_left_out_are_totalled_in_one_line(make_table: TableMaker) -> None:
     table = make_table(
         np.arange(3000) * 0.005,

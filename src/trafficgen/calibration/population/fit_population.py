@@ -168,6 +168,7 @@ class _FittedCapture:
         sessions: What each fitted session contributes, and the summary of its fit.
         left_out: Capture or session that could not be fitted -> why.
         warnings: What is doubtful, each with the session's name.
+        unsuited: The sessions that are too small for a model.
     """
 
     name: str
@@ -175,6 +176,7 @@ class _FittedCapture:
     sessions: list[tuple[SessionEstimates, dict[str, object]]] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    unsuited: list[str] = field(default_factory=list)
 
 
 @takes(PopulationFitOptions)
@@ -230,6 +232,11 @@ def fit_population(paths: Paths, options: PopulationFitOptions) -> PopulationFit
     warnings = warn_of_left_out(left_out)
     if len(sessions) == 1:
         warnings.append("a population of one session has no spread: give more captures")
+    if unsuited := sum(len(capture.unsuited) for capture in used):
+        warnings.append(
+            f"{unsuited} of {format_count(len(sessions), 'session')} are too short, too slow or of"
+            " too few packets for a model: do not rely on this one; give captures of streams"
+        )
     warnings += _warn_of_copies(used) + _warn_of_wide_intervals(model)
     return PopulationFit(
         model=_name_captures(model, used),
@@ -272,7 +279,7 @@ def _warn_of_wide_intervals(model: Model) -> list[str]:
 
 def warn_of_left_out(left_out: Mapping[str, str]) -> list[str]:
     """Warn of what could not be fitted: what else is doubtful is for the result to list."""
-    texts = [f"{reason}; it is left out" for reason in left_out.values()]
+    texts = [f"{reason}; it is left out" for reason in dict.fromkeys(left_out.values())]
     for text in texts:
         warn(text, CaptureWarning)
     return texts
@@ -320,6 +327,8 @@ def _fit_capture(name: str, options: PopulationFitOptions) -> _FittedCapture:
             continue
         texts = (text.removeprefix(f"{name}: ") for text in fitted.warnings)
         capture.warnings.extend(f"{session}: {text}" for text in texts)
+        if fitted.calibration.unsuited is not None:
+            capture.unsuited.append(session)
         capture.sessions.append((_estimate_session(one, name, fitted), fitted.to_json()))
         origin = fitted.model.provenance
         if isinstance(origin, FittedProvenance) and origin.digests:
