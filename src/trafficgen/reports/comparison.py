@@ -51,7 +51,7 @@ _SUBJECTS = {
     "smoothness": "ratios of successive rates",
     "burst_packets": "packets in a burst",
     "burst_spacing_s": "spacing of bursts",
-    "rate_acf": "autocorrelation of the rate",
+    "rate_acf": "autocorrelation",
     "variance_time": "variance by time scale",
     "packets.relative_difference": "packets, relative difference",
     "bytes.relative_difference": "bytes, relative difference",
@@ -186,7 +186,7 @@ def _mean_kbps(side: Totals) -> float:
 
 def _relative(one: float, other: float) -> str:
     change = (other - one) / one if one else math.nan
-    return f"{change:+.2%}" if math.isfinite(change) else "-"
+    return f"{change:+z.2%}" if math.isfinite(change) else "-"
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
@@ -325,7 +325,7 @@ def _chart_autocorrelation(sides: list[_Side]) -> Chart | None:
         name="autocorrelation",
         title="Autocorrelation of the rate",
         x=Axis(label="lag", unit="s", low=0),
-        y=Axis(label="correlation of the rate with itself"),
+        y=Axis(label="autocorrelation of the rate"),
         layers=tuple(_curve(side, lag_s, side.measured.rate_acf) for side in reversed(sides)),
         caption="Rates in bins of 0.5 s.",
     )

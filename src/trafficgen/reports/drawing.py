@@ -37,6 +37,8 @@ _PIXELS_PER_INCH = 200
 #: Room between numbers and the label of a page's y axis, and between its x axis and numbers,
 #: points: numbers are larger on a phone.
 _PAGE_LABEL_PAD, _PAGE_TICK_PAD = 13, 6
+#: Size of text on a narrow page (report.css), for which names of rows need room.
+_PHONE_FONT_SIZE = 12
 #: Units of a page's SVG.
 _POINTS_PER_INCH = 72
 #: Text stays text in SVG and PDF, so that a paper's fonts and searches find it.
@@ -155,9 +157,14 @@ def _draw_for_page(chart: Chart) -> tuple[str, Figure]:
         figure.axes[0].patch.set_visible(False)
         figure.axes[0].yaxis.labelpad = _PAGE_LABEL_PAD
         figure.axes[0].tick_params(axis="x", pad=_PAGE_TICK_PAD)
+        names = figure.axes[0].get_yticklabels() if chart.y.categories else []
+        for text in names:
+            text.set_fontsize(_PHONE_FONT_SIZE)
         if layout := figure.get_layout_engine():
             layout.execute(figure)
         figure.set_layout_engine("none")
+        for text in names:
+            text.set_fontsize(_SETTINGS["font.size"])
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         canvas: Any = FigureCanvasSVG(figure)
         canvas.print_svg(drawn, metadata=metadata)

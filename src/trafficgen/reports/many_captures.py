@@ -33,7 +33,7 @@ from trafficgen.reports.page import (
     tabulate,
     warn,
 )
-from trafficgen.reports.samples import Sample, points_with_intervals
+from trafficgen.reports.samples import Sample, points_with_intervals, relative_rate_axis
 from trafficgen.units import kbps_from_bps
 
 #: Name of each quantity and the unit in which it is shown.
@@ -291,7 +291,7 @@ def _chart_response(curve: ResponseCurve) -> Chart:
         name=f"response-{curve.condition.rpartition('_')[0].replace('_', '-')}",
         title=f"Rate against {name}",
         x=Axis(label=name, unit=unit, log=log),
-        y=Axis(label="relative rate", low=0),
+        y=relative_rate_axis(rates),
         layers=(
             Rule(name="without congestion", at=1.0),
             points_with_intervals(rates, [point.condition for point in curve.points]),

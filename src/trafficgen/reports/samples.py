@@ -21,6 +21,8 @@ _DISTRIBUTION_POINTS, _TAIL_POINTS = 400, 60
 #: Bins of a curve of the rate: few enough that two curves on one axis stay distinct.
 _RATE_BINS, _FINEST_RATE_BIN_S = 200, 0.1
 _CUMULATIVE_POINTS = 400
+#: An interval is drawn up to this multiple of the largest rate, or of 1.
+_MOST_OF_INTERVAL = 3.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +113,13 @@ def chart_quantiles(
     caption = "Each point is one quantile; on the dashed line both sides are equal."
     layers = (line, *reversed(points))
     return Chart(name=name, title=title, x=axis, y=other, layers=layers, caption=caption)
+
+
+def relative_rate_axis(rates: list[Estimate]) -> Axis:
+    """Return an axis that shows how rates differ, however far their intervals reach."""
+    shown = _MOST_OF_INTERVAL * max([1.0, *(rate.value for rate in rates)])
+    ends = [rate.value if rate.high is None else rate.high for rate in rates]
+    return Axis(label="relative rate", low=0, high=shown if max(ends, default=0) > shown else None)
 
 
 def points_with_intervals(rates: list[Estimate], x: list[float]) -> Curve:

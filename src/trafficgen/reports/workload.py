@@ -33,7 +33,7 @@ _ROLES: tuple[Role, ...] = ("measured", "synthetic", "law", "extra", "other", "m
 _SUM: Role = "baseline"
 _TIME = Axis(label="time after the start of the workload", unit="s", low=0)
 _SESSION_RATE = Axis(label="mean rate of a session", unit="kbit/s", low=0)
-_SHARE = Axis(label="share of sessions with at most this", low=0, high=1.02)
+_SHARE = Axis(label="share of sessions up to it", low=0, high=1.02)
 _STARTUP = Axis(label="start of a session to its playback", unit="s", low=0)
 #: Name, title, axis and quantity of each chart of how sessions differ.
 _SPREADS = (

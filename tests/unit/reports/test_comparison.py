@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.unit.reports.conftest import bursts
+from tests.unit.reports.conftest import bursts, texts_cut_on_a_phone
 
 from trafficgen.reports.charts import Chart, Curve
 from trafficgen.reports.comparison import metric_name, report_comparison
@@ -134,6 +134,7 @@ def test_a_comparison_without_its_sides_still_has_its_distances(comparison: Comp
     [
         ("rate.0.5.ks", "rate in 0.5 s: KS"),
         ("gap_s.wasserstein", "gaps: Wasserstein"),
+        ("rate_acf.max_abs_difference", "autocorrelation: largest difference"),
         ("hurst", "Hurst parameter, difference"),
         ("something.new", "something.new"),
     ],
@@ -155,3 +156,23 @@ def test_totals_stand_beside_each_other_with_their_difference(comparison: Compar
         f"{candidate.packets:,}",
         difference,
     )
+
+
+def test_a_phone_cuts_no_label(comparison: Comparison) -> None:
+    cut = {one.name: texts_cut_on_a_phone(one) for one in report_comparison(comparison).charts}
+    assert not any(cut.values()), cut
+
+
+def test_a_tiny_difference_is_not_less_than_nothing(comparison: Comparison) -> None:
+    reference, _ = comparison.totals
+    shorter = replace(reference, duration_s=reference.duration_s * (1 - 1e-9))
+    report = report_comparison(replace(comparison, totals=(reference, shorter)))
+    cells = [
+        cell
+        for part in report.sections
+        for block in part.blocks
+        if isinstance(block, Table) and block.title == "What was compared"
+        for row in block.rows
+        for cell in row
+    ]
+    assert cells.count("+0.00%") == 5

@@ -10,12 +10,14 @@ from hypothesis.extra.numpy import arrays
 from tests.conftest import build_table
 
 from trafficgen.flows import choose_session
+from trafficgen.models import Estimate
 from trafficgen.reports.samples import (
     Side,
     chart_rates,
     choose_bin_s,
     choose_quantiles,
     distribution_curve,
+    relative_rate_axis,
     survival_curve,
     thin,
 )
@@ -99,3 +101,10 @@ def test_a_rate_without_two_bins_is_no_chart(time_s: list[float], names: int) ->
     view = choose_session(build_table(time_s))
     charts = list(chart_rates([Side("measured", "measured", view)]))
     assert [one.name for one in charts] == ["rate", "cumulative-bytes"][-names:]
+
+
+def test_relative_rates_differ_on_their_axis_however_far_an_interval_reaches() -> None:
+    near = Estimate(value=0.9, low=0.8, high=1.1, method="mean")
+    far = near.model_copy(update={"high": 5e5})
+    assert relative_rate_axis([near, near]).high is None
+    assert relative_rate_axis([near, far]).high == 3

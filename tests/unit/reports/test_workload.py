@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.unit.reports.conftest import texts_cut_on_a_phone
 from tests.unit.reports.test_simulation import chart_of, tables_of
 
 import trafficgen
@@ -98,3 +99,8 @@ def test_packets_that_are_kept_leave_the_rates_over_time_as_they_are(tmp_path: P
     lean = trafficgen.simulate_workload("cbr", **asked)
     kept = trafficgen.simulate_workload("cbr", **asked, out=tmp_path / "packets.parquet")
     assert lean.series["cbr_kbps"].tolist() == kept.series["cbr_kbps"].tolist()
+
+
+def test_a_phone_cuts_no_label(report: Report) -> None:
+    cut = {one.name: texts_cut_on_a_phone(one) for one in report.charts}
+    assert not any(cut.values()), cut

@@ -15,7 +15,7 @@ from trafficgen.models import LossModel, ResponsePoint
 from trafficgen.reports.charts import TIME, Axis, Band, Chart, Curve, Layer, Role, Rule
 from trafficgen.reports.fit.rate import phase_spans
 from trafficgen.reports.fit.subject import FitSubject
-from trafficgen.reports.samples import choose_bin_s, points_with_intervals
+from trafficgen.reports.samples import choose_bin_s, points_with_intervals, relative_rate_axis
 from trafficgen.units import FloatArray, kbps_from_bps, s_from_ns
 
 #: What loss was counted from, for people.
@@ -112,7 +112,7 @@ def _chart_loss_runs(subject: FitSubject) -> Chart | None:
         name="loss-runs",
         title="Runs of lost packets",
         x=Axis(label="packets lost in a row", low=0.5),
-        y=Axis(label="share of the runs at least so long", log=True, low=least, high=1.2),
+        y=Axis(label="share of runs that reach it", log=True, low=least, high=1.2),
         layers=(*layers, measured),
         caption=(
             f"{runs.size:,} runs. The chain of Gilbert has one more parameter than independent"
@@ -159,7 +159,7 @@ def _chart_response(subject: FitSubject) -> Chart | None:
         name="response",
         title="Rate by the state of the path",
         x=Axis(label=label, categories=tuple(_range(point) for point in response.curve)),
-        y=Axis(label="relative rate", low=0),
+        y=relative_rate_axis(rates),
         layers=(
             Rule(name="median rate", at=1.0),
             points_with_intervals(rates, [float(place) for place in range(len(rates))]),
