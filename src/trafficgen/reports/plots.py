@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
@@ -16,13 +16,16 @@ from trafficgen.models import Model
 from trafficgen.models.application import Application
 from trafficgen.models.differences import ModelDifferences
 from trafficgen.models.published.listing import CatalogueModels
+from trafficgen.models.published_model import PublishedModel
 from trafficgen.notebook import ChartView
 from trafficgen.options import check_argument
 from trafficgen.reports.charts import TIME, Axis, Chart, Curve, Role, Span
 from trafficgen.reports.drawing import plot_chart
 from trafficgen.reports.writing import report_of
+from trafficgen.simulation.results import SimulationResult
 from trafficgen.simulation.simulate import simulate
 from trafficgen.units import FloatArray, s_from_ns
+from trafficgen.workloads.plan import PlannedWorkload
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,6 +39,8 @@ def plot_result(result: ChartView, name: str | None, axes: Axes | None) -> Axes:
     """Draw a chart of a result; see :meth:`~trafficgen.notebook.ChartView.plot`."""
     require("report", "matplotlib")  # before a report is made
     check_argument("chart", name, str | None)
+    if isinstance(result, PublishedModel):
+        result = _play(result)
     has_report = report_of.dispatch(type(result)) is not report_of.dispatch(object)
     found = report_of(result).charts if has_report else ()
     if isinstance(result, Exchanges):
@@ -46,6 +51,8 @@ def plot_result(result: ChartView, name: str | None, axes: Axes | None) -> Axes:
         drawn = _chart_differences(result)
     elif isinstance(result, CatalogueModels):
         drawn = [_chart_catalogue(result)]
+    elif isinstance(result, PlannedWorkload):
+        drawn = [_chart_starts(result)]
     else:
         drawn = _chart_rates(result)
     charts = {chart.name: chart for chart in found or drawn}
@@ -154,10 +161,7 @@ def _chart_catalogue(result: CatalogueModels) -> Chart:
     names = [one.name for one in result][::-1]
     rates = []
     for name in names:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SimulationWarning)
-            played = simulate(name, path="rate=1Gbps,delay=10ms", duration_s=_CATALOGUE_S)
-        rates.append(played.flows[0].measure.rate_kbps)
+        rates.append(_play(name).flows[0].measure.rate_kbps)
     return Chart(
         name="rates",
         title="Mean rates of the models by default",
@@ -175,6 +179,35 @@ def _chart_catalogue(result: CatalogueModels) -> Chart:
             ),
         ),
     )
+
+
+def _play(model: str | PublishedModel) -> SimulationResult:
+    """Play the beginning of a published model over a wide path."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SimulationWarning)
+        return simulate(model, path="rate=1Gbps,delay=10ms", duration_s=_CATALOGUE_S)
+
+
+def _chart_starts(workload: PlannedWorkload) -> Chart:
+    """Return a chart of how many sessions have started by a time, by group if colours suffice."""
+    sessions, roles = workload.to_pandas(), get_args(Role)
+    by_group = len(workload.groups) <= len(roles)
+    starts = dict(list(sessions.groupby("group")["start_s"])) if by_group else {}
+    starts = starts or {"all groups": sessions["start_s"]}
+    layers = tuple(
+        Curve(
+            name=name,
+            role=role,
+            x=np.sort(start_s.to_numpy(dtype=np.float64)),
+            y=np.arange(1.0, start_s.size + 1),
+            shape="steps",
+        )
+        for (name, start_s), role in zip(starts.items(), roles, strict=False)
+    )
+    time = Axis(label="time after the start of the workload", unit="s", low=0)
+    counts = Axis(label="sessions", low=0)
+    title = "Sessions that have started"
+    return Chart(name="starts", title=title, x=time, y=counts, layers=layers)
 
 
 def _chart_rates(result: ChartView) -> list[Chart]:
