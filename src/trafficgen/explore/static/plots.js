@@ -337,6 +337,8 @@ function layoutOf(panel, paint, span, shapes, most) {
     yaxis: {
       ...axis,
       title: { text: panel.axis, standoff: 6 },
+      exponentformat: "none",
+      separatethousands: true,
       rangemode: "tozero",
       hoverformat: ".4~g",
       ...(most ? { range: [0, most] } : {}),
