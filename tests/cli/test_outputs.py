@@ -281,6 +281,15 @@ def test_version_is_that_of_the_package(command: Command) -> None:
     assert command("--version").out == f"trafficgen {trafficgen.__version__}\n"
 
 
+def test_python_runs_the_package_as_the_command() -> None:
+    words = [sys.executable, "-m", "trafficgen", "models", "list", "cbr"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert "\ncbr  (udp" in done.stdout
+    refused = subprocess.run([*words[:3], "fitt"], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "python -m" not in refused.stderr  # it is named as its users know it
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -186,9 +186,9 @@ def _tabulate_moments(result: SimulationResult) -> Table | None:
         rows[name.removesuffix("_s").replace("_", " ")] = format_duration(time_s)
     for one in events.level_changes():
         change = f"{rate_text(one.from_kbps)} to {rate_text(one.to_kbps)}"
-        rows[f"level, at {number(one.time_s)} s"] = change
+        rows[f"level, at {format_duration(one.time_s)}"] = change
     for stall in events.stalls:
-        rows[f"stall, at {number(stall.start_s)} s"] = format_duration(stall.duration_s)
+        rows[f"stall, at {format_duration(stall.start_s)}"] = format_duration(stall.duration_s)
     if len(encodings) == 1 and result.has_player:
         rows["encoding rate"] = rate_text(kbps_from_bps(encodings.pop()))
     if result.has_player:
