@@ -44,6 +44,8 @@ from trafficgen.units import bps_from_bytes, kbps_from_bps, s_from_ns
 _EARLY_S = 1.0
 #: So is one whose packets end before this share of its duration.
 _EARLY_SHARE = 0.95
+#: More runs make an interval no better.
+_MOST_RUNS = 100_000
 
 
 @takes(SimulateOptions)
@@ -84,6 +86,7 @@ def simulate(
         tcp-1 257 kbit/s, 0.6% lost
     """
     file_format = choose_format(options.out, options.to_format)
+    _check_runs(options.runs)
     path_kbps = _path_kbps(options)  # what is wrong here comes before what is doubtful of the model
     options = replace(options, compete=(compete := _compete_of(options)))
     for text in compete:
@@ -147,10 +150,16 @@ def check_simulation(
     model: Model | PublishedModel | ModelHolder | str | FilePath, options: SimulateOptions
 ) -> None:
     """Raise the error of a wrong name or option as :func:`simulate` does, and play nothing."""
+    _check_runs(options.runs)
     read_path(options.path)
     duration_s, settings = options.duration_s, options.settings or {}
     sources = sources_of(model, settings, duration_s=duration_s, seed=options.seed)
     list_participants(_list_sessions(sources, options), options)
+
+
+def _check_runs(runs: int) -> None:
+    if runs > _MOST_RUNS:
+        raise SimulationError(f"[--runs]: {runs:.3g} runs are too many; use {_MOST_RUNS:,} at most")
 
 
 def _list_sessions(
