@@ -125,7 +125,7 @@ def test_a_name_with_formulas_or_markup_is_shown_as_it_is() -> None:
 def test_a_logarithmic_axis_without_a_value_above_0_is_drawn(letter: str, value: float) -> None:
     values = {"x": [1.0, 2.0], "y": [1.0, 2.0]} | {letter: [value, value]}
     axis = Axis(label="variance", log=True)
-    curve = Curve(name="lacking", role="measured", **values)
+    curve = Curve(name="lacking", role="measured", x=values["x"], y=values["y"])
     chart = Chart(name="lacking", title="Lacking", x=axis, y=axis, layers=(curve,))
     assert draw_svg(chart).startswith("<svg")
     draw_figure(chart).draw_without_rendering()

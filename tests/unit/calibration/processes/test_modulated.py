@@ -9,7 +9,7 @@ from trafficgen.calibration.processes.modulated import propose_modulated
 from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets
 from trafficgen.models import ModulatedProcess, RateClass
 from trafficgen.processes import Span, playable
-from trafficgen.units import FloatArray, ns_array_from_s
+from trafficgen.units import FloatArray, ns_array_from_s, s_from_ns
 
 SPAN_S = 120.0
 THRESHOLD_S = 0.02
@@ -51,7 +51,7 @@ def test_pauses_come_after_the_small_packets_that_end_frames() -> None:
     packets, process = fitted()
     assert all(part.pauses_in_trains for part in process.classes)
     played = playable(process).play(Span(0.0, SPAN_S), generator_of)
-    measured = size_to_gap(packets.time_ns * 1e-9, packets.sizes)
+    measured = size_to_gap(s_from_ns(packets.time_ns), packets.sizes)
     assert measured < -0.9
     found = size_to_gap(played.time_s, played.ip_bytes.astype(np.float64))
     # Gaps are changed a little where they have to fill the bins.
