@@ -335,9 +335,10 @@ def _describe_groups(sessions: AnySessions, group_bytes: FloatArray) -> dict[str
         return {}
     names = [group.name for group in sessions.workload.groups]
     counts = np.bincount(sessions.groups, minlength=len(names))
-    shares = np.resize(group_bytes, len(names)) / max(1e-9, group_bytes.sum())
+    shares = np.zeros(len(names))  # the last groups may have no session
+    shares[: group_bytes.size] = group_bytes / max(1e-9, group_bytes.sum())
     return {
-        name: {"sessions": int(count), "bytes_share": float(share) if count else 0.0}
+        name: {"sessions": int(count), "bytes_share": float(share)}
         for name, count, share in zip(names, counts, shares, strict=True)
     }
 
