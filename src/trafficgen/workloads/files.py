@@ -17,7 +17,7 @@ from trafficgen.models.problems import describe_problem
 from trafficgen.models.published import find_model
 from trafficgen.named_files import with_outside_files
 from trafficgen.options import checks_arguments
-from trafficgen.standard_streams import input_file, read_text_file
+from trafficgen.standard_streams import STANDARD_INPUT, input_file, read_text_file
 from trafficgen.workloads.description import WORKLOAD_SCHEMA_VERSION, WorkloadDescription
 from trafficgen.workloads.plan import PlannedWorkload, plan_workload
 
@@ -120,7 +120,7 @@ def _find_file(path: str | Path) -> Path:
 
 def _folder_of(path: str | Path, file: Path) -> Path:
     """Return where names in a file are looked for; those of a pipe in the folder of today."""
-    return Path(path).parent if str(path) == "-" else file.parent
+    return Path(path).parent if str(path) == STANDARD_INPUT else file.parent
 
 
 def read_description(path: Path) -> WorkloadDescription:
