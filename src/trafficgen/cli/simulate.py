@@ -106,7 +106,7 @@ def simulate(
         return
     _print_session(result)
     _print_flows(result)
-    _print_answers(result, options.runs)
+    _print_answers(result)
     _print_series(result)
     messages.detail(f"{result.run.outcome.packet_events:,} packet events, seed {options.seed}")
     if out is not None:
@@ -217,11 +217,11 @@ def _print_flows(result: trafficgen.SimulationResult) -> None:
     print_table(header, rows, right=(1, 2, 3, 4, 5))
 
 
-def _print_answers(result: trafficgen.SimulationResult, runs: int) -> None:
+def _print_answers(result: trafficgen.SimulationResult) -> None:
     """Print what the recorded session was, what this one is, and how sure that is."""
     if not result.answers:
         return
-    rows = [one.to_texts(runs) for one in result.answers]
+    rows = [one.to_texts() for one in result.answers]
     print()
     print_table([*rows[0]], [[*row.values()] for row in rows], right=(1, 2))
 

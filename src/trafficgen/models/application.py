@@ -134,6 +134,14 @@ class Application(ChartView, ModelPart):
             )
         return self
 
+    @property
+    def mean_rung_kbps(self) -> float:
+        """Mean rate of the rungs that were fetched, by their segments, kbit/s; NaN without any."""
+        segments = sum(one.segments for one in self.rungs)
+        if not segments:
+            return math.nan
+        return sum(one.rate_kbps.value * one.segments for one in self.rungs) / segments
+
     def __repr__(self) -> str:
         return f"<Application: {'; '.join(describe_application(self).values())}>"
 

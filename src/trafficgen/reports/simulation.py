@@ -168,7 +168,7 @@ def _describe_phase(phase: IntervalMeasure) -> str:
 
 def _tabulate_answers(result: SimulationResult) -> Table | None:
     """Tabulate the recorded session and this one, with the interval of several runs."""
-    rows = [one.to_texts(int(str(result.notes["runs"]))) for one in result.answers]
+    rows = [one.to_texts() for one in result.answers]
     return tabulate("The recorded session, and this one on its path", rows)
 
 

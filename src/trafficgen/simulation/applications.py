@@ -7,11 +7,12 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 from pydantic import JsonValue
 
 from trafficgen.formatting import number, rate_text
 from trafficgen.models import Application, Estimate, Model, complete_ladder
-from trafficgen.models.application import SAFE_SHARE
+from trafficgen.models.application import RUNG_STEP, SAFE_SHARE
 from trafficgen.randomness import random_stream
 
 #: A player whose policy is unknown takes what the path gives if its mean rung was this share of the
@@ -114,6 +115,17 @@ def make_player(
     )
 
 
+def draw_path_kbps(path_kbps: float | None, generator: np.random.Generator) -> float | None:
+    """Return a rate of the path, kbit/s, by which :func:`make_player` places unvisited rungs.
+
+    The highest rung below a player's choice is anywhere within a step below it, evenly in its
+    logarithm; at the path's own rate, it is where that is on average.
+    """
+    if path_kbps is None:
+        return None
+    return path_kbps * float(RUNG_STEP ** -generator.random()) / _RUNG_SHARE
+
+
 def _reach(media_s: float | None, segment_s: float) -> float:
     """Return media that a buffer reaches with the segments that it takes, s; None: one segment.
 
@@ -144,9 +156,9 @@ def _choose_policy(
     """Return the family that a session plays, and its settings."""
     policy = application.policy
     if policy is None:
-        media_kbps = sum(one.rate_kbps.value * one.segments for one in application.rungs)
-        media_kbps /= sum(one.segments for one in application.rungs)
-        if media_kbps > _TAKES_ALL * (application.highest_throughput_kbps or math.inf):
+        if application.mean_rung_kbps > _TAKES_ALL * (
+            application.highest_throughput_kbps or math.inf
+        ):
             return "buffer", {}
         return "throughput", {"throughput_share": SAFE_SHARE}
     weights = {policy.family: policy.weight, **policy.alternatives}

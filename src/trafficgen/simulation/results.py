@@ -95,6 +95,7 @@ class Answer:
         value: In the first run, with what is likeliest; None: it did not happen.
         low: 2.5% of the runs are below it.
         high: 2.5% of the runs are above it.
+        runs: How many runs there were.
         missing: Runs in which it did not happen, such as a playback that never starts.
     """
 
@@ -103,20 +104,21 @@ class Answer:
     value: float | None
     low: float
     high: float
+    runs: int
     missing: int = 0
 
-    def to_texts(self, runs: int) -> dict[str, str]:
+    def to_texts(self) -> dict[str, str]:
         """Return what it is, recorded and here, with its interval, as a row of a table."""
         recorded, value, low, high = (
             "-" if one is None else format_quantity(self.name, one)
             for one in (self.recorded, self.value, self.low, self.high)
         )
-        never = f", never in {self.missing} of {runs} runs" if self.missing else ""
+        never = f", never in {self.missing} of {self.runs} runs" if self.missing else ""
         return {
             "quantity": _QUANTITIES[self.name],
             "recorded": recorded,
             "here": value,
-            f"95% of {runs} runs": f"{low} to {high}{never}",
+            f"95% of {self.runs} runs": f"{low} to {high}{never}",
         }
 
 

@@ -9,24 +9,23 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
-from typing import get_args
 
 import numpy as np
 
 from trafficgen.errors import SimulationWarning
 from trafficgen.generation.posterior import PosteriorSampler, draw_estimate
 from trafficgen.models import Application, Estimate, Model, PublishedModel
-from trafficgen.models.application import RUNG_STEP, PlayerPolicy, PolicyFamily
+from trafficgen.models.application import PlayerPolicy, PolicyFamily
 from trafficgen.progress import report_each
 from trafficgen.randomness import random_stream
+from trafficgen.simulation.applications import draw_path_kbps
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.simulation.results import Answer, SimulationResult
 from trafficgen.units import kbps_from_bps
 
 _PURPOSE = "simulate/runs"
-#: Policies that choose rungs, equally likely where a capture shows none: "fixed" chooses none,
-#: "rate" and "hybrid" are older names of others.
-_CHOOSING = tuple(one for one in get_args(PolicyFamily) if one not in ("fixed", "rate", "hybrid"))
+#: Policies that a fit weighs and that choose rungs, equally likely where a capture shows none.
+_CHOOSING: tuple[PolicyFamily, ...] = ("throughput", "buffer", "bola", "dynamic", "mpc")
 
 #: Plays a model with options, and a rate of the path that its unvisited rungs are placed by.
 Play = Callable[[Model | PublishedModel, SimulateOptions, float | None], SimulationResult]
@@ -62,11 +61,10 @@ def repeat_runs(
             drawn = sampler.draw(number)
             application = drawn.application and _draw_application(drawn.application, generator)
             drawn = drawn.model_copy(update={"application": application})
-        # The highest rung below a choice is anywhere within a step below it.
-        below = RUNG_STEP ** -generator.random() * np.log(RUNG_STEP) / (1 - 1 / RUNG_STEP)
+        placed_kbps = draw_path_kbps(path_kbps, generator)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SimulationWarning)  # the first run has warned
-            found.append(_measure(play(drawn, changed, path_kbps and path_kbps * float(below))))
+            found.append(_measure(play(drawn, changed, placed_kbps)))
     recorded = _recorded(model)
     return tuple(
         _answer(name, recorded.get(name), [one[name] for one in found])
@@ -78,7 +76,8 @@ def repeat_runs(
 def _answer(name: str, recorded: float | None, values: list[float | None]) -> Answer:
     known = [value for value in values if value is not None]
     low, high = np.quantile(known, [0.025, 0.975]).tolist()
-    return Answer(name, recorded, values[0], low, high, missing=len(values) - len(known))
+    missing = len(values) - len(known)
+    return Answer(name, recorded, values[0], low, high, runs=len(values), missing=missing)
 
 
 def _measure(result: SimulationResult) -> dict[str, float | None]:
@@ -109,9 +108,7 @@ def _recorded(model: Model | PublishedModel) -> Mapping[str, float]:
     application = model.application
     if application is None or not application.rungs:
         return found
-    segments = sum(rung.segments for rung in application.rungs)
-    total_kbps = sum(rung.segments * rung.rate_kbps.value for rung in application.rungs)
-    found["mean_rung_kbps"] = total_kbps / segments
+    found["mean_rung_kbps"] = application.mean_rung_kbps
     startup_s = application.startup_s.value if application.startup_s else None
     if startup_s is not None:
         found["startup_s"] = startup_s + model.startup.silence_s.value
