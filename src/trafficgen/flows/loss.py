@@ -20,11 +20,14 @@ class SequenceLimits:
         most_reordered: Largest step down that is reordering (MAX_MISORDER).
         least_way: Retransmissions end at least this part of the way below the highest number (a
             tenth); a restarted source climbs on.
+        most_restarts: Restarts of a source that may be found to be retransmissions; each costs a
+            pass over its packets, and numbers that jump more often are damaged.
     """
 
     most_lost: int = 3000
     most_reordered: int = 100
     least_way: int = 10
+    most_restarts: int = 100
 
 
 _LIMITS = SequenceLimits()
@@ -118,15 +121,12 @@ def _stretches(extended: IntArray) -> list[IntArray]:
     follows = np.concatenate((steps[1:] == 1, [False]))
     stray = np.flatnonzero(jumps & ~follows) + 1
     confirmed = _drop_retransmissions(extended, np.flatnonzero(jumps & follows) + 1)
-    labels = np.zeros(extended.size, dtype=np.int64)
-    labels[confirmed] = 1
-    labels = np.cumsum(labels)
     kept = np.ones(extended.size, dtype=np.bool_)
     back = np.concatenate((jumps, [False]))
     # A stray packet is left by a second jump; where none follows it, it began a stretch that the
     # capture cuts short.
     kept[stray[back[stray]]] = False
-    return [extended[kept & (labels == label)] for label in range(int(labels[-1]) + 1)]
+    return np.split(extended[kept], np.cumsum(kept)[confirmed - 1])
 
 
 def _drop_retransmissions(extended: IntArray, restarts: IntArray) -> IntArray:
@@ -138,7 +138,7 @@ def _drop_retransmissions(extended: IntArray, restarts: IntArray) -> IntArray:
     """
     kept: list[int] = []
     start, highest = 0, np.maximum.accumulate(extended)
-    for place in restarts.tolist():
+    for place in restarts[: _LIMITS.most_restarts].tolist():
         top = int(highest[place - 1 - start])
         back = start + int(np.searchsorted(highest, top, side="right"))
         fell = top - int(extended[place])
@@ -147,7 +147,7 @@ def _drop_retransmissions(extended: IntArray, restarts: IntArray) -> IntArray:
             continue
         kept.append(place)
         start, highest = place, np.maximum.accumulate(extended[place:])
-    return np.array(kept, dtype=np.int64)
+    return np.array([*kept, *restarts[_LIMITS.most_restarts :].tolist()], dtype=np.int64)
 
 
 def _count_stretch(extended: IntArray) -> tuple[tuple[int, int, int, int], IntArray]:

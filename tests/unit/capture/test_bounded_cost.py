@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -13,9 +14,11 @@ from trafficgen.calibration.player_log.log_files import read_player_log
 from trafficgen.capture.rtsp import parse_media_clocks, parse_rtsp
 from trafficgen.capture.traces.formats import FORMATS
 from trafficgen.capture.traces.list_columns import plain_name
+from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.capture.traces.reading import read_trace
 from trafficgen.errors import TrafficgenError
 from trafficgen.flows import group_sessions
+from trafficgen.flows import loss as loss_module
 from trafficgen.flows import sessions as sessions_module
 from trafficgen.simulation.competitors import Competitor, options_from_text
 from trafficgen.tables import FLOW_SCHEMA, SIGNALLING_SCHEMA
@@ -165,3 +168,19 @@ def test_player_logs_without_end_are_refused(tmp_path: Path, text: str) -> None:
     path.write_text(text, encoding="ascii")
     with pytest.raises(TrafficgenError):
         read_player_log(path)
+
+
+@pytest.mark.parametrize("streams", [1, 200_000])
+def test_frames_of_any_number_of_streams_take_a_sort(tmp_path: Path, streams: int) -> None:
+    lines = "".join(f"0.001 100 {number % streams}\n" for number in range(200_000))
+    (tmp_path / "frames.txt").write_text(lines)
+    options = TraceOptions(line_rate_bps=1e9, rtp=True)
+    read = read_trace(str(tmp_path / "frames.txt"), options=options)
+    assert read.table.flows.num_rows == streams
+    assert int(read.table.values("rtp_sequence")[-1]) == (200_000 // streams - 1) % (1 << 16)
+
+
+def test_numbers_that_jump_all_the_time_are_counted_in_a_few_passes() -> None:
+    place = np.arange(200_000)
+    numbers = (place // 2 * 5003 + place % 2) % (1 << 16)
+    assert loss_module._count(numbers, flow=0, ssrc=0).received == numbers.size

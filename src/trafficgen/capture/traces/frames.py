@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from trafficgen.capture.memory import TABLE_PACKET_BYTES, Budget
 from trafficgen.capture.traces.tables import (
     FULL_IP_BYTES,
     RTP_CLOCK_HZ,
@@ -15,11 +16,16 @@ from trafficgen.capture.traces.tables import (
     Columns,
     make_ends,
 )
-from trafficgen.capture.traces.trace_format import MOST_PACKETS, Reading
+from trafficgen.capture.traces.trace_format import Reading
 from trafficgen.errors import SettingError
 from trafficgen.formatting import format_count
+from trafficgen.memory_limit import memory_limit_bytes
 from trafficgen.units import BITS_PER_BYTE, NS_PER_S, IntArray
 
+#: A short text could ask for any number of packets: so many are always made, and more where frames
+#: have no more packets than this on average (14 MB; a whole segment of video in a line is less).
+_ALWAYS_PACKETS = 1_000_000
+_MOST_PACKETS_A_FRAME = 10_000
 #: Largest UDP payload in IPv4 (RFC 768 with RFC 791): 65535 less 28.
 LARGEST_UDP_PAYLOAD_BYTES = 65_507
 #: Times in a table stay well inside 64 bits: 73 years.
@@ -126,7 +132,7 @@ def cut_frames(reading: Reading, frames: Frames, *, rtp: bool = True) -> Columns
     frame's first not before its time; otherwise all packets of a frame have its time.
 
     Raises:
-        PacketTableError: If that is more packets than memory holds.
+        PacketTableError: If that is more packets than such frames have, or than memory holds.
         SettingError: If an option is out of range.
     """
     options = reading.options
@@ -134,9 +140,7 @@ def cut_frames(reading: Reading, frames: Frames, *, rtp: bool = True) -> Columns
     extra_bytes = RTP_HEADER_BYTES if rtp else 0
     most_bytes = _largest_part(reading, extra_bytes)
     count = -(-frames.size_bytes // most_bytes)
-    if int(count.sum(dtype=np.float64)) > MOST_PACKETS:
-        problem = f"its frames make more than {MOST_PACKETS:,} packets"
-        raise reading.error(problem, "check what the sizes count, or cut the trace")
+    _check_packets(reading, len(count), float(count.sum(dtype=np.float64)))
     of_frame = np.repeat(np.arange(len(count)), count)
     place = np.arange(len(of_frame)) - np.repeat(np.cumsum(count) - count, count)
     is_last = place == count[of_frame] - 1
@@ -164,6 +168,17 @@ def cut_frames(reading: Reading, frames: Frames, *, rtp: bool = True) -> Columns
     return Columns(time_ns, ip_bytes, payload_bytes, flow, ends, optional=optional)
 
 
+def _check_packets(reading: Reading, frames: int, packets: float) -> None:
+    """Refuse frames that make more packets than frames have, or than memory holds."""
+    if packets > max(_ALWAYS_PACKETS, frames * _MOST_PACKETS_A_FRAME):
+        problem = f"{format_count(frames, 'frame')} would make {packets:.3g} packets"
+        raise reading.error(problem, "check what the sizes count: [--size-unit|size_unit]")
+    budget = Budget(memory_limit_bytes(), TABLE_PACKET_BYTES)
+    if not budget.holds(int(packets)):
+        remedy = "or cut the trace"
+        raise budget.refusal(reading.file.name, int(packets), remedy=remedy, of_table=True)
+
+
 def _largest_part(reading: Reading, extra_bytes: int) -> int:
     header_bytes = make_ends(0).header_bytes
     given_bytes = reading.options.payload_bytes
@@ -186,16 +201,19 @@ def _space_packets(
 ) -> IntArray:
     """Return when packets leave that wait for the one before: Lindley's recursion, vectorised."""
     result = time_ns.copy()
-    for stream in range(streams):
-        rows = np.flatnonzero(flow == stream)
+    for rows in _rows_of_streams(flow, streams):
         service_ns = np.rint(ip_bytes[rows] * (BITS_PER_BYTE * NS_PER_S / rate_bps)).astype(
             np.int64
         )
         before_ns = np.cumsum(service_ns) - service_ns
-        result[rows] = (
-            before_ns + np.maximum.accumulate(time_ns[rows] - before_ns) if len(rows) else 0
-        )
+        result[rows] = before_ns + np.maximum.accumulate(time_ns[rows] - before_ns)
     return result
+
+
+def _rows_of_streams(flow: IntArray, streams: int) -> list[IntArray]:
+    """Return the rows of each stream, in their order; one sort serves any number of streams."""
+    count = np.bincount(flow, minlength=streams)
+    return np.split(np.argsort(flow, kind="stable"), np.cumsum(count)[:-1])
 
 
 def _rtp_columns(
@@ -206,9 +224,8 @@ def _rtp_columns(
     streams: int,
 ) -> dict[str, pa.Array]:
     sequence = np.zeros(len(of_frame), dtype=np.int64)
-    for stream in range(streams):
-        rows = flow == stream
-        sequence[rows] = np.arange(np.count_nonzero(rows))
+    for rows in _rows_of_streams(flow, streams):
+        sequence[rows] = np.arange(len(rows))
     ticks = np.rint(frames.time_ns.astype(np.float64) * (RTP_CLOCK_HZ / NS_PER_S)).astype(np.int64)
     return {
         "rtp_ssrc": pa.array((_FIRST_SSRC + flow).astype(np.uint32)),

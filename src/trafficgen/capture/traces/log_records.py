@@ -107,10 +107,12 @@ def _note_losses(
                 f"{format_count(lost, 'packet')} without a line of the receiver: lost"
             )
         return
-    missing = 0
-    for number in np.unique(run):
-        numbers = records.sequence[run == number]
-        missing += int(numbers.max() - numbers.min()) + 1 - len(numbers)
+    runs, place, count = np.unique(run, return_inverse=True, return_counts=True)
+    low = np.full(len(runs), np.iinfo(np.int64).max)
+    high = np.full(len(runs), np.iinfo(np.int64).min)
+    np.minimum.at(low, place, records.sequence)
+    np.maximum.at(high, place, records.sequence)
+    missing = int((high - low + 1 - count).sum())
     if missing:
         reading.doubts.append(
             f"{format_count(missing, 'packet')} lost by the gaps in the sequence numbers; only the"

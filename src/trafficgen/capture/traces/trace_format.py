@@ -18,8 +18,6 @@ from trafficgen.units import BoolArray
 
 #: Longest packet that is believed, bytes: what capture tools take as a whole frame.
 LARGEST_PACKET_BYTES = 262_144
-#: Most packets that a table in memory should have; a frame trace could ask for any number.
-MOST_PACKETS = 200_000_000
 #: Share of the first lines that must look like a format.
 _ENOUGH = 0.6
 #: Characters of a line that are looked at for that: these patterns may take the square of a line's

@@ -10,6 +10,7 @@ from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.capture.traces.reading import read_trace, recognise_format
 from trafficgen.capture.traces.trace_format import ReadTrace
 from trafficgen.errors import CaptureWarning, PacketTableError, SettingError
+from trafficgen.memory_limit import limit_memory
 from trafficgen.units import NS_PER_S
 
 UDP_HEADERS_BYTES = 28
@@ -225,9 +226,25 @@ def test_options_out_of_range_or_without_meaning_are_refused(
         _read(tmp_path, "100\n200\n", **({"frame_rate_fps": 25} | options))
 
 
-def test_sizes_that_make_more_packets_than_memory_holds_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(PacketTableError, match="more than 200,000,000 packets"):
-        _read(tmp_path, "999999999999\n", frame_rate_fps=25)
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("99999999999\n" * 3, {"frame_rate_fps": 25}),
+        ("70000\n" * 20, {"frame_rate_fps": 25, "payload_bytes": 1}),
+        ("0.04 999999999 1\n" * 3, {}),
+        ("1 I 0 999999999\n2 P 40 999999999\n", {}),
+    ],
+)
+def test_sizes_that_make_more_packets_than_frames_have_are_refused(
+    tmp_path: Path, text: str, options: dict[str, object]
+) -> None:
+    with pytest.raises(PacketTableError, match=r"frames would make .* packets"):
+        _read(tmp_path, text, **options)
+
+
+def test_packets_that_exceed_the_memory_are_refused(tmp_path: Path) -> None:
+    with limit_memory(300_000_000), pytest.raises(PacketTableError, match="is allowed"):
+        _read(tmp_path, "900000000\n", frame_rate_fps=25)
 
 
 def test_gaps_of_centuries_are_refused(tmp_path: Path) -> None:
