@@ -33,7 +33,7 @@ from trafficgen.capture.traces.list_values import (
 )
 from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.capture.traces.tables import Columns
-from trafficgen.capture.traces.text import IGNORED, TextFile, mask_of, matches
+from trafficgen.capture.traces.text import IGNORED, TextFile, mask_of, matches, split_lines
 from trafficgen.capture.traces.trace_format import (
     LARGEST_PACKET_BYTES,
     Reading,
@@ -72,24 +72,33 @@ def read_list(reading: Reading) -> Columns:
     Raises:
         PacketTableError: If it has no time or no size, or no row is readable.
     """
-    lines = reading.file.text.split("\n")
-    start = next(
-        (row for row, line in enumerate(lines) if line.strip() and not line.startswith("#")), None
-    )
-    if start is None:
+    text, number, begins = reading.file.text, 1, 0
+    while (line := _line_at(text, begins)) is not None and (not line.strip() or line[0] == "#"):
+        number, begins = number + 1, begins + len(line) + 1
+    if line is None:
         raise reading.refuse_content()
-    delimiter, names = _header(lines[start])
+    delimiter, names = _header(line)
     wanted = list_columns(names)
     if wanted is None:
-        raise _not_a_list(reading, names, place=f"line {start + 1}: ")
-    table, numbers = _rows(reading, lines[start + 1 :], names, delimiter, first=start + 2)
+        raise _not_a_list(reading, names, place=f"line {number}: ")
+    rows = text[begins + len(line) + 1 :]
+    table, numbers = _rows(reading, rows, names, delimiter, first=number + 1)
     return _read_rows(reading, table, wanted, numbers)
 
 
+def _line_at(text: str, begins: int) -> str | None:
+    """Return the line that begins at a place of a text; None behind the last one."""
+    if begins > len(text):
+        return None
+    ends = text.find("\n", begins)
+    return text[begins:] if ends < 0 else text[begins:ends]
+
+
 def _rows(
-    reading: Reading, lines: list[str], names: list[str], delimiter: str, *, first: int
+    reading: Reading, text: str, names: list[str], delimiter: str, *, first: int
 ) -> tuple[pa.Table, IntArray]:
     """Return the rows with the right number of fields and their line numbers; others are unread."""
+    lines = split_lines(text)
     bad = reading.unread = np.zeros(first + len(lines), dtype=np.bool_)
     left_out: list[int] = []
 
@@ -99,14 +108,14 @@ def _rows(
         return "skip"
 
     # A quote that is never closed would swallow all lines behind it: such lines are left out alone.
-    texts = pa.array(lines, pa.string())
-    odd = mask_of(pc.equal(pc.bit_wise_and(pc.count_substring(texts, '"'), 1), 1))
+    odd = mask_of(pc.equal(pc.bit_wise_and(pc.count_substring(lines, '"'), 1), 1))
     if odd.any():
         bad[first - 1 : first - 1 + len(lines)] = odd
-        lines = pc.if_else(pa.array(odd), "", texts).to_pylist()
+        lines = pc.if_else(pa.array(odd), "", lines)
+        text = "\n".join(lines.to_pylist())
     # Numbered columns: a name that stands twice is no reason to refuse a list.
     labels = [str(number) for number in range(len(names))]
-    content = "\n".join(lines).encode(errors="replace")
+    content = text.encode(errors="replace")
     if not content.strip():
         raise reading.error(_NO_ROWS, _REMEDY)
     try:
@@ -126,10 +135,11 @@ def _rows(
         problem = f"cannot be read as a list ({str(error).splitlines()[0]})"
         raise reading.error(problem, _REMEDY) from error
     numbers = np.delete(np.arange(table.num_rows + len(left_out)), left_out)
-    filled = ~matches(pa.array(lines, pa.string()), IGNORED)[numbers]
-    table, numbers = table.filter(pa.array(filled)), numbers[filled] + first
+    filled = ~matches(lines, IGNORED)[numbers]
+    if not filled.all():
+        table, numbers = table.filter(pa.array(filled)), numbers[filled]
     columns = {name: table.column(label) for label, name in zip(labels, names, strict=True)}
-    return pa.table(columns), numbers
+    return pa.table(columns), numbers + first
 
 
 def read_parquet_list(reading: Reading) -> Columns:
