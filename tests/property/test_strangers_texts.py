@@ -201,6 +201,18 @@ _PLAYER_LOGS = {
         '{"player_log": [{"t": 0, "event": "play"}, {"t": 5, "event": "stalled"}],'
         ' "capture_start_unix": 1}'
     ),
+    "dash.json": (
+        '[{"t": 1700000000000, "type": "playbackPlaying"}, {"type": "metricAdded", "metric":'
+        ' "BufferLevel", "mediaType": "video", "value": {"t": "2026-11-27T01:31:06Z", "level": 9}}]'
+    ),
+    "hls.json": (
+        '[{"t": 1700000000000, "event": "hlsLevelSwitched", "level": 1}, {"t": 1700000000900,'
+        ' "event": "hlsFragBuffered", "currentTime": 1, "frag": {"start": 2, "duration": 2}}]'
+    ),
+    "shaka.json": (
+        '{"stats": {"switchHistory": [{"timestamp": 17e8, "type": "variant", "bandwidth": 8e5}],'
+        ' "stateHistory": [{"timestamp": 17e8, "state": "playing", "duration": 5}]}}'
+    ),
 }
 
 

@@ -64,3 +64,13 @@ def test_packets_alone_end_buffering_where_the_player_says_its_buffer_is_full(
     assert anchored["phases"]["buffering"]["anchor"] == "buffer_full"
     assert alone["low"] <= anchored["phases"]["buffering"]["end_s"] <= alone["high"]
     assert alone["end_s"] == pytest.approx(anchored["phases"]["buffering"]["end_s"], rel=0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("session", ["dash_steps", "hls_cubic"])
+def test_a_log_decides_the_stalls_of_a_fitted_player(
+    shared_capture: CaptureFinder, session: str
+) -> None:
+    found = fitted(shared_capture, f"lab/{session}-dst.pcap", f"lab/{session}.json")
+    assert found["application"]["stalls"] == []
+    assert found["application"]["policy"] is not None

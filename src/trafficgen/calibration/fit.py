@@ -198,7 +198,7 @@ def fit(paths: Paths | PacketTable | DataFrame, options: SessionFitOptions) -> F
     )
     exchanges = _exchanges(opened, options)
     first_ns = opened.view.table.origin_ns + opened.view.first_media_ns
-    application, absent = recognise_application(exchanges, first_media_ns=first_ns)
+    application, absent = recognise_application(exchanges, first_media_ns=first_ns, log=log)
     if _carries_rtp(opened):
         application, absent = None, {"application": "RTP carries the media, not the responses"}
     model = _add_application(fitted.model, application, absent)

@@ -12,7 +12,13 @@ import pytest
 import trafficgen
 from trafficgen.calibration.application.recognition import recognise_application
 from trafficgen.calibration.application.rungs import find_rungs
-from trafficgen.calibration.application.segment_clock import find_segment_clock, guess_segment_clock
+from trafficgen.calibration.application.segment_clock import (
+    find_segment_clock,
+    guess_segment_clock,
+    measure_segment_clock,
+)
+from trafficgen.calibration.player_log.events import PlayerLog
+from trafficgen.calibration.player_log.log_files import read_player_log
 from trafficgen.flows import ConnectionExchanges, Exchanges
 from trafficgen.models import Application
 from trafficgen.units import NS_PER_S, FloatArray
@@ -232,3 +238,49 @@ def test_requests_that_control_rtp_are_no_application() -> None:
     assert fitted.application is None
     assert fitted.model.application is None
     assert "RTP carries the media" in fitted.absent["application"]
+
+
+def log_of(
+    folder: Path, samples: list[tuple[float, float, bool]], *, level_kbps: float = 600
+) -> PlayerLog:
+    """Return a log of times and buffers, s, and whether the player stalls."""
+    entries = [
+        {"time_s": at, "buffer_s": held, "stalled": stalled, "level_kbps": level_kbps}
+        for at, held, stalled in samples
+    ]
+    (folder / "log.json").write_text(json.dumps(entries), encoding="utf-8")
+    return read_player_log(folder / "log.json")
+
+
+def test_a_player_log_decides_start_and_stalls(tmp_path: Path) -> None:
+    times = player(np.full(40, 150_000) * content(40), segment_s=2.0, rate_kbps=1500)
+    exchanges = exchanges_of(np.full(40, 150_000) * content(40), times)
+    alone, _ = recognise_application(exchanges, first_media_ns=NS_PER_S)
+    assert alone is not None
+    assert alone.stalls == ()
+    log = log_of(
+        tmp_path, [(0, 0, True), (3, 6, False), (30, 0, True), (32, 4, False), (70, 10, False)]
+    )
+    found, absent = recognise_application(exchanges, first_media_ns=NS_PER_S, log=log)
+    assert found is not None
+    assert found.startup_s is not None
+    assert (found.startup_s.value, found.startup_s.method) == (3, "player log")
+    assert found.stalls is not None
+    assert [(stall.start_s, stall.duration_s) for stall in found.stalls] == [(30, 2)]
+    assert "application.stalls" not in absent
+
+
+def test_the_buffer_of_a_log_is_the_clock_of_a_player_that_never_waits(tmp_path: Path) -> None:
+    # 40 segments of 2 s in 60 s, a quarter of them fetched again: 60 s of media, or 1.5 s in each.
+    sizes = np.full(40, 190_000) * content(40)
+    times = player(sizes, segment_s=2.0, rate_kbps=1000, buffer_s=1e9)
+    length_s = float(times[1][-1])
+    log = log_of(tmp_path, [(0, 0, True), (1, 2, False), (length_s, 61 - length_s, False)])
+    clock = measure_segment_clock(times[0], log)
+    assert clock is not None
+    assert clock.value == 2
+    assert clock.low is not None
+    assert clock.high is not None
+    assert clock.low <= 1.5 * 1.05 <= 2 <= clock.high
+    nothing = log_of(tmp_path, [(0, 0, True), (length_s, 0.0, False)])
+    assert measure_segment_clock(times[0], nothing) is None

@@ -9,10 +9,11 @@ which the player waited, and a buffer target that is likely to be a whole number
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trafficgen.calibration.player_log.events import PlayerLog
 from trafficgen.models import Estimate, Stall
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
@@ -172,6 +173,36 @@ def fit_buffer(downloads: Downloads, clock: Estimate) -> BufferFit:
 
 
 _OF_BUFFER = ("stalls", "buffer_target_s")
+
+
+def anchor_buffer(
+    fit: BufferFit, downloads: Downloads, log: PlayerLog, segment_s: float
+) -> BufferFit:
+    """Take start, stalls and buffer from the player's log, as far as it has them.
+
+    Args:
+        fit: What the segments alone show.
+        downloads: The segments.
+        log: The log, on the clock of the session.
+        segment_s: Media in a segment, s.
+    """
+    start_s = log.playback_start_s
+    if start_s is None:
+        return fit
+    stalls = tuple(Stall(start_s=one.start_s, duration_s=one.duration_s) for one in log.stalls)
+    playback = replace(fit.playback, start_s=start_s, stalls=stalls)
+    target = fit.target_s
+    absent = {name: why for name, why in fit.absent.items() if name == "buffer_target_s"}
+    if log.sample_time_s.size > 1:
+        before_s, after_s = (
+            np.interp(times_s, log.sample_time_s, log.buffer_s)
+            for times_s in (downloads.request_s, downloads.arrival_s)
+        )
+        playback = replace(playback, before_s=before_s, after_s=after_s)
+        target, why = _target([playback], playback, downloads, segment_s)
+        absent = {} if target else {"buffer_target_s": why}
+    startup = Estimate(value=start_s, low=start_s, high=start_s, method="player log")
+    return BufferFit(playback, startup, target, stalls, absent)
 
 
 def _start_rules(segment_s: float) -> list[tuple[int, int, float]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trafficgen.calibration.application.playback import Downloads, fit_buffer
+from trafficgen.calibration.application.playback import Downloads, anchor_buffer, fit_buffer
 from trafficgen.calibration.application.policy import Choices, fit_policy
 from trafficgen.calibration.application.rungs import Rungs, find_rungs
 from trafficgen.calibration.application.segment_clock import (
@@ -16,7 +16,9 @@ from trafficgen.calibration.application.segment_clock import (
     find_segment_clock,
     find_waits,
     guess_segment_clock,
+    measure_segment_clock,
 )
+from trafficgen.calibration.player_log.events import PlayerLog
 from trafficgen.flows import Exchanges
 from trafficgen.models import Application, Estimate, Rung, RungSwitch, complete_ladder
 from trafficgen.models.application import MOST_SEGMENTS
@@ -60,13 +62,14 @@ class _Segments:
 
 
 def recognise_application(
-    exchanges: Exchanges, *, first_media_ns: int
+    exchanges: Exchanges, *, first_media_ns: int, log: PlayerLog | None = None
 ) -> tuple[Application | None, dict[str, str]]:
     """Recognise what a session did, or say why that is not known.
 
     Args:
         exchanges: Those of the session.
         first_media_ns: Time of the first media packet, ns since 1970: zero of all times.
+        log: What the player logged, on that clock: its start, stalls and buffer are taken.
 
     Returns:
         The application or None, and what is not known of it: name in a summary -> why.
@@ -93,11 +96,11 @@ def recognise_application(
         return None, {"application": why}
     if _varies_widely(video):
         return Application(kind="interactive", **counts), _name_parts(_NO_SEGMENTS)
-    clock, remark = _clock(video, audio)
+    clock, remark = _clock(video, audio, log)
     if clock is None:
         why = "the player never waited before a request: no clock of segments is seen"
         return None, {"application": why}
-    found, absent = _recognise_segments(video, clock)
+    found, absent = _recognise_segments(video, clock, log)
     if remark:
         absent["segment_s"] = remark
     if len(audio):
@@ -110,12 +113,16 @@ def _name_parts(absent: dict[str, str]) -> dict[str, str]:
     return {f"application.{name}": why for name, why in (absent | _NOT_YET).items()}
 
 
-def _recognise_segments(video: _Segments, clock: Estimate) -> tuple[dict[str, Any], dict[str, str]]:
+def _recognise_segments(
+    video: _Segments, clock: Estimate, log: PlayerLog | None
+) -> tuple[dict[str, Any], dict[str, str]]:
     """Return what is found of the segments of a player, and what is not known -> why."""
     rungs = find_rungs(video.size_bytes)
     waited = find_waits(video.request_s, video.idle_s)
     downloads = Downloads(video.request_s, video.arrival_s, waited, rungs.of_segment)
     buffer = fit_buffer(downloads, clock)
+    if log is not None:
+        buffer = anchor_buffer(buffer, downloads, log, clock.value)
     ladder = _rungs(video, rungs, clock)
     ladder_kbps = [rung.rate_kbps.value for rung in ladder]
     mean_bytes = np.bincount(rungs.of_segment, video.size_bytes) / np.bincount(rungs.of_segment)
@@ -165,7 +172,9 @@ def _segments(exchanges: Exchanges, rows: npt.NDArray[np.bool_], zero_ns: int) -
     )
 
 
-def _clock(video: _Segments, audio: _Segments) -> tuple[Estimate | None, str]:
+def _clock(
+    video: _Segments, audio: _Segments, log: PlayerLog | None
+) -> tuple[Estimate | None, str]:
     """Return the surer of the clocks of video and audio, and what to say of it."""
     parts = [("video", video), ("audio", audio)]
     found = [
@@ -177,6 +186,9 @@ def _clock(video: _Segments, audio: _Segments) -> tuple[Estimate | None, str]:
         clock, name = min(found, key=lambda pair: _width(pair[0]))
         text = "of the audio, whose player waited; taken for the video's" if name == "audio" else ""
         return clock, text
+    measured = None if log is None else measure_segment_clock(video.request_s, log)
+    if measured is not None:
+        return measured, "the player never waited before a request: by its log"
     # Audio is of one size and fetched once; video may be fetched again at another rung.
     guess = guess_segment_clock((audio if len(audio) >= _FEWEST_SEGMENTS else video).request_s)
     return guess, (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trafficgen.calibration.player_log.events import PlayerLog
 from trafficgen.models import Estimate
 from trafficgen.units import BoolArray, FloatArray
 
@@ -75,6 +76,8 @@ def _slope(request_s: FloatArray, run: slice) -> tuple[float, float]:
     return float(places @ times) / squares, squares
 
 
+#: Part of the segments that a player may fetch again, and by which its log may be wrong.
+_MOST_FETCHED_AGAIN, _LOG_ERROR = 0.4, 0.05
 #: Durations that segments usually have, s.
 _USUAL_S = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0])
 #: Most media that a player holds, s; and the part of the time that stalls may have taken.
@@ -94,3 +97,29 @@ def guess_segment_clock(request_s: FloatArray) -> Estimate | None:
         return None
     method = "usual duration that the number of segments allows"
     return Estimate(value=float(possible[0]), low=low, high=high, method=method)
+
+
+def measure_segment_clock(request_s: FloatArray, log: PlayerLog) -> Estimate | None:
+    """Return the usual duration that fits media per segment by a player's log, s; None without.
+
+    Media that came are those that were played and those in the buffer. A segment that was fetched
+    again brought none, so that segments may be more than media: the lowest duration that fits
+    takes the fewest of these.
+    """
+    start_s = log.playback_start_s
+    if start_s is None or log.sample_time_s.size < 2:
+        return None
+    first_s, last_s = float(request_s[0]), float(request_s[-1])
+
+    def media_s(time_s: float) -> float:
+        stalled_s = sum(min(max(time_s - one.start_s, 0.0), one.duration_s) for one in log.stalls)
+        held_s = float(np.interp(time_s, log.sample_time_s, log.buffer_s))
+        return held_s + max(time_s - start_s - stalled_s, 0.0)
+
+    low = (media_s(last_s) - media_s(first_s)) / (len(request_s) - 1)
+    high = low * (1 + _MOST_FETCHED_AGAIN)
+    possible = _USUAL_S[(low * (1 - _LOG_ERROR) <= _USUAL_S) & (high >= _USUAL_S)]
+    if not len(possible):
+        return None
+    method = "usual duration that the buffer of the player log allows"
+    return Estimate(value=float(possible[0]), low=low * (1 - _LOG_ERROR), high=high, method=method)

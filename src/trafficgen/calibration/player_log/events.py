@@ -32,6 +32,8 @@ class LogLimits:
 
 
 _LIMITS = LogLimits()
+#: What wrote a log: anyone, in our own form; the data set Requet; the lab; or a player.
+LogForm = Literal["plain", "requet", "lab", "dash.js", "hls.js", "shaka"]
 #: Names of qualities, from low to high, of a player that does not number them.
 _NAMES = ("tiny", "small", "medium", "large", "hd720", "hd1080", "hd1440", "hd2160", "highres")
 
@@ -50,7 +52,7 @@ class PlayerLog:
         level_time_s: Times at which a level was set, ascending, shape (k,).
         levels: The levels: kbit/s of the encoding, or a name or number without a rate.
         end_s: Last entry.
-        form: Kind of the log: our own table, Requet's or the lab's ground truth.
+        form: What wrote the log.
         clock: What placed the zero: Unix time, the option, or the capture's first packet.
     """
 
@@ -64,7 +66,7 @@ class PlayerLog:
     level_time_s: FloatArray
     levels: tuple[float | str, ...]
     end_s: float
-    form: Literal["plain", "requet", "lab"] = "plain"
+    form: LogForm = "plain"
     clock: Literal["own", "unix", "option", "capture_start"] = "own"
     zero_s: float = 0.0
 

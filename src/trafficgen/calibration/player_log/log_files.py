@@ -1,21 +1,27 @@
-"""Read player logs: our CSV and JSON, the lab's ground truth, and the Requet data set's tables."""
+"""Read player logs: our CSV and JSON, those of players, the lab's and the Requet data set's."""
 
 from __future__ import annotations
 
 import csv
-import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from trafficgen.calibration.phases.rebuffering import Pause
+from trafficgen.calibration.player_log import dash_js, hls_js, shaka
+from trafficgen.calibration.player_log.entries import (
+    MILLISECONDS,
+    LogEntry,
+    build_log,
+    log_error,
+    read_number,
+)
 from trafficgen.calibration.player_log.events import PlayerLog
 from trafficgen.errors import PlayerLogError
 from trafficgen.json_text import JsonTextError, read_json
-from trafficgen.redaction import redact_addresses
 from trafficgen.standard_streams import read_text_file
 
 #: Ten times a line every 0.1 s of a day.
@@ -23,25 +29,20 @@ LARGEST_PLAYER_LOG_BYTES = 64_000_000
 #: Columns of our own log; the time and one more are needed.
 COLUMNS = ("time_s", "unix_time_s", "buffer_s", "position_s", "level_kbps", "level", "stalled")
 _FORMAT_REMEDY = (
-    f"give a CSV or JSON with time_s or unix_time_s and any of {', '.join(COLUMNS[2:])}"
+    f"give a CSV or JSON with time_s or unix_time_s and any of {', '.join(COLUMNS[2:])},"
+    " or the log of dash.js, hls.js or Shaka"
+)
+#: Recognises and reads the logs of a player.
+_PLAYERS: tuple[tuple[Callable[[object], bool], Callable[[str, Any], PlayerLog]], ...] = (
+    (dash_js.is_log, dash_js.read_log),
+    (hls_js.is_log, hls_js.read_log),
+    (shaka.is_log, shaka.read_log),
 )
 _TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no")
-_MILLISECONDS = 1e-3
-
-
-@dataclass(frozen=True)
-class _Row:
-    """One entry of our own log; None for an empty field."""
-
-    time_s: float
-    buffer_s: float | None = None
-    position_s: float | None = None
-    level: float | str | None = None
-    stalled: bool | None = None
 
 
 def read_player_log(path: str | Path) -> PlayerLog:
-    """Read the player log in a file, JSON or CSV.
+    """Read the player log in a file, JSON or CSV; its content shows what wrote it.
 
     Our own form is a CSV with a header, or a JSON list of objects (or an object with the list under
     ``samples``) with the same names: ``time_s`` (from any zero) or ``unix_time_s``; ``buffer_s``,
@@ -61,29 +62,28 @@ def read_player_log(path: str | Path) -> PlayerLog:
         error=PlayerLogError,
     )
     if not text.strip():
-        raise _error(name, "is empty", _FORMAT_REMEDY)
+        raise log_error(name, "is empty", _FORMAT_REMEDY)
     if text.lstrip()[0] in "{[":
         return _from_json(name, text)
     try:
         return _from_csv(name, text)
     except csv.Error as error:
-        raise _error(name, f"is no CSV: {error}", _FORMAT_REMEDY) from None
-
-
-def _error(name: str, problem: str, remedy: str) -> PlayerLogError:
-    return PlayerLogError(file=name, problem=problem, remedy=remedy)
+        raise log_error(name, f"is no CSV: {error}", _FORMAT_REMEDY) from None
 
 
 def _from_json(name: str, text: str) -> PlayerLog:
     try:
         found = read_json(text)
     except JsonTextError as error:
-        raise _error(name, str(error), "correct it there") from None
+        raise log_error(name, str(error), "correct it there") from None
     if isinstance(found, dict) and "player_log" in found:
         return _from_ground_truth(name, found)
+    for is_log, read_log in _PLAYERS:
+        if is_log(found):
+            return read_log(name, found)
     records = found.get("samples") if isinstance(found, dict) else found
     if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
-        raise _error(name, "holds no list of entries", _FORMAT_REMEDY)
+        raise log_error(name, "holds no list of entries", _FORMAT_REMEDY)
     return _from_records(name, ((f"entry {row}", record) for row, record in enumerate(records)))
 
 
@@ -98,47 +98,40 @@ def _from_csv(name: str, text: str) -> PlayerLog:
 
 def _from_records(name: str, records: Iterator[tuple[str, Mapping[str, Any]]]) -> PlayerLog:
     """Build our own log from its entries."""
-    rows: list[_Row] = []
+    rows: list[LogEntry] = []
     unix: bool | None = None
     for place, record in records:
         if unix is None:
             if not {"time_s", "unix_time_s"} & set(record) or not set(COLUMNS[2:]) & set(record):
                 columns = ", ".join(str(key) for key in record) or "none"
-                raise _error(name, f"{place}: no player log's columns ({columns})", _FORMAT_REMEDY)
+                raise log_error(
+                    name, f"{place}: no player log's columns ({columns})", _FORMAT_REMEDY
+                )
             unix = "unix_time_s" in record
         rows.append(_row(name, place, record, unix=unix))
         if len(rows) > 1 and rows[-1].time_s < rows[-2].time_s:
-            raise _error(name, f"{place}: the time goes back", "sort the log by time")
+            raise log_error(name, f"{place}: the time goes back", "sort the log by time")
     if not rows:
-        raise _error(name, "has no entries", _FORMAT_REMEDY)
+        raise log_error(name, "has no entries", _FORMAT_REMEDY)
     if not unix:
-        return _build_log(name, rows, zero_unix_s=None)
+        return build_log(name, rows, zero_unix_s=None)
     zero_s = rows[0].time_s
     rows = [replace(row, time_s=row.time_s - zero_s) for row in rows]
-    return _build_log(name, rows, zero_unix_s=zero_s)
+    return build_log(name, rows, zero_unix_s=zero_s)
 
 
-def _row(name: str, place: str, record: Mapping[str, Any], *, unix: bool) -> _Row:
+def _row(name: str, place: str, record: Mapping[str, Any], *, unix: bool) -> LogEntry:
     def number(column: str) -> float | None:
-        value = record.get(column)
-        if value is None or (isinstance(value, str) and not value.strip()):
-            return None
-        try:
-            result = math.nan if isinstance(value, bool) else float(value)
-        except (TypeError, ValueError):
-            result = math.nan
-        if not math.isfinite(result):
-            problem = f"{place}: {column} is {value!r}, not a number"
-            raise _error(name, problem, "correct it or leave it empty")
-        return result
+        remedy = "correct it or leave it empty"
+        return read_number(name, place, record, column, remedy=remedy)
 
     time_s = number("unix_time_s" if unix else "time_s")
     if time_s is None:
-        raise _error(name, f"{place}: the time is missing", "give every entry its time")
+        raise log_error(name, f"{place}: the time is missing", "give every entry its time")
     rate_kbps = number("level_kbps")
     if rate_kbps is not None and rate_kbps <= 0:
         problem = f"{place}: level_kbps is {rate_kbps:g}"
-        raise _error(name, problem, "give a rate above 0 or leave it empty")
+        raise log_error(name, problem, "give a rate above 0 or leave it empty")
     level: float | str | None = rate_kbps
     if level is None and record.get("level") not in (None, ""):
         level = str(record["level"]).strip()
@@ -146,55 +139,9 @@ def _row(name: str, place: str, record: Mapping[str, Any], *, unix: bool) -> _Ro
     text = "" if flag is None else str(flag).strip().lower()
     if text not in (*_TRUE, *_FALSE, ""):
         problem = f"{place}: stalled is {flag!r}"
-        raise _error(name, problem, "write 1 or 0, or leave it empty")
+        raise log_error(name, problem, "write 1 or 0, or leave it empty")
     stalled = text in _TRUE if text else None
-    return _Row(time_s, number("buffer_s"), number("position_s"), level, stalled)
-
-
-def _find_playback(rows: list[_Row], *, end_s: float) -> tuple[float | None, tuple[Pause, ...]]:
-    """Return the start of the playback and the stalls after it, s."""
-    start_s = next((row.time_s for row in rows if row.stalled is False), None)
-    stalls, since_s = [], None
-    for row in rows:
-        if start_s is None or row.time_s < start_s:
-            continue
-        if row.stalled and since_s is None:
-            since_s = row.time_s
-        elif row.stalled is False and since_s is not None:
-            stalls.append(Pause(since_s, row.time_s - since_s))
-            since_s = None
-    if since_s is not None and end_s > since_s:
-        stalls.append(Pause(since_s, end_s - since_s))
-    return start_s, tuple(stalls)
-
-
-def _build_log(
-    name: str,
-    rows: list[_Row],
-    *,
-    zero_unix_s: float | None,
-    form: Literal["plain", "requet", "lab"] = "plain",
-    end_s: float | None = None,
-    playback: tuple[float | None, tuple[Pause, ...]] | None = None,
-) -> PlayerLog:
-    """Build a log from rows in order of time; playback and stalls from them if not given."""
-    end_s = rows[-1].time_s if end_s is None else end_s
-    start_s, stalls = playback or _find_playback(rows, end_s=end_s)
-    samples = [row for row in rows if row.buffer_s is not None]
-    levels = [(row.time_s, row.level) for row in rows if row.level is not None]
-    return PlayerLog(
-        file=redact_addresses(Path(name).name),
-        zero_unix_s=zero_unix_s,
-        playback_start_s=start_s,
-        stalls=stalls,
-        sample_time_s=np.array([row.time_s for row in samples], dtype=np.float64),
-        buffer_s=np.array([row.buffer_s for row in samples], dtype=np.float64),
-        position_s=np.array([row.position_s for row in samples], dtype=np.float64),
-        level_time_s=np.array([time_s for time_s, _ in levels], dtype=np.float64),
-        levels=tuple(level for _, level in levels),
-        end_s=end_s,
-        form=form,
-    )
+    return LogEntry(time_s, number("buffer_s"), number("position_s"), level, stalled)
 
 
 def _from_requet(name: str, records: list[dict[str, str]]) -> PlayerLog:
@@ -208,12 +155,12 @@ def _from_requet(name: str, records: list[dict[str, str]]) -> PlayerLog:
         try:
             time_s, epoch_s = (
                 float(record["rel_time_s"]),
-                _MILLISECONDS * float(record["epoch_ms"]),
+                MILLISECONDS * float(record["epoch_ms"]),
             )
             buffer_s, progress_s = (float(record["buffer_health_s"]), float(record["progress_s"]))
         except (KeyError, TypeError, ValueError):
             problem = f"line {line}: not a row of a playback table"
-            raise _error(name, problem, "give the table as published") from None
+            raise log_error(name, problem, "give the table as published") from None
         events = set(record.get("events", "").split("+")) - {""}
         if not events:
             continue
@@ -221,12 +168,12 @@ def _from_requet(name: str, records: list[dict[str, str]]) -> PlayerLog:
         quality = record.get("quality", "").split("+")[-1]
         level = quality if quality not in ("", "unlabelled") else None
         stalled = "playing" not in events if events & {"playing", "buffering"} else None
-        rows.append(_Row(time_s, buffer_s, progress_s + buffer_s, level, stalled))
+        rows.append(LogEntry(time_s, buffer_s, progress_s + buffer_s, level, stalled))
         if "collect" in events:
             offsets_s.append(epoch_s - time_s)
     if not rows or not offsets_s:
-        raise _error(name, "has no report of the player", "give the table as published")
-    return _build_log(name, rows, zero_unix_s=float(np.median(offsets_s)), form="requet")
+        raise log_error(name, "has no report of the player", "give the table as published")
+    return build_log(name, rows, zero_unix_s=float(np.median(offsets_s)), form="requet")
 
 
 def _from_ground_truth(name: str, found: dict[str, Any]) -> PlayerLog:
@@ -236,15 +183,17 @@ def _from_ground_truth(name: str, found: dict[str, Any]) -> PlayerLog:
         for entry in found["player_log"]:
             if entry["event"] == "sample":
                 buffer_s = float(entry["buffered_s"])
-                rows.append(_Row(float(entry["t"]), buffer_s, float(entry["media_s"]) + buffer_s))
+                rows.append(
+                    LogEntry(float(entry["t"]), buffer_s, float(entry["media_s"]) + buffer_s)
+                )
             elif entry["event"] == "switch_shown":
-                rows.append(_Row(float(entry["t"]), level=float(entry["to_kbps"])))
+                rows.append(LogEntry(float(entry["t"]), level=float(entry["to_kbps"])))
         start_s = found.get("playback_start_s")
         stalls = tuple(
             Pause(float(stall["t_s"]), float(stall["seconds"]))
             for stall in found.get("stalls") or []
         )
-        return _build_log(
+        return build_log(
             name,
             rows,
             zero_unix_s=float(found["t0_unix_s"]),
@@ -254,4 +203,4 @@ def _from_ground_truth(name: str, found: dict[str, Any]) -> PlayerLog:
         )
     except (KeyError, TypeError, ValueError) as error:
         problem = f"player_log lacks or misstates {error}"
-        raise _error(name, problem, "give the lab's JSON as recorded") from None
+        raise log_error(name, problem, "give the lab's JSON as recorded") from None
