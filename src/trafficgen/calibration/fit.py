@@ -204,8 +204,28 @@ def fit(paths: Paths | PacketTable | DataFrame, options: SessionFitOptions) -> F
     model = _add_application(fitted.model, application, absent)
     calibration = replace(fitted.calibration, model=model)
     return replace(
-        fitted, calibration=calibration, exchanges=exchanges, application=application, absent=absent
+        fitted,
+        calibration=calibration,
+        exchanges=exchanges,
+        application=application,
+        absent=absent,
+        warnings=(*fitted.warnings, *_doubt_transfer(calibration)),
     )
+
+
+def _doubt_transfer(calibration: Calibration) -> list[str]:
+    """Say that one response at one rate may be a download, which is no stream."""
+    model = calibration.model
+    if model.application is None or model.application.kind != "bulk":
+        return []
+    if model.buffering is not None or calibration.unsuited is not None:
+        return []
+    doubt = (
+        "one response at one rate carries nearly all bytes: if nothing but the path limited it,"
+        " this is a download and no stream, and packets repeat the rate of that path;"
+        " [`trafficgen simulate --path`|simulate(model, path=...)] plays it over another"
+    )
+    return [name_options(doubt)]
 
 
 def _add_application(

@@ -37,6 +37,8 @@ from trafficgen.option_names import write_flags
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
+#: What other tools call the format of an output.
+_FORMAT_OPTIONS = ("--format", "--type", "--output-format")
 #: Characters of a line about an error: what was typed may be of any length.
 _LONGEST_ERROR = 300
 #: Prose of typer, some of it pydantic's -> ours.
@@ -182,6 +184,8 @@ def _error_text(error: Exception) -> str | None:
 def _suggest_word(text: str, error: Exception, context: Any) -> str:
     """Return a text about an unknown option or command with what it may have meant."""
     if isinstance(option := getattr(error, "option_name", None), str):
+        if option in _FORMAT_OPTIONS:
+            return f"No such option: {option}; the ending of the output names its format"
         known = getattr(error, "possibilities", None) or ()
         return text.partition(" (Possible")[0] + suggest_name(option, known)
     if text.startswith("No such command") and text.endswith("'.") and context is not None:

@@ -160,7 +160,8 @@ def _render_concurrency(
     at_once = np.arange(1, len(spans) + 1) - np.searchsorted(until, spans)
     text = f"{format_count(count, what)}: at most {at_once.max():,} at once"
     if duration_s > 0:
-        text += f", {number(float((until - spans).sum()) / NS_PER_S / duration_s)} on average"
+        mean = float((until - spans).sum()) / NS_PER_S / duration_s
+        text += f", {number(round(mean, 1)) if mean >= 0.1 else 'fewer than 0.1'} on average"
     if count > 1:
         spacing_s = float(begun[-1] - begun[0]) / NS_PER_S / (count - 1)
         text += f", a new one every {format_duration(spacing_s)}"

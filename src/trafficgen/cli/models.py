@@ -135,7 +135,11 @@ def diff(
     shown = [one for one in found.differences if every or one.basis != "no_interval"]
     if shown:
         rows = [
-            (one.what, *map(describe_value, (one.first, one.second)), one.describe())
+            (
+                one.what,
+                *(describe_value(one.what, x) for x in (one.first, one.second)),
+                one.describe(),
+            )
             for one in shown
         ]
         print_table(["what", first, second, "how"], rows)

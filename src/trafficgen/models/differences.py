@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -12,7 +13,14 @@ import numpy as np
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.data_frames import frame_rows
 from trafficgen.distributions import MixedLaw
-from trafficgen.formatting import format_count, format_duration, interval, number, rate_text
+from trafficgen.formatting import (
+    format_count,
+    format_duration,
+    format_quantity,
+    interval,
+    number,
+    rate_text,
+)
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.law import Law
 from trafficgen.models.parameters import name_members
@@ -32,6 +40,8 @@ _PARTS = ("startup", "buffering", "playout", "streams", "response", "same_source
 _IGNORED = {"choice", "evidence", "captures", "client_port", "server_port"}
 #: What a stream carries where that is not known for certain.
 _UNSURE_MEDIA = {"mixed", "unknown"}
+#: Parts of a measured quantity, which have its unit.
+_STATISTICS = ("median", "p95", "largest")
 #: Probabilities at which two laws are compared, atoms included.
 _PROBABILITIES = np.linspace(0.0, 1.0, 2001)
 #: Values of laws that differ by less, relative to them, count as the same.
@@ -124,7 +134,7 @@ class ModelDifferences(ChartView):
                 side = row[name] if isinstance(row[name], dict) else {"value": row[name]}
                 known = {part: x for part, x in side.items() if isinstance(x, int | float)}
                 row |= {f"{name}_{part}": float(x) for part, x in known.items()}
-                row[name] = describe_value(getattr(one, name))
+                row[name] = describe_value(one.what, getattr(one, name))
             rows.append(row)
         texts = ("what", "basis", *names)
         return frame_rows(
@@ -312,8 +322,13 @@ def _brief(value: object) -> object:
     return value
 
 
-def describe_value(value: object) -> str:
-    """Return one side of a difference as a table shows it."""
+def describe_value(what: str, value: object) -> str:
+    """Return one side of a difference as a table shows it, in the unit of its name."""
+    if value is None:
+        return "none"
+    whole, _, part = what.rpartition(".")
+    text = partial(format_quantity, whole if part in _STATISTICS else what)
     if isinstance(value, dict):
-        return f"{number(value['value'])} {interval(value['low'], value['high'])}".rstrip()
-    return number(value) if isinstance(value, float) else "none" if value is None else str(value)
+        ends = interval(value["low"], value["high"], text)
+        return f"{text(value['value'])} {ends}".rstrip()
+    return text(value) if isinstance(value, int | float) else str(value)

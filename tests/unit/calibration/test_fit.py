@@ -2,19 +2,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
 import trafficgen
+from trafficgen.calibration.fit import _doubt_transfer
 from trafficgen.calibration.options import FitOptions
 from trafficgen.calibration.session_fit import Calibration, SessionInputs, fit_session
 from trafficgen.capture.packets import read_capture
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.flows import choose_session
-from trafficgen.models import BurstProcess, Model, RenewalProcess, dump_model
+from trafficgen.models import Application, BurstProcess, Model, RenewalProcess, dump_model
 from trafficgen.tables import PacketTable
 
 SwitchingMaker = Callable[..., Any]
@@ -200,6 +202,18 @@ def test_a_download_that_ends_is_not_said_to_be_a_start_up_burst(make_table: Tab
     (warning,) = (text for text in found.warnings if "download" in text)
     assert warning.startswith("this looks like a download: more than 99% of the bytes come in")
     assert not any("start-up burst" in text for text in found.warnings)
+
+
+@pytest.mark.parametrize(("kind", "doubts"), [("bulk", 1), ("chunked", 0)])
+def test_one_response_at_one_rate_may_be_a_download(
+    make_table: TableMaker, kind: Literal["bulk", "chunked"], doubts: int
+) -> None:
+    found = fitted(make_table(np.arange(2000) * 0.01))
+    application = Application(kind=kind, connections=1, exchanges=1)
+    model = found.model.model_copy(update={"application": application})
+    said = _doubt_transfer(replace(found, model=model))
+    assert len(said) == doubts
+    assert all("this is a download and no stream" in text for text in said)
 
 
 @pytest.mark.parametrize("time_s", [[0.0, 1.0], [1.0, 1.0, 1.0]])

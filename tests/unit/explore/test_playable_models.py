@@ -123,7 +123,7 @@ def test_fitted_model_has_no_options(table: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "error", "part"),
     [
-        ("nothing_of_this_name", ModelFileError, "entries are cbr, chunked"),
+        ("nothing_of_this_name", ModelFileError, "entries are cbr, chunked, dashjs and"),
         ("missing.json", InputFileError, "missing.json"),
         ("missing.pcap", InputFileError, "missing.pcap"),
     ],

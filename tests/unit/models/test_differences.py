@@ -26,7 +26,7 @@ from trafficgen.models import (
     Transport,
     describe_capacity,
 )
-from trafficgen.models.differences import Difference, _compare
+from trafficgen.models.differences import Difference, _compare, describe_value
 from trafficgen.models.process import Trains
 
 
@@ -96,7 +96,7 @@ def test_an_estimate_without_any_interval_is_listed_as_not_judged() -> None:
         ("playout.rate_bps", "no_interval")
     ]
     frame = found.to_pandas()
-    assert list(frame["first"]) == ["800,000"]
+    assert list(frame["first"]) == ["800 kbit/s"]
     assert list(frame["first_value"]) == [800_000.0]
     assert found.summary == "0 of 4 estimates and laws differ beyond their uncertainty"
 
@@ -216,3 +216,22 @@ def test_the_order_of_trains_is_of_its_capture_but_having_one_is_of_the_model() 
     (found,) = _compare("trains", one, None)
     assert found is not None
     assert (found.what, found.basis) == ("trains", "value")
+
+
+@pytest.mark.parametrize(
+    ("what", "value", "text"),
+    [
+        (
+            "playout.rate_bps",
+            {"value": 8e5, "low": 7e5, "high": None},
+            "800 kbit/s [700 kbit/s, -]",
+        ),
+        ("provenance.conditions.rtt_s", 2.4e-5, "0.024 ms"),
+        ("provenance.conditions.queueing_delay_s.median", 0.0066, "6.6 ms"),
+        ("buffering.ratio", 2.5, "2.5"),
+        ("streams.audio", "audio", "audio"),
+        ("startup", None, "none"),
+    ],
+)
+def test_values_have_the_unit_of_their_name(what: str, value: object, text: str) -> None:
+    assert describe_value(what, value) == text

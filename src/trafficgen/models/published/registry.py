@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from trafficgen.errors import ModelFileError, TrafficgenError
-from trafficgen.formatting import find_name, suggest_name
+from trafficgen.formatting import find_name, list_first, suggest_name
 from trafficgen.models import (
     Model,
     ModelHolder,
@@ -221,9 +221,9 @@ def _merged(name: str, below: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _no_such_entry(name: str) -> ModelFileError:
-    guess = suggest_name(name, [*entry_names(), *SOURCES])
+    names = [*entry_names(), *SOURCES]
     return ModelFileError(
         file=name,
-        problem=f"no such file and no such catalogue entry{guess}",
-        remedy=f"entries are {', '.join([*entry_names(), *SOURCES])}",
+        problem=f"no such file and no such catalogue entry{suggest_name(name, names)}",
+        remedy=f"entries are {list_first(names)}: [`trafficgen models list`|models_list()]",
     )
