@@ -316,7 +316,9 @@ def _other_session_hints(opened: OpenedSession, *, several: bool) -> list[str]:
     """Say how much of the media is in sessions that are not fitted, and name the heaviest one."""
     flows = opened.inspection.flows
     has_payload = pc.greater(flows.column("payload_bytes_to_client"), 0)
-    media = flows.filter(pc.and_(has_payload, pc.not_equal(flows.column("media"), "control")))
+    is_media = pc.and_(has_payload, pc.not_equal(flows.column("media"), "control"))
+    can_be_fitted = pc.is_in(flows.column("protocol"), value_set=pa.array(["udp", "tcp"]))
+    media = flows.filter(pc.and_(is_media, can_be_fitted))
     if pc.all(pc.equal(media.column("session"), opened.view.session)).as_py():
         return []  # without the engine of group_by, which takes 30 ms to load
     by_session = media.group_by("session")

@@ -25,7 +25,7 @@ from trafficgen.capture.rtsp import (
     RtspMessage,
     parse_rtsp,
 )
-from trafficgen.capture.warnings import describe_copies, describe_oddities
+from trafficgen.capture.warnings import describe_copies, describe_oddities, describe_tunnels
 from trafficgen.flows import Inspection, group_sessions
 from trafficgen.flows.exchanges import ConnectionExchanges
 from trafficgen.progress import report_step
@@ -165,6 +165,8 @@ def collect_scan(reader: CaptureReader, setup: ReaderSetup) -> CaptureScan:
     signalling = _signalling_table(rows, found, numbers, start_ns)
     rtcp_flows = frozenset(numbers[found["is_rtcp"]].tolist())
     flows = _flow_table(found, numbers, streams, start_ns)
+    if not setup.options.decapsulate:
+        oddities += describe_tunnels(flows, name=setup.name)
     inspection = Inspection(
         files=setup.files,
         packets=counts["packets"],

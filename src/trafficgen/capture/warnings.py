@@ -6,12 +6,20 @@ import filecmp
 import os
 from collections.abc import Sequence
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from trafficgen._core.types import CountsDict
 from trafficgen.formatting import format_count, format_duration
 from trafficgen.option_names import name_options
 from trafficgen.units import s_from_ns
 
 _SECONDS_PER_DAY = 86_400
+#: Tunnels that the readers look into: protocols, and ports of VXLAN, Geneve and Teredo (IANA).
+_TUNNEL_PROTOCOLS = ("gre", "ipip", "ipv6")
+_TUNNEL_PORTS = (4789, 8472, 6081, 3544)
+#: Share of the bytes up to which what is in tunnels is not what the capture was made for.
+_MOST_IN_TUNNELS = 0.5
 #: pcap's own numbers of link types that people meet and that carry no IP header we read.
 _LINK_TYPE_NAMES = {
     105: "IEEE 802.11",
@@ -47,6 +55,28 @@ def describe_copies(files: Sequence[str]) -> list[str]:
                 problem = f"has the contents of {other}, and its packets count twice: give one"
                 return [f"{name}: {problem}"]
     return []
+
+
+def describe_tunnels(flows: pa.Table, *, name: str) -> list[str]:
+    """Return a sentence where tunnels that nobody looked into carry most of the bytes."""
+    frame_bytes = pc.add(
+        flows.column("frame_bytes_to_client"), flows.column("frame_bytes_to_server")
+    )
+    over_udp = pc.equal(flows.column("protocol"), "udp")
+    ports = pa.array(sorted(_TUNNEL_PORTS), pa.uint16())
+    of_tunnel = [
+        pc.is_in(flows.column(f"{end}_port"), value_set=ports) for end in ("server", "client")
+    ]
+    inside = pc.or_(
+        pc.is_in(flows.column("protocol"), value_set=pa.array(_TUNNEL_PROTOCOLS)),
+        pc.and_(over_udp, pc.or_(*of_tunnel)),
+    )
+    total_bytes = pc.sum(frame_bytes).as_py() or 0
+    tunnel_bytes = pc.sum(frame_bytes.filter(inside)).as_py() or 0
+    if tunnel_bytes <= _MOST_IN_TUNNELS * total_bytes:
+        return []
+    text = f"{tunnel_bytes / total_bytes:.0%} of the bytes are in tunnels: [--decapsulate] reads"
+    return [f"{name}: {name_options(text)} the packets that they carry"]
 
 
 def _time(counts: CountsDict) -> list[str]:

@@ -346,6 +346,17 @@ def test_the_sessions_that_are_left_out_are_totalled_in_one_line(make_table: Tab
     assert "are not in the model, which is of session 0 alone" in warning
 
 
+def test_sessions_of_protocols_that_cannot_be_fitted_are_not_recommended(
+    make_table: TableMaker,
+) -> None:
+    flows = [{"flow": number, "session": number} for number in range(3)]
+    flow = np.repeat([0, 1, 2], [500, 1500, 1000])
+    flows[1]["protocol"] = "sctp"  # type: ignore[assignment]
+    table = make_table(np.arange(3000) * 0.005, ip_bytes=1000, flow=flow, flows=flows)
+    said = trafficgen.fit(table).warnings
+    assert not any("session=1" in text for text in said)
+
+
 @pytest.mark.parametrize(
     ("capture", "choice", "problem"),
     [
