@@ -96,25 +96,8 @@ class NotebookView:
 
         return dict(to_jsonable_python(self, bytes_mode="base64", fallback=_list_values))
 
-    def _repr_html_(self) -> str:
-        heading = f"<strong>{escape(repr(self).strip('<>'), longest=_LONGEST_TEXT)}</strong>"
-        curve = draw_rates(self._notebook_rates())
-        return f"{_VIEW}{heading}{curve}{''.join(_render(self._notebook_data()))}</div>"
-
-    def _notebook_data(self) -> Mapping[str, object]:
-        """Return the data to show, as nested mappings; keys end in units as in JSON."""
-        return self.to_json()
-
-    def _notebook_rates(self) -> RateLines | None:
-        """Return rates over time to draw; None draws nothing."""
-        return None
-
-
-class ChartView(NotebookView):
-    """Mixin of a result that has charts."""
-
     def plot(self, chart: str | None = None, *, ax: Axes | None = None) -> Axes:
-        """Draw a chart of the result's report with matplotlib, its rate over time by default.
+        """Draw a chart of the result with matplotlib: the first of its report, or of what it holds.
 
         Args:
             chart: Name of another chart, as :func:`~trafficgen.save_plots` names its files.
@@ -130,6 +113,19 @@ class ChartView(NotebookView):
         # Reports are made of results and lie above them: they are found by name.
         drawn: Axes = import_module("trafficgen.reports.plots").plot_result(self, chart, ax)
         return drawn
+
+    def _repr_html_(self) -> str:
+        heading = f"<strong>{escape(repr(self).strip('<>'), longest=_LONGEST_TEXT)}</strong>"
+        curve = draw_rates(self._notebook_rates())
+        return f"{_VIEW}{heading}{curve}{''.join(_render(self._notebook_data()))}</div>"
+
+    def _notebook_data(self) -> Mapping[str, object]:
+        """Return the data to show, as nested mappings; keys end in units as in JSON."""
+        return self.to_json()
+
+    def _notebook_rates(self) -> RateLines | None:
+        """Return rates over time to draw; None draws nothing."""
+        return None
 
 
 def frame_facts(records: Iterable[Mapping[str, object]]) -> pd.DataFrame:

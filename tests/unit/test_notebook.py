@@ -25,7 +25,6 @@ from trafficgen.models.application import Application, RungSwitch
 from trafficgen.notebook import (
     POINTS,
     SHOWN_ROWS,
-    ChartView,
     FirstRows,
     NotebookView,
     RateLines,
@@ -174,13 +173,11 @@ def test_view_of_what_has_a_course_in_time_draws_it_with_units(
 
 
 #: Results whose first chart has no units: shares, and values relative to others.
-UNITLESS = ("PopulationFit", "ModelDifferences")
+UNITLESS = {"PopulationFit", "ModelDifferences", "LeaveOneOut", "Sensitivity", "ProjectionReport"}
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in CLASSES if issubclass(getattr(trafficgen, name), ChartView)]
-)
-def test_what_has_charts_draws_the_first_in_a_figure_of_its_own_or_in_given_axes(
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_result_draws_its_first_chart_in_a_figure_of_its_own_or_in_given_axes(
     name: str, objects: dict[str, Any]
 ) -> None:
     own = objects[name].plot()

@@ -32,7 +32,7 @@ from trafficgen.flows import Exchanges, heaviest_upload, rate_curve, swap_ends
 from trafficgen.formatting import count_warnings, size_text
 from trafficgen.models import Application, Model
 from trafficgen.models.parameters import TableOf
-from trafficgen.notebook import ChartView, RateLines
+from trafficgen.notebook import NotebookView, RateLines
 from trafficgen.option_names import name_options
 from trafficgen.options import DataFrame, takes
 from trafficgen.provenance import file_digest
@@ -55,7 +55,7 @@ _NO_UPLOAD = "leave [--upload] out to take what servers sent, or capture more of
 
 
 @dataclass(frozen=True, eq=False)
-class Fit(ChartView):
+class Fit(NotebookView):
     """A fitted model with its estimates and warnings.
 
     Attributes:

@@ -18,7 +18,7 @@ from trafficgen.capture.traces.text import is_text
 from trafficgen.capture.traces.trace_format import ReadTrace
 from trafficgen.errors import ExportError, SettingError
 from trafficgen.formatting import format_count, number, one_line
-from trafficgen.notebook import ChartView, RateLines, rates_of_packets
+from trafficgen.notebook import NotebookView, RateLines, rates_of_packets
 from trafficgen.options import takes
 from trafficgen.packet_files.destinations import format_of
 from trafficgen.packet_files.formats import FileFormat
@@ -41,7 +41,7 @@ _DEFAULTS = ConvertOptions()
 
 
 @dataclass(frozen=True, eq=False)
-class Conversion(ChartView):
+class Conversion(NotebookView):
     r"""What :func:`trafficgen.convert` read from a trace, and wrote.
 
     Attributes:

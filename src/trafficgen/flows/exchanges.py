@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from trafficgen.data_frames import data_frame
 from trafficgen.formatting import format_count, format_duration, size_text
-from trafficgen.notebook import SHOWN_ROWS, ChartView, FirstRows
+from trafficgen.notebook import SHOWN_ROWS, FirstRows, NotebookView
 from trafficgen.tables.columns import Column, nullable, schema_of
 from trafficgen.units import BoolArray, IntArray, s_from_ns
 
@@ -188,7 +188,7 @@ def _is_audio(sizes: npt.NDArray[np.float64]) -> BoolArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Exchanges(ChartView):
+class Exchanges(NotebookView):
     """Exchanges of one session: the requests of its client and what came.
 
     Attributes:

@@ -19,7 +19,7 @@ from trafficgen.flows.selection import heaviest_session, require_number, swap_fl
 from trafficgen.flows.sessions import Session, list_sessions, tabulate_sessions
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.json_text import JsonColumns, iterate_rows
-from trafficgen.notebook import POINTS, SHOWN_ROWS, ChartView, FirstRows, RateLines
+from trafficgen.notebook import POINTS, SHOWN_ROWS, FirstRows, NotebookView, RateLines
 from trafficgen.progress import report_each, report_step
 from trafficgen.standard_streams import restore_name
 from trafficgen.tables import FlowRates, RtpStreamCount
@@ -56,7 +56,7 @@ class _Pieces:
 
 
 @dataclass(frozen=True, eq=False)
-class Inspection(ChartView):
+class Inspection(NotebookView):
     """What is in one capture (or several read as one), or in a packet table.
 
     Attributes:

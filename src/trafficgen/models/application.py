@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from trafficgen.formatting import format_count, format_duration, number, rate_text
 from trafficgen.models.estimate import Estimate, ModelPart, NonNegativeEstimate
-from trafficgen.notebook import ChartView
+from trafficgen.notebook import NotebookView
 
 Json = dict[str, object]
 _Positive = Annotated[float, Field(gt=0)]
@@ -88,7 +88,7 @@ class PlayerPolicy(ModelPart):
         }
 
 
-class Application(ChartView, ModelPart):
+class Application(NotebookView, ModelPart):
     """What a source did, by the requests of its client and the responses to them."""
 
     kind: Literal["bulk", "chunked", "interactive"]

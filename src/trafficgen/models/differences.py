@@ -28,7 +28,7 @@ from trafficgen.models.process import Trains
 from trafficgen.models.response import describe_capacity
 from trafficgen.models.schema import Model
 from trafficgen.models.stream import Phase, Stream
-from trafficgen.notebook import ChartView
+from trafficgen.notebook import NotebookView
 from trafficgen.units import kbps_from_bps
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Difference:
 
 
 @dataclass(frozen=True, eq=False)
-class ModelDifferences(ChartView):
+class ModelDifferences(NotebookView):
     """What differs between two fitted models.
 
     Attributes:

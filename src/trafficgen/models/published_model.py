@@ -16,7 +16,7 @@ from trafficgen.models.estimate import ModelPart
 from trafficgen.models.parameters import unit_of
 from trafficgen.models.provenance import PublishedProvenance
 from trafficgen.models.schema import ModelRoot
-from trafficgen.notebook import ChartView
+from trafficgen.notebook import NotebookView
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -202,7 +202,7 @@ class Mechanism(ModelPart):
         return self
 
 
-class PublishedModel(ChartView, ModelRoot):
+class PublishedModel(NotebookView, ModelRoot):
     """A source as papers describe it: a mechanism that responds to the path, and its parameters.
 
     Example:

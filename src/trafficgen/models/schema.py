@@ -30,7 +30,7 @@ from trafficgen.models.problems import describe_problem
 from trafficgen.models.provenance import Provenance
 from trafficgen.models.response import CongestionResponse, PooledResponse
 from trafficgen.models.stream import Stream
-from trafficgen.notebook import POINTS, ChartView, RateLines
+from trafficgen.notebook import POINTS, NotebookView, RateLines
 from trafficgen.tables import RateCurve
 from trafficgen.units import kbps_from_bps
 
@@ -124,7 +124,7 @@ class ModelRoot(ModelPart):
             )
 
 
-class Model(ChartView, ModelRoot):
+class Model(NotebookView, ModelRoot):
     """A source, as data: everything that generation and simulation need, and where it comes from.
 
     Example:

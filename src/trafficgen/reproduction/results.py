@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 from trafficgen.calibration.path.loss_measures import wilson
 from trafficgen.data_frames import frame_rows
 from trafficgen.formatting import format_count, number
-from trafficgen.notebook import ChartView, NotebookView
+from trafficgen.notebook import NotebookView
 from trafficgen.reproduction.finding import Finding
 from trafficgen.reproduction.roles import Role
 
@@ -131,7 +131,7 @@ class FindingResult(NotebookView):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Reproduction(ChartView):
+class Reproduction(NotebookView):
     """Result of `trafficgen reproduce`.
 
     Attributes:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from trafficgen.data_frames import data_frame
 from trafficgen.formatting import format_count, format_quantity, number, one_line
-from trafficgen.notebook import ChartView, RateLines
+from trafficgen.notebook import NotebookView, RateLines
 from trafficgen.simulation.budgets import BudgetShare, judge_budgets
 from trafficgen.simulation.measures import (
     INTERVAL_S,
@@ -123,7 +123,7 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False)
-class SimulationResult(ChartView):
+class SimulationResult(NotebookView):
     """Result of one session and its competing flows.
 
     Attributes:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from trafficgen.data_frames import data_frame
 from trafficgen.errors import SelectionError
 from trafficgen.formatting import day_and_time, describe_value, format_count, list_first, number
-from trafficgen.notebook import SHOWN_ROWS, ChartView, FirstRows, RateLines, rates_of_packets
+from trafficgen.notebook import SHOWN_ROWS, FirstRows, NotebookView, RateLines, rates_of_packets
 from trafficgen.tables.columns import Column, nullable, schema_of
 from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA
 from trafficgen.tables.flow import FLOW_SCHEMA
@@ -97,7 +97,7 @@ PACKET_SCHEMA = schema_of(PACKET_COLUMNS)
 
 
 @dataclass(frozen=True)
-class PacketTable(ChartView):
+class PacketTable(NotebookView):
     """Packets of one or many flows, in order of time.
 
     Attributes:

@@ -11,7 +11,7 @@ from trafficgen.data_frames import frame_rows
 from trafficgen.errors import SelectionError
 from trafficgen.flows import rate_curve
 from trafficgen.formatting import number, one_line, suggest_name
-from trafficgen.notebook import ChartView, RateLines, rates_of_packets
+from trafficgen.notebook import NotebookView, RateLines, rates_of_packets
 from trafficgen.options import checks_arguments
 from trafficgen.tables import RateCurve
 from trafficgen.validation.measurement import Measurement, Totals
@@ -27,7 +27,7 @@ TWO_SAMPLE_LIMITS = {f"two_sample.{of}": of for of in ("windows", "sessions")}
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(ChartView):
+class Comparison(NotebookView):
     """How close a candidate is to a reference; distances are 0 for equal sides.
 
     Baselines take their totals from the reference, so ``wins`` and ``ties`` leave packets, bytes

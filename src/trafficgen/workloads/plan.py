@@ -20,7 +20,7 @@ from trafficgen.models import Model, PublishedModel
 from trafficgen.models.io import LARGEST_MODEL_BYTES
 from trafficgen.models.published import entry_digest, entry_names, find_model, set_options
 from trafficgen.named_files import find_named_file
-from trafficgen.notebook import ChartView
+from trafficgen.notebook import NotebookView
 from trafficgen.options import checks_arguments
 from trafficgen.simulation.competitors import options_from_text
 from trafficgen.workloads.arrivals import ArrivalsPart
@@ -100,7 +100,7 @@ WORKLOAD_PLAYERS = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PlannedWorkload(ChartView):
+class PlannedWorkload(NotebookView):
     """A workload ready to be drawn.
 
     Attributes:

@@ -11,7 +11,7 @@ import numpy as np
 
 from trafficgen.data_frames import frame_rows
 from trafficgen.formatting import format_count, number, one_line
-from trafficgen.notebook import ChartView, FirstRows
+from trafficgen.notebook import FirstRows, NotebookView
 from trafficgen.simulation.budgets import judge_budgets
 from trafficgen.simulation.measures import INTERVAL_S
 from trafficgen.simulation.results import list_values
@@ -123,7 +123,7 @@ class GroupShare:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WorkloadResult(ChartView):
+class WorkloadResult(NotebookView):
     """Who got what of a path that the sessions of a workload share.
 
     Attributes:

@@ -27,7 +27,7 @@ from trafficgen.models import (
     PopulationQuantity,
     describe_failed_checks,
 )
-from trafficgen.notebook import ChartView
+from trafficgen.notebook import NotebookView
 from trafficgen.option_names import name_options
 from trafficgen.options import takes
 from trafficgen.progress import report_each
@@ -60,7 +60,7 @@ _LIMITS = CorpusLimits()
 
 
 @dataclass(frozen=True, eq=False)
-class PopulationFit(ChartView):
+class PopulationFit(NotebookView):
     """The model of a corpus, with the fit of its most typical session.
 
     Attributes:

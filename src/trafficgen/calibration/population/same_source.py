@@ -30,7 +30,7 @@ from trafficgen.models import (
     ResponseKind,
 )
 from trafficgen.models.parameters import TableOf
-from trafficgen.notebook import ChartView, RateLines
+from trafficgen.notebook import NotebookView, RateLines
 from trafficgen.options import takes
 from trafficgen.progress import report_each
 from trafficgen.units import FloatArray, IntArray
@@ -82,7 +82,7 @@ _RATES: tuple[PathCondition, ...] = ("throughput_bps", "link_rate_bps")
 
 
 @dataclass(frozen=True, eq=False)
-class SameSourceFit(ChartView):
+class SameSourceFit(NotebookView):
     """The model of a source that was captured over several paths.
 
     Attributes:

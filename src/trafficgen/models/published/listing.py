@@ -15,7 +15,7 @@ from trafficgen.models import Model, ModelHolder, PublishedModel, model_in, mode
 from trafficgen.models.differences import ModelDifferences, find_differences
 from trafficgen.models.published import entry_digest, entry_names, load_model
 from trafficgen.models.registered_source import SOURCES
-from trafficgen.notebook import ChartView, NotebookView
+from trafficgen.notebook import NotebookView
 from trafficgen.options import checks_arguments
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class CatalogueModel(NotebookView):
         }
 
 
-class CatalogueModels(tuple[CatalogueModel, ...], ChartView):
+class CatalogueModels(tuple[CatalogueModel, ...], NotebookView):
     """The lines of `trafficgen models list`, a tuple; its chart is the rate that each plays."""
 
     def __repr__(self) -> str:
