@@ -10,9 +10,9 @@ from benchmarks.measure import OURS, Contestant, race, role, run_once, sweep, wo
 from benchmarks.models import captures_of_sessions
 from benchmarks.results import Race, Sweep, powers_of_ten
 
-_BYTES_PER_PACKET = 1100
+_BYTES_PER_PACKET = 80  # of headers alone
 _SIZES = (100_000, 1_000_000)
-_SMALLEST, _LARGEST = 1_000, 1_000_000
+_SMALLEST, _LARGEST = 100_000, 10_000_000
 #: Captures of a population, played from a model of a real session.
 _POPULATION, _PLAYED = 100, "YouTube over QUIC"
 
@@ -21,8 +21,8 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
     """Give races of real sessions, for 100,000 and a million packets of three kinds; a sweep."""
     os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})  # one core
     yield from _real_sessions(runs)
-    yield from _population(_POPULATION if packets >= _LARGEST else _POPULATION // 10, folder)
-    with work_folder(2 * _LARGEST * _BYTES_PER_PACKET, folder) as work:
+    yield from _population(_POPULATION if packets >= _SIZES[-1] else _POPULATION // 10, folder)
+    with work_folder(2 * packets * _BYTES_PER_PACKET, folder) as work:
         for count in (size for size in _SIZES if size <= packets):
             for kind in ("renewal", "bursts", "swelling"):
                 capture = work / f"{kind}.pcap"

@@ -14,7 +14,7 @@ from benchmarks.sending_rates import SENDERS
 
 _TABLE_PACKETS = 5_000_000
 _BYTES_PER_PACKET = 150  # a part, a Parquet file and a capture cut to its headers
-_SMALLEST = 100_000
+_SMALLEST, _LONGEST_SESSION_PACKETS = 100_000, 10_000_000
 _FEWEST_SESSIONS, _PACKETS_OF_A_SESSION = 100, 2_000
 
 
@@ -23,7 +23,9 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
     with work_folder(2 * packets * _BYTES_PER_PACKET, folder) as work:
         models = models_in(work)
         yield _tables(models, packets=min(packets, _TABLE_PACKETS), runs=runs)
-        yield from _real_sessions(work, packets=min(packets, _TABLE_PACKETS), runs=runs)
+        sessions = models_of_sessions(work)
+        yield from _real_sessions(sessions, packets=min(packets, _TABLE_PACKETS), runs=runs)
+        yield from _long_sessions(sessions, work / "long.pcap", packets=packets)
         yield _made_and_sent(
             models["renewal"],
             work / "headers.pcap",
@@ -108,9 +110,24 @@ def _tables(models: dict[str, Path], *, packets: int, runs: int) -> Race:
     )
 
 
-def _real_sessions(work: Path, *, packets: int, runs: int) -> Iterator[Race]:
+def _long_sessions(models: dict[str, Path | None], out: Path, *, packets: int) -> Iterator[Sweep]:
+    """Give how time and memory grow with the length of a session, for each model of a real one."""
+    sizes = powers_of_ten(_SMALLEST, min(packets, _LONGEST_SESSION_PACKETS))
+    for name, model in models.items():
+        if model is not None:
+            yield sweep(
+                f"One session to a pcap of 64 bytes a frame: {name}",
+                "packets",
+                sizes,
+                lambda size, model=model: Contestant(  # type: ignore[misc]
+                    "trafficgen", role("long_session", model, size, out), size, 0, out
+                ),
+                remark="processor time",
+            )
+
+
+def _real_sessions(models: dict[str, Path | None], *, packets: int, runs: int) -> Iterator[Race]:
     """Give a race of models fitted to real sessions, where there are captures of such."""
-    models = models_of_sessions(work)
     outcomes = race(
         [
             Contestant(name, role("tables_sessions", model, packets), packets, 0)

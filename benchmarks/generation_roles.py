@@ -110,6 +110,21 @@ def sessions(path: Path, count: int, out: Path, *, workers: int) -> float:
     return elapsed_s
 
 
+def long_session(path: Path, packets: int, out: Path) -> float:
+    """Play one session of about so many packets into a file; return the processor time."""
+    model = read_model(path)
+    assert isinstance(model, Model)
+    one = _sessions(path, 1, duration_s=_SESSION_S)
+    duration_s = _SESSION_S * packets / one.expected_packets(range(1))
+    started = _cpu_s()
+    written = generate_workload(
+        model, out, sessions=1, duration_s=duration_s, snaplen_bytes=HEADERS_BYTES
+    )
+    elapsed_s = _cpu_s() - started
+    print(f"note={written.packets} packets in {duration_s / 3600:.1f} h")
+    return elapsed_s * packets / written.packets
+
+
 def merge(path: Path, packets: int, out: Path, *, snaplen_bytes: int = WHOLE_FRAME_BYTES) -> float:
     """Make the blocks of a workload, then time merging them into a file."""
     played = _sessions(path, packets)

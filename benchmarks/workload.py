@@ -31,7 +31,7 @@ def make_table(packets: int, *, seed: int = 0) -> PacketTable:
     ]
     ip_bytes = frame_bytes - np.uint32(_ETHERNET_BYTES)
     payload_bytes = ip_bytes - np.where(is_rtp, _IP_UDP_BYTES, _IP_TCP_BYTES).astype(np.uint32)
-    place = _place_in_flow(flow)
+    place, sent_bytes = _before_in_flow(flow, payload_bytes)
     columns = {
         "time_ns": pa.array(np.arange(packets, dtype=np.int64) * _SPACING_NS),
         "flow": pa.array(flow),
@@ -43,7 +43,7 @@ def make_table(packets: int, *, seed: int = 0) -> PacketTable:
         "rtp_sequence": pa.array(place.astype(np.uint16), mask=~is_rtp),
         "rtp_timestamp": pa.array((place * 3000).astype(np.uint32), mask=~is_rtp),
         "rtp_marker": pa.array(place % 10 == 9, mask=~is_rtp),
-        "tcp_sequence": pa.array((place * 800).astype(np.uint32), mask=is_rtp),
+        "tcp_sequence": pa.array(sent_bytes.astype(np.uint32), mask=is_rtp),
         "tcp_acknowledgement": pa.array(np.ones(packets, dtype=np.uint32), mask=is_rtp),
         "tcp_flags": pa.array(np.full(packets, 0x18, dtype=np.uint8), mask=is_rtp),
         "tcp_window": pa.array(np.full(packets, 65535, dtype=np.uint32), mask=is_rtp),
@@ -106,13 +106,15 @@ def make_small_flows(packets: int) -> PacketTable:
     )
 
 
-def _place_in_flow(flow: np.ndarray) -> np.ndarray:
-    """Return how many packets of its flow came before each packet, shape (n,)."""
+def _before_in_flow(flow: np.ndarray, payload_bytes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many packets and bytes of its flow came before each packet, shapes (n,)."""
     order = np.argsort(flow, kind="stable")
-    starts = np.searchsorted(flow[order], np.arange(FLOWS))
-    place = np.empty(len(flow), dtype=np.int64)
-    place[order] = np.arange(len(flow)) - starts[flow[order]]
-    return place
+    first = np.searchsorted(flow[order], np.arange(FLOWS))[flow[order]]
+    sent_bytes = np.concatenate(([0], np.cumsum(payload_bytes[order], dtype=np.int64)[:-1]))
+    place, before_bytes = np.empty((2, len(flow)), dtype=np.int64)
+    place[order] = np.arange(len(flow)) - first
+    before_bytes[order] = sent_bytes - sent_bytes[first]
+    return place, before_bytes
 
 
 def _flows() -> pa.Table:
