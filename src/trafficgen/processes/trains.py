@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from trafficgen import _core
 from trafficgen.models import RANK_DIGITS, Trains
 from trafficgen.processes.base import DrawnPart, UintArray, plays
-from trafficgen.units import FloatArray, IntArray
+from trafficgen.units import BoolArray, FloatArray, IntArray
 
 #: Mean length of a stretch where packets come without bursts: long against the correlation of
 #: neighbours, short against a window in which rates are looked at.
@@ -55,6 +56,13 @@ class TrainOrder(DrawnPart):
             size_rank=decode_ranks(part.size_ranks),
         )
 
+    @cached_property
+    def _begins(self) -> BoolArray:
+        """Whether each packet is the first of a stretch, shape (n,)."""
+        begins = np.zeros(self.gap_rank.size, dtype=np.bool_)
+        begins[self.first] = True
+        return begins
+
     def arrange(
         self,
         gaps_s: FloatArray,
@@ -92,7 +100,7 @@ class TrainOrder(DrawnPart):
         first = generator.integers(self.gap_rank.size, size=lengths.size)
         row = np.repeat(first - (np.cumsum(lengths) - lengths), lengths)[:count] + np.arange(count)
         row %= self.gap_rank.size
-        return row, np.flatnonzero(np.isin(row, self.first))
+        return row, np.flatnonzero(self._begins[row])
 
     def _follow_bursts(
         self, counts: IntArray, generator: np.random.Generator
