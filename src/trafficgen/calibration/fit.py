@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from trafficgen.calibration.application.recognition import recognise_application
 from trafficgen.calibration.options import FitOptions, SessionFitOptions
-from trafficgen.calibration.player_log.events import align_log
+from trafficgen.calibration.player_log.events import PlayerLog, align_log
 from trafficgen.calibration.player_log.log_files import read_player_log
 from trafficgen.calibration.session_fit import (
     CHOOSE_ANOTHER,
@@ -196,6 +196,20 @@ def fit(paths: Paths | PacketTable | DataFrame, options: SessionFitOptions) -> F
     fitted = fit_open_session(
         opened, names, options, inputs=inputs, hints=hints, in_memory=in_memory
     )
+    return recognise_source(fitted, opened, options, log)
+
+
+def recognise_source(
+    fitted: Fit, opened: OpenedSession, options: SessionFitOptions, log: PlayerLog | None = None
+) -> Fit:
+    """Return a fit with the exchanges of its session and what its source did by them.
+
+    Args:
+        fitted: The fit of the session.
+        opened: The session.
+        options: Those of the fit.
+        log: What the player logged, on the session's clock.
+    """
     exchanges = _exchanges(opened, options)
     first_ns = opened.view.table.origin_ns + opened.view.first_media_ns
     application, absent = recognise_application(exchanges, first_media_ns=first_ns, log=log)

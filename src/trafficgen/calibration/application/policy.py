@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ from trafficgen.calibration.application.playback import Downloads, Playback
 from trafficgen.models import Estimate, PlayerPolicy, PolicyFamily, PolicySetting
 from trafficgen.models.application import SAFE_SHARE
 from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
-from trafficgen.units import FloatArray
+from trafficgen.units import FloatArray, IntArray
 
 _Candidate = dict[str, str | bool | float | None]
 _Grid = dict[str, list[str | bool | float | None]]
@@ -96,39 +97,58 @@ class Choices:
     spread: float
 
 
-def fit_policy(
-    choices: Choices, playback: Playback, target: Estimate | None
-) -> tuple[PlayerPolicy | None, str]:
-    """Find the policy that explains the choices best.
+@dataclass(frozen=True)
+class Decisions:
+    """What a player chose in a session, and what it knew.
 
-    Args:
+    Attributes:
         choices: What was requested.
         playback: The buffer at the requests.
         target: Buffer target, s; None where it is not known.
+    """
+
+    choices: Choices
+    playback: Playback
+    target: Estimate | None
+
+    @property
+    def room_s(self) -> float:
+        """Media that the buffer takes, s."""
+        return self.target.value if self.target else float(self.playback.before_s.max())
+
+
+def fit_policy(sessions: Sequence[Decisions]) -> tuple[PlayerPolicy | None, str]:
+    """Find the policy that explains the choices in sessions of one player best.
+
+    Args:
+        sessions: Decisions in each; all have the same ladders.
 
     Returns:
         The policy, or None and the reason.
     """
-    rung = choices.downloads.rung
-    if len(rung) <= _FEWEST_DECISIONS:
-        return None, f"{len(rung) - 1} decisions: too few"
-    is_sure = choices.spread <= _SURE_SPREAD
-    visited = [choices.ladders_kbps[0][one] for one in np.unique(rung)]
+    counts = [len(one.choices.downloads.rung) - 1 for one in sessions]
+    if sum(counts) < _FEWEST_DECISIONS:
+        return None, f"{sum(counts)} decisions: too few"
+    ladders = sessions[0].choices.ladders_kbps
+    spread = max(one.choices.spread for one in sessions)
+    is_sure = spread <= _SURE_SPREAD
+    rungs = np.concatenate([one.choices.downloads.rung for one in sessions])
+    visited = [ladders[0][one] for one in np.unique(rungs)]
     candidates: list[_Candidate] = [
         {"policy": family, **dict(zip(grid, values, strict=True))}
         for family, grids in _grids(visited).items()
         for grid in grids
         for values in itertools.product(*grid.values())
     ]
-    room_s = target.value if target else float(playback.before_s.max())
-    logs = np.array(
+    wrong = np.array(
         [
-            _log_likelihood(choices, ladder, playback, candidates, room_s)
-            for ladder in choices.ladders_kbps
+            np.sum([_count_errors(one, ladder, candidates) for one in sessions], axis=0)
+            for ladder in ladders
         ]
     )
+    logs = _log_likelihood(wrong, sum(counts), rungs=len(ladders[-1]))
     if not is_sure:
-        logs *= (_SURE_SPREAD / choices.spread) ** 2
+        logs *= (_SURE_SPREAD / spread) ** 2
     by_ladder = np.exp(logs - logs.max())
     likelihood = by_ladder.mean(axis=0)
     worth = {
@@ -164,23 +184,28 @@ def _grids(ladder_kbps: list[float]) -> dict[PolicyFamily, list[_Grid]]:
     return _GRIDS | {"fixed": [{"fixed_kbps": [*ladder_kbps]}]}
 
 
-def _log_likelihood(
-    choices: Choices,
-    ladder_kbps: list[float],
-    playback: Playback,
-    candidates: list[_Candidate],
-    room_s: float,
-) -> FloatArray:
-    """Return how likely the decisions are by each candidate, whatever its share of errors.
+def _log_likelihood(wrong: IntArray, decisions: int, *, rungs: int) -> FloatArray:
+    """Return how likely decisions are, whatever the share of errors; shape as of ``wrong``.
 
     A wrong decision is any of the other rungs alike.
     """
-    downloads, count = choices.downloads, len(choices.ladders_kbps[-1])
+    rare, usual = _ERRORS
+    logs = special.betaln(rare + wrong, usual + decisions - wrong)
+    logs -= wrong * np.log(max(rungs - 1, 1))
+    return np.asarray(_INDEPENDENT * logs, dtype=np.float64)
+
+
+def _count_errors(
+    session: Decisions, ladder_kbps: list[float], candidates: list[_Candidate]
+) -> IntArray:
+    """Return how many decisions of a session each candidate does not share."""
+    choices, playback = session.choices, session.playback
+    downloads = choices.downloads
     segment_s, rung = choices.segment_s, downloads.rung
     plain: dict[str, JsonValue] = {
         **{"ladder_kbps": [*ladder_kbps], "segment_s": segment_s},
         **{"duration_s": segment_s * len(rung), "start_s": segment_s, "resume_s": segment_s},
-        "buffer_target_s": max(room_s, segment_s),
+        "buffer_target_s": max(session.room_s, segment_s),
     }
     players = [
         json.dumps(parameters_for_engine(with_settings(load_entry("chunked"), plain | one)))
@@ -202,11 +227,7 @@ def _log_likelihood(
     is_wrong = predicted != rung
     # The first is by a default, but that of a player of one rung.
     is_wrong[[one["policy"] != "fixed" for one in candidates], 0] = False
-    wrong = np.count_nonzero(is_wrong, axis=1)
-    rare, usual = _ERRORS
-    logs = special.betaln(rare + wrong, usual + len(rung) - 1 - wrong)
-    logs -= wrong * np.log(max(count - 1, 1))
-    return np.asarray(_INDEPENDENT * logs, dtype=np.float64)
+    return np.asarray(np.count_nonzero(is_wrong, axis=1), dtype=np.int64)
 
 
 def _likely_settings(

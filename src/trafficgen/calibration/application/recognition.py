@@ -6,10 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from trafficgen.calibration.application.playback import Downloads, anchor_buffer, fit_buffer
-from trafficgen.calibration.application.policy import Choices, fit_policy
+from trafficgen.calibration.application.playback import (
+    BufferFit,
+    Downloads,
+    anchor_buffer,
+    fit_buffer,
+)
+from trafficgen.calibration.application.policy import Choices, Decisions, fit_policy
 from trafficgen.calibration.application.rungs import Rungs, find_rungs
 from trafficgen.calibration.application.segment_clock import (
     INTERVAL_ERRORS,
@@ -22,7 +26,7 @@ from trafficgen.calibration.player_log.events import PlayerLog
 from trafficgen.flows import Exchanges
 from trafficgen.models import Application, Estimate, Rung, RungSwitch, complete_ladder
 from trafficgen.models.application import MOST_SEGMENTS
-from trafficgen.units import NS_PER_S, FloatArray, kbps_from_bytes
+from trafficgen.units import NS_PER_S, FloatArray, IntArray, kbps_from_bytes
 
 #: Segments that show a clock and rungs.
 _FEWEST_SEGMENTS = 6
@@ -42,7 +46,7 @@ _NO_SEGMENTS = dict.fromkeys(
 
 
 @dataclass(frozen=True)
-class _Segments:
+class Segments:
     """Segments of one kind in order.
 
     Attributes:
@@ -87,8 +91,7 @@ def recognise_application(
         "connections": len(np.unique(exchanges.column("connection")[answered])),
         "exchanges": int(answered.sum()),
     }
-    video = _segments(exchanges, kinds == "media", first_media_ns)
-    audio = _segments(exchanges, kinds == "audio", first_media_ns)
+    video, audio = (find_segments(exchanges, kind, first_media_ns) for kind in ("media", "audio"))
     if size_bytes.max() >= _BULK_SHARE * size_bytes.sum() and len(video) < _FEWEST_SEGMENTS:
         return Application(kind="bulk", **counts), _name_parts(_NO_SEGMENTS)
     if len(video) < _FEWEST_SEGMENTS:
@@ -113,47 +116,97 @@ def _name_parts(absent: dict[str, str]) -> dict[str, str]:
     return {f"application.{name}": why for name, why in (absent | _NOT_YET).items()}
 
 
-def _recognise_segments(
-    video: _Segments, clock: Estimate, log: PlayerLog | None
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return what is found of the segments of a player, and what is not known -> why."""
-    rungs = find_rungs(video.size_bytes)
+@dataclass(frozen=True)
+class PlayedSegments:
+    """Segments of a session at their rungs, and the buffer that they filled.
+
+    Attributes:
+        video: The segments.
+        rungs: Where they are in a ladder.
+        clock: Media in each, s.
+        downloads: When they came.
+        buffer: What that says of the playback.
+    """
+
+    video: Segments
+    rungs: Rungs
+    clock: Estimate
+    downloads: Downloads
+    buffer: BufferFit
+
+    @property
+    def highest_kbps(self) -> float:
+        """Rate at which the fastest twentieth came, kbit/s: what the path had room for."""
+        took_s = np.maximum(self.video.arrival_s - self.video.request_s, _LEAST_DOWNLOAD_S)
+        return float(np.quantile(kbps_from_bytes(1, 1) * self.video.size_bytes / took_s, _FASTEST))
+
+    def decide(self, visited_kbps: list[float], highest_kbps: float) -> Decisions:
+        """Return what was decided among rungs that were visited, ascending, and others."""
+        # With a rung above those that were visited, a policy must explain why it was not.
+        ladders = [
+            complete_ladder(visited_kbps, highest_kbps, most_above=above) for above in (0, 1)
+        ]
+        places = np.searchsorted(ladders[0], visited_kbps)[self.rungs.of_segment]
+        choices = Choices(
+            downloads=replace(self.downloads, rung=places),
+            size_bytes=self.video.size_bytes,
+            ladders_kbps=ladders,
+            segment_s=self.clock.value,
+            spread=self.rungs.spread,
+        )
+        return Decisions(choices, self.buffer.playback, self.buffer.target_s)
+
+
+def play_segments(
+    video: Segments, rungs: Rungs, clock: Estimate, log: PlayerLog | None = None
+) -> PlayedSegments:
+    """Play segments as they came, by the player's log if there is one."""
     waited = find_waits(video.request_s, video.idle_s)
     downloads = Downloads(video.request_s, video.arrival_s, waited, rungs.of_segment)
     buffer = fit_buffer(downloads, clock)
     if log is not None:
         buffer = anchor_buffer(buffer, downloads, log, clock.value)
+    return PlayedSegments(video, rungs, clock, downloads, buffer)
+
+
+def _recognise_segments(
+    video: Segments, clock: Estimate, log: PlayerLog | None
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return what is found of the segments of a player, and what is not known -> why."""
+    found_rungs = find_rungs(video.size_bytes)
+    places = np.unique(found_rungs.of_segment, return_inverse=True)[1]
+    rungs = Rungs(places, found_rungs.spread)
+    played = play_segments(video, rungs, clock, log)
+    buffer = played.buffer
     ladder = _rungs(video, rungs, clock)
     ladder_kbps = [rung.rate_kbps.value for rung in ladder]
-    mean_bytes = np.bincount(rungs.of_segment, video.size_bytes) / np.bincount(rungs.of_segment)
-    content = video.size_bytes / mean_bytes[rungs.of_segment]
-    took_s = np.maximum(video.arrival_s - video.request_s, _LEAST_DOWNLOAD_S)
-    throughput_kbps = kbps_from_bytes(1, 1) * video.size_bytes / took_s
-    highest_kbps = float(np.quantile(throughput_kbps, _FASTEST))
+    mean_bytes = np.bincount(places, video.size_bytes) / np.bincount(places)
+    content = video.size_bytes / mean_bytes[places]
     policy, why = None, buffer.absent.get("stalls", "")
     if buffer.stalls is not None:
-        # With a rung above those that were visited, a policy must explain why it was not.
-        ladders = [complete_ladder(ladder_kbps, highest_kbps, most_above=above) for above in (0, 1)]
-        of_segment = np.unique(rungs.of_segment, return_inverse=True)[1]
-        places = np.searchsorted(ladders[0], ladder_kbps)[of_segment]
-        chosen = replace(downloads, rung=places)
-        choices = Choices(chosen, video.size_bytes, ladders, clock.value, rungs.spread)
-        policy, why = fit_policy(choices, buffer.playback, buffer.target_s)
-    played = buffer.playback if buffer.startup_s else None
+        policy, why = fit_policy([played.decide(ladder_kbps, played.highest_kbps)])
+    playback = buffer.playback if buffer.startup_s else None
     found = {
-        **{"rungs": ladder, "switches": _switches(video, rungs, clock), "policy": policy},
-        **{"startup_s": buffer.startup_s, "buffer_target_s": buffer.target_s},
-        "start_media_s": played and played.start_media_s,
-        "resume_media_s": played and played.resume_media_s,
+        **{"rungs": ladder, "switches": find_switches(video, places, ladder_kbps)},
+        **{"startup_s": buffer.startup_s, "buffer_target_s": buffer.target_s, "policy": policy},
+        "start_media_s": playback and playback.start_media_s,
+        "resume_media_s": playback and playback.resume_media_s,
         "stalls": buffer.stalls,
         "content": tuple(np.round(content[:MOST_SEGMENTS], 4).tolist()),
-        "highest_throughput_kbps": highest_kbps,
+        "highest_throughput_kbps": played.highest_kbps,
     }
     return found, buffer.absent | ({} if policy else {"policy": why})
 
 
-def _segments(exchanges: Exchanges, rows: npt.NDArray[np.bool_], zero_ns: int) -> _Segments:
-    """Return whole segments whose requests are in the capture."""
+def find_segments(exchanges: Exchanges, kind: str, zero_ns: int) -> Segments:
+    """Return whole segments of a kind whose requests are in the capture.
+
+    Args:
+        exchanges: Those of the session.
+        kind: ``media`` or ``audio``.
+        zero_ns: Zero of the times, ns since 1970.
+    """
+    rows = exchanges.column("kind") == kind
     request_ns, last_ns = (
         exchanges.table.column(name).fill_null(0).to_numpy()
         for name in ("request_ns", "last_byte_ns")
@@ -164,7 +217,7 @@ def _segments(exchanges: Exchanges, rows: npt.NDArray[np.bool_], zero_ns: int) -
     rows = rows & (request_ns > 0) & answered
     # The last response may have been cut off by the end of the capture or of the session.
     rows[np.flatnonzero(answered)[-1]] = False
-    return _Segments(
+    return Segments(
         (request_ns[rows] - zero_ns) / NS_PER_S,
         (request_ns[rows] - before_ns[rows]) / NS_PER_S,
         exchanges.column("response_bytes")[rows].astype(np.float64),
@@ -172,9 +225,7 @@ def _segments(exchanges: Exchanges, rows: npt.NDArray[np.bool_], zero_ns: int) -
     )
 
 
-def _clock(
-    video: _Segments, audio: _Segments, log: PlayerLog | None
-) -> tuple[Estimate | None, str]:
+def _clock(video: Segments, audio: Segments, log: PlayerLog | None) -> tuple[Estimate | None, str]:
     """Return the surer of the clocks of video and audio, and what to say of it."""
     parts = [("video", video), ("audio", audio)]
     found = [
@@ -197,7 +248,7 @@ def _clock(
     )
 
 
-def _varies_widely(segments: _Segments) -> bool:
+def _varies_widely(segments: Segments) -> bool:
     return bool(np.std(np.log(segments.size_bytes)) > _MOST_SPREAD)
 
 
@@ -217,27 +268,22 @@ def _rate(size_bytes: FloatArray, clock: Estimate) -> Estimate:
     return Estimate(value=value, low=low, high=high, method="bytes of responses over media time")
 
 
-def _rungs(video: _Segments, rungs: Rungs, clock: Estimate) -> tuple[Rung, ...]:
-    numbers = np.unique(rungs.of_segment)
+def _rungs(video: Segments, rungs: Rungs, clock: Estimate) -> tuple[Rung, ...]:
     return tuple(
-        Rung(
-            rate_kbps=_rate(video.size_bytes[rungs.of_segment == number], clock),
-            segments=int(count),
-        )
-        for number, count in zip(numbers, np.bincount(rungs.of_segment)[numbers], strict=True)
+        Rung(rate_kbps=_rate(video.size_bytes[rungs.of_segment == number], clock), segments=count)
+        for number, count in enumerate(np.bincount(rungs.of_segment).tolist())
     )
 
 
-def _switches(video: _Segments, rungs: Rungs, clock: Estimate) -> tuple[RungSwitch, ...]:
-    of = rungs.of_segment
-    kbps = {
-        int(number): _rate(video.size_bytes[of == number], clock).value for number in np.unique(of)
-    }
+def find_switches(
+    video: Segments, of_segment: IntArray, rungs_kbps: list[float]
+) -> tuple[RungSwitch, ...]:
+    """Return the changes between rungs, as far as models keep them."""
     return tuple(
         RungSwitch(
             time_s=float(video.request_s[at]),
-            from_kbps=kbps[int(of[at - 1])],
-            to_kbps=kbps[int(of[at])],
+            from_kbps=rungs_kbps[of_segment[at - 1]],
+            to_kbps=rungs_kbps[of_segment[at]],
         )
-        for at in np.flatnonzero(np.diff(of))[:MOST_SEGMENTS] + 1
+        for at in np.flatnonzero(np.diff(of_segment))[:MOST_SEGMENTS] + 1
     )

@@ -18,7 +18,7 @@ _MOST_RUNGS, _MOST_ROUNDS = 8, 30
 #: Sizes of a rung vary by at least this (log), and rungs are at least this factor apart.
 _LEAST_SPREAD, _LEAST_STEP, _LEAST_ERRORS = 0.03, 1.25, 1.5
 #: A player begins low and climbs: a change is as likely as none after each of the first segments.
-_START = 4
+STARTS = 4
 #: Length of the ladder on which a rung may lie (log): from 100 kbit/s to 10 Mbit/s or so.
 _LADDER = 4.6
 
@@ -41,7 +41,7 @@ def find_rungs(size_bytes: FloatArray) -> Rungs:
     logs = np.log(size_bytes)
     best, best_score = Rungs(np.zeros(len(logs), dtype=np.int64), float(logs.std())), np.inf
     for rungs in range(1, min(_MOST_RUNGS, len(logs)) + 1):
-        for means in _first_means(logs, rungs):
+        for means in propose_means(logs, rungs):
             found = _train(logs, means)
             if found is None:
                 continue
@@ -60,7 +60,7 @@ def _train(logs: FloatArray, means: FloatArray) -> tuple[IntArray, float, float]
     states, cost = np.full(len(logs), -1), np.inf
     for _ in range(_MOST_ROUNDS):
         earlier = states
-        states, cost = _decode(logs, means, spread, stay)
+        states, cost = decode_rungs(logs[:, None] - means, np.full(len(logs), spread), stay)
         if np.array_equal(states, earlier):
             break
         present = [logs[states == state] for state in range(len(means))]
@@ -69,35 +69,39 @@ def _train(logs: FloatArray, means: FloatArray) -> tuple[IntArray, float, float]
         means = np.array([part.mean() for part in present])
         rest = logs - means[states]
         spread = max(float(np.sqrt(rest @ rest / max(len(logs) - len(means), 1))), _LEAST_SPREAD)
-        later = np.diff(states)[_START:]
+        later = np.diff(states)[STARTS:]
         stay = 1 - (np.count_nonzero(later) + 1) / (len(later) + 2)
     if np.any(np.diff(means) < max(np.log(_LEAST_STEP), _LEAST_ERRORS * spread)):
         return None
     return states, cost, spread
 
 
-def _first_means(logs: FloatArray, rungs: int) -> list[FloatArray]:
+def propose_means(logs: FloatArray, rungs: int) -> list[FloatArray]:
     """Return where the search begins: parts of the sizes in order, and the first segments."""
     ordered = np.sort(logs)
     gaps = np.sort(np.argsort(-np.diff(ordered), kind="stable")[: rungs - 1] + 1)
     parts = [np.split(ordered, gaps), np.array_split(ordered, rungs)]
     means = [np.array([part.mean() for part in one]) for one in parts]
-    for single in range(1, min(rungs, _START + 1)):
+    for single in range(1, min(rungs, STARTS + 1)):
         rest = np.array_split(np.sort(logs[single:]), rungs - single)
         if all(part.size for part in rest):
             means.append(np.sort([*logs[:single], *(part.mean() for part in rest)]))
     return means
 
 
-def _decode(
-    logs: FloatArray, means: FloatArray, spread: float, stay: float
-) -> tuple[IntArray, float]:
-    """Return the likeliest states and their negative log-likelihood."""
-    count, n = len(means), len(logs)
-    log_density = -0.5 * ((logs[:, None] - means) / spread) ** 2
-    log_density -= np.log(spread * np.sqrt(2 * np.pi))
+def decode_rungs(rest: FloatArray, spread: FloatArray, stay: float) -> tuple[IntArray, float]:
+    """Return the likeliest rungs and their negative log-likelihood.
+
+    Args:
+        rest: Log sizes less what they would be at each rung, shape (n, rungs).
+        spread: Standard deviation of each, shape (n,).
+        stay: Probability that a rung is kept, after the first segments.
+    """
+    n, count = rest.shape
+    log_density = -0.5 * (rest / spread[:, None]) ** 2
+    log_density -= np.log(spread * np.sqrt(2 * np.pi))[:, None]
     log_move = np.empty((n - 1, count, count))
-    for part, stays in ((log_move[:_START], 0.5 if count > 1 else 1.0), (log_move[_START:], stay)):
+    for part, stays in ((log_move[:STARTS], 0.5 if count > 1 else 1.0), (log_move[STARTS:], stay)):
         part[:] = np.log((1 - stays) / (count - 1)) if count > 1 else 0.0
         part[:, np.arange(count), np.arange(count)] = np.log(stays)
     states = most_likely_path(log_density, log_move)

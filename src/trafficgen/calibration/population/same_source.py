@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trafficgen.calibration.fit import Fit, fit_open_session
-from trafficgen.calibration.options import FitOptions
+from trafficgen.calibration.application.recognition import find_segments
+from trafficgen.calibration.fit import Fit, fit_open_session, recognise_source
+from trafficgen.calibration.options import FitOptions, SessionFitOptions
 from trafficgen.calibration.population.across_sessions import WIDEST_INTERVAL, is_too_wide
 from trafficgen.calibration.population.fit_population import nothing_fitted_error, warn_of_left_out
+from trafficgen.calibration.population.pooled_player import SeenPlayer, pool_players
 from trafficgen.calibration.response.path_intervals import PathIntervals, measure_intervals
 from trafficgen.calibration.response.response_curve import Observations, fit_response_curve
 from trafficgen.capture.inputs import Paths, as_paths, name_in_model
@@ -146,7 +148,14 @@ class SameSourceFit(NotebookView):
     def to_json(self) -> dict[str, object]:
         """Return the least congested capture's summary, and the response under ``same_source``."""
         response = {**self.response.model_dump(mode="json"), "left_out": self.left_out}
-        return {**self.calmest, "same_source": response, "warnings": list(self.warnings)}
+        application = self.model.application
+        return {
+            **self.calmest,
+            "application": None if application is None else application.to_json(),
+            "absent": self.model.absent,
+            "same_source": response,
+            "warnings": list(self.warnings),
+        }
 
 
 @takes(FitOptions)
@@ -189,6 +198,7 @@ def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
         try:
             opened = open_session(name, options.choice, options)
             fitted = fit_open_session(opened, [name], options)
+            fitted = recognise_source(fitted, opened, SessionFitOptions())
         except TrafficgenError as error:
             left_out[name] = str(error)
             continue
@@ -202,7 +212,12 @@ def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
         [fitted.model.playout.duration_s.value for _, fitted, _ in fits]
     )
     captures = [
-        _Capture(name, fitted, _measure_playout(fitted.model, view, interval_s))
+        _Capture(
+            name,
+            fitted,
+            _measure_playout(fitted.model, view, interval_s),
+            first_media_ns=view.table.origin_ns + view.first_media_ns,
+        )
         for name, fitted, view in fits
     ]
     calmest = min(captures, key=_congestion)
@@ -212,6 +227,7 @@ def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
             "one capture shows one path only: give captures of the same source over others"
         )
     model = _combine(captures, calmest, interval_s)
+    model = _pool_application(model, captures, calmest)
     assert model.same_source is not None
     warnings += _warn_of_wide_curves(model.same_source)
     return SameSourceFit(
@@ -245,6 +261,7 @@ class _Capture:
     name: str
     fit: Fit
     intervals: PathIntervals
+    first_media_ns: int
 
     @property
     def link_rate_bps(self) -> float | None:
@@ -296,6 +313,33 @@ def _combine(captures: Sequence[_Capture], calmest: _Capture, interval_s: float)
     )
     return model.model_copy(
         update={"same_source": response, "provenance": provenance, "description": description}
+    )
+
+
+def _pool_application(model: Model, captures: Sequence[_Capture], calmest: _Capture) -> Model:
+    """Return the model with the player that all captures show, if they have segments."""
+    players = [
+        SeenPlayer(
+            each.name,
+            each.fit.application,
+            find_segments(each.fit.exchanges, "media", each.first_media_ns),
+        )
+        for each in captures
+        if each.fit.exchanges is not None
+        and each.fit.application is not None
+        and each.fit.application.kind == "chunked"
+    ]
+    found = pool_players(players, calmest.name)
+    if found is None:
+        return model
+    application, absent, evidence = found
+    kept = {name: why for name, why in model.absent.items() if not name.startswith("application")}
+    assert model.same_source is not None
+    response = model.same_source.model_copy(
+        update={"evidence": (*model.same_source.evidence, *evidence)}
+    )
+    return model.model_copy(
+        update={"application": application, "absent": kept | absent, "same_source": response}
     )
 
 

@@ -1,0 +1,365 @@
+"""Rungs of several sessions of one source, told from the content of their titles.
+
+The size of a segment is that of its rung times what is in it: where two sessions fetched the same
+segment of a title, its content is in both sizes, so that their ratio is that of the rungs. Sizes
+are a mixed linear model of rungs (fixed effects) and segments (random ones, Henderson 1975) whose
+rungs are a hidden Markov chain in each session, found by coordinate ascent: each session in turn
+by what the others say of the content.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trafficgen.calibration.application.rungs import STARTS, decode_rungs, propose_means
+from trafficgen.units import FloatArray, IntArray
+
+#: What sizes of a title vary by (log) besides content, to begin with and at least (headers), and
+#: at most: encoders may spend bits otherwise at each rung.
+_USUAL_NOISE, _LEAST_NOISE, _MOST_NOISE = 0.003, 0.001, 0.1
+#: Content varies by this (log) where nothing is known, and by no less than this.
+_USUAL_SPREAD, _LEAST_SPREAD = 0.15, 0.03
+#: Rungs are at least so far apart (log), may lie on a ladder so long, and are so many at most.
+_LEAST_STEP, _LADDER, _MOST_RUNGS = float(np.log(1.2)), 4.6, 10
+#: A size so many standard errors off its rung may be at one that was not thought of.
+_FAR, _MOST_ROUNDS = 2.5, 30
+#: Content so many standard deviations off may be that of other rungs; files are alike up to this.
+_ODD, _SAME_FILE = 1.0, 0.02
+#: Ladders with so many rungs more than the best one are tried.
+_MORE_RUNGS = 2
+#: Two sessions show one title if their contents are correlated like this, over so many segments,
+#: or if in this share of them sizes have the same ratio (log).
+_LIKE, _FEWEST_COMMON, _SAME_SHARE, _SAME_SIZE = 0.6, 8, 0.3, 0.01
+
+
+@dataclass(frozen=True)
+class SharedLadder:
+    """Rungs that sessions of one source share.
+
+    Attributes:
+        of_segment: Rung of each segment of each session, 0 the lowest.
+        mean_bytes: Size of a segment at each rung, ascending, shape (rungs,).
+        error: Standard error of its logarithm.
+        content: Sizes of the segments over their rung's mean, of each session.
+        spread: Standard deviation of log sizes about their rungs, as far as content is not known
+            from other sessions.
+    """
+
+    of_segment: tuple[IntArray, ...]
+    mean_bytes: FloatArray
+    error: FloatArray
+    content: tuple[FloatArray, ...]
+    spread: float
+
+
+def find_titles(sizes: Sequence[FloatArray], contents: Sequence[FloatArray]) -> list[int]:
+    """Return which sessions show the same title, numbered from 0.
+
+    Args:
+        sizes: Bytes of the segments of each session in order, from the first of its title.
+        contents: The same over the mean of their rung, as far as a session alone shows that.
+    """
+    titles: list[int] = []
+    for place in range(len(sizes)):
+        same = (
+            titles[other]
+            for other in range(place)
+            if _have_common_ratios(sizes[place], sizes[other])
+            or _are_alike(contents[place], contents[other])
+        )
+        titles.append(next(same, max(titles, default=-1) + 1))
+    return titles
+
+
+def _have_common_ratios(first: FloatArray, second: FloatArray) -> bool:
+    """Return whether many segments have one ratio: files of one title at two rungs, or at one."""
+    common = min(len(first), len(second))
+    ratios = np.sort(np.log(first[:common] / second[:common]))
+    counts = np.searchsorted(ratios, ratios + _SAME_SIZE, side="right") - np.arange(common)
+    return common >= _FEWEST_COMMON and counts.max() >= _SAME_SHARE * common
+
+
+def _are_alike(first: FloatArray, second: FloatArray) -> bool:
+    common = min(len(first), len(second))
+    if common < _FEWEST_COMMON:
+        return False
+    logs = np.log([first[:common], second[:common]])
+    return bool(np.all(logs.std(axis=1) > 0) and np.corrcoef(logs)[0, 1] >= _LIKE)
+
+
+def find_shared_ladder(sizes: Sequence[FloatArray], titles: Sequence[int]) -> SharedLadder:
+    """Find the rungs that sessions share.
+
+    Args:
+        sizes: Bytes of the segments of each session in order, from the first of its title.
+        titles: Number of the title of each session.
+    """
+    logs = [np.log(one) for one in sizes]
+    longest = max(map(len, logs))
+    places = [
+        title * longest + np.arange(len(one)) for title, one in zip(titles, logs, strict=True)
+    ]
+    data = _Sizes(logs, places)
+    best: _State | None = None
+    for rungs in range(1, _MOST_RUNGS + 1):
+        if best is not None and rungs > len(best.rungs) + _MORE_RUNGS:
+            break
+        for means in _propose_starts(logs, rungs):
+            found = _climb(data, means)
+            while found is not None:
+                if best is None or found.score < best.score:
+                    best = found
+                grown = _grow(data, found)
+                found = grown if grown and grown.score < found.score else None
+    assert best is not None
+    content, known = data.estimate_content(best.states, best.rungs, best.scale)
+    factors = np.exp(content)
+    mean = float(factors[np.unique(np.concatenate(places))].mean())
+    return SharedLadder(
+        of_segment=tuple(best.states),
+        mean_bytes=np.exp(best.rungs) * mean,
+        error=best.error,
+        content=tuple(factors[place] / mean for place in places),
+        spread=float(np.sqrt(np.mean(known))),
+    )
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """How much log sizes vary with the content, and how much besides."""
+
+    spread: float = _USUAL_SPREAD
+    noise: float = _USUAL_NOISE
+
+    @property
+    def ratio(self) -> float:
+        """Variance besides over that of the content."""
+        return (self.noise / self.spread) ** 2
+
+    def shrink(self, count: FloatArray) -> FloatArray:
+        """Return what the mean of some log sizes of one content takes from each."""
+        return 1 / (self.ratio + count)
+
+
+@dataclass(frozen=True)
+class _State:
+    """Rungs of the segments, log sizes at the rungs, their errors and how sizes vary."""
+
+    states: list[IntArray]
+    rungs: FloatArray
+    error: FloatArray
+    scale: _Scale
+    score: float
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """Log sizes of sessions, and the number of the content in each."""
+
+    logs: list[FloatArray]
+    places: list[IntArray]
+
+    @property
+    def contents(self) -> int:
+        """Number of contents, visited or not."""
+        return int(max(place.max() for place in self.places)) + 1
+
+    def sum_rest(
+        self, states: list[IntArray], rungs: FloatArray, *, without: int | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return how often each content was seen, and the sum of log sizes less their rungs."""
+        count, total = np.zeros(self.contents), np.zeros(self.contents)
+        for session, (log, place) in enumerate(zip(self.logs, self.places, strict=True)):
+            if session != without:
+                count[place] += 1
+                total[place] += log - rungs[states[session]]
+        return count, total
+
+    def estimate_content(
+        self, states: list[IntArray], rungs: FloatArray, scale: _Scale
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the log of each content, and the variance with which others told each segment."""
+        count, total = self.sum_rest(states, rungs)
+        others = np.concatenate([count[place] for place in self.places]) - 1
+        return total * scale.shrink(count), scale.noise**2 * (1 + scale.shrink(others))
+
+    def estimate_scale(self, states: list[IntArray], rungs: FloatArray, scale: _Scale) -> _Scale:
+        """Return how much log sizes vary about rungs."""
+        content, _ = self.estimate_content(states, rungs, scale)
+        seen, counts = np.unique(np.concatenate(self.places), return_counts=True)
+        rest = np.concatenate(
+            [
+                log - rungs[state] - content[place]
+                for log, state, place in zip(self.logs, states, self.places, strict=True)
+            ]
+        )
+        free = counts.sum() - len(seen)
+        noise = np.sqrt(np.sum(rest**2) / free) if free else _USUAL_NOISE
+        spread = np.sqrt(np.mean(content[seen] ** 2))
+        return _Scale(
+            max(float(spread), _LEAST_SPREAD), min(max(float(noise), _LEAST_NOISE), _MOST_NOISE)
+        )
+
+
+def _propose_starts(logs: list[FloatArray], rungs: int) -> list[FloatArray]:
+    """Return where the search begins: parts of all sizes, and the first segments of each rank."""
+    first = [np.median([log[at] for log in logs if len(log) > at]) for at in range(STARTS)]
+    pooled = np.concatenate([first, *(log[STARTS:] for log in logs)])
+    return propose_means(pooled, rungs) if rungs <= len(pooled) else []
+
+
+def _climb(data: _Sizes, rungs: FloatArray) -> _State | None:
+    """Return the likeliest rungs near some; None where rungs fall together."""
+    scale, stay = _Scale(), 0.9
+    states = [
+        decode_rungs(log[:, None] - rungs, np.full(len(log), scale.spread), stay)[0]
+        for log in data.logs
+    ]
+    for _ in range(_MOST_ROUNDS):
+        earlier = [one.copy() for one in states]
+        if len(np.unique(np.concatenate(states))) < len(rungs):
+            return None
+        rungs, error = _solve(data, states, len(rungs), scale)
+        if np.any(np.diff(rungs) < _LEAST_STEP):
+            return None
+        scale = data.estimate_scale(states, rungs, scale)
+        for session, (log, place) in enumerate(zip(data.logs, data.places, strict=True)):
+            mean, sd = _predict(data, states, rungs, scale, without=session)
+            states[session], _ = decode_rungs((log - mean[place])[:, None] - rungs, sd[place], stay)
+        _move_together(data, states, rungs, scale, stay)
+        later = np.concatenate([np.diff(one)[STARTS:] for one in states])
+        stay = 1 - (np.count_nonzero(later) + 1) / (len(later) + 2)
+        if all(np.array_equal(one, two) for one, two in zip(states, earlier, strict=True)):
+            break
+    if len(np.unique(np.concatenate(states))) < len(rungs):
+        return None
+    cost = _measure_cost(data, states, rungs, scale, stay)
+    score = cost + float(np.log(_LADDER / (error * np.sqrt(2 * np.pi))).sum())
+    return _State(states, rungs, error, scale, score)
+
+
+def _move_together(
+    data: _Sizes, states: list[IntArray], rungs: FloatArray, scale: _Scale, stay: float
+) -> None:
+    """Move all segments of an odd content to other rungs, where that is likelier.
+
+    Sessions that move one by one keep rungs whose ratios are alike by chance.
+    """
+    content, _ = data.estimate_content(states, rungs, scale)
+    climbing = math.log(max(len(rungs) - 1, 1))
+    steady = climbing + math.log(stay / (1 - stay))
+    for place in np.flatnonzero(np.abs(content) > _ODD * scale.spread).tolist():
+        seen = [
+            (session, at)
+            for session, places in enumerate(data.places)
+            for at in np.flatnonzero(places == place).tolist()
+        ]
+        sizes = np.array([data.logs[session][at] for session, at in seen])
+        order = np.argsort(sizes)
+        group = np.zeros(len(seen), dtype=np.int64)
+        group[order] = np.concatenate(([0], np.cumsum(np.diff(sizes[order]) > _SAME_FILE)))
+        count = int(group.max()) + 1
+        moves = np.array([*itertools.combinations(range(len(rungs)), count)])
+        if not len(moves):
+            continue
+        chosen = moves[:, group]
+        rest = sizes - rungs[chosen]
+        shrink = 1 / (scale.ratio + len(seen))
+        squares = np.sum(rest**2, axis=1) - shrink * np.sum(rest, axis=1) ** 2
+        changes = np.zeros(len(moves))
+        for column, (session, at) in enumerate(seen):
+            for near in (at - 1, at + 1):
+                if 0 <= near < len(states[session]):
+                    price = climbing if min(at, near) < STARTS else steady
+                    changes += price * (chosen[:, column] != states[session][near])
+        cost = squares / (2 * scale.noise**2) + changes
+        best = chosen[int(cost.argmin())]
+        for rung, (session, at) in zip(best.tolist(), seen, strict=True):
+            states[session][at] = rung
+
+
+def _predict(
+    data: _Sizes, states: list[IntArray], rungs: FloatArray, scale: _Scale, *, without: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation of a size over its rung by what other sessions fetched."""
+    count, total = data.sum_rest(states, rungs, without=without)
+    shrink = scale.shrink(count)
+    return total * shrink, scale.noise * np.sqrt(1 + shrink)
+
+
+def _solve(
+    data: _Sizes, states: list[IntArray], rungs: int, scale: _Scale
+) -> tuple[FloatArray, FloatArray]:
+    """Return log sizes at the rungs and their standard errors by generalised least squares."""
+    seen = np.zeros((data.contents, rungs))
+    total = np.zeros(data.contents)
+    by_rung = np.zeros(rungs)
+    for log, place, state in zip(data.logs, data.places, states, strict=True):
+        np.add.at(seen, (place, state), 1.0)
+        np.add.at(total, place, log)
+        np.add.at(by_rung, state, log)
+    # Inverse of noise + common content, by the formula of Sherman and Morrison.
+    count = seen.sum(axis=1)
+    shrink = scale.shrink(count)
+    normal = (np.diag(seen.sum(axis=0)) - (seen * shrink[:, None]).T @ seen) / scale.noise**2
+    right = (by_rung - seen.T @ (shrink * total)) / scale.noise**2
+    covariance = np.linalg.inv(normal)
+    return covariance @ right, np.sqrt(np.diag(covariance))
+
+
+def _measure_cost(
+    data: _Sizes, states: list[IntArray], rungs: FloatArray, scale: _Scale, stay: float
+) -> float:
+    """Return the negative log-likelihood of all sizes and of the changes between rungs."""
+    cost = 0.0
+    count, total = data.sum_rest(states, rungs)
+    squares = sum(
+        float(np.sum((log - rungs[state]) ** 2))
+        for log, state in zip(data.logs, states, strict=True)
+    )
+    shrink = scale.shrink(count)
+    cost += (squares - float(np.sum(shrink * total**2))) / (2 * scale.noise**2)
+    cost += 0.5 * float(np.sum(np.log1p(count / scale.ratio)))
+    cost += float(count.sum() * np.log(scale.noise * np.sqrt(2 * np.pi)))
+    flat = [np.zeros((len(log), len(rungs))) for log in data.logs]
+    for one, state in zip(flat, states, strict=True):
+        one[np.arange(len(state)), state] = 1.0
+        one[one == 0] = np.inf
+        one[one == 1] = 0.0
+        cost += decode_rungs(one, np.ones(len(state)), stay)[1]
+        cost -= len(state) * 0.5 * math.log(2 * math.pi)
+    return cost
+
+
+def _grow(data: _Sizes, found: _State) -> _State | None:
+    """Return the best ladder with a rung more, for a size that does not fit; None without.
+
+    The size is the one that is farthest from its rung by what others say of its content, or the
+    one whose content is the oddest.
+    """
+    if len(found.rungs) >= _MOST_RUNGS:
+        return None
+    rest, off = [], []
+    for session, (log, place, state) in enumerate(
+        zip(data.logs, data.places, found.states, strict=True)
+    ):
+        mean, sd = _predict(data, found.states, found.rungs, found.scale, without=session)
+        rest.append(log - mean[place])
+        off.append(np.abs(rest[-1] - found.rungs[state]) / sd[place])
+    sizes = np.concatenate(data.logs)
+    content, _ = data.estimate_content(found.states, found.rungs, found.scale)
+    oddness = np.abs(content[np.concatenate(data.places)]) / found.scale.spread
+    grown = [
+        _climb(data, np.sort([*found.rungs, at]))
+        for at, far in (
+            (np.concatenate(rest)[np.concatenate(off).argmax()], np.concatenate(off).max()),
+            (sizes[oddness.argmax()], oddness.max()),
+        )
+        if far > _FAR
+    ]
+    return min((one for one in grown if one), key=lambda one: one.score, default=None)

@@ -1,0 +1,69 @@
+"""Rungs of sessions that show the same title are told from its content, and others not invented."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trafficgen.calibration.application.shared_ladder import find_shared_ladder, find_titles
+from trafficgen.units import FloatArray
+
+LADDER = np.array([200.0, 500.0, 900.0, 1600.0, 2800.0])
+#: Rungs that players of three paths chose.
+CHOICES = (
+    [0, 0, 1, 1, 2, 1, 1, 2, 2, 1, 1, 2, 1, 2, 1, 1, 2, 1, 1, 0] * 2,
+    [0, 0, 1, 2, 3, 3, 3, 3, 3, 3, 3, 4, 4, 3, 3, 3, 3, 3, 3, 3] * 2,
+    [0, 2, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4] * 2,
+)
+
+
+def content(title: int, count: int, *, sigma: float = 0.2) -> FloatArray:
+    return np.exp(np.random.default_rng(title).normal(0, sigma, count))
+
+
+def sizes(rungs: list[int], title: int) -> FloatArray:
+    return LADDER[rungs] * 250 * content(title, len(rungs))
+
+
+@pytest.mark.parametrize("title", [1, 2, 3, 4])
+def test_rungs_of_one_title_over_several_paths_are_told(title: int) -> None:
+    found = find_shared_ladder([sizes(rungs, title) for rungs in CHOICES], [0, 0, 0])
+    assert len(found.mean_bytes) == len(LADDER)
+    for states, rungs in zip(found.of_segment, CHOICES, strict=True):
+        # Steps of the same ratio can be confused at a segment whose content is odd.
+        assert np.mean(states == rungs) >= 0.95
+    # Ratios are exact; what all have in common is known up to the mean of the content.
+    ratios = found.mean_bytes / (250 * LADDER)
+    assert np.ptp(np.log(ratios)) < 0.02
+    assert np.all(np.abs(np.log(ratios / np.mean(content(title, 40)))) < 0.02)
+    assert np.all(np.abs(np.log(found.mean_bytes / (250 * LADDER))) < 3 * found.error + 0.02)
+    right = found.of_segment[0] == CHOICES[0]
+    shown = content(title, 40) / np.mean(content(title, 40))
+    np.testing.assert_allclose(found.content[0][right], shown[right], rtol=0.03)
+
+
+def test_a_rung_at_one_segment_has_the_interval_of_its_content() -> None:
+    rungs = [[0] + [1] * 30, [0] + [3] * 30]
+    found = find_shared_ladder([sizes(one, 5) for one in rungs], [0, 0])
+    lowest = np.argsort(found.mean_bytes)[0]
+    assert len(found.mean_bytes) == 3
+    assert found.error[lowest] > 0.1
+    assert np.all(np.delete(found.error, lowest) < 0.06)
+
+
+def test_one_rung_stays_one() -> None:
+    for title in range(6):
+        found = find_shared_ladder([sizes([2] * 30, title), sizes([2] * 25, title)], [0, 0])
+        assert len(found.mean_bytes) == 1
+
+
+def test_titles_are_told_apart_by_common_ratios() -> None:
+    shown = [sizes(CHOICES[0], 1), sizes(CHOICES[2], 1), sizes(CHOICES[1], 2), sizes(CHOICES[1], 1)]
+    flat = [np.ones(len(one)) for one in shown]
+    assert find_titles(shown, flat) == [0, 0, 1, 0]
+
+
+def test_titles_are_told_by_like_contents_where_files_differ() -> None:
+    noise = np.random.default_rng(8)
+    contents = [content(title, 40) * np.exp(noise.normal(0, 0.1, 40)) for title in (1, 1, 2)]
+    assert find_titles(contents, contents) == [0, 0, 1]
