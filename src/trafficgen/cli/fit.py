@@ -69,7 +69,7 @@ AsSameSource = Annotated[
     bool,
     typer.Option(
         "--same-source",
-        help="Fit captures of one source over several paths: one congestion response.",
+        help="Fit captures of one source over several paths: one player, one response.",
     ),
 ]
 Workers = Annotated[
