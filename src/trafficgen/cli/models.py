@@ -242,9 +242,10 @@ def _render_mechanism(model: PublishedModel) -> None:
     from trafficgen.models.published_model import leaves  # noqa: PLC0415 - same
 
     kind, parameters, values = model.mechanism.kind, model.mechanism.parameters, values_of(model)
+    computed: dict[str, JsonValue] = {}
 
     def written(value: JsonValue) -> str:
-        known = evaluate_formulas(value, values)
+        known = evaluate_formulas(value, values, computed)
         if known == value:
             return _value_text(value)
         text = number(known, digits=6) if isinstance(known, float) else _value_text(known)

@@ -13,7 +13,11 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from trafficgen.formatting import cut_middle
+
 _MARK = "="
+#: Most letters of a formula, and of one in a message.
+_LONGEST, _SHOWN = 1000, 200
 _OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -21,9 +25,8 @@ _OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Div: operator.truediv,
     ast.Pow: operator.pow,
     ast.USub: operator.neg,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
 }
+_COMPARISONS: dict[type, Callable[..., Any]] = {ast.Eq: operator.eq, ast.NotEq: operator.ne}
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "exp": math.exp,
     "log": math.log,
@@ -54,54 +57,84 @@ def names_in_formulas(value: JsonValue) -> frozenset[str]:
     return frozenset(one.id for one in nodes if isinstance(one, ast.Name)) - _FUNCTIONS.keys()
 
 
-def evaluate_formulas(value: JsonValue, names: Mapping[str, JsonValue]) -> JsonValue:
+def evaluate_formulas(
+    value: JsonValue, names: Mapping[str, JsonValue], known: dict[str, JsonValue] | None = None
+) -> JsonValue:
     """Return a value with numbers in place of its formulas.
 
-    ``names`` are values of options and parameters, which may be formulas too. What a formula makes
-    null is left out of its table.
+    ``names`` are values of options and parameters, which may be formulas too; ``known`` keeps what
+    was computed of them for the next call, so that each is computed once. What a formula makes null
+    is left out of its table.
 
     Raises:
         ValueError: If a formula names something else, or cannot be computed.
     """
+    known = {} if known is None else known
     if isinstance(value, list):
-        return [evaluate_formulas(one, names) for one in value]
+        return [evaluate_formulas(one, names, known) for one in value]
     if isinstance(value, dict):
-        found = {key: evaluate_formulas(one, names) for key, one in value.items()}
-        return {key: one for key, one in found.items() if one is not None or value[key] is None}
+        table = {key: evaluate_formulas(one, names, known) for key, one in value.items()}
+        return {key: one for key, one in table.items() if one is not None or value[key] is None}
     if not is_formula(value):
         return value
     try:
-        found = _compute(_parse(str(value)), names)
+        found = _compute(_parse(str(value)), names, known)
+        if isinstance(found, float) and not math.isfinite(found):
+            raise OverflowError("it has no finite value")
         return int(found) if isinstance(found, float) and found.is_integer() else found
     except (ArithmeticError, TypeError, RecursionError) as error:
-        raise ValueError(f"the formula {value!r} cannot be computed: {error}") from error
+        raise ValueError(f"the formula {_brief(value)} cannot be computed: {error}") from error
 
 
 def _parse(text: str) -> ast.expr:
+    if len(text) > _LONGEST:
+        raise ValueError(f"a formula has at most {_LONGEST:,} letters, not {len(text):,}")
     try:
         return ast.parse(text.removeprefix(_MARK).strip(), mode="eval").body
     except SyntaxError as error:
-        raise ValueError(f"{text!r} is no formula: {error.msg}") from error
+        raise ValueError(f"{_brief(text)} is no formula: {error.msg}") from error
+    except (ValueError, RecursionError, MemoryError) as error:  # NUL; nested too deeply
+        raise ValueError(f"{_brief(text)} is no formula") from error
 
 
-def _compute(node: ast.expr, names: Mapping[str, JsonValue]) -> Any:
+def _brief(value: object) -> str:
+    return cut_middle(repr(value), longest=_SHOWN)
+
+
+def _compute(
+    node: ast.expr, names: Mapping[str, JsonValue], known: dict[str, JsonValue]
+) -> JsonValue:
     how: Callable[..., Any] | None = None
     parts: list[ast.expr] = []
     match node:
-        case ast.Constant(value=value):
-            return float(value) if type(value) is int else value
+        case ast.Constant(value=bool() | str() | None as value):
+            return value
+        case ast.Constant(value=int() | float() as value):
+            return float(value)
         case ast.Name(id=name) if name in names:
-            return evaluate_formulas(names[name], names)
+            if name not in known:
+                known[name] = evaluate_formulas(names[name], names, known)
+            if isinstance(known[name], list | dict):  # lists of lists of lists grow without end
+                raise ValueError(f"a formula cannot have {name!r}, which is no number and no text")
+            return known[name]
         case ast.IfExp(test=test, body=yes, orelse=no):
-            return _compute(yes if _compute(test, names) else no, names)
+            return _compute(yes if _compute(test, names, known) else no, names, known)
         case ast.BinOp(left=left, op=operation, right=right):
             how, parts = _OPERATORS.get(type(operation)), [left, right]
         case ast.Compare(left=left, ops=[comparison], comparators=[right]):
-            how, parts = _OPERATORS.get(type(comparison)), [left, right]
+            how, parts = _COMPARISONS.get(type(comparison)), [left, right]
         case ast.UnaryOp(op=sign, operand=one):
             how, parts = _OPERATORS.get(type(sign)), [one]
         case ast.Call(func=ast.Name(id=name), args=given, keywords=[]):
             how, parts = _FUNCTIONS.get(name), given
     if how is None:
-        raise ValueError(f"a formula cannot have {ast.unparse(node)!r}")
-    return how(*(_compute(part, names) for part in parts))
+        raise ValueError(f"a formula cannot have {_brief(ast.unparse(node))}")
+    values = [_compute(part, names, known) for part in parts]
+    return how(*values) if isinstance(node, ast.Compare) else _real(how(*map(_real, values)))
+
+
+def _real(value: object) -> float:
+    """Return a number as one whose powers take no time and no memory."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{_brief(value)} is no number")
+    return float(value)

@@ -91,8 +91,9 @@ def parameters_for_engine(model: PublishedModel) -> dict[str, JsonValue]:
     """
     values = values_of(model)
     inputs = names_in_formulas(list(values.values()))
+    known: dict[str, JsonValue] = {}
     return {
-        name: evaluate_formulas(value, values)
+        name: evaluate_formulas(value, values, known)
         for name, value in values.items()
         if name not in inputs
     }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -61,6 +63,52 @@ def test_a_whole_number_stays_one() -> None:
 def test_what_is_no_formula_says_why(formula: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         evaluate_formulas(formula, {**NAMES, "loop": "= loop"})
+
+
+#: Formulas that would take memory or time without end, or that are no numbers.
+HOSTILE = {
+    "texts of gigabytes": "= 'a' * many",
+    "lists of gigabytes": "= rows * many",
+    "powers of whole numbers": "= many ** many",
+    "no real number": "= (-8) ** 0.5",
+    "imaginary": "= 1j",
+    "infinite": "= 1e999",
+    "overflowing": "= 1e308 * 10",
+    "too long": "= " + " + ".join(["1"] * 500),
+    "nested": "= " + "(" * 400 + "1" + ")" * 400,
+    "signs": "= " + "-" * 900 + "1",
+    "digits": "= " + "9" * 900,
+    "without a letter": "= \x00",
+    "lone surrogate": "= '\ud800' + \ud800",
+    "of tables": "= rows",
+    "bytes": "= b'a'",
+    "true": "= True + True",
+    "of no value": "= max()",
+    "long words": "= '" + "a" * 900 + "' + 1",
+}
+
+
+@pytest.mark.parametrize("formula", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_formula_is_refused_in_a_short_line(formula: str) -> None:
+    names: dict[str, JsonValue] = {"many": "= 1e10", "rows": [1, 2]}
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 - each has its own words
+        evaluate_formulas(formula, names)
+    assert len(str(refused.value)) < 700
+    with suppress(ValueError):
+        names_in_formulas(formula)
+
+
+@pytest.mark.parametrize("formula", ["= {0} + {0}", "= max({0}, {0})"])
+@pytest.mark.parametrize("listed", [False, True])
+def test_formulas_of_formulas_take_no_exponential_time(formula: str, *, listed: bool) -> None:
+    names: dict[str, JsonValue] = {"v0": 1}
+    for number in range(1, 60):
+        text = formula.format(f"v{number - 1}")
+        names[f"v{number}"] = [text, text] if listed else text
+    began_s = time.process_time()
+    with suppress(ValueError):
+        evaluate_formulas("= v59", names)
+    assert time.process_time() - began_s < 1
 
 
 def test_names_are_those_of_all_formulas_in_a_table() -> None:
