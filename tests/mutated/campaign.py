@@ -8,6 +8,7 @@ of its own: what is done is kept, and the next run of a seed goes on with the ne
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import json
 import math
@@ -191,6 +192,7 @@ def main() -> int:
     )
     options = parser.parse_args()
     _import_all()
+    gc.freeze()  # commands that are forked copy no pages of what is imported
     paths, began_s = captures(options.captures or FOLDERS), time.monotonic()
     kept = ROOT / "demo-results" / "mutated"
     totals = Totals.read(kept / f"totals-{options.seed}.json")

@@ -69,6 +69,8 @@ def a_command(dice: random.Random, capture: Path, other: Path, out: Path) -> lis
             ]
         case "fit":
             more = ["--exchanges", str(out / "exchanges.csv")] if dice.random() < 0.3 else []
+            if dice.random() < 0.1:
+                more += [str(other), dice.choice(("--population", "--same-source"))]
             return ["fit", str(capture), *tunnels, *silence, *more, "-o", str(out / "model.json")]
         case "convert":
             ending = dice.choice(("parquet", "csv", "pcap", "pcapng"))

@@ -5,7 +5,9 @@ compressed texts and bombs, and the commands that read them.
 from __future__ import annotations
 
 import gzip
+import json
 import lzma
+import os
 import random
 import shutil
 import tempfile
@@ -17,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import yaml
 from tests.mutated.commands import FROM, limited_commands
 
 import trafficgen
@@ -57,6 +60,21 @@ _PLAYER_LOGS = {
     + ", ".join(f'{{"unix_time_s": {n}, "buffer_s": 4, "stalled": false}}' for n in range(40))
     + "]}",
 }
+_RECORDED_LOGS = ROOT / "tests" / "unit" / "calibration" / "player_log" / "recorded"
+#: Texts and numbers in the place of a value, by what it is; numbers are also scaled.
+_TEXTS = (
+    "",
+    "x" * 500,
+    "\n# x `y`",
+    "= 9 ** 9",
+    "= a",
+    "/dev/zero",
+    "<script>",
+    "\ud800",
+    "é\u202e",
+)
+_NUMBERS = (0, -1, 1, 0.5, 1e-300, 1e-9, 1e9, 1e18, 1e300, 2**31, 2**53, 2**63, 10**40)
+_FACTORS = (0.0, 1e-6, 0.01, 0.5, 0.999, 1.001, 2, 100, 1e6, 1e12, -1)
 #: What ends, empties or overflows what a text says.
 _BREAKERS = (
     *("", "0", "-1", "1e999", "nan", "null", "true", "[]", "{}", "9" * 30, "9" * 5000, "1e-400"),
@@ -81,6 +99,14 @@ class Input:
     commands: tuple[tuple[str, ...], ...]
 
 
+#: Models of each kind of the catalogue: players, clips, streams of formulas.
+_PUBLISHED = (
+    "wmedia9_nichols2004",
+    "dashjs",
+    "realplayer8_chung2002",
+    "video_tgax_bv1",
+    "web_3gpp2",
+)
 _SHORT = ("-q", "--for", "20s")
 _EXPLORE = ("explore", "{file}", "--no-browser", "--port", "0")
 _TABLE = (
@@ -105,6 +131,9 @@ _MODEL = (
     ("simulate", "{file}", "--path", "rate=9Mbps", "--sessions", "3", "--duration", "5s"),
     ("simulate", "cbr", "--path", "rate=2Mbps", "--compete", "{file}@1s..4s", "--duration", "5s"),
     ("simulate", "{file}", "--path", "rate=5Mbps,delay=10ms", "--duration", "5s", "--json"),
+    ("simulate", "{file}", "--path", "preset:lte", "--duration", "5s", "--runs", "2", "--json"),
+    ("simulate", "{file}", "--path", "{folder}/path.yaml", "--duration", "5s", "--quic", "bbr"),
+    ("generate", "{file}", "--dry-run", "--sessions", "9", "--vary", "20%", "--posterior"),
     ("export", "{file}", "--to", "ns3", "-o", "{out}/ns3"),
     ("export", "{file}", "--to", "mgen", "-o", "{out}/mgen"),
     ("export", "{file}", "--to", "ditg", "-o", "{out}/ditg"),
@@ -117,8 +146,12 @@ _WORKLOADS = (
     ("simulate", "{file}", "--path", "{folder}/path.yaml", *_SHORT, "--json"),
     ("simulate", "{file}", "--path", "preset:dsl", "-o", "{out}/out.pcap", *_SHORT),
     ("generate", "{file}", "--path", "rate=5Mbps,delay=10ms", "-o", "{out}/out.csv", *_SHORT),
+    ("generate", "{file}", "--path", "preset:lte", "--compete", "up:quic", "--dry-run", *_SHORT),
+    ("simulate", "{file}", "--path", "{folder}/path.yaml", "--compete", "tcp(via=wan)", *_SHORT),
+    ("simulate", "{file}", "--path", "rate=9Mbps", *_SHORT, "--report", "{out}/report.html"),
 )
 _PATHS = (
+    ("simulate", "cbr", "--path", "{file}", "--compete", "quic:bbr3(via=radio)@1s..9s"),
     ("simulate", "cbr", "--path", "{file}", "--json"),
     ("simulate", "cbr", "--path", "{file}", "--compete", "tcp(via=wan)", "--compete", "up:tcp"),
     ("simulate", "{folder}/workload.yaml", "--path", "{file}", *_SHORT),
@@ -151,6 +184,8 @@ _WORDS = (
 #: What follows these says how much work there is, which people may ask for.
 _LENGTHS = ("--duration", "--sessions", "--runs", "--workers", "--for")
 _SHARE_OF_WORDS = 0.05
+#: How often values of models, workloads and paths are damaged, rather than their bits and words.
+_SHARE_OF_VALUES = 0.7
 #: How often texts come compressed, and blown up before that, and commands with a limit of memory.
 _SHARE_OF_PACKED, _SHARE_OF_BOMBS, _SHARE_OF_LIMITED = 0.1, 0.3, 0.2
 _LIMITS = ("4MB", "60MB", "300MB")
@@ -202,15 +237,22 @@ def good_inputs() -> list[Input]:
     """Return the inputs to damage."""
     files = named_files()
     bomb = gzip.decompress(CAPTURE.read_bytes())[:4000] + bytes(30_000_000)
-    published = (ENTRIES / "wmedia9_nichols2004.yaml").read_bytes()
+    published = [
+        Input(f"{name}.yaml", (ENTRIES / f"{name}.yaml").read_bytes(), _MODEL)
+        for name in _PUBLISHED
+    ]
     traces = [Input(name, text.encode(), (*_TABLE, *_LOGS)) for name, text in _TRACES.items()]
     logs = [Input(name, text.encode(), _LOGS) for name, text in _PLAYER_LOGS.items()]
+    logs += [
+        Input(name, (_RECORDED_LOGS / name).read_bytes(), _LOGS)
+        for name in ("dash_js.json", "hls_js.json", "shaka.json")
+    ]
     return [
         Input("table.parquet", files["table.parquet"], _TABLE),
         Input("table.csv", files["table.csv"], _REPORTED),
         Input("fitted.json", files["model.json"], _MODEL),
         Input("player.json", files["player.json"], _MODEL),
-        Input("published.yaml", published, _MODEL),
+        *published,
         Input("workload.yaml", files["workload.yaml"], _WORKLOADS),
         Input("path.yaml", files["path.yaml"], _PATHS),
         Input("bomb.pcap.gz", gzip.compress(bomb, 9), _TABLE[:3]),
@@ -239,6 +281,46 @@ def damage(data: bytes, dice: random.Random) -> bytes:
                 piece = data[at : min(end, at + 200)]
                 data = data[:at] + piece * dice.choice((2, 30)) + data[at:]
     return data
+
+
+def damage_values(data: bytes, name: str, dice: random.Random) -> bytes:
+    """Return a JSON or YAML text with some of its values changed to others that can be read: bits
+    and words that are damaged are refused before what is meant by them matters.
+    """
+    text = data.decode()
+    found = json.loads(text) if name.endswith(".json") else yaml.safe_load(text)
+    places = list(_find_places(found))
+    for _ in range(dice.choice((1, 1, 1, 2, 5))):
+        holder, key = dice.choice(places)
+        if key in holder if isinstance(holder, dict) else key < len(holder):
+            holder[key] = _change(holder[key], dice)
+    return json.dumps(found).encode()
+
+
+def _find_places(part: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield where each value is: its list or table, and its number or key."""
+    keys = part if isinstance(part, dict) else range(len(part)) if isinstance(part, list) else ()
+    for key in keys:
+        yield part, key
+        yield from _find_places(part[key])
+
+
+def _change(value: Any, dice: random.Random) -> Any:
+    """Return another value, mostly of the same type."""
+    others: tuple[Any, ...] = (None, True, [], {}, "x", -1, [[]])
+    if isinstance(value, int | float) and dice.random() < 0.95:
+        scaled = value * dice.choice(_FACTORS)
+        others = (*_NUMBERS, type(value)(scaled), scaled, not value)
+    elif isinstance(value, str) and dice.random() < 0.95:
+        others = (*_TEXTS, value * 2, value[:-1], value.upper())
+    elif isinstance(value, list) and value:
+        few, at = len(value) // 2, dice.randrange(len(value))
+        rest = value[:at] + value[at + 1 :]
+        others = (value[:few], rest, value[::-1], value * 3, value[at : at + 1] * 1000)
+    elif isinstance(value, dict) and value:
+        gone = dice.choice(list(value))
+        others = ({key: one for key, one in value.items() if key != gone},)
+    return dice.choice(others)
 
 
 def _draw(commands: Sequence[tuple[str, ...]], dice: random.Random) -> tuple[str, ...]:
@@ -275,6 +357,10 @@ def other_rounds(*, seed: int, folder: Path) -> Iterator[tuple[list[str], Path]]
     """
     dice = random.Random(seed)
     out, damaged, inputs = folder / "out", folder / "damaged", good_inputs()
+    good = folder / "good"
+    good.mkdir()
+    for name, data in named_files().items():
+        (good / name).write_bytes(data)
     while True:
         for place in (out, damaged):
             shutil.rmtree(place, ignore_errors=True)
@@ -284,13 +370,17 @@ def other_rounds(*, seed: int, folder: Path) -> Iterator[tuple[list[str], Path]]
             yield limit([word.replace("{out}", str(out)) for word in words], dice), out
             continue
         one = dice.choice(inputs)
-        for name, data in named_files().items():
-            (damaged / name).write_bytes(data)
-        data = damage(one.data, dice) if dice.random() < 0.95 else one.data
-        name = one.name
+        for file in good.iterdir():
+            os.link(file, damaged / file.name)
+        data, name = one.data, one.name
+        if name.endswith((".json", ".yaml")) and dice.random() < _SHARE_OF_VALUES:
+            data = damage_values(data, name, dice)
+        elif dice.random() < 0.95:
+            data = damage(data, dice)
         if dice.random() < _SHARE_OF_PACKED:
             data, name = pack(data, name, dice)
         file = damaged / name
+        file.unlink(missing_ok=True)  # a link of a good one
         file.write_bytes(data)
         words = [
             part.format(file=file, folder=damaged, out=out) for part in _draw(one.commands, dice)
