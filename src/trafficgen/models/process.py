@@ -27,16 +27,18 @@ class Trains(ModelPart):
     """
 
     packets: tuple[Annotated[int, Field(ge=1, le=1 << 16)], ...] = Field(min_length=1)
-    """Packets of each stretch; in bursts, one burst or its beginning."""
+    """Packets of each stretch; in bursts and frames, one of them or its beginning."""
     gap_ranks: Annotated[str, _RANKS]
     """Rank of the gap before each packet among all gaps, two characters: A is 0, / is 63, the
     first one counts 64; from AA, the shortest, to //, the longest."""
-    size_ranks: Annotated[str, _RANKS]
-    """Rank of the size of each packet, in the same way."""
+    size_ranks: Annotated[str, _RANKS] = ""
+    """Rank of the size of each packet, in the same way; empty where sizes have an order of their
+    own, as the packets of a frame."""
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        if not len(self.gap_ranks) == len(self.size_ranks) == 2 * sum(self.packets):
+        needed = 2 * sum(self.packets)
+        if len(self.gap_ranks) != needed or len(self.size_ranks) not in (0, needed):
             raise ValueError("gap_ranks and size_ranks need two characters for each packet")
         return self
 
@@ -236,6 +238,9 @@ class FrameProcess(ModelPart):
     """packet: each gap is drawn; frame: gap_within_s is the time of a frame, shared by its
     packets; bytes: gap_within_s is the gap of a packet of the largest size, others have it in
     proportion to theirs."""
+    trains: Trains | None = None
+    """What gaps follow one another within a frame; null where they are independent. Frames then
+    wait for the last packet of the frame before, not for a gap after it."""
 
     @model_validator(mode="after")
     def _types_told_apart(self) -> Self:
@@ -244,6 +249,8 @@ class FrameProcess(ModelPart):
             raise ValueError(
                 "a group of pictures has key and predicted frames, else there is one type: frame"
             )
+        if self.trains is not None and (self.gap_within_s is None or self.gap_scale != "packet"):
+            raise ValueError("trains need gap_within_s, and gap_scale packet")
         pattern = self.group is not None and self.group.reference_period is not None
         wanted = ["key", "predicted", "bidirectional"] if pattern else ["key", "predicted"]
         if self.group is not None and sorted(names) != sorted(wanted):

@@ -25,6 +25,7 @@ from trafficgen.processes.base import (
     plays,
 )
 from trafficgen.processes.renewal import positive_mean_s
+from trafficgen.processes.trains import TrainOrder
 from trafficgen.units import FloatArray, IntArray
 
 #: Frames drawn beyond the expected number, so that the last one passes the end of the phase.
@@ -114,6 +115,7 @@ class FrameLaws(PlayableProcess):
     packet_bytes: MixedLaw
     gap_within_s: MixedLaw | None
     gap_scale: Literal["packet", "frame", "bytes"]
+    trains: TrainOrder | None = None
 
     def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
         """Return the packets in a span."""
@@ -138,7 +140,7 @@ class FrameLaws(PlayableProcess):
         time_s = _core.frame_times(
             instant_s + lateness_s,
             counts,
-            self._draw_gaps(count, sizes, generator_of("gap_within_s")),
+            self._draw_gaps(counts, sizes, generator_of),
             of_frames=self.gap_scale == "frame",
             start_s=span.start_s,
             first_at_start=span.first_at_start,
@@ -151,16 +153,21 @@ class FrameLaws(PlayableProcess):
         return PlayedPackets(time_s[:within], sizes[:within], first[:begun], frame_clock_s=clock_s)
 
     def _draw_gaps(
-        self, frames: int, sizes: UintArray, generator: np.random.Generator
+        self, counts: IntArray, sizes: UintArray, generator_of: GeneratorOf
     ) -> FloatArray | None:
         """Draw the gap before each packet, or the length of each frame, s; None without gaps."""
         if self.gap_within_s is None:
             return None
+        generator = generator_of("gap_within_s")
         if self.gap_scale == "frame":
-            return self.gap_within_s.sample(generator, frames)
+            return self.gap_within_s.sample(generator, counts.size)
         gap_s = self.gap_within_s.sample(generator, sizes.size)
         if self.gap_scale == "bytes":
             gap_s *= sizes / max(1.0, min(self.packet_bytes.support[1], LARGEST_IP_BYTES))
+        if self.trains is not None:
+            order = generator_of("order of trains")
+            gap_s, _ = self.trains.arrange(gap_s, sizes, order, counts=counts)
+            gap_s[np.cumsum(counts) - counts] = 0.0
         return gap_s
 
     def expected_packets(self, span_s: float, *, place: str) -> float:

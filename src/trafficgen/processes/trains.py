@@ -35,7 +35,8 @@ class TrainOrder(DrawnPart):
     Attributes:
         packets: Packets of each stretch, ascending, shape (k,).
         first: Row of the first packet of each stretch, shape (k,).
-        gap_rank: Rank of the gap before each packet, from 0 to 1, shape (n,); of its size likewise.
+        gap_rank: Rank of the gap before each packet, from 0 to 1, shape (n,); of its size likewise,
+            shape (0,) where sizes have an order of their own.
     """
 
     packets: IntArray
@@ -84,10 +85,10 @@ class TrainOrder(DrawnPart):
         gap_rank = self.gap_rank[row]
         gap_rank[starts] = generator.random(starts.size)
         noise = generator.random((2, row.size)) / RANKS
-        return (
-            _order_by(gap_rank + noise[0], gaps_s),
-            _order_by(self.size_rank[row] + noise[1], sizes),
-        )
+        gaps_s = _order_by(gap_rank + noise[0], gaps_s)
+        if self.size_rank.size:
+            sizes = _order_by(self.size_rank[row] + noise[1], sizes)
+        return gaps_s, sizes
 
     def _join_stretches(
         self, count: int, generator: np.random.Generator

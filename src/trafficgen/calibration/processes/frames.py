@@ -16,6 +16,7 @@ from trafficgen.calibration.processes.frame_timing import (
 )
 from trafficgen.calibration.processes.group_of_pictures import FoundGroup, find_group
 from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
+from trafficgen.calibration.processes.trains import find_trains
 from trafficgen.models import FrameName, FrameProcess, FrameType
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
@@ -57,12 +58,17 @@ def propose_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | Non
     if frames is None:
         return None
     gap_scale, gap_sample = _gap_within(packets, frames)
+    paced = gap_scale == "frame"
+    before_s = np.append(np.nan, packets.gap_s)
+    trains = find_trains(before_s, packets.sizes, first=frames.first, sized=False)
     sizes = frames.frame_bytes.astype(np.float64)
     found = find_group(sizes)
-    paced, grouped = gap_scale == "frame", found is not None
+    grouped = found is not None
     timing = fit_timing(frames, gap_s=gap_sample, paced=paced, grouped=grouped, fit=fit)
     if timing is None:
         return None
+    if trains is not None:
+        gap_scale, gap_sample = "packet", np.delete(before_s, frames.first)
     types = found.types if found else np.zeros(frames.first.size, dtype=np.int64)
     leads = _lead_packets(packets, frames)
     process = FrameProcess(
@@ -74,6 +80,7 @@ def propose_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | Non
         packet_bytes=fit.law("packet_bytes", _filled_sizes(packets, frames, leads), "bytes"),
         gap_within_s=fit.law("gap_within_s", gap_sample, "s") if gap_sample.size else None,
         gap_scale=gap_scale,
+        trains=trains,
     )
     return FittedProcess(process, fit.problems)
 

@@ -21,7 +21,7 @@ class TrainLimits:
 
     #: Fewer packets say nothing of their order.
     fewest: int = 100
-    #: A rank correlation counts from this many standard errors on: five are looked at.
+    #: A rank correlation counts from this many standard errors on: five to seven are looked at.
     standard_errors: float = 4.0
     #: Packets that are kept of a process, in stretches of at most so many.
     most_packets: int = 4096
@@ -47,13 +47,13 @@ def _with_trains(process: PacketProcess, trains: Trains | None) -> PacketProcess
 
 
 def find_trains(
-    gap_s: FloatArray, sizes: FloatArray, *, first: IntArray | None = None
+    gap_s: FloatArray, sizes: FloatArray, *, first: IntArray | None = None, sized: bool = True
 ) -> Trains | None:
     """Keep stretches of the ranks of gaps and sizes; None where these look independent.
 
     ``gap_s`` is the gap before each packet, NaN where it has none, shape (n,); sizes likewise.
     ``first`` are the first packets of bursts, whose gaps before do not count; the last ones' sizes
-    have a law of their own and do not count either.
+    have a law of their own and do not count either. Without ``sized`` sizes are not kept.
     """
     gap_s = gap_s.copy()
     last = np.zeros(gap_s.size, dtype=np.bool_)
@@ -62,16 +62,19 @@ def find_trains(
         last[np.append(first[1:], gap_s.size) - 1] = True
     gap_rank = _rank(gap_s)
     size_rank = _rank(np.where(last, math.nan, sizes))
-    if gap_s.size < _LIMITS.fewest or not _is_dependent(gap_rank, size_rank):
-        return None
     starts = np.array([0]) if first is None else first
     packets = np.diff(np.append(starts, gap_s.size))
+    dependent = _is_dependent(gap_rank, size_rank)
+    if first is not None and not dependent:
+        dependent = _follows_place(gap_rank, starts, packets)
+    if gap_s.size < _LIMITS.fewest or not dependent:
+        return None
     starts, packets = _choose_stretches(starts, packets)
     row = np.repeat(starts - (np.cumsum(packets) - packets), packets) + np.arange(packets.sum())
     return Trains(
         packets=tuple(packets.tolist()),
         gap_ranks=encode_ranks(_code(gap_rank[row])),
-        size_ranks=encode_ranks(_code(size_rank[row])),
+        size_ranks=encode_ranks(_code(size_rank[row])) if sized else "",
     )
 
 
@@ -99,6 +102,13 @@ def _is_dependent(gap_rank: FloatArray, size_rank: FloatArray) -> bool:
         (size_rank[:-1], gap_rank[1:]),
     )
     return any(_is_correlated(*pair) for pair in pairs)
+
+
+def _follows_place(gap_rank: FloatArray, starts: IntArray, packets: IntArray) -> bool:
+    """Return whether gaps depend on their place in a burst, or on how many packets it has."""
+    place = np.arange(gap_rank.size) - np.repeat(starts, packets)
+    length = np.repeat(packets, packets)
+    return any(_is_correlated(gap_rank, _rank(one.astype(np.float64))) for one in (place, length))
 
 
 def _is_correlated(one: FloatArray, other: FloatArray) -> bool:
