@@ -221,6 +221,9 @@ class FrameProcess(ModelPart):
     """Lateness of the first frame of the phase, s."""
     lateness_spectrum: ScoreSpectrum | None = None
     """Power spectrum of the normal scores of lateness."""
+    lateness_trains: Trains | None = None
+    """Order of lateness in stretches of frames, whose gap_ranks rank lateness; null where the
+    spectrum says enough of it."""
     types: tuple[FrameType, ...] = Field(min_length=1, max_length=3)
     """Types of frames."""
     group: GroupOfPictures | None = None

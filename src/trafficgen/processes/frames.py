@@ -107,6 +107,7 @@ class FrameLaws(PlayableProcess):
     spacing_spectrum: Spectrum | None
     lateness_s: MixedLaw | None
     lateness_spectrum: Spectrum | None
+    lateness_trains: TrainOrder | None = None
     first_lateness_s: float
     types: tuple[FrameTypeLaws, ...]
     group: GroupLaws | None
@@ -129,8 +130,12 @@ class FrameLaws(PlayableProcess):
         lateness_s = np.zeros(count)
         if self.lateness_s is not None:
             values = self.lateness_s.ascending_sample(generator_of("lateness_s"), count)
-            order = generator_of("lateness_s order")
-            lateness_s = values[spectral_ranks(self.lateness_spectrum, count, order)]
+            lateness_s = order_lateness(
+                values,
+                spectrum=self.lateness_spectrum,
+                trains=self.lateness_trains,
+                generator=generator_of("lateness_s order"),
+            )
         if span.first_at_start:
             lateness_s[0] = self.first_lateness_s
         types = frame_types(self, count, generator_of=generator_of)
@@ -266,6 +271,19 @@ def order_by_spectrum(
 ) -> FloatArray:
     """Order values so that they have a spectrum: sums of spacings vary as it says, shape (n,)."""
     return ascending[spectral_ranks(spectrum, ascending.size, generator, ascending=ascending)]
+
+
+def order_lateness(
+    ascending: FloatArray,
+    *,
+    spectrum: Spectrum | None,
+    trains: TrainOrder | None,
+    generator: np.random.Generator,
+) -> FloatArray:
+    """Order lateness as in stretches of a capture, else by its spectrum, shape (n,)."""
+    if trains is not None:
+        return trains.arrange_series(ascending, generator)
+    return ascending[spectral_ranks(spectrum, ascending.size, generator)]
 
 
 def schedule_frames(ready_s: FloatArray, busy_s: FloatArray) -> FloatArray:

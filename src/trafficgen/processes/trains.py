@@ -16,9 +16,9 @@ from trafficgen.units import BoolArray, FloatArray, IntArray
 #: Mean length of a stretch where packets come without bursts: long against the correlation of
 #: neighbours, short against a window in which rates are looked at.
 _MEAN_PACKETS = 100
-#: A burst is put in the order of a stored burst of its length, or of one among this share of them
-#: that are next to it in length, up and down.
-_NEAR_SHARE = 0.05
+#: A burst is put in the order of a stored burst of its length; where these are fewer than twice
+#: this, of one that is so near in the order of lengths, up or down.
+_NEAR = 4
 _SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 _BASE = len(RANK_DIGITS)
 _PLACE = np.zeros(128, dtype=np.int64)
@@ -90,6 +90,12 @@ class TrainOrder(DrawnPart):
             sizes = _order_by(self.size_rank[row] + noise[1], sizes)
         return gaps_s, sizes
 
+    def arrange_series(self, values: FloatArray, generator: np.random.Generator) -> FloatArray:
+        """Order values, which come in any order, by ranks in stretches; shape (n,)."""
+        row, _ = self._join_stretches(values.size, generator)
+        noise = generator.random(row.size) / RANKS
+        return np.asarray(_order_by(self.gap_rank[row] + noise, values), dtype=np.float64)
+
     def _join_stretches(
         self, count: int, generator: np.random.Generator
     ) -> tuple[IntArray, IntArray]:
@@ -106,10 +112,11 @@ class TrainOrder(DrawnPart):
     def _follow_bursts(
         self, counts: IntArray, generator: np.random.Generator
     ) -> tuple[IntArray, IntArray]:
-        near = max(1, round(_NEAR_SHARE * self.packets.size))
         low, high = (np.searchsorted(self.packets, counts, side=side) for side in _SIDES)
         middle = (low + high) // 2
-        low, high = np.minimum(low, middle - near), np.maximum(high, middle + near)
+        few = high - low < 2 * _NEAR
+        low, high = np.where(few, middle - _NEAR, low), np.where(few, middle + _NEAR, high)
+        low, high = np.maximum(low, 0), np.minimum(high, self.packets.size)
         alike = low + (generator.random(counts.size) * (high - low)).astype(np.int64)
         alike = np.clip(alike, 0, self.packets.size - 1)
         starts = np.cumsum(counts) - counts

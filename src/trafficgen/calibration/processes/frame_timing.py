@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special
 
 from trafficgen.calibration.laws.ranks import mean_ranks
 from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets
+from trafficgen.calibration.processes.trains import keep_order
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.distributions.two_samples import ks_distance
-from trafficgen.models import Estimate, Law, ScoreSpectrum, SpectralLine
-from trafficgen.processes.autocorrelated_series import spectral_ranks
+from trafficgen.models import Estimate, Law, ScoreSpectrum, SpectralLine, Trains
 from trafficgen.processes.base import to_playable
-from trafficgen.processes.frames import order_by_spectrum, schedule_frames
+from trafficgen.processes.frames import order_by_spectrum, order_lateness, schedule_frames
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 
@@ -40,6 +40,10 @@ class TimingLimits:
     #: and with them the rate.
     good_ks: float = 0.05
     grouped_ks: float = 0.25
+    #: Sums of so many successive spacings are compared too: they show the order.
+    sums: tuple[int, ...] = (1, 2, 4)
+    #: The order of lateness is kept where that brings spacings nearer by more than this.
+    nearer_ks: float = 0.01
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,7 @@ class FrameTiming:
     spacing_spectrum: ScoreSpectrum | None
     lateness_s: Law | None
     lateness_spectrum: ScoreSpectrum | None
+    lateness_trains: Trains | None = None
     first_lateness_s: float = 0.0
 
 
@@ -149,10 +154,27 @@ def fit_timing(
     if not paced:
         busy_s = end_s - start_s + (float(np.median(gap_s)) if gap_s.size else 0.0)
     generator = fit.generator_of("frame timing")
-    off = ks_distance(_draw_spacings(clocked, busy_s, generator), sent_s)
-    plain = ks_distance(_draw_spacings(direct, 0 * busy_s, generator), sent_s)
+    off = _distance(_draw_spacings(clocked, busy_s, generator), sent_s)
+    ordered = replace(clocked, lateness_trains=keep_order(lateness_s))
+    off_ordered = _distance(_draw_spacings(ordered, busy_s, generator), sent_s)
+    if off_ordered < off - _LIMITS.nearer_ks:
+        clocked, off = ordered, off_ordered
+    plain = _distance(_draw_spacings(direct, 0 * busy_s, generator), sent_s)
     tolerable = _LIMITS.grouped_ks if grouped else _LIMITS.good_ks
     return clocked if off <= max(tolerable, plain) else direct
+
+
+def _distance(played_s: FloatArray, sent_s: FloatArray) -> float:
+    """Return the largest KS distance of spacings, and of sums of a few of them."""
+    return max(
+        ks_distance(_sums(played_s, count), _sums(sent_s, count)) for count in _LIMITS.sums
+    )
+
+
+def _sums(spacing_s: FloatArray, count: int) -> FloatArray:
+    """Return the sums of so many successive spacings, ascending, s."""
+    total_s = np.concatenate(([0.0], np.cumsum(spacing_s)))
+    return np.sort(total_s[count:] - total_s[:-count])
 
 
 def _clock_ratio(clock_s: FloatArray, start_s: FloatArray) -> Estimate:
@@ -220,9 +242,12 @@ def _draw_spacings(
         order_by_spectrum(spacing_s, to_playable(timing.spacing_spectrum), generator)
     )
     if timing.lateness_s is not None:
-        lateness_s = timing.lateness_s.distribution().ascending_sample(generator, count)
-        spectrum = to_playable(timing.lateness_spectrum)
-        ready_s += lateness_s[spectral_ranks(spectrum, count, generator)]
+        ready_s += order_lateness(
+            timing.lateness_s.distribution().ascending_sample(generator, count),
+            spectrum=to_playable(timing.lateness_spectrum),
+            trains=to_playable(timing.lateness_trains),
+            generator=generator,
+        )
     return np.diff(schedule_frames(ready_s, busy_s))
 
 

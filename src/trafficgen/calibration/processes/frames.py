@@ -32,8 +32,10 @@ class FrameLimits:
     #: Packets that begin a frame with parameter sets are smaller than this share of the next one.
     lead_share: float = 0.3
     most_leads: int = 4
-    #: Leads are kept where this share of a type's frames begins with the same ones.
+    #: Leads are kept where this share of a type's frames begins with so many of them, or where so
+    #: many frames begin with leads of the very same sizes.
     common_leads: float = 0.25
+    same_leads: int = 5
     #: Packets of a frame are equal when they differ by less than this share, in at least this share
     #: of the frames.
     equal_within: float = 0.1
@@ -159,9 +161,11 @@ def _common_leads(
     number = int(np.bincount(leads[leads > 0]).argmax())
     rows = frames.first[leads == number]
     share = rows.size / members
-    if share < _LIMITS.common_leads:
+    sizes = packets.ip_bytes[rows[:, None] + np.arange(number)]
+    same = rows.size >= _LIMITS.same_leads and not np.ptp(sizes, axis=0).any()
+    if share < _LIMITS.common_leads and not same:
         return (), 0.0
-    return tuple(int(np.median(packets.ip_bytes[rows + offset])) for offset in range(number)), share
+    return tuple(np.median(sizes, axis=0).astype(int).tolist()), share
 
 
 def _is_equal(packets: PhasePackets, frames: Frames, leads: IntArray) -> bool:

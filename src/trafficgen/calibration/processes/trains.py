@@ -78,6 +78,14 @@ def find_trains(
     )
 
 
+def keep_order(values: FloatArray) -> Trains:
+    """Keep stretches of the ranks of values in order of time, shape (n,)."""
+    starts, packets = _choose_stretches(np.array([0]), np.array([values.size]))
+    codes = _code(_rank(values))
+    kept = np.concatenate([codes[at : at + n] for at, n in zip(starts, packets, strict=True)])
+    return Trains(packets=tuple(packets.tolist()), gap_ranks=encode_ranks(kept))
+
+
 def _rank(values: FloatArray) -> FloatArray:
     """Return mean ranks from 0 to 1; NaN stays."""
     known = ~np.isnan(values)
