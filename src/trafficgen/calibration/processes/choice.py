@@ -25,7 +25,7 @@ from trafficgen.calibration.processes.mmpp import propose_mmpp
 from trafficgen.calibration.processes.modulated import propose_modulated
 from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
 from trafficgen.calibration.processes.semi_markov import propose_rate_states
-from trafficgen.calibration.processes.trains import add_trains
+from trafficgen.calibration.processes.trains import add_trains, propose_trains
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.flows import rate_series, segment_bursts
@@ -33,7 +33,14 @@ from trafficgen.models import PacketProcess, ProcessChoice, RateShares, TriedPro
 from trafficgen.processes import GeneratorOf, Span, playable
 from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.progress import report_each, report_step
-from trafficgen.units import FloatArray, IntArray, bps_from_bytes, ns_array_from_s, s_from_ns
+from trafficgen.units import (
+    FloatArray,
+    IntArray,
+    bps_from_bytes,
+    ns_array_from_s,
+    ns_from_s,
+    s_from_ns,
+)
 
 
 @dataclass(frozen=True)
@@ -115,6 +122,7 @@ PROPOSALS: tuple[Proposal, ...] = (
     Proposal("frames", propose_frames),
     Proposal("dependent bursts", partial(propose_bursts, dependent=True)),
     Proposal("pauses", propose_pauses),
+    Proposal("packet trains", propose_trains),
     Proposal("modulated", propose_modulated),
 )
 
@@ -154,7 +162,7 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
         if check.score < (1.0 if passed else _LIMITS.clearly_better) * checks[best].score:
             best, settled = len(fitted) - 1, passed
     ordered = add_trains(fitted[best].process, packets)
-    if ordered is not None:
+    if ordered is not None and ordered != fitted[best].process:
         check = check_process(ordered, packets, generator_of=generator_of, independent=True)
         if _keeps_laws(check, checks[best]):
             fitted[best], checks[best] = replace(fitted[best], process=ordered), check
@@ -261,7 +269,9 @@ def check_process(
 
         # From 0 on: a number of seconds since 1970 has no room for nanoseconds.
         drawn = played.play(Span(0.0, packets.span_s), generator_of_run)
-        time_ns = start_ns + ns_array_from_s(drawn.time_s)
+        after_ns = ns_array_from_s(drawn.time_s)
+        # As the clock of the capture would show them.
+        time_ns = start_ns + after_ns - after_ns % max(1, ns_from_s(packets.tick_s))
         sessions.append(_measure(time_ns, drawn.ip_bytes.astype(np.int64), packets))
     apart = [_compare(measured, session) for session in sessions]
     between = [_compare(one, other) for one, other in itertools.combinations(sessions, 2)]

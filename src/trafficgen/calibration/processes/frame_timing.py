@@ -166,9 +166,7 @@ def fit_timing(
 
 def _distance(played_s: FloatArray, sent_s: FloatArray) -> float:
     """Return the largest KS distance of spacings, and of sums of a few of them."""
-    return max(
-        ks_distance(_sums(played_s, count), _sums(sent_s, count)) for count in _LIMITS.sums
-    )
+    return max(ks_distance(_sums(played_s, count), _sums(sent_s, count)) for count in _LIMITS.sums)
 
 
 def _sums(spacing_s: FloatArray, count: int) -> FloatArray:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trafficgen.calibration.laws.ranks import mean_ranks
-from trafficgen.calibration.processes.phase_packets import PhasePackets
+from trafficgen.calibration.processes.bursts import fit_simple
+from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
 from trafficgen.flows import segment_bursts
 from trafficgen.models import BurstProcess, PacketProcess, RenewalProcess, Trains
 from trafficgen.processes.trains import RANKS, encode_ranks
@@ -29,6 +30,15 @@ class TrainLimits:
 
 
 _LIMITS = TrainLimits()
+#: Multiples of it, less their whole numbers, are spread evenly (Weyl 1916).
+_GOLDEN_RATIO = 0.6180339887498949
+
+
+def propose_trains(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
+    """Fit independent gaps, or bursts, in the order of trains; None where they look independent."""
+    found = fit_simple(packets, fit)
+    process = add_trains(found.process, packets)
+    return None if process is None else replace(found, process=process)
 
 
 def add_trains(process: PacketProcess, packets: PhasePackets) -> PacketProcess | None:
@@ -96,8 +106,12 @@ def _rank(values: FloatArray) -> FloatArray:
 
 
 def _code(rank: FloatArray) -> IntArray:
-    """Return whole numbers for ranks; those that do not count are in the middle."""
-    return (np.nan_to_num(rank, nan=0.5) * RANKS).astype(np.int64)
+    """Return whole numbers for ranks; those that do not count are spread evenly over all ranks.
+
+    They are drawn over when played, and must not take values of one kind with them.
+    """
+    spread = np.arange(rank.size) * _GOLDEN_RATIO % 1.0
+    return (np.where(np.isnan(rank), spread, rank) * RANKS).astype(np.int64)
 
 
 def _is_dependent(gap_rank: FloatArray, size_rank: FloatArray) -> bool:
