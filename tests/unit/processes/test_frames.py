@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trafficgen.distributions import MixedLaw, distribution_of
+from trafficgen.models import Trains
 from trafficgen.processes import Span
+from trafficgen.processes.base import to_playable
 from trafficgen.processes.frames import (
     FrameLaws,
     FrameTypeLaws,
@@ -83,6 +85,26 @@ def test_gaps_of_a_paced_frame_share_its_time() -> None:
     paced = laws(gap_within_s=atom(0.03), gap_scale="frame")
     played = paced.play(Span(0, 0.04), generator_of)
     np.testing.assert_allclose(played.time_s, [0, 0.01, 0.02])
+
+
+def test_gaps_follow_one_another_within_a_frame_as_in_trains() -> None:
+    gaps = MixedLaw(continuous=None, values=(0.001, 0.01), probabilities=(0.5, 0.5))
+    stored = Trains(packets=(3,), gap_ranks="AA//AA")
+    trained = laws(gap_within_s=gaps, trains=to_playable(stored))
+    played = trained.play(Span(0, 4), generator_of)
+    gap_s = np.diff(played.time_s)
+    assert gap_s[::3].mean() > 2 * gap_s[1::3].mean()
+    # The next frame waits for the last packet at most.
+    np.testing.assert_allclose(played.time_s[::3], 0.04 * np.arange(100), atol=1e-9)
+
+
+def test_lateness_follows_stretches_and_keeps_its_law() -> None:
+    late = MixedLaw(continuous=None, values=(0.0, 0.004), probabilities=(0.5, 0.5))
+    stored = Trains(packets=(64,), gap_ranks="AA//" * 32)
+    frames = laws(lateness_s=late, lateness_trains=to_playable(stored), packet_bytes=atom(3000))
+    spacing_s = np.diff(frames.play(Span(0, 40), generator_of).time_s)
+    assert np.corrcoef(spacing_s[:-1], spacing_s[1:])[0, 1] < -0.8
+    assert abs(spacing_s.sum() - 0.04 * spacing_s.size) < 0.005
 
 
 def test_a_frame_waits_until_the_one_before_has_been_sent() -> None:

@@ -81,6 +81,45 @@ def test_bursts_follow_bursts_of_about_their_length() -> None:
     assert played_s[long + 1].mean() > 3 * played_s[long + 40].mean()
 
 
+def test_stored_bursts_of_other_lengths_are_not_followed_where_there_are_enough_alike() -> None:
+    counts = np.repeat([2, 3, 20], (10, 300, 3))
+    first = np.cumsum(counts) - counts
+    # A sender paces frames: more packets are nearer to one another.
+    gap_s = np.repeat(0.04 / counts, counts)
+    trains = find_trains(gap_s, np.ones(gap_s.size), first=first, sized=False)
+    assert trains is not None
+    assert trains.size_ranks == ""
+    order: TrainOrder = to_playable(trains)
+    wanted = np.random.default_rng(1).permutation(counts)
+    begins = np.cumsum(wanted) - wanted
+    within = np.delete(gap_s, first)
+    drawn_s = np.random.default_rng(2).choice(within, gap_s.size)
+    played_s, _ = order.arrange(
+        drawn_s, np.ones(gap_s.size, np.uint32), np.random.default_rng(3), counts=wanted
+    )
+    # Only bursts of 20, of which there are few, may follow others.
+    for packets in (2, 3):
+        second = played_s[begins[wanted == packets] + 1]
+        assert np.mean(np.isclose(second, 0.04 / packets)) > 0.9
+
+
+def test_what_counts_for_no_rank_takes_no_values_with_it() -> None:
+    generator = np.random.default_rng(4)
+    counts = np.tile([3, 4], 200)
+    first = np.cumsum(counts) - counts
+    sizes = generator.uniform(100, 1400, counts.sum())
+    gap_s = np.where(sizes > 700, 1e-3, 3e-3) * generator.uniform(0.9, 1.1, sizes.size)
+    trains = find_trains(gap_s, sizes, first=first)
+    assert trains is not None
+    order: TrainOrder = to_playable(trains)
+    _, played = order.arrange(gap_s, sizes.astype(np.uint32), generator, counts=counts)
+    # The last packets of bursts have a size law of their own: what they take is of all sizes.
+    taken = np.append(first[1:], sizes.size) - 1
+    assert np.quantile(played[taken], [0.1, 0.9]) == pytest.approx(
+        np.quantile(sizes, [0.1, 0.9]), rel=0.15
+    )
+
+
 def test_bursts_longer_than_any_stored_go_on_as_the_longest() -> None:
     trains = Trains(packets=(3,), gap_ranks="AA//AA", size_ranks="//AAAA")
     order: TrainOrder = to_playable(trains)

@@ -40,6 +40,8 @@ class FrameLimits:
     #: of the frames.
     equal_within: float = 0.1
     equal_share: float = 0.8
+    #: Gaps, or times of frames, that spread less than this (in the logarithm) have no order to keep.
+    regular_spread: float = 0.1
 
 
 _LIMITS = FrameLimits()
@@ -61,8 +63,9 @@ def propose_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | Non
         return None
     gap_scale, gap_sample = _gap_within(packets, frames)
     paced = gap_scale == "frame"
-    before_s = np.append(np.nan, packets.gap_s)
-    trains = find_trains(before_s, packets.sizes, first=frames.first, sized=False)
+    before_s, trains = np.append(np.nan, packets.gap_s), None
+    if gap_sample.size and _log_spread(gap_sample, packets.tick_s) > _LIMITS.regular_spread:
+        trains = find_trains(before_s, packets.sizes, first=frames.first, sized=False)
     sizes = frames.frame_bytes.astype(np.float64)
     found = find_group(sizes)
     grouped = found is not None
