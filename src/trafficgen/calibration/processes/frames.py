@@ -40,7 +40,7 @@ class FrameLimits:
     #: of the frames.
     equal_within: float = 0.1
     equal_share: float = 0.8
-    #: Gaps, or times of frames, that spread less than this (in the logarithm) have no order to keep.
+    #: Gaps, or times of frames, have no order to keep where their logarithms spread less than this.
     regular_spread: float = 0.1
 
 
