@@ -37,6 +37,11 @@ from trafficgen.units import FloatArray, IntArray
 _SHORTEST_EXCESS_S = 1e-9
 #: Bursts in a given order wait for one another where that lengthens the phase by up to this share.
 _WAITING_SHARE = 0.01
+#: Phases of up to so many bursts have whole ones only, unless their spacings add up to less than
+#: this share of the phase, or to as much more.
+_FEW_BURSTS, _LEAST_SHARE = 64, 0.75
+#: An expected number of bursts is whole when it is off by less.
+_WHOLE = 1e-3
 #: Share of its spacing that a squeezed burst may fill where that is hardly above the threshold.
 _FILLED_SHARE = 0.5
 
@@ -157,13 +162,16 @@ def draw_packets(
         Times, s, ascending, shape (n,), the index of the first packet of each burst, shape (m,),
         and sizes, bytes, shape (n,).
     """
-    points_s = renewal_times(
-        laws.spacing_s, span, generator_of("spacing_s"), spread=True, whole=laws.largest_first
-    )
+    points_s = _few_points_s(laws.spacing_s, span, generator_of("spacing_s"))
+    few = points_s is not None
+    if points_s is None:
+        points_s = renewal_times(
+            laws.spacing_s, span, generator_of("spacing_s"), spread=True, whole=laws.largest_first
+        )
     spacing_s, start_s = np.diff(points_s), float(points_s[0])
     law, generator = laws.burst_packets, generator_of("burst_packets")
     if is_spread(law, spacing_s.size):
-        draws = {} if laws.largest_first else {"draws": 1}
+        draws = {} if few or laws.largest_first else {"draws": 1}
         packets = draw_spread(law, spacing_s.size, generator, **draws)
     else:
         packets = law.sample(generator, spacing_s.size)
@@ -185,7 +193,38 @@ def draw_packets(
         first_rows = np.cumsum(counts) - counts
     times_s = np.repeat(start_s + np.cumsum(spacing_s) - spacing_s, counts)
     times_s += offsets_s
+    if few and times_s.size:
+        # The last burst is whole, as far as there is time before the first one.
+        beyond_s = max(0.0, float(times_s[-1]) + _SHORTEST_EXCESS_S - span.end_s)
+        times_s -= min(beyond_s, max(0.0, float(times_s[0]) - span.start_s))
     return times_s, first_rows, sizes
+
+
+def _few_points_s(law: MixedLaw, span: Span, generator: np.random.Generator) -> FloatArray | None:
+    """Draw the starts of a few bursts that fill a phase; None where they are many, or too few.
+
+    A phase of few bursts ends as it did in the capture, after a whole one: their spacings are
+    spread over the law and add up to the phase. Cut anywhere, the last burst would take up to its
+    packets from every session. After another phase it begins anywhere in a spacing.
+
+    Returns:
+        Starts, s, ascending, shape (m + 1,), the last of them the end of the last spacing.
+    """
+    expected = span.length_s / law.mean if law.mean > 0 else math.inf
+    if not 1 < expected <= _FEW_BURSTS or law.support[0] < 0:
+        return None
+    count = round(expected)
+    if abs(expected - count) > _WHOLE:
+        count = math.floor(expected + generator.random())
+    if not is_spread(law, count):
+        return None
+    spacing_s = draw_spread(law, count, generator)
+    total_s = float(spacing_s.sum())
+    if not _LEAST_SHARE * span.length_s < total_s < span.length_s / _LEAST_SHARE:
+        return None
+    spacing_s *= span.length_s / total_s
+    lead_s = 0.0 if span.first_at_start else generator.random() * float(spacing_s[-1])
+    return np.concatenate(([0.0], np.cumsum(spacing_s))) + span.start_s + lead_s
 
 
 def _keep_apart(

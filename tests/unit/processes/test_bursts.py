@@ -157,3 +157,37 @@ def test_sessions_that_begin_with_their_largest_burst_keep_the_volume() -> None:
     assert first == [400] * 20
     wanted = 30.0 / laws.spacing_s.mean * laws.burst_packets.mean
     assert np.array(counts) == pytest.approx(wanted, rel=0.1)
+
+
+@pytest.mark.parametrize("first_at_start", [True, False])
+def test_few_bursts_are_as_many_as_the_phase_has_room_for_and_whole(first_at_start: bool) -> None:
+    # Bursts of 0.5 s every 4 s: one cut anywhere would be short of up to 100 packets.
+    gamma = {"a": 4.0, "scale": 1.0}
+    spacing = Law(unit="s", family="gamma", params=gamma, minimum=1.0, observations=1)
+    packets = Law(
+        unit="packets",
+        family="norm",
+        params={"loc": 100.0, "scale": 10.0},
+        minimum=60,
+        maximum=140,
+        integer=True,
+        observations=1,
+    )
+    gap = Law(unit="s", family="atoms", atoms=(Atom(value=0.005, p=1.0),), observations=1)
+    model = process(packets=60.0, spacing_s=4.0).model_copy(
+        update={"spacing_s": spacing, "burst_packets": packets, "gap_within_s": gap}
+    )
+    laws = playable(model)
+    span = Span(10.0, 10.0 + 20 * laws.spacing_s.mean, first_at_start=first_at_start)
+    volumes = []
+    for seed in range(20):
+        sent = laws.play(
+            span, lambda quantity, seed=seed: random_stream(seed, session=0, purpose=quantity)
+        )
+        assert sent.burst_starts is not None
+        assert sent.burst_starts.size == 20
+        assert sent.time_s[0] >= 10.0
+        assert sent.time_s[-1] < span.end_s
+        volumes.append(sent.time_s.size)
+    assert np.mean(volumes) == pytest.approx(20 * 100, rel=0.01)
+    assert np.std(volumes) < 0.02 * np.mean(volumes)
