@@ -178,12 +178,15 @@ def test_few_bursts_are_as_many_as_the_phase_has_room_for_and_whole(first_at_sta
         update={"spacing_s": spacing, "burst_packets": packets, "gap_within_s": gap}
     )
     laws = playable(model)
+    assert isinstance(laws, BurstLaws)
     span = Span(10.0, 10.0 + 20 * laws.spacing_s.mean, first_at_start=first_at_start)
     volumes = []
     for seed in range(20):
-        sent = laws.play(
-            span, lambda quantity, seed=seed: random_stream(seed, session=0, purpose=quantity)
-        )
+
+        def generator_of(quantity: str, seed: int = seed) -> np.random.Generator:
+            return random_stream(seed, session=0, purpose=quantity)
+
+        sent = laws.play(span, generator_of)
         assert sent.burst_starts is not None
         assert sent.burst_starts.size == 20
         assert sent.time_s[0] >= 10.0
