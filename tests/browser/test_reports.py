@@ -85,6 +85,12 @@ def test_a_narrow_window_shows_the_numbers_of_a_table(
     assert max(ends) <= 400
 
 
+def test_cells_of_a_narrow_table_break_between_words(page_at: PageOpener, report: Path) -> None:
+    page = page_at(report, width=400).page
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    assert page.evaluate(BROKEN_WORDS) == []
+
+
 def test_charts_take_the_colours_of_the_theme(
     page_at: PageOpener, reports: dict[str, Path]
 ) -> None:
@@ -152,6 +158,25 @@ OVERLAPPING = """() => {
         if (!apart) found.push(`${figure.id}: ${text} on ${other}`);
       }
     });
+  }
+  return found;
+}"""
+
+
+#: Words of cells that lie on two lines; names may break at underscores.
+BROKEN_WORDS = """() => {
+  const found = [];
+  for (const cell of document.querySelectorAll("td, th")) {
+    for (const node of cell.childNodes) {
+      if (node.nodeType !== Node.TEXT_NODE) continue;
+      for (const word of node.data.matchAll(/[A-Za-z0-9]+/g)) {
+        const range = document.createRange();
+        range.setStart(node, word.index);
+        range.setEnd(node, word.index + word[0].length);
+        const tops = [...range.getClientRects()].map((box) => Math.round(box.top));
+        if (new Set(tops).size > 1) found.push(word[0]);
+      }
+    }
   }
   return found;
 }"""

@@ -39,6 +39,8 @@ USAGE_ERROR = 2
 INTERRUPTED = 130
 #: What other tools call the format of an output.
 _FORMAT_OPTIONS = ("--format", "--type", "--output-format")
+#: Options of simulate that generate lacks: one command plays a workload over a path and reports it.
+_REPORT_OPTIONS = ("--report", "--plots", "--interactive")
 #: Characters of a line about an error: what was typed may be of any length.
 _LONGEST_ERROR = 300
 #: Prose of typer, some of it pydantic's -> ours.
@@ -186,6 +188,8 @@ def _suggest_word(text: str, error: Exception, context: Any) -> str:
     if isinstance(option := getattr(error, "option_name", None), str):
         if option in _FORMAT_OPTIONS:
             return f"No such option: {option}; the ending of the output names its format"
+        if option in _REPORT_OPTIONS and context is not None and context.info_name == "generate":
+            return f"No such option: {option}; simulate has it and writes packets too, with -o"
         known = getattr(error, "possibilities", None) or ()
         return text.partition(" (Possible")[0] + suggest_name(option, known)
     if text.startswith("No such command") and text.endswith("'.") and context is not None:

@@ -65,6 +65,8 @@ _LEGEND: dict[str, Any] = {"fontsize": 8, "frameon": False, "columnspacing": 1.5
 #: A logarithmic axis whose ends differ by less than this factor has numbers written out, from the
 #: second to the third.
 _SHORT_LOG_AXIS, _LEAST_WRITTEN_OUT, _MOST_WRITTEN_OUT = 30.0, 1e-3, 1e5
+#: Rates up to here are read in kbit/s, higher ones in Mbit/s.
+_MOST_KBPS = 10_000.0
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 #: Powers of ten on an axis; more would overlap on a narrow page.
 _MOST_LOG_TICKS = 5
@@ -248,6 +250,10 @@ def _set_axis(axes: Any, letter: str, axis: Axis) -> None:
         getattr(axes, f"set_{letter}lim")(axis.low, axis.high)
     if axis.log:
         _write_out_numbers(axes, letter)
+    elif axis.unit == "kbit/s" and getattr(axes, f"get_{letter}lim")()[1] > _MOST_KBPS:
+        getattr(axes, f"set_{letter}label")(_plain(f"{axis.label}, Mbit/s"))
+        scale = getattr(axes, f"{letter}axis")
+        scale.set_major_formatter(lambda kbps, _: f"{kbps / 1000:g}")
     if axis.categories:
         names = [_plain(name) for name in axis.categories]
         style = _tick_style(names) if letter == "x" else {}

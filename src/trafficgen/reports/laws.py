@@ -20,6 +20,8 @@ from trafficgen.units import FloatArray
 _POINTS = 240
 #: A band is sought at the ends of the intervals of at most this many parameters: 2**9 laws.
 _MOST_PARAMETERS = 9
+#: A positive parameter whose interval begins at 0 is drawn from this share of its value on.
+_LEAST_SHARE = 1e-3
 #: What is drawn reaches this share of its range beyond the values, so that a step at either end is
 #: seen.
 _MARGIN = 0.03
@@ -184,9 +186,13 @@ def laws_at_interval_ends(law: Law) -> Iterator[MixedLaw]:
     names = [name for name in law.params if name in law.low and name in law.high]
     if not names or len(names) > _MOST_PARAMETERS:
         return
-    kinds = free_parameters(law.family, law.params).items()
-    weights = [name for name, kind in kinds if kind == "weight"]
-    for ends in itertools.product(*((law.low[name], law.high[name]) for name in names)):
+    kinds = free_parameters(law.family, law.params)
+    weights = [name for name, kind in kinds.items() if kind == "weight"]
+    lows = dict(law.low)
+    for name in names:
+        if kinds.get(name) == "log" and lows[name] <= 0:  # no law has a scale or shape of 0
+            lows[name] = _LEAST_SHARE * law.params[name]
+    for ends in itertools.product(*((lows[name], law.high[name]) for name in names)):
         params = law.params | dict(zip(names, ends, strict=True))
         total = sum(params[name] for name in weights)
         params |= {name: params[name] / total for name in weights if total > 0}

@@ -223,6 +223,8 @@ class _Series:
         """Return one series; it is thinned where all its values are known."""
         x, y = self.start_s, np.asarray(self.values[key], dtype=np.float64)
         x, y = thin(x, y) if np.isfinite(y).all() else (x, y)
+        if x.size == 1:  # a short session is one step, which has an end
+            x, y = np.append(x, x + float(self.values["interval_s"])), np.append(y, y)
         return Curve(name=name, x=x, y=y, role=role, shape="steps")
 
     def chart(

@@ -40,8 +40,6 @@ _SPREADS = (
     ("session-rates", "How far the rates of sessions spread", _SESSION_RATE, "rate_kbps"),
     ("startups", "How long viewers wait", _STARTUP, "startup_s"),
 )
-#: Rates from here on are drawn in Mbit/s.
-_FAST_KBPS = 10_000.0
 #: Points of a rate over time, and sessions that are drawn one by one: more are one blur.
 _MOST_BINS, _MOST_SESSIONS = 300, 500
 
@@ -126,19 +124,17 @@ def _chart_rates(result: WorkloadResult) -> Iterator[Chart]:
             {**rates, "all": sum(rates.values(), np.zeros(count))},
             {**roles, "all": _SUM},
         )
-    is_fast = max(float(values.max()) for values in rates.values()) >= _FAST_KBPS
-    unit, per_unit = ("Mbit/s", 1000.0) if is_fast else ("kbit/s", 1.0)
     yield Chart(
         name="rates",
         title="Rates over time",
         x=_TIME,
-        y=Axis(label="IP rate to the clients", unit=unit, low=0),
+        y=Axis(label="IP rate to the clients", unit="kbit/s", low=0),
         layers=tuple(
             Curve(
                 name=name,
                 role=roles[name],
                 x=bin_s * np.arange(bins, dtype=np.float64),
-                y=values[: bins * steps].reshape(bins, steps).mean(axis=1) / per_unit,
+                y=values[: bins * steps].reshape(bins, steps).mean(axis=1),
                 shape="steps",
                 dashed=roles[name] == _SUM,
             )

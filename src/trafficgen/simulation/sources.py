@@ -323,7 +323,8 @@ def sources_of(
         for number in numbers
     ]
     if all(players):
-        return [make_player_source(found, one, settings) for one in players if one]
+        make_played = prepare_player_source(found, settings)
+        return [make_played(one) for one in players if one]
     found = set_source(found, settings)
     drawn = OpenLoopSessions(model=found, count=sessions, duration_s=duration_s, seed=seed)
     drawn.check_memory(packet_bytes=SCHEDULED_BYTES)
@@ -352,12 +353,29 @@ def _digest(model: Model) -> str:
     return f"sha256:{hashlib.sha256(dump_model(model).encode()).hexdigest()}"
 
 
-def make_player_source(model: Model, player: Player, settings: Mapping[str, JsonValue]) -> Source:
-    """Return the player of a fitted model as an engine's source.
+def prepare_player_source(
+    model: Model, settings: Mapping[str, JsonValue]
+) -> Callable[[Player], Source]:
+    """Return what makes an engine's source of players of a fitted model; of equal ones, one.
 
     Warns:
-        SimulationWarning: If something of it is assumed.
+        SimulationWarning: If something of a player is assumed.
     """
+    digest = _digest(model)
+    made: dict[str, Source] = {}
+
+    def make_source(player: Player) -> Source:
+        key = repr(player)
+        if key not in made:
+            made[key] = _make_player_source(model, player, settings, digest=digest)
+        return made[key]
+
+    return make_source
+
+
+def _make_player_source(
+    model: Model, player: Player, settings: Mapping[str, JsonValue], *, digest: str
+) -> Source:
     if player.assumed:
         text = f"{model.name}: the capture does not show all of its player; assumed are"
         warn(f"{text} {'; '.join(player.assumed)}; settings change it", SimulationWarning)
@@ -369,7 +387,7 @@ def make_player_source(model: Model, player: Player, settings: Mapping[str, Json
         place = "its player" if settings else "application"
         raise SettingError(f"{model.name}: {place}: {problem}") from error
     source = replace(
-        source, name=model.name, settings=dict(settings), digest=_digest(model), plays=player.plays
+        source, name=model.name, settings=dict(settings), digest=digest, plays=player.plays
     )
     is_udp = any(stream.transport.protocol == "udp" for stream in model.streams)
     return set_quic(source, _QUIC) if is_udp else source

@@ -130,7 +130,8 @@ class WorkloadEstimate(NotebookView):
             f"about {_round(self.packets)} packets, {size_text(self.ip_bytes)} of IP{error},"
             f" {rate_text(kbps_from_bps(rate_bps))} on average",
             f"about {size_text(self.file_bytes)} as {self.file_format},"
-            f" {format_duration(self.time_s)} to {format_duration(self.busy_time_s)} to make",
+            f" {format_duration(self.time_s)} to make where no other program runs,"
+            f" {format_duration(self.busy_time_s)} where it stays as busy as now",
             *(
                 f"group {name}: {format_count(int(group['sessions']), 'session')},"
                 f" {group['bytes_share']:.0%} of the bytes"

@@ -20,7 +20,7 @@ from trafficgen.generation.session import FlowRow, StreamSchedule, stream_schedu
 from trafficgen.memory_limit import memory_limit_bytes
 from trafficgen.models import PublishedModel
 from trafficgen.randomness import random_stream
-from trafficgen.simulation.applications import make_player
+from trafficgen.simulation.applications import Player, make_player
 from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.path import UNLIMITED_PATH
 from trafficgen.simulation.run import LARGEST_SEED, LONGEST_SESSION_S, run_path
@@ -28,9 +28,9 @@ from trafficgen.simulation.sources import (
     LENGTH_KEYS,
     Participant,
     Source,
-    make_player_source,
     make_published_source,
     prepare_fitted_source,
+    prepare_player_source,
 )
 from trafficgen.tables import PacketTable
 from trafficgen.tables.addresses import documentation_pair
@@ -161,9 +161,14 @@ class GroupPlayer:
         model, number = self.model.model, viewing.session
         player = make_player(model, {}, session=number, duration_s=stop_s, seed=self.seed)
         if player is not None:
-            return make_player_source(model, player, {}), stop_s
+            return self._player_source(player), stop_s
         streams = stream_schedules(timeline, session=number, seed=self.seed)
         return self._fitted_source(streams), stop_s
+
+    @cached_property
+    def _player_source(self) -> Callable[[Player], Source]:
+        assert isinstance(self.model, ModelPlayer)
+        return prepare_player_source(self.model.model, {})
 
     @cached_property
     def _fitted_source(self) -> Callable[[Sequence[StreamSchedule]], Source]:

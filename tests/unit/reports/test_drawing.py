@@ -78,6 +78,21 @@ def test_axes_carry_their_units_and_the_legend_names_each_layer_once() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("highest_kbps", "unit", "last"), [(9_000, "kbit/s", "8000"), (34_000, "Mbit/s", "30")]
+)
+def test_high_rates_are_read_in_mbit_per_s_on_either_axis(
+    highest_kbps: float, unit: str, last: str
+) -> None:
+    axis = Axis(label="rate", unit="kbit/s", low=0)
+    curve = Curve(name="c", x=[0, highest_kbps], y=[0, highest_kbps], role="measured")
+    figure = draw_figure(replace(RATE, x=axis, y=axis, layers=(curve,)))
+    figure.draw_without_rendering()
+    for drawn in (figure.axes[0].xaxis, figure.axes[0].yaxis):
+        assert drawn.get_label_text() == f"rate, {unit}"
+        assert last in [text.get_text() for text in drawn.get_ticklabels()]
+
+
 def test_a_kind_of_file_that_is_not_made_is_refused_before_anything_is_written(
     tmp_path: Path,
 ) -> None:

@@ -315,6 +315,25 @@ def test_an_exponential_law_has_the_band_of_the_ends_of_its_interval() -> None:
     assert np.asarray(curve.x)[below].max() == pytest.approx(2 * np.log(800), rel=0.1)
 
 
+def test_a_band_holds_its_law_where_the_spread_may_be_zero() -> None:
+    law = Law(
+        unit="s",
+        family="lognorm",
+        params={"loc": 0.0, "scale": 2.7, "s": 0.44},
+        low={"scale": 0.7, "s": 0.0},
+        high={"scale": 11.3, "s": 2.6},
+        observations=3,
+    )
+    sample = Sample(name="sessions", role="measured", values=np.array([1.8, 2.7, 4.5]))
+    axis = Axis(label="ratio", log=True)
+    chart = chart_law("d", "D", [sample], [PlottedLaw(name="lognorm", law=law)], axis=axis)
+    assert chart is not None
+    (band,) = (layer for layer in chart.layers if isinstance(layer, Band))
+    drawn = np.asarray(curve_of(chart, "lognorm").y)
+    assert np.all(np.asarray(band.low) <= drawn)
+    assert np.all(drawn <= np.asarray(band.high))
+
+
 def test_quantiles_of_draws_of_the_law_itself_stay_in_its_envelope() -> None:
     law = Law(
         unit="s", family="lognorm", params={"s": 0.7, "loc": 0.0, "scale": 0.01}, observations=2000

@@ -65,6 +65,15 @@ def test_curves_are_the_series_of_the_result(
         assert np.diff(np.asarray(curve.x)) == pytest.approx(series["interval_s"])
 
 
+def test_a_session_shorter_than_a_bin_is_a_step_with_both_ends() -> None:
+    short = trafficgen.simulate("cbr", path="rate=2Mbps,delay=10ms", settings={"duration_s": 0.4})
+    curves = [one for one in _layers(report_of(short)) if isinstance(one, Curve)]
+    assert len(curves) >= 2
+    for curve in curves:
+        assert curve.x[1] - curve.x[0] == short.series["interval_s"]
+        assert curve.y[0] == curve.y[1]
+
+
 def test_what_is_offered_and_what_is_received_differ_in_colour_not_in_shade(report: Report) -> None:
     for name in ("rates", "offered", "streams"):
         roles = [one.role for one in chart_of(report, name).layers if isinstance(one, Curve)]

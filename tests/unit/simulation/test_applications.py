@@ -14,6 +14,7 @@ import trafficgen
 from trafficgen.errors import SimulationError, SimulationWarning
 from trafficgen.models import Application, Estimate, Model, PlayerPolicy, Rung
 from trafficgen.simulation.applications import make_player
+from trafficgen.simulation.sources import sources_of
 
 #: A player that takes what it can get, of a title whose sizes vary a little.
 PLAYER: dict[str, Any] = {
@@ -289,6 +290,13 @@ def test_sessions_draw_their_policy_by_its_weight(fitted: Model) -> None:
         families.append(player.settings["policy"])
     assert families[0] == "buffer"
     assert 60 < families.count("bola") < 100
+
+
+def test_sessions_with_equal_players_share_one_source(fitted: Model) -> None:
+    policy = PlayerPolicy(family="buffer", weight=0.6, alternatives={"bola": 0.4})
+    model = fitted.model_copy(update={"application": application([600.0], policy=policy)})
+    sources = sources_of(model, {}, sessions=50, duration_s=60, seed=3)
+    assert len({id(source) for source in sources}) == 2  # one a policy
 
 
 @pytest.mark.parametrize(

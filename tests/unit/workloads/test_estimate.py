@@ -27,6 +27,12 @@ groups:
 """
 
 
+@pytest.fixture(autouse=True)
+def time_to_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a busy machine play as many sessions as an idle one."""
+    monkeypatch.setattr("trafficgen.workloads.estimate._SAMPLED_S", 60.0)
+
+
 def test_an_estimate_is_close_to_what_is_written(load: Load, tmp_path: Path) -> None:
     workload, out = load(VARIED), tmp_path / "out.pcap"
     estimate = trafficgen.estimate_workload(workload, out, seed=2, snaplen_bytes=96)
@@ -93,7 +99,9 @@ def test_the_time_counts_all_steps(
     # Where other programs take the cores, processes gain nothing but have to start.
     processes = estimate(storage=str(tmp_path), workers=2)
     assert processes.time_s < in_blocks.time_s < in_blocks.busy_time_s < processes.busy_time_s
-    assert f" to {format_duration(processes.busy_time_s)} to make" in processes.lines()[2]
+    alone, busy = map(format_duration, (processes.time_s, processes.busy_time_s))
+    said = f" {alone} to make where no other program runs, {busy} where it stays as busy as now"
+    assert said in processes.lines()[2]
     # Other programs had half of the time of the sample: alone it would have taken half.
     assert in_memory.busy_time_s == pytest.approx(1.5 * 2 * in_memory.time_s)
 
