@@ -163,13 +163,14 @@ OVERLAPPING = """() => {
 }"""
 
 
-#: Words of cells that lie on two lines; names may break at underscores.
+#: Words of cells that lie on two lines; names may break at underscores, digests anywhere.
 BROKEN_WORDS = """() => {
   const found = [];
   for (const cell of document.querySelectorAll("td, th")) {
     for (const node of cell.childNodes) {
       if (node.nodeType !== Node.TEXT_NODE) continue;
       for (const word of node.data.matchAll(/[A-Za-z0-9]+/g)) {
+        if (word[0].length === 64) continue;
         const range = document.createRange();
         range.setStart(node, word.index);
         range.setEnd(node, word.index + word[0].length);

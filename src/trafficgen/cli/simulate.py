@@ -233,6 +233,7 @@ def _print_series(result: trafficgen.SimulationResult) -> None:
     series = result.series
     count = len(series["media_kbps"])
     if not count:
+        say_line(f"over time: no curve; it needs {format_duration(series['interval_s'])} or more")
         return
     others = [name for name in series if name.endswith("_kbps") and name not in _NAMED.values()]
     names = _NAMED | {name.removesuffix("_kbps"): name for name in others}

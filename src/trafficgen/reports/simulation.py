@@ -141,6 +141,8 @@ def _describe(result: SimulationResult) -> Iterator[str]:
     for name, phase in (("buffers", result.buffering), ("plays out", result.playout)):
         if phase is not None:
             yield f"It {name} for {format_duration(phase.duration_s)}: {_describe_phase(phase)}."
+    if not result.series["media_kbps"].size:
+        yield f"It is shorter than {result.series['interval_s']:g} s: no curve is drawn over time."
     changes, stalls = result.events.level_changes(), result.events.stalls
     stalled = format_duration(sum(stall.duration_s for stall in stalls))
     stalling = _repeat("stalls", len(stalls)) + (f", {stalled} in all" if stalls else "")
@@ -243,6 +245,8 @@ class _Series:
 
 def _chart(result: SimulationResult) -> Iterator[Chart]:
     series, stalls = _Series(result.series), list(_shade_stalls(result))
+    if not series.start_s.size:
+        return
     others = [one for one in result.flows[1:] if one.agent != 0]
     streams = [one for one in result.flows[1:] if one.agent == 0]
     competing = [

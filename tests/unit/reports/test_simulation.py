@@ -65,10 +65,21 @@ def test_curves_are_the_series_of_the_result(
         assert np.diff(np.asarray(curve.x)) == pytest.approx(series["interval_s"])
 
 
-def test_a_session_shorter_than_a_bin_is_a_step_with_both_ends() -> None:
-    short = trafficgen.simulate("cbr", path="rate=2Mbps,delay=10ms", settings={"duration_s": 0.4})
-    curves = [one for one in _layers(report_of(short)) if isinstance(one, Curve)]
-    assert len(curves) >= 2
+@pytest.mark.parametrize("duration_s", [0.2, 0.85])
+def test_a_short_session_is_one_step_or_said_to_be_too_short(duration_s: float) -> None:
+    settings = {"duration_s": duration_s}
+    short = trafficgen.simulate("cbr", path="rate=2Mbps,delay=10ms", settings=settings)
+    made = report_of(short)
+    curves = [one for one in _layers(made) if isinstance(one, Curve)]
+    lines = [
+        line
+        for part in made.sections
+        for one in part.blocks
+        if isinstance(one, Text)
+        for line in one.lines
+    ]
+    assert any("no curve is drawn" in line for line in lines) == (duration_s < 0.5)
+    assert len(curves) == (0 if duration_s < 0.5 else 3)
     for curve in curves:
         assert curve.x[1] - curve.x[0] == short.series["interval_s"]
         assert curve.y[0] == curve.y[1]

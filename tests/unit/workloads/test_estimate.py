@@ -111,6 +111,7 @@ def test_a_sample_ends_soon_says_its_size_and_reports_its_steps(
 ) -> None:
     ticks, steps = itertools.count(step=0.5), list[trafficgen.Step]()
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
+    monkeypatch.setattr("trafficgen.workloads.estimate._SAMPLED_S", 2.0)
     with trafficgen.following(steps.append):
         estimate = trafficgen.estimate_workload(load(VARIED), tmp_path / "o.pcap")
     assert estimate.sampled == 5  # half a second each
