@@ -47,17 +47,14 @@ _MOST_VALUES = 12
 def report_simulation(result: SimulationResult) -> Report:
     """Make the report of a simulated session."""
     notes, summary = result.notes, Text((" ".join(_describe(result)),), kind="lead")
-    first, *charts = _chart(result)
+    charts = list(_chart(result))
     return build_report(
         "A session played over a path",
         f"{notes['model']}, seed {result.seed}",
         _judge(result),
         {
-            "Summary": (
-                *(first, *charts[:1], summary, _tabulate_answers(result)),
-                _tabulate_moments(result),
-            ),
-            "Over time": charts[1:],
+            "Summary": (*charts[:2], summary, _tabulate_answers(result), _tabulate_moments(result)),
+            "Over time": charts[2:],
             "Flows": _tabulate_flows(result),
             "Conditions": (tabulate_conditions(result.notes),),
         },

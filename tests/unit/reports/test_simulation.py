@@ -70,7 +70,7 @@ def test_a_short_session_is_one_step_or_said_to_be_too_short(duration_s: float) 
     settings = {"duration_s": duration_s}
     short = trafficgen.simulate("cbr", path="rate=2Mbps,delay=10ms", settings=settings)
     made = report_of(short)
-    curves = [one for one in _layers(made) if isinstance(one, Curve)]
+    curves = [one for each in made.charts for one in each.layers if isinstance(one, Curve)]
     lines = [
         line
         for part in made.sections
