@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from trafficgen.validation.compare import compare
     from trafficgen.validation.comparison import Comparison, exceeded_limits
     from trafficgen.validation.metrics import register_metric
+    from trafficgen.validation.ranking import Ranking, rank_catalogue
     from trafficgen.workloads.estimate import WorkloadEstimate, estimate_workload
     from trafficgen.workloads.export import export
     from trafficgen.workloads.files import load_workload
@@ -116,6 +117,7 @@ _NAMES_IN = {
     "trafficgen.validation.compare": "compare",
     "trafficgen.validation.comparison": "Comparison exceeded_limits",
     "trafficgen.validation.metrics": "register_metric",
+    "trafficgen.validation.ranking": "Ranking rank_catalogue",
     "trafficgen.workloads.estimate": "WorkloadEstimate estimate_workload",
     "trafficgen.workloads.export": "export",
     "trafficgen.workloads.files": "load_workload",
@@ -182,6 +184,7 @@ __all__ = [
     "PopulationFit",
     "ProjectionReport",
     "PublishedModel",
+    "Ranking",
     "Reproduction",
     "SameSourceFit",
     "SelectionError",
@@ -223,6 +226,7 @@ __all__ = [
     "models_list",
     "models_schema",
     "models_show",
+    "rank_catalogue",
     "read_packets",
     "register_arrivals",
     "register_distribution",

@@ -79,6 +79,7 @@ DIFFERENT = {
     ("fit", "out"): "save_model of the fit's model",
     ("fit", "exchanges"): "save_exchanges of measure_exchanges",
     ("compare", "fail_above"): "exceeded_limits of the comparison",
+    ("compare", "against"): "rank_catalogue",
     ("inspect", "flows"): "how many are printed; to_pandas has all",
     ("models_show", "full"): "how much is printed",
     ("models_list", "paths"): "Path.presets",

@@ -11,7 +11,7 @@ import trafficgen
 from trafficgen.cli._completion import complete_metric
 from trafficgen.cli._curves import Curve, curve_bins, print_curves
 from trafficgen.cli._options import AsJson, Quiet, Verbose, expand_options, messages_of
-from trafficgen.cli._output import number, print_json
+from trafficgen.cli._output import Messages, number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim, refuse_missing
 from trafficgen.cli._reports import Interactive, PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._tables import print_table
@@ -19,6 +19,8 @@ from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import format_quantity
 from trafficgen.validation.options import CompareOptions
 
+#: Models of a ranking that are printed.
+_SHOWN = 10
 _TOTALS = {
     "packets": "packets",
     "ip_bytes": "IP bytes",
@@ -36,13 +38,22 @@ def compare(
             help="Capture or packet table that was measured; - is standard input.",
         ),
     ],
-    candidate: Annotated[
-        str,
-        typer.Argument(
-            metavar="CANDIDATE", help="Capture or packet table that is judged; - is standard input."
-        ),
-    ],
     options: CompareOptions,
+    candidate: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="CANDIDATE",
+            help="Capture or packet table that is judged; - is standard input.",
+            show_default=False,
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="catalogue",
+            help="Instead of a candidate: rank the published models, the nearest first.",
+        ),
+    ] = None,
     fail_above: Annotated[
         list[str] | None,
         typer.Option(
@@ -69,7 +80,10 @@ def compare(
 
     Example: trafficgen compare capture.pcapng synthetic.pcap --report comparison.html --plots plots
     --plot-format svg
+
+    Example: trafficgen compare capture.pcapng --against catalogue
     """
+    _check_sides(candidate, against, options, fail_above)
     _check_choice("", options.flow, options.session, every=options.every)
     _check_choice(
         "candidate-", options.candidate_flow, options.candidate_session, every=options.every
@@ -81,7 +95,7 @@ def compare(
     from trafficgen.validation.comparison import check_limits  # noqa: PLC0415 - not of --help
 
     check_limits(fail_above or ())
-    inputs = [reference, candidate]
+    inputs = [reference] if candidate is None else [reference, candidate]
     claim(
         written,
         force=force,
@@ -90,6 +104,9 @@ def compare(
         quiet=quiet,
         check_names=partial(refuse_missing, inputs),
     )
+    if candidate is None:
+        _rank(reference, options, written, messages, as_json=as_json)
+        return
     compare_both = trafficgen.compare  # loaded before the clock of the progress runs
     with messages.progress("reading"):
         comparison = compare_both(reference, candidate, **vars(options))
@@ -103,6 +120,64 @@ def compare(
         messages.fail(f"failed: {limit}")
     if exceeded:
         raise typer.Exit(1)
+
+
+def _check_sides(
+    candidate: str | None,
+    against: str | None,
+    options: CompareOptions,
+    fail_above: list[str] | None,
+) -> None:
+    if against is None:
+        if candidate is None:
+            raise typer.BadParameter("name a candidate, or give --against catalogue")
+        return
+    if against != "catalogue":
+        raise typer.BadParameter(f"{against!r} is nothing to rank; it can be catalogue")
+    if candidate is not None:
+        raise typer.BadParameter(
+            f"--against stands in place of the candidate; leave {candidate} out"
+        )
+    of_candidate = (options.candidate_flow, options.candidate_session, options.candidate_upload)
+    if fail_above or options.upload or any(one is not None for one in of_candidate):
+        raise typer.BadParameter(
+            "--against takes both directions of one capture; leave --upload, --fail-above and"
+            " --candidate-... out"
+        )
+
+
+def _rank(
+    capture: str, options: CompareOptions, written: Outputs, messages: Messages, *, as_json: bool
+) -> None:
+    rank = trafficgen.rank_catalogue
+    with messages.progress("reading"):
+        ranking = rank(
+            capture,
+            flow=options.flow,
+            session=options.session,
+            every=options.every,
+            seed=options.seed,
+            undo_offload=options.undo_offload,
+            memory_bytes=options.memory_bytes,
+        )
+    write_reports(ranking, written, messages)
+    if as_json:
+        print_json(ranking.to_json())
+        return
+    rows = [
+        (
+            one.command,
+            number(one.distance, digits=2),
+            *(number(value, digits=2) for value in one.features.values()),
+        )
+        for one in ranking.models[:_SHOWN]
+    ]
+    header = ("model", "distance", *ranking.feature_names)
+    print_table(header, rows, right=tuple(range(1, len(header))), styles={0: "bold"})
+    if left := len(ranking.models) - len(rows):
+        say_line(f"and {left} further ones (--json)")
+    say_line("")
+    say_line(ranking.verdict())
 
 
 def _check_choice(prefix: str, flow: int | None, session: int | None, *, every: bool) -> None:

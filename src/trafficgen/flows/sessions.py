@@ -4,8 +4,9 @@ Rules, first to last: RTSP control with the media that its Transport headers nam
 capture was cut before them, with the RTP and RTCP between the same hosts while it lasts; where no
 message is kept at all, with the UDP between them); RTCP with the RTP on the port below, by their
 ports where payloads are not kept; RTP between the same hosts at the same time (audio and video of
-one source); connections of one client to one web service (the same port and the same network of
-servers) without a long pause between them.
+one source); other UDP between two hosts that runs for most of the same time (the two directions of
+a call, a game or a headset over ports of their own); connections of one client to one web service
+(the same port and the same network of servers) without a long pause between them.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class SessionLimits:
         rtsp_margin_s: Media of an RTSP session may begin and end this long outside its control
             connection, s: what is in flight when it closes.
         rtsp_ports: Ports of RTSP, whose connections count as control without a message too.
+        together_share: UDP of one session is at the same time for this share of its longer flow,
+        together_s: which lasts so long, s: short exchanges overlap by chance.
         ipv4_network_bits: Servers that share so many bits are of one content network,
         ipv6_network_bits: and so many of IPv6: the usual sizes of announced networks.
     """
@@ -45,6 +48,8 @@ class SessionLimits:
     web_pause_s: float = 10.0
     rtsp_margin_s: float = 5.0
     rtsp_ports: frozenset[int] = frozenset({554, 8554})
+    together_share: float = 0.8
+    together_s: float = 1.0
     ipv4_network_bits: int = 24
     ipv6_network_bits: int = 48
 
@@ -121,6 +126,7 @@ def group_sessions(
         control.add(above)
     for together in by_hosts.values():
         _join_rtp(together, set(rtcp_flows), named, union)
+    _join_udp(flows, union)
     _join_web(flows, union)
     kinds = list_media(flows, signalling, rtp_streams, control.union(rtcp_flows))
     media = pa.array(kinds, pa.string())
@@ -341,6 +347,32 @@ def _join_rtp(together: list[_Flow], rtcp_flows: set[int], named: set[int], unio
     for before, after in itertools.pairwise(media):
         if before.overlaps(after) and before.server == after.server:
             union.join(before.flow, after.flow)
+
+
+def _join_udp(flows: pa.Table, union: _Union) -> None:
+    """Join UDP of two hosts, neither RTP nor of a known service, that runs at the same time."""
+    is_udp = pc.and_(pc.equal(flows.column("protocol"), "udp"), pc.is_null(flows.column("ssrc")))
+    for end in ("server_port", "client_port"):
+        is_udp = pc.and_(is_udp, pc.greater_equal(flows.column(end), FIRST_MEDIA_PORT))
+        ports = pa.array(sorted(_LIMITS.web_ports), flows.schema.field(end).type)
+        is_udp = pc.and_(is_udp, pc.invert(pc.is_in(flows.column(end), ports)))
+    length_ns = pc.subtract(flows.column("last_time_ns"), flows.column("first_time_ns"))
+    is_long = pc.greater_equal(length_ns, ns_from_s(_LIMITS.together_s))
+    rows = flows.filter(pc.and_(is_udp, is_long))
+    if rows.num_rows < 2:  # noqa: PLR2004 - a pair
+        return
+    ends = pa.chunked_array([*rows.column("server").chunks, *rows.column("client").chunks])
+    codes = np.sort(_codes(ends).reshape(2, -1), axis=0)  # either end may be the server
+    first, last = (rows.column(f"{which}_time_ns").to_numpy() for which in ("first", "last"))
+    order = np.lexsort((first, *codes))
+    codes, first, last = codes[:, order], first[order], last[order]
+    number = rows.column("flow").to_numpy()[order]
+    together = np.minimum(last[:-1], last[1:]) - first[1:]
+    length = last - first
+    longer = np.maximum(length[:-1], length[1:])
+    is_one = (together >= _LIMITS.together_share * longer) & (np.diff(codes) == 0).all(axis=0)
+    for before in np.flatnonzero(is_one).tolist():
+        union.join(int(number[before]), int(number[before + 1]))
 
 
 def _join_web(flows: pa.Table, union: _Union) -> None:

@@ -30,12 +30,14 @@ from trafficgen.reports.drawing import FORMATS, draw_svg, save_charts
 from trafficgen.reports.fit.report import report_fit
 from trafficgen.reports.many_captures import report_population, report_same_source
 from trafficgen.reports.page import Block, Mark, Report, Text
+from trafficgen.reports.ranking import report_ranking
 from trafficgen.reports.reproduction import report_reproduction
 from trafficgen.reports.simulation import report_simulation
 from trafficgen.reports.workload import report_workload
 from trafficgen.reproduction import Reproduction
 from trafficgen.simulation.results import SimulationResult
 from trafficgen.validation.comparison import Comparison
+from trafficgen.validation.ranking import Ranking
 from trafficgen.workloads.shares import WorkloadResult
 
 #: Results that have a report.
@@ -44,6 +46,7 @@ Reportable = (
     | Fit
     | PopulationFit
     | SameSourceFit
+    | Ranking
     | Reproduction
     | SimulationResult
     | WorkloadResult
@@ -60,7 +63,7 @@ def save_report(result: Reportable, path: str | Path, *, interactive: bool = Fal
 
     Args:
         result: What :func:`~trafficgen.fit`, ``fit_population``, ``fit_same_source``, ``compare``,
-            ``simulate``, ``simulate_workload`` or ``reproduce`` returned.
+            ``rank_catalogue``, ``simulate``, ``simulate_workload`` or ``reproduce`` returned.
         path: File to write; one that is there is replaced.
         interactive: Whether charts over time can be zoomed; a small script in the page does it.
 
@@ -108,7 +111,7 @@ def save_plots(
 
     Args:
         result: What :func:`~trafficgen.fit`, ``fit_population``, ``fit_same_source``, ``compare``,
-            ``simulate``, ``simulate_workload`` or ``reproduce`` returned.
+            ``rank_catalogue``, ``simulate``, ``simulate_workload`` or ``reproduce`` returned.
         folder: Folder to write into; it is made where it is missing.
         formats: Endings, or one of them: ``pdf``, ``svg``, ``png``.
 
@@ -148,6 +151,7 @@ report_of.register(Report, lambda report: report)
 report_of.register(Comparison, report_comparison)
 report_of.register(Fit, report_fit)
 report_of.register(PopulationFit, report_population)
+report_of.register(Ranking, report_ranking)
 report_of.register(Reproduction, report_reproduction)
 report_of.register(SameSourceFit, report_same_source)
 report_of.register(SimulationResult, report_simulation)

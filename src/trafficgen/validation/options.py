@@ -89,3 +89,24 @@ class CompareOptions:
             every=self.every,
             upload=(None if self.upload else False) if upload is None else upload,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankOptions:
+    """Which packets the models of the catalogue are compared with.
+
+    Attributes:
+        flow: Number of the flow to compare.
+        session: Number of the session to compare; None takes the one `fit` takes.
+        every: Whether to take all sessions as one.
+        seed: Seed of the models' runs, >= 0.
+        undo_offload: Whether to cut segmentation-offload packets to MTU size first, as `fit` does.
+        memory_bytes: Memory to use at most, bytes; None sets no limit.
+    """
+
+    flow: int | None = option(None, help="Compare this flow alone.", low=0)
+    session: int | None = option(None, help="Compare this session.", low=0)
+    every: bool = False
+    seed: int = option(0, help="Seed of the models' runs.", low=0)
+    undo_offload: bool = True
+    memory_bytes: int | None = memory_option()

@@ -153,3 +153,49 @@ def test_rtcp_without_payloads_is_known_by_its_ports(
     grouped = group_sessions(flows, NONE)
     assert len(list_sessions(grouped, NONE)) == (1 if joined else 2)
     assert grouped.column("media").to_pylist() == ["unknown", "control" if joined else "unknown"]
+
+
+def _group_two(change: dict[str, object]) -> list[int]:
+    """Group two flows of UDP between the same hosts, of which the second differs."""
+    rows = [_flow(at, media_port=5000 + 7 * at, protocol="udp", ssrc=None) for at in (0, 1)]
+    for row in rows:
+        row.update(last_time_ns=60 * 10**9)
+    rows[1].update(change)
+    grouped = group_sessions(pa.Table.from_pylist(rows, schema=FLOW_SCHEMA), NONE)
+    sessions: list[int] = grouped.column("session").to_pylist()
+    return sessions
+
+
+TURNED = {"server": "198.51.100.1", "client": "192.0.2.1"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{}, TURNED, {"first_time_ns": 5 * 10**9, "last_time_ns": 58 * 10**9}],
+    ids=["same-way", "two-ways", "starts-later"],
+)
+def test_udp_between_two_hosts_at_the_same_time_is_one_session(change: dict[str, object]) -> None:
+    assert _group_two(change) == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"client": "198.51.100.2"},
+        {"server_port": 53},
+        {"server_port": 443},
+        {"protocol": "tcp"},
+        {"first_time_ns": 40 * 10**9},
+        {"first_time_ns": 61 * 10**9, "last_time_ns": 121 * 10**9},
+        {"last_time_ns": 10**8},
+    ],
+    ids=["other-host", "dns", "quic", "tcp", "a-part", "afterwards", "short"],
+)
+def test_other_udp_of_two_hosts_stays_apart(change: dict[str, object]) -> None:
+    assert _group_two(change) == [0, 1]
+
+
+@pytest.mark.parametrize("name", ["xr_3gpp38838_ar_session", "voip_ngmn2008", "game_ngmn2008"])
+def test_both_directions_of_a_user_are_one_session_in_a_capture(name: str, tmp_path: Path) -> None:
+    trafficgen.generate(name, tmp_path / "user.pcap", duration_s=5, seed=1)
+    assert len(trafficgen.inspect(tmp_path / "user.pcap").sessions) == 1
