@@ -49,7 +49,7 @@ class SessionLimits:
     rtsp_margin_s: float = 5.0
     rtsp_ports: frozenset[int] = frozenset({554, 8554})
     together_share: float = 0.8
-    together_s: float = 1.0
+    together_s: float = 2.0
     ipv4_network_bits: int = 24
     ipv6_network_bits: int = 48
 
