@@ -359,7 +359,7 @@ def _join_udp(flows: pa.Table, union: _Union) -> None:
     length_ns = pc.subtract(flows.column("last_time_ns"), flows.column("first_time_ns"))
     is_long = pc.greater_equal(length_ns, ns_from_s(_LIMITS.together_s))
     rows = flows.filter(pc.and_(is_udp, is_long))
-    if rows.num_rows < 2:  # noqa: PLR2004 - a pair
+    if rows.num_rows < 2:
         return
     ends = pa.chunked_array([*rows.column("server").chunks, *rows.column("client").chunks])
     codes = np.sort(_codes(ends).reshape(2, -1), axis=0)  # either end may be the server

@@ -211,7 +211,7 @@ MOMENTS: dict[str, dict[str, Moments]] = {
         ),
         "to_server gap": constant(0.04),
     },
-    # Two states stepped each 20 ms: a state lasts 0.02 / p on the average, sqrt(1 - p) of it the SD.
+    # Two states stepped each 20 ms: the mean of one is 0.02 / p, the SD sqrt(1 - p) of that.
     "voip_ngmn2008": {
         "talk bytes": constant(40),
         "silence bytes": constant(15),
