@@ -19,7 +19,12 @@ def software_version() -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Return ``sha256:`` and the digest of a file's bytes, read in bounded memory."""
+    """Return ``sha256:`` and the digest of a file's bytes, read in bounded memory.
+
+    A folder of packets has that of its files together.
+    """
+    if path.is_dir():
+        return combine_digests(map(file_digest, path.iterdir()))
     with path.open("rb") as stream:
         return f"sha256:{hashlib.file_digest(stream, 'sha256').hexdigest()}"
 
