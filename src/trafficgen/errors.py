@@ -91,7 +91,8 @@ class InputFileError(TrafficgenError):
     def __init__(self, *, file: str, problem: str, remedy: str) -> None:
         self.file, self.problem = file, name_options(problem)
         self.remedy = name_options(remedy)
-        place = "standard input" if file == "-" else file
+        shown = file if file.isprintable() else repr(file)  # a name may have several lines
+        place = "standard input" if file == "-" else shown
         super().__init__(f"{place}: {problem}; {remedy}")
 
 

@@ -11,8 +11,8 @@ import inspect
 import itertools
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache, partial, wraps
 from numbers import Integral, Real
@@ -35,6 +35,7 @@ from typing import (
     runtime_checkable,
 )
 
+from trafficgen.errors import TrafficgenError
 from trafficgen.formatting import describe_value, suggest_name
 from trafficgen.memory_limit import limit_memory
 from trafficgen.option_names import name_options
@@ -198,13 +199,14 @@ def takes(options: Callable[P, O]) -> _Door[P, O]:
                 keywords[names[name]] = keywords.pop(name)
                 typed[names[name]] = name
             bound = _bind(work.__name__, shown, given, keywords).arguments
-            for name, value in bound.items():
-                place = f"{work.__name__}: {typed.get(name, name)}"
-                bound[name] = _check(place, value, hints.get(name, Any), declared.get(name))
-            values = [bound.pop(one.name, one.default) for one in subjects]
-            chosen = make(**bound)
-            with limit_memory(getattr(chosen, "memory_bytes", None)):
-                return work(*values, chosen)
+            with _name_as_typed(typed):
+                for name, value in bound.items():
+                    place = f"{work.__name__}: {name}"
+                    bound[name] = _check(place, value, hints.get(name, Any), declared.get(name))
+                values = [bound.pop(one.name, one.default) for one in subjects]
+                chosen = make(**bound)
+                with limit_memory(getattr(chosen, "memory_bytes", None)):
+                    return work(*values, chosen)
 
         with_keywords.__doc__ = _document(work, cast(type, options))
         with_keywords.__signature__ = shown  # type: ignore[attr-defined]
@@ -228,6 +230,20 @@ def _document(work: Callable[..., Any], options: type) -> str | None:
         known.setdefault(option_field.name, text_of)
     lines = [f"        {one.name}: {known[one.name].rstrip()}" for one in fields(options)]
     return text[: found.start()] + "\n".join(lines) + text[found.end() :]
+
+
+@contextmanager
+def _name_as_typed(typed: Mapping[str, str]) -> Iterator[None]:
+    """Write the name of an option in an error as the caller did: ``frame_rate``, or with a unit."""
+    try:
+        yield
+    except (TrafficgenError, TypeError, ValueError) as error:
+        for name, other in typed.items():
+            whole = re.compile(rf"\b{name}\b")
+            error.args = tuple(
+                whole.sub(other, one) if isinstance(one, str) else one for one in error.args
+            )
+        raise
 
 
 @overload
@@ -321,6 +337,9 @@ def _check(place: str, value: Any, hint: Any, how: Option | None) -> Any:
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     fits = any(_fits(value, kind) for kind in kinds)
     is_text, takes_lists = isinstance(value, str), any(get_origin(one) is Sequence for one in kinds)
+    if isinstance(value, Mapping) and any(get_args(one)[:1] == (str,) for one in kinds):
+        for key in value:
+            _check(" a key of ".join(place.rpartition(" ")[::2]).strip(), key, str, None)
     if is_text and not value and Path in kinds and not takes_lists:
         raise ValueError(f"{place} must be a name, not ''")
     if how is not None and how.parse is not None:
@@ -368,7 +387,7 @@ def plain_value(value: Any) -> Any:
 @cache
 def _unit_read_by(parse: Callable[[str], object]) -> str | None:
     """Return the unit that a parser needs after a number of that unit; None where it has none."""
-    for unit, number in itertools.product(("", "s", "bps"), (1, 100)):
+    for unit, number in itertools.product(("", "s", "bps", "B"), (1, 100, 10**9)):
         with suppress(ValueError):
             parse(f"{number}{unit}")
             return unit

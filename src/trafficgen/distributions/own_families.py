@@ -14,10 +14,11 @@ import numpy as np
 from trafficgen.distributions.base import Distribution
 from trafficgen.errors import TrafficgenError
 from trafficgen.formatting import one_line
-from trafficgen.options import checks_arguments
+from trafficgen.options import check_argument, checks_arguments
 from trafficgen.registry import Registry, calling_module
 from trafficgen.units import FloatArray
 
+_Unit = Literal["s", "bytes", "packets"]
 #: How a parameter within bounds becomes a number without bounds, and where a search for it starts.
 _SCALES: Mapping[tuple[float, float], tuple[str, float]] = {
     (0.0, inf): ("log", 1.0),
@@ -187,7 +188,7 @@ def register_distribution(
     *,
     bounds: Mapping[str, tuple[float, float]],
     start: Callable[[FloatArray], Mapping[str, float]] | None = None,
-    units: Iterable[Literal["s", "bytes", "packets"]] = ("s", "bytes"),
+    units: Iterable[_Unit] = ("s", "bytes"),
 ) -> None:
     """Let `fit` try a distribution family of your own, and models play it.
 
@@ -242,7 +243,10 @@ def register_distribution(
             f"distribution {name}: the bounds need scale between 0 and inf, and loc, if it is"
             " estimated, between -inf and inf"
         )
-    own = OwnFamily(functions, ends, start or (lambda sample: _fit_median(own, sample)), (*units,))
+    units = (*units,)
+    for one in units:
+        check_argument("register_distribution: each of units", one, _Unit)
+    own = OwnFamily(functions, ends, start or (lambda sample: _fit_median(own, sample)), units)
     _check_shapes(name, own)
     _try_out(name, own)
     OWN_FAMILIES.register(name, own, module=calling_module())

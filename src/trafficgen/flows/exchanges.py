@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from trafficgen.data_frames import data_frame
 from trafficgen.formatting import format_count, format_duration, size_text
 from trafficgen.notebook import SHOWN_ROWS, FirstRows, NotebookView
+from trafficgen.options import checks_arguments
 from trafficgen.tables.columns import Column, nullable, schema_of
 from trafficgen.units import BoolArray, IntArray, s_from_ns
 
@@ -236,11 +237,15 @@ class Exchanges(NotebookView):
             text += f", {format_duration(float(np.median(think_s)))} between them"
         return text
 
+    @checks_arguments
     def column(self, name: str) -> npt.NDArray[Any]:
         """Return a column as an array, shape (n,); of times and think times nulls are NaN."""
+        if name not in (known := self.table.column_names):
+            raise ValueError(f"name: no column {name!r} among exchanges; use {', '.join(known)}")
         values = self.table.column(name)
         return np.asarray(values.to_numpy(zero_copy_only=False))
 
+    @checks_arguments
     def select_between(self, start_ns: float, end_ns: float) -> Exchanges:
         """Return those whose request, or first byte, is in an interval, ns since 1970."""
         first_ns = pc.coalesce(self.table.column("request_ns"), self.table.column("first_byte_ns"))

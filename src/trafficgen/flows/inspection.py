@@ -20,6 +20,7 @@ from trafficgen.flows.sessions import Session, list_sessions, tabulate_sessions
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.json_text import JsonColumns, iterate_rows
 from trafficgen.notebook import POINTS, SHOWN_ROWS, FirstRows, NotebookView, RateLines
+from trafficgen.options import check_argument, checks_arguments
 from trafficgen.progress import report_each, report_step
 from trafficgen.standard_streams import restore_name
 from trafficgen.tables import FlowRates, RtpStreamCount
@@ -129,6 +130,7 @@ class Inspection(NotebookView):
         rates, _ = self.measure_rates(steps)
         return RateLines(end_s / steps, [("bytes on the wire to clients", rates)])
 
+    @checks_arguments
     def measure_rates(self, bins: int) -> tuple[FloatArray, FloatArray]:
         """Return the rates of all flows together over equal parts of the capture, kbit/s.
 
@@ -178,14 +180,18 @@ class Inspection(NotebookView):
     def _applications(self) -> pa.ChunkedArray | None:
         return None if self.labels is None else self.labels.column("application")
 
+    @checks_arguments
     def session_kinds(self, sessions: Collection[int]) -> dict[int, str]:
         """Return the kinds of some sessions: those of a network's millions would take long."""
+        for session in sessions:
+            check_argument("each of sessions", session, int)
         wanted = pa.array(list(sessions), self.flows.schema.field("session").type)
         members = pc.is_in(self.flows.column("session"), wanted)
         known = None if self._applications is None else self._applications.filter(members)
         found = list_sessions(self.flows.filter(members), self.signalling, known)
         return {session.session: session.kind for session in found}
 
+    @checks_arguments
     def session_exchanges(
         self, session: int | None = None, *, flow: int | None = None
     ) -> Exchanges:
@@ -221,6 +227,7 @@ class Inspection(NotebookView):
         rates = {flow: curves.swap_ends() for flow, curves in self.rates.items()}
         return replace(self, flows=swap_flow_ends(self.flows), rtp_streams=streams, rates=rates)
 
+    @checks_arguments
     def describe_flows(self, largest: int | None = None) -> list[dict[str, object]]:
         """Return the flows as JSON has them, most frame bytes first.
 
@@ -241,15 +248,16 @@ class Inspection(NotebookView):
             lambda piece: self._describe_rows(pa.array(heaviest_first[piece]), streams),
         )
 
+    @checks_arguments
     def describe_flow(self, number: int) -> dict[str, object]:
         """Return one flow as JSON has it.
 
         Raises:
-            KeyError: If there is no such flow.
+            SelectionError: If there is no such flow.
         """
-        place = pc.index(self.flows.column("flow"), number).as_py()
-        if place < 0:
-            raise KeyError(number)
+        known = self.flows.column("flow").to_pylist()
+        require_number(number, known, what="flow")
+        place = known.index(number)
         columns = self._describe_rows(pa.array([place]), _group_by_flow(self.rtp_streams))
         return next(iterate_rows(columns))
 
@@ -292,6 +300,7 @@ class Inspection(NotebookView):
         """Return a time of the flow table, s after the first packet."""
         return s_from_ns(time_ns + self.origin_ns - self.start_time_ns)
 
+    @checks_arguments
     def play_s(self, session: Session) -> float | None:
         """Return when a session's first RTSP PLAY was, s after the first packet, or None."""
         return self._play_s(session.play_time_ns)

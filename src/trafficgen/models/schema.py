@@ -31,6 +31,7 @@ from trafficgen.models.provenance import Provenance
 from trafficgen.models.response import CongestionResponse, PooledResponse
 from trafficgen.models.stream import Stream
 from trafficgen.notebook import POINTS, NotebookView, RateLines
+from trafficgen.options import checks_arguments
 from trafficgen.tables import RateCurve
 from trafficgen.units import kbps_from_bps
 
@@ -221,10 +222,11 @@ class Model(NotebookView, ModelRoot):
             'quantiles'
         """
         lists = {"parameters": list_parameters, "alternatives": list_alternatives}
-        if of not in TABLES:
+        if of not in [*TABLES]:
             raise ValueError(f"there is no table of {of!r}; choose {', '.join(TABLES)}")
         return frame_rows(lists.get(of, list_checks)(self), TABLES[of])
 
+    @checks_arguments
     def rates_of_phases(self, *, measured: RateCurve | None = None) -> RateLines:
         """Return the mean rate of the phases over time, after that of the capture where given."""
         length_s = max(phase.end_s for stream in self.streams for phase in stream.phases)

@@ -20,6 +20,7 @@ from pydantic import Field, model_validator
 from trafficgen.formatting import number, one_line
 from trafficgen.models import ModelPart, read_yaml
 from trafficgen.notebook import NotebookView
+from trafficgen.options import checks_arguments
 from trafficgen.reproduction.roles import Role, find_role
 
 Published = int | float | str | None
@@ -95,6 +96,7 @@ class Finding(NotebookView):
             return number(self.low)
         return f"{number(self.low)} to {number(self.high)}"
 
+    @checks_arguments
     def accepts(self, value: float) -> bool:
         """Check whether a value is a number in the range, up to rounding."""
         if math.isnan(value):

@@ -13,6 +13,7 @@ from trafficgen.calibration.path.loss_measures import wilson
 from trafficgen.data_frames import frame_rows
 from trafficgen.formatting import format_count, number
 from trafficgen.notebook import NotebookView
+from trafficgen.options import checks_arguments
 from trafficgen.reproduction.finding import Finding
 from trafficgen.reproduction.roles import Role
 
@@ -180,6 +181,7 @@ class Reproduction(NotebookView):
             rows.append(row)
         return frame_rows(rows, _COLUMNS)
 
+    @checks_arguments
     def with_role(self, role: Role) -> tuple[FindingResult, ...]:
         """Return the rows of a role: predicted, calibrated or input."""
         return tuple(row for row in self.rows if row.finding.role == role)

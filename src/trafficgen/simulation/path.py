@@ -237,8 +237,6 @@ class Path(NotebookView, ModelPart):
         Raises:
             SimulationError: If a key or a value is invalid.
         """
-        for key in settings:
-            check_argument("a key of the path", key, str)
         keys = _keys(cls)
         own = {key: value for key, value in settings.items() if key in keys}
         rest = {key: value for key, value in settings.items() if key not in keys}

@@ -14,6 +14,7 @@ import pyarrow as pa
 from trafficgen.data_frames import data_frame
 from trafficgen.formatting import format_count, format_quantity, number, one_line
 from trafficgen.notebook import NotebookView, RateLines
+from trafficgen.options import checks_arguments
 from trafficgen.simulation.budgets import BudgetShare, judge_budgets
 from trafficgen.simulation.measures import (
     INTERVAL_S,
@@ -175,6 +176,7 @@ class SimulationResult(NotebookView):
         """Seed of the simulation."""
         return self.run.seed
 
+    @checks_arguments
     def packets(self, *, origin_ns: int = DEFAULT_ORIGIN_NS) -> PacketTable:
         """Return the packets of all flows; times count from the first of them."""
         return packet_table(self.run, origin_ns=origin_ns, notes=dict(self.notes))

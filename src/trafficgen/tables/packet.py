@@ -19,6 +19,7 @@ from trafficgen.data_frames import data_frame
 from trafficgen.errors import SelectionError
 from trafficgen.formatting import day_and_time, describe_value, format_count, list_first, number
 from trafficgen.notebook import SHOWN_ROWS, FirstRows, NotebookView, RateLines, rates_of_packets
+from trafficgen.options import checks_arguments
 from trafficgen.tables.columns import Column, nullable, schema_of
 from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA
 from trafficgen.tables.flow import FLOW_SCHEMA
@@ -191,6 +192,7 @@ class PacketTable(NotebookView):
         frame.attrs["origin_ns"] = self.origin_ns
         return frame
 
+    @checks_arguments
     def column(self, name: str) -> pa.ChunkedArray:
         """Return one column as Arrow data; an optional column that was left out is all null.
 
@@ -206,6 +208,7 @@ class PacketTable(NotebookView):
             return self.packets.column(name)
         return pa.chunked_array([pa.nulls(len(self), PACKET_SCHEMA.field(name).type)])
 
+    @checks_arguments
     def is_known(self, name: str) -> BoolArray:
         """Return where a column is not null, shape (n,)."""
         if name not in self.packets.column_names:
@@ -215,6 +218,7 @@ class PacketTable(NotebookView):
             return np.ones(len(self), dtype=np.bool_)
         return np.asarray(column.is_valid().to_numpy(), dtype=np.bool_)
 
+    @checks_arguments
     def values(self, name: str) -> npt.NDArray[np.generic]:
         """Return one column as a numpy array, shape (n,); nulls become 0 (see :meth:`is_known`)."""
         column = self.column(name)
@@ -283,6 +287,7 @@ class PacketTable(NotebookView):
             raise SelectionError(what=f"flow {unknown[0]}", available=available)
         return self.select(np.isin(self.flow, flows))
 
+    @checks_arguments
     def round_to_clock(self, tick_ns: int) -> PacketTable:
         """Return the table with times rounded down to whole ticks after the first packet."""
         if len(self) == 0:
