@@ -25,6 +25,8 @@ RUNG_STEP, _WIDEST_STEP, _STEP_ERROR = math.sqrt(1.5 * 2), 2.0, 0.1
 SAFE_SHARE = 0.85
 #: Rates of rungs, kbit/s, and how many parts lists may have: a day of segments of 1 s.
 _LOWEST_KBPS, _HIGHEST_KBPS = 1e-3, 1e12
+#: Shortest segment, s: what follows is in whole segments.
+_SHORTEST_SEGMENT_S = 1e-3
 _MOST_RUNGS, MOST_SEGMENTS = 1000, 86_400
 #: A setting of a policy.
 PolicySetting = Estimate | str | bool | int | float | None
@@ -122,6 +124,15 @@ class Application(NotebookView, ModelPart):
     highest_throughput_kbps: float | None = Field(default=None, gt=0)
     """Rate at which the fastest twentieth of the segments came, kbit/s: a player of a faster path
     may choose rungs above those that were visited."""
+
+    @model_validator(mode="after")
+    def _segments_are_long(self) -> Self:
+        if self.segment_s is not None and self.segment_s.value < _SHORTEST_SEGMENT_S:
+            raise ValueError(
+                f"segment_s must be {_SHORTEST_SEGMENT_S:g} s at least,"
+                f" not {self.segment_s.value:g}"
+            )
+        return self
 
     @model_validator(mode="after")
     def _rungs_ascend(self) -> Self:

@@ -133,7 +133,7 @@ def _reach(media_s: float | None, segment_s: float) -> float:
     """
     if media_s is None:
         return segment_s
-    whole_s = round(media_s / segment_s) * segment_s * (1 - _ROUNDING)
+    whole_s = float(np.rint(media_s / segment_s)) * segment_s * (1 - _ROUNDING)
     return whole_s if abs(media_s - whole_s) < _CLOCK_ERROR * segment_s else media_s
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -325,3 +327,35 @@ def test_a_wrong_value_of_an_application_names_the_model(
     with pytest.raises(trafficgen.TrafficgenError, match=problem) as caught:
         play(file, NARROW)
     assert not str(caught.value).startswith("chunked")
+
+
+def find_numbers(part: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the places of numbers in JSON, of lists those of the first part only."""
+    if isinstance(part, int | float) and not isinstance(part, bool):
+        yield place
+    elif isinstance(part, dict | list):
+        for key in part if isinstance(part, dict) else range(min(len(part), 1)):
+            yield from find_numbers(part[key], (*place, key))
+
+
+@pytest.mark.parametrize("value", [0, 5e-324, 1e-6, 1e300, -1])
+def test_every_number_of_an_application_is_played_or_refused(
+    fitted: Model, tmp_path: Path, value: float
+) -> None:
+    data, file = fitted.model_dump(mode="json"), tmp_path / "model.json"
+    places = [*find_numbers(data["application"])]
+    assert {("segment_s", "value"), ("start_media_s",), ("content", 0)} <= {*places}
+    for place in places:
+        changed = json.loads(json.dumps(data))
+        part = changed["application"]
+        for key in place[:-1]:
+            part = part[key]
+        part[place[-1]] = value
+        if place[-1] == "value":
+            part.update(low=None, high=None)
+        file.write_text(json.dumps(changed))
+        with (
+            warnings.catch_warnings(action="ignore", category=SimulationWarning),
+            suppress(trafficgen.TrafficgenError),
+        ):
+            trafficgen.simulate(file, path=NARROW, duration_s=2)
