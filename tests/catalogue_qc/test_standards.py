@@ -52,7 +52,7 @@ def _shape(law: dict[str, Any]) -> dict[str, Any]:
 
 def _laws(entry: str) -> Iterator[tuple[str, Any]]:
     """Yield the laws of an entry by flow, or state, and quantity."""
-    values = parameters_for_engine(load_entry(entry))
+    values: dict[str, Any] = parameters_for_engine(load_entry(entry))
     for process in values.get("processes", ()):
         arrivals = process["arrivals"]
         for state in arrivals.get("states", ()):

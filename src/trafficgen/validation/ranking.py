@@ -250,7 +250,7 @@ class _Way:
         place = s_from_ns(self.time_ns - self.time_ns[0]) / _BIN_S
         place = np.minimum(place.astype(np.int64), bins - 1)
         rates = np.bincount(place, weights=self.ip_bytes, minlength=bins) / 125 / _BIN_S
-        samples = {
+        samples: dict[str, FloatArray | IntArray] = {
             "packet_bytes": self.ip_bytes,
             "gap_s": np.maximum(s_from_ns(np.diff(self.time_ns)), _AT_ONCE_S),
             "burst_bytes": bursts.size_bytes,
@@ -267,7 +267,7 @@ class _Way:
 def _log_quantiles(sample: FloatArray | IntArray) -> FloatArray:
     if not sample.size:
         return np.zeros(0)
-    return np.log(np.quantile(sample, _QUANTILES, method="inverted_cdf"))
+    return np.asarray(np.log(np.quantile(sample, _QUANTILES, method="inverted_cdf")))
 
 
 @dataclass(frozen=True)
@@ -295,7 +295,7 @@ class _Traffic:
     @cached_property
     def packet_shares(self) -> FloatArray:
         packets = np.array([0 if way is None else way.time_ns.size for way in self.ways])
-        return packets / max(packets.sum(), 1)
+        return np.asarray(packets / max(packets.sum(), 1))
 
     @property
     def heavier(self) -> _Way | None:
@@ -321,7 +321,7 @@ def _is_turned(table: PacketTable) -> BoolArray:
         for number, *ends in zip(numbers, servers, clients, strict=True)
         if ends == [client, server] and server != client
     ]
-    return np.isin(flow, turned)
+    return np.asarray(np.isin(flow, turned))
 
 
 def _own_distance(best: RankedModel, seed: int) -> float:
@@ -332,7 +332,7 @@ def _own_distance(best: RankedModel, seed: int) -> float:
 def _judge(model: PublishedModel, measured: _Traffic, seed: int) -> RankedModel:
     """Play a model as it is, then with its rates set to the capture's, and take the nearer one."""
     played = _play(model.name, {}, seed)
-    runs = [({}, played)]
+    runs: list[tuple[dict[str, float], _Traffic]] = [({}, played)]
     if settings := dict(_fitted_settings(model, measured, played)):
         runs.append((settings, _play(model.name, settings, seed)))
     ranked = [

@@ -12,14 +12,18 @@ from trafficgen.errors import SelectionError
 from trafficgen.models.published import entry_names
 from trafficgen.validation import ranking as ranking_module
 
-_play_as_it_is = cache(lambda name, seed: ranking_module_play(name, {}, seed))
-ranking_module_play = ranking_module._play
+_PLAY = ranking_module._play
+
+
+@cache
+def _play_as_it_is(name: str, seed: int) -> ranking_module._Traffic:
+    return _PLAY(name, {}, seed)
 
 
 @pytest.fixture(autouse=True)
 def play_each_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def play(name: str, settings: dict[str, float], seed: int) -> ranking_module._Traffic:
-        return ranking_module_play(name, settings, seed) if settings else _play_as_it_is(name, seed)
+        return _PLAY(name, settings, seed) if settings else _play_as_it_is(name, seed)
 
     monkeypatch.setattr(ranking_module, "_play", play)
 
