@@ -1,4 +1,4 @@
-"""Rungs of sessions that show the same title are told from its content, and others not invented."""
+"""Rungs of sessions that show the same title follow from its content, and others not invented."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def sizes(rungs: list[int], title: int) -> FloatArray:
 
 
 @pytest.mark.parametrize("title", [1, 2, 3, 4])
-def test_rungs_of_one_title_over_several_paths_are_told(title: int) -> None:
+def test_rungs_of_one_title_over_several_paths_are_found(title: int) -> None:
     found = find_shared_ladder([sizes(rungs, title) for rungs in CHOICES], [0, 0, 0])
     assert len(found.mean_bytes) == len(LADDER)
     for states, rungs in zip(found.of_segment, CHOICES, strict=True):
@@ -57,13 +57,13 @@ def test_one_rung_stays_one() -> None:
         assert len(found.mean_bytes) == 1
 
 
-def test_titles_are_told_apart_by_common_ratios() -> None:
+def test_titles_differ_by_common_ratios() -> None:
     shown = [sizes(CHOICES[0], 1), sizes(CHOICES[2], 1), sizes(CHOICES[1], 2), sizes(CHOICES[1], 1)]
     flat = [np.ones(len(one)) for one in shown]
     assert find_titles(shown, flat) == [0, 0, 1, 0]
 
 
-def test_titles_are_told_by_like_contents_where_files_differ() -> None:
+def test_titles_agree_by_like_contents_where_files_differ() -> None:
     noise = np.random.default_rng(8)
     contents = [content(title, 40) * np.exp(noise.normal(0, 0.1, 40)) for title in (1, 1, 2)]
     assert find_titles(contents, contents) == [0, 0, 1]

@@ -1,4 +1,4 @@
-"""Rungs of several sessions of one source, told from the content of their titles.
+"""Rungs of several sessions of one source, separated from the content of their titles.
 
 The size of a segment is that of its rung times what is in it: where two sessions fetched the same
 segment of a title, its content is in both sizes, so that their ratio is that of the rungs. Sizes
@@ -183,7 +183,7 @@ class _Sizes:
     def estimate_content(
         self, states: list[IntArray], rungs: FloatArray, scale: _Scale
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the log of each content, and the variance with which others told each segment."""
+        """Return the log of each content, and the variance of each segment's by the others."""
         count, total = self.sum_rest(states, rungs)
         others = np.concatenate([count[place] for place in self.places]) - 1
         return total * scale.shrink(count), scale.noise**2 * (1 + scale.shrink(others))

@@ -206,7 +206,7 @@ def build_unix_log(
     """Build a log from entries in any order with Unix times, s.
 
     Raises:
-        PlayerLogError: If there are none.
+        PlayerLogError: If there is no entry.
     """
     if not rows:
         raise log_error(name, f"has no entries of {form} that say something", AS_LOGGED)
