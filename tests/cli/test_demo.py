@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import trafficgen
+from trafficgen.demo import take_steps
 
 Command = Callable[..., Any]
 
@@ -25,10 +26,23 @@ def test_an_earlier_tour_is_kept_without_force(command: Command, tmp_path: Path)
 
 
 def test_steps_are_taken_one_by_one(tmp_path: Path) -> None:
-    steps = trafficgen.demo(tmp_path / "tour")
+    steps = take_steps(tmp_path / "tour")
     assert not (tmp_path / "tour").exists()
     assert next(steps) == "inspect   7,072 packets of 1 flow in 51.3 s: capture.pcap.gz"
     assert not (tmp_path / "tour" / "model.json").exists()
+
+
+@pytest.mark.long
+def test_in_python_it_is_a_plain_call(tmp_path: Path) -> None:
+    steps = trafficgen.demo(tmp_path / "tour")
+    assert [line.split()[0] for line in steps] == [
+        "inspect",
+        "fit",
+        "generate",
+        "compare",
+        "export",
+    ]
+    assert (tmp_path / "tour" / "model.json").exists()
 
 
 @pytest.mark.long

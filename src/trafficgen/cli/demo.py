@@ -33,11 +33,11 @@ def demo(
     """
     if not force:
         keep_existing()
-    from trafficgen.demo import find_missing_extra  # noqa: PLC0415 - --help needs none of it
+    from trafficgen.demo import find_missing_extra, take_steps  # noqa: PLC0415 - --help needs none of it
 
     messages = messages_of(quiet=quiet, verbose=False)
     warnings.simplefilter("ignore", trafficgen.CaptureWarning)  # the capture is known
-    steps = trafficgen.demo(out)
+    steps = take_steps(out)
     with messages.progress("reading"):
         for line in steps:
             clear_line()

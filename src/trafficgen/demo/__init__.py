@@ -38,15 +38,15 @@ _RESULTS = (
 
 
 @checks_arguments
-def demo(folder: str | Path = "demo-results") -> Iterator[str]:
-    """Inspect, fit, generate, compare and export a shipped capture; give a line for each step.
+def demo(folder: str | Path = "demo-results") -> list[str]:
+    """Inspect, fit, generate, compare and export a shipped capture.
 
     Args:
         folder: Folder for the results; it is made where it is missing. ``commands.sh`` there has
             the commands that do the same. Without the extra ``report`` there are no reports.
 
     Returns:
-        The steps: each is taken when its line is taken.
+        A line for each step: what it found and wrote.
 
     Raises:
         OutputFileError: If the folder cannot be written.
@@ -54,11 +54,16 @@ def demo(folder: str | Path = "demo-results") -> Iterator[str]:
     Example:
         >>> import trafficgen
         >>> steps = trafficgen.demo("tour")
-        >>> next(steps)
+        >>> steps[0]
         'inspect   7,072 packets of 1 flow in 51.3 s: capture.pcap.gz'
     """
-    check_folder(Path(folder), earlier=_RESULTS)
-    return _take_steps(Path(folder))
+    return list(take_steps(Path(folder)))
+
+
+def take_steps(folder: Path) -> Iterator[str]:
+    """Take the steps of :func:`demo`, each when its line is taken."""
+    check_folder(folder, earlier=_RESULTS)
+    return _take_steps(folder)
 
 
 def find_missing_extra() -> TrafficgenError | None:
