@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import trafficgen
 from trafficgen.calibration.player_log.log_files import read_player_log
 from trafficgen.capture.rtsp import parse_media_clocks, parse_rtsp
 from trafficgen.capture.traces.formats import FORMATS
@@ -170,6 +172,17 @@ def test_player_logs_without_end_are_refused(tmp_path: Path, text: str) -> None:
     path.write_text(text, encoding="ascii")
     with pytest.raises(TrafficgenError):
         read_player_log(path)
+
+
+@pytest.mark.parametrize("name", ["time_s", "time_s,ip_bytes", "c{0}", '"c {0} (ms)"'])
+@pytest.mark.parametrize("ending", ["", "\n1,2\n"])
+def test_columns_without_end_are_refused_at_once(tmp_path: Path, name: str, ending: str) -> None:
+    header = ",".join(name.format(number) for number in range(400_000))
+    (tmp_path / "list.csv").write_text(header + ending)
+    began_s = time.process_time()
+    with pytest.raises(TrafficgenError, match="more than 10,000 columns"):
+        trafficgen.convert(tmp_path / "list.csv", tmp_path / "out.csv")
+    assert time.process_time() - began_s < 2  # far more where each name is looked at
 
 
 @pytest.mark.parametrize("streams", [1, 200_000])

@@ -52,6 +52,8 @@ _REMEDY = f"give a header line with {_COLUMNS}, or say the format with [--from|f
 _ROW_REMEDY = f"give columns of {_COLUMNS}"
 PARQUET_ENDING = ".parquet"
 _DELIMITERS = ",;\t|"
+#: Columns that a list may have: each name costs as much as many rows.
+_MOST_COLUMNS = 10_000
 _IGNORED_LINE = re.compile(IGNORED)
 _NO_ROWS = "has no rows under its header"
 
@@ -63,7 +65,9 @@ def looks_like_list(lines: Sequence[str]) -> bool:
 
 def _header(line: str) -> tuple[str, list[str]]:
     delimiter = max(_DELIMITERS, key=line.count)
-    return delimiter, [name.strip().strip('"').strip() for name in line.split(delimiter)]
+    return delimiter, [
+        name.strip().strip('"').strip() for name in line.split(delimiter, _MOST_COLUMNS)
+    ]
 
 
 def read_list(reading: Reading) -> Columns:
@@ -78,6 +82,8 @@ def read_list(reading: Reading) -> Columns:
     if line is None:
         raise reading.refuse_content()
     delimiter, names = _header(line)
+    if len(names) > _MOST_COLUMNS:
+        raise reading.error(f"has more than {_MOST_COLUMNS:,} columns", _ROW_REMEDY)
     wanted = list_columns(names)
     if wanted is None:
         raise _not_a_list(reading, names, place=f"line {number}: ")
