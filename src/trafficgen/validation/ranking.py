@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -45,7 +45,9 @@ FEATURES = {
     "burst_bytes": "bursts",
     "burst_spacing_s": "spacing",
     "rate_kbps": "rates",
+    "transport": "transport",
 }
+_SAMPLED = [name for name in FEATURES if name != "transport"]
 #: Samples are compared at so many quantiles.
 _QUANTILES = (np.arange(200) + 0.5) / 200
 #: Packets closer than this leave at one instant, s: what parts them is the link.
@@ -70,7 +72,7 @@ class RankedModel:
         turned: Whether it is nearest with client and server exchanged, which captures of UDP that
             goes one way do not tell.
         features: The distance by feature: ``packet_bytes``, ``gap_s``, ``burst_bytes``,
-            ``burst_spacing_s``, ``rate_kbps``.
+            ``burst_spacing_s``, ``rate_kbps``; ``transport`` is 1 between UDP and TCP.
         settings: Options that were set to what was measured, such as its rate.
     """
 
@@ -162,8 +164,9 @@ def rank_catalogue(capture: Paths | PacketTable | DataFrame, options: RankOption
     """Rank the published models by how near their traffic is to a capture.
 
     Each is played once, with the measured rate and frame rate where it has options for them, and
-    compared in both directions by packet sizes, gaps, bytes and spacing of bursts, and rates over
-    1 s. Samples are compared at their quantiles, by the mean absolute logarithm of their ratio.
+    compared in both directions by packet sizes, gaps, bytes and spacing of bursts, rates over
+    1 s, and transport. Samples are compared at their quantiles, by the mean absolute logarithm of
+    their ratio.
 
     Args:
         capture: One or several capture files, or one packet table, a file or in memory, or a data
@@ -275,6 +278,7 @@ class _Traffic:
     """What a session sends to the client and to the server; None: nothing."""
 
     ways: tuple[_Way | None, _Way | None]
+    protocol: str  #: of the heaviest flow
 
     @classmethod
     def of(cls, table: PacketTable) -> _Traffic:
@@ -286,11 +290,12 @@ class _Traffic:
             found = _Way(table.time_ns[rows], table.ip_bytes[rows], span_s)
             return found if rows.any() else None
 
-        return cls((way(loaded & to_client), way(loaded & ~to_client)))
+        protocol = table.flows.column("protocol")[_heaviest(table)].as_py() if len(table) else ""
+        return cls((way(loaded & to_client), way(loaded & ~to_client)), protocol)
 
     def turn(self) -> _Traffic:
         """Return the same with client and server exchanged."""
-        return _Traffic((self.ways[1], self.ways[0]))
+        return replace(self, ways=self.ways[::-1])
 
     @cached_property
     def packet_shares(self) -> FloatArray:
@@ -301,6 +306,12 @@ class _Traffic:
     def heavier(self) -> _Way | None:
         known = [way for way in self.ways if way is not None]
         return max(known, key=lambda way: way.rate_kbps, default=None)
+
+
+def _heaviest(table: PacketTable) -> int:
+    """Return the row of the flow with most bytes."""
+    numbers: list[int] = table.flows.column("flow").to_pylist()
+    return numbers.index(int(np.bincount(table.flow, weights=table.ip_bytes).argmax()))
 
 
 def _is_turned(table: PacketTable) -> BoolArray:
@@ -314,7 +325,7 @@ def _is_turned(table: PacketTable) -> BoolArray:
     numbers, servers, clients = (
         table.flows.column(name).to_pylist() for name in ("flow", "server", "client")
     )
-    heaviest = numbers.index(int(np.bincount(flow, weights=table.ip_bytes).argmax()))
+    heaviest = _heaviest(table)
     server, client = servers[heaviest], clients[heaviest]
     turned = [
         number
@@ -387,11 +398,12 @@ def _distance(measured: _Traffic, played: _Traffic) -> tuple[float, dict[str, fl
     for weight, left, right in zip(weights, measured.ways, played.ways, strict=True):
         if left is not None and right is not None:
             both = (left.own_quantiles, right.log_quantiles(left.burst_threshold_s))
-            distances = {name: _sample_distance(*(one[name] for one in both)) for name in FEATURES}
+            distances = {name: _sample_distance(*(one[name] for one in both)) for name in both[0]}
         else:
-            distances = dict.fromkeys(FEATURES, 1.0)
+            distances = dict.fromkeys(_SAMPLED, 1.0)
         for name, distance in distances.items():
             features[name] += float(weight) * distance
+    features["transport"] = float(measured.protocol != played.protocol)
     return float(np.mean(list(features.values()))), features
 
 
