@@ -16,10 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from tests.cli.conftest import Command
+from tests.mutated.other_inputs import named_files
 
 from trafficgen.errors import InputFileError
 from trafficgen.export.targets import TARGETS
 from trafficgen.models.io import read_model
+from trafficgen.models.published.registry import ENTRIES
 
 #: Ends a line, moves the cursor, turns the direction of writing; has what shells and C++ read, and
 #: what a page of Markdown fetches, links to or runs.
@@ -88,24 +90,73 @@ def _assert_export_clean(command: Command, folder: Path, name: str, target: str)
 _TEXT_ENDINGS = {".md", ".txt", ".csv", ".mgn", ".sh", ".cc", ".h", ".json", ".py", ".ini", ".ned"}
 
 
+def _set_all_texts(file: Path) -> set[Any]:
+    """Make all texts of a model hostile that may be; return their keys."""
+    content = yaml.safe_load(file.read_text())
+    changed = set()
+    for place in _texts(content):
+        hostile = _set(content, place, f"{place[-1]} {HOSTILE}{_LONG}")
+        file.write_text(json.dumps(hostile))
+        try:
+            read_model(file)
+        except InputFileError:  # one of a few words, such as the name of a family
+            continue
+        content = hostile
+        changed.add(place[-1])
+    file.write_text(json.dumps(content))
+    return changed
+
+
 @pytest.mark.parametrize("target", [name for name in TARGETS if TARGETS[name].write_model])
 def test_texts_of_a_model_stay_on_their_line(
     command: Command, rtp_model_file: Path, tmp_path: Path, target: str
 ) -> None:
-    content = json.loads(rtp_model_file.read_text())
-    changed = []
-    for place in _texts(content):
-        hostile = _set(content, place, f"{place[-1]} {HOSTILE}{_LONG}")
-        rtp_model_file.write_text(json.dumps(hostile))
-        try:
-            read_model(rtp_model_file)
-        except InputFileError:  # one of a few words, such as the name of a family
-            continue
-        content = hostile
-        changed.append(place[-1])
-    assert {"name", "method", "description"} <= set(changed)
-    rtp_model_file.write_text(json.dumps(content))
+    assert _set_all_texts(rtp_model_file) >= {"name", "method", "description"}
     _assert_export_clean(command, tmp_path, "rtp.json", target)
+
+
+@pytest.fixture(scope="module")
+def hostile_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of a fitted player and published models whose texts are hostile."""
+    folder = tmp_path_factory.mktemp("models")
+    (folder / "player.json").write_bytes(named_files()["player.json"])
+    assert _set_all_texts(folder / "player.json") >= {"name", "method"}
+    for name in ("wmedia9_nichols2004", "video_tgax_bv1"):
+        (folder / f"{name}.json").write_text((ENTRIES / f"{name}.yaml").read_text())
+        assert _set_all_texts(folder / f"{name}.json") >= {"description", "source", "reason"}
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["player", "wmedia9_nichols2004", "video_tgax_bv1"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("models", "show", "{0}"),
+        ("models", "diff", "{0}", "cbr"),
+        ("models", "diff", "cbr", "{0}"),
+        ("generate", "{0}", "-o", "out.csv", "--duration", "9s"),
+        ("generate", "{0}", "--dry-run", "--sessions", "2", "--for", "9s"),
+        *(
+            ("simulate", "{0}", "--path", "rate=1Mbps", "--duration", "12s", *more)
+            for more in (("--report", "out.html"), ("--runs", "2"), ("--sessions", "2"))
+        ),
+        *(("export", "{0}", "--to", name, "-o", "out") for name in TARGETS),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.filterwarnings("ignore::trafficgen.errors.SimulationWarning")
+def test_texts_of_players_and_published_models_stay_on_their_line(
+    command: Command, hostile_models: Path, tmp_path: Path, model: str, arguments: tuple[str, ...]
+) -> None:
+    result = command(*(part.format(hostile_models / f"{model}.json") for part in arguments))
+    assert result.code in (0, 2), result.err
+    assert "Traceback" not in result.err
+    for text in (result.out, result.err):
+        _assert_clean(text, "stdout" if arguments[:2] != ("models", "show") else "show")
+    for path in tmp_path.rglob("*"):
+        if path.suffix in {*_TEXT_ENDINGS, ".html"}:
+            _assert_clean(path.read_bytes().decode(), path.name)
 
 
 @pytest.mark.parametrize("column", ["protocol", "server", "client", "media"])
