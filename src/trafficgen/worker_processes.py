@@ -42,7 +42,7 @@ class _Worker(SpawnProcess):
 
 
 class _Workers(SpawnContext):
-    Process = _Worker  # type: ignore[assignment]
+    Process = _Worker
 
 
 @contextmanager
