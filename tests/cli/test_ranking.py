@@ -55,6 +55,8 @@ def test_a_ranking_says_how_far_the_nearest_is(
 ) -> None:
     ranking = ranking_of(distance, 0.8, own=0.01)
     assert said in ranking.verdict()
-    assert report_of(ranking).headline.mark == mark
+    headline = report_of(ranking).headline
+    assert headline is not None
+    assert headline.mark == mark
     trafficgen.save_report(ranking, tmp_path / "ranking.html")
     assert "model0" in (tmp_path / "ranking.html").read_text(encoding="utf-8")

@@ -52,9 +52,8 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 def _delays_s(trace: ReadTrace) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     table = trace.table
-    return s_from_ns(
-        (table.values("arrival_ns").astype(np.int64) - table.time_ns)[table.is_known("arrival_ns")]
-    )
+    delay_ns = table.values("arrival_ns").astype(np.int64) - table.time_ns
+    return np.asarray(s_from_ns(delay_ns[table.is_known("arrival_ns")]), dtype=np.float64)
 
 
 @pytest.fixture(scope="module")

@@ -244,8 +244,8 @@ def register_distribution(
             " estimated, between -inf and inf"
         )
     units = (*units,)
-    for one in units:
-        check_argument("register_distribution: each of units", one, _Unit)
+    for unit in units:
+        check_argument("register_distribution: each of units", unit, _Unit)
     own = OwnFamily(functions, ends, start or (lambda sample: _fit_median(own, sample)), units)
     _check_shapes(name, own)
     _try_out(name, own)
