@@ -387,7 +387,7 @@ def plain_value(value: Any) -> Any:
 @cache
 def _unit_read_by(parse: Callable[[str], object]) -> str | None:
     """Return the unit that a parser needs after a number of that unit; None where it has none."""
-    for unit, number in itertools.product(("", "s", "bps", "B"), (1, 100, 10**9)):
+    for unit, number in itertools.product(("", "s", "bps"), (1, 100)):
         with suppress(ValueError):
             parse(f"{number}{unit}")
             return unit

@@ -6,21 +6,31 @@ import pytest
 from tests.cli.conftest import Command
 from tests.conftest import CaptureFinder
 
+import trafficgen
+from trafficgen.cli._summaries import _describe_frames
+from trafficgen.models import FrameProcess
+
 
 def playout(shown: str) -> str:
     return next(line for line in shown.splitlines() if ", playout: " in line)
 
 
-def test_frames_are_counted_in_time_rather_than_by_the_clock(
+def test_frames_are_counted_in_time_rather_than_by_the_clock() -> None:
+    model = trafficgen.fit("examples/captures/rtsp_rtp_two_streams.pcap.gz").model
+    frames = model.streams[0].phases[0].process
+    assert isinstance(frames, FrameProcess)
+    clock_hz = frames.frame_rate_hz.model_copy(update={"value": 20.0})
+    text = _describe_frames(frames.model_copy(update={"frame_rate_hz": clock_hz}))
+    assert text.startswith("15 frames a second (the commonest step of the clock is that of 20)")
+    assert text.endswith(", key frames 150 frames apart")
+
+
+def test_what_a_fit_of_rtp_found_fits_lines_of_a_terminal(
     command: Command, shared_capture: CaptureFinder
 ) -> None:
     capture = shared_capture("streaming/sipp_rtp_h264.pcap")
-    # A seed with which frames pass: their rate of a second is at the edge of what chance gives.
-    shown = command("fit", "-q", str(capture), "-o", "model.json", "--seed", "4").out
-
-    # tshark: 2,036 timestamps over 89.68 s, two key frames, 590 and 1,109 frames from the next.
-    assert "22.7 frames a second (the commonest step of the clock is that of 25.88)" in shown
-    assert "key frames 590 or 1,109 frames apart" in playout(shown)
+    shown = command("fit", "-q", str(capture), "-o", "model.json").out
+    assert "at 321 kbit/s, a packet every 23 ms" in playout(shown)
     assert "RTP timestamps (path or sender)" in shown
     assert "response   unknown: 33 of 88 s were congested; after congestion it sends" in shown
     assert "packet gap, s: the measured distribution is used (no family fits; best: " in shown

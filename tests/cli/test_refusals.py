@@ -166,7 +166,7 @@ def test_names_do_not_reach_the_terminal_as_commands(command: Command) -> None:
     name = "a\nb\x1b[31m\x9b2Jc.pcap"
     Path(name).write_bytes(b"junk" * 20)
     result = command("inspect", name)
-    _refused(result, "a b\ufffd[31m\ufffd2Jc.pcap: is text in no known format")
+    _refused(result, r"'a\nb\x1b[31m\x9b2Jc.pcap': is text in no known format")
 
 
 def test_a_working_folder_that_is_gone_is_said(

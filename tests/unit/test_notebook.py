@@ -92,6 +92,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "PopulationFit": population,
         "ProjectionReport": trafficgen.export(table, to="mgen", directory=folder / "for-mgen"),
         "PublishedModel": trafficgen.load_model("chunked"),
+        "Ranking": trafficgen.rank_catalogue(captures[0]),
         "Reproduction": reproduction,
         "SameSourceFit": trafficgen.fit_same_source(captures),
         "Sensitivity": trafficgen.measure_sensitivity("LJM-E6", runs=1, workers=1),
@@ -173,7 +174,14 @@ def test_view_of_what_has_a_course_in_time_draws_it_with_units(
 
 
 #: Results whose first chart has no units: shares, and values relative to others.
-UNITLESS = {"PopulationFit", "ModelDifferences", "LeaveOneOut", "Sensitivity", "ProjectionReport"}
+UNITLESS = {
+    "PopulationFit",
+    "Ranking",
+    "ModelDifferences",
+    "LeaveOneOut",
+    "Sensitivity",
+    "ProjectionReport",
+}
 
 
 @pytest.mark.parametrize("name", CLASSES)

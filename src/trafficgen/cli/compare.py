@@ -135,9 +135,7 @@ def _check_sides(
     if against != "catalogue":
         raise typer.BadParameter(f"{against!r} is nothing to rank; it can be catalogue")
     if candidate is not None:
-        raise typer.BadParameter(
-            f"--against stands in place of the candidate; leave {candidate} out"
-        )
+        raise typer.BadParameter(f"--against replaces the candidate; leave {candidate} out")
     of_candidate = (options.candidate_flow, options.candidate_session, options.candidate_upload)
     if fail_above or options.upload or any(one is not None for one in of_candidate):
         raise typer.BadParameter(

@@ -19,6 +19,7 @@ from trafficgen.models import (
     RenewalProcess,
 )
 from trafficgen.models.estimate import ModelPart
+from trafficgen.processes.bursts import has_few_bursts
 from trafficgen.units import FloatArray
 
 #: Parameters of families by which all their values are multiplied.
@@ -97,8 +98,9 @@ def expected_bytes(process: PacketProcess, span_s: float, *, first_at_start: boo
         between, each = process.gap_s.distribution(), process.packet_bytes.distribution().mean
     else:
         return None
-    # Sessions that begin with their largest burst begin with its whole spacing.
-    ordinary = first_at_start and not getattr(process, "largest_first", False)
+    # Sessions that begin with their largest burst begin with its whole spacing, few fill the span.
+    few = isinstance(process, BurstProcess) and has_few_bursts(between, span_s)
+    ordinary = first_at_start and not few and not getattr(process, "largest_first", False)
     return each * (_points_from_start(between, span_s) if ordinary else span_s / between.mean)
 
 

@@ -200,6 +200,14 @@ def draw_packets(
     return times_s, first_rows, sizes
 
 
+def has_few_bursts(law: MixedLaw, length_s: float) -> bool:
+    """Return whether a phase has so few spacings of a law that they are made to fill it."""
+    expected = length_s / law.mean if law.mean > 0 else math.inf
+    if not 1 < expected <= _FEW_BURSTS or law.support[0] < 0:
+        return False
+    return is_spread(law, math.floor(expected + _WHOLE))
+
+
 def _few_points_s(law: MixedLaw, span: Span, generator: np.random.Generator) -> FloatArray | None:
     """Draw the starts of a few bursts that fill a phase; None where they are many, or too few.
 
@@ -210,14 +218,12 @@ def _few_points_s(law: MixedLaw, span: Span, generator: np.random.Generator) -> 
     Returns:
         Starts, s, ascending, shape (m + 1,), the last of them the end of the last spacing.
     """
-    expected = span.length_s / law.mean if law.mean > 0 else math.inf
-    if not 1 < expected <= _FEW_BURSTS or law.support[0] < 0:
+    if not has_few_bursts(law, span.length_s):
         return None
+    expected = span.length_s / law.mean
     count = round(expected)
     if abs(expected - count) > _WHOLE:
         count = math.floor(expected + generator.random())
-    if not is_spread(law, count):
-        return None
     spacing_s = draw_spread(law, count, generator)
     total_s = float(spacing_s.sum())
     if not _LEAST_SHARE * span.length_s < total_s < span.length_s / _LEAST_SHARE:

@@ -61,6 +61,10 @@ _FRAMES = "fps"
 _NEAR = 0.02
 
 
+#: Option of a model on the command line.
+_SET = "--set"
+
+
 @dataclass(frozen=True)
 class RankedModel:
     """A model of the catalogue, and how far it is from a capture.
@@ -70,7 +74,7 @@ class RankedModel:
         distance: 0 for equal traffic; 0.5 where samples differ by a factor of two on the average; 1
             at most.
         turned: Whether it is nearest with client and server exchanged, which captures of UDP that
-            goes one way do not tell.
+            goes one way do not show.
         features: The distance by feature: ``packet_bytes``, ``gap_s``, ``burst_bytes``,
             ``burst_spacing_s``, ``rate_kbps``; ``transport`` is 1 between UDP and TCP.
         settings: Options that were set to what was measured, such as its rate.
@@ -85,7 +89,8 @@ class RankedModel:
     @property
     def command(self) -> str:
         """What the commands take to play it, with its options."""
-        return " ".join([self.name, *(f"--set {key}={v:g}" for key, v in self.settings.items())])
+        options = [f"{_SET} {key}={value:g}" for key, value in self.settings.items()]
+        return " ".join([self.name, *options])
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +193,7 @@ def rank_catalogue(capture: Paths | PacketTable | DataFrame, options: RankOption
     table = _read_session(capture, options)
     if options.undo_offload:
         table, _ = resegment(table)
-    measured = _Traffic.of(table)
+    measured = _Traffic.measure(table)
     names = entry_names()
     ranked = []
     for done, name in enumerate(names):
@@ -281,7 +286,7 @@ class _Traffic:
     protocol: str  #: of the heaviest flow
 
     @classmethod
-    def of(cls, table: PacketTable) -> _Traffic:
+    def measure(cls, table: PacketTable) -> _Traffic:
         loaded = table.payload_bytes > 0
         to_client = table.to_client ^ _is_turned(table)
         span_s = s_from_ns(int(np.ptp(table.time_ns[loaded]))) if loaded.any() else 0.0
@@ -355,7 +360,7 @@ def _judge(model: PublishedModel, measured: _Traffic, seed: int) -> RankedModel:
 
 
 def _play(name: str, settings: Mapping[str, float], seed: int) -> _Traffic:
-    return _Traffic.of(generate(name, settings=dict(settings), seed=seed))
+    return _Traffic.measure(generate(name, settings=dict(settings), seed=seed))
 
 
 def _fitted_settings(

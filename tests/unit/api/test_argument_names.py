@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 CAPTURE = str(ROOT / "examples/captures/http_burst_then_paced.pcap.gz")
 #: Names of arguments -> values that functions take where they need one.
 NEEDED: dict[str, Any] = {
-    **dict.fromkeys(("paths", "reference", "candidate", "table", "trace"), CAPTURE),
+    **dict.fromkeys(("paths", "capture", "reference", "candidate", "table", "trace"), CAPTURE),
     **dict.fromkeys(("model", "name", "first", "second"), "cbr"),
     **{"path": "rate=1Mbps,delay=10ms", "to": "mgen", "folder": "demo", "ids": "none-of-them"},
     **dict.fromkeys(("out", "directory"), "made"),

@@ -72,6 +72,7 @@ def _make_results(folder: Path) -> dict[str, Any]:
         "models_list": trafficgen.models_list(),
         "models_schema": trafficgen.models_schema(),
         "models_show": trafficgen.models_show("cbr"),
+        "rank_catalogue": trafficgen.rank_catalogue(table),
         "read_packets": trafficgen.read_packets(CAPTURE),
         "reproduce": trafficgen.reproduce("BMW-T1.1", runs=1, workers=1),
         "simulate": trafficgen.simulate("cbr", path="rate=1Mbps,delay=20ms", **SHORT),

@@ -128,12 +128,6 @@ def test_options_are_named_in_errors_as_they_were_typed(typed: dict[str, Any], w
         trafficgen.fit(CAPTURE, **typed)
 
 
-def test_a_limit_of_memory_is_as_low_by_number_as_by_text() -> None:
-    for given in ({"memory_bytes": 5}, {"memory": 5}, {"memory": "5B"}):
-        with pytest.raises(ValueError, match=f"{next(iter(given))}: 5B of memory is too little"):
-            trafficgen.inspect(CAPTURE, **given)
-
-
 def test_a_name_of_several_lines_is_shown_as_one(tmp_path: Path) -> None:
     with pytest.raises(trafficgen.InputFileError, match=r"two\\nlines") as caught:
         trafficgen.inspect(tmp_path / "two\nlines")

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import special
 
 from trafficgen.calibration.levels.cycles import Cycles
+from trafficgen.distributions.scipy_special import special
 from trafficgen.units import BoolArray, FloatArray, IntArray, kbps_from_bytes, s_from_ns
 
 
