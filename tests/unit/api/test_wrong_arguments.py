@@ -64,7 +64,7 @@ WRONG: list[tuple[str, tuple[object, ...], dict[str, object], str]] = [
     ("simulate", ("cbr",), {"path": PATH, "seed": -1}, "seed must not be negative, not -1"),
     ("reproduce", ([5],), {}, "each of ids must be a text, not 5"),
     ("reproduce", ("XYZ",), {}, "docs/reference/findings.md lists them"),
-    ("fit", (CAPTURE,), {"memory_bytes": 0}, "fit: memory_bytes: 0B of memory is too little"),
+    ("fit", (CAPTURE,), {"memory_bytes": 0}, "fit: memory_bytes must be at least 1, not 0"),
     ("generate", ("cbr",), {"workers": 0}, "generate: workers must be at least 1, not 0"),
     ("register_distribution", ("b2", 5), {"bounds": [(0, 1)]}, "bounds must be a dictionary, not"),
     ("generate", ("cbr",), {"path": {"rte": 3}}, "unknown key 'rte' (did you mean rate?)"),
