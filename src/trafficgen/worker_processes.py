@@ -10,39 +10,18 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor
 from concurrent.futures import wait as wait_for_any
 from contextlib import contextmanager
-from multiprocessing import active_children, parent_process, resource_tracker
+from multiprocessing import active_children, get_context, parent_process, resource_tracker
 from multiprocessing.connection import wait
-from multiprocessing.context import SpawnContext, SpawnProcess
-from types import ModuleType
 from typing import TypeVar
 
 from trafficgen.lean_imports import load_arrow_without_pandas
 from trafficgen.option_names import write_flags, writes_flags
 from trafficgen.progress import report_step
-from trafficgen.registry import list_registering, pickle_registered, restore_registered
+from trafficgen.registry import pickle_registered, restore_registered
 
 T = TypeVar("T")
 #: Time after which a listener hears again of work in other processes, s.
 _NEWS_EVERY_S = 1.0
-
-
-class _Worker(SpawnProcess):
-    """A process that does not run the script of the user again, which need not guard itself."""
-
-    def start(self) -> None:
-        script = sys.modules["__main__"]
-        if script.__name__ in list_registering():  # its functions are found by running it
-            super().start()
-            return
-        sys.modules["__main__"] = ModuleType("__main__")
-        try:
-            super().start()
-        finally:
-            sys.modules["__main__"] = script
-
-
-class _Workers(SpawnContext):
-    Process = _Worker
 
 
 @contextmanager
@@ -56,7 +35,7 @@ def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     _start_resource_tracker()
     pool = ProcessPoolExecutor(
         workers,
-        mp_context=_Workers(),
+        mp_context=get_context("spawn"),
         initializer=_begin,
         initargs=(pickle_registered(), writes_flags()),
     )

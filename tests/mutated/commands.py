@@ -171,6 +171,7 @@ def _become_command(
         os.dup2(_visited_page() if arguments[0] == "explore" else _nowhere(), 1)
         arguments, given = split_input(arguments)
         os.dup2(_pipe_from(given), 0)
+        sys.stdin = os.fdopen(0, encoding="utf-8")
         sys.stdout, sys.stderr = (
             os.fdopen(1, "w", encoding="utf-8"),
             os.fdopen(2, "w", encoding="utf-8"),
