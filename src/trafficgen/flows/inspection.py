@@ -255,9 +255,10 @@ class Inspection(NotebookView):
         Raises:
             SelectionError: If there is no such flow.
         """
-        known = self.flows.column("flow").to_pylist()
-        require_number(number, known, what="flow")
-        place = known.index(number)
+        numbers = self.flows.column("flow")
+        place = pc.index(numbers, number).as_py()
+        if place < 0:
+            require_number(number, numbers.to_pylist(), what="flow")
         columns = self._describe_rows(pa.array([place]), _group_by_flow(self.rtp_streams))
         return next(iterate_rows(columns))
 
