@@ -28,10 +28,11 @@ from trafficgen.formatting import number, one_line
 from trafficgen.models import Option, PublishedModel
 from trafficgen.models.published import entry_names, load_entry
 from trafficgen.notebook import NotebookView
+from trafficgen.option_names import name_options
 from trafficgen.options import DataFrame, takes
 from trafficgen.progress import report_step
 from trafficgen.tables import PacketTable
-from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
+from trafficgen.units import BoolArray, FloatArray, IntArray, kbps_from_bytes, s_from_ns
 from trafficgen.validation.options import RankOptions
 from trafficgen.workloads.generate import generate
 
@@ -61,10 +62,6 @@ _FRAMES = "fps"
 _NEAR = 0.02
 
 
-#: Option of a model on the command line.
-_SET = "--set"
-
-
 @dataclass(frozen=True)
 class RankedModel:
     """A model of the catalogue, and how far it is from a capture.
@@ -89,8 +86,8 @@ class RankedModel:
     @property
     def command(self) -> str:
         """What the commands take to play it, with its options."""
-        options = [f"{_SET} {key}={value:g}" for key, value in self.settings.items()]
-        return " ".join([self.name, *options])
+        options = [f"[--set {key}={value:g}]" for key, value in self.settings.items()]
+        return name_options(" ".join([self.name, *options]), flags=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +234,7 @@ class _Way:
 
     @cached_property
     def rate_kbps(self) -> float:
-        return float(self.ip_bytes.sum()) / 125 / max(self.span_s, _AT_ONCE_S)
+        return kbps_from_bytes(float(self.ip_bytes.sum()), max(self.span_s, _AT_ONCE_S))
 
     @cached_property
     def burst_threshold_s(self) -> float:
@@ -257,7 +254,8 @@ class _Way:
         bins = max(int(self.span_s / _BIN_S), 1)
         place = s_from_ns(self.time_ns - self.time_ns[0]) / _BIN_S
         place = np.minimum(place.astype(np.int64), bins - 1)
-        rates = np.bincount(place, weights=self.ip_bytes, minlength=bins) / 125 / _BIN_S
+        in_bins = np.bincount(place, weights=self.ip_bytes, minlength=bins)
+        rates = in_bins * kbps_from_bytes(1.0, _BIN_S)
         samples: dict[str, FloatArray | IntArray] = {
             "packet_bytes": self.ip_bytes,
             "gap_s": np.maximum(s_from_ns(np.diff(self.time_ns)), _AT_ONCE_S),
