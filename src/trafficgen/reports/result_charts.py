@@ -29,7 +29,7 @@ from trafficgen.simulation.path import Path
 from trafficgen.simulation.results import SimulationResult
 from trafficgen.simulation.simulate import simulate
 from trafficgen.simulation.traces import load_trace
-from trafficgen.units import FloatArray, kbps_from_bps, s_from_ns
+from trafficgen.units import FloatArray, kbps_from_bps, megabytes, s_from_ns
 from trafficgen.workloads.estimate import WorkloadEstimate
 from trafficgen.workloads.plan import PlannedWorkload
 from trafficgen.workloads.write import WrittenWorkload
@@ -273,8 +273,8 @@ def _chart_links(path: Path) -> list[Chart]:
     for link in path.links:
         if link.trace is not None:
             rates[link.name] = load_trace(link.trace, period_s=link.trace_period_s).mean_bps
-    known = {name: kbps_from_bps(rate) / 1000 for name, rate in rates.items() if rate is not None}
-    axis = Axis(label="capacity to the client", unit="Mbit/s", low=0)
+    known = {name: kbps_from_bps(rate) for name, rate in rates.items() if rate is not None}
+    axis = Axis(label="capacity to the client", unit="kbit/s", low=0)
     return [_chart_rows("links", "Capacity of the links", axis, known)] if known else []
 
 
@@ -282,9 +282,9 @@ def _chart_links(path: Path) -> list[Chart]:
 def _chart_shares(result: WorkloadEstimate) -> list[Chart]:
     """Return a chart of the bytes of each group, or of all sessions."""
     parts = {name: float(group["bytes_share"]) for name, group in result.groups.items()}
-    sizes = {name: result.ip_bytes * share / 1e6 for name, share in parts.items()}
+    sizes = {name: megabytes(result.ip_bytes * share) for name, share in parts.items()}
     axis = Axis(label="IP bytes", unit="MB", low=0)
-    sizes = sizes or {"all sessions": result.ip_bytes / 1e6}
+    sizes = sizes or {"all sessions": megabytes(result.ip_bytes)}
     return [_chart_rows("groups", "What the groups will send", axis, sizes)]
 
 
@@ -301,6 +301,6 @@ def _chart_projection(report: ProjectionReport) -> list[Chart]:
         axis = Axis(label="KS distance to the input", low=0)
         return [_chart_rows("distances", "What the export changed", axis, report.distances)]
     sizes = {"before": report.bytes_before, "after": report.bytes_after}
-    known = {name: size / 1e6 for name, size in sizes.items() if size is not None}
+    known = {name: megabytes(size) for name, size in sizes.items() if size is not None}
     axis = Axis(label="IP bytes", unit="MB", low=0)
     return [_chart_rows("bytes", "What the export wrote", axis, known)] if known else []
