@@ -198,12 +198,6 @@ def name_failures(
         ) from error
 
 
-def list_registering() -> set[str]:
-    """Return the names of the modules that registered something in this process."""
-    registries = Registry._all.values()
-    return {found.module for one in registries for found in one._registered.values()}
-
-
 def pickle_registered() -> list[bytes]:
     """Return what was registered in this process, for another one; what cannot be sent is left."""
     sent = []

@@ -129,7 +129,7 @@ def _measure_all(jobs: Sequence[_Job], workers: int) -> Iterator[tuple[_Key, Mea
     except BrokenProcessPool as error:
         raise SimulationError(
             "a process that simulates has ended: use fewer workers where memory is short, and"
-            " in a script that registers something call this under `if __name__ == '__main__':`"
+            " in a script call this under `if __name__ == '__main__':`"
         ) from error
 
 

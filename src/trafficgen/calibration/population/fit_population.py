@@ -188,8 +188,8 @@ def fit_population(paths: Paths, options: PopulationFitOptions) -> PopulationFit
     heaviest. A capture that cannot be fitted is left out with a warning. If the sessions of a
     capture do not fit into memory together, some are drawn at random, as many as fit; one that does
     not fit alone is left out. The result does not depend on the number of workers, which share the
-    memory; a script that registers functions of its own calls this under
-    ``if __name__ == "__main__":``, as for any new process.
+    memory; a script with more than one calls this under ``if __name__ == "__main__":``, as for any
+    new process.
 
     Args:
         paths: Files of captures or packet tables, each read by itself.
@@ -307,7 +307,7 @@ def _fit_captures(
     except BrokenProcessPool as error:
         raise CalibrationError(
             "a process that fits captures has ended: use fewer workers where memory is short, and"
-            " in a script that registers something call this under `if __name__ == '__main__':`"
+            " in a script call this under `if __name__ == '__main__':`"
         ) from error
 
 
