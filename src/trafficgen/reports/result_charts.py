@@ -179,7 +179,7 @@ def _chart_differences(result: ModelDifferences) -> list[Chart]:
 @charts_of.register
 def _chart_catalogue(result: CatalogueModels) -> list[Chart]:
     """Return a chart of the mean rate of each model's default, played over a wide path."""
-    names = [one.name for one in result][::-1]
+    names = [one.name for one in result]
     rates = {name: play_model(name).flows[0].measure.rate_kbps for name in names}
     label = f"IP rate of the first {_CATALOGUE_S:g} s on a wide path"
     axis = Axis(label=label, unit="kbit/s", low=0)

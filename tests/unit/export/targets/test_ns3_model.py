@@ -15,7 +15,15 @@ from tests.unit.generation.conftest import bursts, model_with, phase, renewal, s
 import trafficgen
 from trafficgen.errors import ExportError
 from trafficgen.export.targets.ns3.laws import exact_law, nearest_law, table_law
-from trafficgen.models import Atom, Estimate, Law, MmppProcess, MmppState
+from trafficgen.models import (
+    Atom,
+    CaptureConditions,
+    Estimate,
+    FittedProvenance,
+    Law,
+    MmppProcess,
+    MmppState,
+)
 from trafficgen.units import FloatArray
 
 
@@ -168,6 +176,34 @@ def test_each_phase_is_an_application_with_its_own_times(tmp_path: Path) -> None
     assert report.distances["video.buffering.gap_s.ks"] < 0.02
     assert report.distances["video.playout.burst_packets.ks"] < 0.03
     assert report.distances["video.playout.burst_spacing_s.ks"] < 0.05
+
+
+@pytest.mark.parametrize(("link_bps", "at_once"), [(25e6, True), (40e6, False), (None, False)])
+def test_bursts_as_fast_as_the_captured_link_are_written_at_once(
+    link_bps: float | None, at_once: bool, tmp_path: Path
+) -> None:
+    sent = stream(phases=(phase("playout", 0.0, 200.0, bursts(spacing_s=0.5)),))
+    rate = None if link_bps is None else Estimate(value=link_bps, method="by hand")
+    fitted = FittedProvenance(
+        files=("x.pcap",),
+        digests=(),
+        session=0,
+        flows=(0,),
+        software="test",
+        seed=0,
+        date="2026-11-27",
+        conditions=CaptureConditions(link_rate_bps=rate),
+    )
+    for protocol, header_bytes, faster in (("tcp", 40, at_once), ("udp", 28, False)):
+        transport = sent.transport.model_copy(
+            update={"protocol": protocol, "header_bytes": header_bytes}
+        )
+        model = model_with(sent.model_copy(update={"transport": transport}))
+        model = model.model_copy(update={"provenance": fitted})
+        report = trafficgen.export(model, to="ns3", directory=tmp_path / protocol)
+        (row,) = applications(tmp_path / protocol)
+        assert (float(row["data_rate"].removesuffix("bps")) > 1e9) is faster
+        assert report.distances["video.playout.burst_spacing_s.ks"] < 0.05
 
 
 def test_variables_alone_leave_no_tables(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ What is left of a packet at the end of a time on counts for the next.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +33,7 @@ from trafficgen.export.targets.ns3.scenario import (
     write_flows,
     write_scenario,
 )
-from trafficgen.models import BurstProcess, Model, Phase, RenewalProcess, Stream
+from trafficgen.models import BurstProcess, FittedProvenance, Model, Phase, RenewalProcess, Stream
 from trafficgen.processes import PlayedPackets, Span, playable
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, IntArray, bps_from_bytes, bytes_from_bps, ns_from_s
@@ -48,6 +49,8 @@ _SINGLE_PACKET_S = 1e-7
 #: where it ends with its last packet, ns-3 would send that one with the next burst.
 _SHORTEST_GAP_S, _MARGIN_S = 1e-6, 1e-9
 _COMPARED_S = 1e-6
+#: Share of the link's rate above which the packets of a burst leave as fast as the link lets them.
+_FULL_LINK = 0.8
 _NEARLY_ALL = 0.95
 _COLUMNS = "stream,phase,protocol,port,start_s,stop_s,on_time,off_time,data_rate,packet_size"
 
@@ -127,9 +130,9 @@ def write_ns3_model(model: Model, folder: Path, settings: Settings) -> Written:
     """
     ports = ports_from(settings.whole("first_port"), len(model.streams), target="ns3")
     applications = [
-        _application(number, index, stream, phase, settings)
+        _application(model, number, index, settings)
         for number, stream in enumerate(model.streams)
-        for index, phase in enumerate(stream.phases)
+        for index in range(len(stream.phases))
     ]
     distances: dict[str, float] = {}
     for part in applications:
@@ -150,9 +153,9 @@ def write_ns3_model(model: Model, folder: Path, settings: Settings) -> Written:
     return Written(report, model_how_to_run())
 
 
-def _application(
-    number: int, index: int, stream: Stream, phase: Phase, settings: Settings
-) -> _Application:
+def _application(model: Model, number: int, index: int, settings: Settings) -> _Application:
+    stream = model.streams[number]
+    phase = stream.phases[index]
     process = phase.process
     place = f"phase {phase.name} of stream {stream.name}"
     if not isinstance(process, RenewalProcess | BurstProcess) and not settings.flag("approximate"):
@@ -163,7 +166,7 @@ def _application(
         )
     played = _played(phase, place=place)
     packet_bytes = max(1, _packet_bytes(played) - stream.transport.header_bytes)
-    on_off = _on_off(phase, played, packet_bytes, laws=settings.text("laws"))
+    on_off = _on_off(phase, played, packet_bytes, _link_bps(model, stream), settings.text("laws"))
     return _Application(number, index, stream, phase, on_off, played)
 
 
@@ -194,7 +197,18 @@ def _played(phase: Phase, *, place: str) -> PlayedPackets:
     return played
 
 
-def _on_off(phase: Phase, played: PlayedPackets, packet_bytes: int, *, laws: str) -> OnOff:
+def _link_bps(model: Model, stream: Stream) -> float:
+    """Return the rate of the captured link that TCP paced the stream by; infinite if none did."""
+    provenance = model.provenance
+    if stream.transport.protocol != "tcp" or not isinstance(provenance, FittedProvenance):
+        return math.inf
+    estimate = provenance.conditions.link_rate_bps
+    return math.inf if estimate is None else estimate.value
+
+
+def _on_off(
+    phase: Phase, played: PlayedPackets, packet_bytes: int, link_bps: float, laws: str
+) -> OnOff:
     projected = table_law if laws == "tables" else nearest_law
     starts = _bursts(phase, played)
     if starts is None:
@@ -208,7 +222,10 @@ def _on_off(phase: Phase, played: PlayedPackets, packet_bytes: int, *, laws: str
         )
     is_within = np.ones(played.time_s.size - 1, dtype=np.bool_)
     is_within[starts[1:] - 1] = False
-    mean_gap_s = max(float(np.diff(played.time_s)[is_within].mean()), _SHORTEST_GAP_S)
+    mean_gap_s = float(np.diff(played.time_s)[is_within].mean())
+    if mean_gap_s * _FULL_LINK * link_bps <= bps_from_bytes(packet_bytes, 1.0):
+        mean_gap_s = 0.0  # the source wrote the burst at once, the link spread its packets
+    mean_gap_s = max(mean_gap_s, _SHORTEST_GAP_S)
     rate_bps = max(1, round(bps_from_bytes(packet_bytes, mean_gap_s)))
     on_s = np.diff(starts) * (packet_bytes / bytes_from_bps(rate_bps, 1.0)) + _MARGIN_S
     pauses_s = np.maximum(np.diff(played.time_s[starts]) - on_s, 0.0)
@@ -287,7 +304,7 @@ def _lacks(model: Model, applications: list[_Application]) -> Iterator[str]:
         " stays"
     )
     if any(part.bursts is not None for part in applications):
-        yield "gaps within bursts: they are all the mean one"
+        yield "gaps within bursts: the mean one; none where bursts filled the captured link"
         yield "correlation between bursts: times on and off are independent"
     if any(
         not isinstance(part.phase.process, RenewalProcess | BurstProcess) for part in applications

@@ -59,6 +59,8 @@ def play(ns: Any, replay: Any, arguments: argparse.Namespace) -> bool:
     ns.RngSeedManager.SetRun(arguments.run)
     ns.Config.SetDefault("ns3::PcapFileWrapper::NanosecMode", ns.BooleanValue(True))
     ns.Config.SetDefault("ns3::TcpSocket::SegmentSize", ns.UintegerValue(1448))
+    # An OnOffApplication drops what the send buffer has no room for: a burst written at once fits.
+    ns.Config.SetDefault("ns3::TcpSocket::SndBufSize", ns.UintegerValue(1 << 26))
     sender, receiver, to = network(ns, arguments)
     sent, received = replay.PacketCounter(), replay.PacketCounter()
     sent.CountSent(sender)
