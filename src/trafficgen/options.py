@@ -202,6 +202,7 @@ def takes(options: Callable[P, O]) -> _Door[P, O]:
             with _name_as_typed(typed):
                 for name, value in bound.items():
                     place = f"{work.__name__}: {name}"
+                    _refuse_empty_option(place, value, shown.parameters[name])
                     bound[name] = _check(place, value, hints.get(name, Any), declared.get(name))
                 values = [bound.pop(one.name, one.default) for one in subjects]
                 chosen = make(**bound)
@@ -270,6 +271,7 @@ def _check_all(work: Callable[P, R], *, like: type | None = None) -> Callable[P,
         hints, bound = _hints_of(work), _bind(place, shown, given, keywords)
         for name, value in bound.arguments.items():
             hint = hints.get(name, Any)
+            _refuse_empty_option(f"{place}: {name}", value, shown.parameters[name])
             bound.arguments[name] = _check(f"{place}: {name}", value, hint, declared.get(name))
         return work(*bound.args, **bound.kwargs)
 
@@ -323,6 +325,12 @@ def _bind(
         return shown.bind(*given, **keywords)
     except TypeError as error:
         raise TypeError(f"{function}: {error}; it takes {', '.join(names)}") from None
+
+
+def _refuse_empty_option(place: str, value: object, known: inspect.Parameter) -> None:
+    """Refuse an option without a text in it, as the command line does with an unset variable."""
+    if known.kind is known.KEYWORD_ONLY and isinstance(value, str) and not value.strip():
+        raise ValueError(f"{place} must be a name or a value, not {value!r}")
 
 
 def _check(place: str, value: Any, hint: Any, how: Option | None) -> Any:

@@ -158,8 +158,9 @@ def test_warnings_of_libraries_do_not_reach_stderr(
         *("generate cbr -o", "demo -o", "fit cbr.csv -o", "fit cbr.csv --report", "reproduce"),
     ],
 )
-def test_an_empty_word_is_refused_in_one_line(command: Command, words: str) -> None:
-    result = command(*words.split(), "")
+@pytest.mark.parametrize("empty", ["", " "])
+def test_an_empty_word_is_refused_in_one_line(command: Command, words: str, empty: str) -> None:
+    result = command(*words.split(), empty)
     assert (result.code, result.err.count("\n")) == (2, 1)
     assert "an empty word" in result.err
     assert not list(Path().iterdir())

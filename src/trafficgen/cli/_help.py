@@ -33,8 +33,9 @@ class CommandWithExamples(typer.core.TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words, none of which may be empty, as those of unset variables are."""
         for number, word in enumerate([] if ctx.resilient_parsing else args):
-            if not word or (word.startswith("--") and word.endswith("=")):
-                of = word.rstrip("=") or " ".join(args[max(number - 1, 0) : number])
+            option, _, value = word.partition("=") if word.startswith("--") else ("", "", word)
+            if not value.strip() and (not option or "=" in word):
+                of = option or " ".join(args[max(number - 1, 0) : number])
                 after = f" after {of}" if of else ""
                 raise typer.BadParameter(f"an empty word{after}; give a name or value", ctx=ctx)
         with _within(ctx):

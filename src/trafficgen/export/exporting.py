@@ -207,7 +207,10 @@ def _model_writer(
     if isinstance(known, PublishedModel):
         raise ExportError(
             f"{known.name} is a source of the catalogue, played by a state machine, and has no law"
-            " to export; generate packets of it and export those"
+            " to export; generate packets of it and export those:"
+            f" [`trafficgen generate {known.name} -o packets.parquet`"
+            f'|table = generate("{known.name}")], then'
+            " [`trafficgen export packets.parquet ...`|export(table, ...)]"
         )
     write_model = target.write_model
     if write_model is None:

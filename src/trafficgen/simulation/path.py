@@ -335,7 +335,7 @@ def read_path(path: PathLike) -> Path:
     text = os.fspath(path)
     if isinstance(path, os.PathLike) or os.path.isfile(text):  # noqa: PTH113 - of any length
         return Path.load(text)
-    if "=" in text or text.startswith(PRESET) or not text.strip():
+    if "=" in text or text.startswith(PRESET):
         return Path.parse(text)
     if text in load_presets():
         raise SimulationError(f"path: {text!r} is no file; did you mean {PRESET}{text}?")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path as FilePath
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,6 +33,8 @@ from trafficgen.simulation.sources import (
     STREAMS,
     Participant,
     Source,
+    check_congestion_control,
+    make_published_source,
     set_congestion_control,
     set_quic,
     sources_of,
@@ -39,6 +42,9 @@ from trafficgen.simulation.sources import (
 from trafficgen.simulation.what_if import repeat_runs
 from trafficgen.tables import PacketTable
 from trafficgen.units import bps_from_bytes, kbps_from_bps, s_from_ns
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 #: A session that ends earlier than this before it is stopped is shorter than it was to be, s.
 _EARLY_S = 1.0
@@ -88,10 +94,7 @@ def simulate(
     file_format = choose_format(options.out, options.to_format)
     _check_runs(options.runs)
     path_kbps = _path_kbps(options)  # what is wrong here comes before what is doubtful of the model
-    options = replace(options, compete=(compete := _compete_of(options)))
-    for text in compete:
-        if isinstance(text, str):
-            Competitor.parse(text)
+    options = check_flows(options)
     found = find_model(model)
     result = _play_once(found, options, path_kbps)
     warn_of_short_session(result.run)
@@ -152,9 +155,40 @@ def check_simulation(
     """Raise the error of a wrong name or option as :func:`simulate` does, and play nothing."""
     _check_runs(options.runs)
     read_path(options.path)
+    options = check_flows(options)
     duration_s, settings = options.duration_s, options.settings or {}
     sources = sources_of(model, settings, duration_s=duration_s, seed=options.seed)
     list_participants(_list_sessions(sources, options), options)
+
+
+def check_flows(options: SimulateOptions) -> SimulateOptions:
+    """Return options with valid competing flows, as a list, and congestion controls.
+
+    No session has been made yet: what is wrong comes before warnings of a doubtful model.
+
+    Raises:
+        SimulationError: If a competing flow or a congestion control is invalid.
+        ModelFileError: If there is no such competing flow.
+        SettingError: If an option of a competing flow is invalid.
+    """
+    if options.tcp is not None and options.quic is not None:
+        raise SimulationError("[--tcp] and [--quic] exclude each other; leave one out")
+    if options.tcp is not None:
+        check_congestion_control(options.tcp, place=f"tcp={options.tcp}")
+    if options.quic is not None:
+        quic_settings(options.quic)
+    compete = _compete_of(options)
+    for one in map(_parse_competitor, compete):
+        one.source(_find_source)
+    return replace(options, compete=compete)
+
+
+def _find_source(name: str, settings: Mapping[str, JsonValue]) -> Source:
+    """Return the source of a published model, and of a fitted one, which draws packets, a blank."""
+    found = find_model(name)
+    if isinstance(found, PublishedModel):
+        return make_published_source(found, settings)
+    return Source(found.name, "fitted", {})
 
 
 def _check_runs(runs: int) -> None:
@@ -226,8 +260,6 @@ def list_participants(
         SimulationError: If a competing flow or a congestion control is unknown.
     """
     seed = options.seed
-    if options.tcp is not None and options.quic is not None:
-        raise SimulationError("[--tcp] and [--quic] exclude each other; leave one out")
     if options.tcp is not None:
         control = options.tcp
         sessions = _change_sources(sessions, lambda one: set_congestion_control(one, control))
@@ -237,12 +269,9 @@ def list_participants(
     usual_tcp = sessions[0].source.competing_tcp
     if any(one.source.competing_tcp != usual_tcp for one in sessions):
         usual_tcp = None
-    compete = _compete_of(options)
-    for one in compete:
-        check_argument("each of compete", one, str | Competitor)
     numbers = itertools.count(len(sessions))  # a fitted model draws as a session of its own
     others = participants(
-        [one if isinstance(one, Competitor) else Competitor.parse(one) for one in compete],
+        list(map(_parse_competitor, _compete_of(options))),
         lambda name, settings: sources_of(name, settings, first_session=next(numbers), seed=seed)[
             0
         ],
@@ -278,6 +307,11 @@ def _path_kbps(options: SimulateOptions) -> float | None:
 
 def _compete_of(options: SimulateOptions) -> list[str | Competitor]:
     return [options.compete] if isinstance(options.compete, str) else list(options.compete)
+
+
+def _parse_competitor(one: str | Competitor) -> Competitor:
+    check_argument("each of compete", one, str | Competitor)
+    return one if isinstance(one, Competitor) else Competitor.parse(one)
 
 
 def _change_sources(
@@ -364,6 +398,7 @@ def generate_over_path(
         raise GenerationError(f"{sessions} sessions cannot be generated; use at least 1")
     if options.path is UNLIMITED_PATH and options.compete:
         raise GenerationError("competing flows need a path to compete on; add [--path]")
+    options = check_flows(options)
     seed, duration_s = options.seed, options.duration_s
     starts_ns = session_starts(sessions, arrival_rate_per_s=arrival_rate_per_s, seed=seed)
     run, notes = run_sessions(

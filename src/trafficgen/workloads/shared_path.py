@@ -15,7 +15,7 @@ from trafficgen.packet_files.writing import write_packets
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.run import Run, check_session_count
-from trafficgen.simulation.simulate import run_together
+from trafficgen.simulation.simulate import check_flows, run_together
 from trafficgen.simulation.sources import SCHEDULED_BYTES, Participant
 from trafficgen.tables import DEFAULT_ORIGIN_NS, PacketTable
 from trafficgen.tables.addresses import documentation_pair
@@ -102,6 +102,7 @@ def run_mixed(
 ) -> tuple[Run, dict[str, object]]:
     """Run sessions that share a path, with competing flows; return the run and how it was made."""
     check_session_count(mixed.count)
+    options = check_flows(options)
     viewings = list(mixed.viewings(0, mixed.count))
     _check_schedules(viewings)
     sessions = []

@@ -69,6 +69,24 @@ def _arguments(name: str, function: Callable[..., Any], results: dict[str, Any])
     return {one.name: known[one.name] for one in needed} | QUICK.get(name, {})
 
 
+@pytest.mark.parametrize("empty", ["", "  "])
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [
+        (name, argument)
+        for name, function, argument in _functions()
+        if _parameters(function)[argument].kind is inspect.Parameter.KEYWORD_ONLY
+    ],
+)
+def test_an_empty_text_is_no_option(
+    name: str, argument: str, empty: str, results: dict[str, Any], own_folder: Path
+) -> None:
+    function = getattr(trafficgen, name)
+    with pytest.raises((TypeError, ValueError), match=rf"^{name}: {argument} must "):
+        function(**_arguments(name, function, results) | {argument: empty})
+    assert not list(own_folder.iterdir())
+
+
 @pytest.mark.parametrize(
     ("name", "argument"), [(name, argument) for name, _, argument in _functions()]
 )

@@ -14,9 +14,16 @@ from trafficgen.models.published import entry_names, load_entry
 
 CAPTURE = "examples/captures/http_burst_then_paced.pcap.gz"
 PATH = "rate=1Mbps,delay=10ms"
+RTP_CAPTURE = "examples/captures/rtsp_rtp_two_streams.pcap.gz"
 #: Family of models -> how long its sources are silent at first, s.
 _SILENCES_S = {"wmedia9": 5, "realvideo10": 2.3}
 ENDS = "cbr: a session ends by itself after 60 s, before its duration of 90 s; set duration_s"
+
+
+@pytest.fixture(scope="module")
+def rtp_model() -> trafficgen.Model:
+    """Return a model whose response to congestion is unknown."""
+    return trafficgen.fit(RTP_CAPTURE).model
 
 
 @pytest.mark.parametrize("options", [{}, {"sessions": 3}, {"path": PATH}])
@@ -100,3 +107,25 @@ def test_a_capture_that_cannot_be_opened_is_a_warning(function: str, tmp_path: P
         fitted = getattr(trafficgen, function)([*files, "gone.pcap"])
     assert str(caught[0].message) in fitted.warnings
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"compete": "nonsense"}, {"compete": ("ping", "tpc")}, {"compete": "cbr(rte=1)"}),
+        *({"tcp": "foo"}, {"quic": "foo"}, {"tcp": "cubic", "quic": "cubic"}),
+    ],
+)
+@pytest.mark.parametrize("function", ["simulate", "generate", "simulate_workload"])
+def test_an_error_of_an_option_comes_without_warnings_of_the_model(
+    function: str, options: dict[str, Any], rtp_model: trafficgen.Model
+) -> None:
+    if options.keys() & {"tcp", "quic"} and function == "generate":
+        pytest.skip("packets of a path have the transport of their model")
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        pytest.raises(trafficgen.TrafficgenError, match="nonsense|tpc|rte|foo|exclude"),
+    ):
+        warnings.simplefilter("always")
+        getattr(trafficgen, function)(rtp_model, path=PATH, **options)
+    assert not caught

@@ -80,6 +80,12 @@ WRONG: list[tuple[str, tuple[object, ...], dict[str, object], str]] = [
     ("compare", (CAPTURE, 3), {}, "a list, a PacketTable or a data frame"),
     ("convert", (CAPTURE,), {"size_unit": "x"}, "sizes count bytes or bits"),
     ("export", (3,), {"to": "mgen", "directory": "out"}, "must be a PacketTable, a data frame"),
+    (
+        "export",
+        ("cbr",),
+        {"to": "mgen", "directory": "x"},
+        "packets of it and export those: table =",
+    ),
     ("export", ("cbr",), {"to": 3, "directory": "out"}, "to must be a text, not 3"),
     ("reproduce", (3,), {}, "must be"),
     ("reproduce", ("BMW-T1.1",), {"runs": 0}, "runs"),
