@@ -11,7 +11,7 @@ from pydantic import BaseModel, JsonValue
 from trafficgen.errors import SettingError
 from trafficgen.formatting import list_first, suggest_name
 from trafficgen.models import Model, Option, Parameter, PublishedModel, format_value, same_value
-from trafficgen.models.published.formulas import evaluate_formulas, names_in_formulas
+from trafficgen.models.published.formulas import evaluate_formulas, is_formula, names_in_formulas
 from trafficgen.models.registered_source import set_source
 from trafficgen.units import bps_from_kbps
 
@@ -64,7 +64,35 @@ def with_settings(model: PublishedModel, settings: Mapping[str, JsonValue]) -> P
         except ValueError as error:
             raise SettingError(f"{model.name}: {key}={format_value(value)}: {error}") from error
     mechanism = _replace(model.mechanism, {"parameters": parameters})
-    return _replace(model, {"options": options, "mechanism": mechanism})
+    changed = _replace(model, {"options": options, "mechanism": mechanism})
+    return _leave_out_unused(changed, names_in_formulas(list(values_of(model).values())), settings)
+
+
+def _leave_out_unused(
+    model: PublishedModel, inputs: frozenset[str], settings: Mapping[str, JsonValue]
+) -> PublishedModel:
+    """Leave out the inputs of formulas that no formula names any more, since they were set."""
+    used = names_in_formulas(list(values_of(model).values()))
+    unused = inputs - used
+    lost = sorted(name for name in settings if unused & {name, *_targets(model, name)})
+    if lost:
+        others = ", ".join(name for name in settings if name not in lost)
+        raise SettingError(f"{model.name}: {lost[0]} has no effect when {others} is set")
+    options = {name: one for name, one in model.options.items() if not _are_in(unused, name, one)}
+    parameters = {k: v for k, v in model.mechanism.parameters.items() if k not in unused}
+    if len(options) + len(parameters) == len(model.options) + len(model.mechanism.parameters):
+        return model
+    mechanism = _replace(model.mechanism, {"parameters": parameters})
+    left = _replace(model, {"options": options, "mechanism": mechanism})
+    return _leave_out_unused(left, used, settings)
+
+
+def _targets(model: PublishedModel, name: str) -> tuple[str, ...]:
+    return tuple(model.options[name].sets) if name in model.options else ()
+
+
+def _are_in(names: frozenset[str], name: str, option: Option) -> bool:
+    return names >= set(option.sets or (name,))
 
 
 def _replace(part: Part, changes: Mapping[str, object]) -> Part:
@@ -170,7 +198,8 @@ def _like(example: JsonValue, text: str, *, strict: bool = False) -> JsonValue:
     """Return a text as a value of the kind of ``example``; else the text, or ``strict`` fails."""
     found: JsonValue = None
     if isinstance(example, str):
-        return text
+        number = _number(text, whole=False) if is_formula(example) else None
+        return text if number is None else number
     if isinstance(example, bool):
         found = _WORDS.get(text.lower())
     elif isinstance(example, int | float):

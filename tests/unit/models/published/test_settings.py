@@ -11,7 +11,13 @@ from pydantic import JsonValue
 
 from trafficgen.errors import SettingError
 from trafficgen.models import PublishedModel, model_of
-from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
+from trafficgen.models.published import (
+    entry_names,
+    load_entry,
+    parameters_for_engine,
+    with_settings,
+)
+from trafficgen.models.published.formulas import is_formula
 
 
 def _option(**parts: Any) -> dict[str, Any]:
@@ -152,3 +158,28 @@ def test_a_parameter_that_was_set_no_longer_claims_to_be_of_the_paper(
         "set by the user",
     )
     assert model.mechanism.parameters["silence_s"].value == 5.0
+
+
+def test_a_formula_is_set_to_a_number_and_its_inputs_no_longer_count() -> None:
+    changed = with_settings(load_entry("video_tgax_bv1"), {"period_s": "0.5"})
+    assert changed.mechanism.parameters["period_s"].value == 0.5
+    assert "rate_bps" not in changed.mechanism.parameters
+    assert "interval" not in changed.options
+    (process,) = parameters_for_engine(changed)["processes"]  # type: ignore[misc, union-attr]
+    assert process["arrivals"] == {"period_s": 0.5}  # type: ignore[index, call-overload]
+
+
+@pytest.mark.parametrize("name", ["interval", "rate_bps"])
+def test_a_setting_without_effect_beside_another_is_refused(name: str) -> None:
+    value: JsonValue = "30_fps" if name == "interval" else 1e6
+    with pytest.raises(SettingError, match=f"{name} has no effect when period_s is set"):
+        with_settings(load_entry("video_tgax_bv1"), {name: value, "period_s": 0.5})
+
+
+@pytest.mark.parametrize("name", entry_names())
+def test_every_formula_of_an_entry_can_be_set(name: str) -> None:
+    entry = load_entry(name)
+    formulas = [key for key, one in entry.mechanism.parameters.items() if is_formula(one.value)]
+    for key in formulas:
+        given = parameters_for_engine(entry)
+        assert parameters_for_engine(with_settings(entry, {key: "1"})).keys() == given.keys()
