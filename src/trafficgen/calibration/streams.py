@@ -31,7 +31,7 @@ from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
 
-#: Flows with a smaller share of the media bytes are left out of the model.
+#: Flows, or small flows together, with a smaller share of the media bytes are not in the model.
 SMALLEST_SHARE = 0.01
 #: A gap needs two packets.
 _FEWEST_PACKETS = 2
@@ -67,59 +67,94 @@ class FittedStreams:
 
 
 def fit_streams(view: SessionView, phases: Phases, *, tick_s: float, seed: int) -> FittedStreams:
-    """Fit a stream for each media flow of a session that carries at least 1% of its media bytes."""
+    """Fit a stream for each media flow of a session that carries at least 1% of its media bytes.
+
+    Flows with less are one stream together, those of each protocol and medium, where they carry as
+    much: many short connections in turn are a source as well.
+    """
     result = FittedStreams()
-    media_of = dict(
-        zip(*(view.table.flows.column(name).to_pylist() for name in ("flow", "media")), strict=True)
-    )
-    total, left_out = float(view.media_ip_bytes.sum()), 0.0
-    for flow in view.media_flows:
-        of_flow = view.media & (view.table.flow == flow)
-        rows = np.flatnonzero(of_flow)
-        share = float(view.table.ip_bytes[rows].sum()) / total
+    left_out = 0.0
+    for medium, flows, share in _gather_flows(view):
+        flow, *others = flows
         if share < SMALLEST_SHARE:
             left_out += share
             result.absent[f"flow {flow}"] = (
                 f"carries {share:.2%} of the media bytes, below {SMALLEST_SHARE:.0%}"
             )
             continue
-        media = media_of[flow]
-        of_kind = sum(stream.name.split("-")[0] == media for stream in result.streams)
-        name = f"{media}-{of_kind + 1}" if of_kind else media
-        transport = describe_transport(view.table, of_flow, flow=flow)
-        clock_hz = transport.rtp.clock_hz if transport.rtp else None
+        of_flow = view.media & np.isin(view.table.flow, flows)
+        rows = np.flatnonzero(of_flow)
+        of_kind = sum(stream.name.split("-")[0] == medium for stream in result.streams)
+        name = f"{medium}-{of_kind + 1}" if of_kind else medium
+        of_one = of_flow & (view.table.flow == flow) if others else of_flow
+        transport = describe_transport(view.table, of_one, flow=flow)
+        clock_hz = transport.rtp.clock_hz if transport.rtp and not others else None
         parts = split_into_phases(view, rows, phases, name=name, clock_hz=clock_hz, tick_s=tick_s)
-        fitted = []
-        for number, part, packets in parts:
-            place = f"fit/{name}/{number}-{part.name}"
-            found = fit_process(
-                packets, generator_of=partial(_generator, seed, view.session, place)
-            )
-            if found.problems:
-                result.details.append(_describe_problems(packets.name, found.problems))
-            length_s = part.end_s - part.start_s
-            fitted.append(
-                Phase(
-                    name=part.name,
-                    start_s=part.start_s,
-                    duration_s=length_s,
-                    rate_bps=bps_from_bytes(float(packets.ip_bytes.sum()), length_s),
-                    process=found.process,
-                    choice=found.choice,
-                )
-            )
+        fitted = [
+            _fit_phase(number, part, packets, name=name, seed=seed, view=view, result=result)
+            for number, part, packets in parts
+        ]
         if not fitted:
             result.absent[f"flow {flow}"] = f"has too few media packets for a fit ({rows.size})"
             left_out += share
             continue
-        kind = "unknown" if media == "control" else media
+        kind = "unknown" if medium == "control" else medium
         result.streams.append(
             Stream.model_validate(
                 {"name": name, "media": kind, "transport": transport, "phases": tuple(fitted)}
             )
         )
-        result.flows.append(flow)
+        result.flows.extend(flows)
     return replace(result, left_out_share=left_out)
+
+
+def _gather_flows(view: SessionView) -> list[tuple[str, list[int], float]]:
+    """Return medium, flows and share of the media bytes of each stream; the heaviest flow first."""
+    flows, place = np.unique(view.table.flow[view.media], return_inverse=True)
+    ip_bytes = np.bincount(place, weights=view.media_ip_bytes)
+    share_of = dict(zip(flows.tolist(), (ip_bytes / ip_bytes.sum()).tolist(), strict=True))
+    described = {
+        row["flow"]: (row["media"], row["protocol"]) for row in view.table.flows.to_pylist()
+    }
+    streams: list[tuple[str, list[int], float]] = []
+    small: dict[tuple[str, str], list[int]] = {}
+    for flow in view.media_flows:
+        if share_of[flow] < SMALLEST_SHARE:
+            small.setdefault(described[flow], []).append(flow)
+        else:
+            streams.append((described[flow][0], [flow], share_of[flow]))
+    for (medium, _), few in small.items():
+        share = sum(share_of[flow] for flow in few)
+        if share >= SMALLEST_SHARE:
+            streams.append((medium, few, share))
+        else:
+            streams.extend((medium, [flow], share_of[flow]) for flow in few)
+    return streams
+
+
+def _fit_phase(
+    number: int,
+    part: StreamPart,
+    packets: PhasePackets,
+    *,
+    name: str,
+    seed: int,
+    view: SessionView,
+    result: FittedStreams,
+) -> Phase:
+    place = f"fit/{name}/{number}-{part.name}"
+    found = fit_process(packets, generator_of=partial(_generator, seed, view.session, place))
+    if found.problems:
+        result.details.append(_describe_problems(packets.name, found.problems))
+    length_s = part.end_s - part.start_s
+    return Phase(
+        name=part.name,
+        start_s=part.start_s,
+        duration_s=length_s,
+        rate_bps=bps_from_bytes(float(packets.ip_bytes.sum()), length_s),
+        process=found.process,
+        choice=found.choice,
+    )
 
 
 def _generator(seed: int, session: int, place: str, quantity: str) -> np.random.Generator:

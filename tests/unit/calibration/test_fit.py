@@ -194,6 +194,22 @@ def test_small_flows_that_are_left_out_are_one_warning(make_table: TableMaker) -
     }
 
 
+def test_small_flows_that_carry_much_together_are_one_stream(make_table: TableMaker) -> None:
+    """Forty short connections in turn, each with less than a hundredth of the bytes."""
+    short = 400
+    times_s = np.arange(2000 + short) * 0.01
+    flow = np.where(times_s < 20, 0, 1 + (np.arange(times_s.size) - 2000) // 10)
+    flows = [{"flow": number, "session": 0, "server_port": 80 + number} for number in range(41)]
+    found = fitted(make_table(times_s, flow=flow, flows=flows))
+    first, together = found.model.streams
+    assert not [text for text in found.warnings if "flow" in text]
+    assert together.phases[0].start_s == pytest.approx(20.0)
+    assert together.transport.server_port == 81
+    assert set(found.model.provenance.flows) == set(range(41))  # type: ignore[union-attr]
+    rates_bps = [stream.phases[0].rate_bps for stream in (first, together)]
+    assert rates_bps[1] == pytest.approx(rates_bps[0], rel=0.02)
+
+
 def test_a_download_that_ends_is_not_said_to_be_a_start_up_burst(make_table: TableMaker) -> None:
     times_s = np.concatenate((np.arange(2000) * 0.01, 20 + np.arange(1, 16) * 1.3))
     sizes = np.where(times_s < 20, 1500, 76)
