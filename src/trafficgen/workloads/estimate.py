@@ -7,7 +7,7 @@ import os
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +48,8 @@ from trafficgen.workloads.write import check_sessions, makes_in_memory
 #: Most sessions that are played for an estimate, the time after which no other is begun, s, and the
 #: packets after which none is.
 _SAMPLED, _SAMPLED_S, _SAMPLED_PACKETS = 60, 2.0, 300_000
+#: Sessions of one model that are played for the interval of its bytes, and how few still give one.
+_VARIED, _FEWEST_VARIED = 20, 5
 #: Start of a worker process, s; what runs on two cores with a load of 14 took / their estimate was
 #: 1.1 to 1.4.
 _WORKER_START_S, _BUSY = 1.0, 1.5
@@ -74,6 +76,9 @@ class WorkloadEstimate(NotebookView):
         ip_bytes: Their IP bytes.
         error_share: Half the 95% interval of packets and bytes / their value; 0 where all sessions
             were played, NaN for one of each group.
+        ip_bytes_interval: Of one session of a fitted model: interval in which the IP bytes of 95%
+            of its sessions lie, where each draws its parameters as the capture leaves them
+            uncertain; the session that was captured is one of them. None for others.
         duration_s: First to last packet, s.
         concurrent: Mean number of sessions at once from the first start to the last.
         file_format: Format of the output.
@@ -110,6 +115,7 @@ class WorkloadEstimate(NotebookView):
     count_text: str = ""
     remarks: tuple[str, ...] = ()
     busy_time_s: float = 0.0
+    ip_bytes_interval: tuple[float, float] | None = None
 
     def __repr__(self) -> str:
         return f"<WorkloadEstimate: {', '.join(self.lines())}>"
@@ -120,6 +126,9 @@ class WorkloadEstimate(NotebookView):
         errors = [f"± {share}"] if self.error_share > 0 else []
         if self.sampled < self.sessions:
             errors.append(f"from {format_count(self.sampled, 'session')}")
+        if self.ip_bytes_interval is not None:
+            low, high = map(size_text, self.ip_bytes_interval)
+            errors.append(f"95% of its sessions {low} to {high}")
         error = f" ({', '.join(errors)})" if errors else ""
         rate_bps = bps_from_bytes(self.ip_bytes, self.duration_s) if self.duration_s > 0 else 0.0
         groups = self.groups if len(self.groups) > 1 else {}
@@ -185,7 +194,28 @@ def estimate_workload(
         workload = plan_model(playable, options)
         sessions = sessions_of_workload(workload, seed=options.seed, sessions=1, at=options.at)
     check_sessions(sessions, options.memory_bytes)
-    return _estimate(sessions, out, options)
+    estimate = _estimate(sessions, out, options)
+    if estimate.sessions > 1 or not isinstance(playable, Model):
+        return estimate
+    return replace(estimate, ip_bytes_interval=_find_bytes_interval(playable, options))
+
+
+def _find_bytes_interval(model: Model, options: WorkloadOptions) -> tuple[float, float] | None:
+    """Return the interval in which the IP bytes of 95% of a model's sessions lie.
+
+    Sessions are played with parameters drawn from their uncertainty. The logarithms of their bytes
+    are taken as normal, with a mean and a variance that are known from so many sessions only.
+    """
+    several = replace(options, sessions=_VARIED, arrivals=None, posterior=True, jitter_s=None)
+    workload = plan_model(model, several)
+    sessions = sessions_of_workload(workload, seed=options.seed, sessions=_VARIED, at=options.at)
+    sample = _play_sample(sessions, several)
+    sizes = np.array([table.ip_bytes.sum(dtype=np.float64) for table in sample.tables])
+    if sizes.size < _FEWEST_VARIED or sizes.min() <= 0:
+        return None
+    logs, count = np.log(sizes), sizes.size
+    half = float(special.stdtrit(count - 1, 0.975) * logs.std(ddof=1) * math.sqrt(1 + 1 / count))
+    return math.exp(logs.mean() - half), math.exp(logs.mean() + half)
 
 
 @dataclass(frozen=True)

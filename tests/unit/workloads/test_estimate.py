@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.unit.generation.conftest import bursts, model_with, phase, stream
 from tests.unit.workloads.conftest import Load
 
 import trafficgen
@@ -153,3 +154,38 @@ def test_groups_with_packets_of_other_sizes_are_estimated_apart(
     assert estimate.ip_bytes == pytest.approx(written.ip_bytes, rel=0.01)
     assert estimate.file_bytes == pytest.approx(out.stat().st_size, rel=0.01)
     assert estimate.error_share < 0.01
+
+
+@pytest.mark.slow
+def test_the_interval_of_the_bytes_covers_the_session_that_was_captured(tmp_path: Path) -> None:
+    """Twenty captures of one source: 95% of them, and not all by intervals of any width."""
+    source = model_with(stream(phases=(phase("playout", 0.0, 60.0, bursts(spacing_s=0.5)),)))
+    inside, widths = [], []
+    for seed in range(20):
+        captured = trafficgen.generate(source, seed=seed)
+        size = float(captured.ip_bytes.sum())
+        fitted = trafficgen.fit(captured, seed=seed)
+        estimate = trafficgen.estimate_workload(fitted, tmp_path / "out.csv", seed=seed)
+        assert estimate.ip_bytes_interval is not None
+        low, high = estimate.ip_bytes_interval
+        inside.append(low <= size <= high)
+        widths.append((high - low) / size)
+    assert sum(inside) >= 17  # fewer have a chance of 0.3% where 19 are expected
+    assert max(widths) < 0.6
+
+
+def test_only_one_session_of_a_fitted_model_has_an_interval_of_its_bytes(
+    load: Load, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.csv"
+    model = model_with(stream(phases=(phase("playout", 0.0, 60.0, bursts(spacing_s=0.5)),)))
+    one = trafficgen.estimate_workload(model, out)
+    assert one.ip_bytes_interval is not None
+    assert one.ip_bytes_interval[0] < one.ip_bytes < one.ip_bytes_interval[1]
+    assert "95% of its sessions" in one.lines()[1]
+    for others in (
+        trafficgen.estimate_workload(model, out, sessions=3),
+        trafficgen.estimate_workload("cbr", out, duration_s=5),
+        trafficgen.estimate_workload(load(VARIED), out, sessions=2),
+    ):
+        assert others.ip_bytes_interval is None
