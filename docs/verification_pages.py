@@ -92,7 +92,8 @@ def _standards(results: Mapping[str, Any]) -> Iterator[str]:
         " computed in the tests from the documents' numbers and not from the catalogue's entries;"
         " *found* those of generated traffic. Laws are compared by their Kolmogorov-Smirnov"
         " distance too. Whether the numbers are the documents' own is another question: how many"
-        " public places give each stands in the [catalogue](../reference/catalogue.md)."
+        " public places give each stands in the [catalogue](../reference/catalogue.md), with a"
+        " [table](../reference/catalogue.md#document-ours-ns-3) of document, ours and ns-3."
     )
     yield checks_table(results)
 

@@ -44,6 +44,7 @@ CHECKS: dict[str, tuple[str, ...]] = {
     ),
     "quic": (f"{_VERIFICATION}/test_quic.py", "-n", "0"),
     "ns3": (f"{_VERIFICATION}/test_against_ns3.py", "-m", "ns3", "-n", "0"),
+    "ns3-models": (f"{_VERIFICATION}/test_standard_models_against_ns3.py", "-m", "ns3", "-n", "0"),
     "intervals": (
         f"{_VERIFICATION}/test_family_recovery.py",
         f"{_VERIFICATION}/test_pooling.py",
@@ -54,6 +55,8 @@ CHECKS: dict[str, tuple[str, ...]] = {
         *("-m", "slow or not slow"),
     ),
 }
+#: Checkouts that `ns3-models` compiles: variable -> project.
+_CHECKOUTS = {"TRAFFICGEN_NS3_SOURCE": "ns-3", "TRAFFICGEN_NR_SOURCE": "5G-LENA"}
 #: What is exported: a source over UDP, and a capture of HTTP over TCP.
 _EXPORTED = {
     "wmedia9_nichols2004": "12 s of `wmedia9_nichols2004` (RTP over UDP)",
@@ -164,6 +167,23 @@ def _part(part: str) -> dict[str, object]:
     return {"checks": recorded_checks(part)}
 
 
+def _compared_with_ns3() -> dict[str, object]:
+    """Return the checks against ns-3's generators, with the revisions of their sources."""
+    sources = []
+    for variable, project in _CHECKOUTS.items():
+        place = os.environ.get(variable)
+        if not place:
+            raise CannotBeRunError(f"{variable} does not name a checkout of {project}")
+        revision = subprocess.run(
+            ["git", "-C", place, "rev-parse", "--short=10", "HEAD"],
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        ).stdout.strip()
+        sources.append({"variable": variable, "project": project, "revision": revision})
+    return {"sources": sources, **_part("ns3-models")}
+
+
 #: Part -> what makes it.
 PARTS: dict[str, Callable[[], dict[str, object]]] = {
     "leave-one-out": lambda: trafficgen.leave_one_out(draws=30).to_json(),
@@ -173,6 +193,7 @@ PARTS: dict[str, Callable[[], dict[str, object]]] = {
     "transfer": lambda: {"transfers": list(transfer_rows())},
     "classified": classified_rows,
     **{part: lambda part=part: _part(part) for part in CHECKS},  # type: ignore[misc]
+    "ns3-models": _compared_with_ns3,
 }
 
 

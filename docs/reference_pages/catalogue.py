@@ -8,6 +8,7 @@ from typing import cast
 
 import trafficgen
 from reference_pages.markdown import Rows, bullets, page, table
+from reference_pages.standard_moments import moments_section
 from trafficgen.models import Option, Parameter
 from trafficgen.models.published.listing import CatalogueModel
 from trafficgen.models.published_model import UNITS
@@ -57,7 +58,7 @@ def index_page() -> str:
         for name in mix_names()
     ]
     sections += ["## Mixes", _MIXES, table(("workload", "what it is"), mixes)]
-    return page("Catalogue", _INTRODUCTION, *sections, _BASES)
+    return page("Catalogue", _INTRODUCTION, *sections, _BASES, moments_section())
 
 
 _INTRODUCTION = """\
@@ -82,8 +83,8 @@ The *basis* of a value says where it comes from:
 A value that begins with `=` is a formula of options and other parameters. Of standards, *seen in*
 counts the independent public places that give a number: implementations, papers and summaries that
 cite the document. Look up what is from `memory` before you rely on it. A *trap* is what readers or
-implementations get wrong. [How sure are we](../explanation/how-sure-are-we.md) compares the traffic
-of each with the document's formulas.
+implementations get wrong. The [table below](#document-ours-ns-3) compares the traffic of each with
+the document's law and with ns-3.
 
 Where values of one table differ in this, the basis of some stands in lines of their own below it.
 Sources are ids of findings, such as `BMW-T1.1`, or places.

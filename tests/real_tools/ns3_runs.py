@@ -51,9 +51,9 @@ def wheel_python() -> Path:
 
 
 @cache
-def compiled(source: Path, generation: str) -> Path:
+def compiled(source: Path, generation: str, *more: str) -> Path:
     """Return a program in C++, compiled once for a generation of ns-3 (``debian``, ``wheel``), or
-    skip the test.
+    skip the test; ``more`` are other sources and options of the compiler.
     """
     if shutil.which("g++") is None:
         pytest.skip("not installed: g++")
@@ -61,7 +61,7 @@ def compiled(source: Path, generation: str) -> Path:
     program = Path(tempfile.mkdtemp(prefix="trafficgen-ns3-")) / source.stem
     atexit.register(shutil.rmtree, program.parent, ignore_errors=True)
     done = subprocess.run(
-        ["g++", "-O0", str(source), "-o", str(program), *options],
+        ["g++", "-O0", str(source), *more, "-o", str(program), *options],
         check=False,
         capture_output=True,
         text=True,

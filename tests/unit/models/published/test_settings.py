@@ -165,8 +165,8 @@ def test_a_formula_is_set_to_a_number_and_its_inputs_no_longer_count() -> None:
     assert changed.mechanism.parameters["period_s"].value == 0.5
     assert "rate_bps" not in changed.mechanism.parameters
     assert "interval" not in changed.options
-    (process,) = parameters_for_engine(changed)["processes"]  # type: ignore[misc, union-attr]
-    assert process["arrivals"] == {"period_s": 0.5}  # type: ignore[index, call-overload]
+    processes: Any = parameters_for_engine(changed)["processes"]
+    assert processes[0]["arrivals"] == {"period_s": 0.5}
 
 
 @pytest.mark.parametrize("name", ["interval", "rate_bps"])
