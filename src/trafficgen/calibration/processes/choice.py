@@ -119,7 +119,7 @@ PROPOSALS: tuple[Proposal, ...] = (
     Proposal("mmpp", propose_mmpp, proven=True, varies=True),
     Proposal("rate states", propose_rate_states, proven=True, varies=True),
     _NOISE,
-    Proposal("frames", propose_frames),
+    Proposal("frames", propose_frames, proven=True),  # they are read from RTP timestamps
     Proposal("dependent bursts", partial(propose_bursts, dependent=True)),
     Proposal("pauses", propose_pauses),
     Proposal("packet trains", propose_trains),
