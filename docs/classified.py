@@ -56,6 +56,7 @@ class _Capture:
     reference: SessionView
     sessions: tuple[SessionView, ...]
     processes: str
+    ip_bytes_interval: tuple[float, float] | None
 
     @property
     def sides(self) -> dict[str, tuple[SessionView, ...]]:
@@ -98,7 +99,8 @@ def _play(kind: str, path: Path, reference: SessionView) -> _Capture:
     if tick_ns > 1:
         sessions = [replace(one, table=one.table.round_to_clock(tick_ns)) for one in sessions]
     kinds = dict.fromkeys(phase.process.kind for stream in model.streams for phase in stream.phases)
-    return _Capture(kind, path.name, reference, tuple(sessions), ", ".join(kinds))
+    interval = trafficgen.estimate_workload(model, "session.parquet").ip_bytes_interval
+    return _Capture(kind, path.name, reference, tuple(sessions), ", ".join(kinds), interval)
 
 
 def _row(capture: _Capture, *, wins: bool) -> dict[str, object]:
@@ -122,6 +124,7 @@ def _row(capture: _Capture, *, wins: bool) -> dict[str, object]:
             float(one.media_ip_bytes.sum() / reference.media_ip_bytes.sum() - 1)
             for one in capture.sessions
         ],
+        "volume_covered": _covers_volume(capture),
     }
     if wins:
         found = compare_sessions(reference, capture.sessions[0])
@@ -129,6 +132,22 @@ def _row(capture: _Capture, *, wins: bool) -> dict[str, object]:
         won, tied = (sum(map(len, part.values())) for part in (found.wins, found.ties))
         row |= {"won": won, "tied": tied, "lost": lost}
     return row
+
+
+def _covers_volume(capture: _Capture) -> bool | None:
+    """Return whether the interval of the model's bytes, media packets apart, holds the capture's.
+
+    The interval is of all packets: it is scaled by the share of the media in played sessions.
+    """
+    if capture.ip_bytes_interval is None:
+        return None
+    played = [
+        (float(one.media_ip_bytes.sum()), float(one.table.ip_bytes.sum(dtype=np.int64)))
+        for one in capture.sessions
+    ]
+    share = sum(media for media, _ in played) / sum(total for _, total in played)
+    low, high = capture.ip_bytes_interval
+    return low * share <= float(capture.reference.media_ip_bytes.sum()) <= high * share
 
 
 def _gaps(view: SessionView) -> np.ndarray:

@@ -221,12 +221,13 @@ def _classified(results: Mapping[str, Any]) -> Iterator[str]:
     yield (
         "*Within* trains it on parts of one capture and judges the others. KS distances are means"
         " over the three sessions; the volume is off by the bytes of a session less those of the"
-        " capture. Comparisons are all metrics of `compare` with all baselines, for one session."
+        " capture, which may lie in the interval of `generate --dry-run` (*covered*). Comparisons are"
+        " all metrics of `compare` with all baselines, for one session."
     )
     yield table(
         (
             *("within", "captures", "median AUC", "median KS of gaps", "of sizes"),
-            *("median volume error", "worst above 15%", "closer or as close"),
+            *("median volume error", "worst above 15%", "covered", "closer or as close"),
         ),
         [_summarise_kind(row["kind"], within) for row in across],
     )
@@ -258,8 +259,14 @@ def _summarise_kind(kind: str, within: list[dict[str, Any]]) -> tuple[str, ...]:
         *(kind, str(len(own)), f"{np.median(aucs):.2f}"),
         *(f"{np.median([row[key] for row in own]):.3f}" for key in ("gap_ks", "size_ks")),
         *(f"{np.median(errors):.1%}", str(int((errors.max(axis=1) > _MOST_OFF).sum()))),
+        _share_covered(own),
         f"{won / (won + lost):.1%}",
     )
+
+
+def _share_covered(rows: list[dict[str, Any]]) -> str:
+    known = [row["volume_covered"] for row in rows if row["volume_covered"] is not None]
+    return f"{sum(known)} of {len(known)}"
 
 
 _MOST_OFF = 0.15

@@ -26,7 +26,7 @@ from trafficgen.notebook import NotebookView
 from trafficgen.options import takes
 from trafficgen.packet_files.destinations import format_of
 from trafficgen.packet_files.writing import write_packets
-from trafficgen.progress import following, report_step
+from trafficgen.progress import following, report_each, report_step
 from trafficgen.randomness import random_stream
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import (
@@ -48,7 +48,7 @@ from trafficgen.workloads.write import check_sessions, makes_in_memory
 #: Most sessions that are played for an estimate, the time after which no other is begun, s, and the
 #: packets after which none is.
 _SAMPLED, _SAMPLED_S, _SAMPLED_PACKETS = 60, 2.0, 300_000
-#: Sessions of one model that are played for the interval of its bytes, and how few still give one.
+#: Sessions of one model that are played for the interval of its bytes, and of long ones at least.
 _VARIED, _FEWEST_VARIED = 20, 5
 #: Start of a worker process, s; what runs on two cores with a load of 14 took / their estimate was
 #: 1.1 to 1.4.
@@ -78,7 +78,8 @@ class WorkloadEstimate(NotebookView):
             were played, NaN for one of each group.
         ip_bytes_interval: Of one session of a fitted model: interval in which the IP bytes of 95%
             of its sessions lie, where each draws its parameters as the capture leaves them
-            uncertain; the session that was captured is one of them. None for others.
+            uncertain; the session that was captured is one of them. None for others, and for
+            sessions of more than 300,000 packets.
         duration_s: First to last packet, s.
         concurrent: Mean number of sessions at once from the first start to the last.
         file_format: Format of the output.
@@ -195,7 +196,8 @@ def estimate_workload(
         sessions = sessions_of_workload(workload, seed=options.seed, sessions=1, at=options.at)
     check_sessions(sessions, options.memory_bytes)
     estimate = _estimate(sessions, out, options)
-    if estimate.sessions > 1 or not isinstance(playable, Model):
+    is_long = estimate.packets > _SAMPLED_PACKETS
+    if estimate.sessions > 1 or is_long or not isinstance(playable, Model):
         return estimate
     return replace(estimate, ip_bytes_interval=_find_bytes_interval(playable, options))
 
@@ -203,19 +205,29 @@ def estimate_workload(
 def _find_bytes_interval(model: Model, options: WorkloadOptions) -> tuple[float, float] | None:
     """Return the interval in which the IP bytes of 95% of a model's sessions lie.
 
+    None if a session may have none.
+
     Sessions are played with parameters drawn from their uncertainty. The logarithms of their bytes
     are taken as normal, with a mean and a variance that are known from so many sessions only.
     """
     several = replace(options, sessions=_VARIED, arrivals=None, posterior=True, jitter_s=None)
     workload = plan_model(model, several)
     sessions = sessions_of_workload(workload, seed=options.seed, sessions=_VARIED, at=options.at)
-    sample = _play_sample(sessions, several)
-    sizes = np.array([table.ip_bytes.sum(dtype=np.float64) for table in sample.tables])
-    if sizes.size < _FEWEST_VARIED or sizes.min() <= 0:
+    sizes: list[int] = []
+    packets = 0
+    for number in report_each(range(_VARIED), "varying", total=_VARIED, unit="sessions"):
+        if len(sizes) >= _FEWEST_VARIED and packets > _SAMPLED_PACKETS:
+            break
+        tables, _ = sessions.block(number, 1)
+        packets += sum(table.num_rows for table in tables)
+        sizes.append(sum(pc.sum(table["ip_bytes"]).as_py() or 0 for table in tables))
+    if min(sizes) <= 0:
         return None
-    logs, count = np.log(sizes), sizes.size
+    logs, count = np.log(np.array(sizes, dtype=np.float64)), len(sizes)
     half = float(special.stdtrit(count - 1, 0.975) * logs.std(ddof=1) * math.sqrt(1 + 1 / count))
-    return math.exp(logs.mean() - half), math.exp(logs.mean() + half)
+    one_packet = sum(sizes) / max(1, packets)  # at the end of a session there may be one more
+    low, high = (math.exp(logs.mean() + side) for side in (-half, half))
+    return max(0.0, low - one_packet), high + one_packet
 
 
 @dataclass(frozen=True)
