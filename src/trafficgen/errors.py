@@ -32,7 +32,11 @@ import sys
 import warnings
 from typing import Self
 
+from trafficgen.formatting import clean_text, cut_middle, shorten_figures
 from trafficgen.option_names import name_options
+
+#: Letters of a message that is shown.
+_LONGEST_MESSAGE = 1000
 
 
 class TrafficgenError(Exception):
@@ -50,6 +54,11 @@ class TrafficgenError(Exception):
 
     def __init__(self, message: str = "") -> None:
         super().__init__(name_options(message))
+
+    def __str__(self) -> str:
+        """Return the message on one line; names and numbers in it may be of any length."""
+        line = shorten_figures(clean_text(super().__str__()))
+        return cut_middle(line, longest=_LONGEST_MESSAGE)
 
     def prepend_place(self, place: str) -> Self:
         """Put a place, such as the name of an input, before the message; return the error."""

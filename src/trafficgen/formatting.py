@@ -22,6 +22,10 @@ _S_PER_MIN = _MIN_PER_H = 60
 _SHORT_S, _MICRO_S, _MICRO_BELOW_S = {"s": 1.0, "ms": 1e-3}, {"µs": 1e-6}, 1e-5
 #: Longer times are in whole days.
 _LONGEST_H, _S_PER_DAY = 1000, 86_400
+#: What is cut word by word is at most so many times as long as what is left of it.
+_LONGEST_LOOKED_AT = 100
+#: A number by itself, not a part of a name.
+_LONG_FIGURE = re.compile(r"(?<![\w./-])(?=[\d.]{21})\d+(?:\.\d+)?(?![\w/-]|\.\w)")
 
 
 def number(value: object, *, digits: int = 4) -> str:
@@ -135,8 +139,11 @@ def markdown_text(text: str, *, longest: int = 1000) -> str:
 def cut_middle(line: str, *, longest: int) -> str:
     """Return a line of ``longest`` characters at most, its longest words first cut in the middle.
 
-    So the sentence around a value of thousands of digits stays whole.
+    So the sentence around a value of thousands of digits stays whole. Of a text that is a hundred
+    times as long only the ends are looked at.
     """
+    if len(line) > (most := _LONGEST_LOOKED_AT * longest):
+        line = f"{line[: most // 2]} … {line[-most // 2 :]}"
     while len(line) > longest and len(word := max(line.split(" "), key=len)) > longest // 4:
         kept = max(longest // 4, len(word) - (len(line) - longest)) - 1
         line = line.replace(word, f"{word[: (kept + 1) // 2]}…{word[len(word) - kept // 2 :]}")
@@ -144,6 +151,19 @@ def cut_middle(line: str, *, longest: int) -> str:
         return line
     before, after = line[: longest // 2], line[len(line) - (longest - 1) // 2 :]
     return f"{before.rpartition(' ')[0] or before} … {after.partition(' ')[2] or after}"
+
+
+def shorten_figures(line: str) -> str:
+    """Return a line in which numbers of more than twenty characters have an exponent.
+
+    The engine and Python write 1e300 with all of its digits.
+    """
+
+    def shorten(found: re.Match[str]) -> str:
+        text = f"{float(found[0]):g}"
+        return found[0] if text == "inf" else text
+
+    return _LONG_FIGURE.sub(shorten, line)
 
 
 def describe_value(value: object) -> str:

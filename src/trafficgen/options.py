@@ -7,6 +7,7 @@ own options from the same fields (``cli/_options.py``).
 
 from __future__ import annotations
 
+import errno
 import inspect
 import itertools
 import math
@@ -35,7 +36,7 @@ from typing import (
     runtime_checkable,
 )
 
-from trafficgen.errors import TrafficgenError
+from trafficgen.errors import InputFileError, TrafficgenError
 from trafficgen.formatting import describe_value, suggest_name
 from trafficgen.memory_limit import limit_memory
 from trafficgen.option_names import name_options
@@ -199,7 +200,7 @@ def takes(options: Callable[P, O]) -> _Door[P, O]:
                 keywords[names[name]] = keywords.pop(name)
                 typed[names[name]] = name
             bound = _bind(work.__name__, shown, given, keywords).arguments
-            with _name_as_typed(typed):
+            with _name_as_typed(typed), _refuse_long_names():
                 for name, value in bound.items():
                     place = f"{work.__name__}: {name}"
                     _refuse_empty_option(place, value, shown.parameters[name])
@@ -247,6 +248,18 @@ def _name_as_typed(typed: Mapping[str, str]) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def _refuse_long_names() -> Iterator[None]:
+    """Raise InputFileError for a name that is too long for the system, whoever looks it up."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        problem, remedy = f"cannot be used ({error.strerror})", "check the name"
+        raise InputFileError(file=str(error.filename), problem=problem, remedy=remedy) from error
+
+
 @overload
 def checks_arguments(work: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
@@ -273,7 +286,8 @@ def _check_all(work: Callable[P, R], *, like: type | None = None) -> Callable[P,
             hint = hints.get(name, Any)
             _refuse_empty_option(f"{place}: {name}", value, shown.parameters[name])
             bound.arguments[name] = _check(f"{place}: {name}", value, hint, declared.get(name))
-        return work(*bound.args, **bound.kwargs)
+        with _refuse_long_names():
+            return work(*bound.args, **bound.kwargs)
 
     return with_checks
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from trafficgen.formatting import (
     number,
     one_line,
     rate_text,
+    shorten_figures,
     size_text,
     suggest_file,
     suggest_name,
@@ -167,6 +169,31 @@ def test_a_long_line_keeps_both_ends_and_the_sentence_around_a_value(line: str, 
     found = cut_middle(line, longest=40)
     assert len(found) <= 40
     assert found == cut
+
+
+def test_a_text_of_millions_of_long_words_is_cut_in_a_moment() -> None:
+    began_s = time.process_time()
+    found = cut_middle("begin " + ("y" * 500 + " ") * 20_000 + "end", longest=300)
+    assert time.process_time() - began_s < 1
+    assert len(found) <= 300
+    assert found.startswith("begin")
+    assert found.endswith("end")
+
+
+@pytest.mark.parametrize(
+    ("line", "short"),
+    [
+        (f"at most 2, not {10**300}", "at most 2, not 1e+300"),
+        (f"{10**30}: is large", "1e+30: is large"),
+        ("not 0." + "0" * 30 + "25", "not 2.5e-31"),
+        (f"seed {2**64 - 1} of {2**63}", f"seed {2**64 - 1} of {2**63}"),
+        (f"{10**30}.pcap: x", f"{10**30}.pcap: x"),
+        (f"run-{10**30}/a: x", f"run-{10**30}/a: x"),
+        ("9" * 400, "9" * 400),
+    ],
+)
+def test_long_figures_get_an_exponent_and_names_stay(line: str, short: str) -> None:
+    assert shorten_figures(line) == short
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from trafficgen.cli._signals import (
 )
 from trafficgen.cli._streams import StdoutError, open_streams
 from trafficgen.errors import OutputFileError, TrafficgenError, TrafficgenWarning
-from trafficgen.formatting import clean_text, cut_middle, one_line, suggest_name
+from trafficgen.formatting import clean_text, cut_middle, one_line, shorten_figures, suggest_name
 from trafficgen.option_names import write_flags
 
 USAGE_ERROR = 2
@@ -130,7 +130,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         text = _error_text(error)
         if text is None:
             raise
-        print_error(cut_middle(f"trafficgen: {text}", longest=_LONGEST_ERROR))
+        line = shorten_figures(f"trafficgen: {text}")
+        print_error(cut_middle(line, longest=_LONGEST_ERROR))
         return USAGE_ERROR
     finally:
         write_flags(False)

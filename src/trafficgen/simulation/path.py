@@ -207,9 +207,11 @@ class Path(NotebookView, ModelPart):
 
     @model_validator(mode="after")
     def _unique_names(self) -> Self:
-        names = [link.name for link in self.links]
-        if len(set(names)) != len(names):
-            raise ValueError(f"link names must be unique, got {', '.join(names)}")
+        names = set[str]()
+        for link in self.links:
+            if link.name in names:
+                raise ValueError(f"two links are named {one_line(link.name)}; rename one")
+            names.add(link.name)
         return self
 
     @classmethod

@@ -93,7 +93,7 @@ def _engine_problem(kind: str, parameters: Mapping[str, object]) -> str:
     try:
         simulate(json.dumps({"seed": 0, "links": [], "agents": [agent], "end_s": 0}))
     except SimulationError as error:
-        return str(error).removeprefix(f'agent "{_NO_NAME}": ')
+        return str(error.args[0]).removeprefix(f'agent "{_NO_NAME}": ')
     return ""
 
 
