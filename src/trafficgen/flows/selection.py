@@ -67,12 +67,16 @@ class SessionView:
     @cached_property
     def media_time_ns(self) -> IntArray:
         """Times of the media packets, ns from the table's origin, ascending, shape (m,)."""
-        return self.table.time_ns[self.media]
+        return self._of_media(self.table.time_ns)
 
     @cached_property
     def media_ip_bytes(self) -> IntArray:
         """IP total lengths of the media packets, bytes, shape (m,)."""
-        return self.table.ip_bytes[self.media]
+        return self._of_media(self.table.ip_bytes)
+
+    def _of_media(self, values: IntArray) -> IntArray:
+        """Return the values of media packets; the same array where all packets are media."""
+        return values if self.media.all() else values[self.media]
 
     @property
     def first_media_ns(self) -> int:

@@ -23,6 +23,9 @@ _FEWEST_BINS = 10
 #: Two days of the shortest bins and more: a clock that jumps by years must not fill the memory with
 #: empty bins, each of which is compared a dozen times.
 MOST_BINS = 2_000_000
+#: Values of two samples that are compared at once: of millions, what is between would take as much
+#: memory as the samples do.
+_BLOCK = 1 << 18
 #: Normal quantile of the largest of 20 two-sided deviations (Bonferroni).
 _NORMAL_LARGEST_OF_20 = 3.02
 
@@ -50,14 +53,16 @@ def sample_distances(reference: FloatArray, candidate: FloatArray) -> Distances:
         return Distances(math.nan, math.nan)
     values = np.concatenate((reference, candidate))
     values.sort(kind="stable")  # merges two ascending runs in linear time
-    difference = np.searchsorted(reference, values, side="right") / reference.size
-    difference -= np.searchsorted(candidate, values, side="right") / candidate.size
-    np.abs(difference, out=difference)
+    largest, area = 0.0, 0.0
+    for start in range(0, values.size, _BLOCK):
+        block = values[start : start + _BLOCK + 1]  # with the first one of the next
+        difference = np.searchsorted(reference, block, side="right") / reference.size
+        difference -= np.searchsorted(candidate, block, side="right") / candidate.size
+        np.abs(difference, out=difference)
+        largest = max(largest, float(difference.max()))
+        area += float(np.dot(difference[:-1], np.diff(block)))
     deviation = _deviation(reference)
-    wasserstein = (
-        float(np.dot(difference[:-1], np.diff(values))) / deviation if deviation > 0 else math.nan
-    )
-    return Distances(float(difference.max()), wasserstein)
+    return Distances(largest, area / deviation if deviation > 0 else math.nan)
 
 
 def ks_noise(n: int, m: int) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from trafficgen.validation import distances
 from trafficgen.validation.distances import (
     are_too_few,
     ks_noise,
@@ -31,6 +32,18 @@ def test_distances_worked_by_hand_with_ties() -> None:
     found = sample_distances(np.array([1.0, 2.0]), np.array([1.0, 2.0, 4.0, 4.0]))
     assert found.ks == pytest.approx(0.5)
     assert found.wasserstein == pytest.approx((0.25 + 2 * 0.5) / 0.5)
+
+
+@pytest.mark.parametrize("block", [1, 2, 7, 832, 833, 10_000])
+def test_the_blocks_of_a_distance_are_not_seen(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    generator = np.random.default_rng(4)
+    one = np.sort(np.round(generator.gamma(2.0, 3.0, 500), 1))
+    other = np.sort(np.round(generator.lognormal(1.0, 0.8, 333), 1))
+    whole = sample_distances(one, other)
+    monkeypatch.setattr(distances, "_BLOCK", block)
+    found = sample_distances(one, other)
+    assert found.ks == whole.ks
+    assert found.wasserstein == pytest.approx(whole.wasserstein, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))
