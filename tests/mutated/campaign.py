@@ -16,7 +16,6 @@ import pkgutil
 import random
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,15 +23,17 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import cycle, islice
+from functools import partial
 from pathlib import Path
 
-from tests.mutated.commands import FROM, LONGEST_S, Ended, a_command, run_in_child, split_input
+from tests.mutated.commands import FROM, Ended, a_command, empty
 from tests.mutated.damage import beginning, damaged
-from tests.mutated.other_inputs import other_rounds
+from tests.mutated.in_process import Task, run_in_process
+from tests.mutated.other_inputs import bombs, good_inputs, other_reads, other_rounds
+from tests.mutated.readers import READ
 
 import trafficgen
-from trafficgen.cli.app import run
+from trafficgen.explore.playable_models import list_catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Where captures are looked for: those that are shipped, and those of developers where they are.
@@ -45,9 +46,12 @@ _ENDINGS = (".pcap", ".pcapng", ".cap", ".gz", ".zst", ".xz", ".snoop", ".1")
 #: How much of a capture is damaged: mostly little, so that the damage matters and much of it is
 #: tried.
 _MOST_BYTES = (4_000, 40_000, 40_000, 400_000)
-#: Commands of a round, and how many of them are started as a shell starts them; the others are
-#: forked from a process that has all imported.
-_ROUND, _STARTED = 100, 2
+#: What is read of a capture by a function, and by which.
+_FEW_BYTES = 4_000
+_CAPTURE_READERS = ("inspect", "inspect-tunnels", "packets", "exchanges")
+#: What a round has of each kind; one of the commands is started as a shell starts it.
+_OF_A_ROUND = {"reads": 34, "other reads": 56, "commands": 5, "other commands": 5}
+_ROUND = sum(_OF_A_ROUND.values())
 
 
 def captures(folders: tuple[Path, ...] | list[Path] = FOLDERS) -> list[Path]:
@@ -67,31 +71,36 @@ def rounds(paths: list[Path], *, seed: int, folder: Path) -> Iterator[tuple[list
         data = beginning(path, most_bytes)
         capture.write_bytes(damaged(data, dice))
         other.write_bytes(data if dice.random() < 0.5 else damaged(data, dice))
-        shutil.rmtree(out, ignore_errors=True)
-        out.mkdir()
+        empty(out)
         yield a_command(dice, capture, other, out), out
 
 
-def _alternate(*kinds: Iterator[tuple[list[str], Path]]) -> Iterator[tuple[list[str], Path]]:
-    """Take one of each in turn: an input is written when its command is next."""
-    for kind in cycle(kinds):
-        yield next(kind)
+def reads(paths: list[Path], *, seed: int, folder: Path) -> Iterator[tuple[list[str], Path]]:
+    """Yield reads of damaged captures without end, as :func:`rounds` yields commands."""
+    dice = random.Random(seed)
+    capture, out = folder / "damaged.pcap", folder / "out"
+    while True:
+        empty(out)
+        capture.write_bytes(damaged(beginning(dice.choice(paths), _FEW_BYTES), dice))
+        yield [READ, dice.choice(_CAPTURE_READERS), str(capture)], out
 
 
-def started(arguments: list[str]) -> Ended:
-    """Run a command as a shell does; its memory and time are not told apart from those of
-    others.
-    """
-    program = Path(sys.executable).with_name("trafficgen")
-    words, given = split_input(arguments)
-    done = subprocess.run(
-        [program, *words],
-        check=False,
-        input=given,
-        capture_output=True,
-        timeout=20 * LONGEST_S,  # the machine may be busy
-    )
-    return Ended(words[0], done.returncode, done.stderr.decode(errors="replace"), 0, 0.0)
+def tasks(paths: list[Path], seed: str, folder: Path) -> Iterator[Task]:
+    """Yield the tasks of a round: reads, commands among them, and one that is started."""
+    dice = random.Random(seed)
+    numbers = [dice.getrandbits(32) for _ in range(4)]
+    kinds = {
+        "reads": reads(paths, seed=numbers[0], folder=folder),
+        "other reads": other_reads(seed=numbers[1], folder=folder),
+        "commands": rounds(paths, seed=numbers[2], folder=folder),
+        "other commands": other_rounds(seed=numbers[3], folder=folder),
+    }
+    names = [name for name, count in _OF_A_ROUND.items() for _ in range(count)]
+    dice.shuffle(names)
+    starts = dice.choice([number for number, name in enumerate(names) if "commands" in name])
+    for number, name in enumerate(names):
+        arguments, out = next(kinds[name])
+        yield Task(arguments, out, number == starts and arguments[0] != "explore")
 
 
 @dataclass
@@ -149,26 +158,17 @@ def _import_all() -> None:
 
 
 def _play_round(paths: list[Path], seed: int, totals: Totals, kept: Path) -> None:
-    """Run a round of commands; keep those that fail."""
+    """Run a round; keep the files of tasks that fail."""
     with tempfile.TemporaryDirectory() as name:
-        folder, dice = Path(name), random.Random(f"{seed}/{totals.rounds}")
-        seeds = dice.getrandbits(32), dice.getrandbits(32)
-        kinds = (
-            rounds(paths, seed=seeds[0], folder=folder),
-            other_rounds(seed=seeds[1], folder=folder),
-        )
-        to_start = {dice.randrange(_ROUND) for _ in range(_STARTED)}
-        for number, (arguments, out) in enumerate(islice(_alternate(*kinds), _ROUND)):
-            starts = number in to_start and arguments[0] != "explore"
-            ended = (
-                started(arguments) if starts else run_in_child(arguments, folder / "said.txt", run)
-            )
-            totals.add(arguments, ended, started=starts)
-            if problem := ended.problem(out):
+        folder = Path(name)
+        play = partial(tasks, paths, f"{seed}/{totals.rounds}", folder)
+        for number, (task, ended) in enumerate(run_in_process(play, folder / "said.txt")):
+            totals.add(task.arguments, ended, started=task.starts)
+            if problem := ended.problem(task.out):
                 totals.failures += 1
                 place = kept / f"{seed}-{totals.rounds}-{number}"
                 shutil.copytree(folder, place, dirs_exist_ok=True)
-                command = shlex.join(arguments).replace(str(folder), str(place))
+                command = shlex.join(task.arguments).replace(str(folder), str(place))
                 command = command.replace(f" {shlex.quote(FROM)} ", f" {FROM} ")
                 (place / "what.txt").write_text(
                     f"{problem}\n{command}\n{ended.text}", encoding="utf-8"
@@ -192,6 +192,7 @@ def main() -> int:
     )
     options = parser.parse_args()
     _import_all()
+    good_inputs(), bombs(), list_catalogue()  # made once
     gc.freeze()  # commands that are forked copy no pages of what is imported
     paths, began_s = captures(options.captures or FOLDERS), time.monotonic()
     kept = ROOT / "demo-results" / "mutated"

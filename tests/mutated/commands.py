@@ -6,12 +6,16 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import os
 import random
 import resource
+import shutil
 import signal
+import subprocess
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -161,31 +165,72 @@ def _become_command(
 ) -> None:
     code = 99
     try:
-        warnings.resetwarnings()  # tests make errors of them
-        resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE_BYTES, _ADDRESS_SPACE_BYTES))
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        resource.setrlimit(resource.RLIMIT_CPU, (LONGEST_S, LONGEST_S))
-        signal.alarm(longest_s)
+        limit_process(longest_s)
+        heard = _visited_page() if arguments[0] == "explore" else _nowhere()
+        code = call_in_process(arguments, said, run, heard)
+    finally:
+        os._exit(code)
+
+
+def limit_process(longest_s: int) -> None:
+    """Bound the memory of this process, and the processor time and waiting of its next command."""
+    warnings.resetwarnings()  # tests make errors of them
+    resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE_BYTES, _ADDRESS_SPACE_BYTES))
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    spent_s = math.ceil(time.process_time())
+    resource.setrlimit(resource.RLIMIT_CPU, (spent_s + LONGEST_S, resource.RLIM_INFINITY))
+    signal.alarm(longest_s)
+
+
+def call_in_process(
+    arguments: list[str], said: Path, run: Callable[[list[str]], int], heard: int
+) -> int:
+    """Run a command in this process; its stderr goes to a file, its stdout to ``heard``.
+
+    The standard streams of the process are not restored.
+    """
+    code = 99
+    try:
         errors = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(errors, 2)
-        os.dup2(_visited_page() if arguments[0] == "explore" else _nowhere(), 1)
-        arguments, given = split_input(arguments)
-        os.dup2(_pipe_from(given), 0)
-        sys.stdin = os.fdopen(0, encoding="utf-8")
+        words, given = split_input(arguments)
+        for place, to in ((2, errors), (1, heard), (0, _pipe_from(given))):
+            os.dup2(to, place)
+            os.close(to)
+        sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
         sys.stdout, sys.stderr = (
-            os.fdopen(1, "w", encoding="utf-8"),
-            os.fdopen(2, "w", encoding="utf-8"),
+            os.fdopen(number, "w", encoding="utf-8", closefd=False) for number in (1, 2)
         )
-        code = run(arguments)
+        code = run(words)
         sys.stdout.flush()
-        sys.stderr.flush()
     except BaseException:
         import traceback  # noqa: PLC0415
 
         traceback.print_exc()
-        sys.stderr.flush()
-    finally:
-        os._exit(code)
+    sys.stderr.flush()
+    return code
+
+
+def empty(folder: Path) -> None:
+    """Have an empty folder."""
+    if not folder.exists() or any(folder.iterdir()):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+
+
+def start(arguments: list[str]) -> Ended:
+    """Run a command as a shell does; its memory and time are not told apart from those of
+    others.
+    """
+    program = Path(sys.executable).with_name("trafficgen")
+    words, given = split_input(arguments)
+    done = subprocess.run(
+        [program, *words],
+        check=False,
+        input=given,
+        capture_output=True,
+        timeout=20 * LONGEST_S,  # the machine may be busy
+    )
+    return Ended(words[0], done.returncode, done.stderr.decode(errors="replace"), 0, 0.0)
 
 
 def split_input(arguments: list[str]) -> tuple[list[str], bytes]:
@@ -197,14 +242,17 @@ def split_input(arguments: list[str]) -> tuple[list[str], bytes]:
 
 
 def _pipe_from(data: bytes) -> int:
-    """Return a pipe from which data comes, written by a process of its own."""
+    """Return a pipe from which data comes."""
     reading, writing = os.pipe()
-    if os.fork() == 0:
-        os.close(reading)
+
+    def write() -> None:
         with suppress(BrokenPipeError), os.fdopen(writing, "wb") as pipe:
             pipe.write(data)
-        os._exit(0)
-    os.close(writing)
+
+    if data:
+        threading.Thread(target=write, daemon=True).start()
+    else:
+        os.close(writing)
     return reading
 
 

@@ -5,24 +5,27 @@ compressed texts and bombs, and the commands that read them.
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import lzma
 import os
 import random
-import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import yaml
-from tests.mutated.commands import FROM, limited_commands
+from tests.mutated.commands import FROM, empty, limited_commands
+from tests.mutated.readers import READ
 
 import trafficgen
+from trafficgen.export.manifest import MANIFEST
 from trafficgen.models import dump_model
 from trafficgen.models.published.registry import ENTRIES
 
@@ -74,6 +77,7 @@ _TEXTS = (
     "é\u202e",
 )
 _NUMBERS = (0, -1, 1, 0.5, 1e-300, 1e-9, 1e9, 1e18, 1e300, 2**31, 2**53, 2**63, 10**40)
+_INTEGERS = (0, 1, -1, 255, 65_535, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63 - 1, -(2**63))
 _FACTORS = (0.0, 1e-6, 0.01, 0.5, 0.999, 1.001, 2, 100, 1e6, 1e12, -1)
 #: What ends, empties or overflows what a text says.
 _BREAKERS = (
@@ -92,11 +96,16 @@ class Input:
         data: Its bytes.
         commands: Arguments of each; ``{file}`` is the file, ``{folder}`` that of it and of good
             ones, ``{out}`` the folder to write to; a file after ``<`` comes by a pipe.
+        readers: Functions that read it, by their names in :data:`READERS`, each maybe with a colon
+            and the good file next to it that names it.
+        change: What damages it; None: its bits, words or values.
     """
 
     name: str
     data: bytes
     commands: tuple[tuple[str, ...], ...]
+    readers: tuple[str, ...]
+    change: Callable[[bytes, random.Random], bytes] | None = None
 
 
 #: Models of each kind of the catalogue: players, clips, streams of formulas.
@@ -163,6 +172,26 @@ _LOGS = (
 )
 
 
+_DATASETS = tuple(
+    tuple(word.replace("{file}", "{folder}/dataset") for word in command) for command in _TABLE[:2]
+)
+_FLOWS = tuple(
+    tuple(word.replace("{file}", "{folder}/table.csv") for word in command) for command in _TABLE
+)
+_HOURS = (("generate", "{folder}/workload.yaml", "-o", "{out}/out.csv", *_SHORT),)
+_RATES = (
+    ("simulate", "cbr", "--path", "{folder}/path.yaml", "--json"),
+    ("simulate", "cbr", "--path", "trace={file},delay=5ms", "--duration", "5s"),
+)
+_AGAIN = (
+    ("export", "{folder}/table.csv", "--to", "mgen", "-o", "{folder}/export", "--force"),
+    ("export", "{folder}/table.csv", "--to", "mgen", "-o", "{folder}/export"),
+)
+#: A request to the page.
+_REQUEST = {"model": "chunked", "duration_s": 3, "rate_kbps": 900, "competitor": "none"} | {
+    "settings": {"duration_s": "9"}
+}
+
 #: Commands whose input are their words, which are damaged too.
 _WORDS = (
     ("reproduce", "LHC-1.1", "--runs", "1", "--workers", "1", "--json"),
@@ -186,8 +215,10 @@ _LENGTHS = ("--duration", "--sessions", "--runs", "--workers", "--for")
 _SHARE_OF_WORDS = 0.05
 #: How often values of models, workloads and paths are damaged, rather than their bits and words.
 _SHARE_OF_VALUES = 0.7
-#: How often texts come compressed, and blown up before that, and commands with a limit of memory.
-_SHARE_OF_PACKED, _SHARE_OF_BOMBS, _SHARE_OF_LIMITED = 0.1, 0.3, 0.2
+#: How often texts come compressed, and commands with a limit of memory.
+_SHARE_OF_PACKED, _SHARE_OF_LIMITED = 0.1, 0.2
+#: How often inputs are bombs, and compressed texts become one: they take seconds each.
+_SHARE_OF_BOMBS, _SHARE_OF_BLOWN_UP = 0.002, 0.02
 _LIMITS = ("4MB", "60MB", "300MB")
 #: Commands that take seconds whatever they are given, and how many of those drawn are run.
 _SLOW_COMMANDS, _SHARE_OF_SLOW = ("demo", "explore"), 0.1
@@ -217,6 +248,9 @@ def named_files() -> dict[str, bytes]:
         )
         for kind in ("parquet", "csv"):
             trafficgen.export(table, to=kind, directory=Path(name) / kind)
+        trafficgen.generate_workload(
+            "cbr", Path(name) / "dataset", sessions=2, settings={"duration_s": 3}
+        )
         player = trafficgen.fit(capture).model
         assert player.application is not None
         assert player.application.kind == "chunked"
@@ -230,37 +264,79 @@ def named_files() -> dict[str, bytes]:
             "path.yaml": _PATH.encode(),
             "hours.csv": b"1\n" * 24,
             "rates.csv": b"time_s,rate_kbps\n0,900\n5,300\n9,700\n",
+            "table.flows.csv": (Path(name) / "csv" / "packets.flows.csv").read_bytes(),
+            "export/.trafficgen-export.json": (Path(name) / "csv" / MANIFEST).read_bytes(),
+            **{
+                f"dataset/{file.name}": file.read_bytes()
+                for file in sorted((Path(name) / "dataset").iterdir())
+            },
         }
 
 
-def good_inputs() -> list[Input]:
+@cache
+def good_inputs() -> tuple[Input, ...]:
     """Return the inputs to damage."""
     files = named_files()
-    bomb = gzip.decompress(CAPTURE.read_bytes())[:4000] + bytes(30_000_000)
     published = [
-        Input(f"{name}.yaml", (ENTRIES / f"{name}.yaml").read_bytes(), _MODEL)
+        Input(f"{name}.yaml", (ENTRIES / f"{name}.yaml").read_bytes(), _MODEL, ("model",))
         for name in _PUBLISHED
     ]
-    traces = [Input(name, text.encode(), (*_TABLE, *_LOGS)) for name, text in _TRACES.items()]
-    logs = [Input(name, text.encode(), _LOGS) for name, text in _PLAYER_LOGS.items()]
+    tables = "inspect", "packets", "exchanges"
+    traces = [
+        Input(name, text.encode(), (*_TABLE, *_LOGS), ("trace", "packets", "rates", "player-log"))
+        for name, text in _TRACES.items()
+    ]
+    logs = [
+        Input(name, text.encode(), _LOGS, ("player-log",)) for name, text in _PLAYER_LOGS.items()
+    ]
     logs += [
-        Input(name, (_RECORDED_LOGS / name).read_bytes(), _LOGS)
+        Input(name, (_RECORDED_LOGS / name).read_bytes(), _LOGS, ("player-log",))
         for name in ("dash_js.json", "hls_js.json", "shaka.json")
     ]
-    return [
-        Input("table.parquet", files["table.parquet"], _TABLE),
-        Input("table.csv", files["table.csv"], _REPORTED),
-        Input("fitted.json", files["model.json"], _MODEL),
-        Input("player.json", files["player.json"], _MODEL),
+    datasets = [
+        Input(name, data, _DATASETS, _beside(tables, "dataset"))
+        for name, data in files.items()
+        if name.startswith("dataset/")
+    ]
+    workload, path = files["workload.yaml"], files["path.yaml"]
+    return (
+        Input("table.parquet", files["table.parquet"], _TABLE, tables),
+        Input("table.parquet", files["table.parquet"], _TABLE, tables, change_parquet),
+        Input("table.csv", files["table.csv"], _REPORTED, tables),
+        Input("table.flows.csv", files["table.flows.csv"], _FLOWS, _beside(tables, "table.csv")),
+        *datasets,
+        Input("fitted.json", files["model.json"], _MODEL, ("model",)),
+        Input("player.json", files["player.json"], _MODEL, ("model",)),
         *published,
-        Input("workload.yaml", files["workload.yaml"], _WORKLOADS),
-        Input("path.yaml", files["path.yaml"], _PATHS),
-        Input("bomb.pcap.gz", gzip.compress(bomb, 9), _TABLE[:3]),
-        Input("bomb.pcap.xz", lzma.compress(bomb), _TABLE[:3]),
-        Input("bomb.pcap.zst", bytes(pa.compress(bomb, "zstd", asbytes=True)), _TABLE[:3]),
+        Input("workload.yaml", workload, _WORKLOADS, ("workload",)),
+        Input("hours.csv", files["hours.csv"], _HOURS, ("workload:workload.yaml",)),
+        Input("path.yaml", path, _PATHS, ("path",)),
+        Input("rates.csv", files["rates.csv"], _RATES, ("rates", "path:path.yaml")),
+        Input("request.json", json.dumps(_REQUEST).encode(), _WORDS[:1], ("request",)),
+        Input(f"export/{MANIFEST}", files[f"export/{MANIFEST}"], _AGAIN, ("manifest",)),
         *traces,
         *logs,
-    ]
+    )
+
+
+@cache
+def bombs() -> tuple[Input, ...]:
+    """Return compressed captures that blow up, to damage: seconds each."""
+    bomb = gzip.decompress(CAPTURE.read_bytes())[:4000] + bytes(30_000_000)
+    packed = {
+        "gz": gzip.compress(bomb, 9),
+        "xz": lzma.compress(bomb),
+        "zst": bytes(pa.compress(bomb, "zstd", asbytes=True)),
+    }
+    return tuple(
+        Input(f"bomb.pcap.{ending}", data, _TABLE[:3], ("inspect",))
+        for ending, data in packed.items()
+    )
+
+
+def _beside(readers: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """Return readers of the good file that names the damaged one, or takes it from next to it."""
+    return tuple(f"{reader}:{name}" for reader in readers)
 
 
 def damage(data: bytes, dice: random.Random) -> bytes:
@@ -287,14 +363,41 @@ def damage_values(data: bytes, name: str, dice: random.Random) -> bytes:
     """Return a JSON or YAML text with some of its values changed to others that can be read: bits
     and words that are damaged are refused before what is meant by them matters.
     """
-    text = data.decode()
-    found = json.loads(text) if name.endswith(".json") else yaml.safe_load(text)
+    found = json.loads(_as_json(data, name.endswith(".json")))
     places = list(_find_places(found))
     for _ in range(dice.choice((1, 1, 1, 2, 5))):
         holder, key = dice.choice(places)
         if key in holder if isinstance(holder, dict) else key < len(holder):
             holder[key] = _change(holder[key], dice)
     return json.dumps(found).encode()
+
+
+@cache
+def _as_json(data: bytes, is_json: bool) -> str:
+    return data.decode() if is_json else json.dumps(yaml.safe_load(data.decode()))
+
+
+def change_parquet(data: bytes, dice: random.Random) -> bytes:
+    """Return a Parquet file with some numbers, or values of its notes, changed: bytes that are
+    damaged are mostly refused by its checksums.
+    """
+    table = pq.read_table(io.BytesIO(data))
+    if dice.random() < 0.5:
+        notes = damage_values(table.schema.metadata[b"trafficgen"], ".json", dice)
+        table = table.replace_schema_metadata({b"trafficgen": notes})
+    for _ in range(dice.choice((0, 1, 2))):
+        place = dice.randrange(table.num_columns)
+        field, values = table.schema.field(place), table.column(place).to_pylist()
+        for row in dice.sample(range(len(values)), min(len(values), dice.choice((1, 9)))):
+            values[row] = dice.choice((*_INTEGERS, None))
+        try:
+            column = pa.array(values, field.type if dice.random() < 0.5 else None)
+        except (pa.ArrowException, OverflowError):
+            continue  # no such value in a column of this type
+        table = table.set_column(place, field.name, column)
+    written = io.BytesIO()
+    pq.write_table(table, written)
+    return written.getvalue()
 
 
 def _find_places(part: Any) -> Iterator[tuple[Any, Any]]:
@@ -333,7 +436,7 @@ def _draw(commands: Sequence[tuple[str, ...]], dice: random.Random) -> tuple[str
 
 def pack(data: bytes, name: str, dice: random.Random) -> tuple[bytes, str]:
     """Return a text compressed, maybe blown up before and damaged after that, and its name."""
-    if dice.random() < _SHARE_OF_BOMBS:
+    if dice.random() < _SHARE_OF_BLOWN_UP:
         data += data[-200:] * (30_000_000 // max(1, len(data[-200:])))
     ending = dice.choice((".gz", ".xz", ".zst"))
     if ending == ".zst":
@@ -350,39 +453,74 @@ def limit(words: list[str], dice: random.Random) -> list[str]:
     return [words[0], "--memory", dice.choice(_LIMITS), *words[1:]]
 
 
+class Inputs:
+    """Damaged inputs without end, written into ``folder`` / ``damaged``, next to good files that
+    they may name.
+    """
+
+    def __init__(self, folder: Path, dice: random.Random) -> None:
+        self.folder, self.out, self._dice = folder / "damaged", folder / "out", dice
+        self._inputs, self._bombs, self._good = good_inputs(), bombs(), folder / "good"
+        for name, data in named_files().items():
+            (self._good / name).parent.mkdir(parents=True, exist_ok=True)
+            (self._good / name).write_bytes(data)
+        self._names = tuple(named_files())
+
+    def empty(self) -> None:
+        """Make the folders of the input and of what is written anew."""
+        for place in (self.out, self.folder):
+            empty(place)
+
+    def write(self) -> tuple[Input, Path]:
+        """Damage the next input; return it, and its file."""
+        dice = self._dice
+        self.empty()
+        one = dice.choice(self._bombs if dice.random() < _SHARE_OF_BOMBS else self._inputs)
+        for name in self._names:
+            (self.folder / name).parent.mkdir(exist_ok=True)
+            os.link(self._good / name, self.folder / name)
+        data, name = one.data, one.name
+        if one.change is not None:
+            data = one.change(data, dice)
+        elif name.endswith((".json", ".yaml")) and dice.random() < _SHARE_OF_VALUES:
+            data = damage_values(data, name, dice)
+        elif dice.random() < 0.95:
+            data = damage(data, dice)
+        if "/" not in name and dice.random() < _SHARE_OF_PACKED:
+            data, name = pack(data, name, dice)
+        file = self.folder / name
+        file.unlink(missing_ok=True)  # a link of a good one
+        file.write_bytes(data)
+        return one, file
+
+
 def other_rounds(*, seed: int, folder: Path) -> Iterator[tuple[list[str], Path]]:
     """Yield commands on damaged inputs without end, each with the empty folder that it writes to.
 
     The input is in ``folder`` / ``damaged``, next to good files that it may name.
     """
     dice = random.Random(seed)
-    out, damaged, inputs = folder / "out", folder / "damaged", good_inputs()
-    good = folder / "good"
-    good.mkdir()
-    for name, data in named_files().items():
-        (good / name).write_bytes(data)
+    inputs = Inputs(folder, dice)
+    out = inputs.out
     while True:
-        for place in (out, damaged):
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir()
         if dice.random() < _SHARE_OF_WORDS:
+            inputs.empty()
             words = damage_words(_draw(_WORDS, dice), dice)
             yield limit([word.replace("{out}", str(out)) for word in words], dice), out
             continue
-        one = dice.choice(inputs)
-        for file in good.iterdir():
-            os.link(file, damaged / file.name)
-        data, name = one.data, one.name
-        if name.endswith((".json", ".yaml")) and dice.random() < _SHARE_OF_VALUES:
-            data = damage_values(data, name, dice)
-        elif dice.random() < 0.95:
-            data = damage(data, dice)
-        if dice.random() < _SHARE_OF_PACKED:
-            data, name = pack(data, name, dice)
-        file = damaged / name
-        file.unlink(missing_ok=True)  # a link of a good one
-        file.write_bytes(data)
+        one, file = inputs.write()
         words = [
-            part.format(file=file, folder=damaged, out=out) for part in _draw(one.commands, dice)
+            part.format(file=file, folder=inputs.folder, out=out)
+            for part in _draw(one.commands, dice)
         ]
         yield limit(words, dice), out
+
+
+def other_reads(*, seed: int, folder: Path) -> Iterator[tuple[list[str], Path]]:
+    """Yield reads of damaged inputs without end, as :func:`other_rounds` yields commands."""
+    dice = random.Random(seed)
+    inputs = Inputs(folder, dice)
+    while True:
+        one, file = inputs.write()
+        reader, _, name = dice.choice(one.readers).partition(":")
+        yield [READ, reader, str(inputs.folder / name if name else file)], inputs.out
