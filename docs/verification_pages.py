@@ -221,8 +221,8 @@ def _classified(results: Mapping[str, Any]) -> Iterator[str]:
     yield (
         "*Within* trains it on parts of one capture and judges the others. KS distances are means"
         " over the three sessions; the volume is off by the bytes of a session less those of the"
-        " capture, which may lie in the interval of `generate --dry-run` (*covered*). Comparisons are"
-        " all metrics of `compare` with all baselines, for one session."
+        " capture, which may lie in the interval of `generate --dry-run` (*covered*). Comparisons"
+        " are all metrics of `compare` with all baselines, for one session."
     )
     yield table(
         (
