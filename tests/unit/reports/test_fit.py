@@ -28,12 +28,14 @@ from trafficgen.models import (
     ResponseCurve,
     describe_failed_checks,
 )
+from trafficgen.models.response import CapacityStep
 from trafficgen.packet_files.writing import write_packets
 from trafficgen.reports.charts import Axis, Band, Cells, Chart, Curve, Rule, Span
 from trafficgen.reports.drawing import draw_svg
 from trafficgen.reports.fit import subject
 from trafficgen.reports.fit.path import LOSS_SOURCES
 from trafficgen.reports.fit.report import report_fit
+from trafficgen.reports.fit.tables import tabulate_capacity
 from trafficgen.reports.laws import PlottedLaw, chart_law, chart_law_quantiles, chart_law_tail
 from trafficgen.reports.many_captures import report_same_source
 from trafficgen.reports.page import Report, Table, Text, drop_folder
@@ -585,3 +587,20 @@ def test_loss_of_a_table_that_knows_arrivals_is_drawn() -> None:
     made = report(fitted(choose_session(table)))
     assert "arrival times" in chart_of(made, "loss").caption
     assert "arrival times" in texts(made)
+
+
+def test_times_of_one_rate_of_the_narrow_link_are_one_row() -> None:
+    slow, fast = (
+        Estimate(value=kbps, low=0.9 * kbps, high=1.1 * kbps, method="trains")
+        for kbps in (920.0, 3700.0)
+    )
+    found = [(0, None), (42.25, fast), (53, slow), (60.5, None), (134.2, slow), (134.6, None)]
+    found += [(150, slow), (151, None), (160, slow), (161, None), (170, fast)]
+    steps = [CapacityStep(start_s=start_s, kbps=kbps) for start_s, kbps in found]
+    table = tabulate_capacity(steps)
+    assert table is not None
+    assert [row[:2] for row in table.rows] == [
+        ("42.2 to 53.0, 170.0 on", "3700"),
+        ("53.0 to 60.5, 134.2 to 134.6, 150.0 to 151.0 and 1 more", "920"),
+    ]
+    assert tabulate_capacity(()) is None

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 
-from trafficgen.formatting import format_share, interval, number
+from trafficgen.formatting import format_share, interval, list_first, number
 from trafficgen.models import Estimate, Law, ModelPart, Phase
+from trafficgen.models.response import CapacityStep
 from trafficgen.reports.fit.subject import FitSubject
 from trafficgen.reports.page import Block, Mark, Table, Text, tabulate
 from trafficgen.units import kbps_from_bps
 
 #: Longer tables of laws are folded.
 _LONGEST_OPEN_TABLE = 12
+_CAPACITY = "Rate of the narrow link over time"
 #: Ends of field names with their units.
 _UNITS = {
     "_per_s": "1/s",
@@ -54,9 +57,13 @@ def process_name(kind: str) -> str:
     return _PROCESSES.get(kind, kind)
 
 
-def estimates_in(part: ModelPart, place: str) -> Iterator[tuple[str, str, Estimate]]:
+def estimates_in(
+    part: ModelPart, place: str, *, leave_out: Sequence[str] = ()
+) -> Iterator[tuple[str, str, Estimate]]:
     """Yield place, field name and estimate of each estimate in a part of a model, without laws."""
     for name in type(part).model_fields:
+        if name in leave_out:
+            continue
         value = getattr(part, name)
         inner = f"{place}, {_field_name(name)}" if place else _field_name(name)
         if isinstance(value, Estimate):
@@ -113,21 +120,28 @@ def _phases(subject: FitSubject) -> list[tuple[str, Phase]]:
 
 
 def _estimate_record(
-    name: str, ends: Sequence[object], unit: str = "", method: str = ""
+    name: str,
+    ends: Sequence[object],
+    unit: str = "",
+    method: str = "",
+    *,
+    label: str = "quantity",
 ) -> dict[str, object]:
     value, low, high = ends
     ends_of = {"value": value, "95% from": low, "95% to": high}
-    return {"quantity": name, **ends_of, "unit": unit, "method": method}
+    return {label: name, **ends_of, "unit": unit, "method": method}
 
 
-def _estimate_records(found: Iterator[tuple[str, str, Estimate]]) -> Iterator[dict[str, object]]:
+def _estimate_records(
+    found: Iterator[tuple[str, str, Estimate]], *, label: str = "quantity"
+) -> Iterator[dict[str, object]]:
     for place, name, estimate in found:
         factor = kbps_from_bps(1.0) if name.endswith("_bps") else 1.0
         ends = [
             number(None if end is None else end * factor, digits=_DIGITS.get(name, 4))
             for end in (estimate.value, estimate.low, estimate.high)
         ]
-        yield _estimate_record(place, ends, _unit(name), estimate.method)
+        yield _estimate_record(place, ends, _unit(name), estimate.method, label=label)
 
 
 def tabulate_measures(subject: FitSubject) -> Table | None:
@@ -258,7 +272,7 @@ def tabulate_choices(subject: FitSubject) -> Table | None:
 def describe_conditions(subject: FitSubject) -> Iterator[Block | None]:
     """Yield the conditions of the capture's path, and what the capture does not show."""
     conditions = subject.provenance.conditions
-    records = list(_estimate_records(estimates_in(conditions, "")))
+    records = list(_estimate_records(estimates_in(conditions, "", leave_out=("capacity",))))
     if (queueing := conditions.queueing_delay_s) is not None:
         for name, value_s in {
             "median": queueing.median,
@@ -272,6 +286,7 @@ def describe_conditions(subject: FitSubject) -> Iterator[Block | None]:
         chain = "Gilbert's chain" if loss.kind == "gilbert" else "independent losses"
         yield Text((f"Law of the losses: {chain}, chosen by BIC.",))
     yield tabulate("Conditions of the capture: the path, kept apart from the source", records)
+    yield tabulate_capacity(conditions.capacity or ())
     absent: dict[str, dict[str, dict[str, None]]] = {}
     for name, why in sorted(subject.model.absent.items()):
         part, _, detail = _part_name(name).partition(", ")
@@ -280,6 +295,17 @@ def describe_conditions(subject: FitSubject) -> Iterator[Block | None]:
         yield Text(("Not measurable from this capture:",))
         lines = tuple(f"{_list_parts(parts)}: {why}" for why, parts in absent.items())
         yield Text(lines, kind="list")
+
+
+def tabulate_capacity(steps: Sequence[CapacityStep]) -> Table | None:
+    """Tabulate when the narrow link had which rate; the times of one estimate are one row."""
+    times: dict[Estimate, list[str]] = {}
+    for step, after in zip_longest(steps, steps[1:]):
+        if step.kbps is not None:
+            until = "on" if after is None else f"to {after.start_s:.1f}"
+            times.setdefault(step.kbps, []).append(f"{step.start_s:.1f} {until}")
+    found = ((list_first(spans), "_kbps", kbps) for kbps, spans in times.items())
+    return tabulate(_CAPACITY, _estimate_records(found, label="s after the first media packet"))
 
 
 def _list_parts(parts: Mapping[str, Iterable[str]]) -> str:
