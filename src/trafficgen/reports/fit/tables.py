@@ -120,12 +120,7 @@ def _phases(subject: FitSubject) -> list[tuple[str, Phase]]:
 
 
 def _estimate_record(
-    name: str,
-    ends: Sequence[object],
-    unit: str = "",
-    method: str = "",
-    *,
-    label: str = "quantity",
+    name: str, ends: Sequence[object], unit: str = "", method: str = "", *, label: str = "quantity"
 ) -> dict[str, object]:
     value, low, high = ends
     ends_of = {"value": value, "95% from": low, "95% to": high}
