@@ -76,6 +76,12 @@ def _command(result: SimulationResult) -> Iterator[str]:
         yield f"--set {key}={value}"
     for one in compete:
         yield f"--compete {shlex.quote(str(one))}"
+    for name in ("tcp", "quic", "runs"):
+        if name in notes:
+            yield f"--{name} {shlex.quote(str(notes[name]))}"
+    session = result.run.participants[0]
+    if session.stop_s is not None:
+        yield f"--duration {session.stop_s - session.start_s:g}s"
     yield f"--seed {result.seed}"
 
 
@@ -194,6 +200,9 @@ def _tabulate_moments(result: SimulationResult) -> Table | None:
         rows |= {
             "video thinned from": format_duration(events.thinned_s),
             "audio only from": format_duration(events.audio_only_s),
+        }
+    if result.has_player and (agent["frames_sent"] or agent["frames_dropped_at_sender"]):
+        rows |= {
             "frames sent": agent["frames_sent"],
             "frames dropped at the sender": agent["frames_dropped_at_sender"],
         }

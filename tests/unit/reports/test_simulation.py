@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import trafficgen
+from trafficgen.cli.app import run
 from trafficgen.reports.charts import Chart, Curve, Span
 from trafficgen.reports.drawing import draw_figure
 from trafficgen.reports.page import Report, Table, Text
@@ -180,6 +183,34 @@ def test_the_report_names_the_command_that_makes_it_again(report: Report) -> Non
     assert report.made_by.endswith(
         f"{command} --set encoding_rate_kbps=548 --compete tcp@-10s --seed 2"
     )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"model": "dashjs", "compete": ["tcp@20s"], "duration_s": 45.5, "tcp": "bbr", "seed": 3},
+        {"model": "dashjs", "quic": "cubic(zero_rtt=true)", "duration_s": 20},
+        {"model": "cbr", "settings": {"rate_kbps": 500}, "duration_s": 20},
+        {"model": "cbr", "runs": 3, "duration_s": 5},
+    ],
+)
+def test_the_named_command_gives_the_same_result(
+    options: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = trafficgen.simulate(**options, path="rate=3Mbps,delay=40ms,queue=60p")
+    words = shlex.split(report_of(found).made_by.partition(": trafficgen ")[2])
+    assert run([*words, "--json", "-q"]) == 0
+    shown, own = json.loads(capsys.readouterr().out), found.to_json()
+    assert [shown[part] for part in ("session", "flows")] == [own["session"], own["flows"]]
+    assert shown.get("answers") == own.get("answers")
+
+
+def test_rows_of_frames_are_those_of_sources_that_count_them(report: Report) -> None:
+    path = "rate=3Mbps,delay=40ms,queue=60p"
+    player = report_of(trafficgen.simulate("dashjs", path=path, duration_s=20))
+    for one, has_frames in ((report, True), (player, False)):
+        rows = str([table.rows for table in tables_of(one).values()])
+        assert ("frames sent" in rows) == has_frames
 
 
 @pytest.fixture(scope="module")
