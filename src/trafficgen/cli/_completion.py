@@ -53,12 +53,12 @@ def complete_competitor(incomplete: str) -> list[str]:
 
 def complete_path(incomplete: str) -> list[str]:
     """Complete the last key of a path such as ``rate=1Mbps,del``, or a name of ``preset:``."""
-    from trafficgen.simulation.path import list_keys  # noqa: PLC0415 - see above
+    from trafficgen.simulation.path import RECORDED, list_keys  # noqa: PLC0415 - see above
     from trafficgen.simulation.presets import PRESET, load_presets  # noqa: PLC0415
 
     before, comma, last = incomplete.rpartition(",")
     values = [f"{key}=" for key in list_keys().split(", ")]
-    values += [] if comma else [f"{PRESET}{name}" for name in load_presets()]
+    values += [] if comma else [RECORDED, *(f"{PRESET}{name}" for name in load_presets())]
     return [f"{before}{comma}{value}" for value in _beginning(values, last)]
 
 

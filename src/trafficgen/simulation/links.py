@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from trafficgen.errors import SimulationError
 from trafficgen.formatting import suggest_name
 from trafficgen.simulation.path import LARGEST_PACKET_BYTES, Path, PathLink, Queue
-from trafficgen.simulation.traces import Capacity, Way, load_trace
+from trafficgen.simulation.traces import Capacity, Way, capacity_of_steps, load_trace
 from trafficgen.units import bytes_from_bps
 
 #: Default queue: that of a small router, or twice the bandwidth-delay product.
@@ -99,6 +99,8 @@ def _capacity(link: PathLink, rate_bps: float | None, trace: str | None, way: Wa
         return (
             capacity if overhead_bytes is None else replace(capacity, overhead_bytes=overhead_bytes)
         )
+    if link.steps is not None and rate_bps is None:
+        return replace(capacity_of_steps(link.steps), overhead_bytes=overhead_bytes or 0)
     if rate_bps is None:
         return Capacity(None, None, overhead_bytes or 0)
     config: dict[str, object] = {"constant": {"rate_bps": rate_bps}}

@@ -24,15 +24,16 @@ else:  # the command line, which offers none of these fields, loads nothing for 
 
 PATH_HELP = (
     "The path: keys such as rate=725kbps,delay=45ms,queue=80p,loss=0.03,loss_start=15s, a named"
-    " path such as preset:lte (see `trafficgen models list --paths`) and keys that change it, or a"
-    " YAML or JSON file with them. Keys: rate (default: no limit) or trace=FILE (mahimahi, CSV or"
-    " JSON), delay (one way; 0), queue (80p or 10kB; default: the larger of 50 packets and twice"
-    " the bandwidth-delay product), aqm (red, pie, codel, fq_codel or dualpi2; default: drop-tail),"
-    " aqm_target (5ms; pie, dualpi2: 15ms), aqm_interval (100ms; pie: 15ms, red: 500ms), ecn=on"
-    " (mark instead of drop; off), burst (token bucket), policer=on (drop what finds no tokens;"
-    " off), loss, loss_start, loss_stop, loss_burst, access (rate of each end's own link),"
-    " reverse_rate, reverse_delay, reverse_queue, reverse_loss (default: as forward, without loss),"
-    " hold=in_flight, overhead, reorder, reorder_delay."
+    " path such as preset:lte (see `trafficgen models list --paths`) and keys that change it,"
+    " recorded (of a fitted model: the path of its capture) and such keys, or a YAML or JSON file"
+    " with them. Keys: rate (default: no limit), steps=0s:2Mbps/30s:1Mbps or trace=FILE (mahimahi,"
+    " CSV or JSON), delay (one way; 0), queue (80p or 10kB; default: the larger of 50 packets and"
+    " twice the bandwidth-delay product), aqm (red, pie, codel, fq_codel or dualpi2; default:"
+    " drop-tail), aqm_target (5ms; pie, dualpi2: 15ms), aqm_interval (100ms; pie: 15ms, red:"
+    " 500ms), ecn=on (mark instead of drop; off), burst (token bucket), policer=on (drop what"
+    " finds no tokens; off), loss, loss_start, loss_stop, loss_burst, access (rate of each end's"
+    " own link), reverse_rate, reverse_delay, reverse_queue, reverse_loss (default: as forward,"
+    " without loss), hold=in_flight, overhead, reorder, reorder_delay."
 )
 
 
@@ -43,7 +44,7 @@ class SimulateOptions:
     Attributes:
         path: The path: a list such as ``rate=725kbps,delay=45ms,queue=80p``, a YAML or JSON file, a
             dictionary with the same keys, one of :meth:`~trafficgen.Path.presets`, or a
-            :class:`~trafficgen.Path`.
+            :class:`~trafficgen.Path`; ``recorded`` is that of the capture of a fitted model.
         compete: Competing flows, such as ``tcp@-10s``, ``cbr:200kbps``, ``ping`` or a model's name.
         settings: Options and parameters of a published model.
         tcp: Congestion control of the media's own connections over TCP: cubic, reno, bbr or bbr3;

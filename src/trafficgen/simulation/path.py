@@ -20,6 +20,7 @@ from trafficgen.notebook import NotebookView, frame_facts
 from trafficgen.options import check_argument, checks_arguments, parse_pairs
 from trafficgen.simulation.path_keys import (
     AQM,
+    EXCLUSIVE,
     FILE,
     IN_FLIGHT,
     NEEDS,
@@ -28,11 +29,13 @@ from trafficgen.simulation.path_keys import (
     RATE,
     SHARE,
     SIZE,
+    STEPS,
     SWITCH,
     TIME,
     TIME_AFTER_MEDIA,
     AqmName,
     Kind,
+    check_steps,
 )
 from trafficgen.simulation.presets import PRESET, Preset, apply_preset, load_presets
 from trafficgen.simulation.traces import LARGEST_TRACE_BYTES
@@ -41,6 +44,8 @@ from trafficgen.standard_streams import read_text_file
 if TYPE_CHECKING:
     import pandas as pd
 
+#: What a path begins with that is the one of a model's capture.
+RECORDED = "recorded"
 #: A bucket must hold the tokens of a full Ethernet packet, or that packet could never leave.
 LARGEST_PACKET_BYTES = 1500
 _LARGEST_FILE_BYTES = 1_000_000
@@ -52,6 +57,7 @@ _LARGEST_QUEUE = 10**15
 T = TypeVar("T")
 _Rate = Annotated[float | None, Field(gt=0), RATE]
 _File = Annotated[str | None, Field(min_length=1), FILE]
+_Steps = Annotated[tuple[tuple[float, float], ...] | None, Field(min_length=1), STEPS]
 _AqmTime = Annotated[float | None, Field(ge=1e-4, le=1e3), TIME]
 _Switch = Annotated[bool, SWITCH]
 _Share = Annotated[float, Field(ge=0, le=1), SHARE]
@@ -79,6 +85,9 @@ class PathLink(ModelPart):
     """Name in results."""
     rate_bps: _Rate = None
     """Capacity to the client, IP bytes and overhead, bit/s; null: no limit."""
+    steps: _Steps = None
+    """Capacity that changes: pairs of a time, s after the session's first packet, and the rate from
+    then on, bit/s; the last stays."""
     trace: _File = None
     """File with the capacity instead: mahimahi, CSV with time_s and rate, or JSON."""
     trace_period_s: Annotated[float | None, TIME] = Field(default=None, ge=1e-3, le=1e6)
@@ -133,9 +142,10 @@ class PathLink(ModelPart):
                 raise ValueError(f"{key} needs {' or '.join(needed)}; add {needed[0]}=...")
         if self.policer and (self._has("queue") or self._has("aqm")):
             raise ValueError("a policer has no queue; leave out queue and aqm")
-        for one, other in (("rate_bps", "trace"), ("reverse_rate_bps", "reverse_trace")):
+        for one, other in EXCLUSIVE:
             if self._has(one) and self._has(other):
                 raise ValueError(f"{one} and {other} exclude each other; leave one out")
+        check_steps(self.steps or ())
         start_s, stop_s = self.loss_start_s, self.loss_stop_s
         if start_s is not None and stop_s is not None and stop_s <= start_s:
             raise ValueError("loss_stop_s must come after loss_start_s")
@@ -337,6 +347,11 @@ def read_path(path: PathLike) -> Path:
     text = os.fspath(path)
     if isinstance(path, os.PathLike) or os.path.isfile(text):  # noqa: PTH113 - of any length
         return Path.load(text)
+    if text.partition(",")[0].strip() == RECORDED:
+        raise SimulationError(
+            f"path: {RECORDED} is the path of one fitted model's capture; give a path such as"
+            f" rate=725kbps,delay=45ms or {PRESET}lte"
+        )
     if "=" in text or text.startswith(PRESET):
         return Path.parse(text)
     if text in load_presets():

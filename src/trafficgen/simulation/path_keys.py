@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, get_args
+from itertools import pairwise
+from typing import Literal, cast, get_args
 
 from trafficgen.errors import SimulationError
 from trafficgen.formatting import suggest_name
@@ -16,6 +18,9 @@ from trafficgen.units import (
     s_from_text,
     share_from_text,
 )
+
+#: Longer ago or later than anything that is simulated.
+LONGEST_S = 1e6
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,31 @@ def _packets(text: str) -> float | None:
     return parts[0] if parts is not None and parts[1] in ("", "p", "packets") else None
 
 
+def _steps(text: str) -> list[tuple[float, float]] | None:
+    pairs = [part.partition(":") for part in text.split("/")]
+    steps = [(_zero_or(s_from_text)(time), rate_from_text(rate)) for time, _, rate in pairs]
+    known = [(time_s, rate_bps) for time_s, rate_bps in steps if None not in (time_s, rate_bps)]
+    return cast("list[tuple[float, float]]", known) if len(known) == len(steps) else None
+
+
+def check_steps(steps: Sequence[tuple[float, float]]) -> None:
+    """Raise ValueError for steps that do not begin at 0, do not ascend, or end with no capacity."""
+    for (before_s, _), (time_s, _) in pairwise([(-1.0, 0.0), *steps]):
+        if not before_s < time_s <= LONGEST_S:
+            raise ValueError(f"steps must ascend, up to {LONGEST_S:g} s; {time_s:g} s does not")
+    if steps and steps[0][0] != 0:
+        raise ValueError(f"steps begin at {steps[0][0]:g} s; begin them at 0s")
+    if any(not 0 <= rate_bps < math.inf for _, rate_bps in steps):
+        raise ValueError("steps have a rate that is no number from 0 on")
+    if steps and steps[-1][1] == 0:
+        raise ValueError("steps end with a rate of 0, which stays; end them with another")
+
+
+def _steps_text(value: object) -> str:
+    steps = cast("tuple[tuple[float, float], ...]", value)
+    return "/".join(f"{_number(time_s)}s:{_number(rate_bps)}bps" for time_s, rate_bps in steps)
+
+
 RATE = Kind(
     "_bps",
     rate_from_text,
@@ -91,6 +121,9 @@ SIZE = Kind(
 )
 SHARE = Kind(
     "", share_from_text, _number, "write a share from 0 to 1 or a percentage, such as 0.03 or 3%"
+)
+STEPS = Kind(
+    "", _steps, _steps_text, "write times and the rate from each on, such as 0s:2Mbps/30s:500kbps"
 )
 FILE = Kind("", lambda text: text or None, str, "name a file")
 QUEUE = Kind("", _queue, _queue_text, "write packets or bytes, such as 80p or 10kB")
@@ -116,11 +149,18 @@ SWITCH = Kind(
     lambda value: "on" if value else "off",
     "write on or off",
 )
+#: Fields of a link of which one at most is set.
+EXCLUSIVE = (
+    ("rate_bps", "trace"),
+    ("rate_bps", "steps"),
+    ("steps", "trace"),
+    ("reverse_rate_bps", "reverse_trace"),
+)
 #: Keys of a link -> keys of which each of them needs one.
 NEEDS = {
     ("trace_period_s",): ("trace",),
     ("burst_bytes",): ("rate_bps",),
-    ("queue", "hold_in_flight", "aqm"): ("rate_bps", "trace"),
+    ("queue", "hold_in_flight", "aqm"): ("rate_bps", "steps", "trace"),
     ("aqm_target_s", "aqm_interval_s", "ecn"): ("aqm",),
     ("policer",): ("burst_bytes",),
     ("loss_start_s", "loss_stop_s", "loss_burst_packets"): ("loss",),

@@ -15,12 +15,13 @@ from trafficgen.models import read_yaml
 
 #: What a path begins with that takes a preset.
 PRESET = "preset:"
-#: Keys of which a link has one: to give one replaces the other of a preset.
+#: Keys of which a link has one: to give one replaces the others of a preset.
 _INSTEAD_OF = {
-    "trace": "rate",
-    "rate": "trace",
-    "reverse_trace": "reverse_rate",
-    "reverse_rate": "reverse_trace",
+    "trace": ("rate", "steps"),
+    "rate": ("trace", "steps"),
+    "steps": ("rate", "trace"),
+    "reverse_trace": ("reverse_rate",),
+    "reverse_rate": ("reverse_trace",),
 }
 
 
@@ -77,6 +78,10 @@ def apply_preset(settings: Mapping[str, object]) -> dict[str, object]:
         raise SimulationError(
             f"path: unknown preset {str(name)!r}{guess}; presets are {', '.join(presets)}"
         )
-    replaced = {_INSTEAD_OF.get(key, key) for key in own}
-    kept = {key: value for key, value in presets[str(name)].link.items() if key not in replaced}
-    return {**kept, **own}
+    return change_link(presets[str(name)].link, own)
+
+
+def change_link(link: Mapping[str, object], own: Mapping[str, object]) -> dict[str, object]:
+    """Return the keys of a link with some that are changed, without those that they replace."""
+    replaced = {other for key in own for other in _INSTEAD_OF.get(key, ())}
+    return {**{key: value for key, value in link.items() if key not in replaced}, **own}

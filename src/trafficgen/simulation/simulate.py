@@ -25,6 +25,7 @@ from trafficgen.simulation.links import Links
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.path import UNLIMITED_PATH, Path, read_path
+from trafficgen.simulation.recorded_path import with_recorded_path
 from trafficgen.simulation.results import SimulationResult
 from trafficgen.simulation.run import Run, run_path
 from trafficgen.simulation.sources import (
@@ -93,9 +94,10 @@ def simulate(
     """
     file_format = choose_format(options.out, options.to_format)
     _check_runs(options.runs)
+    found = find_model(model)
+    options = with_recorded_path(found, options)
     path_kbps = _path_kbps(options)  # what is wrong here comes before what is doubtful of the model
     options = check_flows(options)
-    found = find_model(model)
     result = _play_once(found, options, path_kbps)
     warn_of_short_session(result.run)
     kind = result.run.participants[0].source.kind
@@ -154,6 +156,7 @@ def check_simulation(
 ) -> None:
     """Raise the error of a wrong name or option as :func:`simulate` does, and play nothing."""
     _check_runs(options.runs)
+    options = with_recorded_path(find_model(model), options)
     read_path(options.path)
     options = check_flows(options)
     duration_s, settings = options.duration_s, options.settings or {}

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from trafficgen.errors import InputFileError, SimulationWarning, warn
 from trafficgen.formatting import name_columns
+from trafficgen.simulation.path_keys import LONGEST_S
 from trafficgen.standard_streams import read_text_file
 from trafficgen.units import (
     RATE_UNITS_BPS,
@@ -28,8 +29,6 @@ _REMEDY = (
     " and rate, or JSON with duration_ms and bandwidth_kbps, trace_pattern, or times_s and"
     " rates_kbps"
 )
-#: Longer ago or later than anything that is simulated.
-_LONGEST_S = 1e6
 #: A delivery opportunity of mahimahi (Netravali et al. 2015): a packet of 1500 bytes with the 4
 #: bytes that its tunnel device puts before each packet.
 OPPORTUNITY_BYTES = 1504
@@ -90,6 +89,12 @@ def load_trace(file: str, *, period_s: float | None = None, way: Way = "to_clien
         raise InputFileError(file=file, problem=str(error), remedy=error.remedy) from error
 
 
+def capacity_of_steps(steps: Sequence[tuple[float, float]]) -> Capacity:
+    """Return the capacity of steps: times, s, and the rate from each on, bit/s; the last stays."""
+    times_s, rates_bps = map(list, zip(*steps, strict=True))
+    return _Steps(times_s, rates_bps).trace(period_s=None)
+
+
 def _parse(lines: Sequence[str], *, file: str, period_s: float | None, way: Way) -> Capacity:
     first = next((line.strip() for line in lines if line.strip()), "")
     if first[:1] in ("[", "{"):
@@ -118,8 +123,8 @@ class _Steps:
 
     def add(self, place: str, time_s: float, rate_bps: float) -> None:
         """Add a rate, which must begin after the one before."""
-        if time_s > _LONGEST_S:
-            raise _TraceError(f"{place}: {time_s:g} s is later than {_LONGEST_S:g} s")
+        if time_s > LONGEST_S:
+            raise _TraceError(f"{place}: {time_s:g} s is later than {LONGEST_S:g} s")
         if self.times_s and time_s <= self.times_s[-1]:
             raise _TraceError(f"{place}: {time_s:g} s does not come after {self.times_s[-1]:g} s")
         self.times_s.append(time_s)
@@ -156,8 +161,8 @@ def _parse_mahimahi(lines: Sequence[str]) -> Capacity:
             continue
         if not (text.isascii() and text.isdigit()):
             raise _TraceError(f"line {number}: no whole number of milliseconds")
-        if len(text) > _LONGEST_DIGITS or s_from_ms(int(text)) > _LONGEST_S:
-            raise _TraceError(f"line {number}: the time is later than {_LONGEST_S:g} s")
+        if len(text) > _LONGEST_DIGITS or s_from_ms(int(text)) > LONGEST_S:
+            raise _TraceError(f"line {number}: the time is later than {LONGEST_S:g} s")
         times_ms.append(int(text))
         if len(times_ms) > 1 and times_ms[-1] < times_ms[-2]:
             raise _TraceError(f"line {number}: {text} ms comes after {times_ms[-2]} ms")
@@ -248,8 +253,8 @@ def _trace_of_periods(periods: Sequence[Any], *, file: str, period_s: float | No
         time_s += duration_s
     if not steps.times_s:
         raise _TraceError("has no period that lasts")
-    if time_s > _LONGEST_S:
-        raise _TraceError(f"goes on for {time_s:g} s, longer than {_LONGEST_S:g} s")
+    if time_s > LONGEST_S:
+        raise _TraceError(f"goes on for {time_s:g} s, longer than {LONGEST_S:g} s")
     _warn_of_properties(file, periods)
     return steps.trace(period_s=time_s)
 

@@ -16,6 +16,7 @@ from trafficgen.packet_files.formats import check_options
 from trafficgen.packet_files.writing import select_view, write_packets
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.simulation.path import UNLIMITED_PATH
+from trafficgen.simulation.recorded_path import with_recorded_path
 from trafficgen.simulation.simulate import check_simulation, generate_over_path
 from trafficgen.tables import PacketTable
 from trafficgen.tables.stream import stream_of
@@ -196,7 +197,7 @@ def _play(model: Model | PublishedModel, options: GenerateOptions) -> PacketTabl
         raise GenerationError(f"{given}: only for sessions without a path; leave [--path] out")
     return generate_over_path(
         model,
-        _path_options(options),
+        with_recorded_path(model, _path_options(options)),
         sessions=1 if options.sessions is None else options.sessions,
         arrival_rate_per_s=options.arrival_rate_per_s,
         origin_ns=options.origin_ns,

@@ -59,7 +59,7 @@ def test_units_are_read(text: str, field: str, value: object) -> None:
         ("loss=1%,loss_start=9s,loss_stop=3s", ["loss_stop must come after"]),
         ("rate=1Mbps,burst=100B", ["burst=100B", "1500"]),
         ("rate=1Mbps,hold=yes", ["hold=yes", "in_flight"]),
-        ("rat=1Mbps", ["'rat'", "rate, trace"]),
+        ("rat=1Mbps", ["'rat'", "rate, steps, trace"]),
         ("rate=1Mbps,rate=2Mbps", ["rate is given twice"]),
         ("rate=1Mbps,fast", ["'fast' is not key=value"]),
         ("nothing", ["neither a file nor a list"]),
