@@ -28,7 +28,7 @@ from trafficgen.models import (
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, FloatArray, bps_from_bytes
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 CAPTURES, GENERATED = 24, 200
 SPACING_S, PACKET_BYTES = 0.25, 1000
