@@ -400,3 +400,18 @@ def test_an_upload_is_named_where_it_could_be_a_stream(
     sizes = np.where(is_down, 80, 28 + sent_bytes)  # 52 bytes of payload to the client
     table = make_table(0.05 * np.arange(80), ip_bytes=sizes, to_client=is_down)
     assert ("upload=True" in " ".join(trafficgen.fit(table).warnings)) is is_named
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("lab/rtsp_gst_cubic-src.pcap", "frames"),  # one rate is a little beyond chance
+        ("streaming/sipp_rtp_h264.pcap", "renewal"),  # gaps are far from those within frames
+    ],
+)
+def test_frames_of_timestamps_are_kept_where_their_gaps_are_near(
+    shared_capture: CaptureFinder, name: str, kind: str
+) -> None:
+    model = fitted(read_capture([shared_capture(name)]).table).model
+    (video,) = (stream for stream in model.streams if stream.media == "video")
+    assert [phase.process.kind for phase in video.phases] == [kind]

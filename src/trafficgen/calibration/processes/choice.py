@@ -103,9 +103,9 @@ class Proposal:
     name: str
     #: Fits it; None where the packets do not support it.
     propose: Callable[[PhasePackets, LawFitter], FittedProcess | None]
-    #: Whether it passes a test of its own before it is proposed: it need not pass the check, which
-    #: has few bins of 10 s, but must be better than independent gaps and not far beyond chance in
-    #: any rate.
+    #: Whether it passes a test of its own before it is proposed, or is read from timestamps: it
+    #: need not pass the check, which has few bins of 10 s, but must be better than independent gaps
+    #: and not far beyond chance in any rate. What does not vary must have gaps as near, too.
     proven: bool = False
     #: Whether its sessions truly differ from one another, since a few long states or slow swings
     #: make up each. Of others, sessions that differ much are a sign of laws that do not fit
@@ -119,7 +119,7 @@ PROPOSALS: tuple[Proposal, ...] = (
     Proposal("mmpp", propose_mmpp, proven=True, varies=True),
     Proposal("rate states", propose_rate_states, proven=True, varies=True),
     _NOISE,
-    Proposal("frames", propose_frames, proven=True),  # they are read from RTP timestamps
+    Proposal("frames", propose_frames, proven=True),
     Proposal("dependent bursts", partial(propose_bursts, dependent=True)),
     Proposal("pauses", propose_pauses),
     Proposal("packet trains", propose_trains),
@@ -158,7 +158,8 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
         )
         fitted.append(found)
         checks.append(check)
-        passed = check.passed or (proposal.proven and _is_tolerable(check))
+        trusted = proposal.proven and (proposal.varies or _keeps_gaps(check, checks[0]))
+        passed = check.passed or (trusted and _is_tolerable(check))
         if check.score < (1.0 if passed else _LIMITS.clearly_better) * checks[best].score:
             best, settled = len(fitted) - 1, passed
     ordered = add_trains(fitted[best].process, packets)
@@ -171,10 +172,11 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
 
 def _keeps_laws(check: Check, before: Check) -> bool:
     """Return whether a process is hardly further from the packets, and its gaps are as near."""
-    farther = check.distances["gap_s"] - before.distances["gap_s"]
-    return farther <= _LIMITS.hardly_farther and (
-        check.score <= _LIMITS.hardly_worse * before.score
-    )
+    return _keeps_gaps(check, before) and check.score <= _LIMITS.hardly_worse * before.score
+
+
+def _keeps_gaps(check: Check, before: Check) -> bool:
+    return check.distances["gap_s"] <= before.distances["gap_s"] + _LIMITS.hardly_farther
 
 
 def _describe_choice(fitted: list[FittedProcess], checks: list[Check], best: int) -> ProcessChoice:
