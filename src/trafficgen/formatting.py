@@ -44,8 +44,9 @@ def interval(low: object, high: object, text: Callable[[Any], str] = number) -> 
 
 
 def rate_text(rate_kbps: float | None) -> str:
-    """Return a rate as people read it: ``386 Mbit/s``, ``64.2 kbit/s``."""
-    return _scale(rate_kbps, {"Gbit/s": 1e6, "Mbit/s": 1e3, "kbit/s": 1.0})
+    """Return a rate as people read it: ``386 Mbit/s``, ``64.2 kbit/s``, ``71 bit/s``."""
+    units = {"Gbit/s": 1e6, "Mbit/s": 1e3, "kbit/s": 1.0, "bit/s": 1e-3}
+    return "0 kbit/s" if rate_kbps == 0 else _scale(rate_kbps, units)
 
 
 def size_text(size_bytes: float | None) -> str:

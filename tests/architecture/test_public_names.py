@@ -20,6 +20,7 @@ COMMANDS = (
     "inspect",
     "fit",
     "generate",
+    "simulate",
     "compare",
     "convert",
     "export",
@@ -63,12 +64,15 @@ FUNCTIONS = {
     "fit": ("fit", "fit_population", "fit_same_source"),
     "reproduce": ("reproduce", "leave_one_out", "measure_sensitivity"),
     "generate": ("generate", "generate_workload", "estimate_workload"),
+    "simulate": ("simulate", "simulate_workload"),
 }
 #: Flags of what a command shows or writes beside its result: functions return that.
 SHOWN = {"json", "quiet", "verbose", "force", "report", "interactive", "plots", "plot_format"}
 #: Further flags that no function has under their name -> why.
 DIFFERENT = {
     ("generate", "set"): "settings, a dictionary",
+    ("simulate", "set"): "settings, a dictionary",
+    ("simulate", "outside_files"): "of load_workload and Path.load, which read such files",
     ("export", "set"): "settings, a dictionary",
     ("export", "snaplen"): "a setting of the targets pcap and pcapng",
     ("generate", "dry_run"): "estimate_workload",

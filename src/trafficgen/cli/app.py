@@ -188,7 +188,9 @@ def _suggest_word(text: str, error: Exception, context: Any) -> str:
     """Return a text about an unknown option or command with what it may have meant."""
     if isinstance(option := getattr(error, "option_name", None), str):
         if option in _FORMAT_OPTIONS:
-            return f"No such option: {option}; the ending of the output names its format"
+            names = [] if context is None else [one.name for one in context.command.params]
+            instead = " (--to that of standard output)" if "to_format" in names else ""
+            return f"No such option: {option}; the ending of the output names its format{instead}"
         if option in _REPORT_OPTIONS and context is not None and context.info_name == "generate":
             return f"No such option: {option}; simulate has it and writes packets too, with -o"
         known = getattr(error, "possibilities", None) or ()
