@@ -60,38 +60,70 @@ pub fn stream_key(py: Python<'_>, seed: Vec<u32>, spawn_key: Vec<u32>) -> Bound<
     generate::stream_key(&seed, &spawn_key).to_vec().into_pyarray(py)
 }
 
-#[pyfunction]
-#[allow(clippy::type_complexity)] // two arrays
-pub fn alias_table<'py>(
-    py: Python<'py>,
-    weights: PyReadonlyArray1<'py, f64>,
-) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i64>>)> {
-    let weights = weights.as_slice()?;
-    let total: f64 = weights.iter().sum();
-    if !(total > 0.0 && total.is_finite()) || weights.iter().any(|weight| *weight < 0.0) {
-        return Err(PyValueError::new_err(format!(
-            "weights must not be negative, and their sum positive, not {total}"
-        )));
+/// A law of few values, drawn in constant time each.
+#[pyclass(name = "AliasTable", frozen)]
+pub struct PyAliasTable(generate::AliasColumns);
+
+#[pymethods]
+impl PyAliasTable {
+    #[new]
+    fn new(
+        values: PyReadonlyArray1<'_, f64>,
+        weights: PyReadonlyArray1<'_, f64>,
+    ) -> PyResult<Self> {
+        let (values, weights) = (values.as_slice()?, weights.as_slice()?);
+        let total: f64 = weights.iter().sum();
+        if !(total > 0.0 && total.is_finite()) || weights.iter().any(|weight| *weight < 0.0) {
+            return Err(PyValueError::new_err(format!(
+                "weights must not be negative, and their sum positive, not {total}"
+            )));
+        }
+        if values.len() != weights.len() {
+            let problem = format!("{} values for {} weights", values.len(), weights.len());
+            return Err(PyValueError::new_err(problem));
+        }
+        Ok(Self(generate::AliasColumns::new(values, weights)))
     }
-    let table = generate::alias_table(weights);
-    let other: Vec<i64> = table.other.into_iter().map(|place| place as i64).collect();
-    Ok((table.own.into_pyarray(py), other.into_pyarray(py)))
+
+    /// The value that each number in [0, 1) stands for.
+    fn values<'py>(
+        &self,
+        py: Python<'py>,
+        numbers: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let numbers = numbers.as_slice()?;
+        let draws = || numbers.iter().map(|number| self.0.draw(*number)).collect::<Vec<_>>();
+        Ok(py.detach(draws).into_pyarray(py))
+    }
+
+    /// The same, rounded to whole numbers from 0 to the largest.
+    fn whole_values<'py>(
+        &self,
+        py: Python<'py>,
+        numbers: PyReadonlyArray1<'py, f64>,
+        largest: u32,
+    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let numbers = numbers.as_slice()?;
+        let whole = |number: &f64| generate::rounded(self.0.draw(*number)).clamp(0, largest.into());
+        let draws = || numbers.iter().map(|number| whole(number) as u32).collect::<Vec<_>>();
+        Ok(py.detach(draws).into_pyarray(py))
+    }
 }
 
+/// Ticks of a clock that moves by whole steps, at the times of packets, and the last instant.
 #[pyfunction]
-pub fn alias_draws<'py>(
+#[pyo3(signature = (time_ns, *, zero_ns, steps_per_s, step, apart, before))]
+pub fn clock_ticks<'py>(
     py: Python<'py>,
-    uniform: PyReadonlyArray1<'py, f64>,
-    own: PyReadonlyArray1<'py, f64>,
-    values: PyReadonlyArray1<'py, f64>,
-    others: PyReadonlyArray1<'py, f64>,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let (own, values, others) = (own.as_slice()?, values.as_slice()?, others.as_slice()?);
-    if own.is_empty() || values.len() != own.len() || others.len() != own.len() {
-        let problem =
-            format!("{} shares, {} values and {} others", own.len(), values.len(), others.len());
-        return Err(PyValueError::new_err(problem));
-    }
-    let uniform = uniform.as_slice()?;
-    Ok(py.detach(|| generate::alias_draws(uniform, own, values, others)).into_pyarray(py))
+    time_ns: PyReadonlyArray1<'py, i64>,
+    zero_ns: i64,
+    steps_per_s: f64,
+    step: i64,
+    apart: bool,
+    before: i64,
+) -> PyResult<(Bound<'py, PyArray1<u32>>, i64)> {
+    let time_ns = time_ns.as_slice()?;
+    let clock = generate::Clock { steps_per_s, step, apart, before };
+    let (ticks, last) = py.detach(|| generate::clock_ticks(time_ns, zero_ns, clock));
+    Ok((ticks.into_pyarray(py), last))
 }

@@ -29,8 +29,8 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<meter::FlowMeter>()?;
     module.add_class::<meter::ExchangeMeter>()?;
     module.add_class::<write::PyCaptureWriter>()?;
-    module.add_function(wrap_pyfunction!(generate::alias_draws, module)?)?;
-    module.add_function(wrap_pyfunction!(generate::alias_table, module)?)?;
+    module.add_class::<generate::PyAliasTable>()?;
+    module.add_function(wrap_pyfunction!(generate::clock_ticks, module)?)?;
     module.add_function(wrap_pyfunction!(generate::time_order, module)?)?;
     module.add_function(wrap_pyfunction!(generate::stream_key, module)?)?;
     module.add_function(wrap_pyfunction!(generate::spectral_ranks, module)?)?;
@@ -51,6 +51,12 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(play::correlated_order, module)?)?;
     module.add_function(wrap_pyfunction!(play::solve_toeplitz, module)?)?;
     module.add_function(wrap_pyfunction!(play::stable_order, module)?)?;
+    module.add_function(wrap_pyfunction!(play::order_by_scores, module)?)?;
+    module.add_function(wrap_pyfunction!(play::order_sizes_by_scores, module)?)?;
+    module.add_function(wrap_pyfunction!(play::join_stretches, module)?)?;
+    module.add_function(wrap_pyfunction!(play::follow_bursts, module)?)?;
+    module.add_function(wrap_pyfunction!(play::rank_scores, module)?)?;
+    module.add_function(wrap_pyfunction!(play::share_packets, module)?)?;
     module.add_function(wrap_pyfunction!(play::values_by_rank, module)?)?;
     module.add_function(wrap_pyfunction!(play::frame_times, module)?)?;
     module.add_function(wrap_pyfunction!(play::place_in_bins, module)?)?;

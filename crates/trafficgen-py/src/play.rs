@@ -4,11 +4,13 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trafficgen_core::generate::{
-    self, Filling, FrameCutter, Gaps, LinearTable, Pace, QuantileTable, Start, PIECE_NUMBERS,
+    self, Filling, FrameCutter, Gaps, LinearTable, Pace, QuantileTable, Start, StoredBursts,
+    PIECE_NUMBERS,
 };
 
 type Floats<'py> = PyReadonlyArray1<'py, f64>;
 type Places<'py> = PyReadonlyArray1<'py, i64>;
+type Rows<'py> = PyReadonlyArray1<'py, u32>;
 type Half<'py> = (PyReadonlyArray1<'py, f64>, PyReadonlyArray2<'py, f64>);
 
 /// The quantile function of a law: a table from each end.
@@ -175,6 +177,95 @@ pub fn stable_order<'py>(
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
     let values = values.as_slice()?;
     Ok(py.detach(|| generate::stable_order(values)).into_pyarray(py))
+}
+
+/// Values in the order of scores; equal ones keep theirs.
+#[pyfunction]
+pub fn order_by_scores<'py>(
+    py: Python<'py>,
+    scores: Floats<'py>,
+    values: Floats<'py>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (scores, values) = (scores.as_slice()?, values.as_slice()?);
+    if scores.len() != values.len() {
+        return Err(refuse("scores and values of different numbers"));
+    }
+    Ok(py.detach(|| generate::order_by_scores(scores, values)).into_pyarray(py))
+}
+
+/// The same for sizes of packets.
+#[pyfunction]
+pub fn order_sizes_by_scores<'py>(
+    py: Python<'py>,
+    scores: Floats<'py>,
+    sizes: Rows<'py>,
+) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    let (scores, sizes) = (scores.as_slice()?, sizes.as_slice()?);
+    if scores.len() != sizes.len() {
+        return Err(refuse("scores and sizes of different numbers"));
+    }
+    Ok(py.detach(|| generate::order_sizes_by_scores(scores, sizes)).into_pyarray(py))
+}
+
+/// The stored packet that each of `count` packets follows, in stretches one after the other.
+#[pyfunction]
+pub fn join_stretches<'py>(
+    py: Python<'py>,
+    first: Places<'py>,
+    lengths: Places<'py>,
+    count: usize,
+    stored: usize,
+) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    let (first, lengths) = (first.as_slice()?, lengths.as_slice()?);
+    if u32::try_from(stored).is_err() || stored == 0 || first.len() != lengths.len() {
+        return Err(refuse("stretches of different numbers, or too many stored packets, or none"));
+    }
+    Ok(py.detach(|| generate::join_stretches(first, lengths, count, stored)).into_pyarray(py))
+}
+
+/// The stored packet that each packet of bursts follows.
+#[pyfunction]
+pub fn follow_bursts<'py>(
+    py: Python<'py>,
+    stored: (Places<'py>, Places<'py>),
+    counts: Places<'py>,
+    numbers: Floats<'py>,
+    near: i64,
+) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    let stored = StoredBursts { packets: stored.0.as_slice()?, first: stored.1.as_slice()? };
+    let (counts, numbers) = (counts.as_slice()?, numbers.as_slice()?);
+    let known = !stored.packets.is_empty() && stored.packets.len() == stored.first.len();
+    if !known || numbers.len() != counts.len() || counts.iter().any(|count| *count < 0) {
+        return Err(refuse("bursts, their rows and numbers of different numbers"));
+    }
+    Ok(py.detach(|| stored.follow(counts, numbers, near)).into_pyarray(py))
+}
+
+/// Scores of packets by the ranks of what they follow and a number each, times `spread`.
+#[pyfunction]
+pub fn rank_scores<'py>(
+    py: Python<'py>,
+    ranks: Floats<'py>,
+    rows: Rows<'py>,
+    numbers: Floats<'py>,
+    spread: f64,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (ranks, rows, numbers) = (ranks.as_slice()?, rows.as_slice()?, numbers.as_slice()?);
+    if rows.len() != numbers.len() || rows.iter().any(|row| *row as usize >= ranks.len()) {
+        return Err(refuse("rows and numbers of different numbers, or without a rank"));
+    }
+    Ok(py.detach(|| generate::rank_scores(ranks, rows, numbers, spread)).into_pyarray(py))
+}
+
+/// How many of the packets, one after the other, each bin takes by its bytes.
+#[pyfunction]
+pub fn share_packets<'py>(
+    py: Python<'py>,
+    sizes: Rows<'py>,
+    bins: Floats<'py>,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let (sizes, bins) = (sizes.as_slice()?, bins.as_slice()?);
+    Ok(py.detach(|| generate::share_packets(sizes, bins)).into_pyarray(py))
 }
 
 /// A series of few values may have none of some types.

@@ -19,6 +19,7 @@ from trafficgen._core.types import (
 __all__ = [
     "CLOCK_CANDIDATES_HZ",
     "LAW_FAMILIES",
+    "AliasTable",
     "CaptureReader",
     "CaptureWriter",
     "ExchangeMeter",
@@ -33,19 +34,24 @@ __all__ = [
     "SteppedLaw",
     "__version__",
     "add_family",
-    "alias_draws",
-    "alias_table",
     "chain_vectors",
+    "clock_ticks",
     "correlated_order",
+    "follow_bursts",
     "frame_times",
+    "join_stretches",
     "law_quantiles",
     "law_tail",
     "matrix_exponentials",
     "mix_normals",
     "move_law",
+    "order_by_scores",
+    "order_sizes_by_scores",
     "place_in_bins",
+    "rank_scores",
     "replay_players",
     "sample_distance",
+    "share_packets",
     "simulate",
     "solve_toeplitz",
     "spectral_ranks",
@@ -208,15 +214,26 @@ class SimulationOutcome:
 def time_order(
     time_ns: npt.NDArray[np.int64], flow: npt.NDArray[np.uint32]
 ) -> npt.NDArray[np.int64] | None: ...
-def alias_draws(
-    uniform: npt.NDArray[np.float64],
-    own: npt.NDArray[np.float64],
-    values: npt.NDArray[np.float64],
-    others: npt.NDArray[np.float64],
-) -> npt.NDArray[np.float64]: ...
-def alias_table(
-    weights: npt.NDArray[np.float64],
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]: ...
+
+@final
+class AliasTable:
+    def __new__(
+        cls, values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]
+    ) -> AliasTable: ...
+    def values(self, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]: ...
+    def whole_values(
+        self, numbers: npt.NDArray[np.float64], largest: int
+    ) -> npt.NDArray[np.uint32]: ...
+
+def clock_ticks(
+    time_ns: npt.NDArray[np.int64],
+    *,
+    zero_ns: int,
+    steps_per_s: float,
+    step: int,
+    apart: bool,
+    before: int,
+) -> tuple[npt.NDArray[np.uint32], int]: ...
 def spectral_ranks(
     ascending: npt.NDArray[np.float64],
     amplitude: npt.NDArray[np.float64],
@@ -256,7 +273,16 @@ def mix_normals(
 def move_law(family: str, params: dict[str, float], step: _Floats) -> dict[str, float]: ...
 
 _Places = npt.NDArray[np.int64]
+_Rows = npt.NDArray[np.uint32]
 
+def order_by_scores(scores: _Floats, values: _Floats) -> _Floats: ...
+def order_sizes_by_scores(scores: _Floats, sizes: _Rows) -> _Rows: ...
+def join_stretches(first: _Places, lengths: _Places, count: int, stored: int) -> _Rows: ...
+def follow_bursts(
+    stored: tuple[_Places, _Places], counts: _Places, numbers: _Floats, near: int
+) -> _Rows: ...
+def rank_scores(ranks: _Floats, rows: _Rows, numbers: _Floats, spread: float) -> _Floats: ...
+def share_packets(sizes: _Rows, bins: _Floats) -> _Places: ...
 def solve_toeplitz(first_row: _Floats, right: _Floats) -> _Floats: ...
 def stable_order(values: _Floats) -> _Places: ...
 def values_by_rank(ranks: _Places, types: _Places, values: _Floats) -> _Floats: ...

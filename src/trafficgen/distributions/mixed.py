@@ -24,24 +24,6 @@ _LEFT_OUT = 1e-12
 _TABLED_VALUES = 1 << 16
 
 
-class AliasTable:
-    """Draws from a law of few values in constant time each (Walker 1977; Vose 1991)."""
-
-    def __init__(self, values: FloatArray, weights: FloatArray) -> None:
-        """Make the table of values and numbers in proportion to their probabilities, shape (n,).
-
-        Raises:
-            ValueError: If a weight is negative, or their sum not positive.
-        """
-        self._own, other = _core.alias_table(np.ascontiguousarray(weights, dtype=np.float64))
-        self._values = np.ascontiguousarray(values, dtype=np.float64)
-        self._others = self._values[other]
-
-    def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        """Return independent draws, shape (count,)."""
-        return _core.alias_draws(generator.random(count), self._own, self._values, self._others)
-
-
 @dataclass(frozen=True, kw_only=True)
 class MixedLaw:
     """Takes each atom with its probability, else draws from the continuous part."""
@@ -139,7 +121,7 @@ class MixedLaw:
     def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
         """Return independent draws, shape (count,)."""
         if count >= self._worth_a_table:
-            return self._table.sample(generator, count)
+            return self._table.values(generator.random(count))
         if not self.values:
             return self._sample_inside(generator, count)
         if len(self.values) == 1 and self.continuous is None:
@@ -151,6 +133,16 @@ class MixedLaw:
         rest = np.flatnonzero(chosen == self._sorted_values.size)
         draws[rest] = self._sample_inside(generator, rest.size)
         return draws
+
+    def sample_whole(
+        self, generator: np.random.Generator, count: int, *, largest: int
+    ) -> npt.NDArray[np.uint32]:
+        """Return independent draws rounded to whole numbers from 0 to the largest, shape (n,)."""
+        if count >= self._worth_a_table:
+            return self._table.whole_values(generator.random(count), largest)
+        draws = self.sample(generator, count)
+        np.clip(np.rint(draws, out=draws), 0.0, largest, out=draws)
+        return draws.astype(np.uint32)
 
     def _sample_inside(self, generator: np.random.Generator, count: int) -> FloatArray:
         """Draw from the continuous part."""
@@ -223,7 +215,8 @@ class MixedLaw:
 
     def __getstate__(self) -> dict[str, object]:
         """Return what another process needs: what is cached is made there again."""
-        return {name: value for name, value in vars(self).items() if name != "_stepped"}
+        made = ("_stepped", "_table")
+        return {name: value for name, value in vars(self).items() if name not in made}
 
     @cached_property
     def _worth_a_table(self) -> float:
@@ -233,13 +226,13 @@ class MixedLaw:
         return values if self.integer and 0 < values <= _TABLED_VALUES else math.inf
 
     @cached_property
-    def _table(self) -> AliasTable:
+    def _table(self) -> _core.AliasTable:
         """Whole numbers of the continuous part, and the atoms."""
         low, high = self._bounds
         numbers = np.arange(low, high + 1, dtype=np.float64)
         within = np.maximum(np.diff(self._continuous_cdf(numbers), prepend=0.0), 0.0)
         weights = np.concatenate([self.continuous_weight * within, self.probabilities])
-        return AliasTable(np.concatenate([numbers, self.values]), weights)
+        return _core.AliasTable(np.concatenate([numbers, self.values]), weights)
 
     @cached_property
     def _bounds(self) -> tuple[float, float]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from trafficgen import _core
 from trafficgen.generation.timeline import PlayedPhase, PlayedStream
 from trafficgen.models import RtpFormat
 from trafficgen.processes import LARGEST_IP_BYTES, GeneratorOf, Span
-from trafficgen.processes.base import BLOCK
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PHASES
 from trafficgen.units import BoolArray, IntArray, ns_array_from_s, s_from_ns
@@ -183,23 +183,9 @@ def _clock_ticks(media: MediaPackets, rtp: RtpFormat) -> UintArray:
     steps_per_s = rtp.clock_hz / step
     last = round(s_from_ns(int(time_ns[-1] - time_ns[0])) * steps_per_s)
     apart = (rtp.frame_per_burst or step > 1) and time_ns.size <= _CROWDED * (last + 1) + 1
-    ticks = np.empty(time_ns.size, dtype=np.uint32)
-    before = np.int64(-1)
-    for row in range(0, time_ns.size, BLOCK):
-        since_s = s_from_ns(time_ns[row : row + BLOCK] - time_ns[0])
-        instants = np.rint(since_s * steps_per_s).astype(np.int64)
-        if apart:
-            instants = _separate(instants, after=before)
-            before = instants[-1]
-        ticks[row : row + BLOCK] = instants * step  # modulo 2**32
+    ticks, _ = _core.clock_ticks(
+        time_ns, zero_ns=int(time_ns[0]), steps_per_s=steps_per_s, step=step, apart=apart, before=-1
+    )
     if frames is None:
         return ticks
     return np.repeat(ticks, np.diff(np.append(frames, len(media))))
-
-
-def _separate(instants: IntArray, *, after: np.int64) -> IntArray:
-    """Return instants moved just far enough that each is later than the one before."""
-    order = np.arange(instants.size)
-    instants -= order
-    instants[0] = max(instants[0], after + 1)
-    return np.maximum.accumulate(instants) + order

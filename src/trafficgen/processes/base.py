@@ -152,7 +152,7 @@ def draw_sizes(law: MixedLaw, count: int, generator: np.random.Generator) -> Uin
     """Draw sizes in whole bytes, at least 0, shape (count,)."""
     sizes = np.empty(count, dtype=np.uint32)
     for row in range(0, count, BLOCK):
-        draws = law.sample(generator, min(BLOCK, count - row))
-        np.clip(np.rint(draws, out=draws), 0.0, LARGEST_IP_BYTES, out=draws)
-        sizes[row : row + BLOCK] = draws
+        sizes[row : row + BLOCK] = law.sample_whole(
+            generator, min(BLOCK, count - row), largest=LARGEST_IP_BYTES
+        )
     return sizes

@@ -76,7 +76,9 @@ class DependenceOfBursts(DrawnPart):
             )
         )
         spacing_scores = _correlate(scores, self.packets_to_spacing, own)
-        return _order_by(scores, packets), _order_by(spacing_scores, spacing_s)
+        return _core.order_by_scores(scores, packets), _core.order_by_scores(
+            spacing_scores, spacing_s
+        )
 
     def arrange_gaps(
         self, gaps_s: FloatArray, counts: IntArray, generator: np.random.Generator
@@ -92,7 +94,7 @@ class DependenceOfBursts(DrawnPart):
         own = generator.standard_normal(gaps_s.size)
         share = math.sqrt(_pearson(self.gap_correlation))
         scores = share * np.repeat(of_burst, counts) + math.sqrt(1 - share**2) * own
-        return _order_by(scores, gaps_s)
+        return _core.order_by_scores(scores, gaps_s)
 
 
 @plays(BurstProcess)
@@ -319,13 +321,6 @@ def _pearson(rank_correlation: float) -> float:
     return 2 * math.sin(math.pi * rank_correlation / 6)
 
 
-def _order_by(scores: FloatArray, values: FloatArray) -> FloatArray:
-    """Return values in the order of the ranks of scores."""
-    arranged = np.empty(values.size)
-    arranged[_core.stable_order(scores)] = np.sort(values)
-    return arranged
-
-
 def rank_scores(values: FloatArray) -> FloatArray:
     """Return the normal scores of the ranks of a sample, shape (n,); ties keep their order."""
-    return _order_by(values, normal_scores(values.size))
+    return _core.order_by_scores(values, normal_scores(values.size))

@@ -55,7 +55,7 @@ class ClassLaws(DrawnPart):
         """Draw the packets of bins of this class from their bytes; return how many each has too."""
         generator = generator_of(f"{number}/packet_bytes")
         sizes = _draw_sizes(self.packet_bytes, float(bins.sum()), generator)
-        counts = _share_packets(sizes, bins)
+        counts = _core.share_packets(sizes, bins)
         sizes = sizes[: int(counts.sum())]
         draws = self.gap_s.spread_sample(generator_of(f"{number}/gap_s"), max(1, sizes.size))
         gaps_s = nonnegative(draws, self.gap_s)[: sizes.size]
@@ -65,7 +65,7 @@ class ClassLaws(DrawnPart):
             shortest_s = gaps_s[pauses].min(initial=math.inf)
         if self.trains is not None:
             gaps_s, sizes = self.trains.arrange(gaps_s, sizes, generator_of(f"{number}/trains"))
-            counts = _share_packets(sizes, bins)
+            counts = _core.share_packets(sizes, bins)
             gaps_s, sizes = gaps_s[: int(counts.sum())], sizes[: int(counts.sum())]
         if self.pauses_in_trains:
             # The trains have moved them.
@@ -185,11 +185,3 @@ def _draw_sizes(law: MixedLaw, total: float, generator: np.random.Generator) -> 
         whole = np.clip(np.rint(draws), 1.0, LARGEST_IP_BYTES).astype(np.uint32)
         sizes = np.concatenate((sizes, whole))
     return sizes
-
-
-def _share_packets(sizes: UintArray, bins: FloatArray) -> IntArray:
-    """Return how many of the packets, one after the other, each bin takes by its bytes."""
-    # A packet belongs to the bin in whose share of the bytes its middle lies: errors do not add up.
-    middle = np.cumsum(sizes, dtype=np.float64) - 0.5 * sizes
-    edges = np.searchsorted(middle, np.concatenate(([0.0], np.cumsum(bins))))
-    return np.diff(edges).astype(np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,6 @@ _MEAN_PACKETS = 100
 #: A burst is put in the order of a stored burst of its length; where these are fewer than twice
 #: this, of one that is so near in the order of lengths, up or down.
 _NEAR = 4
-_SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 _BASE = len(RANK_DIGITS)
 _PLACE = np.zeros(128, dtype=np.int64)
 _PLACE[np.frombuffer(RANK_DIGITS.encode(), dtype=np.uint8)] = np.arange(_BASE)
@@ -79,53 +78,39 @@ class TrainOrder(DrawnPart):
         another (Politis and Romano 1994).
         """
         if counts is None:
-            row, starts = self._join_stretches(gaps_s.size, generator)
+            rows = self._join_stretches(gaps_s.size, generator)
+            starts = np.flatnonzero(self._begins[rows])
         else:
-            row, starts = self._follow_bursts(counts, generator)
-        gap_rank = self.gap_rank[row]
-        gap_rank[starts] = generator.random(starts.size)
-        noise = generator.random((2, row.size)) / RANKS
-        gaps_s = _order_by(gap_rank + noise[0], gaps_s)
+            rows = _core.follow_bursts(
+                (self.packets, self.first), counts, generator.random(counts.size), _NEAR
+            )
+            starts = np.cumsum(counts) - counts
+            starts = starts[starts < rows.size]
+        any_rank, noise = generator.random(starts.size), generator.random((2, rows.size))
+        scores = _core.rank_scores(self.gap_rank, rows, noise[0], 1 / RANKS)
+        scores[starts] = any_rank + noise[0, starts] / RANKS
+        gaps_s = _core.order_by_scores(scores, gaps_s)
         if self.size_rank.size:
-            sizes = _order_by(self.size_rank[row] + noise[1], sizes)
+            scores = _core.rank_scores(self.size_rank, rows, noise[1], 1 / RANKS)
+            sizes = _core.order_sizes_by_scores(scores, sizes)
         return gaps_s, sizes
 
     def arrange_series(self, values: FloatArray, generator: np.random.Generator) -> FloatArray:
         """Order values, which come in any order, by ranks in stretches; shape (n,)."""
-        row, _ = self._join_stretches(values.size, generator)
-        noise = generator.random(row.size) / RANKS
-        return np.asarray(_order_by(self.gap_rank[row] + noise, values), dtype=np.float64)
+        rows = self._join_stretches(values.size, generator)
+        noise = generator.random(rows.size)
+        return _core.order_by_scores(
+            _core.rank_scores(self.gap_rank, rows, noise, 1 / RANKS), values
+        )
 
-    def _join_stretches(
-        self, count: int, generator: np.random.Generator
-    ) -> tuple[IntArray, IntArray]:
-        """Return the stored packet that each packet follows, and which have no gap to follow."""
+    def _join_stretches(self, count: int, generator: np.random.Generator) -> UintArray:
+        """Return the stored packet that each packet follows, in stretches of random lengths."""
         pieces = 2 * (count // _MEAN_PACKETS) + 8
         lengths = generator.geometric(1 / _MEAN_PACKETS, pieces)
         while lengths.sum() < count:
             lengths = np.concatenate((lengths, generator.geometric(1 / _MEAN_PACKETS, pieces)))
         first = generator.integers(self.gap_rank.size, size=lengths.size)
-        row = np.repeat(first - (np.cumsum(lengths) - lengths), lengths)[:count] + np.arange(count)
-        row %= self.gap_rank.size
-        return row, np.flatnonzero(self._begins[row])
-
-    def _follow_bursts(
-        self, counts: IntArray, generator: np.random.Generator
-    ) -> tuple[IntArray, IntArray]:
-        low, high = (np.searchsorted(self.packets, counts, side=side) for side in _SIDES)
-        middle = (low + high) // 2
-        few = high - low < 2 * _NEAR
-        low, high = np.where(few, middle - _NEAR, low), np.where(few, middle + _NEAR, high)
-        low, high = np.maximum(low, 0), np.minimum(high, self.packets.size)
-        alike = low + (generator.random(counts.size) * (high - low)).astype(np.int64)
-        alike = np.clip(alike, 0, self.packets.size - 1)
-        starts = np.cumsum(counts) - counts
-        place = np.arange(int(counts.sum())) - np.repeat(starts, counts)
-        stored = np.repeat(self.packets[alike], counts)
-        # A longer burst goes on as the stored one does after its first packet.
-        again = np.minimum(1 + (place - 1) % np.maximum(stored - 1, 1), stored - 1)
-        row = np.repeat(self.first[alike], counts) + np.where(place < stored, place, again)
-        return row, starts[starts < row.size]
+        return _core.join_stretches(first, lengths, count, self.gap_rank.size)
 
 
 def encode_ranks(ranks: IntArray) -> str:
@@ -137,9 +122,3 @@ def decode_ranks(text: str) -> FloatArray:
     """Read ranks, shape (n,), scaled to numbers from 0 on below 1."""
     digits = _PLACE[np.frombuffer(text.encode(), dtype=np.uint8)].reshape(-1, 2)
     return np.asarray((digits @ np.array([_BASE, 1])) / RANKS, dtype=np.float64)
-
-
-def _order_by(scores: FloatArray, values: Any) -> Any:
-    arranged = np.empty_like(values)
-    arranged[_core.stable_order(scores)] = np.sort(values)
-    return arranged

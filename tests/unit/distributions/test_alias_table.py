@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from trafficgen._core import AliasTable
 from trafficgen.distributions import Gamma, MixedLaw, Truncated
-from trafficgen.distributions.mixed import AliasTable
 
 #: A right table is refused by chance once in a million seeds.
 SMALLEST_P = 1e-6
@@ -64,7 +64,8 @@ def test_a_number_drawn_does_not_depend_on_what_was_drawn_before() -> None:
 )
 def test_only_values_with_weight_are_drawn(weights: list[float], seed: int) -> None:
     table = AliasTable(np.arange(len(weights), dtype=np.float64), np.array(weights))
-    drawn = np.unique(table.sample(np.random.default_rng(seed), 2000)).astype(int)
+    numbers = np.random.default_rng(seed).random(2000)
+    drawn = np.unique(table.values(numbers)).astype(int)
     assert all(weights[value] > 0 for value in drawn)
 
 
@@ -72,3 +73,14 @@ def test_only_values_with_weight_are_drawn(weights: list[float], seed: int) -> N
 def test_weights_that_are_no_law_are_refused(weights: list[float]) -> None:
     with pytest.raises(ValueError, match="weights must not be negative, and their sum positive"):
         AliasTable(np.arange(len(weights), dtype=np.float64), np.array(weights))
+
+
+def test_sizes_are_the_draws_rounded_within_bounds() -> None:
+    table = AliasTable(np.array([-3.0, 2.5, 3.5, 70_000.0]), np.ones(4))
+    numbers = np.array([0.1, 0.3, 0.6, 0.9])
+    np.testing.assert_array_equal(table.whole_values(numbers, 65_535), [0, 2, 4, 65_535])
+
+
+def test_values_and_weights_are_as_many() -> None:
+    with pytest.raises(ValueError, match="2 values for 1 weights"):
+        AliasTable(np.zeros(2), np.ones(1))

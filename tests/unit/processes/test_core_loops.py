@@ -63,6 +63,15 @@ BYTES = np.zeros(2, dtype=np.uint32)
         lambda: _core.place_in_bins(
             [(ONE, BYTES[:1], None, 1.0)], PLACES - 1, PLACES, TWO, width_s=1.0, tolerated_s=0.1
         ),
+        lambda: _core.order_by_scores(ONE, TWO),
+        lambda: _core.order_sizes_by_scores(ONE, BYTES),
+        lambda: _core.join_stretches(PLACE, PLACES, 3, 5),
+        lambda: _core.join_stretches(PLACE, PLACE, 3, 0),
+        lambda: _core.follow_bursts((PLACES, PLACE), PLACE, ONE, 4),
+        lambda: _core.follow_bursts((PLACE, PLACE), PLACES, ONE, 4),
+        lambda: _core.follow_bursts((PLACE, PLACE), PLACE - 1, ONE, 4),
+        lambda: _core.rank_scores(ONE, BYTES + np.uint32(1), TWO, 1.0),
+        lambda: _core.rank_scores(ONE, BYTES, ONE, 1.0),
         lambda: _core.SteppedLaw((ONE, TWO, 0.0), (TWO, TWO), None),
         lambda: _core.QuantileTables((NOTHING, np.zeros((0, 6))), (NOTHING, np.zeros((0, 6)))),
     ],

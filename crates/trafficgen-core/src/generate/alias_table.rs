@@ -45,35 +45,51 @@ pub fn alias_table(weights: &[f64]) -> AliasTable {
     AliasTable { own, other }
 }
 
-/// The value that each of the numbers in [0, 1) stands for.
-///
-/// # Panics
-///
-/// When there are not as many shares, values and others, or none.
-#[must_use]
-pub fn alias_draws(uniform: &[f64], own: &[f64], values: &[f64], others: &[f64]) -> Vec<f64> {
-    let count = own.len();
-    assert!(
-        count > 0 && values.len() == count && others.len() == count,
-        "as many shares as values and others"
-    );
-    let drawn = |number: &f64| {
-        let place = number * count as f64;
-        let column = (place as usize).min(count - 1);
-        // Both are read, so that no processor has to guess which it will be.
-        let (value, other) = (values[column], others[column]);
-        if place - (column as f64) < own[column] {
-            value
-        } else {
-            other
-        }
-    };
-    uniform.iter().map(drawn).collect()
+/// A column with the values of both of its owners, side by side in memory.
+#[derive(Debug, Clone, Copy)]
+struct Column {
+    own: f64,
+    /// That of who has the rest, and its own.
+    values: [f64; 2],
+}
+
+/// Values and a table of their probabilities.
+#[derive(Debug, Clone)]
+pub struct AliasColumns(Vec<Column>);
+
+impl AliasColumns {
+    /// Values with weights in proportion to their probabilities.
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many values as weights, or the weights are none, see [`alias_table`].
+    #[must_use]
+    pub fn new(values: &[f64], weights: &[f64]) -> Self {
+        assert_eq!(values.len(), weights.len(), "a weight for each value");
+        let table = alias_table(weights);
+        let columns = values.iter().zip(table.own.iter().zip(&table.other));
+        let column = |(value, (own, other)): (&f64, (&f64, &usize))| Column {
+            own: *own,
+            values: [values[*other], *value],
+        };
+        Self(columns.map(column).collect())
+    }
+
+    /// The value that a number in [0, 1) stands for.
+    #[must_use]
+    #[inline]
+    pub fn draw(&self, number: f64) -> f64 {
+        let place = number * self.0.len() as f64;
+        let at = (place as usize).min(self.0.len() - 1);
+        let column = &self.0[at];
+        // An index rather than a branch: no processor can guess which it will be.
+        column.values[usize::from(place - (at as f64) < column.own)]
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{alias_draws, alias_table};
+    use super::{alias_table, AliasColumns};
     use proptest::prelude::*;
 
     proptest! {
@@ -99,9 +115,9 @@ mod tests {
 
     #[test]
     fn numbers_stand_for_values_by_their_column_and_their_place_in_it() {
-        let (own, values, others) = ([0.25, 1.0], [10.0, 20.0], [20.0, 20.0]);
-        let drawn =
-            alias_draws(&[0.0, 0.12, 0.13, 0.49, 0.5, 1.0 - f64::EPSILON], &own, &values, &others);
+        let columns = AliasColumns::new(&[10.0, 20.0], &[0.125, 0.875]);
+        let numbers = [0.0, 0.12, 0.13, 0.49, 0.5, 1.0 - f64::EPSILON];
+        let drawn = numbers.map(|number| columns.draw(number));
         assert_eq!(drawn, [10.0, 10.0, 20.0, 20.0, 20.0, 20.0]);
     }
 }

@@ -41,6 +41,16 @@ pub fn stable_order(values: &[f64]) -> Vec<i64> {
     words.into_iter().map(|word| i64::from(word as u32)).collect()
 }
 
+/// Values in ascending order.
+pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
+    if values.is_sorted() {
+        return values.to_vec();
+    }
+    let mut words = Vec::new();
+    order_values(values.len(), |place| values[place], &mut words, &mut Vec::new());
+    words.into_iter().map(|word| values[word as u32 as usize]).collect()
+}
+
 type Counter = [u32; BUCKETS];
 
 /// Sorts words by `count` bits above the lowest `skipped` ones; equal ones keep their order.
