@@ -8,7 +8,7 @@ import hashlib
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import ClassVar
 from unittest.mock import patch
@@ -81,6 +81,14 @@ class Deadly:
         if first <= 3 < first + count:
             os.kill(os.getpid(), signal.SIGKILL)
         return [PACKET_SCHEMA.empty_table()], []
+
+    def windows(self, session: int, flows: list[FlowRow]) -> Iterator[pa.Table]:
+        tables, rows = self.block(session, 1)
+        yield from tables
+        flows += rows
+
+    def packets_at_once(self, session: int) -> float:
+        return self.expected_packets(range(session, session + 1))
 
 
 def digest(path: Path) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -44,6 +44,17 @@ class FlowColumns:
 
     def __len__(self) -> int:
         return int(self.time_ns.size)
+
+    def first(self, count: int) -> FlowColumns:
+        """Return the first packets."""
+        return FlowColumns(
+            time_ns=self.time_ns[:count],
+            to_client=self.directions()[:count],
+            ip_bytes=self.ip_bytes[:count],
+            payload_bytes=self.payload_bytes[:count],
+            phase=self.phase[:count],
+            headers={name: values[:count] for name, values in self.headers.items()},
+        )
 
     def directions(self) -> BoolArray:
         """Return the direction of each packet, shape (n,)."""
@@ -137,6 +148,23 @@ def superpose(parts: list[pa.Table]) -> pa.Table:
     table = pa.concat_tables(parts, promote_options="default")
     order = time_order(table.column("time_ns").to_numpy(), table.column("flow").to_numpy())
     return table if order is None else rows_taken(table, order)
+
+
+def in_windows(windows: Iterable[tuple[list[pa.Table], int | None]]) -> Iterator[pa.Table]:
+    """Yield the packets of windows of time in order, as :func:`superpose` orders them all.
+
+    Each window has its packets and the time, ns, before which no later one has any; None for the
+    last. Packets of a window that come after that time wait for the next. All tables have the same
+    columns.
+    """
+    waiting: list[pa.Table] = []
+    for tables, until_ns in windows:
+        known = order_columns(superpose([*waiting, *tables]))
+        count = known.num_rows
+        if until_ns is not None:
+            count = int(np.searchsorted(known.column("time_ns").to_numpy(), until_ns))
+        yield known.slice(0, count)
+        waiting = [known.slice(count)]
 
 
 def order_columns(packets: pa.Table) -> pa.Table:

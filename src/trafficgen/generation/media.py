@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trafficgen import _core
-from trafficgen.generation.timeline import PlayedPhase, PlayedStream
+from trafficgen.generation.timeline import PlayedPhase, PlayedStream, Window
 from trafficgen.models import RtpFormat
 from trafficgen.processes import LARGEST_IP_BYTES, GeneratorOf, Span
 from trafficgen.randomness import random_stream
@@ -57,22 +57,34 @@ class MediaPackets:
         return ends
 
 
-def media_packets(played: PlayedStream, *, zero_s: float, seed: int, session: int) -> MediaPackets:
-    """Return the media packets of one stream of one session.
+def media_packets(
+    played: PlayedStream, window: Window, *, zero_s: float, seed: int, session: int
+) -> MediaPackets:
+    """Return the media packets of one stream of one session in a window.
 
     ``zero_s`` is the time of the session's first media packet after the session's start.
     """
     transport = played.stream.transport
     smallest = transport.header_bytes + (_RTP_HEADER_BYTES if transport.rtp else 1)
+    later = f" part {window.place}" if window.place else ""
     parts = []
     for number, phase in enumerate(played.phases):
+        if phase.end_s <= window.start_s or phase.start_s >= window.end_s:
+            continue
 
         def generator_of(
-            quantity: str, place: str = f"{played.stream.name}/{number}-{phase.name}"
+            quantity: str, place: str = f"{played.stream.name}/{number}-{phase.name}{later}"
         ) -> np.random.Generator:
             return random_stream(seed, session=session, purpose=f"{place}/{quantity}")
 
-        part = _phase_packets(phase, zero_s=zero_s, first=number == 0, generator_of=generator_of)
+        begins = window.begins(phase.start_s)
+        span = Span(
+            zero_s + max(phase.start_s, window.start_s),
+            zero_s + min(phase.end_s, window.end_s),
+            first_at_start=number == 0 and begins,
+            continues=not begins,
+        )
+        part = _phase_packets(phase, span, generator_of)
         np.clip(part.ip_bytes, smallest, LARGEST_IP_BYTES, out=part.ip_bytes)
         parts.append(part)
     return _join(parts)
@@ -91,19 +103,16 @@ def scale_payloads(media: MediaPackets, factor: float, *, header_bytes: int) -> 
     return replace(media, ip_bytes=ip_bytes.astype(np.uint32))
 
 
-def delay_packets(media: MediaPackets, delay_ns: IntArray | None) -> MediaPackets:
-    """Return packets that are late, each by its delay, in the order that they had."""
-    if delay_ns is None:
-        return media
-    return replace(media, time_ns=np.sort(media.time_ns + delay_ns))
+def delay_packets(media: MediaPackets, delay_ns: IntArray, *, after_ns: int) -> MediaPackets:
+    """Return packets that are late, each by its delay, in the order that they had.
+
+    None is earlier than ``after_ns``, when the one before them is sent.
+    """
+    return replace(media, time_ns=np.maximum(np.sort(media.time_ns + delay_ns), after_ns))
 
 
-def _phase_packets(
-    phase: PlayedPhase, *, zero_s: float, first: bool, generator_of: GeneratorOf
-) -> MediaPackets:
-    played = phase.process.play(
-        Span(zero_s + phase.start_s, zero_s + phase.end_s, first_at_start=first), generator_of
-    )
+def _phase_packets(phase: PlayedPhase, span: Span, generator_of: GeneratorOf) -> MediaPackets:
+    played = phase.process.play(span, generator_of)
     code = np.full(played.time_s.size, PHASES.index(phase.name), dtype=np.int8)
     clock_s = played.frame_clock_s
     clock_ns = None if clock_s is None else ns_array_from_s(clock_s)
@@ -113,6 +122,9 @@ def _phase_packets(
 
 
 def _join(parts: list[MediaPackets]) -> MediaPackets:
+    if not parts:  # a stream does not send all the time
+        none = np.zeros(0, dtype=np.int64)
+        return MediaPackets(none, none.astype(np.uint32), none.astype(np.int8), None)
     if len(parts) == 1:
         return parts[0]
     first_rows = np.cumsum([0, *(len(part) for part in parts[:-1])])
@@ -143,49 +155,66 @@ def _join_clocks(parts: list[MediaPackets]) -> IntArray | None:
     return np.concatenate(clocks)
 
 
-def rtp_headers(
-    media: MediaPackets, rtp: RtpFormat, *, generator: np.random.Generator
-) -> tuple[int, dict[str, npt.NDArray[np.generic]]]:
-    """Return the SSRC and the RTP columns of a stream's packets.
+class RtpHeaders:
+    """Header fields of a stream's packets, window by window.
 
     SSRC, first sequence number and first timestamp are random (RFC 3550 section 5.1). Sequence
     numbers are consecutive modulo 2**16. The timestamp follows the time of the packet, or that of
     its burst if a burst is a frame (by the frame's sampling clock if it has one, so that lateness
     does not show); with a ``timestamp_step`` it moves by whole steps, as a sampling clock does,
-    while the packets jitter around it. There is at least one packet.
+    while the packets jitter around it.
     """
-    ssrc = int(generator.integers(1, 1 << 32))
-    count, first = len(media), int(generator.integers(1 << 16))
-    first_timestamp = int(generator.integers(1 << 32))
-    # Sequence numbers count modulo 2**16, timestamps modulo 2**32.
-    sequence = np.arange(first, first + count, dtype=np.uint32).astype(np.uint16)
-    timestamp = _clock_ticks(media, rtp)
-    timestamp += np.uint32(first_timestamp)
-    marker = media.ends_burst() if rtp.frame_per_burst else np.zeros(count, dtype=np.bool_)
-    return ssrc, {
-        "rtp_ssrc": np.full(count, ssrc, dtype=np.uint32),
-        "rtp_sequence": sequence,
-        "rtp_timestamp": timestamp,
-        "rtp_marker": marker,
-    }
 
+    def __init__(self, rtp: RtpFormat, generator: np.random.Generator) -> None:
+        self.ssrc = int(generator.integers(1, 1 << 32))
+        self.first_sequence = int(generator.integers(1 << 16))
+        self._rtp, self._sequence = rtp, self.first_sequence
+        self._first_timestamp = int(generator.integers(1 << 32))
+        self._zero_ns: int | None = None
+        self._last_instant = -1
 
-def _clock_ticks(media: MediaPackets, rtp: RtpFormat) -> UintArray:
-    """Return the clock of each packet from that of the first, modulo 2**32, shape (n,)."""
-    framed = rtp.frame_per_burst or media.frame_clock_ns is not None
-    frames = media.burst_starts if framed else None
-    time_ns = media.time_ns if frames is None else media.time_ns[frames]
-    if media.frame_clock_ns is not None:
-        time_ns = media.frame_clock_ns
-    step = 1
-    if rtp.timestamp_step is not None:
-        step = max(1, round(min(rtp.timestamp_step.value, _LARGEST_STEP)))
-    steps_per_s = rtp.clock_hz / step
-    last = round(s_from_ns(int(time_ns[-1] - time_ns[0])) * steps_per_s)
-    apart = (rtp.frame_per_burst or step > 1) and time_ns.size <= _CROWDED * (last + 1) + 1
-    ticks, _ = _core.clock_ticks(
-        time_ns, zero_ns=int(time_ns[0]), steps_per_s=steps_per_s, step=step, apart=apart, before=-1
-    )
-    if frames is None:
-        return ticks
-    return np.repeat(ticks, np.diff(np.append(frames, len(media))))
+    def columns(self, media: MediaPackets) -> dict[str, npt.NDArray[np.generic]]:
+        """Return the RTP columns of the next packets."""
+        count, first = len(media), self._sequence
+        # Sequence numbers count modulo 2**16, timestamps modulo 2**32.
+        sequence = np.arange(first, first + count, dtype=np.uint32).astype(np.uint16)
+        self._sequence = (first + count) % (1 << 16)
+        timestamp = self._clock_ticks(media)
+        timestamp += np.uint32(self._first_timestamp)
+        per_burst = self._rtp.frame_per_burst
+        return {
+            "rtp_ssrc": np.full(count, self.ssrc, dtype=np.uint32),
+            "rtp_sequence": sequence,
+            "rtp_timestamp": timestamp,
+            "rtp_marker": media.ends_burst() if per_burst else np.zeros(count, dtype=np.bool_),
+        }
+
+    def _clock_ticks(self, media: MediaPackets) -> UintArray:
+        """Return the clock of each packet from that of the first, modulo 2**32, shape (n,)."""
+        rtp = self._rtp
+        framed = rtp.frame_per_burst or media.frame_clock_ns is not None
+        frames = media.burst_starts if framed else None
+        time_ns = media.time_ns if frames is None else media.time_ns[frames]
+        if media.frame_clock_ns is not None:
+            time_ns = media.frame_clock_ns
+        if not time_ns.size:
+            return np.zeros(0, dtype=np.uint32)
+        if self._zero_ns is None:
+            self._zero_ns = int(time_ns[0])
+        step = 1
+        if rtp.timestamp_step is not None:
+            step = max(1, round(min(rtp.timestamp_step.value, _LARGEST_STEP)))
+        steps_per_s = rtp.clock_hz / step
+        steps = round(s_from_ns(int(time_ns[-1] - time_ns[0])) * steps_per_s)
+        apart = (rtp.frame_per_burst or step > 1) and time_ns.size <= _CROWDED * (steps + 1) + 1
+        ticks, self._last_instant = _core.clock_ticks(
+            time_ns,
+            zero_ns=self._zero_ns,
+            steps_per_s=steps_per_s,
+            step=step,
+            apart=apart,
+            before=self._last_instant,
+        )
+        if frames is None:
+            return ticks
+        return np.repeat(ticks, np.diff(np.append(frames, len(media))))

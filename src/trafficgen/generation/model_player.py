@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from trafficgen.generation.addresses import AddressPlan
-from trafficgen.generation.columns import PlacedColumns
 from trafficgen.generation.population import SessionSampler
 from trafficgen.generation.posterior import PosteriorSampler
 from trafficgen.generation.scaling import scale_process
-from trafficgen.generation.session import FlowRow, session_packets
+from trafficgen.generation.session import SessionPackets, session_packets
 from trafficgen.generation.timeline import (
     Timeline,
     check_extent,
     expected_packets,
+    packets_at_once,
     session_timeline,
 )
 from trafficgen.models import Model, Phase
@@ -101,6 +101,10 @@ class ModelPlayer:
         """Return about how many media packets a session has, without making its timeline."""
         return self.expectation(viewing)[0]
 
+    def packets_at_once(self, viewing: Viewing) -> float:
+        """Return about how many packets of a session are in memory while it is made."""
+        return packets_at_once(self.timeline(viewing))
+
     def expectation(self, viewing: Viewing) -> tuple[float, float]:
         """Return about how many media packets a session has, and its length, s."""
         if self._sampler is None:
@@ -133,8 +137,8 @@ class ModelPlayer:
         start_ns: int,
         first_flow: int,
         addresses: AddressPlan | None = None,
-    ) -> tuple[list[PlacedColumns], list[FlowRow]]:
-        """Return packets and flow rows of a session.
+    ) -> SessionPackets:
+        """Return packets and flow rows of a session, which are made when they are asked for.
 
         ``start_ns`` counts from the table's origin. Without ``addresses`` it has some of those that
         are reserved for documentation.

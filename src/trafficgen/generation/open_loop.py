@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -12,9 +13,15 @@ import pyarrow as pa
 
 from trafficgen.errors import GenerationError
 from trafficgen.generation.arrivals import session_starts
-from trafficgen.generation.columns import PlacedColumns, order_columns, superpose, to_tables
+from trafficgen.generation.columns import (
+    PlacedColumns,
+    in_windows,
+    order_columns,
+    superpose,
+    to_tables,
+)
 from trafficgen.generation.model_player import ModelPlayer, Viewing
-from trafficgen.generation.session import FlowRow, StreamSchedule, stream_schedules
+from trafficgen.generation.session import FlowRow, SessionPackets, StreamSchedule, stream_schedules
 from trafficgen.generation.timeline import check_memory
 from trafficgen.models import Model
 from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA, PacketTable
@@ -111,12 +118,25 @@ class OpenLoopSessions:
         packets: list[PlacedColumns] = []
         flows: list[FlowRow] = []
         for session in range(first, first + count):
-            played, rows = self.player.session(
-                self.viewing(session), start_ns=int(self.starts_ns[session]), first_flow=len(flows)
-            )
-            packets += played
-            flows += rows
+            played = self._play(session, first_flow=len(flows))
+            packets += played.packets()
+            flows += played.rows()
         return to_tables(packets), flows
+
+    def windows(self, session: int, flows: list[FlowRow]) -> Iterator[pa.Table]:
+        """Yield the packets of one session in order, and add its rows to the flows at the end."""
+        played = self._play(session, first_flow=len(flows))
+        yield from in_windows((to_tables(parts), end) for parts, end in played.windows())
+        flows += played.rows()
+
+    def packets_at_once(self, session: int) -> float:
+        """Return about how many packets of a session are in memory while it is made."""
+        return self.player.packets_at_once(self.viewing(session))
+
+    def _play(self, session: int, *, first_flow: int) -> SessionPackets:
+        return self.player.session(
+            self.viewing(session), start_ns=int(self.starts_ns[session]), first_flow=first_flow
+        )
 
     def schedules(self, session: int) -> tuple[StreamSchedule, ...]:
         """Draw what the streams of a session send."""

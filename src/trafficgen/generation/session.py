@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,13 +13,13 @@ from trafficgen.generation.addresses import AddressPlan, Endpoints, session_endp
 from trafficgen.generation.columns import FlowColumns, PlacedColumns
 from trafficgen.generation.media import (
     MediaPackets,
+    RtpHeaders,
     delay_packets,
     media_packets,
-    rtp_headers,
     scale_payloads,
 )
-from trafficgen.generation.tcp import TcpConnection, draw_acknowledged, tcp_flow
-from trafficgen.generation.timeline import Timeline
+from trafficgen.generation.tcp import TcpFlow
+from trafficgen.generation.timeline import PlayedStream, Timeline, Window, windows_of
 from trafficgen.models import Stream, Transport
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PHASES
@@ -38,63 +40,181 @@ def session_packets(
     addresses: AddressPlan | None = None,
     size_factor: float = 1.0,
     jitter_s: float = 0.0,
-) -> tuple[list[PlacedColumns], list[FlowRow]]:
-    """Return the packets of one session, flow by flow in order of time, and the rows of its flows.
+) -> SessionPackets:
+    """Return the packets of one session, window by window, flow by flow in order of time.
 
     ``start_ns`` counts from the table's origin. Without ``addresses`` it has some of those that are
     reserved for documentation. ``size_factor`` is the payload of datagrams / that of the model;
     none gets larger than an Ethernet frame, or than the largest of the model. ``jitter_s`` is the
     longest delay of a media packet, drawn from a uniform law; packets of a flow keep their order.
     """
-    played = timeline.streams
     endpoints = session_endpoints(
-        tuple(one.stream for one in played), session=session, addresses=addresses
+        tuple(one.stream for one in timeline.streams), session=session, addresses=addresses
     )
-    packets: list[PlacedColumns] = []
-    flows: list[FlowRow] = []
-    for place, one in enumerate(played):
-        stream, flow = one.stream, first_flow + place
-        media = media_packets(one, zero_s=timeline.first_media_s, seed=seed, session=session)
-        if size_factor != 1 and stream.transport.protocol == "udp":
-            media = scale_payloads(media, size_factor, header_bytes=stream.transport.header_bytes)
-        ssrc, parts = _flow_parts(
-            stream,
-            media,
-            timeline=timeline,
-            opening_ns=timeline.opening_ns(one),
-            generator=_header_draws(stream, session=session, seed=seed),
-            delay_ns=_delays_ns(stream, media, jitter_s=jitter_s, session=session, seed=seed),
+    flows = [
+        _FlowPlayer(
+            played,
+            timeline,
+            session=session,
+            seed=seed,
+            start_ns=start_ns,
+            size_factor=size_factor,
+            jitter_s=jitter_s,
         )
-        packets += [PlacedColumns(part, flow, start_ns) for part in parts]
-        row = _flow_row(stream, endpoints[place], parts, start_ns=start_ns)
-        flows.append({"flow": flow, "session": session, **row, "ssrc": ssrc})
-    return packets, flows
+        for played in timeline.streams
+    ]
+    return SessionPackets(timeline, flows, endpoints, session, start_ns, first_flow)
 
 
-def _flow_parts(
-    stream: Stream,
-    media: MediaPackets,
-    *,
-    timeline: Timeline,
-    opening_ns: int | None,
-    generator: np.random.Generator,
-    delay_ns: IntArray | None,
-) -> tuple[int | None, list[FlowColumns]]:
-    """Return the SSRC, if any, and the packets of a flow; RTP timestamps know no delays."""
-    transport = stream.transport
-    if transport.protocol == "tcp":
-        media = delay_packets(media, delay_ns)
-        connection = TcpConnection.open(transport, rtt_s=timeline.rtt_s, generator=generator)
-        acknowledged = draw_acknowledged(transport, media.time_ns, generator=generator)
-        return None, [
-            tcp_flow(connection, media, acknowledged=acknowledged, opening_ns=opening_ns or 0)
+@dataclass(frozen=True)
+class SessionPackets:
+    """Packets of one session and the rows of its flows, which are known when all are made."""
+
+    timeline: Timeline
+    _flows: list[_FlowPlayer]
+    _endpoints: tuple[Endpoints, ...]
+    _session: int
+    _start_ns: int
+    _first_flow: int
+
+    def windows(self) -> Iterator[tuple[list[PlacedColumns], int | None]]:
+        """Make the packets of each window, once.
+
+        Yields:
+            The packets, and the time before which later windows have none, ns from the origin; None
+            for the last.
+        """
+        for window in windows_of(self.timeline):
+            packets = [
+                PlacedColumns(part, self._first_flow + place, self._start_ns)
+                for place, flow in enumerate(self._flows)
+                for part in flow.parts(window)
+            ]
+            yield packets, self._known_until_ns(window)
+
+    def packets(self) -> list[PlacedColumns]:
+        """Make the packets of all windows, once."""
+        return [part for parts, _ in self.windows() for part in parts]
+
+    def rows(self) -> list[FlowRow]:
+        """Return the rows of the flows; all packets are made."""
+        return [
+            {"flow": self._first_flow + place, "session": self._session, **flow.row(endpoints)}
+            for place, (flow, endpoints) in enumerate(
+                zip(self._flows, self._endpoints, strict=True)
+            )
         ]
-    ssrc: int | None = None
-    headers: dict[str, npt.NDArray[np.generic]] = {}
-    if transport.rtp is not None:
-        ssrc, headers = rtp_headers(media, transport.rtp, generator=generator)
-    parts = [] if opening_ns is None else [_udp_opening(transport, time_ns=opening_ns)]
-    return ssrc, [*parts, _udp_media(transport, delay_packets(media, delay_ns), headers=headers)]
+
+    def _known_until_ns(self, window: Window) -> int | None:
+        if math.isinf(window.end_s):
+            return None
+        until_ns = ns_from_s(self.timeline.first_media_s + window.end_s)
+        # Clients open later streams a little before their first media packet.
+        openings = [
+            self.timeline.opening_ns(played)
+            for played in self.timeline.streams
+            if played.phases[0].start_s >= window.end_s
+        ]
+        return self._start_ns + min([until_ns, *(ns for ns in openings if ns is not None)])
+
+
+class _FlowPlayer:
+    """Makes the packets of one flow, window by window, and counts them."""
+
+    def __init__(
+        self,
+        played: PlayedStream,
+        timeline: Timeline,
+        *,
+        session: int,
+        seed: int,
+        start_ns: int,
+        size_factor: float,
+        jitter_s: float,
+    ) -> None:
+        self._played, self._timeline = played, timeline
+        self._session, self._seed, self._start_ns = session, seed, start_ns
+        stream = played.stream
+        self._size_factor = size_factor if stream.transport.protocol == "udp" else 1.0
+        generator = _header_draws(stream, session=session, seed=seed)
+        self._tcp: TcpFlow | None = None
+        self._rtp: RtpHeaders | None = None
+        if stream.transport.protocol == "tcp":
+            self._tcp = TcpFlow(stream.transport, rtt_s=timeline.rtt_s, generator=generator)
+        elif stream.transport.rtp is not None:
+            self._rtp = RtpHeaders(stream.transport.rtp, generator)
+        self._jitter_ns = ns_from_s(jitter_s)
+        self._delays = random_stream(seed, session=session, purpose=f"{stream.name}/jitter")
+        self._totals = {"to_client": (0, 0, 0), "to_server": (0, 0, 0)}
+        self._first_ns: int | None = None
+        self._last_ns = 0
+
+    def parts(self, window: Window) -> list[FlowColumns]:
+        """Return the packets of a window; RTP timestamps know no delays."""
+        played, transport = self._played, self._played.stream.transport
+        begins = window.begins(played.phases[0].start_s)
+        opening_ns = self._timeline.opening_ns(played) if begins else None
+        media = media_packets(
+            played,
+            window,
+            zero_s=self._timeline.first_media_s,
+            seed=self._seed,
+            session=self._session,
+        )
+        if self._size_factor != 1:
+            media = scale_payloads(media, self._size_factor, header_bytes=transport.header_bytes)
+        if self._tcp is not None:
+            is_last = window.ends(played.phases[-1].end_s)
+            if begins and opening_ns is None:
+                opening_ns = 0
+            media = self._delayed(media)
+            parts = [self._tcp.segments(media, opening_ns=opening_ns, is_last=is_last)]
+        else:
+            headers = {} if self._rtp is None else self._rtp.columns(media)
+            parts = [] if opening_ns is None else [_udp_opening(transport, time_ns=opening_ns)]
+            parts.append(_udp_media(transport, self._delayed(media), headers=headers))
+        self._count(parts)
+        return parts
+
+    def _delayed(self, media: MediaPackets) -> MediaPackets:
+        if not self._jitter_ns:
+            return media
+        delay_ns = self._delays.integers(0, self._jitter_ns, len(media), endpoint=True)
+        return delay_packets(media, delay_ns, after_ns=self._last_ns)
+
+    def _count(self, parts: list[FlowColumns]) -> None:
+        # A session may end before a stream's first media packet.
+        for part in (part for part in parts if len(part)):
+            if self._first_ns is None:
+                self._first_ns = int(part.time_ns[0])
+            self._last_ns = int(part.time_ns[-1])
+            for direction, found in _totals_by_direction(part).items():
+                before = self._totals[direction]
+                self._totals[direction] = (
+                    before[0] + found[0],
+                    before[1] + found[1],
+                    before[2] + found[2],
+                )
+
+    def row(self, endpoints: Endpoints) -> FlowRow:
+        """Return what the flow table says of it."""
+        stream = self._played.stream
+        rtp = stream.transport.rtp
+        row: FlowRow = {
+            "protocol": stream.transport.protocol,
+            **vars(endpoints),
+            "media": stream.media,
+            "payload_type": None if rtp is None else rtp.payload_type,
+            "clock_hz": None if rtp is None else rtp.clock_hz,
+            "first_time_ns": (self._first_ns or 0) + self._start_ns,
+            "last_time_ns": self._last_ns + self._start_ns,
+        }
+        for direction, (packets, ip_total, payload_total) in self._totals.items():
+            row[f"packets_{direction}"] = packets
+            row[f"frame_bytes_{direction}"] = ip_total + packets * ETHERNET_HEADER_BYTES
+            row[f"payload_bytes_{direction}"] = payload_total
+        row["ssrc"] = None if self._rtp is None else self._rtp.ssrc
+        return row
 
 
 def _udp_opening(transport: Transport, *, time_ns: int) -> FlowColumns:
@@ -120,33 +240,6 @@ def _udp_media(
         phase=media.phase,
         headers=headers,
     )
-
-
-def _flow_row(
-    stream: Stream, endpoints: Endpoints, parts: list[FlowColumns], *, start_ns: int
-) -> FlowRow:
-    rtp = stream.transport.rtp
-    totals = {"to_client": (0, 0, 0), "to_server": (0, 0, 0)}
-    # A session may end before a stream's first media packet.
-    parts = [part for part in parts if len(part)]
-    for part in parts:
-        for direction, (packets, ip_total, payload_total) in _totals_by_direction(part).items():
-            before = totals[direction]
-            totals[direction] = before[0] + packets, before[1] + ip_total, before[2] + payload_total
-    row: FlowRow = {
-        "protocol": stream.transport.protocol,
-        **vars(endpoints),
-        "media": stream.media,
-        "payload_type": None if rtp is None else rtp.payload_type,
-        "clock_hz": None if rtp is None else rtp.clock_hz,
-        "first_time_ns": (int(parts[0].time_ns[0]) if parts else 0) + start_ns,
-        "last_time_ns": (int(parts[-1].time_ns[-1]) if parts else 0) + start_ns,
-    }
-    for direction, (packets, ip_total, payload_total) in totals.items():
-        row[f"packets_{direction}"] = packets
-        row[f"frame_bytes_{direction}"] = ip_total + packets * ETHERNET_HEADER_BYTES
-        row[f"payload_bytes_{direction}"] = payload_total
-    return row
 
 
 def _totals_by_direction(part: FlowColumns) -> dict[str, tuple[int, int, int]]:
@@ -196,39 +289,37 @@ class StreamSchedule:
 
 def stream_schedules(timeline: Timeline, *, session: int, seed: int) -> tuple[StreamSchedule, ...]:
     """Return what the streams of a session send open loop."""
-    schedules = []
-    for played in timeline.streams:
-        stream = played.stream
-        media = media_packets(played, zero_s=timeline.first_media_s, seed=seed, session=session)
+    return tuple(_schedule(played, timeline, session, seed) for played in timeline.streams)
+
+
+def _schedule(played: PlayedStream, timeline: Timeline, session: int, seed: int) -> StreamSchedule:
+    stream = played.stream
+    rtp = None
+    if stream.transport.rtp is not None:
         generator = _header_draws(stream, session=session, seed=seed)
-        ssrc, first_sequence, timestamp = None, 0, np.zeros(len(media), dtype=np.uint32)
-        if stream.transport.rtp is not None:
-            ssrc, headers = rtp_headers(media, stream.transport.rtp, generator=generator)
-            first_sequence = int(headers["rtp_sequence"][0])
-            timestamp = headers["rtp_timestamp"].astype(np.uint32)
-        schedules.append(
-            StreamSchedule(
-                stream=stream,
-                opening_ns=timeline.opening_ns(played),
-                time_ns=media.time_ns,
-                ip_bytes=media.ip_bytes,
-                phase=media.phase.astype(np.uint8),
-                ends_frame=media.ends_burst(),
-                rtp_timestamp=timestamp,
-                ssrc=ssrc,
-                first_sequence=first_sequence,
-            )
+        rtp = RtpHeaders(stream.transport.rtp, generator)
+    parts, timestamps = [], []
+    for window in windows_of(timeline):
+        media = media_packets(
+            played, window, zero_s=timeline.first_media_s, seed=seed, session=session
         )
-    return tuple(schedules)
-
-
-def _delays_ns(
-    stream: Stream, media: MediaPackets, *, jitter_s: float, session: int, seed: int
-) -> IntArray | None:
-    if jitter_s == 0:
-        return None
-    generator = random_stream(seed, session=session, purpose=f"{stream.name}/jitter")
-    return generator.integers(0, ns_from_s(jitter_s), len(media), endpoint=True)
+        parts.append(media)
+        if rtp is not None:
+            timestamps.append(rtp.columns(media)["rtp_timestamp"].astype(np.uint32))
+    time_ns = np.concatenate([media.time_ns for media in parts])
+    return StreamSchedule(
+        stream=stream,
+        opening_ns=timeline.opening_ns(played),
+        time_ns=time_ns,
+        ip_bytes=np.concatenate([media.ip_bytes for media in parts]),
+        phase=np.concatenate([media.phase for media in parts]).astype(np.uint8),
+        ends_frame=np.concatenate([media.ends_burst() for media in parts]),
+        rtp_timestamp=(
+            np.concatenate(timestamps) if timestamps else np.zeros(time_ns.size, dtype=np.uint32)
+        ),
+        ssrc=None if rtp is None else rtp.ssrc,
+        first_sequence=0 if rtp is None else rtp.first_sequence,
+    )
 
 
 def _header_draws(stream: Stream, *, session: int, seed: int) -> np.random.Generator:

@@ -130,25 +130,43 @@ def _draw_last_segments(
     return last[: np.searchsorted(last, count)]
 
 
-def tcp_flow(
-    connection: TcpConnection, media: MediaPackets, *, acknowledged: Acknowledged, opening_ns: int
-) -> FlowColumns:
-    """Return all segments of a connection that carries media to the client, in order of time.
+class TcpFlow:
+    """Segments of a connection that carries media to the client, window by window.
 
-    Every segment has the time at which its own end sends it. There is at least one data segment.
-    The client's SYN is at ``opening_ns``, 1.5 round-trip times before the first data.
+    Every segment has the time at which its own end sends it.
     """
-    payload = media.ip_bytes - np.uint32(connection.header_bytes)
-    ends = np.cumsum(payload, dtype=np.int64)
-    ends += connection.server_sequence + 1
-    return join_parts(
-        [
-            _handshake(connection, opening_ns),
-            _data(connection, media, payload, ends),
-            _acknowledgements(connection, media, ends, acknowledged),
-            _closing(connection, int(media.time_ns[-1]), int(ends[-1])),
-        ]
-    )
+
+    def __init__(
+        self, transport: Transport, *, rtt_s: float, generator: np.random.Generator
+    ) -> None:
+        self._connection = TcpConnection.open(transport, rtt_s=rtt_s, generator=generator)
+        self._transport, self._generator = transport, generator
+        self._end = self._connection.server_sequence + 1
+        self._last_ns = 0
+
+    def segments(
+        self, media: MediaPackets, *, opening_ns: int | None, is_last: bool
+    ) -> FlowColumns:
+        """Return the segments of the next media packets, in order of time.
+
+        The client's SYN is at ``opening_ns``, 1.5 round-trip times before the first data; None: the
+        connection is open already. After the last media both ends close it.
+        """
+        connection = self._connection
+        parts = [] if opening_ns is None else [_handshake(connection, opening_ns)]
+        if len(media):
+            payload = media.ip_bytes - np.uint32(connection.header_bytes)
+            ends = np.cumsum(payload, dtype=np.int64)
+            ends += self._end
+            acknowledged = draw_acknowledged(
+                self._transport, media.time_ns, generator=self._generator
+            )
+            parts.append(_data(connection, media, payload, ends))
+            parts.append(_acknowledgements(connection, media, ends, acknowledged))
+            self._end, self._last_ns = int(ends[-1]), int(media.time_ns[-1])
+        if is_last:
+            parts.append(_closing(connection, self._last_ns, self._end))
+        return join_parts(parts or [_handshake(connection, 0).first(0)])
 
 
 def _handshake(connection: TcpConnection, time_ns: int) -> FlowColumns:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
@@ -21,6 +24,34 @@ _HANDSHAKE_RTTS = 1.5
 _BYTES_PER_PACKET = 100
 _BYTES_PER_FLOW = 4000
 _REMEDY = "ask for fewer sessions or a shorter duration, or correct the laws of the model"
+
+
+#: Packets of a window: many against what a burst or the memory of a process has, few enough for any
+#: machine. Sessions of up to twice as many are played at once.
+_WINDOW_PACKETS = 1 << 19
+
+
+@dataclass(frozen=True)
+class Window:
+    """Part of a session that is played at once; a long session has several, one after the other.
+
+    Attributes:
+        place: Its number.
+        start_s: Start after the session's first media packet, s; of the first one -infinity.
+        end_s: End likewise; of the last one infinity.
+    """
+
+    place: int = 0
+    start_s: float = -math.inf
+    end_s: float = math.inf
+
+    def begins(self, start_s: float) -> bool:
+        """Return whether what starts at a time does so in this window."""
+        return self.start_s <= start_s < self.end_s
+
+    def ends(self, end_s: float) -> bool:
+        """Return whether what ends at a time does so in this window."""
+        return self.start_s < end_s <= self.end_s
 
 
 @dataclass(frozen=True)
@@ -155,12 +186,41 @@ def _played(stream: Stream, *, zero_s: float) -> PlayedStream:
     return PlayedStream(stream, tuple(phases))
 
 
+def windows_of(timeline: Timeline) -> tuple[Window, ...]:
+    """Cut a session into windows with about as many packets each; most sessions are one.
+
+    They depend on the session alone, so that its packets do too.
+    """
+    phases = [phase for played in timeline.streams for phase in played.phases]
+    total = expected_packets(timeline)
+    count = math.ceil(total / _WINDOW_PACKETS)
+    if count <= 2 or not all(phase.process.is_divisible for phase in phases):
+        return (Window(),)
+    edge_s = np.unique([[phase.start_s, phase.end_s] for phase in phases])
+    reached = np.zeros(edge_s.size)
+    for played in timeline.streams:
+        for phase in played.phases:
+            span = np.array([phase.start_s, phase.end_s])
+            reached += np.interp(edge_s, span, [0.0, _phase_packets(phase, played)])
+    inner_s = np.interp(np.arange(1, count) * (reached[-1] / count), reached, edge_s).tolist()
+    starts, ends = [-math.inf, *inner_s], [*inner_s, math.inf]
+    return tuple(
+        Window(place, start_s, end_s)
+        for place, (start_s, end_s) in enumerate(zip(starts, ends, strict=True))
+    )
+
+
+def packets_at_once(timeline: Timeline) -> float:
+    """Return about how many packets of a session are in memory while it is made."""
+    return expected_packets(timeline) / len(windows_of(timeline))
+
+
 def check_extent(timeline: Timeline) -> None:
     """Refuse a session that cannot be played.
 
     Raises:
         GenerationError: If it is longer than times can hold, packets are larger than IP allows, or
-            its packets alone do not fit in this machine's memory.
+            those that are made at once do not fit in this machine's memory.
     """
     end_s = timeline.length_s
     if not end_s <= LONGEST_S:
@@ -171,17 +231,20 @@ def check_extent(timeline: Timeline) -> None:
         for phase in played.phases:
             for name, law in phase.process.size_laws().items():
                 _check_sizes(law, place=f"{name} in {_place(phase, played)}")
-    check_memory(expected_packets(timeline), flows=len(timeline.streams), sessions=1)
+    check_memory(packets_at_once(timeline), flows=len(timeline.streams), sessions=1)
 
 
 def expected_packets(timeline: Timeline) -> float:
     """Return about how many packets a session has, TCP acknowledgements included."""
     return sum(
-        played.stream.transport.packets_per_media_packet
-        * phase.process.expected_packets(phase.end_s - phase.start_s, place=_place(phase, played))
-        for played in timeline.streams
-        for phase in played.phases
+        _phase_packets(phase, played) for played in timeline.streams for phase in played.phases
     )
+
+
+def _phase_packets(phase: PlayedPhase, played: PlayedStream) -> float:
+    length_s, place = phase.end_s - phase.start_s, _place(phase, played)
+    each = played.stream.transport.packets_per_media_packet
+    return each * phase.process.expected_packets(length_s, place=place)
 
 
 def _place(phase: PlayedPhase, played: PlayedStream) -> str:

@@ -79,11 +79,14 @@ class Span:
 
     Attributes:
         first_at_start: Whether a packet is at the start; else the process is in equilibrium.
+        continues: Whether the process has been played before the span: what only its beginning has
+            is not repeated.
     """
 
     start_s: float
     end_s: float
     first_at_start: bool = True
+    continues: bool = False
 
     @property
     def length_s(self) -> float:
@@ -106,6 +109,11 @@ class PlayableProcess(DrawnPart, ABC):
             GenerationError: If the process does not move on, or its mean is infinite; ``place`` is
                 named.
         """
+
+    @property
+    def is_divisible(self) -> bool:
+        """Whether a long span may be played in parts, one after the other."""
+        return True
 
     def size_laws(self) -> dict[str, MixedLaw]:
         """Return the laws of packet sizes by name of the field."""

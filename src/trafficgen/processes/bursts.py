@@ -164,16 +164,17 @@ def draw_packets(
         Times, s, ascending, shape (n,), the index of the first packet of each burst, shape (m,),
         and sizes, bytes, shape (n,).
     """
+    largest_first = laws.largest_first and not span.continues
     points_s = _few_points_s(laws.spacing_s, span, generator_of("spacing_s"))
     few = points_s is not None
     if points_s is None:
         points_s = renewal_times(
-            laws.spacing_s, span, generator_of("spacing_s"), spread=True, whole=laws.largest_first
+            laws.spacing_s, span, generator_of("spacing_s"), spread=True, whole=largest_first
         )
     spacing_s, start_s = np.diff(points_s), float(points_s[0])
     law, generator = laws.burst_packets, generator_of("burst_packets")
     if is_spread(law, spacing_s.size):
-        draws = {} if few or laws.largest_first else {"draws": 1}
+        draws = {} if few or largest_first else {"draws": 1}
         packets = draw_spread(law, spacing_s.size, generator, **draws)
     else:
         packets = law.sample(generator, spacing_s.size)
@@ -187,7 +188,7 @@ def draw_packets(
     spacing_s, squeezed = _keep_apart(laws, spacing_s, needed_s, generator_of)
     if squeezed is not None:
         offsets_s *= np.repeat(squeezed, counts)
-    turn = int(counts.argmax()) if laws.largest_first and counts.size else 0
+    turn = int(counts.argmax()) if largest_first and counts.size else 0
     if turn:
         packet = int(first_rows[turn])
         offsets_s, sizes = np.roll(offsets_s, -packet), np.roll(sizes, -packet)

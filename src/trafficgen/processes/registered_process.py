@@ -44,6 +44,11 @@ class RegisteredPlayer(PlayableProcess):
         """Return about how many packets a span has."""
         return self._packets_per_s * span_s / self.second_s
 
+    @property
+    def is_divisible(self) -> bool:
+        """Whether a span may be played in parts: how its function goes on is not known."""
+        return False
+
     def size_laws(self) -> dict[str, MixedLaw]:
         """Return nothing: the function gives sizes."""
         return {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,8 @@ class SemiMarkovLaws(PlayableProcess):
         so that its rate is that of all its dwells together. A burst that a switch cuts goes on as a
         new one in the next dwell.
         """
-        path = self.chain.path_with_mean(
+        chain = replace(self.chain, first_state=None) if span.continues else self.chain
+        path = chain.path_with_mean(
             self.rate_bps,
             span,
             generator_of("path"),
@@ -71,7 +72,8 @@ class SemiMarkovLaws(PlayableProcess):
         parts, starts = [], []
         for state in np.unique(path.state).tolist():
             at_start = span.first_at_start and path.state[0] == state
-            part, is_start = self._play_state(path, state, generator_of, at_start=at_start)
+            time = Span(0.0, time_in(path, state), at_start, span.continues)
+            part, is_start = self._play_state(path, state, generator_of, time)
             parts.append(part)
             starts.append(is_start)
         time_s = np.concatenate([part.time_s for part in parts])
@@ -84,10 +86,9 @@ class SemiMarkovLaws(PlayableProcess):
         )
 
     def _play_state(
-        self, path: RatePath, state: int, generator_of: GeneratorOf, *, at_start: bool
+        self, path: RatePath, state: int, generator_of: GeneratorOf, span: Span
     ) -> tuple[PlayedPackets, BoolArray]:
         """Return the packets of one state, and which of them start a burst, shape (n,)."""
-        span = Span(0.0, time_in(path, state), first_at_start=at_start)
         drawn = self.packets[state].play(
             span, lambda quantity: generator_of(f"state {state}/{quantity}")
         )
@@ -108,6 +109,11 @@ class SemiMarkovLaws(PlayableProcess):
             for n, part in enumerate(self.packets)
         ]
         return float(np.dot(share, each))
+
+    @property
+    def is_divisible(self) -> bool:
+        """Whether a span may be played in parts: a state that is never left is kept."""
+        return bool(np.isfinite(self.chain.mean_dwell_s).all())
 
     def size_laws(self) -> dict[str, MixedLaw]:
         """Return the laws of packet sizes by name of the field."""

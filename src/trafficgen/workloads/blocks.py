@@ -61,6 +61,14 @@ class Sessions(Protocol):
         """Return packets and flow rows of ``count`` sessions from ``first`` on, flows from 0."""
         ...
 
+    def windows(self, session: int, flows: list[FlowRow]) -> Iterator[pa.Table]:
+        """Yield the packets of one session in order, and add its rows to the flows at the end."""
+        ...
+
+    def packets_at_once(self, session: int) -> float:
+        """Return about how many packets of a session are in memory while it is made."""
+        ...
+
 
 @dataclass(frozen=True)
 class Block:
@@ -163,20 +171,28 @@ def make_block(sessions: Sessions, block: Block, storage: Storage, *, run: str) 
         OutputFileError: If the storage is not that of the run, seen from here.
     """
     check_run(storage, run)
-    packets, flows = play_block(sessions, block)
-    check_run(storage, run)
     packets_name, flows_name = block.name + _PACKETS, block.name + _FLOWS
-    times_ns = packets.column("time_ns")
+    packets = _BlockFile(sessions, block)
+    try:
+        packets_bytes = storage.write(packets_name, packets.write)
+    except FileNotFoundError:
+        check_run(storage, run)  # it may be over, and its place gone
+        raise
     finished = FinishedBlock(
         place=block.place,
-        rows=packets.num_rows,
-        size_bytes=packets.nbytes,
-        first_ns=times_ns[0].as_py() if packets.num_rows else 0,
-        last_ns=times_ns[-1].as_py() if packets.num_rows else 0,
-        flows=flows.num_rows,
-        columns=tuple(packets.column_names),
-        packets_file_bytes=storage.write(packets_name, lambda file: write_batches(packets, file)),
-        flows_file_bytes=storage.write(flows_name, lambda file: write_batches(flows, file)),
+        rows=packets.rows,
+        size_bytes=packets.size_bytes,
+        first_ns=packets.first_ns or 0,
+        last_ns=packets.last_ns,
+        flows=len(packets.flows),
+        columns=packets.columns,
+        packets_file_bytes=packets_bytes,
+        flows_file_bytes=storage.write(
+            flows_name,
+            lambda file: write_batches(
+                [pa.Table.from_pylist(packets.flows, schema=FLOW_SCHEMA)], file
+            ),
+        ),
     )
     try:
         check_run(storage, run)
@@ -188,6 +204,44 @@ def make_block(sessions: Sessions, block: Block, storage: Storage, *, run: str) 
     content = json.dumps(asdict(finished)).encode()
     storage.write(block.name + _WHOLE, lambda file: file.write(content))
     return finished
+
+
+class _BlockFile:
+    """Writes the packets of a block while they are made, and knows then what was written.
+
+    Attributes:
+        flows: Rows of the flows.
+        columns: Optional columns that have values.
+    """
+
+    def __init__(self, sessions: Sessions, block: Block) -> None:
+        self._sessions, self._block = sessions, block
+        self.flows: list[FlowRow] = []
+        self.columns: tuple[str, ...] = ()
+        self.rows = self.size_bytes = self.last_ns = 0
+        self.first_ns: int | None = None
+
+    def write(self, file: pa.NativeFile) -> None:
+        """Make the packets into a file."""
+        write_batches(self._counted(), file)
+
+    def _counted(self) -> Iterator[pa.Table]:
+        for packets in self._packets():
+            self.columns = tuple(packets.column_names)
+            self.size_bytes += packets.nbytes
+            if packets.num_rows:
+                times_ns = packets.column("time_ns")
+                self.rows += packets.num_rows
+                self.first_ns = times_ns[0].as_py() if self.first_ns is None else self.first_ns
+                self.last_ns = times_ns[-1].as_py()
+            yield packets
+
+    def _packets(self) -> Iterator[pa.Table]:
+        if self._block.count == 1:
+            yield from self._sessions.windows(self._block.first, self.flows)
+            return
+        tables, self.flows = self._sessions.block(self._block.first, self._block.count)
+        yield superpose(tables)
 
 
 def check_run(storage: Storage, run: str) -> None:

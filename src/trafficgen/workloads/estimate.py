@@ -497,5 +497,5 @@ def _write_sample(
         parts = [path for path in Path(folder).rglob("*") if path.is_file()]
         size_bytes, watch = sum(path.stat().st_size for path in parts), _Stopwatch()
         with pa.OSFile(os.fsencode(Path(folder) / "stored"), "wb") as stored:
-            write_batches(together.packets, stored)
+            write_batches([together.packets], stored)
         return float(size_bytes), took_s, order_s + watch.read()

@@ -186,8 +186,6 @@ def _play(model: Model | PublishedModel, options: GenerateOptions) -> PacketTabl
             try:
                 _check_table_memory(sessions)
             except GenerationError as error:
-                if sessions.count == 1:
-                    raise
                 remedy = "generate_workload(model, out) writes them without a table in memory"
                 raise GenerationError(f"{error}; {remedy}") from None
             workers, origin_ns = options.workers, options.origin_ns

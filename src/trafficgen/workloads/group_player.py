@@ -255,6 +255,10 @@ class EntryPlayer:
         """Return about how many packets a session has."""
         return self.expectation(viewing)[0]
 
+    def packets_at_once(self, viewing: Viewing) -> float:
+        """Return about how many packets of a session are in memory while it is made: all."""
+        return self.expected_packets(viewing)
+
     def expectation(self, viewing: Viewing) -> tuple[float, float]:
         """Return about how many packets a session has, and about its length, s.
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -106,10 +107,17 @@ class StoredPart:
 Part = MemoryPart | StoredPart
 
 
-def write_batches(table: pa.Table, file: pa.NativeFile) -> None:
-    """Write a table in small batches; the file is not whole before this returns."""
-    with pa.ipc.new_file(file, table.schema) as writer:
-        writer.write_table(table, max_chunksize=BATCH_ROWS)
+def write_batches(tables: Iterable[pa.Table], file: pa.NativeFile) -> None:
+    """Write tables of the same columns, at least one, in small batches.
+
+    The file is not whole before this returns.
+    """
+    with ExitStack() as stack:
+        writer: pa.ipc.RecordBatchFileWriter | None = None
+        for table in tables:
+            if writer is None:
+                writer = stack.enter_context(pa.ipc.new_file(file, table.schema))
+            writer.write_table(table, max_chunksize=BATCH_ROWS)
 
 
 #: Fewest parts that are merged at once, whatever the memory: fewer make many passes over the disk.

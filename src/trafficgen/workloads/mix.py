@@ -20,9 +20,9 @@ from trafficgen.errors import GenerationError
 from trafficgen.formatting import format_count
 from trafficgen.generation.addresses import AddressPlan
 from trafficgen.generation.arrivals import MOST_SESSIONS, arrival_times_ns
-from trafficgen.generation.columns import PlacedColumns, superpose, to_tables
+from trafficgen.generation.columns import PlacedColumns, in_windows, superpose, to_tables
 from trafficgen.generation.model_player import Viewing
-from trafficgen.generation.session import FlowRow
+from trafficgen.generation.session import FlowRow, SessionPackets
 from trafficgen.models import Model
 from trafficgen.packet_files.report import View
 from trafficgen.packet_files.writing import select_view
@@ -199,16 +199,13 @@ class MixedSessions:
         tables: list[pa.Table] = []
         flows: list[FlowRow] = []
         for player, viewing in self.viewings(first, count):
-            packets, rows = player.model.session(
-                viewing,
-                start_ns=int(self.starts_ns[viewing.session]),
-                first_flow=len(flows),
-                addresses=player.addresses,
-            )
-            flows += rows
-            if not isinstance(packets, pa.Table):
-                columns += packets
+            played = self._play(player, viewing, first_flow=len(flows))
+            if isinstance(played, SessionPackets):
+                columns += played.packets()
+                flows += played.rows()
                 continue
+            packets, rows = played
+            flows += rows
             # Next to sessions that play open loop, a packet without arrival would look lost.
             if self._has_fitted and "arrival_ns" in packets.column_names:
                 packets = packets.drop_columns(["arrival_ns"])
@@ -221,6 +218,34 @@ class MixedSessions:
         )
         seen = select_view(sent, self.at)
         return [seen.packets], seen.flows.to_pylist()
+
+    def windows(self, session: int, flows: list[FlowRow]) -> Iterator[pa.Table]:
+        """Yield the packets of one session in order, and add its rows to the flows at the end."""
+        ((player, viewing),) = self.viewings(session, 1)
+        if isinstance(player.model, EntryPlayer):
+            tables, rows = self.block(session, 1)
+            yield superpose(tables)
+            flows += rows
+            return
+        played = self._play(player, viewing, first_flow=len(flows))
+        assert isinstance(played, SessionPackets)
+        yield from in_windows((to_tables(parts), end) for parts, end in played.windows())
+        flows += played.rows()
+
+    def packets_at_once(self, session: int) -> float:
+        """Return about how many packets of a session are in memory while it is made."""
+        ((player, viewing),) = self.viewings(session, 1)
+        return player.model.packets_at_once(viewing)
+
+    def _play(
+        self, player: GroupPlayer, viewing: Viewing, *, first_flow: int
+    ) -> SessionPackets | tuple[pa.Table, list[FlowRow]]:
+        return player.model.session(
+            viewing,
+            start_ns=int(self.starts_ns[viewing.session]),
+            first_flow=first_flow,
+            addresses=player.addresses,
+        )
 
     @cached_property
     def _has_fitted(self) -> bool:

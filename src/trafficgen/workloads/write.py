@@ -213,17 +213,17 @@ def makes_in_memory(sessions: Sessions, options: WorkloadOptions) -> bool:
         return False
     needed_bytes = (
         sessions.expected_packets(range(sessions.count)) * _USE.held_bytes_per_packet
-        + sessions.expected_packets(range(1)) * _USE.bytes_per_packet
+        + sessions.packets_at_once(0) * _USE.bytes_per_packet
     )
     return needed_bytes <= _USE.in_memory_share * min(options.memory_bytes, machine_memory_bytes())
 
 
 def check_sessions(sessions: Sessions, memory_bytes: int | None) -> None:
-    """Raise GenerationError if a session, which is never divided, does not fit in the memory."""
+    """Raise GenerationError if what is made of a session at once does not fit in the memory."""
     firsts = set(range(min(sessions.count, _SAMPLED)))
     if isinstance(sessions, MixedSessions):
         firsts |= set(np.unique(sessions.groups, return_index=True)[1].tolist())
-    in_one = max(sessions.expected_packets(range(first, first + 1)) for first in firsts)
+    in_one = max(map(sessions.packets_at_once, firsts))
     needed_bytes = in_one * _USE.bytes_per_packet
     if memory_bytes is not None and needed_bytes > memory_bytes:
         raise GenerationError(

@@ -24,7 +24,7 @@ def any_model(request: pytest.FixtureRequest) -> Model:
 
 def packets_of(played: ModelPlayer, viewing: Viewing) -> tuple[IntArray, IntArray]:
     """Return times, ns, and IP bytes of the packets to the client, in order."""
-    tables = to_tables(played.session(viewing, start_ns=0, first_flow=0)[0])
+    tables = to_tables(played.session(viewing, start_ns=0, first_flow=0).packets())
     time_ns = np.concatenate([table.column("time_ns").to_numpy() for table in tables])
     ip_bytes = np.concatenate([table.column("ip_bytes").to_numpy() for table in tables]).astype(
         np.int64
@@ -100,6 +100,6 @@ def test_a_length_is_that_of_the_session(any_model: Model) -> None:
 def test_expected_packets_are_about_those_that_come(any_model: Model) -> None:
     played = ModelPlayer(any_model, seed=1)
     viewings = [Viewing(session=k, leaves_at=0.1 * (k % 10) + 0.05) for k in range(40)]
-    made = (played.session(viewing, start_ns=0, first_flow=0)[0] for viewing in viewings)
+    made = (played.session(one, start_ns=0, first_flow=0).packets() for one in viewings)
     found = sum(table.num_rows for packets in made for table in to_tables(packets))
     assert sum(map(played.expected_packets, viewings)) == pytest.approx(found, rel=0.05)

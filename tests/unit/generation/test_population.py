@@ -184,7 +184,7 @@ def test_sessions_of_a_clip_are_alike_and_not_the_same(
         played.timeline(Viewing(session=5)).length_s == played.timeline(first).length_s
     )  # a clip is such a draw
     made = [played.session(viewing, start_ns=0, first_flow=0) for viewing in (first, second)]
-    (packets, flows), (other_packets, other_flows) = made
+    (packets, flows), (other_packets, other_flows) = ((one.packets(), one.rows()) for one in made)
     assert len(flows) == len(other_flows)
     assert flows[0]["client"] != other_flows[0]["client"]
     assert not np.array_equal(packets[-1].columns.ip_bytes, other_packets[-1].columns.ip_bytes)

@@ -46,7 +46,7 @@ def written_part(
     table: pa.Table, folder: Path, place: int, *, first_ns: int, first_flow: int = 0
 ) -> StoredPart:
     storage, name = Folder(folder), f"{place}.arrow"
-    storage.write(name, lambda file: write_batches(table, file))
+    storage.write(name, lambda file: write_batches([table], file))
     return StoredPart(
         name, table.num_rows, table.nbytes, first_ns, storage, folder, first_flow=first_flow
     )
