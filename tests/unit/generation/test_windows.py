@@ -90,7 +90,7 @@ def test_header_fields_go_on_from_window_to_window(mixed_model: Model, rtp_model
 @pytest.mark.usefixtures("_short_windows")
 def test_a_connection_is_opened_and_closed_once(tcp_model: Model) -> None:
     table = OpenLoopSessions(model=tcp_model).make_table()
-    flags = table.values("tcp_flags")
+    flags = table.values("tcp_flags").astype(np.int64)
     assert np.count_nonzero(flags & 0x02) == 2
     assert np.count_nonzero(flags & 0x01) == 2
     data = table.select(table.to_client & (table.payload_bytes > 0))
