@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.cli.test_memory_limits import write_capture
 from tests.mutated.commands import run_in_child
+from tests.mutated.other_inputs import named_files
 
 from trafficgen.cli.app import run
 
@@ -37,6 +42,29 @@ def _items(item: str, count: int) -> str:
     return ",".join(item.format(number) for number in range(count))
 
 
+RECORDED = Path(__file__).parents[1] / "unit" / "calibration" / "player_log" / "recorded"
+
+
+def _write_long_log(place: Path, *, name: str) -> None:
+    """Write the log of a player with the lists of its entries repeated to a million bytes."""
+    log: Any = json.loads((RECORDED / name).read_text())
+    lists = _lists_of(log)
+    times = 900_000 // len(json.dumps(log))
+    for entries in lists:
+        entries.extend(entries * (times - 1))
+    place.write_text(json.dumps(log))
+
+
+def _lists_of(part: Any) -> list[list[Any]]:
+    if isinstance(part, list):
+        return [part]
+    return (
+        [one for value in part.values() for one in _lists_of(value)]
+        if isinstance(part, dict)
+        else []
+    )
+
+
 GROUPS = "groups: [{model: cbr}]\n"
 #: What a file of less than 1 MB holds, and the ending of its name.
 INPUTS: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -61,6 +89,18 @@ INPUTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "csv": (_text("time_s,ip_bytes\n" + "1,2\n" * 200_000), ".csv"),
     "csv of columns": (_text(_items("c{}", 120_000) + "\n"), ".csv"),
     "digits": (_text("7" * 900_000), ".txt"),
+    "frames": (_text("".join(f"{n} I {n / 1000:.3f} 4000000000\n" for n in range(40_000))), ".txt"),
+    "gaps of years": (
+        _text("time_s,ip_bytes\n" + "".join(f"{n * 86_400},2\n" for n in range(60_000))),
+        ".csv",
+    ),
+    "packets": (partial(write_capture, packets=12_000, flows=1), ".pcap"),
+    "flows": (partial(write_capture, packets=12_000, flows=12_000), ".pcap"),
+    "links": (_text("links: [" + _items("{{name: n{}, rate: 1Mbps}}", 25_000) + "]"), ".yaml"),
+    "255 links": (_text("links: [" + _items("{{rate: 1Mbps, delay: 1ms}}", 255) + "]"), ".yaml"),
+    "dash.js": (partial(_write_long_log, name="dash_js.json"), ".log"),
+    "hls.js": (partial(_write_long_log, name="hls_js.json"), ".log"),
+    "shaka": (partial(_write_long_log, name="shaka.json"), ".log"),
 }
 COMMANDS = {
     "inspect": ("inspect", "{file}", "--json"),
@@ -72,16 +112,28 @@ COMMANDS = {
     "trace": ("simulate", "cbr", "--path", "trace={file}", "--set", "duration_s=5"),
     "export": ("export", "{file}", "--to", "mgen", "-o", "{out}/mgen"),
     "player log": ("fit", "{file}", "--player-log", "{file}"),
+    "log of a player": ("fit", "{player}", "--player-log", "{file}"),
+    "same source": ("fit", "{file}", "{file}", "--same-source", "-o", "{out}/model.json"),
+    "population": ("fit", "{file}", "--population", "-o", "{out}/model.json"),
+    "rank": ("compare", "{file}", "--against", "catalogue"),
+    "report": ("fit", "{file}", "--report", "{out}/report.html"),
+    "compared report": ("compare", "{file}", "{file}", "--report", "{out}/report.html"),
+    "shared path": ("simulate", "{file}", "--path", "rate=9Mbps,delay=5ms", "--for", "2s"),
+    "dry run": ("generate", "{file}", "--dry-run", "--for", "2s"),
     "models": ("models", "show", "{file}"),
 }
 
 
 #: Commands that read files of an ending.
 READERS = {
-    ".pcap": ("inspect", "compare", "fit", "convert", "export"),
-    ".csv": ("inspect", "convert", "trace", "player log"),
-    ".txt": ("inspect", "trace", "player log"),
-    ".yaml": ("generate", "path", "models"),
+    ".pcap": (
+        *("inspect", "compare", "fit", "convert", "export", "same source", "population", "rank"),
+        *("report", "compared report"),
+    ),
+    ".csv": ("inspect", "convert", "trace", "player log", "fit", "rank"),
+    ".txt": ("inspect", "trace", "player log", "convert"),
+    ".yaml": ("generate", "path", "models", "shared path", "dry run"),
+    ".log": ("log of a player",),
     ".json": ("generate", "path", "models"),
 }
 
@@ -96,7 +148,9 @@ def test_a_small_input_costs_little(tmp_path: Path, name: str, command: str) -> 
     file = tmp_path / f"small{ending}"
     make(file)
     assert file.stat().st_size <= 1_000_000
-    arguments = [part.format(file=file, out=tmp_path) for part in COMMANDS[command]]
+    player = tmp_path / "player.pcap"
+    player.write_bytes(named_files()["player.pcap"])
+    arguments = [part.format(file=file, out=tmp_path, player=player) for part in COMMANDS[command]]
     # A child begins with the memory of this process.
     before_bytes = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     ended = run_in_child(arguments, tmp_path / "said.txt", run)

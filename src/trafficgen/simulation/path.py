@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 RECORDED = "recorded"
 #: A bucket must hold the tokens of a full Ethernet packet, or that packet could never leave.
 LARGEST_PACKET_BYTES = 1500
+#: The time to live of an IP packet has eight bits.
+MOST_LINKS = 255
 _LARGEST_FILE_BYTES = 1_000_000
 #: The engine counts tokens in 32 bits.
 _LARGEST_BURST_BYTES = 2**32 - 1
@@ -196,7 +198,7 @@ class Path(NotebookView, ModelPart):
         True
     """
 
-    links: tuple[PathLink, ...] = Field(min_length=1)
+    links: tuple[PathLink, ...] = Field(min_length=1, max_length=MOST_LINKS)
     """Shared links, from the server to the client."""
     access_bps: _Rate = None
     """Rate of each end's own link, bit/s."""
@@ -258,6 +260,11 @@ class Path(NotebookView, ModelPart):
         elif rest:
             raise SimulationError(
                 f"path: {next(iter(rest))} is a key of a link; put it into one of the links"
+            )
+        elif isinstance(links, list) and len(links) > MOST_LINKS:
+            raise SimulationError(
+                f"path: {len(links):,} links are more than the {MOST_LINKS} that IP packets pass;"
+                " leave some out"
             )
         elif links and isinstance(links, list) and all(isinstance(link, dict) for link in links):
             named = ({"name": f"link-{number}", **link} for number, link in enumerate(links, 1))

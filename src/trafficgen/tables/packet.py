@@ -97,6 +97,10 @@ OPTIONAL_FIELDS = tuple(column.field for column in _OPTIONAL)
 PACKET_SCHEMA = schema_of(PACKET_COLUMNS)
 
 
+#: Half of what 64 bits hold, the year 2116: times of packets are added to it.
+LATEST_ORIGIN_NS = 1 << 62
+
+
 @dataclass(frozen=True)
 class PacketTable(NotebookView):
     """Packets of one or many flows, in order of time.
@@ -136,6 +140,10 @@ class PacketTable(NotebookView):
         check_columns(self.flows, FLOW_SCHEMA, required=set(FLOW_SCHEMA.names))
         check_columns(self.signalling, SIGNALLING_SCHEMA, required=set(SIGNALLING_SCHEMA.names))
         check_columns(self.rtcp, RTCP_SCHEMA, required=set(RTCP_SCHEMA.names))
+        if not -LATEST_ORIGIN_NS <= self.origin_ns <= LATEST_ORIGIN_NS:
+            raise ValueError(
+                f"origin_ns is {self.origin_ns}; give ns since 1970, at most {LATEST_ORIGIN_NS}"
+            )
 
     def __len__(self) -> int:
         return int(self.packets.num_rows)

@@ -137,3 +137,16 @@ def test_files_that_are_no_path_are_refused_by_name(tmp_path: FilePath, text: st
     file.write_text(text)
     with pytest.raises((InputFileError, SimulationError), match=r"path\.yaml"):
         read_path(file)
+
+
+def test_a_path_has_at_most_the_links_that_an_ip_packet_passes() -> None:
+    links = [{"rate": "1Mbps", "delay": "1ms"}] * 255
+    assert len(Path.from_settings({"links": links}).links) == 255
+    with pytest.raises(SimulationError, match="256 links are more than the 255"):
+        Path.from_settings({"links": [*links, links[0]]})
+
+
+def test_two_links_of_one_name_are_refused_by_their_name() -> None:
+    links = [{"rate": "1Mbps", "name": "wan"}] * 200
+    with pytest.raises(SimulationError, match="two links are named wan; rename one"):
+        Path.from_settings({"links": links})

@@ -85,7 +85,7 @@ class _Reader:
 
     def __post_init__(self) -> None:
         """Begin without entries."""
-        self.samples: list[tuple[object, LogEntry]] = []
+        self.samples: list[tuple[str, LogEntry]] = []
         self.playback: dict[str, list[LogEntry]] = {"events": [], "played": [], "buffers": []}
         self.levels: dict[str, list[LogEntry]] = {"rendered": [], "played": [], "fetched": []}
         self.time_s: float | None = None
@@ -109,18 +109,19 @@ class _Reader:
 
     def read_event(self, place: str, entry: dict[str, Any]) -> None:
         """Read an event, or a metric of the video or of the whole."""
-        kind, metric, value = entry.get("type"), entry.get("metric"), entry.get("value")
+        kind, metric = str(entry.get("type")), str(entry.get("metric"))
+        value = entry.get("value")
         if entry.get("t") is not None:
             self.time_s = read_millisecond_time(self.name, place, entry, "t")
         if kind in _PLAYBACK:
             time_s = read_millisecond_time(self.name, place, entry, "t")
-            self.playback["events"].append(LogEntry(time_s, stalled=_PLAYBACK[str(kind)]))
+            self.playback["events"].append(LogEntry(time_s, stalled=_PLAYBACK[kind]))
         elif kind == _RENDERED and entry.get("mediaType") == "video":
             self._read_rendered(place, entry)
         elif metric in _METRICS:
             if not isinstance(value, dict):
                 raise log_error(self.name, f"{place}.value is no object", AS_LOGGED)
-            self._read_metric(f"{place}.value", str(metric), entry.get("mediaType"), value)
+            self._read_metric(f"{place}.value", metric, entry.get("mediaType"), value)
 
     def _read_rendered(self, place: str, entry: dict[str, Any]) -> None:
         """Read the representation that is shown from now on, an object from dash.js 5 on."""
@@ -145,7 +146,7 @@ class _Reader:
             self.time_s = read_millisecond_time(self.name, place, value, "t")
             level_ms = read_number(self.name, place, value, "level", required=True)
             row = LogEntry(self.time_s, buffer_s=level_ms * MILLISECONDS)
-            self.samples.append((medium, row))
+            self.samples.append((str(medium), row))
         elif metric == "RepSwitchList" and medium != "audio":
             self.time_s = read_millisecond_time(self.name, place, value, "t")
             row = LogEntry(self.time_s, level=self._name_level(value.get("to")))
@@ -168,9 +169,9 @@ class _Reader:
         return self.rates_kbps.get(str(number), str(number))
 
 
-def _take_lower_buffers(samples: list[tuple[object, LogEntry]]) -> Iterator[LogEntry]:
+def _take_lower_buffers(samples: list[tuple[str, LogEntry]]) -> Iterator[LogEntry]:
     """Yield samples with the lower of the buffers of video and audio: both are played together."""
-    last: dict[object, float] = {}
+    last: dict[str, float] = {}
     for medium, row in sorted(samples, key=lambda pair: pair[1].time_s):
         last[medium] = row.buffer_s or 0.0
         yield replace(row, buffer_s=min(last.values()))

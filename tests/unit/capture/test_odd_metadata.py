@@ -1,0 +1,42 @@
+"""Metadata of a dataset x odd values in the place of each: a table, or one error of one line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import trafficgen
+from trafficgen.tables.metadata import METADATA_FILE
+
+_ODD: tuple[Any, ...] = (None, True, "", "\n", -1, 0, 0.5, 1e300, 2**62, 2**63, 10**40, -(2**63))
+_ODD = (*_ODD, [], {}, [[]], [{}], {"a": {}}, [None] * 3)
+
+
+def _places(part: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield where each value is: its list or object, and its number or key."""
+    keys = part if isinstance(part, dict) else range(len(part)) if isinstance(part, list) else ()
+    for key in keys:
+        yield part, key
+        yield from _places(part[key])
+
+
+def test_odd_values_in_the_metadata_are_read_or_refused(tmp_path: Path) -> None:
+    folder, read = tmp_path / "dataset", 0
+    trafficgen.generate_workload("cbr", folder, sessions=2, settings={"duration_s": 1})
+    metadata = json.loads((folder / METADATA_FILE).read_text())
+    places = list(_places(metadata))
+    assert len(places) > 10
+    for holder, key in places:
+        usual = holder[key]
+        for value in _ODD:
+            holder[key] = value
+            (folder / METADATA_FILE).write_text(json.dumps(metadata))
+            with suppress(trafficgen.PacketTableError):
+                str(trafficgen.read_packets(folder))
+                str(trafficgen.measure_exchanges(folder))
+                read += 1
+        holder[key] = usual
+    assert read > 0
