@@ -89,7 +89,7 @@ INPUTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "csv": (_text("time_s,ip_bytes\n" + "1,2\n" * 200_000), ".csv"),
     "csv of columns": (_text(_items("c{}", 120_000) + "\n"), ".csv"),
     "digits": (_text("7" * 900_000), ".txt"),
-    "frames": (_text("".join(f"{n} I {n / 1000:.3f} 4000000000\n" for n in range(40_000))), ".txt"),
+    "frames": (_text("".join(f"{n} I {n / 1000:.3f} 4000000000\n" for n in range(35_000))), ".txt"),
     "gaps of years": (
         _text("time_s,ip_bytes\n" + "".join(f"{n * 86_400},2\n" for n in range(60_000))),
         ".csv",
