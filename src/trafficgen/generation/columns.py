@@ -150,7 +150,7 @@ def superpose(parts: list[pa.Table]) -> pa.Table:
     return table if order is None else rows_taken(table, order)
 
 
-def in_windows(windows: Iterable[tuple[list[pa.Table], int | None]]) -> Iterator[pa.Table]:
+def order_windows(windows: Iterable[tuple[list[pa.Table], int | None]]) -> Iterator[pa.Table]:
     """Yield the packets of windows of time in order, as :func:`superpose` orders them all.
 
     Each window has its packets and the time, ns, before which no later one has any; None for the

@@ -138,7 +138,7 @@ class ModelPlayer:
         first_flow: int,
         addresses: AddressPlan | None = None,
     ) -> SessionPackets:
-        """Return packets and flow rows of a session, which are made when they are asked for.
+        """Return packets and flow rows of a session, which are made on demand.
 
         ``start_ns`` counts from the table's origin. Without ``addresses`` it has some of those that
         are reserved for documentation.

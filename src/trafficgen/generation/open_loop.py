@@ -15,8 +15,8 @@ from trafficgen.errors import GenerationError
 from trafficgen.generation.arrivals import session_starts
 from trafficgen.generation.columns import (
     PlacedColumns,
-    in_windows,
     order_columns,
+    order_windows,
     superpose,
     to_tables,
 )
@@ -126,7 +126,7 @@ class OpenLoopSessions:
     def windows(self, session: int, flows: list[FlowRow]) -> Iterator[pa.Table]:
         """Yield the packets of one session in order, and add its rows to the flows at the end."""
         played = self._play(session, first_flow=len(flows))
-        yield from in_windows((to_tables(parts), end) for parts, end in played.windows())
+        yield from order_windows((to_tables(parts), end) for parts, end in played.windows())
         flows += played.rows()
 
     def packets_at_once(self, session: int) -> float:

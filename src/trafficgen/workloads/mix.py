@@ -20,7 +20,7 @@ from trafficgen.errors import GenerationError
 from trafficgen.formatting import format_count
 from trafficgen.generation.addresses import AddressPlan
 from trafficgen.generation.arrivals import MOST_SESSIONS, arrival_times_ns
-from trafficgen.generation.columns import PlacedColumns, in_windows, superpose, to_tables
+from trafficgen.generation.columns import PlacedColumns, order_windows, superpose, to_tables
 from trafficgen.generation.model_player import Viewing
 from trafficgen.generation.session import FlowRow, SessionPackets
 from trafficgen.models import Model
@@ -229,7 +229,7 @@ class MixedSessions:
             return
         played = self._play(player, viewing, first_flow=len(flows))
         assert isinstance(played, SessionPackets)
-        yield from in_windows((to_tables(parts), end) for parts, end in played.windows())
+        yield from order_windows((to_tables(parts), end) for parts, end in played.windows())
         flows += played.rows()
 
     def packets_at_once(self, session: int) -> float:
