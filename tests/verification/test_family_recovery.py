@@ -34,6 +34,8 @@ TRUTH: dict[str, dict[str, float]] = {
     "fisk": {"c": 2.5, "scale": 0.004},
     "hyperexpon": {"p1": 0.8, "scale1": 0.002, "p2": 0.2, "scale2": 0.03},
     "norm": {"loc": 0.02, "scale": 0.004},
+    "logistic": {"loc": 0.02, "scale": 0.002},
+    "gumbel_r": {"loc": 0.02, "scale": 0.004},
 }
 DISCRETE_TRUTH: dict[str, dict[str, float]] = {
     "geom": {"p": 0.15},
@@ -72,7 +74,9 @@ def test_family_and_parameters_of_clocked_gaps_come_back(family: str, n: int) ->
     assert law.fit.anderson_darling_p_value is not None
 
 
-@pytest.mark.parametrize("family", ["expon", "lognorm", "gamma", "weibull_min", "norm"])
+@pytest.mark.parametrize(
+    "family", ["expon", "lognorm", "gamma", "weibull_min", "norm", "logistic", "gumbel_r"]
+)
 def test_a_clock_of_a_millisecond_does_not_bias_the_estimates(family: str) -> None:
     law = fitted(clocked_gaps(family, 50_000, seed=3, tick=1e-3), tick=1e-3)
     assert law.family == family
@@ -94,11 +98,11 @@ def test_discrete_family_of_packets_per_burst_comes_back(family: str) -> None:
         assert law.params[name] == pytest.approx(truth[name], abs=4 / 1.96 * half), name
 
 
-@pytest.mark.parametrize("family", ["genpareto", "fisk", "norm"])
+@pytest.mark.parametrize("family", ["genpareto", "fisk", "norm", "logistic", "gumbel_r"])
 def test_estimates_agree_with_scipy(family: str) -> None:
     sample = law_of(family).sample(np.random.default_rng(1), 2000)
     law = getattr(stats, family)
-    theirs = law.fit(sample) if family == "norm" else law.fit(sample, floc=0)
+    theirs = law.fit(sample, floc=0) if family in ("genpareto", "fisk") else law.fit(sample)
     names = [*(law.shapes.split(",") if law.shapes else []), "loc", "scale"]
     found = fit_candidates(group_into_cells(sample, tick=1e-9, is_difference=True), [family])[0]
     for name, value in zip(names, theirs, strict=True):

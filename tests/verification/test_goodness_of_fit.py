@@ -26,6 +26,8 @@ TRUTH = {
     "genpareto": {"c": 0.3, "scale": 0.004},
     "fisk": {"c": 2.5, "scale": 0.004},
     "norm": {"loc": 0.02, "scale": 0.002},
+    "logistic": {"loc": 0.02, "scale": 0.001},
+    "gumbel_r": {"loc": 0.02, "scale": 0.002},
 }
 
 

@@ -12,6 +12,8 @@ from trafficgen.distributions.discrete import Discrete, Geometric, NegativeBinom
 from trafficgen.distributions.exponential import Exponential
 from trafficgen.distributions.gamma import Gamma
 from trafficgen.distributions.generalised_pareto import GeneralisedPareto
+from trafficgen.distributions.gumbel import Gumbel
+from trafficgen.distributions.logistic import Logistic
 from trafficgen.distributions.loglogistic import LogLogistic
 from trafficgen.distributions.lognormal import Lognormal
 from trafficgen.distributions.mixture import Mixture
@@ -32,6 +34,8 @@ FAMILIES: Mapping[str, type[Distribution]] = {
     "truncpareto": TruncatedPareto,
     "fisk": LogLogistic,
     "norm": Normal,
+    "logistic": Logistic,
+    "gumbel_r": Gumbel,
     "beta": Beta,
     "geom": Geometric,
     "nbinom": NegativeBinomial,

@@ -35,6 +35,8 @@ CASES: list[tuple[str, Params]] = [
     ("truncpareto", {"b": 1.2, "c": 100.0, "scale": 0.001}),
     ("fisk", {"c": 2.6, "scale": 0.01}),
     ("norm", {"loc": 3.0, "scale": 2.0}),
+    ("logistic", {"loc": 3.0, "scale": 2.0}),
+    ("gumbel_r", {"loc": 3.0, "scale": 2.0}),
     ("beta", {"a": 2.0, "b": 3.5, "loc": 100.0, "scale": 900.0}),
     ("beta", {"a": 0.5, "b": 1.0, "loc": 0.0, "scale": 1.0}),
     ("beta", {"a": 80.0, "b": 300.0, "loc": 0.0, "scale": 1.0}),

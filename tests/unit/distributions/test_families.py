@@ -44,6 +44,8 @@ CASES = [
     ("fisk", {"c": 2.6, "loc": 0.0, "scale": 0.01}),
     ("fisk", {"c": 5.0, "loc": 1.0, "scale": 2.0}),
     ("norm", {"loc": 3.0, "scale": 2.0}),
+    ("logistic", {"loc": 3.0, "scale": 2.0}),
+    ("gumbel_r", {"loc": 3.0, "scale": 2.0}),
     ("beta", {"a": 2.0, "b": 3.5, "loc": 100.0, "scale": 900.0}),
     ("beta", {"a": 0.5, "b": 1.0, "loc": 0.0, "scale": 1.0}),
 ]

@@ -35,6 +35,8 @@ SHAPES = {
     "truncpareto": {"b": (0.5, 5.0), "c": (2.0, 1e4)},
     "fisk": {"c": (0.5, 12.0)},
     "norm": {},
+    "logistic": {},
+    "gumbel_r": {},
     "beta": {"a": (0.3, 50.0), "b": (0.3, 50.0)},
 }
 COUNTS = {

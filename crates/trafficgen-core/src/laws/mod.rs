@@ -14,8 +14,10 @@ mod fisk;
 mod gamma;
 mod genpareto;
 mod geom;
+mod gumbel_r;
 mod law;
 mod likelihood;
+mod logistic;
 mod lognorm;
 mod nbinom;
 mod norm;
@@ -45,6 +47,8 @@ static FAMILIES: &[&dyn AnyFamily] = &[
     &truncpareto::TruncatedPareto,
     &fisk::LogLogistic,
     &norm::Normal,
+    &logistic::Logistic,
+    &gumbel_r::LargestExtremeValue,
     &beta::Beta,
     &geom::Geometric,
     &nbinom::NegativeBinomial,

@@ -35,6 +35,10 @@ _SMALLEST_WEIGHT = 1e-4
 _SMALLEST_SQUARED_VARIATION = 1.02
 #: A normal law of times or sizes is this many standard deviations above 0: nothing lies below.
 _NORMAL_ABOVE_ZERO = 4.0
+#: Likewise of a logistic law, in scales (1 of 1,000 lies below 0) ...
+_LOGISTIC_ABOVE_ZERO = 7.0
+#: ... and of the law of the largest extreme value (1 of 10,000).
+_GUMBEL_ABOVE_ZERO = 2.2
 #: A user's function gives the start from the quantiles of these shares.
 _STARTING_SHARES = (np.arange(200) + 0.5) / 200
 
@@ -152,6 +156,19 @@ def _normal(sample: Cells) -> list[Params]:
     sd = float(np.sqrt(sample.variance))
     fits = sd > 0 and sample.mean > _NORMAL_ABOVE_ZERO * sd
     return [{"loc": sample.mean, "scale": sd}] if fits else []
+
+
+def _logistic(sample: Cells) -> list[Params]:
+    scale = float(np.sqrt(3 * sample.variance)) / float(np.pi)
+    fits = scale > 0 and sample.mean > _LOGISTIC_ABOVE_ZERO * scale
+    return [{"loc": sample.mean, "scale": scale}] if fits else []
+
+
+def _largest_extreme_value(sample: Cells) -> list[Params]:
+    scale = float(np.sqrt(6 * sample.variance)) / float(np.pi)
+    loc = sample.mean - float(np.euler_gamma) * scale
+    fits = scale > 0 and loc > _GUMBEL_ABOVE_ZERO * scale
+    return [{"loc": loc, "scale": scale}] if fits else []
 
 
 def _beta(sample: Cells) -> list[Params]:
@@ -282,6 +299,8 @@ FITTED_FAMILIES: dict[str, FittedFamily] = {
     "truncpareto": FittedFamily(_truncated_pareto, ends=("c", "scale")),
     "fisk": FittedFamily(_log_logistic, richer=_COUNTS),
     "norm": FittedFamily(_normal, units=_ALL),
+    "logistic": FittedFamily(_logistic),
+    "gumbel_r": FittedFamily(_largest_extreme_value),
     "beta": FittedFamily(_beta, ends=("loc", "scale")),
     "hyperexpon/2": FittedFamily(_hyperexponential(2), units=("s",)),
     "hyperexpon/3": FittedFamily(_hyperexponential(3), units=(), richer=("s",)),

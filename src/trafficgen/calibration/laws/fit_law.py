@@ -358,7 +358,7 @@ def _add_scale_interval(intervals: Intervals, params: Params, *, n: int, tick: f
 def _smallest_value(quantity: _Quantity, chosen: Candidate) -> float | None:
     """Return the lower bound of the law that generation draws from, or None."""
     if quantity.unit == "s":
-        return 0.0 if chosen.family == "norm" else None
+        return 0.0 if chosen.distribution.support[0] < 0 else None
     smallest = float(quantity.split.rest.min())
     if quantity.unit == "bytes":
         return smallest

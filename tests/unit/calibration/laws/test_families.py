@@ -28,6 +28,8 @@ EXAMPLES: dict[str, dict[str, float]] = {
     "truncpareto": {"b": 1.2, "c": 40.0, "scale": 0.001},
     "fisk": {"c": 2.5, "scale": 0.004},
     "norm": {"loc": 0.02, "scale": 0.004},
+    "logistic": {"loc": 0.02, "scale": 0.002},
+    "gumbel_r": {"loc": 0.02, "scale": 0.004},
     "beta": {"a": 2.0, "b": 3.0, "loc": 0.01, "scale": 0.05},
     "hyperexpon/2": {"p1": 0.8, "scale1": 0.002, "p2": 0.2, "scale2": 0.03},
     "hyperexpon/3": {
