@@ -9,6 +9,7 @@ from math import inf
 import numpy as np
 
 from trafficgen.distributions.base import LocationScale, StandardForm
+from trafficgen.units import FloatArray
 
 #: Beyond these ends the density is 0 in double precision, and that of an exponential law.
 _LOWEST, _EXPONENTIAL_FROM = -7.0, 38.0
@@ -41,8 +42,8 @@ class Gumbel(LocationScale):
         return beyond if bottom >= top else _integrate(order, bottom, top) + beyond
 
 
-def _exp_of_minus(z: np.ndarray) -> np.ndarray:
-    return np.exp(-np.maximum(z, -700.0))
+def _exp_of_minus(z: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(-np.maximum(z, -700.0)))
 
 
 def _mass(low: float, high: float) -> float:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from trafficgen.calibration.processes.bursts import fit_simple, propose_bursts, propose_pauses
 from trafficgen.calibration.processes.fractional_noise import propose_fgn
-from trafficgen.calibration.processes.frames import propose_frames
+from trafficgen.calibration.processes.frames import propose_burst_frames, propose_frames
 from trafficgen.calibration.processes.mmpp import propose_mmpp
 from trafficgen.calibration.processes.modulated import propose_modulated
 from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
@@ -114,12 +114,14 @@ class Proposal:
 
 
 _NOISE = Proposal("fgn", propose_fgn, varies=True)
+_FRAMES = Proposal("frames as bursts", propose_burst_frames, proven=True)
 #: In the order in which they are tried: those with fewer assumptions and numbers first.
 PROPOSALS: tuple[Proposal, ...] = (
     Proposal("mmpp", propose_mmpp, proven=True, varies=True),
     Proposal("rate states", propose_rate_states, proven=True, varies=True),
     _NOISE,
     Proposal("frames", propose_frames, proven=True),
+    _FRAMES,
     Proposal("dependent bursts", partial(propose_bursts, dependent=True)),
     Proposal("pauses", propose_pauses),
     Proposal("packet trains", propose_trains),
@@ -135,7 +137,8 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
     several scales and their autocorrelation, no more than from one another. Where it fails, the
     others are fitted in order of their complexity until one passes; where all fail, the one that
     comes closest is taken. Fractional noise is tried even after rate states passed: two states
-    follow many a swinging rate, and the nearer of the two is taken.
+    follow many a swinging rate, and the nearer of the two is taken. Bursts that look like frames
+    are tried in any case.
     """
     name, count = packets.name, packets.time_ns.size
     report_step(f"{name}: fitting independent gaps or bursts of {count:,} packets")
@@ -147,7 +150,7 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
     checks = [check_process(simple.process, packets, generator_of=generator_of, independent=True)]
     best, settled = 0, checks[0].passed
     for number, proposal in enumerate(PROPOSALS, start=1):
-        if settled and not (best and proposal is _NOISE):
+        if settled and proposal is not _FRAMES and not (best and proposal is _NOISE):
             continue
         report_step(f"{name}: trying {proposal.name} ({number} of {len(PROPOSALS)})")
         found = proposal.propose(packets, fit.start_anew())
@@ -160,7 +163,7 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
         checks.append(check)
         trusted = proposal.proven and (proposal.varies or _keeps_gaps(check, checks[0]))
         passed = check.passed or (trusted and _is_tolerable(check))
-        if check.score < (1.0 if passed else _LIMITS.clearly_better) * checks[best].score:
+        if _is_preferred(proposal, check, checks[best], passed=passed):
             best, settled = len(fitted) - 1, passed
     ordered = add_trains(fitted[best].process, packets)
     if ordered is not None and ordered != fitted[best].process:
@@ -168,6 +171,21 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
         if _keeps_laws(check, checks[best]):
             fitted[best], checks[best] = replace(fitted[best], process=ordered), check
     return replace(fitted[best], choice=_describe_choice(fitted, checks, best))
+
+
+def _is_preferred(proposal: Proposal, check: Check, before: Check, *, passed: bool) -> bool:
+    """Return whether a process takes the place of the nearest one so far.
+
+    Bursts that were seen to be frames do even where they are hardly farther: that they stay on a
+    grid, and that one law of frame sizes replaces two, no statistic of the check sees.
+    """
+    if passed and proposal is _FRAMES:
+        return all(
+            check.distances[name] <= before.distances[name] + _LIMITS.slack
+            for name in check.distances
+            if not name.startswith("rate") or name == f"rate.{_LIMITS.bins_s[0]:g}"
+        )
+    return check.score < (1.0 if passed else _LIMITS.clearly_better) * before.score
 
 
 def _keeps_laws(check: Check, before: Check) -> bool:

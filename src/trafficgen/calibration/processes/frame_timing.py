@@ -12,6 +12,7 @@ from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePacke
 from trafficgen.calibration.processes.trains import keep_order
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.distributions.two_samples import ks_distance
+from trafficgen.flows import Bursts, segment_bursts
 from trafficgen.models import Estimate, Law, ScoreSpectrum, SpectralLine, Trains
 from trafficgen.processes.base import to_playable
 from trafficgen.processes.frames import order_by_spectrum, order_lateness, schedule_frames
@@ -62,7 +63,28 @@ class SpectrumLimits:
     most_lines: int = 8
 
 
+@dataclass(frozen=True)
+class ClockLimits:
+    """When bursts without timestamps are frames of a clock."""
+
+    #: Fewer bursts may stay near a grid by chance.
+    fewest_frames: int = 100
+    #: Spacings that spread less, in ticks of the capture's clock or in periods, have no jitter.
+    fewest_ticks: float = 3.0
+    regular: float = 1e-3
+    #: This share of the spacings at least is one period: few frames are missing.
+    whole_share: float = 0.9
+    #: Starts are off the grid by no more standard deviations of the spacings: half-way between
+    #: independent jitter (0.71) and a walk over the fewest frames (2.6) is far from both.
+    off_grid: float = 1.0
+    #: Frames are cut into packets where this share of all but the last ones is full, and of the
+    #: last ones is not; the media has frames at least so often, s.
+    cut_share: float = 0.95
+    longest_s: float = 0.2
+
+
 _LIMITS = TimingLimits()
+_CLOCKS = ClockLimits()
 _SPECTRA = SpectrumLimits()
 
 
@@ -99,6 +121,65 @@ def frames_of(packets: PhasePackets) -> Frames | None:
     )
 
 
+def frames_of_bursts(packets: PhasePackets) -> Frames | None:
+    """Find frames without timestamps: bursts that keep a clock, or that are cut into packets.
+
+    Bursts keep a clock where each has a jitter of its own, and are cut where all packets have one
+    size but most of the last ones. Where no clock is seen, the instants are those of sending.
+    """
+    if packets.rtp_timestamp is not None or packets.threshold_s is None:
+        return None
+    bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=packets.threshold_s)
+    if bursts.packets.size < _CLOCKS.fewest_frames:
+        return None
+    start_s = s_from_ns(bursts.start_ns - packets.time_ns[0])
+    clock_s = _clock_of(start_s, bursts.spacing_s, packets.tick_s)
+    if clock_s is None:
+        if not _are_cut(bursts, packets.ip_bytes):
+            return None
+        clock_s = start_s
+    first = np.cumsum(bursts.packets) - bursts.packets
+    return Frames(
+        first=first,
+        counts=bursts.packets,
+        frame_bytes=np.add.reduceat(packets.ip_bytes, first),
+        start_s=start_s,
+        end_s=s_from_ns(bursts.end_ns - packets.time_ns[0]),
+        clock_s=clock_s,
+    )
+
+
+def _clock_of(start_s: FloatArray, spacing_s: FloatArray, tick_s: float) -> FloatArray | None:
+    """Return the grid that starts with independent jitter lie on, s.
+
+    None where spacings have no jitter, or where each starts from the burst before: then starts walk
+    away from the best grid. Those with jitter stay within 0.71 standard deviations of the spacings.
+    """
+    period_s = float(np.median(spacing_s))
+    if period_s <= 0:
+        return None
+    steps = np.rint(spacing_s / period_s)
+    spread_s = float(spacing_s[steps == 1].std())
+    regular = spread_s <= max(_CLOCKS.fewest_ticks * tick_s, _CLOCKS.regular * period_s)
+    if regular or steps.min() < 1 or float((steps == 1).mean()) < _CLOCKS.whole_share:
+        return None
+    number = np.concatenate(([0.0], np.cumsum(steps)))
+    period_s, first_s = np.polyfit(number, start_s, 1)
+    off_s = start_s - first_s - period_s * number
+    return number * period_s if float(off_s.std()) <= _CLOCKS.off_grid * spread_s else None
+
+
+def _are_cut(bursts: Bursts, ip_bytes: IntArray) -> bool:
+    """Return whether bursts are frames of media that fill packets, but for the last one of each."""
+    last = np.zeros(ip_bytes.size, dtype=np.bool_)
+    last[bursts.last] = True
+    if last.all() or float(np.median(bursts.spacing_s)) > _CLOCKS.longest_s:
+        return False
+    full = ip_bytes == ip_bytes.max()
+    filled, short = float(full[~last].mean()), float((~full[last]).mean())
+    return min(filled, short) >= _CLOCKS.cut_share
+
+
 @dataclass(frozen=True)
 class FrameTiming:
     """The times of frames, as parts of a :class:`~trafficgen.models.FrameProcess`."""
@@ -133,6 +214,8 @@ def fit_timing(
     as_sent = fit.law("spacing_s", sent_s, "s")
     direct = FrameTiming(rate, ratio, as_sent, score_spectrum(sent_s), None, None)
     lateness_s = start_s - ratio.value * frames.clock_s
+    if not np.ptp(frames.clock_s - start_s):  # no clock but the times themselves
+        return direct
     known = np.ones(start_s.size, dtype=np.bool_)
     if not paced:
         known = _is_not_delayed(start_s, end_s, gap_s)

@@ -11,6 +11,7 @@ from trafficgen.calibration.processes.frame_timing import (
     Frames,
     fit_timing,
     frames_of,
+    frames_of_bursts,
     score_spectrum,
     scores_within_types,
 )
@@ -59,8 +60,16 @@ def propose_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | Non
     for the sizes.
     """
     frames = frames_of(packets)
-    if frames is None:
-        return None
+    return None if frames is None else _fit_frames(packets, frames, fit)
+
+
+def propose_burst_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
+    """Fit frames that are bursts without timestamps; None where bursts do not look like frames."""
+    frames = frames_of_bursts(packets)
+    return None if frames is None else _fit_frames(packets, frames, fit)
+
+
+def _fit_frames(packets: PhasePackets, frames: Frames, fit: LawFitter) -> FittedProcess | None:
     gap_scale, gap_sample = _gap_within(packets, frames)
     paced = gap_scale == "frame"
     before_s, trains = np.append(np.nan, packets.gap_s), None

@@ -1,17 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from trafficgen.calibration.processes.frame_timing import _theil_slopes, frames_of
+from trafficgen.calibration.processes.frame_timing import _theil_slopes, frames_of, frames_of_bursts
 from trafficgen.calibration.processes.frames import propose_frames
 from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets
 from trafficgen.models import FrameProcess
 from trafficgen.processes import Span, playable
 from trafficgen.randomness import random_stream
-from trafficgen.units import IntArray, ns_array_from_s
+from trafficgen.units import FloatArray, IntArray, ns_array_from_s
 
 
 def generator_of(quantity: str) -> np.random.Generator:
@@ -151,3 +153,43 @@ def test_median_slopes_and_their_limits_are_those_of_scipy(digits: int) -> None:
         y = np.round(x + generator.normal(size=count), digits)
         found = stats.theilslopes(y, x)
         assert _theil_slopes(x, y) == (found.low_slope, found.slope, found.high_slope)
+
+
+def bursts_of(start_s: FloatArray, sizes: IntArray) -> PhasePackets:
+    packets = packets_of(start_s, sizes, np.zeros(start_s.size, dtype=np.int64))
+    return replace(packets, rtp_timestamp=None, clock_hz=None, threshold_s=1e-3)
+
+
+def drawn_sizes(count: int, *, whole: bool = False) -> IntArray:
+    sizes = np.random.default_rng(3).integers(3000, 9000, count)
+    return sizes // 1400 * 1400 if whole else sizes
+
+
+def test_bursts_with_jitter_of_their_own_keep_a_clock_and_a_walk_keeps_none() -> None:
+    generator, number = np.random.default_rng(1), np.arange(400)
+    jitter_s = generator.normal(0, 2e-3, 400)
+    kept = frames_of_bursts(bursts_of(1 + 0.04 * number + jitter_s, drawn_sizes(400, whole=True)))
+    assert kept is not None
+    assert np.allclose(np.diff(kept.clock_s), 0.04, atol=1e-4)
+    walk_s = np.cumsum(0.04 + jitter_s)
+    assert frames_of_bursts(bursts_of(walk_s, drawn_sizes(400, whole=True))) is None
+    cut = frames_of_bursts(bursts_of(walk_s, drawn_sizes(400)))
+    assert cut is not None
+    assert np.array_equal(cut.clock_s, cut.start_s)
+
+
+def test_a_frame_that_is_missing_is_a_longer_step_of_the_clock() -> None:
+    generator, number = np.random.default_rng(1), np.delete(np.arange(300), [50, 120, 121])
+    start_s = 1 + 0.04 * number + generator.normal(0, 2e-3, number.size)
+    kept = frames_of_bursts(bursts_of(start_s, drawn_sizes(number.size)))
+    assert kept is not None
+    assert np.allclose(kept.clock_s, 0.04 * number, atol=1e-3)
+
+
+def test_flights_of_full_packets_are_no_frames() -> None:
+    walk_s = np.cumsum(np.random.default_rng(1).exponential(0.03, 400) + 0.01)
+    assert frames_of_bursts(bursts_of(walk_s, drawn_sizes(400, whole=True))) is None
+    few = bursts_of(walk_s[:50], drawn_sizes(50))
+    assert frames_of_bursts(few) is None
+    slow = bursts_of(10 * walk_s, drawn_sizes(400))
+    assert frames_of_bursts(slow) is None
