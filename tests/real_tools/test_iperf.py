@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.real_tools.loopback import captured, is_on_time, need, packets_in, running
+from tests.real_tools.loopback import captured, is_on_time, need, packets_in, running, send_workload
 
 import trafficgen
 from trafficgen.tables import PacketTable
@@ -105,3 +106,25 @@ def test_sessions_with_tcp_are_sent_to_the_end(tmp_path: Path, target: str) -> N
     if target == "iperf2":  # it has no connection beside the data
         sent_bytes, _, _ = _of_runs(found.select(~udp & (found.payload_bytes > 0)))
         assert sent_bytes.tolist() == control_bytes.tolist()
+
+
+def test_a_workload_is_sent_to_the_last_byte(tmp_path: Path) -> None:
+    need("iperf3")
+    folder, ports = tmp_path / "out", "15301-15399"
+    report = send_workload(
+        folder,
+        tmp_path / "sent.pcap",
+        f"udp dst portrange {ports}",
+        to="iperf3",
+        settings={"first_port": 15_301},
+    )
+    runs = (folder / "runs.txt").read_text().splitlines()
+    udp = [re.search(r" -u .*-k (\d+) -l (\d+)", line) for line in runs]
+    wanted = [(int(one[1]), int(one[2])) for one in udp if one]
+    found = packets_in(tmp_path / "sent.pcap")
+    payload, packets, _ = _of_runs(found.select(found.payload_bytes > _GREETING_BYTES))
+    assert sorted(zip(packets.tolist(), payload.tolist(), strict=True)) == sorted(
+        (count, count * size) for count, size in wanted
+    )
+    assert sum(count for count, _ in wanted) <= (report.packets or 0)
+    assert (folder / "failed.log").read_text() == ""
