@@ -94,6 +94,24 @@ LAWS = [
     _xr("xr_3gpp38838_ar_session", 10e6 / 60 / 8, 2, up=True),
     _xr("xr_3gpp_immersive_gaming", 100e6 / 60 / 8, sd=0.25, ends=(0.25, 3.0)),
     _xr("xr_3gpp_ul_video_upload", 20e6 / 30 / 8, up=True, settings=LONGER),
+    Law(
+        "video_rfc8593",
+        "sizes",
+        Between(stats.laplace(4166.67, 0.15 * 4166.67)),
+        settings={"duration_s": 300},
+    ),
+    Law(
+        "video_rfc8593",
+        "gaps",
+        Between(stats.laplace(1 / 30, 0.15 / 30)),
+        settings={"duration_s": 300},
+    ),
+    Law(  # ten times as large, so that rounding to whole bytes hardly shows
+        "haptics_3gpp",
+        "sizes",
+        Between(stats.pareto(7, scale=630), 630, 2170),
+        settings={"duration_s": 600, "size_low_bytes": 630, "size_high_bytes": 2170},
+    ),
     *_lecci("virus_popper", 60, 0.178430, -0.240335, 0.0372050),
     *_lecci("minecraft", 60, 0.185706, -0.187212, 0.0713267),
     *_lecci("google_earth_cities", 60, 0.259685, -0.253901, 0.0345717),
@@ -160,6 +178,24 @@ def test_jitter_is_an_offset_on_the_grid_and_does_not_add_up(entry: str) -> None
 def test_without_jitter_frames_are_on_the_grid() -> None:
     time_s, _ = sendings(play("xr_3gpp38838_video", (("jitter", "off"), ("fps", 90))))
     assert np.allclose(np.diff(time_s), 1 / 90, atol=2e-9)
+
+
+def test_gaps_of_haptics_are_whole_steps_of_a_rounded_exponential_law(
+    record_check: RecordCheck,
+) -> None:
+    time_s, _ = sendings(play("haptics_3gpp", (("jitter", "off"), ("duration_s", 3000))))
+    steps = np.diff(time_s) / 0.032
+    assert np.allclose(steps, np.rint(steps), atol=1e-6)
+    assert steps.min() > 0.5
+    expected_s, measured_s = 0.032 / (1 - math.exp(-0.015 * 32)), float(np.diff(time_s).mean())
+    record_check(
+        "`haptics_3gpp`, mean of gaps",
+        expected=1e3 * expected_s,
+        measured=1e3 * measured_s,
+        unit="ms",
+        accepted=f"within {ERRORS:g} standard errors",
+    )
+    assert abs(measured_s - expected_s) < ERRORS * expected_s / math.sqrt(steps.size)
 
 
 def test_slices_of_a_frame_leave_together_and_every_eighth_frame_is_an_i_frame() -> None:

@@ -69,6 +69,30 @@ def clipped_pareto(shape: float, low: float, high: float) -> Moments:
     return first, math.sqrt(second - first**2)
 
 
+def truncated_pareto(shape: float, low: float, high: float) -> Moments:
+    """Draws above ``high`` are repeated: the moments below it over their probability."""
+
+    def partial(n: int) -> float:
+        return shape * low**shape * (low ** (n - shape) - high ** (n - shape)) / (shape - n)
+
+    mass, first, second = (partial(n) for n in (0, 1, 2))
+    return first / mass, math.sqrt(second / mass - (first / mass) ** 2)
+
+
+def laplace(mean: float, scale: float) -> Moments:
+    """Clipped at 0: exp(-mean / scale) / 2 of the draws lie below, by ``scale`` on average."""
+    below = 0.5 * math.exp(-mean / scale)
+    first = mean + scale * below
+    second = mean**2 + 2 * scale**2 - below * 2 * scale**2
+    return first, math.sqrt(second - first**2)
+
+
+def exponential_in_steps(rate: float, step: float) -> Moments:
+    """Rounded up to whole steps: P(more than k steps) = exp(-k rate step), a geometric law."""
+    stays = math.exp(-rate * step)
+    return step / (1 - stays), step * math.sqrt(stays) / (1 - stays)
+
+
 def truncated_lognormal(mu: float, sigma: float, low: float, high: float) -> Moments:
     """Partial moments: E[X^n; X < x] = exp(n mu + n^2 s^2 / 2) Phi((ln x - mu) / s - n s)."""
 
@@ -155,6 +179,16 @@ MOMENTS: dict[str, dict[str, Moments]] = {
         "video gap": constant(1 / 60),
     },
     "xr_3gpp_ul_video_upload": {"video bytes": xr_frame(20, 30), "video gap": constant(1 / 30)},
+    # LS R1-2509596: Pareto of 504..1736 bits, shape 7; exponential gaps of 0.015 per ms in steps.
+    "haptics_3gpp": {
+        "haptics bytes": truncated_pareto(7, 504 / 8, 1736 / 8),
+        "haptics gap": exponential_in_steps(15, 0.032),
+    },
+    # RFC 8593: 1 Mbit/s at 30 frame/s; relative deviations are Laplace laws of scale 0.15.
+    "video_rfc8593": {
+        "video bytes": laplace(1e6 / 8 / 30, 0.15 * 1e6 / 8 / 30),
+        "video gap": laplace(1 / 30, 0.15 / 30),
+    },
     "vr_lecci2021_virus_popper": lecci(0.178430, -0.240335, 0.0372050),
     "vr_lecci2021_minecraft": lecci(0.185706, -0.187212, 0.0713267),
     "vr_lecci2021_google_earth_cities": lecci(0.259685, -0.253901, 0.0345717),
