@@ -38,6 +38,9 @@ class SessionLimits:
         rtsp_margin_s: Media of an RTSP session may begin and end this long outside its control
             connection, s: what is in flight when it closes.
         rtsp_ports: Ports of RTSP, whose connections count as control without a message too.
+        service_ports: Ports from 1024 on of signalling (SIP, H.225, MGCP, H.248), discovery (SSDP,
+            mDNS, LLMNR, WS-Discovery), tunnels (OpenVPN, L2TP, GTP, IPsec, VXLAN, Geneve,
+            WireGuard), accounting (RADIUS) and flow records (NetFlow, IPFIX, sFlow): no media.
         together_share: UDP of one session is at the same time for this share of its longer flow,
         together_s: which lasts so long, s: short exchanges overlap by chance.
         ipv4_network_bits: Servers that share so many bits are of one content network,
@@ -48,6 +51,14 @@ class SessionLimits:
     web_pause_s: float = 10.0
     rtsp_margin_s: float = 5.0
     rtsp_ports: frozenset[int] = frozenset({554, 8554})
+    service_ports: frozenset[int] = frozenset(
+        {
+            *(5060, 5061, 1719, 2427, 2727, 2944, 2945),
+            *(1900, 5353, 5355, 3702),
+            *(1194, 1701, 2123, 2152, 4500, 4789, 6081, 51820),
+            *(1812, 1813, 2055, 4739, 6343),
+        }
+    )
     together_share: float = 0.8
     together_s: float = 2.0
     ipv4_network_bits: int = 24
@@ -354,7 +365,8 @@ def _join_udp(flows: pa.Table, union: _Union) -> None:
     is_udp = pc.and_(pc.equal(flows.column("protocol"), "udp"), pc.is_null(flows.column("ssrc")))
     for end in ("server_port", "client_port"):
         is_udp = pc.and_(is_udp, pc.greater_equal(flows.column(end), FIRST_MEDIA_PORT))
-        ports = pa.array(sorted(_LIMITS.web_ports), flows.schema.field(end).type)
+        services = sorted(_LIMITS.web_ports | _LIMITS.service_ports)
+        ports = pa.array(services, flows.schema.field(end).type)
         is_udp = pc.and_(is_udp, pc.invert(pc.is_in(flows.column(end), ports)))
     length_ns = pc.subtract(flows.column("last_time_ns"), flows.column("first_time_ns"))
     is_long = pc.greater_equal(length_ns, ns_from_s(_LIMITS.together_s))
