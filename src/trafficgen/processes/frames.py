@@ -140,8 +140,7 @@ class FrameLaws(PlayableProcess):
             lateness_s[0] = self.first_lateness_s
         types = frame_types(self, count, generator_of=generator_of)
         frame_bytes = frame_sizes(self, types, generator_of=generator_of)
-        frame, sizes = cut_into_packets(self, types, frame_bytes, generator_of=generator_of)
-        counts = np.bincount(frame, minlength=count)
+        counts, sizes = cut_into_packets(self, types, frame_bytes, generator_of=generator_of)
         time_s = _core.frame_times(
             instant_s + lateness_s,
             counts,
@@ -241,12 +240,12 @@ def frame_sizes(laws: FrameLaws, types: IntArray, *, generator_of: GeneratorOf) 
 def cut_into_packets(
     laws: FrameLaws, types: IntArray, frame_bytes: IntArray, *, generator_of: GeneratorOf
 ) -> tuple[IntArray, UintArray]:
-    """Cut frames into packets that add up to their bytes; return the frame and size of each.
+    """Cut frames into packets that add up to their bytes.
 
     ``types`` and ``frame_bytes``, at least 1, have shape (k,).
 
     Returns:
-        Number of its frame, ascending, and IP bytes of each packet, both shape (n,).
+        Number of packets of each frame, shape (k,), and IP bytes of each packet, shape (n,).
     """
     cutter = _core.FrameCutter(frame_bytes)
     for row, part in enumerate(laws.types):
@@ -262,8 +261,7 @@ def cut_into_packets(
         generator, unfilled = generator_of("packet_bytes"), frame_bytes.size
         while unfilled:
             unfilled = cutter.fill(laws.packet_bytes.sample(generator, unfilled))
-    counts, sizes = cutter.end()
-    return np.repeat(np.arange(counts.size), counts), sizes
+    return cutter.end()
 
 
 def order_by_spectrum(
