@@ -85,6 +85,12 @@ def test_a_narrow_window_shows_the_numbers_of_a_table(
     assert max(ends) <= 400
 
 
+def test_tables_of_two_columns_fit_a_narrow_window(page_at: PageOpener, report: Path) -> None:
+    page = page_at(report, width=400).page
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    assert page.evaluate(WIDE_PAIRS) == []
+
+
 def test_cells_of_a_narrow_table_break_between_words(page_at: PageOpener, report: Path) -> None:
     page = page_at(report, width=400).page
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
@@ -163,6 +169,11 @@ OVERLAPPING = """() => {
 }"""
 
 
+#: Tables of two columns that are wider than the window.
+WIDE_PAIRS = """() => [...document.querySelectorAll('table')]
+    .filter(one => one.rows[0].cells.length === 2 &&
+        one.getBoundingClientRect().right > document.documentElement.clientWidth)
+    .map(one => one.innerText.slice(0, 80))"""
 #: Words of cells that lie on two lines; names may break at underscores, digests anywhere.
 BROKEN_WORDS = """() => {
   const found = [];
