@@ -26,7 +26,7 @@ _PAIRS = (
 )
 #: As many numbers as an error message lists before it breaks off.
 _LISTED = 12
-_NO_MEDIA_REMEDY = "give a capture of what a server sends to a client, or take uploads: [--upload]"
+_NO_MEDIA_REMEDY = "give a capture of what a server sends to a client, or take the other direction"
 
 
 @dataclass(frozen=True)
