@@ -136,7 +136,7 @@ def played(segments: list[dict[str, Any]], path: str) -> Traffic:
         "content_factors": [one["bytes"] / (250 * one["kbps"]) for one in segments],
     }
     # aioquic acknowledges after 1 ms (a slow machine: 1.8), and leaves slow start by delay.
-    quic = "cubic(ack_delay_ns=1800000,ack_every_packets=1000,fills_window=true,hystart=true)"
+    quic = "cubic(ack_delay_ns=1800000,ack_every_packets=1000,fills_window=true)"
     result = trafficgen.simulate("chunked", path=path, settings=settings, seed=1, quic=quic)
     columns = result.run.columns
     names = [flow["name"] for flow in result.run.flows]

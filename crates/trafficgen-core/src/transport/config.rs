@@ -19,6 +19,21 @@ pub enum CongestionControl {
     Bbr3,
 }
 
+/// When slow start ends without loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SlowStartExit {
+    /// It does not.
+    Loss,
+    /// HyStart, as in the CUBIC of Linux.
+    Hystart,
+    /// HyStart++ (RFC 9406).
+    HystartPlusPlus,
+}
+
+/// As Linux has it: pairs of full segments in its first window of 64 kB.
+const QUICK_ACKS: u32 = 22;
+
 /// The settings of one end; defaults are those of a present-day Linux host where it and the RFCs
 /// differ.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -63,10 +78,23 @@ pub struct TcpConfig {
     /// With SACK, find lost retransmissions by what arrives after them, as Linux does; RFC 6675
     /// leaves them to the timer.
     pub lost_retransmission_detection: bool,
-    /// Go back to the initial window after an idle retransmission timeout (RFC 5681 4.1).
+    /// With SACK, find losses by time and probe for a lost tail, and report duplicates (RACK-TLP,
+    /// RFC 8985 and 2883), as Linux does since 2018. By default all but Reno do: that is TCP as the
+    /// papers measured it.
+    pub rack: Option<bool>,
+    /// Reduce the window after an idle retransmission timeout: see `window_validation`.
     pub restart_after_idle: bool,
-    /// Leave slow start when the round-trip time grows (HyStart++, RFC 9406).
-    pub hystart: bool,
+    /// Halve the window once for each timeout that is idle, and bring it nearer to what was used
+    /// where the application sends less, with three quarters of it as threshold, as Linux does
+    /// (RFC 2861); else go back to the initial window when idle (RFC 5681 4.1). By default all but
+    /// Reno do.
+    pub window_validation: Option<bool>,
+    /// By default CUBIC has `hystart`, others `loss`. BBR has no slow start of this kind.
+    pub slow_start_exit: Option<SlowStartExit>,
+    /// Acknowledge so many segments at once at first, and up to 16 after a pause of more than a
+    /// retransmission timeout, so that slow start is not slowed. By default as in Linux, with Reno
+    /// none.
+    pub quick_acks: Option<u32>,
 }
 
 impl Default for TcpConfig {
@@ -89,13 +117,39 @@ impl Default for TcpConfig {
             appropriate_byte_counting: true,
             proportional_rate_reduction: true,
             lost_retransmission_detection: true,
+            rack: None,
             restart_after_idle: true,
-            hystart: false,
+            window_validation: None,
+            slow_start_exit: None,
+            quick_acks: None,
         }
     }
 }
 
 impl TcpConfig {
+    /// What is not set is as in Linux today, but with Reno as the papers measured it.
+    fn is_of_today(&self) -> bool {
+        self.congestion_control != CongestionControl::Reno
+    }
+
+    pub(super) fn uses_rack(&self) -> bool {
+        self.rack.unwrap_or(self.is_of_today())
+    }
+
+    pub(super) fn validates_window(&self) -> bool {
+        self.window_validation.unwrap_or(self.is_of_today())
+    }
+
+    pub(super) fn quick_acks(&self) -> u32 {
+        self.quick_acks.unwrap_or(if self.is_of_today() { QUICK_ACKS } else { 0 })
+    }
+
+    pub(super) fn slow_start_exit(&self) -> SlowStartExit {
+        let is_cubic = self.congestion_control == CongestionControl::Cubic;
+        let usual = if is_cubic { SlowStartExit::Hystart } else { SlowStartExit::Loss };
+        self.slow_start_exit.unwrap_or(usual)
+    }
+
     /// Whether a connection can run with these settings.
     ///
     /// # Errors

@@ -139,7 +139,7 @@ impl Endpoint {
             }
         }
         if segment.payload_bytes > 0 || segment.has(flag::FIN) {
-            self.receiver.accept(now, segment);
+            self.receiver.accept(now, segment, self.sender.timeout_ns());
         }
         self.send(now, out);
     }

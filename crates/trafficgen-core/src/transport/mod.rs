@@ -12,6 +12,7 @@ mod feedback;
 mod outbox;
 mod pacing;
 pub mod quic;
+mod rack;
 mod ranges;
 mod rates;
 mod receiver;
@@ -21,7 +22,7 @@ mod segment;
 mod sender;
 mod statistics;
 
-pub use config::{CongestionControl, TcpConfig};
+pub use config::{CongestionControl, SlowStartExit, TcpConfig};
 pub use endpoint::Endpoint;
 pub use segment::{flag, SackBlock, SackBlocks, Segment, Timestamps};
 pub use statistics::TcpStatistics;

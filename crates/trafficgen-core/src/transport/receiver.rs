@@ -6,6 +6,9 @@ use super::{flag, SackBlock, SackBlocks, Segment, TcpConfig, Time};
 /// No timer.
 pub(super) const NEVER: Time = Time::MAX;
 
+/// Acknowledgements that are not delayed after a pause, at most; TCP_MAX_QUICKACKS of Linux.
+const QUICK_ACKS_AFTER_PAUSE: u32 = 16;
+
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     /// Next offset wanted; one beyond the stream once the FIN has arrived.
@@ -22,8 +25,15 @@ pub(super) struct Receiver {
     recent_count: usize,
     fin: Option<u64>,
     sack_blocks: usize,
+    /// Tell of what has come twice (RFC 2883).
+    reports_duplicates: bool,
+    duplicate_came: bool,
     delayed_acks: bool,
     delay_ns: Time,
+    /// Acknowledgements that are not delayed: at first, after a pause, and those that are left.
+    quick_acks: u32,
+    quick_left: u32,
+    last_came: Time,
     /// Largest payload so far: what a full segment of the other end is.
     full_bytes: u64,
     unacknowledged_bytes: u64,
@@ -50,8 +60,13 @@ impl Receiver {
             recent_count: 0,
             fin: None,
             sack_blocks: 0,
+            reports_duplicates: config.uses_rack(),
+            duplicate_came: false,
             delayed_acks: config.delayed_acks,
             delay_ns: config.delayed_ack_timeout_ns,
+            quick_acks: config.quick_acks(),
+            quick_left: config.quick_acks(),
+            last_came: NEVER,
             full_bytes: 0,
             unacknowledged_bytes: 0,
             ack_due: false,
@@ -105,8 +120,13 @@ impl Receiver {
         self.echoes_mark |= segment.marked;
     }
 
-    /// Takes payload and FIN of a segment.
-    pub fn accept(&mut self, now: Time, segment: &Segment) {
+    /// Takes payload and FIN of a segment; what comes after more than `pause_ns` comes after a
+    /// pause.
+    pub fn accept(&mut self, now: Time, segment: &Segment, pause_ns: Time) {
+        if self.last_came != NEVER && now - self.last_came > pause_ns {
+            self.quick_left = self.quick_left.max(self.quick_acks.min(QUICK_ACKS_AFTER_PAUSE));
+        }
+        self.last_came = now;
         if segment.has(flag::FIN) && self.fin.is_none() {
             self.fin = Some(segment.sequence + u64::from(segment.payload_bytes));
         }
@@ -114,6 +134,7 @@ impl Receiver {
         if start >= end {
             // old, or beyond the window: say where we are (RFC 9293 3.10.7.4)
             self.ack_due = true;
+            self.duplicate_came |= self.reports_duplicates && segment.end() <= self.next;
             return;
         }
         self.full_bytes = self.full_bytes.max(u64::from(segment.payload_bytes)).min(self.mss);
@@ -146,7 +167,8 @@ impl Receiver {
             self.forget_recent_below(self.next);
         }
         let enough = self.unacknowledged_bytes > self.full_bytes;
-        if fills_hole || enough || !self.delayed_acks || self.has_ended() {
+        let is_delayed = self.delayed_acks && self.quick_left == 0;
+        if fills_hole || enough || !is_delayed || self.has_ended() {
             self.ack_due = true;
         } else if self.timer == NEVER {
             self.timer = now + self.delay_ns;
@@ -154,7 +176,8 @@ impl Receiver {
     }
 
     fn keep_beyond(&mut self, start: u64, end: u64) {
-        self.beyond.insert(start, end);
+        let new_bytes = self.beyond.insert(start, end);
+        self.duplicate_came |= self.reports_duplicates && new_bytes == 0;
         self.ack_due = true;
         self.ack_bare = true;
         let range = self.beyond.containing(start).unwrap_or((start, end));
@@ -227,13 +250,22 @@ impl Receiver {
             segment.flags |= flag::ECE;
         }
         segment.window_bytes = self.edge.saturating_sub(self.next) as u32;
-        for offset in &self.recent[..self.recent_count.min(self.sack_blocks)] {
+        let mut blocks = self.sack_blocks;
+        if self.duplicate_came && blocks > 0 {
+            segment.sack.reports_duplicate = true;
+            blocks -= 1;
+        }
+        self.duplicate_came = false;
+        for offset in &self.recent[..self.recent_count.min(blocks)] {
             if let Some((start, end)) = self.beyond.containing(*offset) {
                 segment.sack.push(SackBlock {
                     start: (start - self.next) as u32,
                     end: (end - self.next) as u32,
                 });
             }
+        }
+        if self.ack_due {
+            self.quick_left = self.quick_left.saturating_sub(1);
         }
         self.last_acknowledged = self.next;
         self.unacknowledged_bytes = 0;
@@ -250,7 +282,11 @@ mod tests {
     const MSS: u32 = 1000;
 
     fn receiver(buffer_bytes: u64) -> Receiver {
-        let config = TcpConfig { receive_buffer_bytes: buffer_bytes, ..TcpConfig::default() };
+        let config = TcpConfig {
+            receive_buffer_bytes: buffer_bytes,
+            quick_acks: Some(0),
+            ..TcpConfig::default()
+        };
         let mut receiver = Receiver::new(&config, u64::from(MSS));
         receiver.allow_sack_blocks(3);
         receiver
@@ -263,7 +299,7 @@ mod tests {
             flags: flag::ACK,
             ..Segment::default()
         };
-        receiver.accept(0, &segment);
+        receiver.accept(0, &segment, 1);
     }
 
     fn answer(receiver: &mut Receiver) -> Segment {
@@ -288,15 +324,42 @@ mod tests {
     }
 
     #[test]
+    fn the_first_segments_and_those_after_a_pause_are_acknowledged_at_once() {
+        let config = TcpConfig { quick_acks: Some(3), ..TcpConfig::default() };
+        let mut receiver = Receiver::new(&config, u64::from(MSS));
+        let mut quick = |sequences: std::ops::Range<u64>, now: Time| {
+            let answers = sequences.map(|index| {
+                let sequence = index * u64::from(MSS);
+                let flags = flag::ACK;
+                let segment = Segment { sequence, payload_bytes: MSS, flags, ..Segment::default() };
+                receiver.accept(now, &segment, 1000);
+                receiver.wants_ack() && {
+                    answer(&mut receiver);
+                    true
+                }
+            });
+            answers.collect::<Vec<_>>()
+        };
+        assert_eq!(quick(0..7, 0), [true, true, true, false, true, false, true]);
+        assert_eq!(quick(7..9, 1000), [false, true]);
+        assert_eq!(quick(9..14, 2001), [true, true, true, false, true]);
+    }
+
+    #[test]
     fn holes_are_reported_at_once_with_the_latest_block_first() {
         let mut receiver = receiver(100_000);
         for index in [0, 2, 4, 6, 8, 4] {
             take(&mut receiver, index);
             assert!(receiver.wants_ack() || index == 0);
         }
-        let sack = answer(&mut receiver).sack;
+        let sack = answer(&mut receiver).sack; // the fifth segment had come before
+        assert!(sack.reports_duplicate);
         let starts: Vec<_> = sack.as_slice().iter().map(|block| (block.start, block.end)).collect();
-        assert_eq!(starts, [(3000, 4000), (7000, 8000), (5000, 6000)]);
+        assert_eq!(starts, [(3000, 4000), (7000, 8000)]);
+        take(&mut receiver, 10);
+        let sack = answer(&mut receiver).sack;
+        let starts: Vec<_> = sack.as_slice().iter().map(|block| block.start).collect();
+        assert_eq!((starts, sack.reports_duplicate), (vec![9000, 3000, 7000], false));
         take(&mut receiver, 1);
         assert!(receiver.wants_ack());
         assert_eq!(answer(&mut receiver).acknowledgement, 3000);
@@ -319,7 +382,7 @@ mod tests {
     fn a_fin_ahead_of_a_hole_waits_for_it() {
         let mut receiver = receiver(100_000);
         let fin = Segment { sequence: 1000, flags: flag::FIN | flag::ACK, ..Segment::default() };
-        receiver.accept(0, &fin);
+        receiver.accept(0, &fin, 1);
         assert!(!receiver.has_ended());
         take(&mut receiver, 0);
         assert!(receiver.has_ended());

@@ -71,6 +71,10 @@ impl RetransmissionTimeout {
         self.backoffs = 0;
     }
 
+    pub fn minimum_ns(&self) -> Time {
+        self.minimum_ns
+    }
+
     /// Smoothed round-trip time, 0 before the first sample.
     pub fn smoothed_ns(&self) -> Time {
         self.smoothed_ns

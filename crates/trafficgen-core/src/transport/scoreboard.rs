@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::ranges::Ranges;
+use super::Time;
 
 /// Segments that must have arrived above a hole before it counts as lost (RFC 5681, RFC 6675).
 pub(super) const DUPLICATE_THRESHOLD: u64 = 3;
@@ -14,6 +15,8 @@ struct Resent {
     start: u64,
     end: u64,
     sent_before: u64,
+    sent_at: Time,
+    order: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -60,6 +63,22 @@ impl Scoreboard {
 
     pub fn is_lost(&self, offset: u64) -> bool {
         offset < self.lost_below
+    }
+
+    /// Whether anything has arrived beyond a hole.
+    pub fn has_arrivals(&self) -> bool {
+        !self.sacked.is_empty()
+    }
+
+    /// End of all that has arrived beyond a hole.
+    pub fn highest_arrival(&self) -> Option<u64> {
+        self.sacked.highest_end()
+    }
+
+    /// Whether so much has arrived beyond the first hole that it counts as lost.
+    pub fn shows_loss(&self, mss: u64) -> bool {
+        self.sacked.count() as u64 >= DUPLICATE_THRESHOLD
+            || self.sacked.bytes() > (DUPLICATE_THRESHOLD - 1) * mss
     }
 
     fn unsacked_in(&self, start: u64, end: u64) -> u64 {
@@ -139,6 +158,34 @@ impl Scoreboard {
         self.count_lost_again(una);
     }
 
+    /// Retransmissions that left by `lost_before`, and before the latest of what has arrived, are
+    /// lost; the latest departure of those that may be so later.
+    pub fn find_late_retransmissions(
+        &mut self,
+        una: u64,
+        latest: u64,
+        lost_before: Time,
+    ) -> Option<Time> {
+        let mut waiting = None;
+        while let Some(resent) = self.resent.front().copied() {
+            let done = resent.end <= una || self.sacked.containing(resent.start).is_some();
+            if !done && resent.order > latest {
+                break;
+            }
+            if !done && resent.sent_at > lost_before {
+                waiting = Some(resent.sent_at);
+                break;
+            }
+            self.resent.pop_front();
+            if !done {
+                self.lost_again.push_back((resent.start, resent.end));
+                self.lost_ever_bytes += resent.end - resent.start;
+            }
+        }
+        self.count_lost_again(una);
+        waiting
+    }
+
     /// Only what is still missing counts, for the first retransmission may have been late rather
     /// than lost.
     fn count_lost_again(&mut self, una: u64) {
@@ -173,8 +220,14 @@ impl Scoreboard {
         self.sacked.gap(self.resent_below.max(una), highest)
     }
 
-    /// `start..end` was sent again, after everything below `sent_before`.
-    pub fn note_resent(&mut self, una: u64, start: u64, end: u64, sent_before: u64) {
+    /// `start..end` was sent again, after everything below `sent_before`, as departure `order`.
+    pub fn note_resent(
+        &mut self,
+        una: u64,
+        (start, end): (u64, u64),
+        sent_before: u64,
+        (sent_at, order): (Time, u64),
+    ) {
         if start >= self.resent_below.max(una) {
             self.resent_bytes += end - start;
             self.resent_below = end;
@@ -185,7 +238,7 @@ impl Scoreboard {
             }
             self.count_lost_again(una);
         }
-        self.resent.push_back(Resent { start, end, sent_before });
+        self.resent.push_back(Resent { start, end, sent_before, sent_at, order });
     }
 
     /// After a timeout all that is not SACKed counts as lost, retransmissions too.
@@ -233,9 +286,9 @@ mod tests {
         board.sack(3 * MSS, 6 * MSS);
         board.find_losses(0, MSS);
         assert_eq!(board.pipe_bytes(0, 6 * MSS), 0);
-        board.note_resent(0, 0, MSS, 6 * MSS);
+        board.note_resent(0, (0, MSS), 6 * MSS, (0, 0));
         assert_eq!(board.next_lost(0), Some((2 * MSS, 3 * MSS)));
-        board.note_resent(0, 2 * MSS, 3 * MSS, 6 * MSS);
+        board.note_resent(0, (2 * MSS, 3 * MSS), 6 * MSS, (0, 0));
         assert_eq!((board.pipe_bytes(0, 6 * MSS), board.next_lost(0)), (2 * MSS, None));
         assert_eq!(board.acknowledge(0, 2 * MSS), MSS);
         assert_eq!(board.pipe_bytes(2 * MSS, 6 * MSS), MSS);
@@ -248,14 +301,14 @@ mod tests {
         let mut board = Scoreboard::default();
         board.sack(MSS, 4 * MSS);
         board.find_losses(0, MSS);
-        board.note_resent(0, 0, MSS, 4 * MSS);
+        board.note_resent(0, (0, MSS), 4 * MSS, (0, 0));
         board.sack(4 * MSS, 7 * MSS);
         board.find_lost_retransmissions(0, MSS);
         assert_eq!(board.next_lost(0), None);
         board.sack(7 * MSS, 8 * MSS);
         board.find_lost_retransmissions(0, MSS);
         assert_eq!((board.next_lost(0), board.pipe_bytes(0, 8 * MSS)), (Some((0, MSS)), 0));
-        board.note_resent(0, 0, MSS, 8 * MSS);
+        board.note_resent(0, (0, MSS), 8 * MSS, (0, 0));
         assert_eq!((board.next_lost(0), board.pipe_bytes(0, 8 * MSS)), (None, MSS));
     }
 
@@ -266,7 +319,7 @@ mod tests {
         board.time_out(0, 5 * MSS);
         assert_eq!(board.pipe_bytes(0, 5 * MSS), 0);
         assert_eq!(board.next_lost(0), Some((0, 2 * MSS)));
-        board.note_resent(0, 0, 2 * MSS, 5 * MSS);
+        board.note_resent(0, (0, 2 * MSS), 5 * MSS, (0, 0));
         assert_eq!(board.next_lost(0), Some((3 * MSS, 5 * MSS)));
     }
 }

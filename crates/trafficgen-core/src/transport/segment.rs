@@ -39,6 +39,8 @@ pub struct SackBlocks {
     count: u8,
     /// The SACK-permitted option; on SYNs only.
     pub permitted: bool,
+    /// A first block reports a segment that had come before (RFC 2883).
+    pub reports_duplicate: bool,
 }
 
 impl SackBlocks {
@@ -141,10 +143,10 @@ impl Segment {
         let options = if self.has(flag::SYN) {
             let sack = self.sack.permitted && timestamps == 0;
             SYN_MSS_AND_SCALE_BYTES + timestamps + if sack { SYN_SACK_PERMITTED_BYTES } else { 0 }
-        } else if self.sack.is_empty() {
-            timestamps
         } else {
-            timestamps + SACK_HEAD_BYTES + SACK_BLOCK_BYTES * self.sack.count
+            let blocks = self.sack.count + u8::from(self.sack.reports_duplicate);
+            let head = if blocks > 0 { SACK_HEAD_BYTES } else { 0 };
+            timestamps + head + SACK_BLOCK_BYTES * blocks
         };
         self.header_bytes = BASE_HEADER_BYTES + options;
     }

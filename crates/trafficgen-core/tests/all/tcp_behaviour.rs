@@ -3,7 +3,8 @@
 use crate::dumbbell::{Loss, Network, Path, Reader, MS, SECOND};
 use proptest::prelude::*;
 use trafficgen_core::transport::{
-    flag, CongestionControl, Endpoint, SackBlock, Segment, TcpConfig, Time, Timestamps,
+    flag, CongestionControl, Endpoint, SackBlock, Segment, SlowStartExit, TcpConfig, Time,
+    Timestamps,
 };
 
 const SEGMENT_BYTES: u64 = 1448;
@@ -131,9 +132,16 @@ fn counting_acknowledgements_slows_the_start_when_they_are_delayed() {
 
 #[test]
 fn a_single_loss_is_repaired_by_fast_retransmit_without_a_timeout() {
-    for (sack, timestamps) in [(false, false), (false, true), (true, false), (true, true)] {
+    for (sack, timestamps, rack) in [
+        (false, false, false),
+        (false, true, true),
+        (true, false, false),
+        (true, true, false),
+        (true, false, true),
+        (true, true, true),
+    ] {
         let network = transfer(
-            &TcpConfig { sack, timestamps, mss_bytes: 1460, ..reno() },
+            &TcpConfig { sack, timestamps, rack: Some(rack), mss_bytes: 1460, ..reno() },
             400,
             Loss::These(vec![40]),
         );
@@ -152,8 +160,8 @@ fn a_single_loss_is_repaired_by_fast_retransmit_without_a_timeout() {
 #[test]
 fn selective_acknowledgements_bring_again_only_what_was_lost() {
     let lost = vec![60, 61, 64, 67, 70, 71, 72, 90];
-    for proportional_rate_reduction in [false, true] {
-        let config = TcpConfig { proportional_rate_reduction, ..reno() };
+    for (proportional_rate_reduction, rack) in [(false, false), (true, false), (true, true)] {
+        let config = TcpConfig { proportional_rate_reduction, rack: Some(rack), ..reno() };
         let network = transfer(&config, 600, Loss::These(lost.clone()));
         let flow = &network.flows[0];
         let statistics = flow.server.statistics();
@@ -188,23 +196,80 @@ fn newreno_repairs_several_losses_one_round_trip_each_without_a_timeout() {
 fn a_lost_retransmission_is_found_without_a_timeout_when_selective_acknowledgements_go_on() {
     // segment 40 is data segment 40; its repetition leaves a round trip later, among those of the
     // next window
-    let first = transfer(&reno(), 2000, Loss::These(vec![40]));
-    let numbers = data(&first);
-    let repetition = numbers.iter().position(|(_, segment)| segment.retransmission);
-    let lost = vec![40, repetition.map_or(0, |index| index as u64)];
-    let network = transfer(&reno(), 2000, Loss::These(lost));
+    for rack in [false, true] {
+        let config = TcpConfig { rack: Some(rack), ..reno() };
+        let first = transfer(&config, 2000, Loss::These(vec![40]));
+        let numbers = data(&first);
+        let repetition = numbers.iter().position(|(_, segment)| segment.retransmission);
+        let lost = vec![40, repetition.map_or(0, |index| index as u64)];
+        let network = transfer(&config, 2000, Loss::These(lost));
+        let statistics = network.flows[0].server.statistics();
+        assert_eq!((statistics.retransmissions, statistics.timeouts), (2, 0), "rack {rack}");
+    }
+}
+
+/// Timeouts, retransmissions and the time of the last data segment of 100 segments whose `lost`
+/// ones get lost.
+fn end_of_transfer(config: &TcpConfig, lost: &[u64]) -> (u64, u64, Time) {
+    let network = transfer(config, 100, Loss::These(lost.to_vec()));
     let statistics = network.flows[0].server.statistics();
-    assert_eq!((statistics.retransmissions, statistics.timeouts), (2, 0));
+    assert_eq!(network.flows[0].client.received_bytes(), 100 * SEGMENT_BYTES);
+    let last_at = data(&network).last().map_or(0, |(time, _)| *time);
+    (statistics.timeouts, statistics.retransmissions, last_at)
+}
+
+#[test]
+fn a_probe_repairs_a_lost_tail_without_a_timeout() {
+    let rack = TcpConfig { rack: Some(true), ..reno() };
+    let without = TcpConfig { rack: Some(false), ..reno() };
+    let (_, _, whole_at) = end_of_transfer(&rack, &[]);
+    // The FIN is a segment of its own beyond the last data.
+    for (lost, least) in [(vec![99], 1), (vec![97, 98, 99], 3)] {
+        let (timeouts, retransmissions, last_at) = end_of_transfer(&rack, &lost);
+        assert_eq!((timeouts, retransmissions), (0, least), "{lost:?}");
+        // One round trip until all else is acknowledged, two until the probe, one for its answer.
+        assert!(last_at - whole_at < 520 * MS, "{lost:?}: {last_at} after {whole_at}");
+        let (timeouts, _, later_at) = end_of_transfer(&without, &lost);
+        assert!(timeouts > 0 && later_at > last_at, "{lost:?}: {later_at}");
+    }
+}
+
+#[test]
+fn one_arrival_beyond_a_hole_shows_it_after_a_quarter_of_a_round_trip() {
+    let rack = TcpConfig { rack: Some(true), ..reno() };
+    let (_, _, whole_at) = end_of_transfer(&rack, &[]);
+    let (timeouts, retransmissions, last_at) = end_of_transfer(&rack, &[98]);
+    assert_eq!((timeouts, retransmissions), (0, 1));
+    assert!((110 * MS..140 * MS).contains(&(last_at - whole_at)), "{last_at} {whole_at}");
+}
+
+#[test]
+fn a_path_that_reorders_costs_less_where_losses_are_found_by_time() {
+    let [by_count, by_time] = [false, true].map(|rack| {
+        let config = TcpConfig { rack: Some(rack), ..reno() };
+        let path = Path { jitter_ns: 15 * MS, ..Path::of(50 * MS) };
+        let mut network = Network::new(path, 1);
+        network.add(&config, &config, 5000 * SEGMENT_BYTES, Reader::Eager);
+        network.run_until(300 * SECOND);
+        assert_eq!(network.flows[0].client.received_bytes(), 5000 * SEGMENT_BYTES);
+        network.flows[0].server.statistics().retransmissions
+    });
+    assert!(by_count > 50 && by_time * 10 < by_count, "{by_time} of {by_count}");
 }
 
 #[test]
 fn an_overshoot_of_slow_start_is_repaired_without_a_storm() {
     // 100 Mbit/s, a queue as long as the path: slow start loses about one capacity of 1833 segments
-    for (proportional_rate_reduction, lost_retransmission_detection) in
-        [(true, true), (false, true), (false, false)]
+    for (proportional_rate_reduction, lost_retransmission_detection, rack) in
+        [(true, true, false), (false, true, false), (false, false, false), (true, true, true)]
     {
-        let config =
-            TcpConfig { proportional_rate_reduction, lost_retransmission_detection, ..reno() };
+        let rack = Some(rack);
+        let config = TcpConfig {
+            proportional_rate_reduction,
+            lost_retransmission_detection,
+            rack,
+            ..reno()
+        };
         let config = TcpConfig { receive_buffer_bytes: 1 << 28, ..config };
         let path = Path { rate: Some((12.5e6, 1000)), ..Path::of(50 * MS) };
         let mut network = Network::greedy(path, &config, 1);
@@ -320,6 +385,49 @@ fn an_idle_connection_starts_again_with_the_initial_window() {
     }
 }
 
+/// What leaves at once, segments, after `idle_ns` of silence, of a CUBIC that had opened its window
+/// to 30 segments, and its threshold in segments.
+fn sent_after_idle(idle_ns: Time) -> (usize, u64) {
+    let config = TcpConfig { send_buffer_bytes: 1 << 40, ..TcpConfig::default() };
+    let (mut server, mut client) = handshake(&config, &config);
+    let (mut now, mut there, mut back) = (SECOND, Vec::new(), Vec::new());
+    server.write(now, 30 * SEGMENT_BYTES, &mut back);
+    while !back.is_empty() || !there.is_empty() {
+        now += 50 * MS;
+        back.drain(..).for_each(|segment| client.on_segment(now, &segment, &mut there));
+        client.on_timer(now + 40 * MS, &mut there);
+        client.read(now, u64::MAX, &mut there);
+        now += 50 * MS;
+        there.drain(..).for_each(|segment| server.on_segment(now, &segment, &mut back));
+    }
+    let last_sent = now - 100 * MS;
+    server.write(last_sent + idle_ns, 500 * SEGMENT_BYTES, &mut back);
+    (back.len(), server.statistics().ssthresh_bytes / SEGMENT_BYTES)
+}
+
+#[test]
+fn a_window_is_halved_for_each_idle_timeout_and_the_threshold_remembers_it() {
+    let window = sent_after_idle(150 * MS).0;
+    assert!(window > 20, "{window}");
+    // A timeout is 300 ms.
+    assert_eq!(sent_after_idle(450 * MS).0, window / 2);
+    assert_eq!(sent_after_idle(5 * SECOND).0, 10);
+}
+
+#[test]
+fn hystart_ends_slow_start_before_most_of_what_it_would_lose() {
+    let [overshoot, hystart] = [SlowStartExit::Loss, SlowStartExit::Hystart].map(|exit| {
+        let config = TcpConfig { slow_start_exit: Some(exit), ..TcpConfig::default() };
+        let path = Path { rate: Some((312_500.0, 40)), ..Path::of(20 * MS) };
+        let mut network = Network::greedy(path, &config, 1);
+        network.run_until(2 * SECOND);
+        let received = network.flows[0].client.received_bytes();
+        assert!(received > 500_000, "{received}");
+        network.dropped
+    });
+    assert!(overshoot > 20 && hystart * 4 < overshoot, "{hystart} of {overshoot}");
+}
+
 #[test]
 fn nagle_holds_small_segments_back_while_data_is_outstanding() {
     for (nagle, expected) in [(true, 1), (false, 3)] {
@@ -355,29 +463,31 @@ fn a_reset_ends_both_ends() {
 fn any_config() -> impl Strategy<Value = TcpConfig> {
     let controls = vec![CongestionControl::Reno, CongestionControl::Cubic, CongestionControl::Bbr];
     let sizes = (1u32..12, 3_000u64..200_000, 2_000u64..200_000, 100u32..1461);
-    (prop::sample::select(controls), any::<[bool; 9]>(), sizes).prop_map(
-        |(congestion_control, flags, sizes)| {
-            let (initial_window_segments, send_buffer_bytes, receive_buffer_bytes, mss_bytes) =
-                sizes;
-            TcpConfig {
-                congestion_control,
-                restart_after_idle: flags[0],
-                sack: flags[1],
-                timestamps: flags[2],
-                delayed_acks: flags[3],
-                nagle: flags[4],
-                appropriate_byte_counting: flags[5],
-                proportional_rate_reduction: flags[6],
-                hystart: flags[7],
-                lost_retransmission_detection: flags[8],
-                initial_window_segments,
-                send_buffer_bytes,
-                receive_buffer_bytes,
-                mss_bytes,
-                ..TcpConfig::default()
-            }
-        },
-    )
+    let exits = vec![SlowStartExit::Loss, SlowStartExit::Hystart, SlowStartExit::HystartPlusPlus];
+    let choices = (prop::sample::select(controls), prop::sample::select(exits));
+    (choices, any::<[bool; 10]>(), sizes).prop_map(|((congestion_control, exit), flags, sizes)| {
+        let (initial_window_segments, send_buffer_bytes, receive_buffer_bytes, mss_bytes) = sizes;
+        TcpConfig {
+            congestion_control,
+            restart_after_idle: flags[0],
+            sack: flags[1],
+            timestamps: flags[2],
+            delayed_acks: flags[3],
+            nagle: flags[4],
+            appropriate_byte_counting: flags[5],
+            proportional_rate_reduction: flags[6],
+            slow_start_exit: Some(exit),
+            window_validation: Some(flags[7]),
+            quick_acks: Some(initial_window_segments),
+            lost_retransmission_detection: flags[8],
+            rack: Some(flags[9]),
+            initial_window_segments,
+            send_buffer_bytes,
+            receive_buffer_bytes,
+            mss_bytes,
+            ..TcpConfig::default()
+        }
+    })
 }
 
 /// A segment that no sane end would send, near the offsets in use.

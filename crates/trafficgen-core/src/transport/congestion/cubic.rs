@@ -1,4 +1,8 @@
-//! CUBIC (RFC 9438), in segments and seconds.
+//! CUBIC in segments and seconds: RFC 9438, or as Linux has it.
+//!
+//! Linux takes the target of a shortest instead of a smoothed round trip later, keeps the slower of
+//! both paces of Reno, forgets the maximum after a timeout, and grows by a twentieth in a round
+//! trip while it knows none.
 
 use super::super::Time;
 
@@ -6,6 +10,10 @@ const SCALE: f64 = 0.4; // C
 const DECREASE: f64 = 0.7; // beta_cubic
 /// Makes additive increase with that decrease as fast as Reno (RFC 9438 4.3).
 const FRIENDLY_INCREASE: f64 = 3.0 * (1.0 - DECREASE) / (1.0 + DECREASE);
+/// Of the window in a round trip, at most.
+const GREATEST_GROWTH: f64 = 0.5;
+/// Where no loss has shown a maximum yet, at least: a start that ended too soon goes on.
+const BLIND_GROWTH: f64 = 0.05;
 const NS_PER_S: f64 = 1e9;
 
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +28,8 @@ struct Epoch {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cubic {
+    of_linux: bool,
+    /// Window at the last loss; 0: there was none.
     maximum: f64,
     /// Window before the last decrease (cwnd_prior).
     prior: f64,
@@ -27,13 +37,18 @@ pub(super) struct Cubic {
 }
 
 impl Cubic {
-    /// Growth of a window of `window` segments when `acknowledged` segments were.
+    pub fn new(of_linux: bool) -> Self {
+        Self { of_linux, ..Self::default() }
+    }
+
+    /// Growth of a window of `window` segments when `acknowledged` segments were, towards that of
+    /// a round trip later.
     pub fn increase(
         &mut self,
         now: Time,
         window: f64,
         acknowledged: f64,
-        smoothed_rtt_ns: Time,
+        round_trip_ns: Time,
     ) -> f64 {
         let maximum = self.maximum;
         let epoch = self.epoch.get_or_insert_with(|| Epoch {
@@ -42,29 +57,48 @@ impl Cubic {
             origin: maximum.max(window),
             friendly: window,
         });
-        let pace = if epoch.friendly < self.prior { FRIENDLY_INCREASE } else { 1.0 };
+        let is_slower = self.of_linux || epoch.friendly < self.prior;
+        let pace = if is_slower { FRIENDLY_INCREASE } else { 1.0 };
         epoch.friendly += pace * acknowledged / window;
         let elapsed_s = (now - epoch.start) as f64 / NS_PER_S;
         let cubic = |time_s: f64| epoch.origin + SCALE * (time_s - epoch.plateau_s).powi(3);
-        if cubic(elapsed_s) < epoch.friendly {
+        if !self.of_linux && cubic(elapsed_s) < epoch.friendly {
             return (epoch.friendly - window).max(0.0);
         }
-        let target =
-            cubic(elapsed_s + smoothed_rtt_ns as f64 / NS_PER_S).clamp(window, 1.5 * window);
-        (target - window) / window * acknowledged
+        let mut growth = cubic(elapsed_s + round_trip_ns as f64 / NS_PER_S) / window - 1.0;
+        if self.of_linux {
+            growth = growth.max(epoch.friendly / window - 1.0);
+        }
+        let is_blind = self.of_linux && maximum == 0.0;
+        let least = if is_blind { BLIND_GROWTH } else { 0.0 };
+        growth.clamp(least, GREATEST_GROWTH) * acknowledged
     }
 
-    /// The window after loss at a window of `window` segments of which `flight` were in use.
-    pub fn decrease(&mut self, window: f64, flight: f64) -> f64 {
+    /// The window after loss at a window of `window` segments of which `used` were.
+    pub fn decrease(&mut self, window: f64, used: f64) -> f64 {
         let shrinking = window < self.maximum; // fast convergence (RFC 9438 4.7)
-        self.maximum = if shrinking { flight * (1.0 + DECREASE) / 2.0 } else { flight };
-        self.prior = flight;
+        self.maximum = if shrinking { used * (1.0 + DECREASE) / 2.0 } else { used };
+        self.prior = used;
         self.epoch = None;
-        flight * DECREASE
+        used * DECREASE
+    }
+
+    /// A timeout has come.
+    pub fn note_timeout(&mut self) {
+        if self.of_linux {
+            *self = Self::new(true);
+        }
     }
 
     pub fn restart_epoch(&mut self) {
         self.epoch = None;
+    }
+
+    /// Nothing was sent for `idle_ns`, which does not count (RFC 9438 5.8).
+    pub fn skip(&mut self, now: Time, idle_ns: Time) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.start = (epoch.start + idle_ns).min(now);
+        }
     }
 }
 
@@ -98,6 +132,25 @@ mod tests {
         let lowered = cubic.decrease(10.0, 10.0);
         let window = grown(&mut cubic, lowered, 3);
         assert!(window > lowered + 3.0 * FRIENDLY_INCREASE - 0.3, "{window}");
+    }
+
+    #[test]
+    fn a_start_that_ended_without_loss_goes_on_by_a_twentieth_of_the_window() {
+        let mut cubic = Cubic::new(true);
+        let window = grown(&mut cubic, 100.0, 9);
+        assert!((window / 100.0 - 1.05f64.powi(10)).abs() < 0.02, "{window}");
+    }
+
+    #[test]
+    fn idle_time_is_no_time_to_grow() {
+        let mut busy = Cubic::default();
+        busy.decrease(1000.0, 1000.0);
+        let mut idle = busy;
+        let first = busy.increase(0, 700.0, 700.0, RTT_NS);
+        assert_eq!(idle.increase(0, 700.0, 700.0, RTT_NS), first);
+        idle.skip(1000 * RTT_NS, 990 * RTT_NS);
+        let after_ten = busy.increase(10 * RTT_NS, 700.0, 700.0, RTT_NS);
+        assert_eq!(idle.increase(1000 * RTT_NS, 700.0, 700.0, RTT_NS), after_ten);
     }
 
     #[test]

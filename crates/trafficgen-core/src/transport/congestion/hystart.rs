@@ -1,90 +1,73 @@
-//! Leaving the first slow start before it overflows a queue: HyStart++ (RFC 9406).
+//! Leaving slow start before it overflows a queue: HyStart, as CUBIC has it in Linux.
+//!
+//! S. Ha, I. Rhee: Taming the elephants: new TCP slow start, Computer Networks 55 (2011), with the
+//! limits of Linux: acknowledgements that have come close together for half a round trip, or a
+//! round whose shortest round trip is longer by an eighth.
 
 use super::super::Time;
 use super::Acknowledged;
 
-const LEAST_THRESHOLD_NS: Time = 4_000_000;
-const GREATEST_THRESHOLD_NS: Time = 16_000_000;
-const RTT_DIVISOR: Time = 8;
+const LEAST_WINDOW_SEGMENTS: f64 = 16.0;
+/// Acknowledgements no farther apart are of one train.
+const TRAIN_GAP_NS: Time = 2_000_000;
 const SAMPLES: u32 = 8;
-const CAUTIOUS_GROWTH_DIVISOR: f64 = 4.0;
-const CAUTIOUS_ROUNDS: u32 = 5;
-
-/// Conservative slow start: how many rounds of it, and the round-trip time it began with.
-#[derive(Clone, Copy, Debug)]
-struct Cautious {
-    rounds: u32,
-    baseline_ns: Time,
-}
+const LEAST_MARGIN_NS: Time = 4_000_000;
+const GREATEST_MARGIN_NS: Time = 16_000_000;
+const RTT_DIVISOR: Time = 8;
 
 #[derive(Clone, Debug)]
 pub(super) struct HyStart {
+    /// The round is over when more than this is acknowledged.
     round_end: u64,
-    last_minimum_ns: Time,
-    minimum_ns: Time,
+    round_start: Time,
+    /// The last acknowledgement of the round's train.
+    train_end: Time,
+    shortest_ns: Time,
     samples: u32,
-    cautious: Option<Cautious>,
+    is_over: bool,
 }
 
 impl Default for HyStart {
     fn default() -> Self {
         Self {
             round_end: 0,
-            last_minimum_ns: Time::MAX,
-            minimum_ns: Time::MAX,
+            round_start: 0,
+            train_end: 0,
+            shortest_ns: Time::MAX,
             samples: 0,
-            cautious: None,
+            is_over: false,
         }
     }
 }
 
 impl HyStart {
-    /// By how much slow start is to be slower for this acknowledgement.
-    pub fn growth_divisor(&mut self, ack: &Acknowledged) -> f64 {
-        if ack.una >= self.round_end {
-            self.start_round(ack.nxt);
+    /// Takes an acknowledgement in slow start; whether slow start is to end at this `window`,
+    /// segments.
+    pub fn ends_at(&mut self, ack: &Acknowledged, window: f64) -> bool {
+        let Some(rtt_ns) = ack.rtt_ns.filter(|_| !self.is_over) else { return false };
+        if ack.una > self.round_end {
+            self.round_end = ack.nxt;
+            self.round_start = ack.now;
+            self.train_end = ack.now;
+            self.shortest_ns = Time::MAX;
+            self.samples = 0;
         }
-        if let Some(rtt_ns) = ack.rtt_ns {
-            self.minimum_ns = self.minimum_ns.min(rtt_ns);
+        if window < LEAST_WINDOW_SEGMENTS {
+            return false;
+        }
+        if ack.now - self.train_end <= TRAIN_GAP_NS {
+            self.train_end = ack.now;
+            self.is_over |= ack.now - self.round_start > ack.shortest_rtt_ns / 2;
+        }
+        self.shortest_ns = self.shortest_ns.min(rtt_ns);
+        if self.samples < SAMPLES {
             self.samples += 1;
-        }
-        if self.samples >= SAMPLES {
-            self.judge();
-        }
-        if self.cautious.is_some() {
-            CAUTIOUS_GROWTH_DIVISOR
         } else {
-            1.0
+            let margin_ns =
+                (ack.shortest_rtt_ns / RTT_DIVISOR).clamp(LEAST_MARGIN_NS, GREATEST_MARGIN_NS);
+            self.is_over |= self.shortest_ns > ack.shortest_rtt_ns.saturating_add(margin_ns);
         }
-    }
-
-    fn start_round(&mut self, nxt: u64) {
-        self.round_end = nxt;
-        self.last_minimum_ns = self.minimum_ns;
-        self.minimum_ns = Time::MAX;
-        self.samples = 0;
-        if let Some(cautious) = &mut self.cautious {
-            cautious.rounds += 1;
-        }
-    }
-
-    fn judge(&mut self) {
-        match self.cautious {
-            None if self.last_minimum_ns != Time::MAX => {
-                let margin_ns = (self.last_minimum_ns / RTT_DIVISOR)
-                    .clamp(LEAST_THRESHOLD_NS, GREATEST_THRESHOLD_NS);
-                if self.minimum_ns >= self.last_minimum_ns + margin_ns {
-                    self.cautious = Some(Cautious { rounds: 0, baseline_ns: self.minimum_ns });
-                }
-            }
-            // A false alarm.
-            Some(cautious) if self.minimum_ns < cautious.baseline_ns => self.cautious = None,
-            _ => {}
-        }
-    }
-
-    pub fn is_over(&self) -> bool {
-        self.cautious.is_some_and(|cautious| cautious.rounds >= CAUTIOUS_ROUNDS)
+        self.is_over
     }
 }
 
@@ -94,40 +77,49 @@ mod tests {
 
     const MS: Time = 1_000_000;
 
-    /// Runs `rounds` rounds of ten acknowledgements each; the divisor at the end.
-    fn rounds(hystart: &mut HyStart, first: u64, rounds: u64, rtt_ns: Time) -> f64 {
-        let mut divisor = 0.0;
-        for step in 0..rounds * 10 {
-            let una = first * 10 + step;
+    /// Takes the acknowledgements of a round of `segments`, `gap_ns` apart; how many of them it
+    /// takes until slow start ends.
+    fn round(
+        hystart: &mut HyStart,
+        start: Time,
+        segments: u64,
+        gap_ns: Time,
+        rtt_ns: Time,
+    ) -> Option<u64> {
+        let first = hystart.round_end;
+        (1..=segments).find(|step| {
             let ack = Acknowledged {
-                now: 0,
+                now: start + *step as Time * gap_ns,
                 bytes: 1.0,
-                una,
-                nxt: una + 10,
+                una: first + step,
+                nxt: first + segments,
                 smoothed_rtt_ns: rtt_ns,
                 rtt_ns: Some(rtt_ns),
+                shortest_rtt_ns: 40 * MS,
+                in_use: true,
                 after_timeout: false,
             };
-            divisor = hystart.growth_divisor(&ack);
-        }
-        divisor
+            hystart.ends_at(&ack, segments as f64)
+        })
     }
 
     #[test]
-    fn a_longer_round_trip_slows_the_start_and_five_rounds_end_it() {
+    fn a_round_that_takes_longer_ends_slow_start_at_its_ninth_sample() {
         let mut hystart = HyStart::default();
-        assert!(rounds(&mut hystart, 0, 3, 40 * MS) < 1.5);
-        assert!(rounds(&mut hystart, 3, 1, 46 * MS) > 3.5);
-        assert!(!hystart.is_over());
-        rounds(&mut hystart, 4, 5, 46 * MS);
-        assert!(hystart.is_over());
+        assert_eq!(round(&mut hystart, 0, 20, 5 * MS, 45 * MS), None);
+        assert_eq!(round(&mut hystart, 100 * MS, 40, 5 * MS, 46 * MS), Some(9));
     }
 
     #[test]
-    fn a_false_alarm_is_taken_back() {
+    fn a_train_of_half_a_round_trip_ends_slow_start() {
         let mut hystart = HyStart::default();
-        rounds(&mut hystart, 0, 3, 40 * MS);
-        rounds(&mut hystart, 3, 1, 46 * MS);
-        assert!(rounds(&mut hystart, 4, 1, 40 * MS) < 1.5);
+        assert_eq!(round(&mut hystart, 0, 20, MS, 40 * MS), None);
+        assert_eq!(round(&mut hystart, 100 * MS, 40, MS, 40 * MS), Some(22));
+    }
+
+    #[test]
+    fn small_windows_go_on() {
+        let mut hystart = HyStart::default();
+        assert_eq!(round(&mut hystart, 0, 15, MS, 90 * MS), None);
     }
 }

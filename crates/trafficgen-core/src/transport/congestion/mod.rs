@@ -4,7 +4,9 @@ mod bbr;
 mod bbr3;
 mod cubic;
 mod hystart;
+mod hystart_plus;
 mod reno;
+mod slow_start;
 mod window;
 
 use std::fmt::Debug;
@@ -25,8 +27,11 @@ pub(super) struct Acknowledged {
     pub una: u64,
     pub nxt: u64,
     pub smoothed_rtt_ns: Time,
-    /// The round-trip time of this acknowledgement, where it had one.
+    /// The round-trip time of this acknowledgement, where it had one, and the shortest so far.
     pub rtt_ns: Option<Time>,
+    pub shortest_rtt_ns: Time,
+    /// Whether the window, and not the application, was what limited the sender.
+    pub in_use: bool,
     /// Whether it repairs what a timeout declared lost (RFC 3465 2.3: limit of one segment).
     pub after_timeout: bool,
 }
@@ -83,7 +88,7 @@ pub(super) trait Control: Debug + Send {
     /// The handshake is over; it took that long unless it had to be repeated.
     fn on_open(&mut self, now: Time, round_trip_ns: Option<Time>);
 
-    /// New data was acknowledged while the window was what limited the sender.
+    /// New data was acknowledged.
     fn on_ack(&mut self, _ack: &Acknowledged) {}
 
     /// Any acknowledgement, of a control that [goes by samples](Self::goes_by_samples).
@@ -127,11 +132,14 @@ pub(super) trait Control: Debug + Send {
     /// Recovery is over: at most `limit_bytes`, lest a burst follow.
     fn limit(&mut self, _limit_bytes: u64) {}
 
-    /// Nothing was sent for longer than a timeout (RFC 5681 4.1).
-    fn restart(&mut self) {}
+    /// Nothing was sent for `idle_ns`, longer than a timeout (RFC 5681 4.1, RFC 2861).
+    fn restart(&mut self, _idle_ns: Time, _timeout_ns: Time) {}
 
-    /// The sender did not use its window.
-    fn pause(&mut self) {}
+    /// No more than this was under way for a timeout, since the application had no more to send.
+    fn note_unused(&mut self, _most_used_bytes: u64) {}
+
+    /// Data leaves after nothing was sent for `idle_ns` and nothing is outstanding.
+    fn on_idle_end(&mut self, _now: Time, _idle_ns: Time) {}
 }
 
 /// The control that a configuration names, for segments of `mss` bytes.

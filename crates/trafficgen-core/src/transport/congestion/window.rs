@@ -2,8 +2,11 @@
 
 use super::super::{CongestionControl, TcpConfig, Time};
 use super::cubic::Cubic;
-use super::hystart::HyStart;
+use super::slow_start::Watch;
 use super::{reno, Acknowledged, Control};
+
+/// Of a window that was not used, the share at which slow start ends again, as in Linux.
+const REMEMBERED: f64 = 0.75;
 
 #[derive(Clone, Debug)]
 enum Algorithm {
@@ -15,12 +18,14 @@ enum Algorithm {
 #[derive(Clone, Debug)]
 pub(super) struct LossBased {
     algorithm: Algorithm,
-    hystart: Option<HyStart>,
+    watch: Watch,
     window: f64,
     threshold: f64,
     initial_window: f64,
     mss: f64,
     byte_counting: bool,
+    /// Unused windows decay (RFC 2861).
+    validated: bool,
 }
 
 impl LossBased {
@@ -29,29 +34,26 @@ impl LossBased {
         let initial_window = f64::from(config.initial_window_segments) * mss;
         Self {
             algorithm: match config.congestion_control {
-                CongestionControl::Cubic => Algorithm::Cubic(Cubic::default()),
+                CongestionControl::Cubic => Algorithm::Cubic(Cubic::new(config.validates_window())),
                 _ => Algorithm::Reno,
             },
-            hystart: config.hystart.then(HyStart::default),
+            watch: Watch::new(config.slow_start_exit()),
             window: initial_window,
             threshold: config.initial_ssthresh_bytes.map_or(f64::INFINITY, |bytes| bytes as f64),
             initial_window,
             mss,
             byte_counting: config.appropriate_byte_counting,
+            validated: config.validates_window(),
         }
     }
 
     /// Grows by what was acknowledged (RFC 5681 3.1, RFC 3465); the bytes left for congestion
     /// avoidance.
-    fn slow_start(&mut self, ack: &Acknowledged) -> f64 {
+    fn slow_start(&mut self, ack: &Acknowledged, divisor: f64) -> f64 {
         let limit = if self.byte_counting && !ack.after_timeout { 2.0 } else { 1.0 };
         let mut growth = ack.bytes.min(limit * self.mss);
-        if let Some(hystart) = self.hystart.as_mut().filter(|_| !ack.after_timeout) {
-            growth /= hystart.growth_divisor(ack);
-            if hystart.is_over() {
-                self.threshold = self.window;
-                return 0.0;
-            }
+        if !ack.after_timeout {
+            growth /= divisor;
         }
         let room = self.threshold - self.window;
         if growth < room {
@@ -62,22 +64,50 @@ impl LossBased {
         growth - room
     }
 
-    fn lower_threshold(&mut self, flight_bytes: u64) {
-        self.hystart = None; // RFC 9406 4.3: for the first slow start only
-        let flight = (flight_bytes as f64).min(self.window.max(self.mss));
+    fn lower_threshold(&mut self, flight_bytes: u64, by_timeout: bool) {
+        self.watch.note_loss(by_timeout);
+        // A window that is validated was used.
+        let flight = if self.validated { self.window } else { flight_bytes as f64 };
+        let used = flight.min(self.window.max(self.mss));
         let lowered = match &mut self.algorithm {
-            Algorithm::Reno => flight * reno::DECREASE,
+            Algorithm::Reno => used * reno::DECREASE,
             Algorithm::Cubic(cubic) => {
-                cubic.decrease(self.window / self.mss, flight / self.mss) * self.mss
+                cubic.decrease(self.window / self.mss, used / self.mss) * self.mss
             }
         };
         self.threshold = lowered.max(2.0 * self.mss);
+    }
+
+    fn restart_epoch(&mut self) {
+        if let Algorithm::Cubic(cubic) = &mut self.algorithm {
+            cubic.restart_epoch();
+        }
+    }
+
+    /// A later slow start may go on to most of the present window.
+    fn remember(&mut self) {
+        self.threshold = self.threshold.max(REMEMBERED * self.window);
     }
 }
 
 impl Control for LossBased {
     fn on_ack(&mut self, ack: &Acknowledged) {
-        let rest = if self.in_slow_start() { self.slow_start(ack) } else { ack.bytes };
+        let divisor = if self.in_slow_start() && !ack.after_timeout {
+            let Some(divisor) = self.watch.growth_divisor(ack, self.window / self.mss) else {
+                self.threshold = self.window;
+                return;
+            };
+            divisor
+        } else {
+            1.0
+        };
+        if !ack.in_use {
+            if !self.validated {
+                self.restart_epoch();
+            }
+            return;
+        }
+        let rest = if self.in_slow_start() { self.slow_start(ack, divisor) } else { ack.bytes };
         if rest <= 0.0 {
             return;
         }
@@ -88,20 +118,25 @@ impl Control for LossBased {
                 reno::increase(segments, counted / self.mss)
             }
             Algorithm::Cubic(cubic) => {
-                cubic.increase(ack.now, segments, rest / self.mss, ack.smoothed_rtt_ns)
+                let round_trip_ns =
+                    if self.validated { ack.shortest_rtt_ns } else { ack.smoothed_rtt_ns };
+                cubic.increase(ack.now, segments, rest / self.mss, round_trip_ns)
             }
         };
         self.window += grown * self.mss;
     }
 
     fn on_loss(&mut self, flight_bytes: u64) {
-        self.lower_threshold(flight_bytes);
+        self.lower_threshold(flight_bytes, false);
         self.window = self.threshold;
     }
 
     fn on_timeout(&mut self, flight_bytes: u64, repeated: bool) {
         if !repeated {
-            self.lower_threshold(flight_bytes);
+            self.lower_threshold(flight_bytes, true);
+        }
+        if let Algorithm::Cubic(cubic) = &mut self.algorithm {
+            cubic.note_timeout();
         }
         self.window = self.mss;
     }
@@ -128,14 +163,33 @@ impl Control for LossBased {
         }
     }
 
-    fn restart(&mut self) {
-        self.window = self.window.min(self.initial_window);
-        self.pause();
+    fn restart(&mut self, idle_ns: Time, timeout_ns: Time) {
+        if !self.validated {
+            self.window = self.window.min(self.initial_window);
+            self.restart_epoch();
+            return;
+        }
+        self.remember();
+        let floor = self.initial_window.min(self.window);
+        let mut left_ns = idle_ns - timeout_ns;
+        while left_ns > 0 && self.window > floor {
+            self.window /= 2.0;
+            left_ns -= timeout_ns;
+        }
+        self.window = self.window.max(floor);
     }
 
-    fn pause(&mut self) {
-        if let Algorithm::Cubic(cubic) = &mut self.algorithm {
-            cubic.restart_epoch();
+    fn note_unused(&mut self, most_used_bytes: u64) {
+        let used = (most_used_bytes as f64).max(self.initial_window);
+        if self.validated && used < self.window {
+            self.remember();
+            self.window = (self.window + used) / 2.0;
+        }
+    }
+
+    fn on_idle_end(&mut self, now: Time, idle_ns: Time) {
+        if let (Algorithm::Cubic(cubic), true) = (&mut self.algorithm, self.validated) {
+            cubic.skip(now, idle_ns);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::super::{CongestionControl, TcpConfig, Time};
+use super::super::{CongestionControl, SlowStartExit, TcpConfig, Time};
 
 /// The longest that an acknowledgement may be held back (max_ack_delay, RFC 9000 18.2).
 pub(super) const MOST_ACK_DELAY_NS: Time = 25_000_000;
@@ -17,8 +17,8 @@ pub struct QuicConfig {
     pub datagram_bytes: u32,
     /// RFC 9002 7.2.
     pub initial_window_packets: u32,
-    /// Leave slow start when the round-trip time grows (HyStart++, RFC 9406).
-    pub hystart: bool,
+    /// By default CUBIC has `hystart_plus_plus` (RFC 9406), others `loss`.
+    pub slow_start_exit: Option<SlowStartExit>,
     /// Acknowledge every second packet that wants it (RFC 9000 13.2.2).
     pub ack_every_packets: u32,
     /// Acknowledge a single one after this; aioquic does after 1 ms, whatever their number.
@@ -40,7 +40,7 @@ impl Default for QuicConfig {
             congestion_control: CongestionControl::default(),
             datagram_bytes: 1350,
             initial_window_packets: 10,
-            hystart: false,
+            slow_start_exit: None,
             ack_every_packets: 2,
             ack_delay_ns: MOST_ACK_DELAY_NS,
             fills_window: false,
@@ -91,10 +91,13 @@ impl QuicConfig {
     /// The same for the parts that QUIC and TCP share. A probe timeout begins at 999 ms (RFC 9002
     /// 6.2.2), and four deviations count for at least 1 ms (6.1.2).
     pub(super) fn shared(&self) -> TcpConfig {
+        let is_cubic = self.congestion_control == CongestionControl::Cubic;
+        let usual_exit = is_cubic.then_some(SlowStartExit::HystartPlusPlus);
         TcpConfig {
             congestion_control: self.congestion_control,
             initial_window_segments: self.initial_window_packets,
-            hystart: self.hystart,
+            slow_start_exit: self.slow_start_exit.or(usual_exit),
+            window_validation: Some(false),
             initial_rto_ns: 999_000_000,
             minimum_rto_ns: 1_000_000,
             minimum_rto_above_srtt: true,

@@ -122,17 +122,15 @@ impl Sender {
         }
         let in_use =
             self.congestion.in_slow_start() && self.congestion.window_bytes() < 2 * flight_bytes;
-        if !self.window_limited && !in_use {
-            self.congestion.pause();
-            return;
-        }
         self.congestion.on_ack(&Acknowledged {
             now,
             bytes: f64::from(sent.bytes),
             una: sent.end(),
             nxt: self.nxt,
-            smoothed_rtt_ns: self.rto.smoothed_ns(),
             rtt_ns,
+            smoothed_rtt_ns: self.rto.smoothed_ns(),
+            shortest_rtt_ns: self.minimum_rtt_ns.min(self.rto.smoothed_ns().max(1)),
+            in_use: self.window_limited || in_use,
             after_timeout: false,
         });
     }

@@ -20,38 +20,51 @@ impl Sender {
         }
         let prior = self.progress();
         let reported = if self.sack { self.take_blocks(now, segment) } else { 0 };
-        if reported > 0 {
+        if reported > 0 && self.rack.is_none() {
             self.board.find_losses(self.una, self.mss);
             if self.repeats_again {
                 self.board.find_lost_retransmissions(self.una, self.mss);
             }
         }
-        if ack > self.una {
+        let advanced = ack > self.una;
+        if advanced {
             self.advance(now, segment, reported);
         } else if ack == self.una {
-            self.stand_still(segment, reported);
+            self.stand_still(now, segment, reported);
         }
+        self.judge_probe(segment, advanced, reported);
         self.consider_recovery(statistics);
         self.sample(now, prior);
+        self.await_late();
         true
     }
 
     /// Notes SACK blocks; the bytes that were not known to have arrived.
     fn take_blocks(&mut self, now: Time, segment: &Segment) -> u64 {
         let base = segment.acknowledgement;
+        let highest = self.board.highest_arrival();
+        if segment.sack.reports_duplicate {
+            if let Some(rack) = &mut self.rack {
+                rack.widen(base, self.nxt);
+            }
+        }
         let mut reported = 0;
         for block in segment.sack.as_slice() {
             let start = (base + u64::from(block.start)).max(self.una);
             let end = (base + u64::from(block.end)).min(self.nxt);
             if start < end {
-                self.note_arrivals(now, start, end);
+                self.note_arrivals(now, (start, end), highest);
                 reported += self.board.sack(start, end);
             }
         }
         reported
     }
 
-    fn note_arrivals(&mut self, now: Time, start: u64, end: u64) {
+    fn note_arrivals(&mut self, now: Time, (start, end): (u64, u64), highest: Option<u64>) {
+        if let Some(rack) = &mut self.rack {
+            let holes = self.board.holes_in(start, end);
+            holes.for_each(|(start, end)| rack.note_arrival(now, start, end, highest));
+        }
         if let Some(rates) = &mut self.rates {
             let holes = self.board.holes_in(start, end);
             holes.for_each(|(start, end)| rates.note_arrival(now, start, end));
@@ -59,7 +72,7 @@ impl Sender {
     }
 
     /// What an acknowledgement is compared with, where the control goes by samples.
-    fn progress(&self) -> Option<Progress> {
+    pub(super) fn progress(&self) -> Option<Progress> {
         let rates = self.rates.as_deref().filter(|_| self.una < self.nxt)?;
         Some(Progress {
             flight_bytes: self.pipe_bytes(),
@@ -70,7 +83,7 @@ impl Sender {
     }
 
     /// Tells the control what an acknowledgement has changed since `prior`.
-    fn sample(&mut self, now: Time, prior: Option<Progress>) {
+    pub(super) fn sample(&mut self, now: Time, prior: Option<Progress>) {
         let Some(prior) = prior else { return };
         let position = Position {
             now,
@@ -98,7 +111,9 @@ impl Sender {
         self.una = segment.acknowledgement;
         self.nxt = self.nxt.max(self.una);
         let acknowledged = self.una - old;
-        self.note_arrivals(now, old, self.una);
+        let highest = self.board.highest_arrival();
+        self.note_arrivals(now, (old, self.una), highest);
+        let lost_before = self.board.lost_ever_bytes();
         let delivered = self.board.acknowledge(old, self.una) + reported;
         self.widen(u64::from(segment.window_bytes));
         let round_trip_ns = self.round_trip(now, segment);
@@ -108,13 +123,17 @@ impl Sender {
         if self.una >= self.limited_at && self.window_limited {
             self.window_limited = self.una == self.limited_at;
         }
+        if let Some(rack) = &mut self.rack {
+            rack.forget_below(self.una);
+            self.find_late(now);
+        }
         self.probing = false;
         self.probes = 0;
         self.timeouts_in_row = 0;
         self.duplicates = 0;
         if self.phase == Phase::Recovery && self.una < self.recovery_point {
             self.partial_acknowledgement(acknowledged);
-            self.reduce(delivered);
+            self.reduce(delivered, self.board.lost_ever_bytes() == lost_before);
             self.restart_timer(now, self.sack || !self.partial_seen);
             self.partial_seen = true;
             return;
@@ -131,18 +150,19 @@ impl Sender {
             return;
         }
         // slow start may double what was in use even if the application paused in between
-        let in_use = self.congestion.in_slow_start() && self.congestion.window_bytes() < 2 * flight;
-        if !self.window_limited && !in_use {
-            self.congestion.pause();
-            return;
+        let in_use = self.uses_window(flight);
+        if let Some(sample_ns) = rtt_ns {
+            self.shortest_rtt_ns = self.shortest_rtt_ns.min(sample_ns);
         }
         self.congestion.on_ack(&Acknowledged {
             now,
             bytes: acknowledged as f64,
             una: self.una,
             nxt: self.nxt,
-            smoothed_rtt_ns: self.rto.smoothed_ns(),
             rtt_ns,
+            smoothed_rtt_ns: self.rto.smoothed_ns(),
+            shortest_rtt_ns: self.shortest_rtt_ns.min(self.rto.smoothed_ns().max(1)),
+            in_use,
             after_timeout: self.phase == Phase::Timeout,
         });
     }
@@ -157,7 +177,7 @@ impl Sender {
         Some(now - sent_at)
     }
 
-    fn stand_still(&mut self, segment: &Segment, reported: u64) {
+    fn stand_still(&mut self, now: Time, segment: &Segment, reported: u64) {
         let edge = self.edge;
         self.widen(u64::from(segment.window_bytes));
         if self.probing {
@@ -168,6 +188,9 @@ impl Sender {
             }
             return;
         }
+        if reported > 0 {
+            self.find_late(now);
+        }
         let bare = segment.payload_bytes == 0 && self.edge == edge && self.una < self.nxt;
         let duplicate = if self.sack { reported > 0 } else { bare };
         if duplicate {
@@ -177,7 +200,7 @@ impl Sender {
             }
         }
         if self.phase == Phase::Recovery && self.sack {
-            self.reduce(reported);
+            self.reduce(reported, false);
         }
     }
 }

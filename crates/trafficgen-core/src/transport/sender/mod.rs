@@ -2,14 +2,18 @@
 
 mod acknowledgements;
 mod pacing;
+mod rack;
 mod recovery;
 mod timer;
 mod transmit;
 
+use rack::LossProbe;
 use recovery::Reduction;
+use timer::Alarm;
 
 use super::congestion::{control, Control};
 use super::pacing::Pacer;
+use super::rack::Rack;
 use super::rates::DeliveryRates;
 use super::receiver::NEVER;
 use super::rto::RetransmissionTimeout;
@@ -64,6 +68,14 @@ pub(super) struct Sender {
     board: Scoreboard,
     rto: RetransmissionTimeout,
     timer: Time,
+    alarm: Alarm,
+    /// Kept where losses are found by time.
+    rack: Option<Box<Rack>>,
+    /// When more of what is outstanding will be lost.
+    late_at: Option<Time>,
+    loss_probe: Option<LossProbe>,
+    /// Something new has left since the timer was started.
+    sent_new: bool,
     probing: bool,
     probes: u32,
     timeouts_in_row: u32,
@@ -73,6 +85,10 @@ pub(super) struct Sender {
     last_sent: Time,
     window_limited: bool,
     limited_at: u64,
+    /// The most that was under way since the window was full, and when it was.
+    most_used_bytes: u64,
+    full_at: Time,
+    shortest_rtt_ns: Time,
     gave_up: bool,
     sack: bool,
     timestamps: bool,
@@ -115,6 +131,11 @@ impl Sender {
             board: Scoreboard::default(),
             rto: RetransmissionTimeout::new(config),
             timer: NEVER,
+            alarm: Alarm::Timeout,
+            rack: config.uses_rack().then(Box::default),
+            late_at: None,
+            loss_probe: None,
+            sent_new: false,
             probing: false,
             probes: 0,
             timeouts_in_row: 0,
@@ -122,6 +143,9 @@ impl Sender {
             last_sent: 0,
             window_limited: false,
             limited_at: 0,
+            most_used_bytes: 0,
+            full_at: 0,
+            shortest_rtt_ns: Time::MAX,
             gave_up: false,
             sack: false,
             timestamps: false,
@@ -145,10 +169,14 @@ impl Sender {
         window_bytes: u32,
     ) {
         self.sack = sack;
+        if !sack {
+            self.rack = None;
+        }
         self.timestamps = timestamps;
         if let Some(sample_ns) = round_trip_ns {
             self.rto.sample(sample_ns);
         }
+        self.full_at = now;
         self.congestion.on_open(now, round_trip_ns);
         self.widen(u64::from(window_bytes));
     }
@@ -180,6 +208,11 @@ impl Sender {
 
     pub fn timer(&self) -> Time {
         self.timer.min(self.pacer.timer())
+    }
+
+    /// The present retransmission timeout.
+    pub fn timeout_ns(&self) -> Time {
+        self.rto.timeout_ns()
     }
 
     /// Where the next new byte goes.

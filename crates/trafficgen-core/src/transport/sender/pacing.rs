@@ -7,6 +7,9 @@ use super::Sender;
 impl Sender {
     /// Notes that `start..end` leaves now, for pacing and for samples of the rate.
     pub(super) fn note_departure(&mut self, now: Time, start: u64, end: u64) {
+        if let Some(rack) = &mut self.rack {
+            rack.note_sent(now, start, end);
+        }
         if let Some(rates) = &mut self.rates {
             let starts = self.una == self.nxt;
             if starts {

@@ -28,15 +28,15 @@ impl Reduction {
         self.limit
     }
 
-    /// Another acknowledgement delivered `bytes`.
-    fn update(&mut self, bytes: u64, pipe: u64, threshold: u64, mss: u64) {
+    /// Another acknowledgement delivered `bytes`; below the threshold `extra` more may leave.
+    fn update(&mut self, bytes: u64, pipe: u64, threshold: u64, extra: u64) {
         self.delivered += bytes;
         let allowed = if pipe > threshold {
             let share = u128::from(self.delivered) * u128::from(threshold);
             (share.div_ceil(u128::from(self.flight)) as u64).saturating_sub(self.sent)
         } else {
             // Slow-start reduction bound.
-            let bound = self.delivered.saturating_sub(self.sent).max(bytes) + mss;
+            let bound = self.delivered.saturating_sub(self.sent).max(bytes) + extra;
             bound.min(threshold - pipe)
         };
         self.limit = pipe + allowed;
@@ -46,8 +46,8 @@ impl Reduction {
 impl Sender {
     /// Enters fast recovery when enough has arrived above the first hole.
     pub(super) fn consider_recovery(&mut self, statistics: &mut TcpStatistics) {
-        let found =
-            self.duplicates >= DUPLICATE_THRESHOLD || self.sack && self.board.is_lost(self.una);
+        let found = self.duplicates >= DUPLICATE_THRESHOLD && self.rack.is_none()
+            || self.sack && self.board.is_lost(self.una);
         if self.phase != Phase::Open || self.una >= self.nxt || !found {
             return;
         }
@@ -57,6 +57,7 @@ impl Sender {
             return;
         }
         statistics.fast_retransmits += 1;
+        self.loss_probe = None;
         let flight = self.nxt - self.una;
         self.congestion.on_loss(flight);
         self.phase = Phase::Recovery;
@@ -66,7 +67,7 @@ impl Sender {
         self.partial_seen = false;
         if self.sack {
             self.board.mark_lost_below(self.una, self.una + self.mss.min(self.nxt - self.una));
-            self.reduce(0);
+            self.reduce(0, true);
         } else {
             self.resend_head = true;
             self.inflation = DUPLICATE_THRESHOLD * self.mss;
@@ -84,9 +85,12 @@ impl Sender {
         }
     }
 
-    pub(super) fn reduce(&mut self, delivered: u64) {
+    /// An acknowledgement in recovery delivered so much. One that `shows_repair` lets a segment
+    /// more leave; without RACK any does, as RFC 6937 first had it.
+    pub(super) fn reduce(&mut self, delivered: u64, shows_repair: bool) {
         let (pipe, threshold) = (self.pipe_bytes(), self.congestion.window_bytes());
-        self.reduction.update(delivered, pipe, threshold, self.mss);
+        let extra = if shows_repair || self.rack.is_none() { self.mss } else { 0 };
+        self.reduction.update(delivered, pipe, threshold, extra);
     }
 
     /// An acknowledgement of `acknowledged` bytes in recovery that did not reach its end (RFC 6582
@@ -113,6 +117,9 @@ impl Sender {
         self.resend_head = false;
         self.free_pass = false;
         self.board.forget_retransmissions(self.una);
+        if let Some(rack) = &mut self.rack {
+            rack.end_recovery();
+        }
     }
 
     /// Pipe up to which the sender may fill the network.

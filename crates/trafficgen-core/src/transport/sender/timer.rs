@@ -6,6 +6,16 @@ use super::super::receiver::NEVER;
 use super::super::Time;
 use super::{Phase, Sender};
 
+/// What the timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Alarm {
+    Timeout,
+    /// A probe of the tail.
+    LossProbe,
+    /// What may be late is lost.
+    Late,
+}
+
 /// Timeouts without progress after which a connection is given up; tcp_retries2 of Linux.
 const MAXIMUM_TIMEOUTS: u32 = 15;
 const LONGEST_PROBE_INTERVAL_NS: Time = 60_000_000_000;
@@ -20,8 +30,13 @@ impl Sender {
             return;
         }
         self.timer = NEVER;
+        let alarm = std::mem::replace(&mut self.alarm, Alarm::Timeout);
         if self.una < self.nxt && !self.probing {
-            self.time_out(outbox);
+            match alarm {
+                Alarm::Timeout => self.time_out(outbox),
+                Alarm::LossProbe => self.send_loss_probe(outbox),
+                Alarm::Late => self.give_up_late(outbox),
+            }
             return;
         }
         if self.nxt < self.end() || self.probing {
@@ -43,6 +58,7 @@ impl Sender {
         self.rto.back_off();
         self.leave_recovery();
         self.phase = Phase::Timeout;
+        self.loss_probe = None;
         self.recovery_point = self.nxt;
         self.repeated_below = self.nxt;
         self.timed = None;
@@ -55,18 +71,35 @@ impl Sender {
     pub(super) fn restart_timer(&mut self, now: Time, restart: bool) {
         if self.una == self.nxt {
             self.timer = NEVER;
+            self.alarm = Alarm::Timeout;
         } else if restart {
-            self.timer = now + self.rto.timeout_ns();
+            self.start_timer(now);
         }
+    }
+
+    fn start_timer(&mut self, now: Time) {
+        if let Some(due) = self.probe_due(now) {
+            self.alarm = Alarm::LossProbe;
+            self.timer = due;
+            return;
+        }
+        self.timer = match self.alarm {
+            Alarm::Timeout => now + self.rto.timeout_ns(),
+            Alarm::LossProbe | Alarm::Late => self.timeout_after_head(now),
+        };
+        self.alarm = Alarm::Timeout;
     }
 
     /// Starts the timer if it does not run and something is outstanding, or waits for a window.
     pub(super) fn arm_timer(&mut self, now: Time) {
-        if self.timer != NEVER {
+        let sent_new = std::mem::take(&mut self.sent_new) && self.rack.is_some();
+        if self.timer != NEVER && !(sent_new && self.alarm != Alarm::Late) {
             return;
         }
         if self.una < self.nxt && !self.probing {
-            self.timer = now + self.rto.timeout_ns();
+            if self.timer == NEVER || self.probe_due(now).is_some() {
+                self.start_timer(now);
+            }
         } else if self.nxt < self.end() || self.probing {
             let interval_ns = self.rto.timeout_ns() << self.probes.min(12);
             self.timer = now + interval_ns.min(LONGEST_PROBE_INTERVAL_NS);

@@ -3,6 +3,7 @@
 use super::super::outbox::Outbox;
 use super::super::receiver::NEVER;
 use super::super::{flag, Time};
+use super::timer::Alarm;
 use super::{Phase, Sender};
 
 /// A stretch to send.
@@ -16,6 +17,7 @@ struct Chunk {
 impl Sender {
     /// Sends all that windows and data allow.
     pub fn transmit(&mut self, outbox: &mut Outbox) {
+        let sent_before = self.sent;
         self.restart_if_idle(outbox.now);
         self.pacer.start();
         if self.resend_head {
@@ -39,15 +41,46 @@ impl Sender {
             self.window_limited = true;
             self.limited_at = self.nxt;
         }
+        if limited || self.sent > sent_before {
+            self.validate_window(outbox.now, limited);
+        }
         self.arm_timer(outbox.now);
     }
 
     fn restart_if_idle(&mut self, now: Time) {
-        if self.una == self.nxt
-            && self.restart_after_idle
-            && now - self.last_sent > self.rto.timeout_ns()
-        {
-            self.congestion.restart();
+        if self.una < self.nxt || self.new_chunk().is_none() {
+            return;
+        }
+        let (idle_ns, timeout_ns) = (now - self.last_sent, self.rto.timeout_ns());
+        if self.restart_after_idle && idle_ns > timeout_ns {
+            self.congestion.restart(idle_ns, timeout_ns);
+            self.full_at = now;
+            self.most_used_bytes = 0;
+        }
+        self.congestion.on_idle_end(now, idle_ns);
+    }
+
+    /// Whether the window, and not the application, limits the sender, with `flight` outstanding:
+    /// slow start may double what was in use even if the application paused in between.
+    pub(super) fn uses_window(&self, flight: u64) -> bool {
+        let is_slow_start = self.congestion.in_slow_start();
+        self.window_limited || is_slow_start && self.congestion.window_bytes() < 2 * flight
+    }
+
+    /// A window that was not full for a timeout is too large to trust (RFC 2861).
+    fn validate_window(&mut self, now: Time, limited: bool) {
+        let flight = self.nxt - self.una;
+        if limited || self.uses_window(flight) {
+            self.most_used_bytes = 0;
+            self.full_at = now;
+            return;
+        }
+        self.most_used_bytes = self.most_used_bytes.max(flight);
+        let is_stale = now - self.full_at >= self.rto.timeout_ns();
+        if self.restart_after_idle && self.phase == Phase::Open && is_stale {
+            self.congestion.note_unused(self.most_used_bytes);
+            self.most_used_bytes = 0;
+            self.full_at = now;
         }
     }
 
@@ -58,7 +91,8 @@ impl Sender {
             }
         }
         let new = self.new_chunk();
-        if new.is_some() || self.phase != Phase::Recovery || !self.sack {
+        let is_new_only = !self.sack || self.rack.is_some();
+        if new.is_some() || self.phase != Phase::Recovery || is_new_only {
             return new;
         }
         self.board.next_hole(self.una).map(|hole| self.resend_chunk(hole))
@@ -118,10 +152,17 @@ impl Sender {
             self.timer = NEVER; // it waited for a window until now
         }
         if chunk.again {
-            self.board.note_resent(self.una, chunk.start, chunk.end, self.nxt);
+            let order = self.rack.as_ref().map_or(0, |rack| rack.departures());
+            let left = (outbox.now, order);
+            self.board.note_resent(self.una, (chunk.start, chunk.end), self.nxt, left);
             self.timed = None; // Karn
+            if chunk.start == self.una && self.rack.is_some() && self.alarm != Alarm::Late {
+                self.timer = NEVER; // it counts from the retransmission
+                self.alarm = Alarm::Timeout;
+            }
         } else {
             self.nxt = chunk.end;
+            self.sent_new = true;
             if self.timed.is_none() && !self.timestamps && chunk.start >= self.sent {
                 self.timed = Some((chunk.end, outbox.now));
             }
@@ -133,12 +174,32 @@ impl Sender {
         self.last_sent = outbox.now;
     }
 
+    /// One new segment if there is any, whatever the congestion window; whether there was.
+    pub(super) fn send_new_probe(&mut self, outbox: &mut Outbox) -> bool {
+        let chunk = self.new_chunk();
+        if let Some(chunk) = chunk {
+            self.send(chunk, outbox);
+            self.sent_new = false;
+        }
+        chunk.is_some()
+    }
+
+    /// The last outstanding segment.
+    pub(super) fn resend_tail(&mut self, outbox: &mut Outbox) {
+        let tail = self.rack.as_ref().and_then(|rack| rack.tail());
+        let (start, end) = tail.unwrap_or((self.una, self.nxt));
+        self.resend(self.resend_chunk((start.max(self.una), end.min(self.nxt))), outbox);
+    }
+
     /// The first outstanding segment, for NewReno, which keeps no score.
     fn resend_first(&mut self, outbox: &mut Outbox) {
         if self.una >= self.nxt {
             return;
         }
-        let chunk = self.resend_chunk((self.una, self.nxt));
+        self.resend(self.resend_chunk((self.una, self.nxt)), outbox);
+    }
+
+    fn resend(&mut self, chunk: Chunk, outbox: &mut Outbox) {
         let fin = chunk.end > self.queued;
         let payload = (chunk.end - chunk.start - u64::from(fin)) as u32;
         outbox.send(chunk.start, payload, if fin { flag::FIN } else { 0 }, true);
