@@ -287,7 +287,8 @@ def _warn_of_narrow_path(source: Source, path: Path) -> None:
     """Say of packets over a connection that a path which takes less only makes them late."""
     streams = source.parameters.get("streams")
     connects = isinstance(streams, list) and any(stream["protocol"] != "udp" for stream in streams)
-    limit_bps = Links.from_path(path).rate_bps if connects and source.kind == "fitted" else None
+    plays_packets = source.kind == "fitted" and source.plays is None
+    limit_bps = Links.from_path(path).rate_bps if connects and plays_packets else None
     if limit_bps is None or not (times_ns := [one[0] for one in source.schedules if one[0].size]):
         return
     span_ns = max(int(one[-1]) for one in times_ns) - min(int(one[0]) for one in times_ns)

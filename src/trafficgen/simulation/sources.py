@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -36,7 +37,7 @@ from trafficgen.models.published import (
 from trafficgen.models.published.mechanisms import check_mechanism
 from trafficgen.models.registered_source import set_source
 from trafficgen.simulation.applications import Player, make_player
-from trafficgen.units import IntArray
+from trafficgen.units import IntArray, bps_from_kbps
 
 #: Kinds that change what is sent; the others play their schedule whatever the path does.
 ACTING = ("thinning", "level_switching", "rate_following")
@@ -46,6 +47,8 @@ _CONGESTED_LOSS, _CONGESTED_DELAY_S = 0.01, 0.05
 #: after three intervals, over which calibration looks for a response.
 NEWEST_WEIGHT = 0.5
 _LEAST_RATE = 0.01
+#: A download at this share of its link's rate was held back by the path, not by its server.
+_PATH_LIMITED_SHARE = 0.8
 #: Levels closer than this are one.
 _SAME_LEVEL = 0.05
 _TIMESTAMP_OPTION_BYTES = 12
@@ -336,17 +339,51 @@ def prepare_fitted_source(model: Model) -> Callable[[Sequence[StreamSchedule]], 
     """Return what makes a source of the schedules of a session's streams of a fitted model."""
     response = response_parameters(model)
     digest = _digest(model)
+    is_written_whole = _is_path_limited(model)
 
     def make_source(streams: Sequence[StreamSchedule]) -> Source:
+        schedules = tuple(_schedule(stream) for stream in streams)
         return Source(
             name=model.name,
             kind="fitted",
             parameters={"streams": _streams(streams), "response": response},
             digest=digest,
-            schedules=tuple(_schedule(stream) for stream in streams),
+            schedules=tuple(map(_write_whole, schedules)) if is_written_whole else schedules,
+            plays=_DOWNLOAD if is_written_whole else None,
         )
 
     return make_source
+
+
+_DOWNLOAD = "its download, as fast as the path takes it"
+
+
+def _is_path_limited(model: Model) -> bool:
+    """Return whether a model is of a download over TCP that took most of its link's rate."""
+    application, provenance = model.application, model.provenance
+    is_download = application is None or application.kind == "bulk"
+    if not is_download or provenance.kind != "fitted" or not provenance.conditions.capacity:
+        return False
+    if len(model.streams) != 1 or model.streams[0].transport.protocol != "tcp":
+        return False
+    phases = model.streams[0].phases
+    bits = sum(phase.duration_s * phase.rate_bps for phase in phases)
+    steps = provenance.conditions.capacity
+    ends_s = [*(step.start_s for step in steps[1:]), math.inf]
+    end_s = max(phase.start_s + phase.duration_s for phase in phases)
+    link_bits = sum(
+        bps_from_kbps(step.kbps.value) * max(0.0, min(end, end_s) - step.start_s)
+        for step, end in zip(steps, ends_s, strict=True)
+        if step.kbps is not None
+    )
+    return bits > _PATH_LIMITED_SHARE * link_bits > 0
+
+
+def _write_whole(schedule: Schedule) -> Schedule:
+    """Return a schedule whose packets all leave at the time of the first: TCP paces them."""
+    time_ns, payload_bytes, phase, rtp_timestamp, ends_frame = schedule
+    start_ns = np.full_like(time_ns, time_ns[0] if time_ns.size else 0)
+    return start_ns, payload_bytes, phase, rtp_timestamp, ends_frame
 
 
 def _digest(model: Model) -> str:
