@@ -600,7 +600,7 @@ def test_times_of_one_rate_of_the_narrow_link_are_one_row() -> None:
     table = tabulate_capacity(steps)
     assert table is not None
     assert [row[:2] for row in table.rows] == [
-        ("42.2 to 53.0, 170.0 on", "3700"),
-        ("53.0 to 60.5, 134.2 to 134.6, 150.0 to 151.0 and 1 more", "920"),
+        ("42.25 to 53.00, 170.00 on", "3700"),
+        ("53.00 to 60.50, 134.20 to 134.60, 150.00 to 151.00 and 1 more", "920"),
     ]
     assert tabulate_capacity(()) is None

@@ -186,18 +186,18 @@ def test_the_report_names_the_command_that_makes_it_again(report: Report) -> Non
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("model", "options"),
     [
-        {"model": "dashjs", "compete": ["tcp@20s"], "duration_s": 45.5, "tcp": "bbr", "seed": 3},
-        {"model": "dashjs", "quic": "cubic(zero_rtt=true)", "duration_s": 20},
-        {"model": "cbr", "settings": {"rate_kbps": 500}, "duration_s": 20},
-        {"model": "cbr", "runs": 3, "duration_s": 5},
+        ("dashjs", {"compete": ["tcp@20s"], "duration_s": 45.5, "tcp": "bbr", "seed": 3}),
+        ("dashjs", {"quic": "cubic(zero_rtt=true)", "duration_s": 20}),
+        ("cbr", {"settings": {"rate_kbps": 500}, "duration_s": 20}),
+        ("cbr", {"runs": 3, "duration_s": 5}),
     ],
 )
 def test_the_named_command_gives_the_same_result(
-    options: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    model: str, options: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = trafficgen.simulate(**options, path="rate=3Mbps,delay=40ms,queue=60p")
+    found = trafficgen.simulate(model, **options, path="rate=3Mbps,delay=40ms,queue=60p")
     words = shlex.split(report_of(found).made_by.partition(": trafficgen ")[2])
     assert run([*words, "--json", "-q"]) == 0
     shown, own = json.loads(capsys.readouterr().out), found.to_json()

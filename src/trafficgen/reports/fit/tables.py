@@ -297,8 +297,8 @@ def tabulate_capacity(steps: Sequence[CapacityStep]) -> Table | None:
     times: dict[Estimate, list[str]] = {}
     for step, after in zip_longest(steps, steps[1:]):
         if step.kbps is not None:
-            until = "on" if after is None else f"to {after.start_s:.1f}"
-            times.setdefault(step.kbps, []).append(f"{step.start_s:.1f} {until}")
+            until = "on" if after is None else f"to {after.start_s:.2f}"
+            times.setdefault(step.kbps, []).append(f"{step.start_s:.2f} {until}")
     found = ((list_first(spans), "_kbps", kbps) for kbps, spans in times.items())
     return tabulate(_CAPACITY, _estimate_records(found, label="s after the first media packet"))
 
