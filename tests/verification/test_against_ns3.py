@@ -43,6 +43,10 @@ NS3_TCP = {
     "delayed_ack_timeout_ns": 200_000_000,
     "minimum_rto_above_srtt": False,
     "lost_retransmission_detection": False,
+    "rack": False,
+    "window_validation": False,
+    "quick_acks": 0,
+    "slow_start_exit": "loss",
 }
 #: In congestion avoidance its Reno counts acknowledgements; its CUBIC counts segments.
 NS3_RENO = {**NS3_TCP, "appropriate_byte_counting": False}
