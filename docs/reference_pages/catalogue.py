@@ -58,7 +58,7 @@ def index_page() -> str:
         for name in mix_names()
     ]
     sections += ["## Mixes", _MIXES, table(("workload", "what it is"), mixes)]
-    return page("Catalogue", _INTRODUCTION, *sections, _BASES, moments_section())
+    return page("Catalogue", _INTRODUCTION, *sections, _LEFT_OUT, _BASES, moments_section())
 
 
 _INTRODUCTION = """\
@@ -69,6 +69,15 @@ with its citations, limits, numbers with their sources, traps, and findings.
 _MIXES = """\
 [Workloads](workload-file.md) that come with trafficgen, by the names that `generate` and `simulate`
 take: `trafficgen generate ngmn_mix -o users.pcap` makes 1,000 users."""
+
+_LEFT_OUT = """## Not in the catalogue
+
+- Wireless display (11-14/0571): public places disagree on the mean size of a slice (15.798, or 9.19
+  after a correction), and none gives its largest size.
+- The transient of RFC 8593 after a change of the target rate: no congestion control of media is
+  simulated that would change it.
+- Web pages over several connections at once: the documents that were found have one.
+- First-person shooters of 802.16m: their numbers were seen nowhere."""
 
 _BASES = """## How far a number can be trusted
 

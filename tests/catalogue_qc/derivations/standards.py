@@ -73,7 +73,8 @@ def truncated_pareto(shape: float, low: float, high: float) -> Moments:
     """Draws above ``high`` are repeated: the moments below it over their probability."""
 
     def partial(n: int) -> float:
-        return shape * low**shape * (low ** (n - shape) - high ** (n - shape)) / (shape - n)
+        ends = math.pow(low, n - shape) - math.pow(high, n - shape)
+        return shape * math.pow(low, shape) * ends / (shape - n)
 
     mass, first, second = (partial(n) for n in (0, 1, 2))
     return first / mass, math.sqrt(second / mass - (first / mass) ** 2)
