@@ -39,6 +39,11 @@ _NORMAL_ABOVE_ZERO = 4.0
 _LOGISTIC_ABOVE_ZERO = 7.0
 #: ... and of the law of the largest extreme value (1 of 10,000).
 _GUMBEL_ABOVE_ZERO = 2.2
+#: The law of the largest extreme value leans to one side by this much, the logistic law not at all;
+#: samples that lean otherwise, by more than this and so many over the root of their size, have
+#: neither law and cost no search.
+_GUMBEL_LEAN = 0.22
+_LEAN_WITHIN, _LEAN_ERRORS = 0.12, 5.0
 #: A user's function gives the start from the quantiles of these shares.
 _STARTING_SHARES = (np.arange(200) + 0.5) / 200
 
@@ -161,6 +166,7 @@ def _normal(sample: Cells) -> list[Params]:
 def _logistic(sample: Cells) -> list[Params]:
     scale = float(np.sqrt(3 * sample.variance)) / float(np.pi)
     fits = scale > 0 and sample.mean > _LOGISTIC_ABOVE_ZERO * scale
+    fits = fits and abs(_lean(sample)) < _leeway(sample)
     return [{"loc": sample.mean, "scale": scale}] if fits else []
 
 
@@ -168,7 +174,18 @@ def _largest_extreme_value(sample: Cells) -> list[Params]:
     scale = float(np.sqrt(6 * sample.variance)) / float(np.pi)
     loc = sample.mean - float(np.euler_gamma) * scale
     fits = scale > 0 and loc > _GUMBEL_ABOVE_ZERO * scale
+    fits = fits and abs(_lean(sample) - _GUMBEL_LEAN) < _leeway(sample)
     return [{"loc": loc, "scale": scale}] if fits else []
+
+
+def _lean(sample: Cells) -> float:
+    """Return how far the median is from the middle of both deciles, relative to half of them."""
+    low, middle, high = (sample.quantile(p) for p in (0.1, 0.5, 0.9))
+    return (high + low - 2 * middle) / (high - low) if high > low else 0.0
+
+
+def _leeway(sample: Cells) -> float:
+    return _LEAN_WITHIN + _LEAN_ERRORS / float(np.sqrt(sample.n))
 
 
 def _beta(sample: Cells) -> list[Params]:
