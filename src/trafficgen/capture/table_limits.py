@@ -51,9 +51,16 @@ def refuse_expansion(metadata: pq.FileMetaData, path: str | Path) -> None:
 
 
 def _texts_bytes(metadata: pq.FileMetaData) -> dict[str, int]:
-    """Return how many bytes the columns of texts take that a packet table has."""
+    """Return how many bytes the columns of texts take that a packet table has.
+
+    Small files are not looked into: pyarrow aborts the process where it is asked about a column
+    whose footer contradicts itself, and raises an error where it reads the column.
+    """
     found: dict[str, int] = {}
-    for group in range(metadata.num_row_groups):
+    groups = range(metadata.num_row_groups)
+    if sum(metadata.row_group(one).total_byte_size for one in groups) <= _ALWAYS_TEXT_BYTES:
+        return found
+    for group in groups:
         chunks = metadata.row_group(group)
         for place in range(chunks.num_columns):
             chunk = chunks.column(place)

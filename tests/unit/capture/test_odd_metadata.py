@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +23,14 @@ def _places(part: Any) -> Iterator[tuple[Any, Any]]:
     for key in keys:
         yield part, key
         yield from _places(part[key])
+
+
+def test_a_footer_that_contradicts_itself_is_refused() -> None:
+    file = Path(__file__).with_name("contradictory_footer.parquet")  # its histograms have two sizes
+    program = f"import trafficgen; trafficgen.read_packets({str(file)!r})"  # it might abort
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert ended.returncode == 1
+    assert b"PacketTableError" in ended.stderr
 
 
 def test_odd_values_in_the_metadata_are_read_or_refused(tmp_path: Path) -> None:
