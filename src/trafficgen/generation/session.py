@@ -19,7 +19,7 @@ from trafficgen.generation.media import (
     scale_payloads,
 )
 from trafficgen.generation.tcp import TcpFlow
-from trafficgen.generation.timeline import PlayedStream, Timeline, Window, windows_of
+from trafficgen.generation.timeline import PlayedStream, Timeline, Window
 from trafficgen.models import Stream, Transport
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PHASES
@@ -84,7 +84,7 @@ class SessionPackets:
             The packets, and the time before which later windows have none, ns from the origin; None
             for the last.
         """
-        for window in windows_of(self.timeline):
+        for window in self.timeline.windows:
             packets = [
                 PlacedColumns(part, self._first_flow + place, self._start_ns)
                 for place, flow in enumerate(self._flows)
@@ -144,7 +144,9 @@ class _FlowPlayer:
         elif stream.transport.rtp is not None:
             self._rtp = RtpHeaders(stream.transport.rtp, generator)
         self._jitter_ns = ns_from_s(jitter_s)
-        self._delays = random_stream(seed, session=session, purpose=f"{stream.name}/jitter")
+        self._delays: np.random.Generator | None = None
+        if self._jitter_ns:
+            self._delays = random_stream(seed, session=session, purpose=f"{stream.name}/jitter")
         self._totals = {"to_client": (0, 0, 0), "to_server": (0, 0, 0)}
         self._first_ns: int | None = None
         self._last_ns = 0
@@ -177,7 +179,7 @@ class _FlowPlayer:
         return parts
 
     def _delayed(self, media: MediaPackets) -> MediaPackets:
-        if not self._jitter_ns:
+        if self._delays is None:
             return media
         delay_ns = self._delays.integers(0, self._jitter_ns, len(media), endpoint=True)
         return delay_packets(media, delay_ns, after_ns=self._last_ns)
@@ -299,7 +301,7 @@ def _schedule(played: PlayedStream, timeline: Timeline, session: int, seed: int)
         generator = _header_draws(stream, session=session, seed=seed)
         rtp = RtpHeaders(stream.transport.rtp, generator)
     parts, timestamps = [], []
-    for window in windows_of(timeline):
+    for window in timeline.windows:
         media = media_packets(
             played, window, zero_s=timeline.first_media_s, seed=seed, session=session
         )

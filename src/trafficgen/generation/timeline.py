@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -113,6 +114,11 @@ class Timeline:
         """From the session's start to the end of its last phase, s."""
         return self.first_media_s + max(played.phases[-1].end_s for played in self.streams)
 
+    @cached_property
+    def windows(self) -> tuple[Window, ...]:
+        """Parts of it that are played one after the other; most sessions are one."""
+        return _windows_of(self)
+
     def opening_ns(self, played: PlayedStream) -> int | None:
         """Return when the client opens a stream after the session's start, ns; None if it does not.
 
@@ -186,8 +192,8 @@ def _played(stream: Stream, *, zero_s: float) -> PlayedStream:
     return PlayedStream(stream, tuple(phases))
 
 
-def windows_of(timeline: Timeline) -> tuple[Window, ...]:
-    """Cut a session into windows with about as many packets each; most sessions are one.
+def _windows_of(timeline: Timeline) -> tuple[Window, ...]:
+    """Cut a session into windows with about as many packets each.
 
     They depend on the session alone, so that its packets do too.
     """
@@ -212,7 +218,7 @@ def windows_of(timeline: Timeline) -> tuple[Window, ...]:
 
 def packets_at_once(timeline: Timeline) -> float:
     """Return about how many packets of a session are in memory while it is made."""
-    return expected_packets(timeline) / len(windows_of(timeline))
+    return expected_packets(timeline) / len(timeline.windows)
 
 
 def check_extent(timeline: Timeline) -> None:

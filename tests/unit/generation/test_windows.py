@@ -12,7 +12,7 @@ from tests.unit.generation.conftest import bursts, model_with, phase, renewal, s
 from trafficgen import generate_workload, read_packets
 from trafficgen.generation import OpenLoopSessions, timeline
 from trafficgen.generation.columns import superpose
-from trafficgen.generation.timeline import session_timeline, windows_of
+from trafficgen.generation.timeline import session_timeline
 from trafficgen.models import Model
 from trafficgen.processes.base import PlayableProcess
 
@@ -32,13 +32,13 @@ def _short_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_usual_sessions_are_played_at_once(any_model: Model) -> None:
-    assert len(windows_of(session_timeline(any_model, duration_s=None))) == 1
+    assert len(session_timeline(any_model, duration_s=None).windows) == 1
 
 
 @pytest.mark.usefixtures("_short_windows")
 def test_windows_have_about_as_many_packets_each(stalled_model: Model) -> None:
     played = session_timeline(stalled_model, duration_s=None)
-    windows = windows_of(played)
+    windows = played.windows
     assert len(windows) > 10
     assert [one.end_s for one in windows[:-1]] == [one.start_s for one in windows[1:]]
     rows: list[dict[str, object]] = []
@@ -125,7 +125,7 @@ def test_schedules_on_a_path_are_the_packets_without_one(mixed_model: Model) -> 
 @pytest.mark.usefixtures("_short_windows")
 def test_what_cannot_be_divided_is_not(udp_model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PlayableProcess, "is_divisible", False)
-    assert len(windows_of(session_timeline(udp_model, duration_s=None))) == 1
+    assert len(session_timeline(udp_model, duration_s=None).windows) == 1
 
 
 @pytest.mark.usefixtures("_short_windows")
