@@ -98,6 +98,13 @@ impl Ranges {
         added
     }
 
+    /// Up to where all is covered from `offset` on; forgets what lies below that.
+    pub fn advance(&mut self, offset: u64) -> u64 {
+        let end = self.containing(offset).map_or(offset, |range| range.1);
+        self.remove_below(end);
+        end
+    }
+
     /// Forgets what lies below `offset`; the bytes forgotten.
     pub fn remove_below(&mut self, offset: u64) -> u64 {
         let mut removed = 0;
@@ -152,6 +159,8 @@ mod tests {
             prop_assert_eq!(ranges.containing(from).is_some(), bytes.contains(&from));
             let pairs: Vec<_> = ranges.descending().collect();
             prop_assert!(pairs.windows(2).all(|pair| pair[1].1 < pair[0].0));
+            prop_assert_eq!(Some(ranges.advance(from)), hole);
+            prop_assert!(ranges.first().is_none_or(|first| Some(first.0) > hole));
         }
     }
 }

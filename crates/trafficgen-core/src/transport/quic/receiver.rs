@@ -25,11 +25,7 @@ impl ReceiveStream {
         if frame.offset > self.next {
             self.beyond.insert(frame.offset, frame.end());
         } else if frame.end() > self.next {
-            self.next = frame.end();
-            if let Some((_, end)) = self.beyond.first().filter(|first| first.0 <= self.next) {
-                self.next = self.next.max(end);
-            }
-            self.beyond.remove_below(self.next);
+            self.next = self.beyond.advance(frame.end());
         }
         self.next - before
     }
@@ -257,6 +253,17 @@ mod tests {
         assert_eq!(receiver.next_advanced(), None);
         receiver.accept(0, &packet(2, 1, 0));
         assert_eq!(receiver.next_advanced(), Some((1, 2000)));
+    }
+
+    #[test]
+    fn a_stretch_over_several_that_have_come_moves_the_stream_to_the_end_of_the_last() {
+        let mut receiver = Receiver::new(&QuicConfig::default());
+        receiver.accept(0, &packet(0, 0, 700));
+        receiver.accept(0, &packet(1, 0, 2500));
+        let mut again = Packet { number: 2, is_eliciting: true, ..Packet::default() };
+        again.add(StreamFrame { stream: 0, offset: 0, bytes: 2600, again: true });
+        receiver.accept(0, &again);
+        assert_eq!(receiver.next_advanced(), Some((0, 3500)));
     }
 
     #[test]
