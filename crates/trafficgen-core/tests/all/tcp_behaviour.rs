@@ -460,6 +460,47 @@ fn a_reset_ends_both_ends() {
     assert!(client.is_closed() && client.next_timer().is_none());
 }
 
+/// BBR's window loses something in each round, and without timestamps nothing times a round trip.
+#[test]
+fn bbr_without_sack_and_timestamps_does_not_wait_a_minute_for_each_repair() {
+    let server = TcpConfig {
+        congestion_control: CongestionControl::Bbr,
+        mss_bytes: 118,
+        sack: false,
+        timestamps: false,
+        delayed_acks: false,
+        initial_window_segments: 5,
+        quick_acks: Some(5),
+        send_buffer_bytes: 12_887,
+        receive_buffer_bytes: 46_792,
+        nagle: true,
+        proportional_rate_reduction: false,
+        ..TcpConfig::default()
+    };
+    let client = TcpConfig {
+        mss_bytes: 165,
+        timestamps: true,
+        send_buffer_bytes: 4_202,
+        receive_buffer_bytes: 19_087,
+        nagle: false,
+        appropriate_byte_counting: false,
+        lost_retransmission_detection: false,
+        ..server
+    };
+    let path = Path {
+        loss: Loss::Bernoulli(0.080_394_392_685_733_49),
+        acknowledgement_loss: 0.074_176_396_270_343_4,
+        jitter_ns: 8 * MS,
+        rate: Some((250_000.0, 8)),
+        ..Path::of(20 * MS)
+    };
+    let mut network = Network::new(path, 709_027_082_860_981_580);
+    network.add(&server, &client, 307_037, Reader::Eager);
+    network.run_until(300 * SECOND);
+    assert_eq!(network.flows[0].client.received_bytes(), 307_037);
+    assert!(network.flows[0].server.is_closed());
+}
+
 fn any_config() -> impl Strategy<Value = TcpConfig> {
     let controls = vec![CongestionControl::Reno, CongestionControl::Cubic, CongestionControl::Bbr];
     let sizes = (1u32..12, 3_000u64..200_000, 2_000u64..200_000, 100u32..1461);

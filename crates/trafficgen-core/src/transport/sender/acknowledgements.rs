@@ -119,6 +119,11 @@ impl Sender {
         let round_trip_ns = self.round_trip(now, segment);
         if let Some(sample_ns) = round_trip_ns {
             self.rto.sample(sample_ns);
+        } else if self.rates.is_some() {
+            // RFC 6298 keeps a doubled timeout until something is timed. Where each large window
+            // of BBR loses something and there are no timestamps, that never comes, and a loss
+            // takes a minute to repair: progress ends the doubling, as in QUIC (RFC 9002 6.2.1).
+            self.rto.reset();
         }
         if self.una >= self.limited_at && self.window_limited {
             self.window_limited = self.una == self.limited_at;
