@@ -34,7 +34,7 @@ def _refused(result: Any, *parts: str) -> None:
         (["--duration", "0"], "--duration"),
         (["--duration", "0.5"], "ask for a longer duration"),
         (["--duration", "1e12"], "ask for a shorter duration"),
-        (["--duration", "9e8", "--sessions", "1000"], "GB of memory"),
+        (["--duration", "9e8", "--sessions", "1000"], "GB of disk"),
         (["--sessions", "100000000"], "GB of disk"),
         (["--sessions", "1000000000000"], "are more than 100,000,000; ask for fewer"),
         (["--sessions", "0"], "--sessions"),

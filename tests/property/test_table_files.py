@@ -79,7 +79,7 @@ def _tables(draw: st.DrawFn) -> PacketTable:
     return PacketTable(
         packets=pa.table([columns[field.name].cast(field.type) for field in schema], schema=schema),
         flows=pa.Table.from_pylist(flows, schema=FLOW_SCHEMA),
-        origin_ns=draw(st.integers(-(2**63), 2**63 - 1)),
+        origin_ns=draw(st.integers(-(2**62), 2**62)),
         signalling=pa.Table.from_pylist(
             draw(_rows(SIGNALLING_SCHEMA, draw(st.integers(0, 2)))), schema=SIGNALLING_SCHEMA
         ),

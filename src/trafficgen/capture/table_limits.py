@@ -53,8 +53,8 @@ def refuse_expansion(metadata: pq.FileMetaData, path: str | Path) -> None:
 def _texts_bytes(metadata: pq.FileMetaData) -> dict[str, int]:
     """Return how many bytes the columns of texts take that a packet table has.
 
-    Small files are not looked into: pyarrow aborts the process where it is asked about a column
-    whose footer contradicts itself, and raises an error where it reads the column.
+    Small files are not looked into: pyarrow aborts the process where it describes a column whose
+    footer contradicts itself, and raises an error where it reads the column.
     """
     found: dict[str, int] = {}
     groups = range(metadata.num_row_groups)

@@ -30,6 +30,8 @@ _REMEDY = "ask for fewer sessions or a shorter duration, or correct the laws of 
 #: Packets of a window: many against what a burst or the memory of a process has, few enough for any
 #: machine. Sessions of up to twice as many are played at once.
 _WINDOW_PACKETS = 1 << 19
+#: More windows are longer ones, which no memory holds: such a session is refused.
+_MOST_WINDOWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,7 @@ def _windows_of(timeline: Timeline) -> tuple[Window, ...]:
     """
     phases = [phase for played in timeline.streams for phase in played.phases]
     total = expected_packets(timeline)
-    count = math.ceil(total / _WINDOW_PACKETS)
+    count = math.ceil(min(_MOST_WINDOWS, total / _WINDOW_PACKETS))
     if count <= 2 or not all(phase.process.is_divisible for phase in phases):
         return (Window(),)
     edge_s = np.unique([[phase.start_s, phase.end_s] for phase in phases])

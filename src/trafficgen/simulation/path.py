@@ -141,7 +141,7 @@ class PathLink(ModelPart):
     def _fits_together(self) -> Self:
         for keys, needed in NEEDS.items():
             if not any(map(self._has, needed)) and (key := next(filter(self._has, keys), None)):
-                raise ValueError(f"{key} needs {' or '.join(needed)}; add {needed[0]}=...")
+                raise ValueError(f"{key} needs {_list_or(needed)}; add {needed[0]}=...")
         if self.policer and (self._has("queue") or self._has("aqm")):
             raise ValueError("a policer has no queue; leave out queue and aqm")
         for one, other in EXCLUSIVE:
@@ -176,6 +176,10 @@ def _keys(part: type[ModelPart]) -> dict[str, tuple[str, Kind]]:
         if isinstance(kind, Kind)
     }
     return {field.removesuffix(kind.unit): (field, kind) for field, kind in kinds.items()}
+
+
+def _list_or(names: tuple[str, ...]) -> str:
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def list_keys() -> str:

@@ -86,7 +86,7 @@ def test_a_wrong_value_of_any_key_is_one_plain_line(name: str) -> None:
         (
             PathLink,
             {"queue": {"packets": 9}},
-            "PathLink: queue needs rate_bps or trace; add rate_bps=...",
+            "PathLink: queue needs rate_bps, steps or trace; add rate_bps=...",
         ),
         (Queue, {}, "Queue: a queue has one limit; give packets=80 or size_bytes=10_000"),
     ],

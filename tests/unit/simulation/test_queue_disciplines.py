@@ -124,7 +124,7 @@ def test_a_file_has_the_same_keys(tmp_path: FilePath) -> None:
         ("rate=1Mbps,aqm=codel,aqm_target=5", "aqm_target=5"),
         ("rate=1Mbps,aqm=codel,aqm_target=0s", "aqm_target"),
         ("rate=1Mbps,aqm=codel,ecn=yes", "write on or off"),
-        ("aqm=codel", "aqm needs rate or trace"),
+        ("aqm=codel", "aqm needs rate, steps or trace"),
         ("rate=1Mbps,ecn=on", "ecn needs aqm"),
         ("rate=1Mbps,aqm_interval=1s", "aqm_interval needs aqm"),
         ("rate=1Mbps,policer=on", "policer needs burst"),
