@@ -13,9 +13,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
-from trafficgen.calibration.laws.ranks import mean_ranks
 from trafficgen.flows import SessionView
 from trafficgen.formatting import number
 from trafficgen.randomness import random_stream
@@ -306,14 +305,9 @@ def _shuffles(rows: LabelledRows, *, seed: int) -> list[BoolArray]:
 
 def _ranks(values: FloatArray) -> FloatArray:
     """Return the mean ranks of each column, from 0 to 1; undefined values are in the middle."""
-    ranks = np.where(np.isnan(values), math.nan, _column_ranks(values))
+    ranks = np.asarray(stats.rankdata(values, axis=0, nan_policy="omit"), dtype=np.float64)
     places = np.nan_to_num((ranks - 0.5) / np.isfinite(values).sum(axis=0), nan=0.5)
     return np.asarray(places, dtype=np.float64)
-
-
-def _column_ranks(values: FloatArray) -> FloatArray:
-    """Rank each column from 1 on; undefined values come last."""
-    return np.column_stack([mean_ranks(column) for column in values.T])
 
 
 def _held_out_scores(features: FloatArray, fold: IntArray, labels: FloatArray) -> FloatArray:
@@ -341,7 +335,7 @@ def auc_in_folds(scores: FloatArray, labels: FloatArray, fold: IntArray) -> Floa
     ordered = np.zeros(scores.shape[1])
     pairs = np.zeros(labels.shape[1])
     for one in np.unique(fold):
-        label, ranks = labels[fold == one], _column_ranks(scores[fold == one])
+        label, ranks = labels[fold == one], stats.rankdata(scores[fold == one], axis=0)
         ones = label.sum(axis=0)
         ordered += (ranks * label).sum(axis=0) - ones * (ones + 1) / 2
         pairs += ones * (label.shape[0] - ones)

@@ -8,8 +8,8 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
-from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.reproduction.chung import measures
 from trafficgen.reproduction.chung.measures import LIMIT_KBPS, RATES_KBPS
 from trafficgen.reproduction.chung.testbed import (
@@ -110,7 +110,7 @@ def _measure_alone(pieces: Sequence[Measures]) -> Measures:
 
 def _measure_unconstrained(pieces: Sequence[Measures]) -> Measures:
     distances = {
-        f"s3_{name}": ks_distance(*measures.rates_kbps(piece["pairs"]))
+        f"s3_{name}": stats.ks_2samp(*measures.rates_kbps(piece["pairs"])).statistic
         for name, piece in zip(_ACCESSES, pieces, strict=True)
     }
     return {**measures.measure_unconstrained(pieces[0]["pairs"]), **distances}

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
+from scipy import stats
 
-from trafficgen.calibration.laws.ranks import rank_correlation
 from trafficgen.calibration.response.friendliness import tcp_friendly_kbps
-from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.flows.measures import rate_differences, spread
 from trafficgen.reproduction.chung.testbed import Pair, Playout
 from trafficgen.reproduction.experiment import Measures
@@ -97,7 +96,7 @@ def compare_bandwidth(pairs: PairsByRate) -> Measures:
     d = {
         rate: rate_differences(tcp, udp, bottleneck_kbps=rate) for rate, (udp, tcp) in kbps.items()
     }
-    distance = {rate: ks_distance(udp, tcp) for rate, (udp, tcp) in kbps.items()}
+    distance = {rate: stats.ks_2samp(udp, tcp).statistic for rate, (udp, tcp) in kbps.items()}
     values: Measures = {
         "h1_equal": np.mean(np.abs(d[600]) <= _EQUAL_WITHIN),
         "h1_tcp": np.mean(d[600] > _EQUAL_WITHIN),
@@ -212,7 +211,7 @@ def measure_competing(pairs: PairsByRate) -> Measures:
     return {
         "b2_largest": ratios.max(),
         "b2_bound": max(rates.buffering_kbps / rate for rate, _, rates in measured),
-        "b2_rank": rank_correlation(ratios, steady_kbps),
+        "b2_rank": stats.spearmanr(ratios, steady_kbps).statistic,
         "b5_longest": _longest_stall_s(each for _, each in streams),
         "b5_75": _longest_stall_s(each for rate, each in streams if rate == 75),
     }

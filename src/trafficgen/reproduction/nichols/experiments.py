@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
+from scipy import stats
 
-from trafficgen.calibration.laws.ranks import rank_correlation
 from trafficgen.calibration.response.friendliness import tcp_friendly_kbps
 from trafficgen.reproduction.experiment import Experiment, Measures
 from trafficgen.reproduction.nichols.testbed import (
@@ -143,12 +143,12 @@ def _rates_and_losses(mean: _Means) -> Measures:
         "smallest_multiple": multiples.min(),
         "largest_multiple": multiples.max(),
         "multiple_548": mean["first_kbps"][725, 548] / 548,
-        "growth": rank_correlation(np.array(RATES_KBPS), _column(mean, "buffering_kbps", 1500)),
+        "growth": stats.spearmanr(RATES_KBPS, _column(mean, "buffering_kbps", 1500)).statistic,
         "ratio_340_548": kbps[725, 340] / kbps[725, 548],
         "largest_loss": max(values.max() for values in loss.values()),
         "peak_340": mean["peak_loss"][725, 340],
         "tcp_peak_340": mean["tcp_peak_loss"][725, 340],
-        "rise_to_340": rank_correlation(np.array(low), _column(mean, "buffering_loss", 725, low)),
+        "rise_to_340": stats.spearmanr(low, _column(mean, "buffering_loss", 725, low)).statistic,
         "dip_548": at_725[725, 548] / min(at_725[725, 340], at_725[725, 764]),
         "loss_1500": loss[1500].mean(),
         "loss_1500_ratio": loss[1500].mean() / loss[725].mean(),
