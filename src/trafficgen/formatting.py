@@ -132,6 +132,11 @@ def one_line(text: object, *, longest: int = 100) -> str:
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
+def list_or(words: Sequence[str]) -> str:
+    """Return words, at least one, as a choice: ``a, b or c``."""
+    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
 def markdown_text(text: str, *, longest: int = 1000) -> str:
     """Return a text of other people as one line of Markdown without links, HTML or cells."""
     return re.sub(r"([\\<\[\]|])", r"\\\1", cut_middle(clean_text(text), longest=longest))

@@ -37,7 +37,7 @@ from typing import (
 )
 
 from trafficgen.errors import InputFileError, TrafficgenError
-from trafficgen.formatting import describe_value, suggest_name
+from trafficgen.formatting import describe_value, list_or, suggest_name
 from trafficgen.memory_limit import limit_memory
 from trafficgen.option_names import name_options
 
@@ -378,7 +378,7 @@ def _check(place: str, value: Any, hint: Any, how: Option | None) -> Any:
             kind for kind in kinds if kind in _KIND_NAMES or not getattr(kind, "_is_protocol", 0)
         ]
         words = list(dict.fromkeys(map(_name_kind, named)))
-        wanted = " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+        wanted = list_or(words)
         remedy = f"; use {value.taken_by}" if hasattr(value, "taken_by") else ""
         raise TypeError(f"{place} must be {wanted}, not {describe_value(value)}{remedy}")
     if how is not None and how.low is not None and is_number and value < how.low:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Self, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from trafficgen.errors import InputFileError, SimulationError
-from trafficgen.formatting import one_line, suggest_name
+from trafficgen.formatting import list_or, one_line, suggest_name
 from trafficgen.json_text import clean_texts
 from trafficgen.models import ModelPart, YamlTextError, read_yaml
 from trafficgen.models.problems import explain_problem
@@ -141,7 +141,7 @@ class PathLink(ModelPart):
     def _fits_together(self) -> Self:
         for keys, needed in NEEDS.items():
             if not any(map(self._has, needed)) and (key := next(filter(self._has, keys), None)):
-                raise ValueError(f"{key} needs {_list_or(needed)}; add {needed[0]}=...")
+                raise ValueError(f"{key} needs {list_or(needed)}; add {needed[0]}=...")
         if self.policer and (self._has("queue") or self._has("aqm")):
             raise ValueError("a policer has no queue; leave out queue and aqm")
         for one, other in EXCLUSIVE:
@@ -176,10 +176,6 @@ def _keys(part: type[ModelPart]) -> dict[str, tuple[str, Kind]]:
         if isinstance(kind, Kind)
     }
     return {field.removesuffix(kind.unit): (field, kind) for field, kind in kinds.items()}
-
-
-def _list_or(names: tuple[str, ...]) -> str:
-    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def list_keys() -> str:
