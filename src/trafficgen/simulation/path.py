@@ -20,7 +20,7 @@ from trafficgen.notebook import NotebookView, frame_facts
 from trafficgen.options import check_argument, checks_arguments, parse_pairs
 from trafficgen.simulation.path_keys import (
     AQM,
-    EXCLUSIVE,
+    CAPACITIES,
     FILE,
     IN_FLIGHT,
     NEEDS,
@@ -144,9 +144,9 @@ class PathLink(ModelPart):
                 raise ValueError(f"{key} needs {list_or(needed)}; add {needed[0]}=...")
         if self.policer and (self._has("queue") or self._has("aqm")):
             raise ValueError("a policer has no queue; leave out queue and aqm")
-        for one, other in EXCLUSIVE:
-            if self._has(one) and self._has(other):
-                raise ValueError(f"{one} and {other} exclude each other; leave one out")
+        for capacities in CAPACITIES:
+            if len(given := list(filter(self._has, capacities))) > 1:
+                raise ValueError(f"{given[0]} and {given[1]} exclude each other; leave one out")
         check_steps(self.steps or ())
         start_s, stop_s = self.loss_start_s, self.loss_stop_s
         if start_s is not None and stop_s is not None and stop_s <= start_s:

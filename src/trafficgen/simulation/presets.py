@@ -12,17 +12,12 @@ from typing import Any
 from trafficgen.errors import SimulationError
 from trafficgen.formatting import suggest_name
 from trafficgen.models import read_yaml
+from trafficgen.simulation.path_keys import CAPACITIES, RATE
 
 #: What a path begins with that takes a preset.
 PRESET = "preset:"
 #: Keys of which a link has one: to give one replaces the others of a preset.
-_INSTEAD_OF = {
-    "trace": ("rate", "steps"),
-    "rate": ("trace", "steps"),
-    "steps": ("rate", "trace"),
-    "reverse_trace": ("reverse_rate",),
-    "reverse_rate": ("reverse_trace",),
-}
+_ALTERNATIVES = [{field.removesuffix(RATE.unit) for field in part} for part in CAPACITIES]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,5 +78,5 @@ def apply_preset(settings: Mapping[str, object]) -> dict[str, object]:
 
 def change_link(link: Mapping[str, object], own: Mapping[str, object]) -> dict[str, object]:
     """Return the keys of a link with some that are changed, without those that they replace."""
-    replaced = {other for key in own for other in _INSTEAD_OF.get(key, ())}
+    replaced = set().union(*(keys for keys in _ALTERNATIVES if keys & own.keys()))
     return {**{key: value for key, value in link.items() if key not in replaced}, **own}

@@ -58,15 +58,13 @@ def _has(link: dict[str, object], key: str) -> bool:
 
 def _describe_link(model: Model | PublishedModel) -> dict[str, object]:
     """Return keys of the link: its rate over time, half the round trip as delay, and its queue."""
-    provenance = model.provenance if isinstance(model, Model) else None
-    if not isinstance(provenance, FittedProvenance):
+    if not isinstance(model, Model) or not isinstance(model.provenance, FittedProvenance):
         raise SimulationError(
             f"path: {one_line(model.name)} was not fitted to a capture, which {RECORDED} is the"
             " path of; give a path such as rate=725kbps,delay=45ms"
         )
-    conditions, link = provenance.conditions, dict[str, object]()
-    silence_s = model.startup.silence_s.value if isinstance(model, Model) else 0.0
-    steps = _find_steps(conditions, silence_s=silence_s)
+    conditions, link = model.provenance.conditions, dict[str, object]()
+    steps = _find_steps(conditions, silence_s=model.startup.silence_s.value)
     if len(steps) == 1:
         link["rate"] = f"{steps[0][1]!r}bps"
     elif steps:

@@ -156,11 +156,12 @@ def check_simulation(
 ) -> None:
     """Raise the error of a wrong name or option as :func:`simulate` does, and play nothing."""
     _check_runs(options.runs)
-    options = with_recorded_path(find_model(model), options)
+    found = find_model(model)
+    options = with_recorded_path(found, options)
     read_path(options.path)
     options = check_flows(options)
     duration_s, settings = options.duration_s, options.settings or {}
-    sources = sources_of(model, settings, duration_s=duration_s, seed=options.seed)
+    sources = sources_of(found, settings, duration_s=duration_s, seed=options.seed)
     list_participants(_list_sessions(sources, options), options)
 
 
