@@ -111,17 +111,20 @@ class Proposal:
     #: make up each. Of others, sessions that differ much are a sign of laws that do not fit
     #: together.
     varies: bool = False
+    #: Whether it says of bursts what no statistic of the check sees: that they stay on a grid, and
+    #: that one law of frame sizes replaces two. It is tried even after a process passed, and taken
+    #: where it passes and is hardly farther.
+    refines: bool = False
 
 
 _NOISE = Proposal("fgn", propose_fgn, varies=True)
-_FRAMES = Proposal("frames as bursts", propose_burst_frames, proven=True)
 #: In the order in which they are tried: those with fewer assumptions and numbers first.
 PROPOSALS: tuple[Proposal, ...] = (
     Proposal("mmpp", propose_mmpp, proven=True, varies=True),
     Proposal("rate states", propose_rate_states, proven=True, varies=True),
     _NOISE,
     Proposal("frames", propose_frames, proven=True),
-    _FRAMES,
+    Proposal("frames as bursts", propose_burst_frames, proven=True, refines=True),
     Proposal("dependent bursts", partial(propose_bursts, dependent=True)),
     Proposal("pauses", propose_pauses),
     Proposal("packet trains", propose_trains),
@@ -138,7 +141,7 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
     others are fitted in order of their complexity until one passes; where all fail, the one that
     comes closest is taken. Fractional noise is tried even after rate states passed: two states
     follow many a swinging rate, and the nearer of the two is taken. Bursts that look like frames
-    are tried in any case.
+    are tried in any case (:attr:`Proposal.refines`).
     """
     name, count = packets.name, packets.time_ns.size
     report_step(f"{name}: fitting independent gaps or bursts of {count:,} packets")
@@ -150,7 +153,7 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
     checks = [check_process(simple.process, packets, generator_of=generator_of, independent=True)]
     best, settled = 0, checks[0].passed
     for number, proposal in enumerate(PROPOSALS, start=1):
-        if settled and proposal is not _FRAMES and not (best and proposal is _NOISE):
+        if settled and not proposal.refines and not (best and proposal is _NOISE):
             continue
         report_step(f"{name}: trying {proposal.name} ({number} of {len(PROPOSALS)})")
         found = proposal.propose(packets, fit.start_anew())
@@ -174,12 +177,8 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
 
 
 def _is_preferred(proposal: Proposal, check: Check, before: Check, *, passed: bool) -> bool:
-    """Return whether a process takes the place of the nearest one so far.
-
-    Bursts that were seen to be frames do even where they are hardly farther: that they stay on a
-    grid, and that one law of frame sizes replaces two, no statistic of the check sees.
-    """
-    if passed and proposal is _FRAMES:
+    """Return whether a process takes the place of the nearest one so far."""
+    if passed and proposal.refines:
         return all(
             check.distances[name] <= before.distances[name] + _LIMITS.slack
             for name in check.distances
