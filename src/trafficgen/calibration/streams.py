@@ -14,7 +14,7 @@ from trafficgen._core import CLOCK_CANDIDATES_HZ
 from trafficgen.calibration.phases.phase_rows import StreamPart, divide_stream
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.calibration.processes.choice import fit_process
-from trafficgen.calibration.processes.phase_packets import PhasePackets
+from trafficgen.calibration.processes.phase_packets import FittedProcess, PhasePackets
 from trafficgen.errors import CalibrationError
 from trafficgen.flows import SessionView, extend_sequence, find_burst_threshold_s, gaps_s
 from trafficgen.models import (
@@ -90,10 +90,15 @@ def fit_streams(view: SessionView, phases: Phases, *, tick_s: float, seed: int) 
         transport = describe_transport(view.table, of_one, flow=flow)
         clock_hz = transport.rtp.clock_hz if transport.rtp and not others else None
         parts = split_into_phases(view, rows, phases, name=name, clock_hz=clock_hz, tick_s=tick_s)
-        fitted = [
-            _fit_phase(number, part, packets, name=name, seed=seed, view=view, result=result)
-            for number, part, packets in parts
-        ]
+        fitted = []
+        for number, part, packets in parts:
+            place = f"fit/{name}/{number}-{part.name}"
+            found = fit_process(
+                packets, generator_of=partial(_generator, seed, view.session, place)
+            )
+            fitted.append(_describe_phase(part, packets, found))
+            if found.problems:
+                result.details.append(_describe_problems(packets.name, found.problems))
         if not fitted:
             result.absent[f"flow {flow}"] = f"has too few media packets for a fit ({rows.size})"
             left_out += share
@@ -132,20 +137,7 @@ def _gather_flows(view: SessionView) -> list[tuple[str, list[int], float]]:
     return streams
 
 
-def _fit_phase(
-    number: int,
-    part: StreamPart,
-    packets: PhasePackets,
-    *,
-    name: str,
-    seed: int,
-    view: SessionView,
-    result: FittedStreams,
-) -> Phase:
-    place = f"fit/{name}/{number}-{part.name}"
-    found = fit_process(packets, generator_of=partial(_generator, seed, view.session, place))
-    if found.problems:
-        result.details.append(_describe_problems(packets.name, found.problems))
+def _describe_phase(part: StreamPart, packets: PhasePackets, found: FittedProcess) -> Phase:
     length_s = part.end_s - part.start_s
     return Phase(
         name=part.name,
