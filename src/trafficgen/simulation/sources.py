@@ -47,8 +47,8 @@ _CONGESTED_LOSS, _CONGESTED_DELAY_S = 0.01, 0.05
 #: after three intervals, over which calibration looks for a response.
 NEWEST_WEIGHT = 0.5
 _LEAST_RATE = 0.01
-#: A download at this share of its link's rate was held back by the path, not by its server.
-_PATH_LIMITED_SHARE = 0.8
+#: What came at this share of its link's rate was held back by the path, not by its server.
+PATH_LIMITED_SHARE = 0.8
 #: Levels closer than this are one.
 _SAME_LEVEL = 0.05
 _TIMESTAMP_OPTION_BYTES = 12
@@ -376,7 +376,7 @@ def _is_path_limited(model: Model) -> bool:
         for step, end in zip(steps, ends_s, strict=True)
         if step.kbps is not None
     )
-    return bits > _PATH_LIMITED_SHARE * link_bits > 0
+    return bits > PATH_LIMITED_SHARE * link_bits > 0
 
 
 def _write_whole(schedule: Schedule) -> Schedule:

@@ -36,6 +36,7 @@ from trafficgen.export.targets.ns3.scenario import (
 from trafficgen.models import BurstProcess, FittedProvenance, Model, Phase, RenewalProcess, Stream
 from trafficgen.processes import PlayedPackets, Span, playable
 from trafficgen.randomness import random_stream
+from trafficgen.simulation.sources import PATH_LIMITED_SHARE
 from trafficgen.units import FloatArray, IntArray, bps_from_bytes, bytes_from_bps, ns_from_s
 
 #: Packets that are played to find times on and off, and to measure distances.
@@ -49,8 +50,6 @@ _SINGLE_PACKET_S = 1e-7
 #: where it ends with its last packet, ns-3 would send that one with the next burst.
 _SHORTEST_GAP_S, _MARGIN_S = 1e-6, 1e-9
 _COMPARED_S = 1e-6
-#: Share of the link's rate above which the packets of a burst leave as fast as the link lets them.
-_FULL_LINK = 0.8
 _NEARLY_ALL = 0.95
 _COLUMNS = "stream,phase,protocol,port,start_s,stop_s,on_time,off_time,data_rate,packet_size"
 
@@ -223,7 +222,7 @@ def _on_off(
     is_within = np.ones(played.time_s.size - 1, dtype=np.bool_)
     is_within[starts[1:] - 1] = False
     mean_gap_s = float(np.diff(played.time_s)[is_within].mean())
-    if mean_gap_s * _FULL_LINK * link_bps <= bps_from_bytes(packet_bytes, 1.0):
+    if mean_gap_s * PATH_LIMITED_SHARE * link_bps <= bps_from_bytes(packet_bytes, 1.0):
         mean_gap_s = 0.0  # the source wrote the burst at once, the link spread its packets
     mean_gap_s = max(mean_gap_s, _SHORTEST_GAP_S)
     rate_bps = max(1, round(bps_from_bytes(packet_bytes, mean_gap_s)))
