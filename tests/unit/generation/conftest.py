@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from trafficgen.models import (
     Atom,
     BurstProcess,
+    CaptureConditions,
     Estimate,
+    FittedProvenance,
     Law,
     Model,
     Phase,
@@ -113,6 +117,21 @@ def model_with(*streams: Stream, silence_s: float = 2.0) -> Model:
         ),
         streams=streams,
     )
+
+
+def captured_model(*streams: Stream, **conditions: Any) -> Model:
+    """Return a model of these streams that was fitted to a capture with such a path."""
+    provenance = FittedProvenance(
+        files=("x.pcap",),
+        digests=(),
+        session=0,
+        flows=(0,),
+        software="test",
+        seed=0,
+        date="2026-11-27",
+        conditions=CaptureConditions(**conditions),
+    )
+    return model_with(*streams).model_copy(update={"provenance": provenance})
 
 
 @pytest.fixture

@@ -6,18 +6,11 @@ from pathlib import Path as FilePath
 from typing import Any
 
 import pytest
-from tests.unit.generation.conftest import model_with, phase, renewal, stream
+from tests.unit.generation.conftest import captured_model, phase, renewal, stream
 
 import trafficgen
 from trafficgen.errors import SimulationError
-from trafficgen.models import (
-    CapacityStep,
-    CaptureConditions,
-    DelayRange,
-    Estimate,
-    FittedProvenance,
-    Model,
-)
+from trafficgen.models import CapacityStep, DelayRange, Estimate, Model
 from trafficgen.simulation.path import read_path
 
 pytestmark = pytest.mark.filterwarnings("ignore:by_hand")
@@ -29,18 +22,8 @@ def estimate(value: float) -> Estimate:
 
 def captured(**conditions: Any) -> Model:
     """Return a model of 340 kbit/s whose capture had such a path, with a silence of 2 s."""
-    model = model_with(stream(phases=(phase("playout", 0.0, 60.0, renewal(mean_s=0.025)),)))
-    provenance = FittedProvenance(
-        files=("x.pcap",),
-        digests=(),
-        session=0,
-        flows=(0,),
-        software="test",
-        seed=0,
-        date="2026-11-27",
-        conditions=CaptureConditions(**conditions),
-    )
-    return model.model_copy(update={"provenance": provenance})
+    phases = (phase("playout", 0.0, 60.0, renewal(mean_s=0.025)),)
+    return captured_model(stream(phases=phases), **conditions)
 
 
 def path_of(model: Model, path: str = "recorded") -> trafficgen.Path:

@@ -10,20 +10,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
-from tests.unit.generation.conftest import bursts, model_with, phase, renewal, stream
+from tests.unit.generation.conftest import (
+    bursts,
+    captured_model,
+    model_with,
+    phase,
+    renewal,
+    stream,
+)
 
 import trafficgen
 from trafficgen.errors import ExportError
 from trafficgen.export.targets.ns3.laws import exact_law, nearest_law, table_law
-from trafficgen.models import (
-    Atom,
-    CaptureConditions,
-    Estimate,
-    FittedProvenance,
-    Law,
-    MmppProcess,
-    MmppState,
-)
+from trafficgen.models import Atom, Estimate, Law, MmppProcess, MmppState
 from trafficgen.units import FloatArray
 
 
@@ -184,22 +183,11 @@ def test_bursts_as_fast_as_the_captured_link_are_written_at_once(
 ) -> None:
     sent = stream(phases=(phase("playout", 0.0, 200.0, bursts(spacing_s=0.5)),))
     rate = None if link_bps is None else Estimate(value=link_bps, method="by hand")
-    fitted = FittedProvenance(
-        files=("x.pcap",),
-        digests=(),
-        session=0,
-        flows=(0,),
-        software="test",
-        seed=0,
-        date="2026-11-27",
-        conditions=CaptureConditions(link_rate_bps=rate),
-    )
     for protocol, header_bytes, faster in (("tcp", 40, at_once), ("udp", 28, False)):
         transport = sent.transport.model_copy(
             update={"protocol": protocol, "header_bytes": header_bytes}
         )
-        model = model_with(sent.model_copy(update={"transport": transport}))
-        model = model.model_copy(update={"provenance": fitted})
+        model = captured_model(sent.model_copy(update={"transport": transport}), link_rate_bps=rate)
         report = trafficgen.export(model, to="ns3", directory=tmp_path / protocol)
         (row,) = applications(tmp_path / protocol)
         assert (float(row["data_rate"].removesuffix("bps")) > 1e9) is faster
