@@ -1,5 +1,5 @@
-//! What of the outstanding data has arrived, is lost, or was sent again: RFC 6675, kept as running
-//! sums.
+//! What of the outstanding data has arrived, is lost, or was retransmitted: RFC 6675, kept as
+//! running sums.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use super::Time;
 /// Segments that must have arrived above a hole before it counts as lost (RFC 5681, RFC 6675).
 pub(super) const DUPLICATE_THRESHOLD: u64 = 3;
 
-/// A stretch sent again, and the highest offset that was sent before it.
+/// A retransmitted stretch, and the highest offset that was sent before it.
 #[derive(Clone, Copy, Debug)]
 struct Resent {
     start: u64,
@@ -24,7 +24,7 @@ pub(super) struct Scoreboard {
     sacked: Ranges,
     /// Everything below that is not SACKed counts as lost.
     lost_below: u64,
-    /// HighRxt of RFC 6675: everything below that is not SACKed has been sent again.
+    /// HighRxt of RFC 6675: everything below that is not SACKed has been retransmitted.
     resent_below: u64,
     lost_bytes: u64,
     resent_bytes: u64,
@@ -220,7 +220,7 @@ impl Scoreboard {
         self.sacked.gap(self.resent_below.max(una), highest)
     }
 
-    /// `start..end` was sent again, after everything below `sent_before`, as departure `order`.
+    /// `start..end` was retransmitted, after everything below `sent_before`, as departure `order`.
     pub fn note_resent(
         &mut self,
         una: u64,
