@@ -209,6 +209,8 @@ def _find_bytes_interval(model: Model, options: WorkloadOptions) -> tuple[float,
 
     Sessions are played with parameters drawn from their uncertainty. The logarithms of their bytes
     are taken as normal, with a mean and a variance that are known from so many sessions only.
+
+    Source: prediction interval of a normal law by Student's t.
     """
     several = replace(options, sessions=_VARIED, arrivals=None, posterior=True, jitter_s=None)
     workload = plan_model(model, several)
