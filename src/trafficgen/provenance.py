@@ -7,7 +7,6 @@ import hashlib
 import os
 import time
 from collections.abc import Iterable
-from importlib import metadata
 from pathlib import Path
 
 DISTRIBUTION = "trafficgen-streaming"
@@ -15,7 +14,9 @@ DISTRIBUTION = "trafficgen-streaming"
 
 def software_version() -> str:
     """Return the version of trafficgen that is installed."""
-    return metadata.version(DISTRIBUTION)
+    from importlib.metadata import version  # noqa: PLC0415 - most commands need none
+
+    return version(DISTRIBUTION)
 
 
 def file_digest(path: Path) -> str:

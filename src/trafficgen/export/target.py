@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from trafficgen.export.settings import Setting
 from trafficgen.options import check_argument
 from trafficgen.packet_files.formats import FileFormat
-from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.units import FEWEST_FRAME_BYTES, WHOLE_FRAME_BYTES
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from trafficgen.export.settings import Settings
     from trafficgen.export.workload_groups import SessionGroup
     from trafficgen.models import Model
+    from trafficgen.packet_files.report import ProjectionReport
     from trafficgen.tables import PacketTable
     from trafficgen.tables.stream import PacketStream
 
@@ -37,6 +37,8 @@ class Written:
     how_to_run: str
 
     def __post_init__(self) -> None:
+        from trafficgen.packet_files.report import ProjectionReport  # noqa: PLC0415 - of a run
+
         check_argument("Written: report", self.report, ProjectionReport)
         check_argument("Written: how_to_run", self.how_to_run, str)
 

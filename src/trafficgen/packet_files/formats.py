@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from trafficgen.errors import ExportError
 
 if TYPE_CHECKING:
-    from trafficgen.packet_files.report import View
+    from trafficgen.packet_files.options import View
 
 
 @dataclass(frozen=True)
