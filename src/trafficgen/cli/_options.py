@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import warnings
-from collections.abc import Callable
-from dataclasses import MISSING, Field
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, Field, is_dataclass
 from functools import wraps
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
 from trafficgen.cli._completion import ARRIVALS, SPREADS, complete, complete_path
-from trafficgen.cli._output import Messages
-from trafficgen.errors import TrafficgenWarning
 from trafficgen.named_files import allow_outside_files
 from trafficgen.option_names import name_options
 from trafficgen.options import Option, list_options
@@ -39,8 +36,6 @@ Captures = Annotated[
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")
 ]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Say errors only.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say more on stderr.")]
 Seed = Annotated[
     int, typer.Option(min=0, help="Seed of everything random; the same seed gives the same result.")
 ]
@@ -82,44 +77,54 @@ _COMPLETED = {
 
 
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace a command's parameter ``options`` by the options that its class declares.
+    """Replace parameters of a command whose class declares options by these options.
 
-    The command is called with the options as one object, as the Python function of its name is.
+    The command is called with an object of each class, as the Python function of its name is with
+    ``options``, whose options come last in the help text.
     """
     signature = inspect.signature(command)
-    options = get_type_hints(command)["options"]
-    types = get_type_hints(options)
-    declared = [
-        inspect.Parameter(
-            one.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=_command_default(one, how),
-            annotation=Annotated[types[one.name] if how.parse is None else Any, _typer_option(how)],
-        )
-        for one, how in list_options(options)
-    ]
-    names = [one.name for one in declared]
-    own = [
-        one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hint)
-        for one in signature.parameters.values()
-        if one.name != "options"
-        for hint in [get_type_hints(command, include_extras=True)[one.name]]
-    ]
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    own, names = list[inspect.Parameter](), dict[str, list[str]]()
+    for name in sorted(signature.parameters, key=lambda name: name == "options"):
+        if name in groups:
+            declared = list(_declare(groups[name]))
+            names[name] = [one.name for one in declared]
+            own += declared
+        else:
+            parameter = signature.parameters[name]
+            own.append(parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hints[name]))
 
     @wraps(command)
     def with_options(**given: Any) -> None:
-        values = {name: given.pop(name) for name in names}
-        try:
-            chosen = options(**values)
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from None
-        command(options=chosen, **given)
+        made = {}
+        for group, members in names.items():
+            values = {name: given.pop(name) for name in members}
+            try:
+                made[group] = groups[group](**values)
+            except ValueError as error:
+                raise typer.BadParameter(str(error)) from None
+        command(**made, **given)
 
-    with_options.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*own, *declared]
-    )
-    with_options.__annotations__ = {one.name: one.annotation for one in (*own, *declared)}
+    with_options.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {one.name: one.annotation for one in own}
     return with_options
+
+
+def _declare(options: Any) -> Iterator[inspect.Parameter]:
+    """Yield a parameter of a command for each option that a class declares."""
+    types = get_type_hints(options)
+    for one, how in list_options(options):
+        kind = types[one.name]
+        if how.parse is not None:
+            is_list = any(get_origin(part) is list for part in get_args(kind))
+            kind = list[Any] if is_list else Any
+        yield inspect.Parameter(
+            one.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=_command_default(one, how),
+            annotation=Annotated[kind, _typer_option(how)],
+        )
 
 
 def _command_default(one: Field[Any], how: Option) -> Any:
@@ -152,10 +157,3 @@ def _with_message(parse: Callable[[str], object]) -> Callable[[str], object]:
             raise typer.BadParameter(str(error)) from None
 
     return parse_text
-
-
-def messages_of(*, quiet: bool, verbose: bool) -> Messages:
-    """Return where a command's messages go; a quiet one does not warn either."""
-    if quiet:
-        warnings.simplefilter("ignore", TrafficgenWarning)
-    return Messages(quiet=quiet, verbose=verbose)

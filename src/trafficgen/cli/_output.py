@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import math
 import sys
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trafficgen.cli._progress import Progress, clear_line
 from trafficgen.cli._signals import print_error
+from trafficgen.errors import TrafficgenWarning
 from trafficgen.formatting import number as number  # noqa: PLC0414 - commands print with it
 from trafficgen.json_text import JsonColumns
+from trafficgen.options import option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,14 +26,14 @@ _NOT_PLAIN = r"[^ !#-\[\]-~]"
 
 @dataclass
 class Messages:
-    """Messages to the person at the terminal.
+    """Messages to the person at the terminal; a quiet command does not warn either."""
 
-    Attributes:
-        verbose: Whether details are printed as well.
-    """
+    quiet: bool = option(False, "-q", "--quiet", help="Say errors only.")
+    verbose: bool = option(False, "-v", "--verbose", help="Say more on stderr.")
 
-    quiet: bool = False
-    verbose: bool = False
+    def __post_init__(self) -> None:
+        if self.quiet:
+            warnings.simplefilter("ignore", TrafficgenWarning)
 
     def say(self, text: str) -> None:
         """Print something that is not a result."""

@@ -6,12 +6,13 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from trafficgen.cli._reports import PLOT_FORMATS, Reports
 from trafficgen.errors import OutputFileError
 from trafficgen.outputs import (
     check_files,
@@ -24,8 +25,6 @@ from trafficgen.outputs import (
 from trafficgen.standard_streams import STANDARD_INPUT, STANDARD_OUTPUT
 
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
-#: Kinds of plots, as :mod:`trafficgen.reports.drawing` makes them; by default all.
-PLOT_FORMATS = ("pdf", "svg", "png")
 
 
 @dataclass(frozen=True)
@@ -37,19 +36,14 @@ class Outputs:
         to_format: Their format; None: the one that the ending names.
         file: A file of another kind.
         export: Folder of an export.
-        interactive: Whether it can be zoomed.
-        plots: Folder of plots.
-        plot_formats: Endings of the plots; None: all kinds.
+        reports: Its report and plots.
     """
 
     packets: str | Path | None = None
     to_format: str | None = None
     file: Path | None = None
     export: Path | None = None
-    report: Path | None = None
-    interactive: bool = False
-    plots: Path | None = None
-    plot_formats: Sequence[str] | None = None
+    reports: Reports = field(default_factory=Reports)
 
 
 def refuse_repeated_streams(names: Sequence[str]) -> None:
@@ -87,7 +81,7 @@ def claim(
             written.
         ExportError: If the ending of the packets names no format.
     """
-    if outputs.interactive and outputs.report is None:
+    if outputs.reports.interactive and outputs.reports.report is None:
         raise typer.BadParameter("give --report FILE.html too", param_hint="--interactive")
     if not force:
         keep_existing()
@@ -104,23 +98,23 @@ def claim(
 
 
 def _check_outputs(outputs: Outputs, inputs: Sequence[str | Path]) -> None:
-    files = [path for path in (outputs.file, outputs.report) if path is not None]
+    files = [path for path in (outputs.file, outputs.reports.report) if path is not None]
     written = [*files, *_check_packets(outputs.packets, outputs.to_format)]
-    folders = [path for path in (outputs.export, outputs.plots) if path is not None]
+    folders = [path for path in (outputs.export, outputs.reports.plots) if path is not None]
     _refuse_twice([*written, *folders])
     read = [Path(name) for name in inputs if os.path.exists(name)]  # noqa: PTH110 - any text
     for path in written:
         _refuse_input(path, read)
     for path in files:
         check_files([path])
-    if outputs.report is not None:
+    if outputs.reports.report is not None:
         from trafficgen.reports.writing import check_page_name  # noqa: PLC0415 - of reports alone
 
-        check_page_name(outputs.report)
+        check_page_name(outputs.reports.report)
     if outputs.export not in (None, STANDARD_OUTPUT):
         _check_export(outputs.export, read)
-    if outputs.plots is not None:
-        _check_plots(outputs.plots, outputs.plot_formats or PLOT_FORMATS)
+    if outputs.reports.plots is not None:
+        _check_plots(outputs.reports.plots, outputs.reports.plot_formats or PLOT_FORMATS)
 
 
 def refuse_missing(names: Iterable[str | Path]) -> None:
@@ -138,7 +132,7 @@ def files_among(*names: str | None) -> list[str]:
 def _reserve_stdout(outputs: Outputs, *, as_json: bool, quiet: bool) -> None:
     """Leave standard output to the output that goes there: what is printed goes to stderr."""
     binary = None if outputs.to_format == "csv" else outputs.packets
-    given = (outputs.packets, outputs.file, outputs.export, outputs.report)
+    given = (outputs.packets, outputs.file, outputs.export, outputs.reports.report)
     count = sum(str(place) == str(STANDARD_OUTPUT) for place in given)
     if not count:
         return

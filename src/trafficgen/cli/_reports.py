@@ -2,59 +2,64 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from trafficgen.cli._output import Messages
-from trafficgen.cli._outputs import PLOT_FORMATS, Outputs
+from trafficgen.options import option
 from trafficgen.standard_streams import output_path
 
 if TYPE_CHECKING:
     from trafficgen.reports.writing import Reportable
 
 
-def _check_formats(formats: list[str] | None) -> list[str] | None:
-    for ending in formats or ():
-        if ending not in PLOT_FORMATS:
-            choices = ", ".join(PLOT_FORMATS)
-            raise typer.BadParameter(f"Unknown kind of plot {ending!r}. Use {choices}.")
-    return formats
+#: Kinds of plots, as :mod:`trafficgen.reports.drawing` makes them; by default all.
+PLOT_FORMATS = ("pdf", "svg", "png")
 
 
-ReportFile = Annotated[
-    Path | None,
-    typer.Option(
+def _parse_kind(text: str) -> str:
+    if text not in PLOT_FORMATS:
+        raise ValueError(f"Unknown kind of plot {text!r}. Use {', '.join(PLOT_FORMATS)}.")
+    return text
+
+
+@dataclass(frozen=True)
+class Page:
+    """The report of a result."""
+
+    report: Path | None = option(
+        None,
         "--report",
         metavar="FILE.html",
         help="Write a report with plots to this file; it needs no network to be read.",
-        parser=output_path,
-    ),
-]
-Interactive = Annotated[
-    bool,
-    typer.Option(
+        parse=output_path,
+    )
+
+
+@dataclass(frozen=True)
+class Reports(Page):
+    """Reports and plots of a result."""
+
+    interactive: bool = option(
+        False,
         "--interactive",
         help="Let charts over time of the report be zoomed, by a script within the page.",
-    ),
-]
-PlotsFolder = Annotated[
-    Path | None,
-    typer.Option("--plots", metavar="DIR", help="Write each plot into this folder, for papers."),
-]
-PlotFormats = Annotated[
-    list[str] | None,
-    typer.Option(
+    )
+    plots: Path | None = option(
+        None, "--plots", metavar="DIR", help="Write each plot into this folder, for papers."
+    )
+    plot_formats: list[str] | None = option(
+        None,
         "--plot-format",
         metavar="pdf|svg|png",
-        callback=_check_formats,
+        parse=_parse_kind,
         help="Kind of file of the plots; may be repeated; default: all three.",
-    ),
-]
+        values=PLOT_FORMATS,
+    )
 
 
-def write_reports(result: Reportable, wanted: Outputs, messages: Messages) -> None:
+def write_reports(result: Reportable, wanted: Reports, messages: Messages) -> None:
     """Write the report and the plots of a result, where they are wanted."""
     if wanted.report is None and wanted.plots is None:
         return

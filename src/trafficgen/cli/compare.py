@@ -10,10 +10,10 @@ import typer
 import trafficgen
 from trafficgen.cli._completion import complete_metric
 from trafficgen.cli._curves import Curve, curve_bins, print_curves
-from trafficgen.cli._options import AsJson, Quiet, Verbose, expand_options, messages_of
+from trafficgen.cli._options import AsJson, expand_options
 from trafficgen.cli._output import Messages, number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim, refuse_missing
-from trafficgen.cli._reports import Interactive, PlotFormats, PlotsFolder, ReportFile, write_reports
+from trafficgen.cli._reports import Reports, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import format_quantity
@@ -39,6 +39,7 @@ def compare(
         ),
     ],
     options: CompareOptions,
+    *,
     candidate: Annotated[
         str | None,
         typer.Argument(
@@ -62,14 +63,10 @@ def compare(
             autocompletion=complete_metric,
         ),
     ] = None,
-    report: ReportFile = None,
-    interactive: Interactive = False,
-    plots: PlotsFolder = None,
-    plot_formats: PlotFormats = None,
+    reports: Reports,
     force: Force = False,
     as_json: AsJson = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    messages: Messages,
 ) -> None:
     """Measure how closely traffic matches a reference.
 
@@ -88,29 +85,25 @@ def compare(
     _check_choice(
         "candidate-", options.candidate_flow, options.candidate_session, every=options.every
     )
-    messages = messages_of(quiet=quiet, verbose=verbose)
-    written = Outputs(
-        report=report, interactive=interactive, plots=plots, plot_formats=plot_formats
-    )
     from trafficgen.validation.comparison import check_limits  # noqa: PLC0415 - not of --help
 
     check_limits(fail_above or ())
     inputs = [reference] if candidate is None else [reference, candidate]
     claim(
-        written,
+        Outputs(reports=reports),
         force=force,
         inputs=inputs,
         as_json=as_json,
-        quiet=quiet,
+        quiet=messages.quiet,
         check_names=partial(refuse_missing, inputs),
     )
     if candidate is None:
-        _rank(reference, options, written, messages, as_json=as_json)
+        _rank(reference, options, reports, messages, as_json=as_json)
         return
     compare_both = trafficgen.compare  # loaded before the clock of the progress runs
     with messages.progress("reading"):
         comparison = compare_both(reference, candidate, **vars(options))
-    write_reports(comparison, written, messages)
+    write_reports(comparison, reports, messages)
     exceeded = trafficgen.exceeded_limits(comparison, fail_above or ())
     if as_json:
         print_json(comparison.to_json())
@@ -145,7 +138,7 @@ def _check_sides(
 
 
 def _rank(
-    capture: str, options: CompareOptions, written: Outputs, messages: Messages, *, as_json: bool
+    capture: str, options: CompareOptions, reports: Reports, messages: Messages, *, as_json: bool
 ) -> None:
     rank = trafficgen.rank_catalogue
     with messages.progress("reading"):
@@ -158,7 +151,7 @@ def _rank(
             undo_offload=options.undo_offload,
             memory_bytes=options.memory_bytes,
         )
-    write_reports(ranking, written, messages)
+    write_reports(ranking, reports, messages)
     if as_json:
         print_json(ranking.to_json())
         return

@@ -10,8 +10,8 @@ import typer
 
 import trafficgen
 from trafficgen.capture.options import ConvertOptions
-from trafficgen.cli._options import AsJson, Quiet, Verbose, expand_options, messages_of
-from trafficgen.cli._output import print_json
+from trafficgen.cli._options import AsJson, expand_options
+from trafficgen.cli._output import Messages, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim, refuse_missing
 from trafficgen.formatting import format_count, format_duration
 from trafficgen.standard_streams import output_path
@@ -40,10 +40,10 @@ def convert(
         ),
     ],
     options: ConvertOptions,
+    *,
     force: Force = False,
     as_json: AsJson = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    messages: Messages,
 ) -> None:
     """Turn a trace of another tool into a packet table or a capture.
 
@@ -53,13 +53,12 @@ def convert(
 
     Example: trafficgen convert packets.csv --sizes payload -o packets.pcap
     """
-    messages = messages_of(quiet=quiet, verbose=verbose)
     claim(
         Outputs(packets=out, to_format=options.to_format),
         force=force,
         inputs=[trace],
         as_json=as_json,
-        quiet=quiet,
+        quiet=messages.quiet,
         check_names=partial(_check_names, trace, options),
     )
     work = trafficgen.convert  # loaded here, so that only the work itself counts as progress

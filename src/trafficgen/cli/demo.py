@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import trafficgen
-from trafficgen.cli._options import Quiet, messages_of
+from trafficgen.cli._output import Messages
 from trafficgen.cli._outputs import Force
 from trafficgen.cli._progress import clear_line
 from trafficgen.cli._terminal import say_line
@@ -22,7 +22,7 @@ def demo(
         Path, typer.Option("-o", "--out", metavar="DIR", help="Folder for the results.")
     ] = Path("demo-results"),
     force: Force = False,
-    quiet: Quiet = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say errors only.")] = False,
 ) -> None:
     """Take a tour with a capture that comes with trafficgen.
 
@@ -35,7 +35,7 @@ def demo(
         keep_existing()
     from trafficgen.demo import find_missing_extra, take_steps  # noqa: PLC0415 - --help needs none of it
 
-    messages = messages_of(quiet=quiet, verbose=False)
+    messages = Messages(quiet=quiet)
     warnings.simplefilter("ignore", trafficgen.CaptureWarning)  # the capture is known
     steps = take_steps(out)
     with messages.progress("reading"):

@@ -12,10 +12,13 @@ from typing import Annotated
 import typer
 
 import trafficgen
-from trafficgen.cli._options import FlowChoice, Quiet, Seed, SessionChoice, Verbose, messages_of
+from trafficgen.cli._options import FlowChoice, Seed, SessionChoice, expand_options
+from trafficgen.cli._output import Messages
 
 
+@expand_options
 def explore(
+    *,
     model: Annotated[
         str | None,
         typer.Argument(
@@ -41,8 +44,7 @@ def explore(
     flow: FlowChoice = None,
     session: SessionChoice = None,
     seed: Seed = 0,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    messages: Messages,
 ) -> None:
     """Play models over paths on a local page with sliders.
 
@@ -54,7 +56,6 @@ def explore(
     """
     if flow is not None and session is not None:
         raise typer.BadParameter("use one, not both", param_hint="--flow, --session")
-    messages = messages_of(quiet=quiet, verbose=verbose)
     open_page = trafficgen.explore  # loaded before the clock runs
     with messages.progress("reading"):
         page = open_page(

@@ -12,16 +12,8 @@ import typer
 import trafficgen
 from trafficgen.cli._closed_loop import settings_of
 from trafficgen.cli._completion import complete_setting, complete_traffic
-from trafficgen.cli._options import (
-    AsJson,
-    OutsideFiles,
-    Quiet,
-    Snaplen,
-    Verbose,
-    expand_options,
-    messages_of,
-)
-from trafficgen.cli._output import number, print_json
+from trafficgen.cli._options import AsJson, OutsideFiles, Snaplen, expand_options
+from trafficgen.cli._output import Messages, number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim, refuse_missing
 from trafficgen.cli._terminal import say_line
 from trafficgen.export.options import ExportOptions
@@ -51,6 +43,7 @@ def export(
         ),
     ],
     options: ExportOptions,
+    *,
     force: Force = False,
     outside_files: OutsideFiles = False,
     settings: Annotated[
@@ -64,8 +57,7 @@ def export(
     ] = None,
     snaplen: Snaplen = None,
     as_json: AsJson = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    messages: Messages,
 ) -> None:
     """Write packets, or a model's law, as input of another tool.
 
@@ -79,7 +71,6 @@ def export(
     """
     from trafficgen.export.exporting import find_target  # noqa: PLC0415 - --help needs none of it
 
-    messages = messages_of(quiet=quiet, verbose=verbose)
     given: dict[str, Any] = dict(settings_of(settings))
     # A wrong target or setting counts more than a wrong output.
     target, _ = find_target(replace(options, settings=given))
@@ -97,7 +88,7 @@ def export(
         force=force,
         inputs=[table],
         as_json=as_json,
-        quiet=quiet,
+        quiet=messages.quiet,
         check_names=partial(_refuse_missing, table),
     )
     work = trafficgen.export  # loaded here, so that only the work itself counts as progress

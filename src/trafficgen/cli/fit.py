@@ -15,10 +15,10 @@ import trafficgen
 from trafficgen.calibration.options import FitOptions, SessionFitOptions
 from trafficgen.capture.options import EXCHANGE_ENDINGS
 from trafficgen.cli._curves import Curve, Marks, curve_bins, letters_of, print_curves
-from trafficgen.cli._options import AsJson, Captures, Quiet, Verbose, expand_options, messages_of
+from trafficgen.cli._options import AsJson, Captures, expand_options
 from trafficgen.cli._output import Messages, number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim, refuse_missing
-from trafficgen.cli._reports import Interactive, PlotFormats, PlotsFolder, ReportFile, write_reports
+from trafficgen.cli._reports import Reports, write_reports
 from trafficgen.cli._summaries import print_model
 from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import (
@@ -94,20 +94,17 @@ ExchangesFile = Annotated[
 def fit(
     captures: Captures,
     options: SessionFitOptions,
+    *,
     out: ModelFile = None,
     receiver: OtherEnd = None,
     population: AsPopulation = False,
     same_source: AsSameSource = False,
     workers: Workers = None,
     exchanges: ExchangesFile = None,
-    report: ReportFile = None,
-    interactive: Interactive = False,
-    plots: PlotsFolder = None,
-    plot_formats: PlotFormats = None,
+    reports: Reports,
     force: Force = False,
     as_json: AsJson = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    messages: Messages,
 ) -> None:
     """Fit a model to the heaviest session of captures.
 
@@ -128,13 +125,16 @@ def fit(
     together = _name_together(population, same_source, workers)
     if together is not None:
         _refuse_options_of_one_session(options, together, exchanges)
-    messages = messages_of(quiet=quiet, verbose=verbose)
-    written = Outputs(
-        file=out, report=report, interactive=interactive, plots=plots, plot_formats=plot_formats
-    )
     inputs = [*captures, *(receiver or ()), *filter(None, [options.player_log])]
     check = partial(refuse_missing, inputs)
-    claim(written, force=force, inputs=inputs, as_json=as_json, quiet=quiet, check_names=check)
+    claim(
+        Outputs(file=out, reports=reports),
+        force=force,
+        inputs=inputs,
+        as_json=as_json,
+        quiet=messages.quiet,
+        check_names=check,
+    )
     _claim_exchanges(exchanges, force=force, inputs=inputs)
     work = _choose_work(options, together, workers)
     with messages.progress("reading" if together is None else "fitting"), warnings.catch_warnings():
@@ -146,7 +146,7 @@ def fit(
         trafficgen.save_model(fitted.model, out)
         messages.say(f"model written to {out}")
     _write_exchanges(fitted, exchanges, messages)
-    write_reports(fitted, written, messages)
+    write_reports(fitted, reports, messages)
     if as_json:
         print_json(fitted.to_json())
     else:

@@ -11,7 +11,7 @@ import typer
 import trafficgen
 from trafficgen.cli._closed_loop import Compete, PathOption, Settings, settings_of
 from trafficgen.cli._completion import complete_model
-from trafficgen.cli._options import OutsideFiles, Quiet, Verbose, expand_options, messages_of
+from trafficgen.cli._options import OutsideFiles, expand_options
 from trafficgen.cli._output import Messages
 from trafficgen.cli._outputs import Force, Outputs, claim, files_among
 from trafficgen.cli._terminal import say_line
@@ -56,6 +56,7 @@ DryRun = Annotated[
 def generate(
     model: ModelName,
     options: WorkloadOptions,
+    *,
     out: PacketsPlace = None,
     dry_run: DryRun = False,
     settings: Settings = None,
@@ -63,8 +64,7 @@ def generate(
     compete: Compete = None,
     force: Force = False,
     outside_files: OutsideFiles = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    messages: Messages,
 ) -> None:
     """Play a model or a workload into packets.
 
@@ -90,7 +90,6 @@ def generate(
     Example: trafficgen generate realvideo10_boyden2005 -o received.pcap --path
     rate=725kbps,delay=45ms,queue=80p --compete tcp@-10s --at receiver
     """
-    messages = messages_of(quiet=quiet, verbose=verbose)
     options = replace(
         options, settings=dict(settings_of(settings)), path=path, compete=compete or ()
     )

@@ -12,8 +12,8 @@ import typer
 import trafficgen
 from trafficgen.capture.options import ReadOptions
 from trafficgen.cli._curves import Curve, curve_bins, print_curves
-from trafficgen.cli._options import AsJson, Captures, Quiet, Verbose, expand_options, messages_of
-from trafficgen.cli._output import number, print_json_lists
+from trafficgen.cli._options import AsJson, Captures, expand_options
+from trafficgen.cli._output import Messages, number, print_json_lists
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import (
@@ -39,12 +39,12 @@ _FEWEST_REQUESTS = 4
 def inspect(
     captures: Captures,
     options: ReadOptions,
+    *,
     as_json: AsJson = False,
     flows: Annotated[
         int, typer.Option("--flows", min=0, help="Flows to show; 0 shows all.")
     ] = _SHOWN_FLOWS,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    messages: Messages,
 ) -> None:
     """Summarise captures: flows, sessions, RTP streams and problems.
 
@@ -52,7 +52,6 @@ def inspect(
 
     Example: trafficgen inspect capture.pcapng.gz --json > flows.json
     """
-    messages = messages_of(quiet=quiet, verbose=verbose)
     work = trafficgen.inspect  # loaded before the clock of the progress runs
     with messages.progress("reading"):
         found = work(captures, **vars(options))

@@ -10,10 +10,10 @@ import typer
 import trafficgen
 from trafficgen.capture.options import parse_memory
 from trafficgen.cli._completion import complete_finding
-from trafficgen.cli._options import AsJson, Quiet, Seed, Verbose, messages_of
-from trafficgen.cli._output import number, print_json
+from trafficgen.cli._options import AsJson, Seed, expand_options
+from trafficgen.cli._output import Messages, number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
-from trafficgen.cli._reports import ReportFile, write_reports
+from trafficgen.cli._reports import Page, Reports, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import format_count
@@ -26,7 +26,9 @@ _NUMBERS = ("published", "accepted", "simulated", "95% interval")
 _HEADER = ("id", "quantity", *_NUMBERS, "", "passes", "role", "entry")
 
 
+@expand_options
 def reproduce(
+    *,
     ids: Annotated[
         list[str] | None,
         typer.Argument(
@@ -78,11 +80,10 @@ def reproduce(
     list_findings: Annotated[
         bool, typer.Option("--list", help="Print what the findings say, and run nothing.")
     ] = False,
-    report: ReportFile = None,
+    page: Page,
     force: Force = False,
     as_json: AsJson = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    messages: Messages,
 ) -> None:
     """Simulate the set-ups of the papers, next to published values.
 
@@ -97,7 +98,6 @@ def reproduce(
     if list_findings:
         _print_statements(ids or [])
         return
-    messages = messages_of(quiet=quiet, verbose=verbose)
     options: dict[str, Any] = {"runs": runs, "seed": seed, "workers": workers}
     if draws is not None:
         if not leave_one_out:
@@ -107,19 +107,19 @@ def reproduce(
         _refuse_together(
             {"--sensitivity": sensitivity, "--leave-one-out": leave_one_out, "--seeds": seeds > 1}
         )
-        if report is not None:
+        if page.report is not None:
             raise typer.BadParameter("this result has no page; give --json", param_hint="--report")
         work = trafficgen.measure_sensitivity if sensitivity else trafficgen.leave_one_out
         with messages.progress("simulating"), limit_memory(memory_bytes):
             studied = work(ids or (), **options)
         _print_study(studied, as_json=as_json)
         return
-    written = Outputs(report=report)
-    claim(written, force=force, check_names=partial(_find_statements, ids or []))
+    reports = Reports(page.report)
+    claim(Outputs(reports=reports), force=force, check_names=partial(_find_statements, ids or []))
     reproduce_findings = trafficgen.reproduce  # loaded before the clock of the progress runs
     with messages.progress("simulating"), limit_memory(memory_bytes):
         found = reproduce_findings(ids or (), seeds=seeds, **options)
-    write_reports(found, written, messages)
+    write_reports(found, reports, messages)
     if as_json:
         print_json(found.to_json())
     else:

@@ -14,17 +14,10 @@ import trafficgen
 from trafficgen.cli._closed_loop import Compete, Settings, settings_of
 from trafficgen.cli._completion import complete_model
 from trafficgen.cli._curves import Curve, Marks, curve_bins, letters_of, print_curves
-from trafficgen.cli._options import (
-    AsJson,
-    OutsideFiles,
-    Quiet,
-    Verbose,
-    expand_options,
-    messages_of,
-)
+from trafficgen.cli._options import AsJson, OutsideFiles, expand_options
 from trafficgen.cli._output import Messages, number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim, files_among
-from trafficgen.cli._reports import Interactive, PlotFormats, PlotsFolder, ReportFile, write_reports
+from trafficgen.cli._reports import Reports, write_reports
 from trafficgen.cli._shares import print_shares
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
@@ -48,17 +41,14 @@ def simulate(
         ),
     ],
     options: SharedPathOptions,
+    *,
     settings: Settings = None,
     compete: Compete = None,
     as_json: AsJson = False,
-    report: ReportFile = None,
-    interactive: Interactive = False,
-    plots: PlotsFolder = None,
-    plot_formats: PlotFormats = None,
+    reports: Reports,
     force: Force = False,
     outside_files: OutsideFiles = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    messages: Messages,
 ) -> None:
     """Play a model, or the sessions of a workload, over a path.
 
@@ -78,29 +68,24 @@ def simulate(
     Example: trafficgen simulate dashjs --sessions 100 --for 1min --path rate=200Mbps,delay=20ms
     --compete tcp:bbr
     """
-    messages = messages_of(quiet=quiet, verbose=verbose)
     out = None if options.out is None else Path(options.out)
-    packets = Outputs(packets=out, to_format=options.to_format)
-    written = replace(
-        packets, report=report, interactive=interactive, plots=plots, plot_formats=plot_formats
-    )
     options = replace(options, settings=dict(settings_of(settings)), compete=compete or ())
     claim(
-        written,
+        Outputs(packets=out, to_format=options.to_format, reports=reports),
         force=force,
         inputs=files_among(model, str(options.path)),
         as_json=as_json,
-        quiet=quiet,
+        quiet=messages.quiet,
         check_names=partial(_check_names, model, options),
     )
     if options.names_sessions or _is_workload(model):
-        _simulate_workload(model, options, written, messages, as_json=as_json)
+        _simulate_workload(model, options, reports, messages, as_json=as_json)
         return
     play = trafficgen.simulate  # loaded here, so that only the work itself counts as progress
     of_one = {one.name: getattr(options, one.name) for one in fields(SimulateOptions)}
     with messages.progress("simulating"):
         result = play(model, **of_one)
-    write_reports(result, written, messages)
+    write_reports(result, reports, messages)
     if as_json:
         print_json(result.to_json())
         return
@@ -137,13 +122,13 @@ def _is_workload(model: str) -> bool:
 
 
 def _simulate_workload(
-    model: str, options: SharedPathOptions, written: Outputs, messages: Messages, *, as_json: bool
+    model: str, options: SharedPathOptions, reports: Reports, messages: Messages, *, as_json: bool
 ) -> None:
     """Play sessions together, and print who got what."""
     play = trafficgen.simulate_workload
     with messages.progress("simulating"):
         result = play(model, **vars(options))
-    write_reports(result, written, messages)
+    write_reports(result, reports, messages)
     if as_json:
         print_json(result.to_json())
     else:
