@@ -45,6 +45,8 @@ _FEWEST_PACKETS = 300
 #: Windows across captures, and how many of one capture are taken at most, so that none dominates.
 _WINDOW_S, _MOST_WINDOWS = 5.0, 12
 PLAYED = "played"
+#: The start of a session, s: how much faster its rate is than that of all that follows.
+_START_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class _Capture:
     reference: SessionView
     sessions: tuple[SessionView, ...]
     processes: str
+    buffering: bool
     ip_bytes_interval: tuple[float, float] | None
 
     @property
@@ -98,9 +101,11 @@ def _play(kind: str, path: Path, reference: SessionView) -> _Capture:
     sessions = [open_session(trafficgen.generate(model, seed=seed)).view for seed in SEEDS]
     if tick_ns > 1:
         sessions = [replace(one, table=one.table.round_to_clock(tick_ns)) for one in sessions]
-    kinds = dict.fromkeys(phase.process.kind for stream in model.streams for phase in stream.phases)
+    phases = [phase for stream in model.streams for phase in stream.phases]
+    kinds = ", ".join(dict.fromkeys(phase.process.kind for phase in phases))
+    buffering = any(phase.name == "buffering" for phase in phases)
     interval = trafficgen.estimate_workload(model, "session.parquet").ip_bytes_interval
-    return _Capture(kind, path.name, reference, tuple(sessions), ", ".join(kinds), interval)
+    return _Capture(kind, path.name, reference, tuple(sessions), kinds, buffering, interval)
 
 
 def _row(capture: _Capture, *, wins: bool) -> dict[str, object]:
@@ -125,6 +130,9 @@ def _row(capture: _Capture, *, wins: bool) -> dict[str, object]:
             for one in capture.sessions
         ],
         "volume_covered": _covers_volume(capture),
+        "buffering": capture.buffering,
+        "start_ratio": _start_ratio(reference),
+        "start_ratios": [_start_ratio(one) for one in capture.sessions],
     }
     if wins:
         found = compare_sessions(reference, capture.sessions[0])
@@ -148,6 +156,16 @@ def _covers_volume(capture: _Capture) -> bool | None:
     share = sum(media for media, _ in played) / sum(total for _, total in played)
     low, high = capture.ip_bytes_interval
     return low * share <= float(capture.reference.media_ip_bytes.sum()) <= high * share
+
+
+def _start_ratio(view: SessionView) -> float | None:
+    """Return the rate of a session's first 10 s over that of the rest; None below 20 s."""
+    time_s = (view.media_time_ns - view.media_time_ns[0]) / 1e9
+    if time_s[-1] < 2 * _START_S:
+        return None
+    starts = time_s < _START_S
+    started, rest = view.media_ip_bytes[starts].sum(), view.media_ip_bytes[~starts].sum()
+    return float(started / _START_S * (time_s[-1] - _START_S) / rest)
 
 
 def _gaps(view: SessionView) -> np.ndarray:

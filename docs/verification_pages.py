@@ -231,6 +231,15 @@ def _classified(results: Mapping[str, Any]) -> Iterator[str]:
         ),
         [_summarise_kind(row["kind"], within) for row in across],
     )
+    yield (
+        "Sessions whose first 10 s have more than 1.5 times the rate of the rest (of captures of"
+        " 20 s and more; of three played sessions each), and fits with a phase of buffering, which"
+        " needs a rate that holds, not a fast start alone:"
+    )
+    yield table(
+        ("fast starts", "captures", "in captures", "when played", "buffering found"),
+        [(row["kind"], *_count_fast_starts(row["kind"], within)) for row in across],
+    )
     yield "Each capture:"
     yield table(
         (
@@ -270,6 +279,17 @@ def _share_covered(rows: list[dict[str, Any]]) -> str:
 
 
 _MOST_OFF = 0.15
+_FAST_START = 1.5
+
+
+def _count_fast_starts(kind: str, within: list[dict[str, Any]]) -> tuple[str, ...]:
+    own = [row for row in within if kind in (row["kind"], "all") and row["start_ratio"] is not None]
+    if not own:
+        return ("0", *("-",) * 3)
+    captured = np.array([row["start_ratio"] for row in own]) > _FAST_START
+    played = np.array([row["start_ratios"] for row in own], dtype=float) > _FAST_START
+    buffering = [row["buffering"] for row in own]
+    return (str(len(own)), *(f"{np.mean(one):.0%}" for one in (captured, played, buffering)))
 
 
 def _describe_capture(row: Mapping[str, Any]) -> tuple[str, ...]:
