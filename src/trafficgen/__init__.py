@@ -39,14 +39,13 @@ if TYPE_CHECKING:
     from trafficgen.calibration.population.fit_population import PopulationFit, fit_population
     from trafficgen.calibration.population.same_source import SameSourceFit, fit_same_source
     from trafficgen.capture.convert import Conversion, convert
-    from trafficgen.capture.exchanges import measure_exchanges, save_exchanges
-    from trafficgen.capture.reading import inspect, read_packets
+    from trafficgen.capture.reading import inspect, measure_exchanges, read_packets, save_exchanges
     from trafficgen.demo import demo
     from trafficgen.distributions.own_families import register_distribution
     from trafficgen.explore import LocalPage, explore
     from trafficgen.export.targets import register_exporter
     from trafficgen.flows import Exchanges, Inspection
-    from trafficgen.generation.registered_arrivals import register_arrivals
+    from trafficgen.generation.arrivals import register_arrivals
     from trafficgen.models import Model, PublishedModel, model_json_schema, save_model
     from trafficgen.models.differences import ModelDifferences
     from trafficgen.models.published import load_model, register_source
@@ -89,14 +88,13 @@ _NAMES_IN = {
     "trafficgen.calibration.population.fit_population": "PopulationFit fit_population",
     "trafficgen.calibration.population.same_source": "SameSourceFit fit_same_source",
     "trafficgen.capture.convert": "Conversion convert",
-    "trafficgen.capture.exchanges": "measure_exchanges save_exchanges",
-    "trafficgen.capture.reading": "inspect read_packets",
+    "trafficgen.capture.reading": "inspect measure_exchanges read_packets save_exchanges",
     "trafficgen.demo": "demo",
     "trafficgen.explore": "LocalPage explore",
     "trafficgen.export.targets": "register_exporter",
     "trafficgen.flows": "Exchanges Inspection",
     "trafficgen.distributions.own_families": "register_distribution",
-    "trafficgen.generation.registered_arrivals": "register_arrivals",
+    "trafficgen.generation.arrivals": "register_arrivals",
     "trafficgen.models": "Model PublishedModel model_json_schema save_model",
     "trafficgen.models.differences": "ModelDifferences",
     "trafficgen.models.published": "load_model register_source",

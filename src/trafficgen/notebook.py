@@ -111,7 +111,7 @@ class NotebookView:
             TrafficgenError: If the extra ``report`` is not installed.
         """
         # Reports are made of results and lie above them: they are found by name.
-        drawn: Axes = import_module("trafficgen.reports.plots").plot_result(self, chart, ax)
+        drawn: Axes = import_module("trafficgen.reports.writing").plot_result(self, chart, ax)
         return drawn
 
     def _repr_html_(self) -> str:

@@ -18,7 +18,7 @@ from tests.mutated.commands import run_in_child
 import trafficgen
 from trafficgen.cli.app import run
 from trafficgen.errors import ExportError
-from trafficgen.export.manifest import MANIFEST
+from trafficgen.export.exporting import MANIFEST
 from trafficgen.export.targets import TARGETS
 
 COMMAND = f'{sys.executable} -c "from trafficgen.cli.entry import main; main()"'

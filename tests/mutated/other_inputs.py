@@ -25,7 +25,7 @@ from tests.mutated.commands import FROM, empty, limited_commands
 from tests.mutated.readers import READ
 
 import trafficgen
-from trafficgen.export.manifest import MANIFEST
+from trafficgen.export.exporting import MANIFEST
 from trafficgen.models import dump_model
 from trafficgen.models.published.registry import ENTRIES
 

@@ -19,7 +19,7 @@ from trafficgen.capture.traces.reading import read_trace
 from trafficgen.errors import TrafficgenError
 from trafficgen.explore.playable_models import PlayableModel, list_catalogue
 from trafficgen.explore.request import SimulationRequest
-from trafficgen.export.manifest import read_manifest
+from trafficgen.export.exporting import read_manifest
 from trafficgen.simulation.path import read_path
 from trafficgen.simulation.traces import load_trace
 

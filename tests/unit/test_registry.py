@@ -14,7 +14,7 @@ import pytest
 from pydantic import JsonValue
 
 import trafficgen
-from trafficgen.generation.registered_arrivals import ARRIVALS
+from trafficgen.generation.arrivals import ARRIVALS
 from trafficgen.models.registered_source import SOURCES
 from trafficgen.registry import pickle_registered, restore_registered
 from trafficgen.units import FloatArray, IntArray

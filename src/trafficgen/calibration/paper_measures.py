@@ -14,7 +14,7 @@ from trafficgen.calibration.path.pairing import Pairing, PairSource
 from trafficgen.calibration.path.path_records import PathRecords
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog
-from trafficgen.calibration.response.friendliness import tcp_friendly_kbps
+from trafficgen.calibration.response.congestion_response import tcp_friendly_kbps
 from trafficgen.flows import SessionView, rate_series
 from trafficgen.flows.measures import (
     BUFFERING_UNTIL_S,

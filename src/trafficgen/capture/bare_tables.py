@@ -11,7 +11,7 @@ from trafficgen.errors import CaptureWarning, PacketTableError, warn
 from trafficgen.formatting import list_first
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.counts import infer_flows, tcp_flows
-from trafficgen.tables.flow_columns import FLOW_COLUMNS_OF_PACKETS, set_flow_columns
+from trafficgen.tables.flow import FLOW_COLUMNS_OF_PACKETS, set_flow_columns
 
 #: What `PacketTable.to_pandas` adds to the columns, and names of an index of pandas in files.
 _REDUNDANT_NAMES = ("direction", "", "Unnamed: 0", "__index_level_0__")

@@ -1,8 +1,9 @@
-"""Read whole inputs: `trafficgen inspect`, and all packets in memory or piece by piece."""
+"""Read whole inputs: `trafficgen inspect`, all packets in memory or piece by piece, exchanges."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 
 from trafficgen.capture.frames import read_frame
 from trafficgen.capture.inputs import (
@@ -15,14 +16,21 @@ from trafficgen.capture.inputs import (
     read_table_file,
 )
 from trafficgen.capture.memory import TABLE_PACKET_BYTES, Budget
-from trafficgen.capture.options import ReadOptions, UnlimitedReadOptions
+from trafficgen.capture.options import (
+    EXCHANGE_ENDINGS,
+    ExchangeOptions,
+    ReadOptions,
+    UnlimitedReadOptions,
+)
 from trafficgen.capture.packets import PacketsBeyondLimitError, read_capture, stream_capture
 from trafficgen.capture.scan import CaptureScan, scan_capture
 from trafficgen.capture.table_files import check_table
 from trafficgen.capture.table_streams import packets_in
-from trafficgen.errors import CaptureWarning, warn
+from trafficgen.errors import CaptureWarning, ExportError, warn
 from trafficgen.flows import Inspection, inspect_stream, inspect_table
-from trafficgen.options import DataFrame, takes
+from trafficgen.flows.exchanges import Exchanges
+from trafficgen.options import DataFrame, checks_arguments, takes
+from trafficgen.outputs import whole_files
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream
 
@@ -173,3 +181,66 @@ def _captured_packets(names: list[str], options: ReadOptions) -> PacketTable:
 def _warn(scan: CaptureScan) -> None:
     for text in scan.inspection.warnings:
         warn(text, CaptureWarning)
+
+
+@takes(ExchangeOptions)
+def measure_exchanges(
+    paths: Paths | PacketTable | DataFrame, options: ExchangeOptions
+) -> Exchanges:
+    """Measure the requests of a session's client and the responses to them.
+
+    TCP is measured by its sequence numbers: what the capture missed counts, what was sent twice
+    counts once. Over QUIC and other datagrams requests are the client's larger packets, apart from
+    acknowledgements by the connection's own sizes. Input is read piece by piece.
+
+    Args:
+        paths: As for :func:`~trafficgen.inspect`.
+        options: See :class:`~trafficgen.capture.options.ExchangeOptions`; given as keywords.
+
+    Returns:
+        The exchanges, on all connections of the session, in order of time.
+
+    Raises:
+        InputFileError: If an input cannot be read at all.
+        SelectionError: If there is no such session.
+
+    Example:
+        >>> import trafficgen
+        >>> found = trafficgen.measure_exchanges("examples/captures/http_burst_then_paced.pcap.gz")
+        >>> print(found.to_pandas()["response_bytes"].sum(), "bytes in responses")
+        6144276 bytes in responses
+    """
+    reading = {one.name: getattr(options, one.name) for one in fields(ReadOptions)}
+    return inspect(paths, **reading).session_exchanges(options.session)
+
+
+@checks_arguments
+def save_exchanges(exchanges: Exchanges, path: str | Path) -> None:
+    """Write exchanges to a file ``.parquet`` or ``.csv``; of the latter a null is an empty field.
+
+    Raises:
+        ExportError: If the name has another ending.
+        OutputFileError: If the file cannot be written.
+
+    Example:
+        >>> import trafficgen
+        >>> found = trafficgen.measure_exchanges("examples/captures/http_burst_then_paced.pcap.gz")
+        >>> trafficgen.save_exchanges(found, "exchanges.csv")
+        >>> import pandas as pd
+        >>> len(pd.read_csv("exchanges.csv")) == len(found)
+        True
+    """
+    path = Path(path)
+    if path.suffix.lower() not in EXCHANGE_ENDINGS:
+        raise ExportError(
+            f"{path}: unknown ending {path.suffix!r}; use one of {', '.join(EXCHANGE_ENDINGS)}"
+        )
+    with whole_files([path]) as [part]:
+        if path.suffix.lower() == ".csv":
+            from pyarrow import csv  # noqa: PLC0415 - few write it
+
+            csv.write_csv(exchanges.table, part)
+        else:
+            from pyarrow import parquet  # noqa: PLC0415 - few write it
+
+            parquet.write_table(exchanges.table, part, compression="zstd")

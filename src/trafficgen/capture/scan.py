@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen._core import CaptureReader, FlowPlan
-from trafficgen._core.rtp_streams import each_stream
 from trafficgen._core.types import CapturedFlowsDict, RtpStreamDict, Texts
 from trafficgen.capture.memory import most_flows_in
 from trafficgen.capture.options import ReadOptions
@@ -30,6 +29,7 @@ from trafficgen.flows import Inspection, group_sessions
 from trafficgen.flows.exchanges import ConnectionExchanges
 from trafficgen.progress import report_step
 from trafficgen.tables import FLOW_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA, FlowRates, RtpStreamCount
+from trafficgen.tables.counts import each_stream
 from trafficgen.tables.protocols import protocol_name
 from trafficgen.units import ns_from_s, s_from_ns
 

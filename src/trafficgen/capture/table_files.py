@@ -28,7 +28,7 @@ from trafficgen.tables import (
     PacketTable,
 )
 from trafficgen.tables.counts import with_counts
-from trafficgen.tables.flow_columns import FLOW_COLUMNS_OF_PACKETS
+from trafficgen.tables.flow import FLOW_COLUMNS_OF_PACKETS
 from trafficgen.tables.metadata import (
     FLOWS_FILE,
     METADATA_FILE,

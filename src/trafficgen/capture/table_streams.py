@@ -30,7 +30,7 @@ from trafficgen.expanded_files import is_compressed, open_expanded
 from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.counts import infer_flows, tcp_flows
-from trafficgen.tables.flow_columns import FLOW_COLUMNS_OF_PACKETS, first_of_flows
+from trafficgen.tables.flow import FLOW_COLUMNS_OF_PACKETS, first_of_flows
 from trafficgen.tables.metadata import part_paths
 from trafficgen.tables.stream import PacketStream, sort_pieces
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trafficgen.cli._terminal import columns, is_styled, say_line, shows_blocks
+from trafficgen.cli._output import columns, is_styled, say_line, shows_blocks
 from trafficgen.formatting import format_duration, rate_text
 
 if TYPE_CHECKING:

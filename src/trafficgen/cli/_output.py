@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import shutil
 import sys
+import textwrap
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,11 +17,50 @@ from trafficgen.cli._progress import Progress, clear_line
 from trafficgen.cli._signals import print_error
 from trafficgen.errors import TrafficgenWarning
 from trafficgen.formatting import number as number  # noqa: PLC0414 - commands print with it
+from trafficgen.formatting import printable
 from trafficgen.json_text import JsonColumns
 from trafficgen.options import option
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+#: Lines are folded to at least this width, characters.
+_NARROWEST = 20
+
+
+def is_styled() -> bool:
+    """Return whether stdout is a terminal with colours (no ``NO_COLOR``, no ``TERM=dumb``)."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not plain
+
+
+def columns() -> int:
+    """Return the width of the terminal, characters."""
+    return max(_NARROWEST, shutil.get_terminal_size((80, 24)).columns)
+
+
+def shows_blocks() -> bool:
+    """Return whether stdout's encoding has block elements."""
+    try:
+        "▁█".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def say_line(text: str = "", *, indent: int = 2) -> None:
+    """Print one line; a narrower terminal gets it folded between words, the rest indented.
+
+    Names of files may come from others too: none of them moves the cursor.
+    """
+    text = printable(text)
+    if is_styled() and len(text) > columns():
+        text = textwrap.fill(
+            text, columns(), subsequent_indent=" " * indent, break_on_hyphens=False
+        )
+    print(text)
+
 
 #: What JSON escapes, and what an encoding may lack.
 _NOT_PLAIN = r"[^ !#-\[\]-~]"

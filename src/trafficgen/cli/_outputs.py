@@ -185,7 +185,7 @@ def _files_of(source: Path, path: Path) -> tuple[Path, ...]:
 
 
 def _check_export(folder: Path, read: Sequence[Path]) -> None:
-    from trafficgen.export.manifest import read_manifest  # noqa: PLC0415 - --help needs none of it
+    from trafficgen.export.exporting import read_manifest  # noqa: PLC0415 - --help needs none of it
 
     earlier = read_manifest(folder)
     check_folder(folder, earlier=earlier)

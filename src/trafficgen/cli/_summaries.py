@@ -5,9 +5,8 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from trafficgen.cli._output import number
+from trafficgen.cli._output import number, say_line
 from trafficgen.cli._tables import print_table
-from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import (
     WIDEST_SHOWN,
     format_count,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from trafficgen.cli._terminal import columns, is_styled
+from trafficgen.cli._output import columns, is_styled
 from trafficgen.formatting import printable
 
 if TYPE_CHECKING:

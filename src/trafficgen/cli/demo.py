@@ -10,10 +10,9 @@ from typing import Annotated
 import typer
 
 import trafficgen
-from trafficgen.cli._output import Messages
+from trafficgen.cli._output import Messages, say_line
 from trafficgen.cli._outputs import Force
 from trafficgen.cli._progress import clear_line
-from trafficgen.cli._terminal import say_line
 from trafficgen.outputs import keep_existing
 
 

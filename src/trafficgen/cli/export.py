@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import trafficgen
-from trafficgen.cli._closed_loop import settings_of
 from trafficgen.cli._completion import complete_setting, complete_traffic
-from trafficgen.cli._options import AsJson, OutsideFiles, Snaplen, expand_options
-from trafficgen.cli._output import Messages, number, print_json
+from trafficgen.cli._options import AsJson, OutsideFiles, Snaplen, expand_options, settings_of
+from trafficgen.cli._output import Messages, number, print_json, say_line
 from trafficgen.cli._outputs import Force, Outputs, claim, refuse_missing
-from trafficgen.cli._terminal import say_line
 from trafficgen.export.options import ExportOptions
 from trafficgen.formatting import format_count, format_duration, one_line, size_text
 from trafficgen.standard_streams import as_given

@@ -9,12 +9,17 @@ from typing import Annotated
 import typer
 
 import trafficgen
-from trafficgen.cli._closed_loop import Compete, PathOption, Settings, settings_of
 from trafficgen.cli._completion import complete_model
-from trafficgen.cli._options import OutsideFiles, expand_options
-from trafficgen.cli._output import Messages
+from trafficgen.cli._options import (
+    Compete,
+    OutsideFiles,
+    PathOption,
+    Settings,
+    expand_options,
+    settings_of,
+)
+from trafficgen.cli._output import Messages, say_line
 from trafficgen.cli._outputs import Force, Outputs, claim, files_among
-from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import format_duration, size_text
 from trafficgen.standard_streams import output_place
 from trafficgen.workloads.options import WorkloadOptions

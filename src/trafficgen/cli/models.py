@@ -12,10 +12,9 @@ import trafficgen
 from trafficgen.cli._completion import complete_model
 from trafficgen.cli._help import require_command
 from trafficgen.cli._options import AsJson
-from trafficgen.cli._output import print_json
+from trafficgen.cli._output import columns, is_styled, print_json, say_line
 from trafficgen.cli._summaries import print_model
 from trafficgen.cli._tables import print_table
-from trafficgen.cli._terminal import columns, is_styled, say_line
 from trafficgen.errors import ModelFileError
 from trafficgen.formatting import format_count, number, one_line
 

@@ -11,16 +11,20 @@ from typing import Annotated
 import typer
 
 import trafficgen
-from trafficgen.cli._closed_loop import Compete, Settings, settings_of
 from trafficgen.cli._completion import complete_model
 from trafficgen.cli._curves import Curve, Marks, curve_bins, letters_of, print_curves
-from trafficgen.cli._options import AsJson, OutsideFiles, expand_options
-from trafficgen.cli._output import Messages, number, print_json
+from trafficgen.cli._options import (
+    AsJson,
+    Compete,
+    OutsideFiles,
+    Settings,
+    expand_options,
+    settings_of,
+)
+from trafficgen.cli._output import Messages, number, print_json, say_line
 from trafficgen.cli._outputs import Force, Outputs, claim, files_among
 from trafficgen.cli._reports import Reports, write_reports
-from trafficgen.cli._shares import print_shares
 from trafficgen.cli._tables import print_table
-from trafficgen.cli._terminal import say_line
 from trafficgen.formatting import format_count, format_duration, format_share, rate_text
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.workloads.options import SharedPathOptions
@@ -246,3 +250,20 @@ def _phase_intervals(result: trafficgen.SimulationResult) -> list[tuple[float, f
     return intervals + [
         (stall.start_s, stall.start_s + stall.duration_s, "s") for stall in result.events.stalls
     ]
+
+
+def print_shares(result: trafficgen.WorkloadResult) -> None:
+    """Print who got what: groups, competing flows, all sessions, links."""
+    from trafficgen.workloads.share_texts import (  # noqa: PLC0415 - --help needs none of it
+        LINK_HEADER,
+        SHARE_HEADER,
+        describe_shares,
+        link_rows,
+        share_rows,
+    )
+
+    say_line(describe_shares(result))
+    print()
+    print_table(SHARE_HEADER, share_rows(result), right=range(1, len(SHARE_HEADER)))
+    print()
+    print_table(LINK_HEADER, link_rows(result), right=range(1, len(LINK_HEADER)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import tempfile
@@ -16,14 +17,14 @@ from trafficgen.capture.frames import read_frame
 from trafficgen.capture.memory import TABLE_PACKET_BYTES, Budget
 from trafficgen.capture.options import ReadOptions
 from trafficgen.capture.reading import read_or_stream
-from trafficgen.errors import ExportError
-from trafficgen.export.manifest import MANIFEST, read_manifest, write_manifest
+from trafficgen.errors import ExportError, InputFileError
 from trafficgen.export.options import ExportOptions
 from trafficgen.export.settings import Settings
 from trafficgen.export.target import FormatWriter, Target, Written
 from trafficgen.export.targets import TARGETS
 from trafficgen.flows.selection import require_number
 from trafficgen.formatting import describe_value, find_name, list_first, markdown_text, suggest_name
+from trafficgen.json_text import JsonTextError, read_json
 from trafficgen.models import Model, ModelHolder, PublishedModel
 from trafficgen.models.published import entry_names, find_model
 from trafficgen.option_names import name_options
@@ -32,8 +33,9 @@ from trafficgen.outputs import is_stream, list_leftovers, whole_files, whole_fol
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.packet_files.writing import select_view
 from trafficgen.progress import report_step
+from trafficgen.provenance import file_digest
 from trafficgen.registry import name_failures
-from trafficgen.standard_streams import input_file
+from trafficgen.standard_streams import input_file, read_text_file
 from trafficgen.tables import PacketTable
 from trafficgen.tables.stream import PacketStream
 
@@ -348,3 +350,34 @@ def _kept(report: ProjectionReport) -> str:
         for metric, distance in report.distances.items()
     ]
     return "".join(f"{line}\n" for line in lines) + "\n"
+
+
+MANIFEST = ".trafficgen-export.json"
+
+#: A hundred thousand files with their digests have less.
+_LARGEST_BYTES = 16_000_000
+
+
+def write_manifest(folder: Path) -> None:
+    """Write the names and SHA-256 digests of all files of a folder into it."""
+    digests = {path.name: file_digest(path) for path in sorted(folder.iterdir())}
+    text = json.dumps({"files": digests}, indent=1)
+    (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+
+
+def read_manifest(folder: Path) -> dict[str, str | None]:
+    """Return the files that an earlier export put into a folder, each with its digest.
+
+    The list itself is one of them, without a digest. The result is empty where no list can be read:
+    texts of the export, such as its README, may hold what others wrote.
+    """
+    try:
+        text = read_text_file(folder / MANIFEST, most_bytes=_LARGEST_BYTES, remedy="", regular=True)
+        content = read_json(text)
+    except (InputFileError, JsonTextError):
+        return {}
+    files = content.get("files") if isinstance(content, dict) else None
+    if not isinstance(files, dict):
+        return {}
+    named = {name: digest for name, digest in files.items() if Path(name).name == name}
+    return {**{name: str(digest) for name, digest in named.items()}, MANIFEST: None}

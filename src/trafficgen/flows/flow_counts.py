@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen._core import ExchangeMeter, FlowMeter
-from trafficgen._core.rtp_streams import each_stream
 from trafficgen._core.types import FlowCountsDict
 from trafficgen.flows.exchanges import ConnectionExchanges
 from trafficgen.flows.inspection import Inspection
 from trafficgen.tables import FlowRates, PacketTable, RtpStreamCount
+from trafficgen.tables.counts import each_stream
 from trafficgen.tables.stream import PacketStream
 from trafficgen.units import ns_from_s, s_from_ns
 

@@ -92,9 +92,9 @@ from trafficgen.models.schema import FactsAtScale as FactsAtScale
 from trafficgen.models.schema import Model as Model
 from trafficgen.models.schema import Playout as Playout
 from trafficgen.models.schema import Startup as Startup
-from trafficgen.models.self_check import describe_failed_checks as describe_failed_checks
-from trafficgen.models.self_check import describe_judged_parts as describe_judged_parts
-from trafficgen.models.self_check import list_judged_parts as list_judged_parts
+from trafficgen.models.schema import describe_failed_checks as describe_failed_checks
+from trafficgen.models.schema import describe_judged_parts as describe_judged_parts
+from trafficgen.models.schema import list_judged_parts as list_judged_parts
 from trafficgen.models.stream import LONGEST_S as LONGEST_S
 from trafficgen.models.stream import MOST_ACKNOWLEDGED as MOST_ACKNOWLEDGED
 from trafficgen.models.stream import Acknowledgements as Acknowledgements

@@ -14,24 +14,28 @@ from collections.abc import Iterator, Sequence
 from functools import singledispatch
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trafficgen.calibration.fit import Fit
 from trafficgen.calibration.population.fit_population import PopulationFit
 from trafficgen.calibration.population.same_source import SameSourceFit
-from trafficgen.errors import OutputFileError
+from trafficgen.errors import OutputFileError, SettingError
 from trafficgen.extras import require
-from trafficgen.formatting import printable
-from trafficgen.options import checks_arguments
+from trafficgen.formatting import printable, suggest_name
+from trafficgen.models.published_model import PublishedModel
+from trafficgen.notebook import NotebookView
+from trafficgen.options import check_argument, checks_arguments
 from trafficgen.outputs import is_stream, whole_files
 from trafficgen.progress import report_step
 from trafficgen.reports.charts import DARK, LIGHT, Band, Cells, Chart, Curve, Layer, Role, Span
 from trafficgen.reports.comparison import report_comparison
-from trafficgen.reports.drawing import FORMATS, draw_svg, save_charts
+from trafficgen.reports.drawing import FORMATS, draw_svg, plot_chart, save_charts
 from trafficgen.reports.fit.report import report_fit
 from trafficgen.reports.many_captures import report_population, report_same_source
 from trafficgen.reports.page import Block, Mark, Report, Text
 from trafficgen.reports.ranking import report_ranking
 from trafficgen.reports.reproduction import report_reproduction
+from trafficgen.reports.result_charts import charts_of, play_model
 from trafficgen.reports.simulation import report_simulation
 from trafficgen.reports.workload import report_workload
 from trafficgen.reproduction import Reproduction
@@ -39,6 +43,10 @@ from trafficgen.simulation.results import SimulationResult
 from trafficgen.validation.comparison import Comparison
 from trafficgen.validation.ranking import Ranking
 from trafficgen.workloads.shares import WorkloadResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 #: Results that have a report.
 Reportable = (
@@ -222,3 +230,21 @@ def _group_blocks(blocks: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
             continue
         for block in run:
             yield (block.kind if isinstance(block, Text) else "table"), [block]
+
+
+def plot_result(result: NotebookView, name: str | None, axes: Axes | None) -> Axes:
+    """Draw a chart of a result; see :meth:`~trafficgen.notebook.NotebookView.plot`."""
+    require("report", "matplotlib")  # before a report is made
+    check_argument("chart", name, str | None)
+    if isinstance(result, PublishedModel):
+        result = play_model(result)
+    has_report = report_of.dispatch(type(result)) is not report_of.dispatch(object)
+    found = report_of(result).charts if has_report else ()
+    charts = {chart.name: chart for chart in found or charts_of(result)}
+    if not charts:
+        raise SettingError(f"{result!r} has no chart: it holds nothing that can be drawn")
+    if name is not None and name not in charts:
+        raise SettingError(
+            f"no chart {name!r}{suggest_name(name, charts)}; charts are {', '.join(charts)}"
+        )
+    return plot_chart(charts[next(iter(charts)) if name is None else name], axes)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trafficgen._core._rust import CLOCK_CANDIDATES_HZ
+from trafficgen._core.types import RtpStreamColumns, RtpStreamDict
 from trafficgen.tables.addresses import HOSTS_IN_RANGE, documentation_client, documentation_server
 from trafficgen.tables.flow import FLOW_SCHEMA
 from trafficgen.tables.packet import PacketTable
@@ -122,3 +124,25 @@ def infer_flows(highest: int, packets: int, tcp: Set[int] = frozenset()) -> pa.T
 
 def _counts(field: pa.Field) -> bool:
     return bool(pa.types.is_integer(field.type)) and not field.nullable
+
+
+def each_stream(columns: RtpStreamColumns) -> Iterator[tuple[int, RtpStreamDict]]:
+    """Yield the RTP streams, each with the index of its flow."""
+    for row in range(len(columns["flow"])):
+        jitter_s: list[float] = columns["jitter_s"][row].tolist()
+        stream: RtpStreamDict = {
+            "ssrc": int(columns["ssrc"][row]),
+            "payload_type": int(columns["payload_type"][row]),
+            "from_initiator": bool(columns["from_initiator"][row]),
+            "packets": int(columns["packets"][row]),
+            "payload_bytes": int(columns["payload_bytes"][row]),
+            "same_timestamp": int(columns["same_timestamp"][row]),
+            "span_ns": int(columns["span_ns"][row]),
+            "expected": int(columns["expected"][row]),
+            "lost": int(columns["lost"][row]),
+            "reordered": int(columns["reordered"][row]),
+            "duplicates": int(columns["duplicates"][row]),
+            "measured_clock_hz": int(columns["measured_clock_hz"][row]) or None,
+            "jitter_s": dict(zip(CLOCK_CANDIDATES_HZ, jitter_s, strict=True)),
+        }
+        yield int(columns["flow"][row]), stream

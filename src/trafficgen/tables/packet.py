@@ -22,8 +22,7 @@ from trafficgen.notebook import SHOWN_ROWS, FirstRows, NotebookView, RateLines, 
 from trafficgen.options import checks_arguments
 from trafficgen.tables.columns import Column, nullable, schema_of
 from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA
-from trafficgen.tables.flow import FLOW_SCHEMA
-from trafficgen.tables.flow_columns import append_flow_columns
+from trafficgen.tables.flow import FLOW_SCHEMA, append_flow_columns
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 if TYPE_CHECKING:

@@ -9,9 +9,11 @@ from pydantic import Field, JsonValue, model_validator
 
 from trafficgen.errors import WorkloadFileError
 from trafficgen.generation.arrivals import (
+    ARRIVALS,
     Arrivals,
     ListedArrivals,
     PoissonArrivals,
+    RegisteredArrivals,
     TogetherArrivals,
 )
 from trafficgen.generation.intensities import (
@@ -20,7 +22,6 @@ from trafficgen.generation.intensities import (
     HourlyIntensity,
     ListedIntensity,
 )
-from trafficgen.generation.registered_arrivals import ARRIVALS, RegisteredArrivals
 from trafficgen.models.estimate import ModelPart
 from trafficgen.units import HOURS_PER_DAY, FloatArray
 from trafficgen.workloads.column_files import ColumnFiles

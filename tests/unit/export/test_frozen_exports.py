@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.golden.exports import FOLDER, FROZEN, write
 
-from trafficgen.export.manifest import MANIFEST
+from trafficgen.export.exporting import MANIFEST
 
 
 @pytest.mark.parametrize("name", FROZEN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,6 @@ import numpy as np
 from trafficgen.calibration.laws.cells import group_into_cells
 from trafficgen.calibration.laws.families import initial_estimates
 from trafficgen.calibration.laws.likelihood import FamilyLaw, maximise
-from trafficgen.calibration.laws.roots import find_root
 from trafficgen.calibration.laws.ticks import count_ticks
 from trafficgen.calibration.laws.uncertainty import law_cells, share_ticks, wald_intervals
 from trafficgen.critical_values import KOLMOGOROV_95
@@ -209,3 +209,21 @@ def _keep_mean(sample: FloatArray, index: IntArray, p: FloatArray) -> FloatArray
         moved = value[1:-1] + (short[:-1] + short[1:]) / (weight[:-1] + weight[1:])
         value[1:-1] = np.maximum.accumulate(np.clip(moved, lowest, highest))
     return value
+
+
+#: Halvings of the range: 13 digits.
+_HALVINGS = 44
+
+
+def find_root(ascending: Callable[[float], float], low: float, high: float) -> float:
+    """Return where an ascending function is 0 by bisection, or the end of the range nearest to it.
+
+    Loading scipy.optimize takes longer than the few roots of a fit.
+    """
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        if ascending(middle) < 0:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)

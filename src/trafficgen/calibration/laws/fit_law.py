@@ -8,13 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from trafficgen.calibration.laws.atoms import Split, split_atoms
 from trafficgen.calibration.laws.cells import Cells, group_into_cells
 from trafficgen.calibration.laws.empirical import empirical_law
 from trafficgen.calibration.laws.families import Params, Unit, families_of
 from trafficgen.calibration.laws.likelihood import CLOSED_FORMS, Bounds, fit_closed_form
 from trafficgen.calibration.laws.selection import Candidate, choose, fit_candidates
-from trafficgen.calibration.laws.ticks import TickCounts, count_ticks
+from trafficgen.calibration.laws.ticks import Split, TickCounts, count_ticks, split_atoms
 from trafficgen.calibration.laws.uncertainty import (
     Intervals,
     LawCells,

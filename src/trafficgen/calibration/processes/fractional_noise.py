@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from trafficgen.calibration.laws.roots import find_root
+from trafficgen.calibration.laws.empirical import find_root
 from trafficgen.calibration.processes.hurst import Hurst, estimate_hurst
 from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
 from trafficgen.critical_values import NORMAL_95

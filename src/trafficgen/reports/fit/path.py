@@ -9,7 +9,11 @@ import numpy as np
 
 from trafficgen.calibration.path.loss_measures import LossSource
 from trafficgen.calibration.path.path_records import PathSeries, sum_intervals
-from trafficgen.calibration.response.friendliness import INTERVAL_S, padhye_bps, tcp_friendly_bps
+from trafficgen.calibration.response.congestion_response import (
+    INTERVAL_S,
+    padhye_bps,
+    tcp_friendly_bps,
+)
 from trafficgen.formatting import format_duration, number
 from trafficgen.models import LossModel, ResponsePoint
 from trafficgen.reports.charts import TIME, Axis, Band, Chart, Curve, Layer, Role, Rule

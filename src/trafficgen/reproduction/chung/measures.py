@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import stats
 
-from trafficgen.calibration.response.friendliness import tcp_friendly_kbps
+from trafficgen.calibration.response.congestion_response import tcp_friendly_kbps
 from trafficgen.flows.measures import rate_differences, spread
 from trafficgen.reproduction.chung.testbed import Pair, Playout
 from trafficgen.reproduction.experiment import Measures

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy import stats
 
-from trafficgen.calibration.response.friendliness import tcp_friendly_kbps
+from trafficgen.calibration.response.congestion_response import tcp_friendly_kbps
 from trafficgen.reproduction.experiment import Experiment, Measures
 from trafficgen.reproduction.nichols.testbed import (
     CAPACITIES_KBPS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.calibration.laws.atoms import split_atoms
+from trafficgen.calibration.laws.ticks import split_atoms
 
 
 def test_atom_between_clock_ticks_keeps_its_value() -> None:

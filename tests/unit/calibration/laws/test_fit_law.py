@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trafficgen.calibration.laws.atoms import split_atoms
 from trafficgen.calibration.laws.fit_law import FittedLaw, fit_law
+from trafficgen.calibration.laws.ticks import split_atoms
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.units import FloatArray
 

@@ -8,7 +8,7 @@ import pytest
 from trafficgen.calibration.path.conditions import find_loss
 from trafficgen.calibration.path.control_messages import find_handshakes
 from trafficgen.calibration.path.path_records import PathRecords, trace_packets
-from trafficgen.calibration.response.friendliness import tcp_friendly_kbps
+from trafficgen.calibration.response.congestion_response import tcp_friendly_kbps
 from trafficgen.flows import choose_session
 from trafficgen.tables import PacketTable
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trafficgen.calibration.response.friendliness import padhye_bps, tcp_friendly_bps
+from trafficgen.calibration.response.congestion_response import padhye_bps, tcp_friendly_bps
 
 
 def test_the_bound_is_the_papers_formula() -> None:
