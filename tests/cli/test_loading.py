@@ -81,13 +81,11 @@ def test_arrow_without_pandas_still_gives_data_frames() -> None:
     code = (
         "import sys, pyarrow as pa;"
         " from trafficgen.lean_imports import load_arrow_without_pandas as load;"
-        " from pyarrow.vendored import docscrape; parser = docscrape.NumpyDocString;"
         " load(); column = pa.array([1, 2]); print('pandas' in sys.modules);"
-        " print(docscrape.NumpyDocString is parser, pa.compute.sum(column));"
         " print(pa.table({'a': column}).to_pandas().a.sum())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "True", "3", "3"]
+    assert done.stdout.split() == ["False", "3"]
 
 
 def test_workers_do_without_pandas() -> None:
@@ -110,18 +108,6 @@ def test_special_functions_come_without_numpys_tools_which_still_load() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[:3] == ["[]", "numpy.f2py numpy.testing", "0.5"]
-
-
-def test_special_functions_keep_their_documentation_and_scipy_its_parser() -> None:
-    code = (
-        "import trafficgen.distributions.scipy_special;"
-        " from scipy import special; from scipy._lib import _array_api, _docscrape;"
-        " print('Logarithm of the absolute value' in special.gammaln.__doc__);"
-        " print('log of the sum of exponentials' in special.logsumexp.__doc__);"
-        " print(_array_api.FunctionDoc is _docscrape.FunctionDoc)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True"] * 3
 
 
 def test_fitting_one_session_loads_nothing_of_populations_and_workers(tmp_path: Path) -> None:
