@@ -5,15 +5,7 @@ measured.
 """
 
 # Each of these modules registers the class that plays its kind of process.
-from trafficgen.processes import (
-    bursts,
-    fractional_noise,
-    frames,
-    mmpp,
-    modulated,
-    registered_process,
-    semi_markov,
-)
+from trafficgen.processes import bursts, fractional_noise, frames, mmpp, modulated, semi_markov
 from trafficgen.processes.base import (
     LARGEST_IP_BYTES,
     GeneratorOf,
@@ -37,6 +29,5 @@ __all__ = [
     "modulated",
     "playable",
     "players",
-    "registered_process",
     "semi_markov",
 ]

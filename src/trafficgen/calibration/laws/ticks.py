@@ -1,4 +1,4 @@
-"""A sample counted by the ticks of its clock, and its atoms: values that many observations share."""
+"""A sample counted by the ticks of its clock, and its atoms: values that many share."""
 
 from __future__ import annotations
 
