@@ -10,25 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.unit.generation.conftest import model_with, phase, stream
 
 from trafficgen.cli.app import run
-from trafficgen.models import (
-    Atom,
-    BurstProcess,
-    Estimate,
-    Law,
-    Model,
-    Phase,
-    Playout,
-    PublishedProvenance,
-    PublishedSource,
-    RenewalProcess,
-    RtpFormat,
-    Startup,
-    Stream,
-    Transport,
-    save_model,
-)
+from trafficgen.models import Atom, BurstProcess, Law, Model, RenewalProcess, RtpFormat, save_model
 from trafficgen.packet_files.writing import write_packets
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
@@ -127,23 +112,8 @@ def _sizes() -> Law:
 
 
 def _model(process: RenewalProcess | BurstProcess, *, rtp: RtpFormat | None = None) -> Model:
-    source = PublishedSource(
-        authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",)
-    )
-    transport = Transport(
-        protocol="udp", server_port=5004, client_port=40_000, header_bytes=28, rtp=rtp
-    )
-    phase = Phase(name="playout", start_s=0.0, duration_s=10.0, rate_bps=0.0, process=process)
-    return Model(
-        name="by_hand",
-        provenance=PublishedProvenance(citations=(source,)),
-        startup=Startup(silence_s=Estimate(value=1.0, method="by hand")),
-        playout=Playout(
-            duration_s=Estimate(value=10.0, method="by hand"),
-            rate_bps=Estimate(value=8e5, method="by hand"),
-        ),
-        streams=(Stream(name="video", media="video", transport=transport, phases=(phase,)),),
-    )
+    played = stream(phases=(phase("playout", 0.0, 10.0, process),), rtp=rtp)
+    return model_with(played, silence_s=1.0, rate_bps=8e5)
 
 
 @pytest.fixture

@@ -5,21 +5,10 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.unit.generation.conftest import model_with, phase, stream
 
 from trafficgen.generation import OpenLoopSessions
-from trafficgen.models import (
-    Estimate,
-    Law,
-    Model,
-    Phase,
-    Playout,
-    PublishedProvenance,
-    PublishedSource,
-    RenewalProcess,
-    Startup,
-    Stream,
-    Transport,
-)
+from trafficgen.models import Law, Model, RenewalProcess
 
 
 def small_model(*, silence_s: float, header_bytes: int, protocol: str, scale_s: float) -> Model:
@@ -34,39 +23,15 @@ def small_model(*, silence_s: float, header_bytes: int, protocol: str, scale_s: 
             unit="bytes", family="expon", params={"loc": 0.0, "scale": 300.0}, observations=1
         ),
     )
-    transport = {
-        "protocol": protocol,
-        "server_port": 80,
-        "client_port": 65_535,
-        "header_bytes": header_bytes,
-    }
-    return Model(
-        name="small",
-        provenance=PublishedProvenance(
-            citations=(
-                PublishedSource(
-                    authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",)
-                ),
-            )
-        ),
-        startup=Startup(silence_s=Estimate(value=silence_s, method="by hand")),
-        playout=Playout(
-            duration_s=Estimate(value=5, method="by hand"),
-            rate_bps=Estimate(value=1, method="by hand"),
-        ),
-        streams=(
-            Stream(
-                name="all",
-                media="mixed",
-                transport=Transport.model_validate(transport),
-                phases=(
-                    Phase(
-                        name="playout", start_s=0.0, duration_s=5.0, rate_bps=0.0, process=process
-                    ),
-                ),
-            ),
-        ),
+    played = stream(
+        "all",
+        phases=(phase("playout", 0.0, 5.0, process),),
+        protocol=protocol,
+        server_port=80,
+        client_port=65_535,
+        header_bytes=header_bytes,
     )
+    return model_with(played, silence_s=silence_s)
 
 
 @settings(deadline=None, max_examples=50)

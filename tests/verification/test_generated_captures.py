@@ -8,23 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.unit.generation.conftest import model_with, phase, stream
 
 from trafficgen.capture.packets import read_capture
 from trafficgen.flows import choose_session
 from trafficgen.generation import OpenLoopSessions
-from trafficgen.models import (
-    Atom,
-    BurstProcess,
-    Estimate,
-    Law,
-    Model,
-    Phase,
-    Playout,
-    PublishedProvenance,
-    PublishedSource,
-    Startup,
-    Stream,
-)
+from trafficgen.models import Atom, BurstProcess, Law
 from trafficgen.packet_files.writing import write_packets
 from trafficgen.tables import PacketTable
 from trafficgen.validation.compare import compare_sessions
@@ -72,25 +61,10 @@ TRANSPORTS = {
 @pytest.fixture(params=TRANSPORTS)
 def generated(request: pytest.FixtureRequest) -> PacketTable:
     """Three sessions of 20 s that start one after the other."""
-    stream = {
-        "name": "media",
-        "media": "video",
-        "transport": {"server_port": 5004, "client_port": 40_000, **TRANSPORTS[request.param]},
-        "phases": (Phase(name="playout", start_s=0, duration_s=20, rate_bps=0, process=BURSTS),),
-    }
-    source = PublishedSource(
-        authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",)
+    played = stream(
+        "media", phases=(phase("playout", 0.0, 20.0, BURSTS),), **TRANSPORTS[request.param]
     )
-    model = Model(
-        name="by_hand",
-        provenance=PublishedProvenance(citations=(source,)),
-        startup=Startup(silence_s=Estimate(value=1.0, method="by hand")),
-        playout=Playout(
-            duration_s=Estimate(value=20, method="by hand"),
-            rate_bps=Estimate(value=1, method="by hand"),
-        ),
-        streams=(Stream.model_validate(stream),),
-    )
+    model = model_with(played, silence_s=1.0)
     return OpenLoopSessions(model=model, count=3, arrival_rate_per_s=0.5, seed=1).make_table()
 
 

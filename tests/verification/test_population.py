@@ -9,22 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
+from tests.unit.generation.conftest import model_with, stream
 
 import trafficgen
-from trafficgen.models import (
-    Atom,
-    BurstProcess,
-    Estimate,
-    Law,
-    Model,
-    Phase,
-    Playout,
-    PublishedProvenance,
-    PublishedSource,
-    Startup,
-    Stream,
-    Transport,
-)
+from trafficgen.models import Atom, BurstProcess, Law, Model, Phase
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, FloatArray, bps_from_bytes
 
@@ -106,7 +94,6 @@ def bursts(rate_bps: float) -> BurstProcess:
 
 def session_model(one: dict[str, float]) -> Model:
     """Return a source that does what was drawn for one session."""
-    estimate = {name: Estimate(value=value, method="known") for name, value in one.items()}
     change_s, end_s = one["buffering_duration_s"], one["media_duration_s"]
     rate_bps = one["playout_rate_bps"]
     phases = (
@@ -125,19 +112,7 @@ def session_model(one: dict[str, float]) -> Model:
             process=bursts(rate_bps),
         ),
     )
-    transport = Transport(protocol="udp", server_port=5004, client_port=40_000, header_bytes=28)
-    source = PublishedSource(
-        authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",)
-    )
-    return Model(
-        name="known",
-        provenance=PublishedProvenance(citations=(source,)),
-        startup=Startup(silence_s=estimate["silence_s"]),
-        playout=Playout(
-            duration_s=estimate["media_duration_s"], rate_bps=estimate["playout_rate_bps"]
-        ),
-        streams=(Stream(name="video", media="video", transport=transport, phases=phases),),
-    )
+    return model_with(stream(phases=phases), silence_s=one["silence_s"], rate_bps=rate_bps)
 
 
 @pytest.fixture(scope="module")

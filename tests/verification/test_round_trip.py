@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.unit.generation.conftest import model_with, stream
 
 from trafficgen.calibration.session_fit import SessionInputs, fit_session
 from trafficgen.flows import choose_session
@@ -15,14 +16,8 @@ from trafficgen.models import (
     Law,
     Model,
     Phase,
-    Playout,
-    PublishedProvenance,
-    PublishedSource,
     RenewalProcess,
     RtpFormat,
-    Startup,
-    Stream,
-    Transport,
 )
 from trafficgen.validation.compare import compare_sessions
 
@@ -78,33 +73,7 @@ def renewal(scale: float) -> RenewalProcess:
 
 
 def model_of(*phases: Phase, **transport: object) -> Model:
-    source = PublishedSource(
-        authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",)
-    )
-    fields = {
-        "protocol": "udp",
-        "server_port": 5004,
-        "client_port": 40_000,
-        "header_bytes": 28,
-        **transport,
-    }
-    return Model(
-        name="by_hand",
-        provenance=PublishedProvenance(citations=(source,)),
-        startup=Startup(silence_s=Estimate(value=1.5, method="by hand")),
-        playout=Playout(
-            duration_s=Estimate(value=60, method="by hand"),
-            rate_bps=Estimate(value=1, method="by hand"),
-        ),
-        streams=(
-            Stream(
-                name="video",
-                media="video",
-                transport=Transport.model_validate(fields),
-                phases=phases,
-            ),
-        ),
-    )
+    return model_with(stream(phases=phases, **transport), silence_s=1.5)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.unit.generation.conftest import model_with, stream
 
 import trafficgen
 from trafficgen.errors import SimulationWarning
@@ -20,14 +21,8 @@ from trafficgen.models import (
     Law,
     Model,
     Phase,
-    Playout,
-    PublishedProvenance,
-    PublishedSource,
     ResponsePoint,
     RtpFormat,
-    Startup,
-    Stream,
-    Transport,
 )
 from trafficgen.tables import PacketTable
 
@@ -64,29 +59,16 @@ def _model(
         packet_bytes=_law("bytes", "atoms", only=528.0, integer=True),
         last_packet_bytes=_law("bytes", "atoms", only=328.0, integer=True),
     )
-    phase = Phase(name="playout", start_s=0.0, duration_s=duration_s, rate_bps=5e5, process=process)
+    played = Phase(
+        name="playout", start_s=0.0, duration_s=duration_s, rate_bps=5e5, process=process
+    )
     udp = protocol == "udp"
-    transport = Transport(
-        protocol="udp" if udp else "tcp",
-        server_port=5004,
-        client_port=40_000,
-        header_bytes=28 if udp else 52,
-        rtp=RtpFormat(payload_type=96, clock_hz=90_000, frame_per_burst=True) if udp else None,
+    rtp = RtpFormat(payload_type=96, clock_hz=90_000, frame_per_burst=True) if udp else None
+    made = stream(
+        phases=(played,), protocol="udp" if udp else "tcp", header_bytes=28 if udp else 52, rtp=rtp
     )
-    source = PublishedSource(
-        authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",)
-    )
-    return Model(
-        name="by_hand",
-        provenance=PublishedProvenance(citations=(source,)),
-        startup=Startup(silence_s=Estimate(value=0.5, method="by hand")),
-        playout=Playout(
-            duration_s=Estimate(value=duration_s, method="by hand"),
-            rate_bps=Estimate(value=5e5, method="by hand"),
-        ),
-        streams=(Stream(name="video", media="video", transport=transport, phases=(phase,)),),
-        response=response,
-    )
+    model = model_with(made, silence_s=0.5, rate_bps=5e5)
+    return model.model_copy(update={"response": response})
 
 
 def _response(kind: str, *, at_loss: float = 0.4) -> CongestionResponse:

@@ -101,7 +101,7 @@ def stream(name: str = "video", *, phases: tuple[Phase, ...], **transport: objec
     )
 
 
-def model_with(*streams: Stream, silence_s: float = 2.0) -> Model:
+def model_with(*streams: Stream, silence_s: float = 2.0, rate_bps: float = 1e6) -> Model:
     """Return a model of these streams."""
     source = PublishedSource(
         authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",)
@@ -113,7 +113,7 @@ def model_with(*streams: Stream, silence_s: float = 2.0) -> Model:
         startup=Startup(silence_s=Estimate(value=silence_s, method="by hand")),
         playout=Playout(
             duration_s=Estimate(value=end_s, method="by hand"),
-            rate_bps=Estimate(value=1e6, method="by hand"),
+            rate_bps=Estimate(value=rate_bps, method="by hand"),
         ),
         streams=streams,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.unit.generation.conftest import model_with, stream
 
 from trafficgen.calibration.model_size import LARGEST_MODEL_BYTES, compact_streams, model_bytes
 from trafficgen.calibration.population.across_sessions import Observed
@@ -12,18 +13,11 @@ from trafficgen.calibration.population.session_estimates import SessionEstimates
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.models import (
     Atom,
-    Estimate,
     Law,
     Model,
     Phase,
-    Playout,
-    PublishedProvenance,
-    PublishedSource,
     QuantilePoint,
     RenewalProcess,
-    Startup,
-    Stream,
-    Transport,
     read_model,
     save_model,
 )
@@ -42,22 +36,10 @@ def model(number: int, *, points: int = 4, streams: int = 1) -> Model:
         observations=100,
     )
     process = RenewalProcess(gap_s=gap, packet_bytes=size)
-    phase = Phase(name="playout", start_s=0.0, duration_s=60.0, rate_bps=2e5, process=process)
-    transport = Transport(protocol="udp", server_port=5004, client_port=40_000, header_bytes=28)
-    source = PublishedSource(
-        authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",)
-    )
-    estimate = Estimate(value=60.0, method="by hand")
-    return Model(
-        name=f"session{number}",
-        provenance=PublishedProvenance(citations=(source,)),
-        startup=Startup(silence_s=Estimate(value=0.0, method="by hand")),
-        playout=Playout(duration_s=estimate, rate_bps=Estimate(value=2e5, method="by hand")),
-        streams=tuple(
-            Stream(name=f"stream{place}", media="video", transport=transport, phases=(phase,))
-            for place in range(streams)
-        ),
-    )
+    phases = (Phase(name="playout", start_s=0.0, duration_s=60.0, rate_bps=2e5, process=process),)
+    played = [stream(f"stream{place}", phases=phases) for place in range(streams)]
+    made = model_with(*played, silence_s=0.0, rate_bps=2e5)
+    return made.model_copy(update={"name": f"session{number}"})
 
 
 def session(
