@@ -72,10 +72,12 @@ take: `trafficgen generate ngmn_mix -o users.pcap` makes 1,000 users."""
 
 _LEFT_OUT = """## Not in the catalogue
 
-- Wireless display (11-14/0571): public places disagree on the mean size of a slice (15.798, or 9.19
-  after a correction), and none gives its largest size.
-- The transient of RFC 8593 after a change of the target rate: no congestion control of media is
-  simulated that would change it.
+- Wireless display (11-14/0571). The mean size of a slice is 15.798 kB in its drafts (11-13/0722,
+  11-13/1335) and 9.19 kB in a later correction alone, by one author. At 4080 slices/s 9.19 kB are
+  the 300 Mbit/s that the model is said to have in 1080p; in the next larger format the same rule
+  has twice the rate that its table says. The document's last revision was not found.
+- The transient of RFC 8593 after a change of the target rate (tau_v, K_d, K_B): nothing here
+  changes it, for no congestion control of media is simulated.
 - Web pages over several connections at once: the documents that were found have one.
 - First-person shooters of 802.16m: their numbers were seen nowhere."""
 
@@ -97,7 +99,9 @@ the document's law and with ns-3.
 
 Where values of one table differ in this, the basis of some stands in lines of their own below it.
 Sources are ids of findings, such as `BMW-T1.1`, or places.
-Entries that are `provisional` have not been derived a second time."""
+Entries of papers are `reviewed` once they have been derived a second time from the papers. Those of
+standards have a second derivation too, from descriptions of the documents; they stay `provisional`
+until someone has read the documents themselves."""
 
 
 def entry_page(name: str) -> str:

@@ -50,7 +50,7 @@ def _shape(law: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in law.items() if k not in {"low", "high", "beyond", "whole", "weight"}}
 
 
-def _laws(entry: str) -> Iterator[tuple[str, Any]]:
+def laws_of(entry: str) -> Iterator[tuple[str, Any]]:
     """Yield the laws of an entry by flow, or state, and quantity."""
     values: dict[str, Any] = parameters_for_engine(load_entry(entry))
     for process in values.get("processes", ()):
@@ -79,7 +79,7 @@ def _laws(entry: str) -> Iterator[tuple[str, Any]]:
 @pytest.mark.parametrize("entry", MOMENTS)
 def test_an_entry_has_the_moments_of_the_second_derivation(entry: str) -> None:
     laws: dict[str, Any] = {}
-    for name, law in _laws(entry):
+    for name, law in laws_of(entry):
         laws.setdefault(name, law)
     for name, (mean, sd) in MOMENTS[entry].items():
         found = _moments(laws[name])
