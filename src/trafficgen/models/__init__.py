@@ -104,5 +104,7 @@ from trafficgen.models.stream import RtpFormat as RtpFormat
 from trafficgen.models.stream import Stream as Stream
 from trafficgen.models.stream import Transport as Transport
 from trafficgen.models.stream import smallest_header_bytes as smallest_header_bytes
+from trafficgen.models.web_pages import WebPages as WebPages
+from trafficgen.models.web_pages import describe_pages as describe_pages
 from trafficgen.models.yaml_text import YamlTextError as YamlTextError
 from trafficgen.models.yaml_text import read_yaml as read_yaml

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from trafficgen.formatting import format_count, format_duration, number, rate_text
 from trafficgen.models.estimate import Estimate, ModelPart, NonNegativeEstimate
+from trafficgen.models.web_pages import WebPages, describe_pages
 from trafficgen.notebook import NotebookView
 
 Json = dict[str, object]
@@ -121,6 +122,9 @@ class Application(NotebookView, ModelPart):
     """What chose the rungs; null where that is not known."""
     content: tuple[_Positive, ...] = Field(default=(), max_length=MOST_SEGMENTS)
     """Sizes of the segments over their rung's mean, in order: those of the title."""
+    pages: WebPages | None = None
+    """Web pages that the client visited, of an interactive application; null where it visited none.
+    """
     highest_throughput_kbps: float | None = Field(default=None, gt=0)
     """Rate at which the fastest twentieth of the segments came, kbit/s: a player of a faster path
     may choose rungs above those that were visited."""
@@ -173,6 +177,7 @@ class Application(NotebookView, ModelPart):
             "buffer_target_s": _known(self.buffer_target_s),
             "policy": None if self.policy is None else self.policy.to_json(),
             "pacing": None,
+            "pages": None if self.pages is None else self.pages.model_dump(),
         }
 
 
@@ -185,7 +190,9 @@ def describe_application(application: Application) -> dict[str, str]:
     connections = format_count(application.connections, "connection")
     if application.kind != "chunked":
         requests = format_count(application.exchanges, "request")
-        return {"requests": f"{application.kind}: {requests} over {connections}"}
+        lines = {"requests": f"{application.kind}: {requests} over {connections}"}
+        pages = application.pages
+        return lines if pages is None else {**lines, "pages": describe_pages(pages)}
     return {"segments": _describe_segments(application), "player": _describe_player(application)}
 
 

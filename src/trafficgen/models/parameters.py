@@ -83,6 +83,8 @@ def _list_numbers(model: ModelPart) -> Iterator[tuple[dict[str, object], Estimat
         yield from _list_within((name,), getattr(model, name), None)
     conditions = getattr(getattr(model, "provenance", None), "conditions", None)
     yield from _list_within(("conditions",), conditions, None)
+    pages = getattr(getattr(model, "application", None), "pages", None)
+    yield from _list_within(("pages",), pages, None)
 
 
 def name_members(parts: Sequence[object]) -> dict[str, object]:

@@ -251,8 +251,8 @@ class Model(NotebookView, ModelRoot):
     same_source: PooledResponse | None = None
     """Answer to congestion from captures over several paths; null for one capture."""
     application: Application | None = None
-    """What the source did by its requests, which is played over a path if it is chunked; left out
-    where it is not known."""
+    """What the source did by its requests, which is played over a path if it is chunked or has
+    pages; left out where it is not known."""
 
     @model_serializer(mode="wrap")
     def _leave_out_unknown(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

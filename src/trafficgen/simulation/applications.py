@@ -1,4 +1,4 @@
-"""Fitted players over a path: they request their segments again, as the path lets them."""
+"""Fitted clients over a path: they request segments or pages again, as the path lets them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ import numpy as np
 from pydantic import JsonValue
 
 from trafficgen.formatting import number, rate_text
-from trafficgen.models import Application, Estimate, Model, complete_ladder
+from trafficgen.models import (
+    Application,
+    Estimate,
+    Model,
+    WebPages,
+    complete_ladder,
+    describe_pages,
+)
 from trafficgen.models.application import RUNG_STEP, SAFE_SHARE
 from trafficgen.randomness import random_stream
 
@@ -29,21 +36,25 @@ _USUAL_BUFFER_S = 30.0
 #: Media within this part of a segment of whole segments are whole ones; sums are less exact by it.
 _CLOCK_ERROR, _ROUNDING = 0.05, 1e-9
 _CONNECTIONS = (1, 2, 3, 4, 6, 8)
+#: Requests of pages overlap if more than this share of them does.
+_FEW_OVERLAPS = 0.05
 
 
 @dataclass(frozen=True)
 class Player:
-    """A player of a session.
+    """A player of a session, or a browser of its pages.
 
     Attributes:
-        settings: Those of the catalogue's ``chunked``.
+        settings: Those of the catalogue's entry.
         plays: What is played, in a few words.
         assumed: What is assumed since the capture does not show it, a clause each.
+        entry: The entry of the catalogue that plays it.
     """
 
     settings: dict[str, JsonValue]
     plays: str
     assumed: tuple[str, ...]
+    entry: str = "chunked"
 
 
 def make_player(
@@ -57,11 +68,12 @@ def make_player(
 ) -> Player | None:
     """Return the player of a fitted model; None if it is not known what its client requests.
 
-    The first session has the likeliest policy, others draw theirs by the weights.
+    The first session has the likeliest policy, others draw theirs by the weights. A client that
+    visited pages is a browser with the same laws.
 
     Args:
         model: What was fitted.
-        settings: Options and parameters of the catalogue's ``chunked`` to set.
+        settings: Options and parameters of the catalogue's ``chunked`` to set, or ``web_3gpp2``.
         session: Number of the session.
         duration_s: How long it is to last, s; None: as much media as the capture has.
         seed: Of the draws.
@@ -69,6 +81,8 @@ def make_player(
             player's choice is on average; None where that is not known.
     """
     application = model.application
+    if application is not None and application.pages is not None:
+        return _make_browser(model, application.pages, settings, duration_s=duration_s)
     if application is None or not application.rungs or application.segment_s is None:
         return None
     segment_s, target = application.segment_s.value, application.buffer_target_s
@@ -112,6 +126,28 @@ def make_player(
             for name, text in _list_assumptions(application, family, target_s, ladder)
             if name not in settings
         ),
+    )
+
+
+def _make_browser(
+    model: Model, pages: WebPages, settings: Mapping[str, JsonValue], *, duration_s: float | None
+) -> Player:
+    """Return the browser of a session as long as that of the capture, if none is given."""
+    parts = [part for part in (model.buffering, model.playout) if part is not None]
+    captured_s = model.startup.silence_s.value + sum(part.duration_s.value for part in parts)
+    known: dict[str, JsonValue] = {name: one.value for name, one in pages.parameters.items()}
+    known["duration_s"] = duration_s or captured_s
+    assumed = []
+    if pages.overlapping_share > _FEW_OVERLAPS:
+        share = f"{pages.overlapping_share:.0%}"
+        assumed.append(f"requests one after the other ({share} were not)")
+    if any(stream.transport.protocol == "udp" for stream in model.streams):
+        assumed.append("one connection of TCP (the capture has QUIC)")
+    return Player(
+        settings=known | dict(settings),
+        plays=f"the requests of its browser: {describe_pages(pages)}",
+        assumed=tuple(assumed),
+        entry="web_3gpp2",
     )
 
 

@@ -307,7 +307,7 @@ def sources_of(
     The model may be the name of a catalogue entry, which ``settings`` change, or of a model file.
     Each session of a fitted model draws from the random streams of its number, from
     ``first_session`` on, and lasts for ``duration_s``; None: as long as the model's. One whose
-    player is known plays that, with ``settings`` of the catalogue's ``chunked``, over a path of
+    player or browser is known plays that, with ``settings`` of its catalogue entry, over a path of
     ``path_kbps``.
 
     Raises:
@@ -416,7 +416,7 @@ def _make_player_source(
     if player.assumed:
         text = f"{model.name}: the capture does not show all of its player; assumed are"
         warn(f"{text} {'; '.join(player.assumed)}; settings change it", SimulationWarning)
-    entry = load_entry("chunked")
+    entry = load_entry(player.entry)
     try:
         source = make_published_source(entry, player.settings)
     except SettingError as error:
@@ -427,7 +427,7 @@ def _make_player_source(
         source, name=model.name, settings=dict(settings), digest=digest, plays=player.plays
     )
     is_udp = any(stream.transport.protocol == "udp" for stream in model.streams)
-    return set_quic(source, _QUIC) if is_udp else source
+    return set_quic(source, _QUIC) if is_udp and source.kind != STREAMS else source
 
 
 #: Mechanism of sources whose client sends media too.

@@ -122,11 +122,18 @@ def _recorded(model: Model | PublishedModel) -> Mapping[str, float]:
 
 
 def _draw_application(application: Application, generator: np.random.Generator) -> Application:
-    """Return a player as the capture leaves it open: policy by its weight, rungs, buffer."""
+    """Return a client as the capture leaves it open: policy and rungs, or pages."""
 
     def draw(value: Estimate | None) -> Estimate | None:
         return None if value is None else draw_estimate(value, "log", generator)
 
+    pages = application.pages
+    if pages is not None:
+        # The low end of the counts stays: with the shape it is whole, and its interval is one.
+        changed = {
+            name: draw(value) for name, value in pages.parameters.items() if "_count" not in name
+        }
+        return application.model_copy(update={"pages": pages.model_copy(update=changed)})
     drawn = [draw_estimate(rung.rate_kbps, "log", generator) for rung in application.rungs]
     rates = sorted(drawn, key=lambda one: one.value)
     pairs = zip(application.rungs, rates, strict=True)

@@ -42,7 +42,7 @@ def share_below_nothing() -> float:
 def haptics_size_quantile(p: float) -> float:
     """Return a quantile of the size, bytes: P(X > x) = (low / x)^shape, within both ends."""
     mass = 1 - (LEAST_BYTES / MOST_BYTES) ** SHAPE
-    return LEAST_BYTES * (1 - p * mass) ** (-1 / SHAPE)
+    return LEAST_BYTES * math.pow(1 - p * mass, -1 / SHAPE)
 
 
 def haptics_gap_quantile(p: float) -> float:

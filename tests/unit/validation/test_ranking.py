@@ -57,6 +57,13 @@ def test_traffic_of_a_model_is_nearest_to_it_from_a_file_of_any_run(
     assert set(ranking.to_pandas().index) == set(entry_names())
 
 
+def test_a_web_session_is_nearest_to_the_web() -> None:
+    table = trafficgen.generate("web_3gpp2", settings={"duration_s": 1800}, seed=98)
+    first, second = trafficgen.rank_catalogue(table).models[:2]
+    assert first.name == "web_3gpp2"
+    assert first.distance < 0.5 * second.distance  # sizes of some sixty pages have a long tail
+
+
 def test_the_rate_of_a_model_is_set_to_what_was_measured() -> None:
     settings = {"rate_mbps": 12, "fps": 90}
     table = trafficgen.generate("xr_3gpp38838_vr_session", settings=settings, seed=5)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from trafficgen.calibration.application.page_laws import fit_pages, have_laws
+from trafficgen.calibration.application.page_visits import find_page_visits
 from trafficgen.calibration.application.playback import (
     BufferFit,
     Downloads,
@@ -86,11 +89,22 @@ def recognise_application(
             flows = ", ".join(map(str, exchanges.untold))
             why = f"sizes do not part requests from acknowledgements (flow {flows})"
         return None, {"application": why}
-    size_bytes = exchanges.column("response_bytes").astype(np.float64)
     counts: dict[str, Any] = {
         "connections": len(np.unique(exchanges.column("connection")[answered])),
         "exchanges": int(answered.sum()),
     }
+    visits = find_page_visits(exchanges)
+    pages = None if visits is None else fit_pages(visits)
+    if pages is not None and have_laws(pages):
+        return Application(kind="interactive", **counts, pages=pages), _name_parts(_NO_SEGMENTS)
+    return _recognise_responses(exchanges, counts, first_media_ns=first_media_ns, log=log)
+
+
+def _recognise_responses(
+    exchanges: Exchanges, counts: Mapping[str, Any], *, first_media_ns: int, log: PlayerLog | None
+) -> tuple[Application | None, dict[str, str]]:
+    """Recognise a session that visited no pages by its responses."""
+    size_bytes = exchanges.column("response_bytes").astype(np.float64)
     video, audio = (find_segments(exchanges, kind, first_media_ns) for kind in ("media", "audio"))
     if size_bytes.max() >= _BULK_SHARE * size_bytes.sum() and len(video) < _FEWEST_SEGMENTS:
         return Application(kind="bulk", **counts), _name_parts(_NO_SEGMENTS)
