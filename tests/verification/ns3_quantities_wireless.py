@@ -1,0 +1,191 @@
+"""Quantities of 3GPP XR, IEEE 802.11ax and RTA TIG that ns-3 draws too, with its differences."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from tests.verification.ns3_comparison import (
+    DRAWS,
+    WHOLE,
+    ByMoments,
+    Compared,
+    Floored,
+    Mixed,
+    files_of,
+    gaps_of,
+    gumbel_from,
+    ns3_gaps_of,
+    ns3_sizes_of,
+    sizes_of,
+)
+from tests.verification.ns3_generators import sent
+from tests.verification.standard_laws import Between, play, sendings, truncated_normal
+
+from trafficgen.units import FloatArray
+
+# 3GPP XR
+
+
+def list_xr(entry: str, mbps: float, *, up: bool = False) -> list[Compared]:
+    mean, seconds = mbps * 1e6 / 60 / 8, DRAWS / 60
+    generator = f"ns3::TrafficGenerator3gppGenericVideo[DataRate={mbps:g}]"
+    jitter = Between(stats.norm(0, 0.002), -0.004, 0.004)
+    return [
+        Compared(
+            entry,
+            "sizes",
+            truncated_normal(mean, 0.105, 0.5, 1.5),
+            sizes_of(entry, up=up, duration_s=seconds),
+            ns3_sizes_of(generator, seconds),
+            ns3_law=Floored(stats.norm(mean, math.sqrt(0.105 * mean))),
+            why="ns-3 takes the standard deviation for the variance",
+        ),
+        Compared(
+            entry,
+            "gaps",
+            ByMoments(1 / 60, math.sqrt(2) * jitter.moments()[1]),
+            gaps_of(entry, up=up, duration_s=seconds),
+            ns3_gaps_of(generator, seconds),
+            unit="ms",
+            per_draw=1e3,
+            ns3_law=Between(stats.norm(1 / 60, math.sqrt(2) / 1e3), 1 / 60 - 0.002, 1 / 60 + 0.002),
+            why="ns-3 adds jitter to each gap, so that frames drift, with a variance of 2 ms² in"
+            " ±2 ms; in the document it is an offset of frames on a grid",
+        ),
+    ]
+
+
+# 802.11ax and RTA TIG
+
+SCALES = {"bv1": 6950, "bv2": 13900, "bv3": 20850, "bv4": 27800, "bv5": 34750, "bv6": 54210}
+SCALES |= {"mc1": 10425, "mc2": 20850}
+
+
+def compare_tgax_video(name: str) -> Compared:
+    entry = f"video_tgax_{name}"
+    # A second between frames keeps those apart that take several round trips of TCP.
+    ours = files_of(entry, period_s=1.0, duration_s=DRAWS // 2)
+    return Compared(
+        entry,
+        "sizes",
+        Between(stats.weibull_min(0.8099, scale=SCALES[name]), 0),
+        ours if name.startswith("bv") else sizes_of(entry, duration_s=DRAWS * 0.0335),
+        ns3_sizes_of(f"ns3::TgaxVideoTraffic[TrafficModelClassIdentifier={name.upper()}]", 1300),
+        unit="kB",
+        per_draw=1e-3,
+    )
+
+
+_NEGATIVE = "a size below 0 (1.3 of 100,000) becomes one of 4 GB in ns-3; here it is drawn again"
+
+
+def list_tgax_conference() -> list[Compared]:
+    entry, seconds = "video_tgax_conference", 1300
+    generator = "ns3::TgaxVideoTraffic[TrafficModelClassIdentifier=BV1]"
+    law = Between(stats.weibull_min(0.8099, scale=SCALES["bv1"]), 0)
+    return [
+        Compared(
+            entry,
+            "sizes",
+            law,
+            sizes_of(entry, duration_s=seconds),
+            ns3_sizes_of(generator, seconds),
+            unit="kB",
+            per_draw=1e-3,
+        ),
+        Compared(
+            entry,
+            "gaps",
+            ByMoments(law.moments()[0] * 8 / 2e6),
+            gaps_of(entry, duration_s=seconds),
+            ns3_gaps_of(generator, seconds),
+            unit="ms",
+            per_draw=1e3,
+            why="ns-3 takes the mean size in whole bytes",
+        ),
+    ]
+
+
+def list_rta(mode: str, way: str, gap_ms: tuple[float, float], size: tuple[float, float]) -> Any:
+    entry, up = f"game_rta_{mode}_{way}", way == "ul"
+    preset = "".join(part.capitalize() for part in f"{mode}_{way}".split("_"))
+    generator, seconds = f"ns3::RtaTigMobileGaming[ModelPresets={preset}]", 1200
+    yield Compared(
+        entry,
+        "sizes",
+        gumbel_from(*size),
+        sizes_of(entry, up=up, duration_s=seconds),
+        ns3_sizes_of(generator, seconds),
+        why=_NEGATIVE if (mode, way) == ("lockstep", "ul") else "",
+    )
+    yield Compared(
+        entry,
+        "gaps",
+        gumbel_from(gap_ms[0] / 1e3, gap_ms[1] / 1e3),
+        gaps_of(entry, up=up, duration_s=seconds),
+        ns3_gaps_of(generator, seconds),
+        unit="ms",
+        per_draw=1e3,
+    )
+
+
+def list_vdi() -> list[Compared]:
+    seconds = 2500
+    large = 22.4 / 76.1
+    down = Mixed(((1 - large, stats.norm(41.0, 3.2)), (large, stats.norm(1478.3, 11.6))))
+    laws = {
+        "Downlink": (down, stats.expon(scale=0.0602269), False),
+        "Uplink": (stats.norm(50.598, 5.0753), stats.expon(scale=0.0482870), True),
+    }
+    found = []
+    for flow, (way, (size, gap, up)) in enumerate(laws.items()):
+        generator = f"ns3::TgaxVirtualDesktop[ModelPresets={way}]"
+        name, where = "vdi_tgax", "to the server" if up else "to the client"
+        found += [
+            Compared(
+                name,
+                f"sizes {where}",
+                size if isinstance(size, Mixed) else Between(size),
+                sizes_of(name, flow, up=up, duration_s=seconds),
+                ns3_sizes_of(generator, seconds),
+                ns3_law=Floored(size),
+                why=WHOLE,
+            ),
+            Compared(
+                name,
+                f"gaps {where}",
+                Between(gap),
+                gaps_of(name, flow, up=up, duration_s=seconds),
+                ns3_gaps_of(generator, seconds),
+                unit="ms",
+                per_draw=1e3,
+            ),
+        ]
+    return found
+
+
+def _runs_s(time_s: FloatArray, sizes: FloatArray, talk: float) -> FloatArray:
+    """Return the lengths of talk, s: packets of one size in a row, 20 ms each."""
+    ends = np.flatnonzero(np.diff(sizes) != 0) + 1
+    runs = np.split(sizes, ends)[1:-1]
+    return 0.02 * np.array([run.size for run in runs if run[0] == talk])
+
+
+VOIP_S = 20_000
+
+
+def compare_voip_tgax() -> Compared:
+    return Compared(
+        "voip_tgax",
+        "lengths of talk",
+        Between(stats.expon(scale=1.25)),
+        lambda: _runs_s(*sendings(play("voip_tgax", (("duration_s", VOIP_S),)), 1, up=True), 36),
+        lambda: _runs_s(*sent("ns3::TgaxVoipTraffic[BoundDelayJitter=0ms]", VOIP_S), 33),
+        unit="s",
+        ns3_law=Between(stats.gamma(2, scale=1.25)),
+        why="ns-3 waits for the chain to leave the state and then for an exponential time to end:"
+        " twice the mean",
+    )
