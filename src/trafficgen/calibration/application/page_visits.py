@@ -2,7 +2,7 @@
 
 A page is a main object, the parsing of it, and embedded objects, each requested as soon as the one
 before has come; then the page is read (3GPP2 C.R1002-0; NGMN 2008, annex A). The waits before
-requests are all that tells main from embedded objects: next to none, parsing, and reading. They are
+requests alone distinguish main from embedded objects: next to none, parsing, and reading. They are
 a hidden Markov chain of two states, whose likeliest path is found, with the means of its three
 exponential waits in turn (Viterbi training: Juang and Rabiner, IEEE Trans. ASSP 38, 1990).
 """
@@ -27,8 +27,8 @@ _LONGEST_PUT_OFF_S = 0.05
 _STARTS_S = ((0.005, 0.1, 3.0), (0.005, 0.3, 30.0), (0.02, 0.5, 10.0))
 _LEAST_S = (0.002, 0.001, 0.001)
 _MOST_ROUNDS = 50
-#: Reading takes so many times as long as parsing, and as this, s: below, nothing tells one from the
-#: other. Parsing is a wait, and not what a client takes anyway, from this mean on, s.
+#: Reading takes so many times as long as parsing, and as this, s: below, they look alike.
+#: Parsing is a wait, and not what a client takes anyway, from this mean on, s.
 _LEAST_RATIO, _LEAST_READING_S, _LEAST_PARSING_S = 5.0, 1.0, 0.04
 #: Readers differ in their times (standard deviation over mean), where players keep a clock.
 _LEAST_SPREAD = 0.4
