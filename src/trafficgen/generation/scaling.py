@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 from scipy import special
 
-from trafficgen.distributions import MixedLaw
+from trafficgen.distributions import FAMILIES, MixedLaw
+from trafficgen.distributions.discrete import Discrete
 from trafficgen.models import (
     Atom,
     BurstProcess,
@@ -179,6 +180,8 @@ def scale_law(law: Law, factor: float) -> Law:
     Location and scale of a family are multiplied; a family that this does not scale becomes
     quantiles.
     """
+    if issubclass(FAMILIES.get(law.family, object), Discrete):  # no such family times a factor
+        return _scale_quantiles(law, factor)
     params = {name: v * factor if name in _SCALED_PARAMS else v for name, v in law.params.items()}
     scale = partial(_scale_value, factor=factor, integer=law.integer)
     maximum = None if law.maximum is None else scale(law.maximum)

@@ -165,6 +165,23 @@ def test_a_family_that_is_not_scaled_by_its_parameters_becomes_quantiles(
     assert scaled.distribution().mean == pytest.approx(6.0, rel=0.02)
 
 
+@pytest.mark.parametrize("factor", [0.3, 1.7, 40.0])
+@pytest.mark.parametrize("loc", [0.0, 3.0])
+@pytest.mark.parametrize(
+    ("family", "params"),
+    [("nbinom", {"n": 4.0, "p": 0.2}), ("poisson", {"mu": 16.0}), ("geom", {"p": 1 / 16})],
+)
+def test_laws_of_whole_numbers_are_scaled_with_their_shift(
+    family: str, params: dict[str, float], loc: float, factor: float
+) -> None:
+    shifted = {"params": params | {"loc": loc}, "observations": 1}
+    law = Law.model_validate({"unit": "1", "family": family, "integer": True, **shifted})
+    scaled = scale_law(law, factor)
+    # Values are whole: each is rounded by half of one at most.
+    wanted = law.distribution().mean * factor
+    assert scaled.distribution().mean == pytest.approx(wanted, rel=0.03, abs=0.5)
+
+
 def mixed_laws() -> dict[str, MixedLaw]:
     uniform = (QuantilePoint(p=0.0, value=0.0), QuantilePoint(p=1.0, value=1.0))
     fields = {"unit": "s", "family": "quantiles", "quantiles": uniform, "observations": 1}
