@@ -140,6 +140,7 @@ def _clean_columns(rows: pa.Table) -> pa.Table:
         if not pa.types.is_string(field.type):
             continue
         column = rows.column(place)
+        column.validate(full=True)  # the pattern below does not see what is no UTF-8
         if pc.any(pc.match_substring_regex(column, "[^ -~]")).as_py():
             cleaned = pa.chunked_array([clean_texts(column.to_pylist())], type=field.type)
             rows = rows.set_column(place, field, cleaned)

@@ -226,3 +226,23 @@ def test_names_of_columns_of_a_dataset_are_texts(
     _with_a_name_of_bytes(folder / name)
     with pytest.raises(PacketTableError, match="cannot be read"):
         read(folder)
+
+
+@pytest.mark.parametrize(
+    "column", [field.name for field in FLOW_SCHEMA if pa.types.is_string(field.type)]
+)
+@pytest.mark.parametrize("read", [read_table, open_table_file, trafficgen.inspect, trafficgen.fit])
+def test_texts_of_flows_that_are_no_utf8_are_refused(
+    tmp_path: Path, column: str, read: Callable[[Path], object]
+) -> None:
+    folder = tmp_path / "dataset"
+    trafficgen.convert(_parquet(tmp_path), folder)
+    flows = pq.read_table(folder / "_flows.parquet")
+    bytes_of_it = pa.array([b"text\xc7"] * flows.num_rows, type=pa.binary())
+    texts = pa.Array.from_buffers(pa.string(), flows.num_rows, bytes_of_it.buffers())
+    place = flows.schema.get_field_index(column)
+    pq.write_table(
+        flows.set_column(place, flows.schema.field(place), texts), folder / "_flows.parquet"
+    )
+    with pytest.raises(PacketTableError, match="cannot be read"):
+        read(folder)
