@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.unit.generation.conftest import model_with, stream
@@ -72,7 +74,7 @@ def renewal(scale: float) -> RenewalProcess:
     return RenewalProcess(gap_s=gap, packet_bytes=SIZES)
 
 
-def model_of(*phases: Phase, **transport: object) -> Model:
+def model_of(*phases: Phase, **transport: Any) -> Model:
     return model_with(stream(phases=phases, **transport), silence_s=1.5)
 
 
