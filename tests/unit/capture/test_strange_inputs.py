@@ -5,6 +5,7 @@ a traceback.
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import sys
 import threading
@@ -36,6 +37,43 @@ def _frame(made: SimpleNamespace, index: int) -> bytes:
     return bytes(
         made.ethernet(made.ipv4(made.udp(made.rtp(index, index * 1800) + bytes(index * 7 % 60))))
     )
+
+
+def _pcapng(times: list[int], frames: list[bytes], resolution: int) -> bytes:
+    """Return a pcapng file of frames at times in units of ten to the minus ``resolution`` s."""
+    section = struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)
+    interface = struct.pack("<HHIHHB3xI", 1, 0, 0, 9, 1, resolution, 0)
+    blocks = [(0x0A0D0D0A, section), (1, interface)]
+    for time, frame in zip(times, frames, strict=True):
+        head = struct.pack("<IIIII", 0, time >> 32, time & 0xFFFFFFFF, len(frame), len(frame))
+        blocks.append((6, head + frame + bytes(-len(frame) % 4)))
+    return b"".join(
+        struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
+        for kind, body in blocks
+    )
+
+
+@pytest.mark.parametrize("resolution", [0, 6, 9])
+@pytest.mark.parametrize("first", [0, 2**62, 2**63, 2**64 - 1_000_000_000])
+def test_times_at_the_end_of_what_a_capture_can_say_end_in_no_traceback(
+    made: SimpleNamespace,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    resolution: int,
+    first: int,
+) -> None:
+    path = tmp_path / "late.pcapng"
+    frames = [_frame(made, index) for index in range(20)]
+    path.write_bytes(_pcapng([first + 20_000 * one for one in range(20)], frames, resolution))
+    export = ["export", str(path), "--to", "mgen", "-o", str(tmp_path / "to")]
+    for command in (
+        ["inspect", str(path)],
+        ["fit", str(path)],
+        ["compare", *[str(path)] * 2],
+        export,
+    ):
+        assert run(command) in (0, 2)
+        assert "Traceback" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["inspect", "fit"])

@@ -22,6 +22,8 @@ const MAX_BLOCK_BYTES: usize = 16 << 20;
 const MAX_INTERFACES: usize = 1 << 20;
 const OPTION_TIME_RESOLUTION: u16 = 9;
 const OPTION_TIME_OFFSET: u16 = 14;
+/// Half of what 64 bits hold, the year 2116: differences of times fit too.
+const LATEST_NS: i64 = 1 << 62;
 
 #[derive(Clone, Copy, Debug)]
 struct Interface {
@@ -41,7 +43,7 @@ struct Clock {
 impl Clock {
     const MICROSECONDS: Self = Self { resolution: 6, offset_s: 0 };
 
-    /// Nanoseconds since 1970; times beyond what 64 bits hold are cut off there.
+    /// Nanoseconds since 1970; times beyond [`LATEST_NS`] are cut off there.
     #[inline]
     fn time_ns(self, units: u64) -> i64 {
         let usual = match self.resolution {
@@ -50,7 +52,7 @@ impl Clock {
             _ => None,
         };
         match usual {
-            Some(ns) if self.offset_s == 0 => ns,
+            Some(ns) if self.offset_s == 0 && ns <= LATEST_NS => ns,
             _ => self.unusual_time_ns(units),
         }
     }
@@ -67,7 +69,7 @@ impl Clock {
             units / 10_i128.pow((exponent - 9).min(38))
         };
         let total = ns + i128::from(self.offset_s) * 1_000_000_000;
-        i64::try_from(total).unwrap_or(if total < 0 { i64::MIN } else { i64::MAX })
+        total.clamp(-i128::from(LATEST_NS), i128::from(LATEST_NS)) as i64
     }
 }
 
@@ -306,6 +308,10 @@ mod tests {
         assert_eq!(ns(0x80 | 10, 0, 1536), 1_500_000_000);
         assert_eq!(ns(0, -2, 5), 3_000_000_000);
         assert_eq!(ns(0x80 | 127, 0, u64::MAX), 0);
-        assert_eq!(ns(0, 0, u64::MAX), i64::MAX);
+        for resolution in [0, 6, 9, 10] {
+            assert_eq!(ns(resolution, i64::MAX, u64::MAX), LATEST_NS);
+            assert_eq!(ns(resolution, i64::MIN, 0), -LATEST_NS);
+        }
+        assert_eq!(ns(9, 0, i64::MAX as u64), LATEST_NS);
     }
 }
