@@ -21,7 +21,7 @@ from trafficgen.validation.two_sample import LabelledRows, distinguish, run_test
 from trafficgen.validation.windows import Described, describe_windows, split_sessions
 
 #: Recordings beside the repository.
-_RECORDED = Path(__file__).resolve().parents[2] / "shared" / "captures"
+RECORDED = Path(__file__).resolve().parents[2] / "shared" / "captures"
 _SHIPPED = Path(__file__).resolve().parents[1] / "examples" / "captures"
 #: Kind of traffic -> captures. Of recordings at both ends of a path, UDP is taken at the sender,
 #: whose packets a model describes, the others at the client.
@@ -41,7 +41,7 @@ KINDS: dict[str, tuple[str, ...]] = {
 }
 SEEDS = (1, 2, 3)
 #: Captures with fewer media packets to the client are left out: uploads, mostly.
-_FEWEST_PACKETS = 300
+FEWEST_PACKETS = 300
 #: Windows across captures, and how many of one capture are taken at most, so that none dominates.
 _WINDOW_S, _MOST_WINDOWS = 5.0, 12
 PLAYED = "played"
@@ -79,16 +79,19 @@ def classified_rows(*, wins: bool = True) -> dict[str, object]:
     }
 
 
+def list_captures(kind: str) -> list[Path]:
+    """Return the captures of a kind of traffic, in order."""
+    tops = (RECORDED, _SHIPPED)
+    return sorted(path for one in KINDS[kind] for top in tops for path in top.glob(one))
+
+
 def _captures() -> Iterator[_Capture]:
-    for kind, patterns in KINDS.items():
-        paths = [
-            path for one in patterns for top in (_RECORDED, _SHIPPED) for path in top.glob(one)
-        ]
-        for path in sorted(paths):
+    for kind in KINDS:
+        for path in list_captures(kind):
             with warnings.catch_warnings(action="ignore"):
                 try:
                     reference = open_session(path).view
-                    if reference.media_time_ns.size >= _FEWEST_PACKETS:
+                    if reference.media_time_ns.size >= FEWEST_PACKETS:
                         yield _play(kind, path, reference)
                 except trafficgen.TrafficgenError as error:
                     print(f"left out: {path.name}: {error}", file=sys.stderr)
@@ -123,8 +126,8 @@ def _row(capture: _Capture, *, wins: bool) -> dict[str, object]:
         "auc": float(np.mean([test.auc for test in known])) if known else None,
         "auc_by_chance": float(np.mean([test.null_high for test in known])) if known else None,
         "features": ", ".join(one.name for one in known[0].features[:3]) if known else "",
-        "gap_ks": _mean_ks(capture, _gaps),
-        "size_ks": _mean_ks(capture, _sizes),
+        "gap_ks": _mean_ks(capture, gaps_of),
+        "size_ks": _mean_ks(capture, sizes_of),
         "volume_errors": [
             float(one.media_ip_bytes.sum() / reference.media_ip_bytes.sum() - 1)
             for one in capture.sessions
@@ -168,12 +171,14 @@ def _start_ratio(view: SessionView) -> float | None:
     return float(started / _START_S * (time_s[-1] - _START_S) / rest)
 
 
-def _gaps(view: SessionView) -> np.ndarray:
+def gaps_of(view: SessionView) -> np.ndarray:
+    """Return the gaps between successive media packets of each flow, ns, ascending."""
     flow, time_ns = view.table.flow[view.media], view.media_time_ns
     return np.sort(np.concatenate([np.diff(time_ns[flow == one]) for one in view.media_flows]))
 
 
-def _sizes(view: SessionView) -> np.ndarray:
+def sizes_of(view: SessionView) -> np.ndarray:
+    """Return the IP sizes of the media packets, bytes, ascending."""
     return np.sort(view.media_ip_bytes)
 
 

@@ -303,6 +303,45 @@ def _describe_capture(row: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
+# Packets that were not fitted
+
+
+def _held_out(results: Mapping[str, Any]) -> Iterator[str]:
+    split, second = results["split"], results["second"]
+    yield "## Played traffic next to packets that were not fitted"
+    yield (
+        "A fit of the first half of a capture (by time) is judged by both halves, and a fit of one"
+        f" capture by a second one of the same source. Medians of means over {results['seeds']}"
+        " played sessions. *Fitted* are the packets that the fit has seen, *unseen* the others;"
+        " *recorded* has the fitted packets themselves in the place of a session: what a source"
+        " differs from itself. Rates are bytes from the first packet to the last; a second capture"
+        " may show another path or another video. `fit --from`, `--to` and `compare` do this for"
+        " one capture."
+    )
+    yield table(
+        (
+            *("held out", "captures", "judged by", "rate error", "KS of gaps", "of sizes"),
+            *("AUC", "by chance"),
+        ),
+        [
+            (name, str(len(rows)), side, *_held_out_medians([row[side] for row in rows]))
+            for name, rows in (("later half", split), ("second capture", second))
+            for side in ("fitted", "unseen", "recorded")
+        ],
+    )
+
+
+def _held_out_medians(rows: list[Mapping[str, Any]]) -> tuple[str, ...]:
+    median = {
+        key: np.median([abs(row[key]) for row in rows if row[key] is not None]) for key in rows[0]
+    }
+    return (
+        f"{median['rate_error']:.1%}",
+        *(f"{median[key]:.3f}" for key in ("gap_ks", "size_ks")),
+        *(f"{median[key]:.2f}" for key in ("auc", "auc_by_chance")),
+    )
+
+
 # Other paths
 
 
@@ -373,6 +412,7 @@ _SECTIONS = {
     "ns3": _ns3,
     "kernel": _kernel,
     "classified": _classified,
+    "held-out": _held_out,
     "transfer": _transfer,
     "exports": _exports,
 }

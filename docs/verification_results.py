@@ -23,6 +23,7 @@ from pathlib import Path
 
 import trafficgen
 from classified import classified_rows
+from held_out import held_out_rows
 from transfers import transfer_rows
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -192,6 +193,7 @@ PARTS: dict[str, Callable[[], dict[str, object]]] = {
     "exports": exported,
     "transfer": lambda: {"transfers": list(transfer_rows())},
     "classified": classified_rows,
+    "held-out": held_out_rows,
     **{part: lambda part=part: _part(part) for part in CHECKS},  # type: ignore[misc]
     "ns3-models": _compared_with_ns3,
 }
