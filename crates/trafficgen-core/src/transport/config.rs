@@ -82,6 +82,10 @@ pub struct TcpConfig {
     /// RFC 8985 and 2883), as Linux does since 2018. By default all but Reno do: that is TCP as the
     /// papers measured it.
     pub rack: Option<bool>,
+    /// Give the window back when a repair turns out to be needless: by timestamps (RFC 4015), by
+    /// reports of duplicates (RFC 3708) and after timeouts (F-RTO, RFC 5682). By default where
+    /// `rack` is on.
+    pub undo: Option<bool>,
     /// Reduce the window after an idle retransmission timeout: see `window_validation`.
     pub restart_after_idle: bool,
     /// Halve the window once for each timeout that is idle, and bring it nearer to what was used
@@ -118,6 +122,7 @@ impl Default for TcpConfig {
             proportional_rate_reduction: true,
             lost_retransmission_detection: true,
             rack: None,
+            undo: None,
             restart_after_idle: true,
             window_validation: None,
             slow_start_exit: None,
@@ -134,6 +139,10 @@ impl TcpConfig {
 
     pub(super) fn uses_rack(&self) -> bool {
         self.rack.unwrap_or(self.is_of_today())
+    }
+
+    pub(super) fn undoes(&self) -> bool {
+        self.undo.unwrap_or(self.uses_rack())
     }
 
     pub(super) fn validates_window(&self) -> bool {

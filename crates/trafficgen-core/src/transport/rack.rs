@@ -94,8 +94,9 @@ impl Rack {
     }
 
     /// `start..end` has arrived, as was not known before; `highest` is the end of what had arrived
-    /// beyond a hole until now.
-    pub fn note_arrival(&mut self, now: Time, start: u64, end: u64, highest: Option<u64>) {
+    /// beyond a hole until now. Whether any of it had left only once.
+    pub fn note_arrival(&mut self, now: Time, start: u64, end: u64, highest: Option<u64>) -> bool {
+        let mut is_original = false;
         let first = self.place_after(start);
         for one in self.under_way.range_mut(first..).take_while(|one| one.end <= end) {
             one.arrived = true;
@@ -104,6 +105,7 @@ impl Rack {
                 continue; // an answer to what left before it
             }
             if !one.again {
+                is_original = true;
                 self.shortest_rtt_ns = self.shortest_rtt_ns.min(rtt_ns);
                 self.sees_reordering |= highest.is_some_and(|highest| one.start < highest);
             }
@@ -112,6 +114,14 @@ impl Rack {
                 self.rtt_ns = rtt_ns;
             }
         }
+        is_original
+    }
+
+    /// Nothing from `una` on is lost after all, and what was taken for the arrival of a repetition
+    /// was that of its original: the next arrivals say which departure is the latest.
+    pub fn look_again(&mut self, una: u64) {
+        self.settled_below = una;
+        self.latest = 0;
     }
 
     pub fn forget_below(&mut self, una: u64) {

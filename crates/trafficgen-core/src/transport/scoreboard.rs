@@ -251,6 +251,17 @@ impl Scoreboard {
         self.mark_lost_below(una, nxt);
     }
 
+    /// Nothing from `una` on is lost, and what was sent again was needless.
+    pub fn forget_losses(&mut self, una: u64) {
+        self.resent.clear();
+        self.lost_again.clear();
+        self.lost_again_bytes = 0;
+        self.resent_bytes = 0;
+        self.lost_bytes = 0;
+        self.lost_below = una;
+        self.resent_below = una;
+    }
+
     /// After an acknowledgement of everything that was ever lost.
     pub fn forget_retransmissions(&mut self, una: u64) {
         while self.resent.front().is_some_and(|resent| resent.end <= una) {

@@ -625,3 +625,44 @@ proptest! {
         prop_assert_eq!(fresh_bytes, bytes);
     }
 }
+
+/// The window of CUBIC before round trips become 0.9 s longer at once, and a second after that.
+fn windows_around_a_longer_path(config: &TcpConfig) -> (u64, u64) {
+    let path = Path { rate: Some((1.25e6, 60)), ..Path::of(50 * MS) };
+    let mut network = Network::greedy(path, config, 1);
+    network.run_until(5 * SECOND);
+    let before = network.flows[0].server.statistics().cwnd_bytes;
+    network.path.delay_ns += 450 * MS;
+    network.run_until(7 * SECOND);
+    assert!(network.flows[0].server.statistics().timeouts > 0);
+    (before, network.flows[0].server.statistics().cwnd_bytes)
+}
+
+#[test]
+fn a_timeout_that_was_needless_gives_the_window_back_with_and_without_timestamps() {
+    for timestamps in [true, false] {
+        let config = TcpConfig { timestamps, send_buffer_bytes: 1 << 40, ..TcpConfig::default() };
+        let (before, after) = windows_around_a_longer_path(&config);
+        assert!(after >= before, "{timestamps}: {before} {after}");
+        let kept = TcpConfig { undo: Some(false), ..config };
+        let (before, after) = windows_around_a_longer_path(&kept);
+        assert!(after < before * 3 / 4, "{timestamps}: {before} {after}");
+    }
+}
+
+#[test]
+fn what_is_overtaken_takes_no_window_for_long() {
+    let loses = |undo| {
+        let path = Path { jitter_ns: 30 * MS, ..Path::of(50 * MS) };
+        let config = TcpConfig {
+            undo: Some(undo),
+            send_buffer_bytes: 1 << 40,
+            receive_buffer_bytes: 1 << 20,
+            ..TcpConfig::default()
+        };
+        let mut network = Network::greedy(path, &config, 1);
+        network.goodput(0, 10 * SECOND)
+    };
+    let (with, without) = (loses(true), loses(false));
+    assert!(with > 1.2 * without, "{with} {without}");
+}

@@ -129,6 +129,10 @@ pub(super) trait Control: Debug + Send {
         0
     }
 
+    /// The last reduction was needless: window and threshold were these before. BBR restores its
+    /// own.
+    fn undo(&mut self, _window_bytes: u64, _threshold_bytes: u64) {}
+
     /// Recovery is over: at most `limit_bytes`, lest a burst follow.
     fn limit(&mut self, _limit_bytes: u64) {}
 

@@ -153,6 +153,13 @@ impl Control for LossBased {
         self.window < self.threshold
     }
 
+    fn undo(&mut self, window_bytes: u64, threshold_bytes: u64) {
+        self.window = self.window.max(window_bytes as f64);
+        let threshold =
+            if threshold_bytes == u64::MAX { f64::INFINITY } else { threshold_bytes as f64 };
+        self.threshold = self.threshold.max(threshold);
+    }
+
     fn limit(&mut self, limit_bytes: u64) {
         self.window = self.window.min(limit_bytes as f64);
     }

@@ -19,6 +19,8 @@ impl Sender {
             return false;
         }
         let prior = self.progress();
+        self.original_came = false;
+        let repairs = self.phase != Phase::Open;
         let reported = if self.sack { self.take_blocks(now, segment) } else { 0 };
         if reported > 0 && self.rack.is_none() {
             self.board.find_losses(self.una, self.mss);
@@ -33,6 +35,9 @@ impl Sender {
             self.stand_still(now, segment, reported);
         }
         self.judge_probe(segment, advanced, reported);
+        if repairs || self.undo.is_some() && segment.sack.reports_duplicate {
+            self.consider_undo(segment, advanced);
+        }
         self.consider_recovery(statistics);
         self.sample(now, prior);
         self.await_late();
@@ -63,7 +68,9 @@ impl Sender {
     fn note_arrivals(&mut self, now: Time, (start, end): (u64, u64), highest: Option<u64>) {
         if let Some(rack) = &mut self.rack {
             let holes = self.board.holes_in(start, end);
-            holes.for_each(|(start, end)| rack.note_arrival(now, start, end, highest));
+            holes.for_each(|(start, end)| {
+                self.original_came |= rack.note_arrival(now, start, end, highest);
+            });
         }
         if let Some(rates) = &mut self.rates {
             let holes = self.board.holes_in(start, end);

@@ -6,10 +6,12 @@ mod rack;
 mod recovery;
 mod timer;
 mod transmit;
+mod undo;
 
 use rack::LossProbe;
 use recovery::Reduction;
 use timer::Alarm;
+use undo::{Doubt, Undo};
 
 use super::congestion::{control, Control};
 use super::pacing::Pacer;
@@ -74,6 +76,12 @@ pub(super) struct Sender {
     /// When more of what is outstanding will be lost.
     late_at: Option<Time>,
     loss_probe: Option<LossProbe>,
+    /// What the present repair, or the last one, took.
+    undo: Option<Undo>,
+    undoes: bool,
+    doubt: Doubt,
+    /// The acknowledgement at hand reports what was sent only once.
+    original_came: bool,
     /// Something new has left since the timer was started.
     sent_new: bool,
     probing: bool,
@@ -135,6 +143,10 @@ impl Sender {
             rack: config.uses_rack().then(Box::default),
             late_at: None,
             loss_probe: None,
+            undo: None,
+            undoes: config.undoes(),
+            doubt: Doubt::None,
+            original_came: false,
             sent_new: false,
             probing: false,
             probes: 0,

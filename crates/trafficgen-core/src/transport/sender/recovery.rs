@@ -59,6 +59,7 @@ impl Sender {
         statistics.fast_retransmits += 1;
         self.loss_probe = None;
         let flight = self.nxt - self.una;
+        self.note_reduction();
         self.congestion.on_loss(flight);
         self.phase = Phase::Recovery;
         self.recovery_point = self.nxt;

@@ -4,6 +4,7 @@
 use super::super::outbox::Outbox;
 use super::super::receiver::NEVER;
 use super::super::Time;
+use super::undo::Doubt;
 use super::{Phase, Sender};
 
 /// What the timer is for.
@@ -53,6 +54,11 @@ impl Sender {
             return;
         }
         outbox.statistics.timeouts += 1;
+        let begins = self.timeouts_in_row == 0 && self.phase == Phase::Open;
+        if begins {
+            self.note_reduction();
+        }
+        let is_doubtful = self.sack && (begins || self.timeouts_in_row > 0);
         self.congestion.on_timeout(self.nxt - self.una, self.timeouts_in_row > 0);
         self.timeouts_in_row += 1;
         self.rto.back_off();
@@ -65,6 +71,7 @@ impl Sender {
         self.board.time_out(self.una, self.nxt);
         self.free_pass = true;
         self.transmit(outbox);
+        self.doubt = if is_doubtful { Doubt::First } else { Doubt::None };
     }
 
     /// New data was acknowledged (RFC 6298 5.2, 5.3).

@@ -4,6 +4,7 @@ use super::super::outbox::Outbox;
 use super::super::receiver::NEVER;
 use super::super::{flag, Time};
 use super::timer::Alarm;
+use super::undo::Doubt;
 use super::{Phase, Sender};
 
 /// A stretch to send.
@@ -85,7 +86,8 @@ impl Sender {
     }
 
     fn next_chunk(&self) -> Option<Chunk> {
-        if self.una < self.nxt && self.phase != Phase::Open {
+        let waits = self.doubt == Doubt::Second && self.new_chunk().is_some();
+        if self.una < self.nxt && self.phase != Phase::Open && !waits {
             if let Some(hole) = self.board.next_lost(self.una) {
                 return Some(self.resend_chunk(hole));
             }
@@ -152,6 +154,7 @@ impl Sender {
             self.timer = NEVER; // it waited for a window until now
         }
         if chunk.again {
+            self.note_repetition(outbox.now);
             let order = self.rack.as_ref().map_or(0, |rack| rack.departures());
             let left = (outbox.now, order);
             self.board.note_resent(self.una, (chunk.start, chunk.end), self.nxt, left);
