@@ -91,6 +91,46 @@ def test_packets_of_mm1_wait_for_exponential_times(load: float, record_check: Re
     assert abs(none - (1 - load)) < 4 * none_error
 
 
+@pytest.mark.parametrize(("urgent_load", "other_load"), [(0.3, 0.4), (0.5, 0.4)])
+def test_urgent_packets_wait_as_cobham_says(
+    urgent_load: float, other_load: float, record_check: RecordCheck
+) -> None:
+    link = {
+        "name": "queue",
+        "capacity": {"constant": {"rate_bps": RATE_BPS}},
+        "aqm": {"kind": "priority"},
+    }
+    agents = [
+        {
+            **poisson(load, sizes="constant", packets=round(400_000 * load)),
+            "name": name,
+            "urgent": name == "urgent",
+            "awaited": True,
+            "forward": [0],
+        }
+        for name, load in (("urgent", urgent_load), ("other", other_load))
+    ]
+    outcome = run_scenario({"seed": 1, "links": [link], "agents": agents, "end_s": 1e6})
+    busy_s = (urgent_load + other_load) * SERVICE_S / 2  # what is on the line when one comes
+    expected = {
+        "urgent": busy_s / (1 - urgent_load),
+        "other": busy_s / ((1 - urgent_load) * (1 - urgent_load - other_load)),
+    }
+    waits = waits_s(outcome)
+    for agent, (name, wait_s) in enumerate(expected.items()):
+        flow = next(at for at, flow in enumerate(outcome.flows) if flow["agent"] == agent)
+        mean, error = batch_means(waits[outcome.columns["flow"] == flow])
+        record_check(
+            f"mean wait of {name} packets, M/D/1 with priorities, {urgent_load} and {other_load}",
+            expected=ms_from_s(wait_s),
+            measured=ms_from_s(mean),
+            unit="ms",
+            accepted=f"{ms_from_s(4 * error):.2g} ms (4 standard errors)",
+        )
+        assert abs(mean - wait_s) < 4 * error
+        assert error < 0.1 * wait_s
+
+
 def loss_of_md1k(load: float, places: int) -> float:
     """Return the loss of M/D/1/K from the chain that a departure leaves behind (Gross and Harris,
     5.1.7).

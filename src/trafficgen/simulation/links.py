@@ -16,6 +16,8 @@ DEFAULT_QUEUE_BANDWIDTH_DELAYS = 2
 #: An end's own link queues as much as a Linux interface does by default (txqueuelen).
 ACCESS_QUEUE_PACKETS = 1000
 DEFAULT_REORDER_DELAY_S = 0.01
+#: From a transmission of LTE to its repetition: 3GPP TS 36.321, eight subframes of 1 ms (FDD).
+DEFAULT_HARQ_DELAY_S = 0.008
 
 
 @dataclass
@@ -129,6 +131,20 @@ def _aqm(link: PathLink) -> dict[str, object]:
     return {"aqm": {"kind": link.aqm, "ecn": link.ecn, **times}}
 
 
+def _radio(link: PathLink) -> dict[str, object]:
+    """Return fades, repetitions and handovers of a radio link as a part of the engine's link."""
+    parts: dict[str, object] = {}
+    if link.fade_every_s is not None:
+        times = {"every_s": link.fade_every_s, "lasts_s": link.fade_s}
+        parts["fade"] = {**times, "loss": link.fade_loss}
+    if link.harq > 0:
+        delay_s = DEFAULT_HARQ_DELAY_S if link.harq_delay_s is None else link.harq_delay_s
+        parts["harq"] = {"share": link.harq, "delay_s": delay_s}
+    if link.handover_every_s is not None:
+        parts["handover"] = {"every_s": link.handover_every_s, "lasts_s": link.handover_s}
+    return {"radio": parts} if parts else {}
+
+
 def _forward(link: PathLink, capacity: Capacity, round_trip_s: float) -> dict[str, object]:
     loss = {
         "rate": link.loss,
@@ -147,6 +163,7 @@ def _forward(link: PathLink, capacity: Capacity, round_trip_s: float) -> dict[st
         "loss": loss if link.loss > 0 else None,
         "reorder": {"share": link.reorder, "delay_s": later_s} if link.reorder > 0 else None,
         **({"policer": True} if link.policer else _aqm(link)),
+        **_radio(link),
     }
 
 
@@ -164,4 +181,5 @@ def _reverse(link: PathLink, round_trip_s: float) -> dict[str, object]:
         "overhead_bytes": capacity.overhead_bytes,
         "loss": {"rate": link.reverse_loss} if link.reverse_loss > 0 else None,
         **(_aqm(link) if capacity.config is not None else {}),
+        **_radio(link),
     }

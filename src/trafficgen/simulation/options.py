@@ -28,12 +28,14 @@ PATH_HELP = (
     " recorded (of a fitted model: the path of its capture) and such keys, or a YAML or JSON file"
     " with them. Keys: rate (default: no limit), steps=0s:2Mbps/30s:1Mbps or trace=FILE (mahimahi,"
     " CSV or JSON), delay (one way; 0), queue (80p or 10kB; default: the larger of 50 packets and"
-    " twice the bandwidth-delay product), aqm (red, pie, codel, fq_codel or dualpi2; default:"
-    " drop-tail), aqm_target (5ms; pie, dualpi2: 15ms), aqm_interval (100ms; pie: 15ms, red:"
+    " twice the bandwidth-delay product), aqm (red, pie, codel, fq_codel or dualpi2, or"
+    " priority: the media first; default: drop-tail), aqm_target (5ms; pie,"
+    " dualpi2: 15ms), aqm_interval (100ms; pie: 15ms, red:"
     " 500ms), ecn=on (mark instead of drop; off), burst (token bucket), policer=on (drop what"
     " finds no tokens; off), loss, loss_start, loss_stop, loss_burst, access (rate of each end's"
     " own link), reverse_rate, reverse_delay, reverse_queue, reverse_loss (default: as forward,"
-    " without loss), hold=in_flight, overhead, reorder, reorder_delay."
+    " without loss), hold=in_flight, overhead, reorder, reorder_delay, fade, fade_every, fade_loss,"
+    " harq, harq_delay (8ms), handover, handover_every."
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -56,6 +57,9 @@ _LARGEST_BURST_BYTES = 2**32 - 1
 #: The engine counts what waits in 64 bits.
 _LARGEST_QUEUE = 10**15
 
+#: What goes by a wait that is aimed at.
+_AQM_TIMES = ("aqm_target_s", "aqm_interval_s", "ecn")
+
 T = TypeVar("T")
 _Rate = Annotated[float | None, Field(gt=0), RATE]
 _File = Annotated[str | None, Field(min_length=1), FILE]
@@ -99,7 +103,8 @@ class PathLink(ModelPart):
     queue: Annotated[Queue | None, QUEUE] = None
     """Limit of the queue; null: 50 packets or twice the bandwidth-delay product."""
     aqm: Annotated[AqmName | None, AQM] = None
-    """Active queue management: red, pie, codel, fq_codel or dualpi2; null: drop-tail."""
+    """Active queue management: red, pie, codel, fq_codel or dualpi2, or priority: the media before
+    all else; null: drop-tail."""
     aqm_target_s: _AqmTime = None
     """Wait that it aims at, s; null: 5 ms (CoDel, FQ-CoDel, RED) or 15 ms (PIE, DualPI2)."""
     aqm_interval_s: _AqmTime = None
@@ -126,6 +131,20 @@ class PathLink(ModelPart):
     """Share of packets to the client that are overtaken."""
     reorder_delay_s: Annotated[float | None, TIME] = Field(default=None, ge=0, le=1e6)
     """How much later those arrive, s; null: 0.01."""
+    fade_every_s: Annotated[float | None, TIME] = Field(default=None, ge=1e-4, le=1e6)
+    """Mean time from the end of a fade of the link to the next one, exponential, s."""
+    fade_s: Annotated[float | None, TIME] = Field(default=None, ge=1e-4, le=1e6)
+    """Mean length of a fade, exponential, s."""
+    fade_loss: _Share = 0.0
+    """Share of packets that a fade takes, in either direction."""
+    harq: _Share = 0.0
+    """Share of transmissions that the link makes again (HARQ), three times at most."""
+    harq_delay_s: Annotated[float | None, TIME] = Field(default=None, ge=1e-4, le=1e3)
+    """How long each takes, s; null: 0.008."""
+    handover_every_s: Annotated[float | None, TIME] = Field(default=None, ge=1e-4, le=1e6)
+    """The link goes over to another station in these intervals, s."""
+    handover_s: Annotated[float | None, TIME] = Field(default=None, ge=1e-4, le=1e6)
+    """So long each time; what is sent meanwhile arrives after it, s."""
     reverse_rate_bps: _Rate = None
     """Capacity to the server, bit/s."""
     reverse_trace: _File = None
@@ -144,6 +163,11 @@ class PathLink(ModelPart):
                 raise ValueError(f"{key} needs {list_or(needed)}; add {needed[0]}=...")
         if self.policer and (self._has("queue") or self._has("aqm")):
             raise ValueError("a policer has no queue; leave out queue and aqm")
+        if self.aqm == "priority" and (times := next(filter(self._has, _AQM_TIMES), None)):
+            raise ValueError(f"priority has no {times}; leave it out")
+        handovers_s = (self.handover_s or 0.0, self.handover_every_s or math.inf)
+        if handovers_s[0] >= handovers_s[1]:
+            raise ValueError("handover_s must be shorter than handover_every_s")
         for capacities in CAPACITIES:
             if len(given := list(filter(self._has, capacities))) > 1:
                 raise ValueError(f"{given[0]} and {given[1]} exclude each other; leave one out")

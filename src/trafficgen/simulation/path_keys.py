@@ -134,7 +134,7 @@ IN_FLIGHT = Kind(
     lambda _: "in_flight",
     "the one value is in_flight",
 )
-AqmName = Literal["red", "pie", "codel", "fq_codel", "dualpi2"]
+AqmName = Literal["red", "pie", "codel", "fq_codel", "dualpi2", "priority"]
 AQM_NAMES: tuple[str, ...] = get_args(AqmName)
 AQM = Kind(
     "",
@@ -160,4 +160,10 @@ NEEDS = {
     ("policer",): ("burst_bytes",),
     ("loss_start_s", "loss_stop_s", "loss_burst_packets"): ("loss",),
     ("reorder_delay_s",): ("reorder",),
+    ("fade_every_s",): ("fade_s",),
+    ("fade_s",): ("fade_loss",),
+    ("fade_loss",): ("fade_every_s",),
+    ("harq_delay_s",): ("harq",),
+    ("handover_every_s",): ("handover_s",),
+    ("handover_s",): ("handover_every_s",),
 }

@@ -258,6 +258,7 @@ def _describe_agent(one: Participant, links: Links, schedules: list[Schedule]) -
         "start_s": one.start_s,
         "stop_s": one.stop_s,
         "awaited": one.is_session,
+        "urgent": one.is_session,
         "forward": forward,
         "reverse": reverse,
     }

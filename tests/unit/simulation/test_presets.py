@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import trafficgen
@@ -23,6 +24,21 @@ def test_the_round_trip_is_that_of_the_source() -> None:
     assert path.links[0].rate_bps == 5e6
     assert path.links[0].reverse_rate_bps == 1e6
     assert path.round_trip_s == pytest.approx(0.028)
+
+
+def test_satellites_change_every_15_s_and_lose_what_the_source_says() -> None:
+    result = trafficgen.simulate(
+        "cbr", path="preset:starlink", settings={"rate_kbps": 4000, "duration_s": 300}, seed=2
+    )
+    media, columns = result.flows[0], result.run.columns
+    assert 0.01 < media.measure.loss < 0.02
+    sent_s = columns["time_ns"] / 1e9
+    later_s = (columns["arrival_ns"] - columns["time_ns"]) / 1e9 - 0.025
+    waits = columns["arrived"] & columns["to_client"] & (later_s > 0.005)
+    handovers_s = sent_s[waits][np.diff(sent_s[waits], prepend=-1.0) > 1]
+    assert len(handovers_s) in (20, 21)
+    assert np.diff(handovers_s) == pytest.approx(15, abs=0.01)
+    assert 0.03 < later_s[waits].max() < 0.05
 
 
 def test_keys_change_a_preset(tmp_path: Path) -> None:

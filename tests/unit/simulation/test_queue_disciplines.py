@@ -13,6 +13,9 @@ import trafficgen
 from trafficgen.errors import SimulationError
 from trafficgen.simulation.path_keys import AQM_NAMES
 
+#: Priorities order packets and slow nobody down.
+ACTIVE = [name for name in AQM_NAMES if name != "priority"]
+
 PATH = "rate=4Mbps,delay=20ms,queue=200p"
 TCP = ("tcp@-5s", "tcp:reno@-5s")
 
@@ -33,7 +36,7 @@ def link_of(path: str, compete: tuple[str, ...] = TCP) -> dict[str, Any]:
     return play(path, compete).links[0]
 
 
-@pytest.mark.parametrize("name", AQM_NAMES)
+@pytest.mark.parametrize("name", ACTIVE)
 def test_each_discipline_shortens_the_queue_of_tcp(name: str) -> None:
     tail, aqm = link_of(PATH), link_of(f"{PATH},aqm={name}")
     assert aqm["mean_queueing_ms"] < 0.4 * tail["mean_queueing_ms"]
@@ -43,7 +46,7 @@ def test_each_discipline_shortens_the_queue_of_tcp(name: str) -> None:
     assert aqm["packets_in"] == aqm["packets_out"] + aqm["dropped_queue"] + aqm["dropped_random"]
 
 
-@pytest.mark.parametrize("name", AQM_NAMES)
+@pytest.mark.parametrize("name", ACTIVE)
 def test_marks_stand_in_for_drops_of_tcp(name: str) -> None:
     results = [play(path, TCP) for path in (f"{PATH},aqm={name}", f"{PATH},aqm={name},ecn=on")]
     (drops, marks), again = (
@@ -75,6 +78,28 @@ def test_a_fair_queue_keeps_media_from_waiting_for_tcp() -> None:
     assert tail.delay_s.mean > 0.1
 
 
+def test_priorities_keep_media_from_waiting_for_more_than_one_packet() -> None:
+    tail, first = (play(path, TCP) for path in (PATH, f"{PATH},aqm=priority"))
+    media = first.flows[0]
+    assert media.measure.loss == 0
+    # A packet of 1,500 bytes is on the line for 3 ms; the media's own packets come one by one.
+    columns = first.run.columns
+    of_media = np.isin(columns["flow"], media.flows) & columns["to_client"]
+    assert columns["queueing_ns"][of_media].max() <= 1.01 * 1_500 * 8 / 4e6 * 1e9
+    assert first.links[0]["bytes_out"] > 0.95 * tail.links[0]["bytes_out"]
+
+
+def test_quic_answers_marks_instead_of_losing_packets() -> None:
+    results = [play(f"{PATH},aqm=codel,ecn={ecn}", ("quic:cubic@-5s",)) for ecn in ("off", "on")]
+    drops, marks = (result.links[0] for result in results)
+    again = [sum(flow.measure.retransmissions or 0 for flow in one.flows) for one in results]
+    assert drops["marked"] == 0
+    assert marks["marked"] > 20
+    assert again[1] < 0.3 * again[0]
+    assert marks["mean_queueing_ms"] < 1.5 * drops["mean_queueing_ms"] + 5
+    assert marks["bytes_out"] > 0.85 * drops["bytes_out"]
+
+
 def test_a_policer_drops_what_a_shaper_queues() -> None:
     shaper = link_of("rate=1500kbps,delay=20ms,burst=20kB", ("cbr:1Mbps",))
     policer = link_of("rate=1500kbps,delay=20ms,burst=20kB,policer=on", ("cbr:1Mbps",))
@@ -100,6 +125,10 @@ def test_drop_tail_counts_waits_too() -> None:
         "aqm=codel,aqm_target=0.01s,aqm_interval=0.2s,ecn=on",
         "aqm=dualpi2,ecn=on",
         "burst=20000B,policer=on",
+        "aqm=priority",
+        "fade_every=10s,fade=0.5s,fade_loss=0.3",
+        "harq=0.1,harq_delay=0.004s",
+        "handover_every=15s,handover=0.04s",
     ],
 )
 def test_keys_are_written_as_they_are_read(keys: str) -> None:
@@ -128,6 +157,13 @@ def test_a_file_has_the_same_keys(tmp_path: FilePath) -> None:
         ("rate=1Mbps,ecn=on", "ecn needs aqm"),
         ("rate=1Mbps,aqm_interval=1s", "aqm_interval needs aqm"),
         ("rate=1Mbps,policer=on", "policer needs burst"),
+        ("rate=1Mbps,aqm=priority,aqm_target=5ms", "priority has no aqm_target; leave it out"),
+        ("rate=1Mbps,fade=1s", "fade needs fade_loss"),
+        ("rate=1Mbps,fade_every=1s", "fade_every needs fade"),
+        ("rate=1Mbps,harq_delay=1ms", "harq_delay needs harq"),
+        ("rate=1Mbps,harq=2", "harq=2"),
+        ("handover=1s", "handover needs handover_every"),
+        ("handover=2s,handover_every=1s", "handover must be shorter than handover_every"),
         ("rate=1Mbps,burst=20kB,policer=on,queue=9p", "a policer has no queue"),
     ],
 )

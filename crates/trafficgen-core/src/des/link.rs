@@ -9,6 +9,7 @@ use super::capacity::{Capacity, CapacityConfig};
 use super::loss::{Loss, LossConfig};
 use super::packet::{Ecn, Packet, PacketId};
 use super::queue::{AqmConfig, Discipline, Moment, Waiting};
+use super::radio::{Radio, RadioConfig};
 use super::time::{ns, seconds, Time};
 use super::waits::Waits;
 
@@ -53,6 +54,8 @@ pub struct LinkConfig {
     /// What the token bucket has no tokens for is dropped instead of queued.
     #[serde(default)]
     pub policer: bool,
+    /// Fades, repetitions and handovers of a radio link.
+    pub radio: Option<RadioConfig>,
 }
 
 impl LinkConfig {
@@ -68,6 +71,7 @@ impl LinkConfig {
         self.capacity.as_ref().map_or(Ok(()), CapacityConfig::validate).map_err(named)?;
         self.loss.as_ref().map_or(Ok(()), LossConfig::validate).map_err(named)?;
         self.aqm.as_ref().map_or(Ok(()), AqmConfig::validate).map_err(named)?;
+        self.radio.as_ref().map_or(Ok(()), RadioConfig::validate).map_err(named)?;
         if self.aqm.is_some() && self.capacity.is_none() {
             return Err(named("aqm needs a capacity".into()));
         }
@@ -93,7 +97,7 @@ impl LinkConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Drop {
-    /// Random loss before the queue.
+    /// Random loss before the queue, or on a radio link.
     Random = 1,
     /// The queue was full.
     Queue = 2,
@@ -159,6 +163,7 @@ pub struct Link {
     policer: bool,
     loss: Option<Loss>,
     reorder: Option<ReorderConfig>,
+    radio: Option<Box<Radio>>,
     rng: ChaCha8Rng,
     /// None: drop-tail.
     discipline: Option<Box<dyn Discipline>>,
@@ -177,7 +182,8 @@ pub struct Link {
 }
 
 impl Link {
-    pub fn new(config: &LinkConfig, rng: ChaCha8Rng) -> Self {
+    /// A link; `phase` says at which share of their intervals handovers come.
+    pub fn new(config: &LinkConfig, rng: ChaCha8Rng, phase: f64) -> Self {
         let rate_bps = config.capacity.as_ref().map_or(f64::INFINITY, CapacityConfig::mean_bps);
         Self {
             delay_ns: ns(config.delay_s),
@@ -188,6 +194,7 @@ impl Link {
             policer: config.policer,
             loss: config.loss.as_ref().map(Loss::new),
             reorder: config.reorder.filter(|reorder| reorder.share > 0.0),
+            radio: config.radio.map(|radio| Box::new(Radio::new(radio, phase))),
             rng,
             discipline: config.aqm.map(|aqm| aqm.build(rate_bps)),
             marks: config.aqm.is_some_and(|aqm| aqm.ecn),
@@ -226,14 +233,19 @@ impl Link {
     ) -> Option<Fate> {
         self.counters.packets_in += 1;
         self.counters.bytes_in += u64::from(packet.ip_bytes);
-        if self.loss.as_mut().is_some_and(|loss| loss.takes(now, first_media, &mut self.rng)) {
+        let rng = &mut self.rng;
+        if self.loss.as_mut().is_some_and(|loss| loss.takes(now, first_media, rng))
+            || self.radio.as_mut().is_some_and(|radio| radio.takes(now, rng))
+        {
             self.counters.dropped_random += 1;
             return Some(Fate::Dropped { id, reason: Drop::Random });
         }
         let bytes = packet.ip_bytes + self.overhead_bytes;
         let (flow, ecn) = (packet.stream(), if self.marks { packet.ecn } else { Ecn::Incapable });
         let ip_bytes = packet.ip_bytes;
-        let waiting = Waiting { id, flow, ip_bytes, bytes, arrived: now, ecn, marked: false };
+        let urgent = packet.urgent;
+        let waiting =
+            Waiting { id, flow, ip_bytes, bytes, arrived: now, ecn, urgent, marked: false };
         if self.capacity.is_none() {
             return Some(self.pass(&waiting, now, 0));
         }
@@ -245,7 +257,7 @@ impl Link {
         if self.policer && self.is_policed(bytes) {
             return Some(self.drop(id, Drop::Policed));
         }
-        if self.is_full(bytes) && !self.makes_room(now) {
+        if self.is_full(bytes) && !self.makes_room(now, &waiting) {
             return Some(self.drop(id, Drop::Queue));
         }
         let fate = if self.discipline.is_none() {
@@ -312,13 +324,21 @@ impl Link {
 
     #[inline]
     fn pass(&mut self, packet: &Waiting, leaves: Time, queueing_ns: Time) -> Fate {
+        let mut arrives = leaves + self.delay_ns;
+        if let Some(radio) = &mut self.radio {
+            let Some(later) = radio.arrival(arrives, &mut self.rng) else {
+                self.counters.dropped_random += 1;
+                return Fate::Dropped { id: packet.id, reason: Drop::Random };
+            };
+            arrives = later;
+        }
         self.counters.packets_out += 1;
         self.counters.bytes_out += u64::from(packet.ip_bytes);
         self.counters.queueing_s += seconds(queueing_ns);
         self.counters.waits.add(queueing_ns);
         self.counters.marked += u64::from(packet.marked);
         let (later_ns, overtaken) = self.overtaking();
-        let at = leaves + self.delay_ns + later_ns;
+        let at = arrives + later_ns;
         Fate::Passes { id: packet.id, at, queueing_ns, overtaken, marked: packet.marked }
     }
 
@@ -362,10 +382,10 @@ impl Link {
     }
 
     /// Whether the discipline drops something else from a full queue.
-    fn makes_room(&mut self, now: Time) -> bool {
+    fn makes_room(&mut self, now: Time, arriving: &Waiting) -> bool {
         let Some(discipline) = self.discipline.as_mut() else { return false };
         let moment = &mut Moment { now, rng: &mut self.rng, dropped: &mut self.dropped };
-        let makes = discipline.make_room(moment);
+        let makes = discipline.make_room(moment, arriving);
         self.note_dropped(Drop::Queue);
         makes
     }

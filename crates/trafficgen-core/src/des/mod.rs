@@ -14,6 +14,7 @@ mod link;
 mod loss;
 mod packet;
 mod queue;
+mod radio;
 pub mod record;
 pub mod scenario;
 pub mod session_log;

@@ -40,6 +40,8 @@ pub struct Packet {
     pub row: u32,
     pub sent_ns: Time,
     pub ecn: Ecn,
+    /// It goes first where a queue has priorities.
+    pub urgent: bool,
     pub content: Content,
 }
 

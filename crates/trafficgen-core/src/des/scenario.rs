@@ -36,6 +36,9 @@ pub struct AgentConfig {
     /// What its datagrams say of congestion; TCP declares itself.
     #[serde(default)]
     pub ecn: Ecn,
+    /// Its packets go first where a queue has priorities.
+    #[serde(default)]
+    pub urgent: bool,
     /// Series that counts what its client receives over time: of an awaited agent its media.
     #[serde(default)]
     pub series: Option<u32>,

@@ -1,6 +1,6 @@
 //! The event loop.
 
-use rand::SeedableRng;
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::agent::{Agent, End, Sample};
@@ -23,6 +23,8 @@ const EVENTS_BETWEEN_QUESTIONS: u64 = 1 << 18;
 const EVENTS_PER_AGENT: u64 = 500_000_000;
 
 /// Random streams of links are numbered from here, those of agents from 0.
+/// What handovers of all links draw from.
+const HANDOVER_STREAM: u64 = u64::MAX;
 const LINK_STREAMS: u64 = 1 << 32;
 
 /// What an agent left behind.
@@ -107,10 +109,12 @@ impl Simulation {
             agents.push(agent);
             states.push(AgentState::new(stream(scenario.seed, number as u64), config));
         }
+        // Both directions go over to another station at the same time.
+        let phase = stream(scenario.seed, HANDOVER_STREAM).random::<f64>();
         let links = scenario.links.iter().enumerate();
         let links = links
             .map(|(number, link)| {
-                Link::new(link, stream(scenario.seed, LINK_STREAMS + number as u64))
+                Link::new(link, stream(scenario.seed, LINK_STREAMS + number as u64), phase)
             })
             .collect();
         let mut world = World::new(states, links);

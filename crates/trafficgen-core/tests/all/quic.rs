@@ -21,6 +21,8 @@ struct Wire {
     rng: SmallRng,
     /// Packets of the server, by their number, that get lost.
     lost_numbers: Vec<u64>,
+    /// So many of the server's next packets are marked on their way.
+    marks: u32,
     under_way: BinaryHeap<Reverse<(Time, u64, usize)>>,
     packets: Vec<Packet>,
     /// What left each end, and when.
@@ -42,6 +44,7 @@ impl Wire {
             jitter_ns,
             rng: SmallRng::seed_from_u64(seed),
             lost_numbers: Vec::new(),
+            marks: 0,
             under_way: BinaryHeap::new(),
             packets: Vec::new(),
             sent: [Vec::new(), Vec::new()],
@@ -55,7 +58,9 @@ impl Wire {
     fn act(&mut self, end: usize, act: impl FnOnce(&mut Endpoint, Time, &mut Vec<Packet>)) {
         let mut out = Vec::new();
         act(&mut self.ends[end], self.now, &mut out);
-        for packet in out {
+        for mut packet in out {
+            packet.marked = end == SERVER && self.marks > 0;
+            self.marks -= u32::from(packet.marked);
             self.sent[end].push((self.now, packet));
             let named = end == SERVER && self.lost_numbers.contains(&packet.number);
             if named || self.rng.random::<f64>() < self.loss {
@@ -245,4 +250,25 @@ fn a_path_that_is_dead_for_seconds_leaves_the_least_window() {
     }
     assert_eq!(least, 2 * 1350);
     assert_eq!(wire.ends[CLIENT].received_bytes(), 4 << 20);
+}
+
+#[test]
+fn marks_reduce_the_window_once_a_round_trip_and_nothing_is_repeated() {
+    let config =
+        QuicConfig { congestion_control: CongestionControl::Reno, ..QuicConfig::default() };
+    let mut wire = Wire::new(&config, 0.0, 0, 1);
+    wire.run(SECOND);
+    wire.write(0, 2 << 20);
+    wire.run(SECOND + 110 * MS);
+    wire.marks = 20; // all of one flight
+    let mut largest = 0;
+    while wire.now < SECOND + 200 * MS {
+        wire.run(wire.now + MS);
+        largest = largest.max(wire.ends[SERVER].statistics().cwnd_bytes);
+    }
+    let statistics = wire.ends[SERVER].statistics();
+    assert_eq!((wire.marks, statistics.retransmissions), (0, 0));
+    // Half of what was under way, once: twice would leave a quarter.
+    let share = statistics.cwnd_bytes as f64 / largest as f64;
+    assert!((0.4..0.6).contains(&share), "{share}");
 }

@@ -4,6 +4,7 @@ use super::codel::{CodelQueue, Law};
 use super::dualpi2::DualPi2;
 use super::fq_codel::FqCodel;
 use super::pie::Pie;
+use super::priority::Priority;
 use super::red::Red;
 use super::Discipline;
 use crate::des::time::{ns, Time};
@@ -16,6 +17,8 @@ pub enum AqmKind {
     Codel,
     FqCodel,
     Dualpi2,
+    /// Urgent packets first; it has neither target nor interval.
+    Priority,
 }
 
 impl AqmKind {
@@ -30,6 +33,7 @@ impl AqmKind {
             Self::Codel | Self::FqCodel => (5, 100),
             // RFC 9332 A.1: target and RTT_max
             Self::Dualpi2 => (15, 100),
+            Self::Priority => (0, 0),
         }
     }
 }
@@ -76,6 +80,7 @@ impl AqmConfig {
             AqmKind::Codel => Box::new(CodelQueue::new(law)),
             AqmKind::FqCodel => Box::new(FqCodel::new(law)),
             AqmKind::Dualpi2 => Box::new(DualPi2::new(target_ns, interval_ns)),
+            AqmKind::Priority => Box::new(Priority::default()),
         }
     }
 }

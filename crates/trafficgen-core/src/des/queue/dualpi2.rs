@@ -227,8 +227,16 @@ mod unit_tests {
     fn a_line_that_stands_still_keeps_the_share_at_one() {
         let mut queue = after(0.5, 0.015, 0.1);
         let ecn = Ecn::Incapable;
-        let waits =
-            Waiting { id: 0, flow: 0, ip_bytes: 1, bytes: 1, arrived: 0, ecn, marked: false };
+        let waits = Waiting {
+            id: 0,
+            flow: 0,
+            ip_bytes: 1,
+            bytes: 1,
+            arrived: 0,
+            ecn,
+            urgent: false,
+            marked: false,
+        };
         queue.classic.queue.push(waits);
         queue.catch_up(MANY * queue.update_ns);
         assert_eq!((queue.base, queue.old_delay_s), (1.0, seconds(MANY * queue.update_ns)));

@@ -24,6 +24,13 @@ impl Fifo {
         Some(packet)
     }
 
+    /// Take the packet that came last.
+    pub fn pop_last(&mut self) -> Option<Waiting> {
+        let packet = self.packets.pop_back()?;
+        self.bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
+
     /// How long the first packet has waited, ns; 0 where there is none.
     pub fn age_ns(&self, now: Time) -> Time {
         self.packets.front().map_or(0, |packet| now - packet.arrived)

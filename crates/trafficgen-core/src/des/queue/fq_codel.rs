@@ -118,7 +118,7 @@ impl Discipline for FqCodel {
     }
 
     /// Drop from the head of the longest queue (RFC 8290 4.1).
-    fn make_room(&mut self, moment: &mut Moment) -> bool {
+    fn make_room(&mut self, moment: &mut Moment, _arriving: &Waiting) -> bool {
         let Some(longest) = self.queues.iter_mut().max_by_key(|queue| queue.fifo.bytes()) else {
             return false;
         };

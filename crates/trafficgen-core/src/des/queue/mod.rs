@@ -7,6 +7,7 @@ mod dualpi2;
 mod fifo;
 mod fq_codel;
 mod pie;
+mod priority;
 mod red;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,8 @@ pub struct Waiting {
     pub bytes: u32,
     pub arrived: Time,
     pub ecn: Ecn,
+    /// It goes first where flows have priorities.
+    pub urgent: bool,
     /// Whether this queue has marked it.
     pub marked: bool,
 }
@@ -75,9 +78,9 @@ pub trait Discipline: std::fmt::Debug + Send {
         false
     }
 
-    /// Drop something else than the packet that finds the queue full; false where it is that packet
-    /// that must be dropped.
-    fn make_room(&mut self, _moment: &mut Moment) -> bool {
+    /// Drop something else than the packet that arrives and finds the queue full; false where it is
+    /// that packet that must be dropped.
+    fn make_room(&mut self, _moment: &mut Moment, _arriving: &Waiting) -> bool {
         false
     }
 }

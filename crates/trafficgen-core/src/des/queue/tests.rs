@@ -7,6 +7,7 @@ use super::codel::{CodelQueue, Law};
 use super::dualpi2::DualPi2;
 use super::fq_codel::FqCodel;
 use super::pie::Pie;
+use super::priority::Priority;
 use super::red::Red;
 use super::{Discipline, Moment, Waiting};
 use crate::des::packet::Ecn;
@@ -14,6 +15,8 @@ use crate::des::time::Time;
 
 const MS: Time = 1_000_000;
 const BYTES: u32 = 1000;
+/// The flow that goes first where flows have priorities.
+const URGENT: u32 = 3;
 /// A line of 8 Mbit/s sends a packet in this time.
 const PACKET_NS: Time = MS;
 
@@ -50,7 +53,8 @@ fn source(flow: u32, load: f64) -> Source {
 }
 
 fn packet(flow: u32, arrived: Time, ecn: Ecn) -> Waiting {
-    Waiting { id: 0, flow, ip_bytes: BYTES, bytes: BYTES, arrived, ecn, marked: false }
+    let (ip_bytes, bytes) = (BYTES, BYTES);
+    Waiting { id: 0, flow, ip_bytes, bytes, arrived, ecn, urgent: flow == URGENT, marked: false }
 }
 
 /// Sources into a discipline before a line of 8 Mbit/s, until `end`.
@@ -78,7 +82,7 @@ fn run(queue: &mut dyn Discipline, sources: &[Source], end: Time, limit: usize) 
             next[number] += sources[number].gap_ns;
             log.offered += 1;
             let packet = packet(sources[number].flow, now, sources[number].ecn);
-            if queue.packets() < limit || queue.make_room(&mut moment) {
+            if queue.packets() < limit || queue.make_room(&mut moment, &packet) {
                 queue.enqueue(&mut moment, packet);
             } else {
                 moment.dropped.push(packet);
@@ -101,6 +105,7 @@ fn all() -> Vec<Box<dyn Discipline>> {
         Box::new(CodelQueue::new(law())),
         Box::new(FqCodel::new(law())),
         Box::new(DualPi2::new(15 * MS, 100 * MS)),
+        Box::<Priority>::default(),
     ]
 }
 
@@ -332,4 +337,15 @@ fn dualpi2_keeps_scalable_flows_from_waiting_for_classic_ones() {
     let lost = log.dropped.len() as f64 / (log.offered as f64 * 0.7 / 1.1);
     let share = marked / log.of(2) as f64;
     assert!((share / (2.0 * lost.sqrt()) - 1.0).abs() < 0.1, "{share} {lost}");
+}
+
+#[test]
+fn what_is_urgent_waits_for_one_packet_at_most_and_crowds_out_the_others() {
+    let mut queue = Priority::default();
+    let log = run(&mut queue, &[source(URGENT, 0.6), source(1, 0.7)], 20_000 * MS, 20);
+    let urgent = log.sent.iter().filter(|(_, packet)| packet.urgent);
+    let longest = urgent.map(|(at, packet)| at - packet.arrived).max();
+    assert!(longest.is_some_and(|wait| wait <= PACKET_NS), "{longest:?}");
+    assert!(log.dropped.iter().all(|(_, packet)| !packet.urgent) && !log.dropped.is_empty());
+    assert!((log.of(1) as f64 / 20_000.0 - 0.4).abs() < 0.01, "{}", log.of(1));
 }

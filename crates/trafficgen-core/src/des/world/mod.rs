@@ -59,6 +59,8 @@ pub struct AgentState {
     pub routes: [Vec<u16>; 2],
     /// What its datagrams say of congestion.
     ecn: Ecn,
+    /// Its packets go first where a queue has priorities.
+    urgent: bool,
     series: Option<u32>,
 }
 
@@ -74,6 +76,7 @@ impl AgentState {
             awaited: config.awaited,
             routes: [config.forward.clone(), config.reverse.clone()],
             ecn: config.ecn,
+            urgent: config.urgent,
             series: config.series,
         }
     }
@@ -247,14 +250,18 @@ impl World {
         let row = self.record.sent(self.now, flow, from, bytes, label, tcp);
         self.packet_events += 1;
         let sent_ns = self.now;
+        let agent = &self.agents[self.flows[flow as usize].agent as usize];
+        let urgent = agent.urgent;
         let ecn = match &content {
-            Content::Datagram { .. } => self.agents[self.flows[flow as usize].agent as usize].ecn,
+            Content::Datagram { .. } => agent.ecn,
             // RFC 3168 6.1.4 and 6.1.5: neither bare acknowledgements nor retransmissions
             Content::Segment(segment)
                 if self.ecn && payload_bytes > 0 && !segment.retransmission =>
             {
                 Ecn::Classic
             }
+            // RFC 9000 13.4: every packet of QUIC
+            Content::Quic(_) if self.ecn => Ecn::Classic,
             Content::Segment(_) | Content::Quic(_) => Ecn::Incapable,
         };
         let id = self.packets.put(Packet {
@@ -266,6 +273,7 @@ impl World {
             row,
             sent_ns,
             ecn,
+            urgent,
             content,
         });
         self.forward(id);
@@ -409,7 +417,8 @@ impl World {
                 });
                 self.after_segment(connection, at);
             }
-            Content::Quic(content) => {
+            Content::Quic(mut content) => {
+                content.marked = packet.ecn == Ecn::Marked;
                 let Some(connection) = flow.connection else { return };
                 self.with_endpoint(connection, at, |endpoint, now, out| {
                     if let Endpoint::Quic(quic) = endpoint {

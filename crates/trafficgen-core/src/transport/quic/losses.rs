@@ -32,6 +32,7 @@ impl Sender {
         }
         let prior = self.progress();
         let is_first = self.latest_rtt_ns == 0;
+        let left_at = self.sent_of(ack.largest).map_or(Time::MIN, |sent| sent.at);
         let rtt_ns = self.sample_rtt(now, ack);
         if is_first && rtt_ns.is_some() {
             self.congestion.on_open(now, rtt_ns);
@@ -57,6 +58,7 @@ impl Sender {
         self.timeouts_in_row = 0;
         self.rto.reset();
         self.find_losses(now, receiver, statistics);
+        self.answer_marks(now, ack, left_at, flight_bytes);
         if self.una() >= self.limited_at && self.window_limited {
             self.window_limited = self.una() == self.limited_at;
         }
@@ -176,6 +178,18 @@ impl Sender {
         if is_persistent {
             self.lost_since = None;
             self.congestion.on_timeout(flight_bytes, true);
+        }
+    }
+
+    /// More packets were marked: the window is reduced as for a loss, once a round trip (RFC 9002
+    /// 7.1): the largest number acknowledged must have left at `left_at` after the last answer. A control that goes by samples does not.
+    fn answer_marks(&mut self, now: Time, ack: &Ack, left_at: Time, flight_bytes: u64) {
+        let is_more = ack.marked > self.marked;
+        self.marked = self.marked.max(ack.marked);
+        if is_more && left_at > self.recovery_start && self.rates.is_none() {
+            self.recovery_start = now;
+            self.recovery_end = self.nxt;
+            self.congestion.on_loss(flight_bytes);
         }
     }
 

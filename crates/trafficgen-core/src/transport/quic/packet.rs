@@ -69,6 +69,10 @@ pub struct Ack {
     pub largest: u64,
     /// How long the largest waited for this.
     pub delay_ns: u32,
+    /// Packets that came with a mark so far, where the path has shown any (RFC 9000 19.3.2).
+    pub marked: u32,
+    /// Packets that came without one, which are told beside them.
+    pub unmarked: u32,
     /// Packets below the largest that have arrived in a row.
     first: u32,
     /// Numbers that are missing, and that have arrived below them, downwards.
@@ -126,10 +130,17 @@ impl Ack {
             })
             .sum();
         let delay_units = (Time::from(self.delay_ns) / ACK_DELAY_UNIT_NS) as u64;
+        let marks = if self.marked > 0 {
+            let (marked, unmarked) = (u64::from(self.marked), u64::from(self.unmarked));
+            integer_bytes(unmarked) + integer_bytes(0) + integer_bytes(marked)
+        } else {
+            0
+        };
         2 + integer_bytes(self.largest)
             + integer_bytes(delay_units)
             + integer_bytes(u64::from(self.first))
             + others
+            + marks
     }
 }
 
@@ -148,6 +159,8 @@ pub struct Packet {
     pub is_eliciting: bool,
     /// The sender has nothing more to say (CONNECTION_CLOSE).
     pub closes: bool,
+    /// Whether a queue on its way has marked it (RFC 3168).
+    pub marked: bool,
 }
 
 impl Packet {
@@ -182,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_packet_stays_small_enough_to_be_copied() {
-        assert!(std::mem::size_of::<Packet>() <= 112);
+        assert!(std::mem::size_of::<Packet>() <= 120);
     }
 
     #[test]

@@ -37,6 +37,9 @@ pub(super) struct Receiver {
     /// Numbers below are known, arrived or not.
     known_below: u64,
     largest_at: Time,
+    /// Packets that came with a mark, and without.
+    marked: u32,
+    unmarked: u32,
     ack_every_packets: u32,
     ack_delay_ns: Time,
     /// Packets that want an acknowledgement and have none.
@@ -61,6 +64,8 @@ impl Receiver {
             numbers: Ranges::default(),
             known_below: 0,
             largest_at: 0,
+            marked: 0,
+            unmarked: 0,
             ack_every_packets: config.ack_every_packets,
             ack_delay_ns: config.ack_delay_ns,
             unacknowledged: 0,
@@ -105,6 +110,10 @@ impl Receiver {
             self.forget_below(lowest);
         }
         self.has_news = true;
+        // RFC 9000 13.2.1: a mark is told at once.
+        self.ack_due |= packet.marked;
+        let count = if packet.marked { &mut self.marked } else { &mut self.unmarked };
+        *count = count.saturating_add(1);
         if packet.is_eliciting {
             self.unacknowledged += 1;
             let is_handshake = packet.frames().iter().any(StreamFrame::is_crypto);
@@ -188,7 +197,9 @@ impl Receiver {
     /// The acknowledgement of what is new, if there is any.
     pub fn ack(&self, now: Time) -> Option<Ack> {
         let ranges = self.numbers.descending();
-        self.has_news.then(|| Ack::new(ranges, now - self.largest_at)).flatten()
+        let mut ack = self.has_news.then(|| Ack::new(ranges, now - self.largest_at)).flatten()?;
+        (ack.marked, ack.unmarked) = (self.marked, self.unmarked);
+        Some(ack)
     }
 
     /// The acknowledgement leaves.

@@ -78,6 +78,8 @@ pub(super) struct Sender {
     /// Packets sent until then belong to a loss that was answered.
     pub(super) recovery_start: Time,
     pub(super) recovery_end: u64,
+    /// Packets that came with a mark, as far as is known.
+    pub(super) marked: u32,
     /// Since when all packets are lost.
     pub(super) lost_since: Option<Time>,
     pub(super) latest_rtt_ns: Time,
@@ -123,6 +125,7 @@ impl Sender {
             told_una: 0,
             recovery_start: Time::MIN,
             recovery_end: 0,
+            marked: 0,
             lost_since: None,
             latest_rtt_ns: 0,
             minimum_rtt_ns: Time::MAX,
