@@ -10,7 +10,7 @@ SEED ?= 0
 SECONDS ?= 120
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 #: Markers that only their own targets run.
-APART := not slow and not benchmark and not ns3 and not kernel
+APART := not slow and not benchmark and not ns3
 
 # Tests start trafficgen a thousand times: keep compiled Python even where an image forbids it.
 unexport PYTHONDONTWRITEBYTECODE
@@ -123,9 +123,12 @@ verify: $(VENV)/installed  ## longer checks: simulation studies, large files
 
 ns3: $(VENV)/installed .venv-ns3/installed  ## the same dumbbell in ns-3 (Python 3.11 on x86-64)
 	TRAFFICGEN_NS3_PYTHON=$(CURDIR)/.venv-ns3/bin/python $(RUN) -m pytest -m ns3
+	TRAFFICGEN_NS3_PYTHON=$(CURDIR)/.venv-ns3/bin/python $(RUN) -m tests.verification.ns3_mixes
+	$(RUN) -m pytest tests/verification/test_mixes.py -k "ns-3:"
 
-kernel: $(VENV)/installed  ## the dumbbell in network namespaces (root; half an hour)
-	$(RUN) -m pytest -m kernel
+kernel: $(VENV)/installed  ## mixes of flows in network namespaces (root; an hour and a half)
+	$(RUN) -m tests.verification.kernel_mixes
+	$(RUN) -m pytest tests/verification/test_mixes.py -k "kernel:"
 
 verification-results: $(VENV)/installed  ## records of "How sure are we" (PARTS="theory")
 	$(RUN) docs/verification_results.py $(PARTS)

@@ -35,16 +35,19 @@ _VERIFICATION = "tests/verification"
 CHECKS: dict[str, tuple[str, ...]] = {
     "theory": (f"{_VERIFICATION}/test_queues.py", f"{_VERIFICATION}/test_tcp_throughput.py"),
     "standards": (f"{_VERIFICATION}/test_standard_models.py", "-m", "long or not long"),
-    # One after the other: runs in the kernel take real time, runs of ns-3 are shared by two tests.
+    # One after the other: simulations, and runs of ns-3, are shared by several tests. Runs of mixes
+    # are kept: `make kernel` and `make ns3` make them anew.
     "kernel": (
         f"{_VERIFICATION}/test_against_the_kernel.py",
-        "-m",
-        "kernel or not slow",
-        "-n",
-        "0",
+        f"{_VERIFICATION}/test_mixes.py",
+        *("-k", "test_against_the_kernel or kernel:", "-n", "0"),
     ),
     "quic": (f"{_VERIFICATION}/test_quic.py", "-n", "0"),
-    "ns3": (f"{_VERIFICATION}/test_against_ns3.py", "-m", "ns3", "-n", "0"),
+    "ns3": (
+        f"{_VERIFICATION}/test_against_ns3.py",
+        f"{_VERIFICATION}/test_mixes.py",
+        *("-m", "ns3 or not slow", "-k", "test_against_ns3 or ns-3:", "-n", "0"),
+    ),
     "ns3-models": (f"{_VERIFICATION}/test_standard_models_against_ns3.py", "-m", "ns3", "-n", "0"),
     "intervals": (
         f"{_VERIFICATION}/test_family_recovery.py",

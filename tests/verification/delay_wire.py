@@ -4,6 +4,8 @@ IF IF DELAY_S``.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import select
 import signal
 import socket
@@ -26,6 +28,8 @@ def raw_socket(interface: str) -> socket.socket:
 
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with contextlib.suppress(PermissionError):  # a wire does not wait for other programs
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     one, other = raw_socket(sys.argv[1]), raw_socket(sys.argv[2])
     delay_s = float(sys.argv[3])
     under_way: dict[socket.socket, deque[tuple[float, bytes]]] = {one: deque(), other: deque()}

@@ -4,7 +4,7 @@ tools.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -98,40 +98,6 @@ def simulated(setup: Setup, *, seed: int) -> Shares:
         udp_bps=got_udp["arrived_packets"] * setup.payload_bytes * 8 / setup.seconds,
         udp_loss=got_udp["dropped_packets"] / got_udp["sent_packets"],
     )
-
-
-def simulated_bulk(setup: Setup, controls: Sequence[str], *, seed: int) -> list[float]:
-    """Run bulk flows together on the set-up's path, without its own flows; return what each brought
-    after the head start, payload bit/s.
-    """
-    total_s = setup.head_start_s + setup.seconds
-    clock = {"rate_bps": 800.0, "packet_bytes": 100, "duration_s": total_s}
-    agents: list[dict[str, object]] = [
-        {"name": "clock", "kind": "cbr", "parameters": clock, "awaited": True}
-    ]
-    agents += [
-        {
-            "name": f"bulk-{number}",
-            "kind": "bulk_tcp",
-            "parameters": {"tcp": {"congestion_control": control}, "start_spread_s": 0.05},
-        }
-        for number, control in enumerate(controls)
-    ]
-    agents = [agent | {"forward": [0], "reverse": [1]} for agent in agents]
-    links = [_bottleneck(setup), {"name": "back", "delay_s": setup.delay_s}]
-    outcome = run_scenario({"seed": seed, "links": links, "agents": agents, "end_s": 1e4})
-    rates_bps = [0.0] * len(controls)
-    for number, flow in enumerate(outcome.flows):
-        if flow["name"] == "bulk":
-            got = outcome.totals(
-                [number],
-                start_ns=setup.head_start_s * 10**9,
-                end_ns=total_s * 10**9,
-                media_only=True,
-            )
-            payload_bytes = got["arrived_bytes"] - TCP_HEADERS_BYTES * got["arrived_packets"]
-            rates_bps[flow["agent"] - 1] = payload_bytes * 8 / setup.seconds
-    return rates_bps
 
 
 def record_shares(

@@ -17,12 +17,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from tests.verification.mixes import PROBE_BPS, PROBE_BYTES, UDP_BYTES, Got, Mix
 
 HERE = Path(__file__).resolve().parent
+_CONSTANT_RATE = HERE / "constant_rate.py"
 SENDER, RECEIVER = "10.99.1.2", "10.99.2.2"
+_TCP_PORT, _UDP_PORT, _PROBE_PORT = 5201, 5004, 5005
 TOOLS = ("ip", "tc", "ethtool", "iperf3")
 _ASK = """
 import socket, sys
@@ -45,12 +50,11 @@ def why_not() -> str | None:
         return f"{', '.join(missing)} not installed"
     if os.geteuid() != 0:
         return "network namespaces need root"
-    probe = subprocess.run(
-        ["ip", "netns", "add", "trafficgen-probe"], capture_output=True, check=False
-    )
+    name = f"trafficgen-probe-{os.getpid()}"
+    probe = subprocess.run(["ip", "netns", "add", name], capture_output=True, check=False)
     if probe.returncode:
         return "network namespaces are not allowed here"
-    subprocess.run(["ip", "netns", "del", "trafficgen-probe"], capture_output=True, check=False)
+    subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
     return None
 
 
@@ -188,120 +192,69 @@ def _shape(
         _run(*inside, "parent", "1:1", "handle", "10:", "pfifo", "limit", queue_packets)
 
 
-@dataclass(frozen=True)
-class Shares:
-    """What a run of bulk TCP beside constant-rate UDP brought, at the receiver, while both ran.
-
-    Attributes:
-        tcp_bps: TCP payload, bit/s.
-        udp_bps: UDP payload, bit/s.
-        udp_loss: Share of the UDP packets that was lost.
-    """
-
-    tcp_bps: float
-    udp_bps: float
-    udp_loss: float
-
-
-def measure_shares(
-    names: Namespaces,
-    *,
-    congestion_control: str,
-    udp_bps: float,
-    payload_bytes: int,
-    head_start_s: int,
-    seconds: int,
-) -> Shares:
-    """Run iperf3 and, ``head_start_s`` later, constant-rate UDP beside it for ``seconds``."""
-    at_receiver, at_sender = (
-        ("ip", "netns", "exec", names.receiver),
-        ("ip", "netns", "exec", names.sender),
-    )
-    server = subprocess.Popen(
-        [*at_receiver, "iperf3", "-s", "-1", "-J"], stdout=subprocess.PIPE, text=True
-    )
-    sink = subprocess.Popen(
-        [*at_receiver, sys.executable, str(HERE / "constant_rate.py"), "receive", RECEIVER],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    time.sleep(0.3)
-    total_s = head_start_s + seconds
-    # Intervals of one second at the receiver show what TCP got while UDP ran.
-    client = subprocess.Popen(
-        [
-            *at_sender,
-            "iperf3",
-            "-c",
-            RECEIVER,
-            "-t",
-            str(total_s),
-            "-C",
-            congestion_control,
-            "-i",
-            "1",
-        ],
-        stdout=subprocess.DEVNULL,
-    )
-    time.sleep(head_start_s)
-    schedule = (str(udp_bps), str(payload_bytes), str(seconds))
-    sender = [
-        *at_sender,
-        sys.executable,
-        str(HERE / "constant_rate.py"),
-        "send",
-        RECEIVER,
-        *schedule,
+def measure_mix(names: Namespaces, mix: Mix) -> Got:
+    """Run a mix once and return what it brought after its head start."""
+    at_receiver = ("ip", "netns", "exec", names.receiver)
+    at_sender = ("ip", "netns", "exec", names.sender)
+    total_s = mix.head_start_s + mix.seconds
+    datagrams = [(_PROBE_PORT, PROBE_BPS, PROBE_BYTES)]
+    datagrams += [(_UDP_PORT, mix.udp_bps, UDP_BYTES)] if mix.udp_bps > 0 else []
+    ports = range(_TCP_PORT, _TCP_PORT + len(mix.controls))
+    sinks = [
+        _start(*at_receiver, sys.executable, _CONSTANT_RATE, "receive", RECEIVER, port)
+        for port, _, _ in datagrams
     ]
-    sent = int(subprocess.run(sender, check=True, capture_output=True, text=True).stdout)
-    client.wait(total_s + 30)
-    intervals = json.loads(server.communicate(timeout=60)[0])["intervals"]
-    time.sleep(2.0)
-    sink.send_signal(signal.SIGTERM)
-    received = int(sink.communicate(timeout=10)[0])
-    beside = [
-        one["sum"] for one in intervals if head_start_s <= one["sum"]["start"] < total_s - 0.5
-    ]
-    tcp_bps = sum(one["bytes"] for one in beside) * 8 / sum(one["seconds"] for one in beside)
-    return Shares(
-        tcp_bps=tcp_bps,
-        udp_bps=received * payload_bytes * 8 / seconds,
-        udp_loss=1 - received / sent,
-    )
-
-
-def measure_bulk(
-    names: Namespaces, controls: Sequence[str], *, head_start_s: int, seconds: int
-) -> list[float]:
-    """Run bulk flows together; return what each brought after ``head_start_s``, payload bit/s."""
-    at_receiver, at_sender = (
-        ("ip", "netns", "exec", names.receiver, "iperf3"),
-        ("ip", "netns", "exec", names.sender, "iperf3"),
-    )
-    total_s, ports = head_start_s + seconds, range(5201, 5201 + len(controls))
-    servers = [
-        subprocess.Popen(
-            [*at_receiver, "-s", "-1", "-J", "-p", str(port)], stdout=subprocess.PIPE, text=True
-        )
-        for port in ports
-    ]
+    servers = [_start(*at_receiver, "iperf3", "-s", "-1", "-J", "-p", port) for port in ports]
     time.sleep(0.5)
-    clients = [
-        subprocess.Popen(
-            [*at_sender, "-c", RECEIVER, "-t", str(total_s), "-C", control, "-p", str(port)],
-            stdout=subprocess.DEVNULL,
+    senders = [
+        _start(
+            *at_sender, sys.executable, _CONSTANT_RATE, "send", RECEIVER, *map(str, sent), total_s
         )
-        for control, port in zip(controls, ports, strict=True)
+        for sent in datagrams
     ]
-    for client in clients:
-        client.wait(total_s + 30)
-    rates_bps = []
-    for server in servers:
-        intervals = json.loads(server.communicate(timeout=60)[0])["intervals"]
-        steady = [
-            one["sum"] for one in intervals if head_start_s <= one["sum"]["start"] < total_s - 0.5
-        ]
-        rates_bps.append(
-            sum(one["bytes"] for one in steady) * 8 / sum(one["seconds"] for one in steady)
-        )
-    return rates_bps
+    senders += [
+        _start(*at_sender, "iperf3", "-c", RECEIVER, "-t", total_s, "-C", control, "-p", port)
+        for control, port in zip(mix.controls, ports, strict=True)
+    ]
+    began = time.monotonic()
+    time.sleep(mix.head_start_s)
+    before = _queue_counters(names)
+    time.sleep(max(0.0, began + total_s - time.monotonic()))
+    sent, dropped = (after - at for after, at in zip(_queue_counters(names), before, strict=True))
+    for sender in senders:
+        sender.communicate(timeout=60)
+    intervals = [json.loads(server.communicate(timeout=60)[0])["intervals"] for server in servers]
+    time.sleep(1.0)
+    for sink in sinks:
+        sink.send_signal(signal.SIGTERM)
+    probes, *udp = (json.loads(sink.communicate(timeout=10)[0]) for sink in sinks)
+    counted = slice(mix.head_start_s, total_s)
+    packets, delays_s = (sum(column) for column in zip(*probes["seconds"][counted], strict=True))
+    received = sum(packets for packets, _ in udp[0]["seconds"][counted]) if udp else 0
+    return Got(
+        rates_bps=tuple(_rate_bps(rows, mix.head_start_s, total_s) for rows in intervals),
+        udp_bps=received * UDP_BYTES * 8 / mix.seconds,
+        loss=dropped / (sent + dropped),
+        queueing_s=delays_s / packets - probes["shortest_delay_s"],
+    )
+
+
+def _start(*command: object) -> subprocess.Popen[str]:
+    words = [str(word) for word in command]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+
+
+def _queue_counters(names: Namespaces) -> tuple[int, int]:
+    """Return the packets that the queue has sent and dropped so far."""
+    shown = _run(
+        "ip", "netns", "exec", names.router, "tc", "-s", "-j", "qdisc", "show", "dev", "r1"
+    )
+    queue = next(one for one in json.loads(shown) if one["kind"] == "pfifo")
+    return queue["packets"], queue["drops"]
+
+
+def _rate_bps(intervals: list[Any], start_s: float, end_s: float) -> float:
+    """Return what an iperf3 server got in whole intervals from ``start_s`` to ``end_s``, bit/s."""
+    rows = [one["sum"] for one in intervals if start_s <= one["sum"]["start"] < end_s - 0.5]
+    total_bytes: float = sum(row["bytes"] for row in rows)
+    return total_bytes * 8 / sum(row["seconds"] for row in rows)
