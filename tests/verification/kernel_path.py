@@ -256,5 +256,5 @@ def _queue_counters(names: Namespaces) -> tuple[int, int]:
 def _rate_bps(intervals: list[Any], start_s: float, end_s: float) -> float:
     """Return what an iperf3 server got in whole intervals from ``start_s`` to ``end_s``, bit/s."""
     rows = [one["sum"] for one in intervals if start_s <= one["sum"]["start"] < end_s - 0.5]
-    total_bytes: float = sum(row["bytes"] for row in rows)
-    return total_bytes * 8 / sum(row["seconds"] for row in rows)
+    total_bytes, seconds = (float(sum(row[key] for row in rows)) for key in ("bytes", "seconds"))
+    return total_bytes * 8 / seconds

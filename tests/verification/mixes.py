@@ -145,18 +145,18 @@ def simulate_mix(mix: Mix, *, seed: int) -> Got:
     links = [bottleneck, {"name": "back", "delay_s": mix.round_trip_s / 2}]
     outcome = run_scenario({"seed": seed, "links": links, "agents": agents, "end_s": 1e4})
     start_ns = mix.head_start_s * 10**9
-    window = {"start_ns": start_ns, "end_ns": start_ns + mix.seconds * 10**9}
+    end_ns = start_ns + mix.seconds * 10**9
     first_bulk = len(agents) - len(mix.controls)
     payload_bytes = [0.0] * len(agents)
     for number, flow in enumerate(outcome.flows):
-        got = outcome.totals([number], **window, media_only=True)
+        got = outcome.totals([number], start_ns=start_ns, end_ns=end_ns, media_only=True)
         headers = TCP_HEADERS_BYTES if flow["agent"] >= first_bulk else UDP_HEADERS_BYTES
         payload_bytes[flow["agent"]] += got["arrived_bytes"] - headers * got["arrived_packets"]
-    every = outcome.totals(list(range(len(outcome.flows))), **window)
+    every = outcome.totals(list(range(len(outcome.flows))), start_ns=start_ns, end_ns=end_ns)
     columns, time_ns = outcome.columns, outcome.columns["time_ns"]
     probe = next(number for number, flow in enumerate(outcome.flows) if flow["agent"] == 0)
     probes = (columns["flow"] == probe) & columns["to_client"] & columns["arrived"]
-    probes &= (time_ns >= window["start_ns"]) & (time_ns < window["end_ns"])
+    probes &= (time_ns >= start_ns) & (time_ns < end_ns)
     rates_bps = [total * 8 / mix.seconds for total in payload_bytes]
     return Got(
         rates_bps=tuple(rates_bps[first_bulk:]),

@@ -159,7 +159,7 @@ def sink(node: Any, kind: str, port: int) -> None:
     ns.PacketSinkHelper(kind, anywhere).Install(node)
 
 
-def counters(monitor: Any, classifier: Any) -> dict[int, tuple[int, int, float]]:
+def counters(monitor: Any, classifier: Any) -> dict[int, tuple[int, int, int, float]]:
     """Return packets and bytes of IP that came so far, packets sent, and the sum of delays, s, by
     the port of the receiver.
     """
@@ -182,7 +182,8 @@ def compare(mix: dict[str, Any], before: Any, after: Any) -> dict[str, Any]:
 
     def payload_bps(port: int, headers_bytes: int) -> float:
         packets, size_bytes, _, _ = flows.get(port, none)
-        return (size_bytes - headers_bytes * packets) * 8 / mix["seconds"]
+        payload_bytes: float = size_bytes - headers_bytes * packets
+        return payload_bytes * 8 / float(mix["seconds"])
 
     to_client = [flow for port, flow in flows.items() if port < EPHEMERAL]
     sent = sum(flow[2] for flow in to_client)

@@ -6,7 +6,7 @@ what each congestion control gets, the loss of all packets, and how long packets
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -113,8 +113,9 @@ def test_what_flows_get_is_met(
         found[quantity][0] for found in (_theirs(referee)[name], _ours(referee, name))
     )
     is_small = quantity == "loss" and expected < LOSS_WORTH_COMPARING
-    units = {"loss": (float, "share"), "queueing": (ms_from_s, "ms")}
-    scale, unit = units.get(quantity, (kbps_from_bps, "kbps"))
+    scales: dict[str, Callable[[float], float]] = {"loss": float, "queueing": ms_from_s}
+    scale = scales.get(quantity, kbps_from_bps)
+    unit = {"loss": "share", "queueing": "ms"}.get(quantity, "kbps")
     record_check(
         f"{name}: {quantity}",
         expected=scale(expected),
