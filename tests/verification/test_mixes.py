@@ -27,11 +27,14 @@ REFEREES: Mapping[str, tuple[Mapping[str, Mix], Path]] = {
     "ns-3": (ns3_mixes.MIXES, ns3_mixes.FILE),
 }
 _PHASE = (
-    "which packets a full queue turns away is a matter of phase: senders here are exact, a busy"
-    " machine's are not"
+    "not shown; perhaps phase decides which packets a full queue turns away: senders here are"
+    " exact, a busy machine's are not"
 )
 _SCATTER = "runs of the kernel differ by a sixth to a third: the mean of five is no better than 10%"
-_BUSY = "a wire and a receiver in user space add a millisecond or two where the queue is short"
+_BUSY = (
+    "not shown; perhaps the wire and the receiver of the runs, programs on a busy machine, add a"
+    " millisecond or two"
+)
 _BBR_BESIDE_CUBIC = "BBR takes more beside CUBIC than in the kernel; the cause is not known"
 _DEVICE = "ns-3 holds one packet more, in the queue of its device behind the discipline"
 _STANDSTILL = "ns-3's TCP stands still for parts of its runs"
