@@ -30,8 +30,10 @@ def _links(draw: st.DrawFn) -> PathLink:
         fields |= {"reverse_rate_bps": draw(st.none() | _RATES_BPS)}
         if draw(st.booleans()):
             times_s = st.none() | st.floats(1e-4, 1e3)
-            fields |= {"aqm": draw(st.sampled_from(AQM_NAMES)), "ecn": draw(st.booleans())}
-            fields |= {"aqm_target_s": draw(times_s), "aqm_interval_s": draw(times_s)}
+            fields["aqm"] = draw(st.sampled_from(AQM_NAMES))
+            if fields["aqm"] != "priority":
+                fields |= {"ecn": draw(st.booleans())}
+                fields |= {"aqm_target_s": draw(times_s), "aqm_interval_s": draw(times_s)}
     if draw(st.booleans()):
         fields |= {"loss": draw(st.floats(1e-9, 1)), "loss_start_s": draw(st.none() | _TIMES_S)}
         fields |= {"loss_burst_packets": draw(st.none() | st.floats(1, 1e6))}

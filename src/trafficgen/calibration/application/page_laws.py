@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from trafficgen.calibration.application.page_visits import PageVisits
 from trafficgen.calibration.laws.cells import group_into_cells
@@ -104,7 +103,8 @@ def _reach(end: Estimate) -> float:
 
 
 def _mean(values: FloatArray) -> Estimate:
-    mean, half = float(values.mean()), NORMAL_95 * float(stats.sem(values))
+    error = float(values.std(ddof=1)) / values.size**0.5
+    mean, half = float(values.mean()), NORMAL_95 * error
     return Estimate(value=mean, low=max(mean - half, 0.0), high=mean + half, method="mean")
 
 

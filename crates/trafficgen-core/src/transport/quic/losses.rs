@@ -182,7 +182,8 @@ impl Sender {
     }
 
     /// More packets were marked: the window is reduced as for a loss, once a round trip (RFC 9002
-    /// 7.1): the largest number acknowledged must have left at `left_at` after the last answer. A control that goes by samples does not.
+    /// 7.1): the largest number acknowledged must have left at `left_at` after the last answer.
+    /// A control that goes by samples does not.
     fn answer_marks(&mut self, now: Time, ack: &Ack, left_at: Time, flight_bytes: u64) {
         let is_more = ack.marked > self.marked;
         self.marked = self.marked.max(ack.marked);
