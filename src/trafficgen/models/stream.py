@@ -31,6 +31,7 @@ class RtpFormat(ModelPart):
     """Whether packets of one burst share a timestamp, the last one marked (video)."""
 
 
+_HTTP3_PORT = 443
 #: Segments that one acknowledgement can cover; receive offload joins at most 64 KiB, 44 of them.
 MOST_ACKNOWLEDGED = 64
 _SHARES_TOLERANCE = 1e-6
@@ -93,6 +94,11 @@ class Transport(ModelPart):
         if written.get("acknowledgements", 0) is None:
             del written["acknowledgements"]
         return written
+
+    @property
+    def is_quic(self) -> bool:
+        """Whether a fitted stream came over QUIC: datagrams without RTP on HTTP/3's port."""
+        return self.protocol == "udp" and self.rtp is None and self.server_port == _HTTP3_PORT
 
     @property
     def packets_per_media_packet(self) -> float:

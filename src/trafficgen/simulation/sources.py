@@ -16,12 +16,9 @@ from trafficgen.errors import SettingError, SimulationError, SimulationWarning, 
 from trafficgen.formatting import suggest_name
 from trafficgen.generation import OpenLoopSessions, StreamSchedule
 from trafficgen.models import (
-    CongestionResponse,
     Model,
     ModelHolder,
-    PooledResponse,
     PublishedModel,
-    ResponsePoint,
     Transport,
     dump_model,
     smallest_header_bytes,
@@ -37,115 +34,20 @@ from trafficgen.models.published import (
 from trafficgen.models.published.mechanisms import check_mechanism
 from trafficgen.models.registered_source import set_source
 from trafficgen.simulation.applications import Player, make_player
+from trafficgen.simulation.response import response_parameters
 from trafficgen.units import IntArray, bps_from_kbps
 
-#: Kinds that change what is sent; the others play their schedule whatever the path does.
-ACTING = ("thinning", "level_switching", "rate_following")
-#: What calibration calls congested, see :mod:`trafficgen.calibration.response.congestion_response`.
-_CONGESTED_LOSS, _CONGESTED_DELAY_S = 0.01, 0.05
-#: Weight of the newest report in a source's rate: with a half it has gone seven eighths of the way
-#: after three intervals, over which calibration looks for a response.
-NEWEST_WEIGHT = 0.5
-_LEAST_RATE = 0.01
 #: What came at this share of its link's rate was held back by the path, not by its server.
 PATH_LIMITED_SHARE = 0.8
-#: Levels closer than this are one.
-_SAME_LEVEL = 0.05
 _TIMESTAMP_OPTION_BYTES = 12
 #: What a packet takes that is drawn first and then sent over a path, bytes, measured.
 SCHEDULED_BYTES = 300
-
-_Points = list[tuple[float, float]]
-
-
-def response_parameters(model: Model) -> dict[str, object] | None:
-    """Return the response of a model for the engine; None: it plays its schedule.
-
-    The response from several captures counts before that from one. Rates are relative to the
-    calmest state. A curve against throughput or the link's rate is looked up by the rate that
-    arrives while there is loss or queueing.
-
-    Warns:
-        SimulationWarning: If the response is unknown or has neither curve nor effect.
-    """
-    if all(is_quic(one.transport) or one.transport.protocol == "tcp" for one in model.streams):
-        return None  # a connection responds by itself
-    found = model.same_source or model.response
-    if found is None or found.kind not in ACTING:
-        if found is None or found.kind == "unknown":
-            _warn(model, "congestion response unknown")
-        return None
-    curves = _pooled_curves(found) if isinstance(found, PooledResponse) else _single_curves(found)
-    if not curves:
-        _warn(model, f"congestion response ({found.kind}) of unknown size")
-        return None
-    return {
-        "kind": found.kind,
-        "report_interval_s": found.interval_s,
-        "newest_weight": NEWEST_WEIGHT,
-        "levels": _levels(curves) if found.kind == "level_switching" else [],
-        "curves": curves,
-    }
 
 
 def tcp_parameters(transport: Transport) -> dict[str, object]:
     """Return TCP settings that give segments the header size of the model."""
     options = transport.header_bytes - smallest_header_bytes("tcp", ip_version=transport.ip_version)
     return {"timestamps": options >= _TIMESTAMP_OPTION_BYTES}
-
-
-def _warn(model: Model, why: str) -> None:
-    warn(f"{model.name}: {why}; the source ignores loss and delay", SimulationWarning)
-
-
-def _pooled_curves(response: PooledResponse) -> list[dict[str, object]]:
-    curves = []
-    for curve in response.curves:
-        rates = {point.condition: point.relative_rate.value for point in curve.points}
-        calm = max(point.relative_rate.value for point in curve.points)
-        is_rate = curve.condition == "link_rate_bps"
-        if calm > 0:
-            points = [(at, rate / calm) for at, rate in rates.items()]
-            condition = "throughput_bps" if is_rate else curve.condition
-            curves.append(_curve(condition, points, in_steps=False))
-    return curves
-
-
-def _single_curves(response: CongestionResponse) -> list[dict[str, object]]:
-    if response.curve:
-        by_delay = any("delay" in point.state for point in response.curve)
-        condition = "queueing_delay_s" if by_delay else "loss_rate"
-        return [_curve(condition, _steps(response.curve), in_steps=True)]
-    if response.effect is None:
-        return []
-    rate = response.effect.value
-    return [
-        _curve("loss_rate", [(0.0, 1.0), (_CONGESTED_LOSS, rate)], in_steps=True),
-        _curve("queueing_delay_s", [(0.0, 1.0), (_CONGESTED_DELAY_S, rate)], in_steps=True),
-    ]
-
-
-def _steps(points: Iterable[ResponsePoint]) -> _Points:
-    """Return the beginning of each state and its rate relative to the calmest state."""
-    ordered = sorted(points, key=lambda point: point.low)
-    calm = ordered[0].relative_rate.value
-    return [(point.low, point.relative_rate.value / calm) for point in ordered] if calm > 0 else []
-
-
-def _curve(condition: str, points: _Points, *, in_steps: bool) -> dict[str, object]:
-    """Return a curve with rates from 1 down: a source never sends more than its schedule."""
-    held = {at: min(1.0, max(_LEAST_RATE, rate)) for at, rate in points}
-    return {"condition": condition, "points": sorted(held.items()), "in_steps": in_steps}
-
-
-def _levels(curves: list[dict[str, object]]) -> list[float]:
-    """Return the relative rates of the levels, descending from 1: those of the curves."""
-    rates: list[float] = [1.0]
-    found = {rate for curve in curves for _, rate in curve["points"]}  # type: ignore[attr-defined]
-    for rate in sorted(found, reverse=True):
-        if rate < rates[-1] - _SAME_LEVEL:
-            rates.append(rate)
-    return rates
 
 
 #: Packets of a stream of a fitted model on a calm path, in order of time, as the engine reads them,
@@ -209,13 +111,6 @@ def check_congestion_control(control: str, *, place: str) -> None:
         guess = suggest_name(control, CONGESTION_CONTROLS)
         known = f"{', '.join(CONGESTION_CONTROLS[:-1])} or {CONGESTION_CONTROLS[-1]}"
         raise SimulationError(f"{place}: unknown congestion control{guess}; use {known}")
-
-
-def is_quic(transport: Transport) -> bool:
-    """Return whether a fitted stream came over QUIC: datagrams without RTP on HTTP/3's port."""
-    return (
-        transport.protocol == "udp" and transport.rtp is None and transport.server_port == _WEB_PORT
-    )
 
 
 def set_congestion_control(source: Source, control: str) -> Source:
@@ -286,7 +181,6 @@ def _change_connections(
 _DATAGRAM_HEADER_BYTES = 28
 #: What QUIC takes of a datagram: a short header with its tag, and that of a STREAM frame.
 _QUIC_HEADER_BYTES = 36
-_WEB_PORT = 443
 _QUIC: Mapping[str, object] = {"congestion_control": "cubic"}
 _DEFAULT_SERVER_PORT = 5004
 _DEFAULT_CLIENT_PORT = 40_000
@@ -482,7 +376,7 @@ def _streams(schedules: Iterable[StreamSchedule]) -> list[dict[str, object]]:
             }
         if transport.protocol == "tcp":
             stream["tcp"] = tcp_parameters(transport)
-        elif is_quic(transport):
+        elif transport.is_quic:
             stream |= {"protocol": "quic", "quic": _QUIC}
         streams.append(stream)
     return streams
@@ -491,7 +385,7 @@ def _streams(schedules: Iterable[StreamSchedule]) -> list[dict[str, object]]:
 def _schedule(one: StreamSchedule) -> Schedule:
     transport = one.stream.transport
     header_bytes = transport.header_bytes if transport.protocol == "tcp" else _DATAGRAM_HEADER_BYTES
-    if is_quic(transport):
+    if transport.is_quic:
         header_bytes += _QUIC_HEADER_BYTES
     payload_bytes = np.maximum(one.ip_bytes, header_bytes + 1) - np.uint32(header_bytes)
     return (

@@ -24,7 +24,8 @@ from trafficgen.models import (
     Stream,
     Transport,
 )
-from trafficgen.simulation.sources import response_parameters, tcp_parameters
+from trafficgen.simulation.response import response_parameters
+from trafficgen.simulation.sources import tcp_parameters
 
 
 def _estimate(value: float) -> Estimate:
