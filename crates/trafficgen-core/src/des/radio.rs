@@ -14,26 +14,27 @@ const MOST_REPETITIONS: u32 = 3;
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FadeConfig {
-    /// Mean time from the end of a fade to the next one.
+    /// Mean time from the end of a fade to the next one, s.
     pub every_s: f64,
-    /// Mean length of a fade.
+    /// Mean length of a fade, s.
     pub lasts_s: f64,
     /// Share of packets that a fade takes.
     pub loss: f64,
 }
 
-/// Hybrid repetition (HARQ): a packet that did not come through is sent again below IP, and later
-/// ones wait for it.
+/// Hybrid ARQ (HARQ): a packet that did not come through is retransmitted below IP, and later ones
+/// wait for it.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HarqConfig {
     /// Share of transmissions that do not come through.
     pub share: f64,
-    /// What each repetition takes.
+    /// What each repetition takes, s.
     pub delay_s: f64,
 }
 
-/// The link goes over to another station in equal intervals; what it sends meanwhile comes after.
+/// The link goes over to another station in equal intervals, and for some time each, s; what it
+/// sends meanwhile arrives after that.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HandoverConfig {
@@ -89,7 +90,7 @@ pub struct Radio {
     fades: bool,
     /// Until when the link stays as it is; None: nothing has come yet.
     changes_at: Option<Time>,
-    /// When a handover begins, of those that a whole number of intervals lies between.
+    /// When one of the handovers begins; the others are whole intervals away.
     handover_at: Time,
     /// Packets come in order: none before this.
     last_at: Time,

@@ -23,9 +23,9 @@ const EVENTS_BETWEEN_QUESTIONS: u64 = 1 << 18;
 const EVENTS_PER_AGENT: u64 = 500_000_000;
 
 /// Random streams of links are numbered from here, those of agents from 0.
-/// What handovers of all links draw from.
-const HANDOVER_STREAM: u64 = u64::MAX;
 const LINK_STREAMS: u64 = 1 << 32;
+/// Random stream of the handovers of all links.
+const HANDOVER_STREAM: u64 = u64::MAX;
 
 /// What an agent left behind.
 #[derive(Clone, Debug)]

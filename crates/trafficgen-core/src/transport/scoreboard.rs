@@ -251,7 +251,7 @@ impl Scoreboard {
         self.mark_lost_below(una, nxt);
     }
 
-    /// Nothing from `una` on is lost, and what was sent again was needless.
+    /// Nothing from `una` on is lost, and all retransmissions were needless.
     pub fn forget_losses(&mut self, una: u64) {
         self.resent.clear();
         self.lost_again.clear();

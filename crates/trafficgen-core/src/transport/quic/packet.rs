@@ -71,7 +71,7 @@ pub struct Ack {
     pub delay_ns: u32,
     /// Packets that came with a mark so far, where the path has shown any (RFC 9000 19.3.2).
     pub marked: u32,
-    /// Packets that came without one, which are told beside them.
+    /// Packets that came without one so far, which the frame reports too.
     pub unmarked: u32,
     /// Packets below the largest that have arrived in a row.
     first: u32,

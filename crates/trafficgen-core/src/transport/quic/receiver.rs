@@ -110,7 +110,7 @@ impl Receiver {
             self.forget_below(lowest);
         }
         self.has_news = true;
-        // RFC 9000 13.2.1: a mark is told at once.
+        // RFC 9000 13.2.1: a mark is acknowledged at once.
         self.ack_due |= packet.marked;
         let count = if packet.marked { &mut self.marked } else { &mut self.unmarked };
         *count = count.saturating_add(1);

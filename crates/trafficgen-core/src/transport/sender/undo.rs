@@ -1,8 +1,8 @@
 //! Needless repairs: what shows that nothing was lost gives the window back, as Linux does.
 //!
 //! Three things show it: an acknowledgement that echoes the time of an original although the
-//! segment was sent again (Eifel, RFC 3522 and 4015), reports that every repetition was a
-//! duplicate (RFC 3708), and after a timeout an arrival of what was not sent again (F-RTO, RFC
+//! segment was retransmitted (Eifel, RFC 3522 and 4015), reports that every retransmission was a
+//! duplicate (RFC 3708), and after a timeout an arrival of what was not retransmitted (F-RTO, RFC
 //! 5682).
 
 use super::super::{Segment, Time};
@@ -14,7 +14,7 @@ pub(super) struct Undo {
     window_bytes: u64,
     threshold_bytes: u64,
     first_resent_at: Option<Time>,
-    /// Segments sent again that no duplicate is reported of.
+    /// Retransmitted segments of which no duplicate is reported.
     unexplained: u32,
     has_explained: bool,
 }
@@ -23,7 +23,7 @@ pub(super) struct Undo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doubt {
     None,
-    /// Only the first segment was sent again: an answer is waited for.
+    /// Only the first segment was retransmitted: its acknowledgement is waited for.
     First,
     /// It has come: new segments go out until the next answer decides.
     Second,
