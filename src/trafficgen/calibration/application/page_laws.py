@@ -11,11 +11,12 @@ from trafficgen.calibration.application.page_visits import PageVisits
 from trafficgen.calibration.laws.cells import group_into_cells
 from trafficgen.calibration.laws.likelihood import Bounds, FamilyLaw, fit_closed_form
 from trafficgen.calibration.laws.selection import Candidate, fit_candidates
-from trafficgen.calibration.laws.uncertainty import law_cells, wald_intervals
+from trafficgen.calibration.laws.ticks import count_ticks
+from trafficgen.calibration.laws.uncertainty import law_cells, share_ticks, wald_intervals
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.distributions import Distribution
 from trafficgen.models import Estimate, WebPages
-from trafficgen.units import FloatArray, IntArray
+from trafficgen.units import NS_PER_S, FloatArray, IntArray
 
 #: An end of a law is seen where cutting the law off there gains so much more log-likelihood than
 #: the parameter costs by BIC ("strong" evidence of Kass and Raftery, 1995).
@@ -134,7 +135,7 @@ def _fit_sizes(sizes: FloatArray, high_bytes: float) -> _Sizes | None:
         ),
         low_bytes=_low_end(whole, low, cells.n),
         high_bytes=_high_end(whole, high_bytes, cells.n),
-        ks=_distance(sizes, law),
+        ks=_distance(sizes, law, tick=1.0),
     )
 
 
@@ -157,11 +158,10 @@ def _high_end(whole: Distribution, largest: float, n: int) -> Estimate:
     return Estimate(value=largest, low=largest, high=high, method=_OF_ENDS)
 
 
-def _distance(values: FloatArray, law: FamilyLaw) -> float:
-    """Return the Kolmogorov-Smirnov distance of values to a law."""
-    found = np.asarray(law.distribution.cdf(np.sort(values)))
-    after = np.arange(1, values.size + 1) / values.size
-    return max(float(np.max(after - found)), float(np.max(found - after)) + 1 / values.size)
+def _distance(values: FloatArray, law: FamilyLaw, *, tick: float) -> float:
+    """Return the Kolmogorov-Smirnov distance of values, known up to ``tick``, to a law."""
+    shares = share_ticks(count_ticks(values, tick=tick))
+    return shares.distance_to(law.distribution, is_difference=False)
 
 
 def _fit_time(times_s: FloatArray) -> tuple[Estimate, float] | None:
@@ -170,7 +170,7 @@ def _fit_time(times_s: FloatArray) -> tuple[Estimate, float] | None:
         return None
     mean_s = fit.params["scale"]
     found = Estimate(value=mean_s, low=fit.low["scale"], high=fit.high["scale"], method=_OF_TIMES)
-    return found, _distance(times_s, FamilyLaw("expon", fit.params))
+    return found, _distance(times_s, FamilyLaw("expon", fit.params), tick=1 / NS_PER_S)
 
 
 def _fit_counts(objects: IntArray) -> tuple[dict[str, Estimate], float]:
