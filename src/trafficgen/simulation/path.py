@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -21,6 +20,7 @@ from trafficgen.notebook import NotebookView, frame_facts
 from trafficgen.options import check_argument, checks_arguments, parse_pairs
 from trafficgen.simulation.path_keys import (
     AQM,
+    AQM_SETTINGS,
     CAPACITIES,
     FILE,
     IN_FLIGHT,
@@ -56,9 +56,6 @@ _LARGEST_FILE_BYTES = 1_000_000
 _LARGEST_BURST_BYTES = 2**32 - 1
 #: The engine counts what waits in 64 bits.
 _LARGEST_QUEUE = 10**15
-
-#: What goes by a wait that is aimed at.
-_AQM_TIMES = ("aqm_target_s", "aqm_interval_s", "ecn")
 
 T = TypeVar("T")
 _Rate = Annotated[float | None, Field(gt=0), RATE]
@@ -163,10 +160,9 @@ class PathLink(ModelPart):
                 raise ValueError(f"{key} needs {list_or(needed)}; add {needed[0]}=...")
         if self.policer and (self._has("queue") or self._has("aqm")):
             raise ValueError("a policer has no queue; leave out queue and aqm")
-        if self.aqm == "priority" and (times := next(filter(self._has, _AQM_TIMES), None)):
-            raise ValueError(f"priority has no {times}; leave it out")
-        handovers_s = (self.handover_s or 0.0, self.handover_every_s or math.inf)
-        if handovers_s[0] >= handovers_s[1]:
+        if self.aqm == "priority" and (setting := next(filter(self._has, AQM_SETTINGS), None)):
+            raise ValueError(f"priority has no {setting}; leave it out")
+        if self.handover_s and self.handover_every_s and self.handover_s >= self.handover_every_s:
             raise ValueError("handover_s must be shorter than handover_every_s")
         for capacities in CAPACITIES:
             if len(given := list(filter(self._has, capacities))) > 1:

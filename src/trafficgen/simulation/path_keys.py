@@ -151,12 +151,14 @@ SWITCH = Kind(
 )
 #: Fields of a link of which one at most is set: capacities, to the client and to the server.
 CAPACITIES = (("rate_bps", "steps", "trace"), ("reverse_rate_bps", "reverse_trace"))
+#: Fields of a link that say how its active queue management acts.
+AQM_SETTINGS = ("aqm_target_s", "aqm_interval_s", "ecn")
 #: Keys of a link -> keys of which each of them needs one.
 NEEDS = {
     ("trace_period_s",): ("trace",),
     ("burst_bytes",): ("rate_bps",),
     ("queue", "hold_in_flight", "aqm"): CAPACITIES[0],
-    ("aqm_target_s", "aqm_interval_s", "ecn"): ("aqm",),
+    AQM_SETTINGS: ("aqm",),
     ("policer",): ("burst_bytes",),
     ("loss_start_s", "loss_stop_s", "loss_burst_packets"): ("loss",),
     ("reorder_delay_s",): ("reorder",),
