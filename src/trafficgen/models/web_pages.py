@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import Field
 
 from trafficgen.formatting import format_count, format_duration, number, size_text
@@ -14,6 +16,9 @@ class WebPages(ModelPart):
     Laws and names are those of the catalogue's ``web_3gpp2``: log-normal sizes within ends,
     exponential times, and as many embedded objects as a clipped Pareto law gives, less its low end.
     """
+
+    #: Parameters that are whole numbers.
+    WHOLE_NUMBERS: ClassVar = ("objects_low_count", "objects_high_count")
 
     pages: int = Field(ge=1)
     """Pages that were visited; of the last one it is not known whether all of it came."""

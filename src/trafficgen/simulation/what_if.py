@@ -129,9 +129,10 @@ def _draw_application(application: Application, generator: np.random.Generator) 
 
     pages = application.pages
     if pages is not None:
-        # The low end of the counts stays: with the shape it is whole, and its interval is one.
         changed = {
-            name: draw(value) for name, value in pages.parameters.items() if "_count" not in name
+            name: draw(value)
+            for name, value in pages.parameters.items()
+            if name not in pages.WHOLE_NUMBERS
         }
         return application.model_copy(update={"pages": pages.model_copy(update=changed)})
     drawn = [draw_estimate(rung.rate_kbps, "log", generator) for rung in application.rungs]
