@@ -18,14 +18,25 @@ from ns import ns  # type: ignore[import-not-found]
 #: Longer than any queue here takes to empty.
 DRAIN_S = 5.0
 UDP_PORT, TCP_PORT = 5004, 5001
+#: A link that holds nothing up: bit/s, s, packets.
+FAST = (1e9, 0.0, 100_000)
+
+
+VARIANTS = {"reno": "ns3::TcpNewReno", "cubic": "ns3::TcpCubic", "bbr": "ns3::TcpBbr"}
 
 
 def configure(setup: dict[str, Any]) -> None:
     """Set TCP as in the simulation that is compared."""
-    variant = {"reno": "ns3::TcpNewReno", "cubic": "ns3::TcpCubic"}[setup["congestion_control"]]
+    variant = VARIANTS[setup["congestion_control"]]
     ns.Config.SetDefault(
         "ns3::TcpL4Protocol::SocketType", ns.TypeIdValue(ns.TypeId.LookupByName(variant))
     )
+    configure_tcp()
+    ns.Config.SetDefault("ns3::TcpSocketState::EnablePacing", ns.BooleanValue(False))
+
+
+def configure_tcp() -> None:
+    """Set sizes and the least timeout as in the simulation that is compared."""
     for name, value in (
         ("SegmentSize", 1448),
         ("InitialCwnd", 10),
@@ -34,7 +45,6 @@ def configure(setup: dict[str, Any]) -> None:
     ):
         ns.Config.SetDefault(f"ns3::TcpSocket::{name}", ns.UintegerValue(value))
     ns.Config.SetDefault("ns3::TcpSocketBase::MinRto", ns.TimeValue(ns.MilliSeconds(200)))
-    ns.Config.SetDefault("ns3::TcpSocketState::EnablePacing", ns.BooleanValue(False))
 
 
 def link(nodes: tuple[Any, Any], rate_bps: float, delay_s: float, packets: int) -> Any:
@@ -55,12 +65,11 @@ def run(setup: dict[str, Any], *, seed: int) -> dict[str, float]:
     nodes = ns.NodeContainer()
     nodes.Create(4)
     sender, left, right, receiver = (nodes.Get(number) for number in range(4))
-    fast = (1e9, 0.0, 100_000)
     devices = [
-        link((sender, left), *fast),
+        link((sender, left), *FAST),
         # ns-3's queue does not count the packet on the line.
         link((left, right), setup["rate_bps"], setup["delay_s"], setup["queue_packets"] - 1),
-        link((right, receiver), *fast),
+        link((right, receiver), *FAST),
     ]
     ns.InternetStackHelper().Install(nodes)
     addresses = ns.Ipv4AddressHelper()

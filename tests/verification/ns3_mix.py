@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ns import ns  # type: ignore[import-not-found]
+from ns3_dumbbell import FAST, VARIANTS, configure_tcp, link, sink  # type: ignore[import-not-found]
 
-VARIANTS = {"reno": "ns3::TcpNewReno", "cubic": "ns3::TcpCubic", "bbr": "ns3::TcpBbr"}
 #: Parameters of the documents that the disciplines here go by, where ns-3 has others.
 DISCIPLINES: dict[str, tuple[str, dict[str, Any]]] = {
     "codel": ("ns3::CoDelQueueDisc", {}),
@@ -26,37 +26,16 @@ DISCIPLINES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
 }
-FAST = (1e9, 0.0, 100_000)
 TCP_PORT, UDP_PORT, PROBE_PORT = 5101, 5004, 5005
 #: Ports from here on are those of senders.
 EPHEMERAL = 49152
-PROBE_BYTES, PROBE_BPS, UDP_BYTES = 40, 6_400.0, 1_000
 
 
 def configure() -> None:
     """Set TCP as in the simulation that is compared."""
-    for name, value in (
-        ("SegmentSize", 1448),
-        ("InitialCwnd", 10),
-        ("SndBufSize", 4 << 20),
-        ("RcvBufSize", 6 << 20),
-    ):
-        ns.Config.SetDefault(f"ns3::TcpSocket::{name}", ns.UintegerValue(value))
+    configure_tcp()
     # With SACK its TCP stands still after a lost retransmission.
     ns.Config.SetDefault("ns3::TcpSocketBase::Sack", ns.BooleanValue(False))
-    ns.Config.SetDefault("ns3::TcpSocketBase::MinRto", ns.TimeValue(ns.MilliSeconds(200)))
-
-
-def link(nodes: tuple[Any, Any], rate_bps: float, delay_s: float, packets: int) -> Any:
-    """Join two nodes by a link whose two queues hold ``packets``."""
-    helper = ns.PointToPointHelper()
-    helper.SetDeviceAttribute("DataRate", ns.StringValue(f"{int(rate_bps)}bps"))
-    helper.SetChannelAttribute("Delay", ns.StringValue(f"{delay_s * 1e6:.0f}us"))
-    helper.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", ns.StringValue(f"{packets}p"))
-    pair = ns.NodeContainer()
-    pair.Add(nodes[0])
-    pair.Add(nodes[1])
-    return helper.Install(pair)
 
 
 def manage(device: Any, aqm: str, mix: dict[str, Any]) -> None:
@@ -150,13 +129,10 @@ def datagram_flows(mix: dict[str, Any]) -> list[Any]:
 
         return start
 
-    probes = [starter(PROBE_PORT, PROBE_BPS, PROBE_BYTES)]
-    return probes + ([starter(UDP_PORT, mix["udp_bps"], UDP_BYTES)] if mix["udp_bps"] else [])
-
-
-def sink(node: Any, kind: str, port: int) -> None:
-    anywhere = ns.InetSocketAddress(ns.Ipv4Address.GetAny(), port).ConvertTo()
-    ns.PacketSinkHelper(kind, anywhere).Install(node)
+    probes = [starter(PROBE_PORT, mix["probe_bps"], mix["probe_bytes"])]
+    return probes + (
+        [starter(UDP_PORT, mix["udp_bps"], mix["udp_bytes"])] if mix["udp_bps"] else []
+    )
 
 
 def counters(monitor: Any, classifier: Any) -> dict[int, tuple[int, int, int, float]]:
@@ -189,7 +165,7 @@ def compare(mix: dict[str, Any], before: Any, after: Any) -> dict[str, Any]:
     sent = sum(flow[2] for flow in to_client)
     came = sum(flow[0] for flow in to_client)
     probes, _, _, delay_s = flows[PROBE_PORT]
-    frame_bytes = PROBE_BYTES + 28 + 2
+    frame_bytes = mix["probe_bytes"] + 28 + 2
     fixed_s = mix["round_trip_s"] / 2 + frame_bytes * 8 * (1 / mix["rate_bps"] + 2 / FAST[0])
     controls = range(len(mix["controls"]))
     return {

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.verification.mixes import Got, Mix
+from tests.verification.mixes import PROBE_BPS, PROBE_BYTES, UDP_BYTES, Got, Mix
 from tests.verification.runs_kept import keep_runs
 
 HERE = Path(__file__).resolve().parent
@@ -56,7 +56,7 @@ def _describe(controls: str, udp_bps: float) -> str:
     return " with ".join(filter(None, (controls, udp)))
 
 
-#: Each discipline with a loss-based flow beside UDP, and with UDP above the rate.
+#: Each discipline with a loss-based flow next to UDP, and with UDP above the rate.
 MIXES = {
     **{
         f"{aqm}: {_describe(controls, udp_bps)}, {round_trip_s * 1e3:g} ms": _mix(
@@ -72,7 +72,9 @@ def run_mix(mix: Mix, *, runs: int) -> list[Got]:
     """Run a mix in ns-3, with different starts of the flows."""
     with tempfile.TemporaryDirectory(prefix="trafficgen-ns3-") as folder:
         file = Path(folder) / "mix.json"
-        file.write_text(json.dumps({**dataclasses.asdict(mix), "runs": runs}), encoding="utf-8")
+        sizes = {"probe_bps": PROBE_BPS, "probe_bytes": PROBE_BYTES, "udp_bytes": UDP_BYTES}
+        setup = {**dataclasses.asdict(mix), **sizes, "runs": runs}
+        file.write_text(json.dumps(setup), encoding="utf-8")
         python = os.environ.get("TRAFFICGEN_NS3_PYTHON", sys.executable)
         command = [python, str(HERE / "ns3_mix.py"), str(file)]
         ran = subprocess.run(command, check=True, capture_output=True, text=True)
