@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from played_pages import classified_sections, held_out_sections, transfer_sections
 from reference_pages.markdown import Rows, bullets, table
 from reproduction_pages import (
     format_number,
@@ -18,7 +17,6 @@ from reproduction_pages import (
 )
 from trafficgen.formatting import format_count
 from trafficgen.units import ms_from_s
-from transfers import Errors, errors_of
 
 RESULTS = Path(__file__).resolve().parent / "verification"
 _CHECKED = ("check", "expected", "found", "unit", "accepted", "result")
@@ -195,211 +193,6 @@ def _export_row(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (f"`{row['target']}`", *counts, largest, mean)
 
 
-# Captures and what is played from their fits
-
-
-def _classified(results: Mapping[str, Any]) -> Iterator[str]:
-    within, across = results["within"], results["across"]
-    yield "## Played traffic next to its capture"
-    yield (
-        "Captures are fitted and three sessions of each are played. A classifier then has to"
-        " distinguish windows of the capture from windows of the sessions"
-        " ([how to read it](metrics.md#distinguished-by-a-classifier)): an AUC of 0.5 is no better"
-        " than chance, 1 always right. *Across* trains it on all other captures of a kind, in"
-        " windows of 5 s, and judges one it has not seen; in brackets is what shuffled labels"
-        " exceed once in 20 times. The other columns have constant rate, Poisson and resampling in"
-        " the place of the sessions."
-    )
-    yield table(
-        ("across", "captures", "played", *_BASELINES),
-        [
-            (row["kind"], str(row["captures"]), *(_auc(row, side) for side in _SIDES))
-            for row in across
-        ],
-    )
-    yield (
-        "*Within* trains it on parts of one capture and judges the others. KS distances are means"
-        " over the three sessions; the volume is off by the bytes of a session less those of the"
-        " capture, which may lie in the interval of `generate --dry-run` (*covered*). Comparisons"
-        " are all metrics of `compare` with all baselines, for one session."
-    )
-    yield table(
-        (
-            *("within", "captures", "median AUC", "median KS of gaps", "of sizes"),
-            *("median volume error", "worst above 15%", "covered", "closer or as close"),
-        ),
-        [_summarise_kind(row["kind"], within) for row in across],
-    )
-    yield (
-        "Sessions whose first 10 s have more than 1.5 times the rate of the rest (of captures of"
-        " 20 s and more; of three played sessions each), and fits with a phase of buffering, which"
-        " needs a rate that holds, not a fast start alone:"
-    )
-    yield table(
-        ("fast starts", "captures", "in captures", "when played", "buffering found"),
-        [(row["kind"], *_count_fast_starts(row["kind"], within)) for row in across],
-    )
-    yield "Each capture:"
-    yield table(
-        (
-            *("capture", "kind", "processes", "AUC", "by chance", "differs most in"),
-            *("KS of gaps", "of sizes", "volume, mean", "worst"),
-        ),
-        [_describe_capture(row) for row in within],
-    )
-
-
-_BASELINES = ("cbr", "poisson", "renewal")
-_SIDES = ("played", *_BASELINES)
-
-
-def _auc(row: Mapping[str, Any], side: str) -> str:
-    return f"{row[side]:.2f} ({row[f'{side}_by_chance']:.2f})" if side in row else "-"
-
-
-def _summarise_kind(kind: str, within: list[dict[str, Any]]) -> tuple[str, ...]:
-    own = [row for row in within if kind in (row["kind"], "all")]
-    aucs = [row["auc"] for row in own if row["auc"] is not None]
-    errors = np.abs(np.array([row["volume_errors"] for row in own]))
-    won, lost = (sum(row[key] for row in own) for key in ("won", "lost"))
-    won += sum(row["tied"] for row in own)
-    return (
-        *(kind, str(len(own)), f"{np.median(aucs):.2f}"),
-        *(f"{np.median([row[key] for row in own]):.3f}" for key in ("gap_ks", "size_ks")),
-        *(f"{np.median(errors):.1%}", str(int((errors.max(axis=1) > _MOST_OFF).sum()))),
-        _share_covered(own),
-        f"{won / (won + lost):.1%}",
-    )
-
-
-def _share_covered(rows: list[dict[str, Any]]) -> str:
-    known = [row["volume_covered"] for row in rows if row["volume_covered"] is not None]
-    return f"{sum(known)} of {len(known)}"
-
-
-_MOST_OFF = 0.15
-_FAST_START = 1.5
-
-
-def _count_fast_starts(kind: str, within: list[dict[str, Any]]) -> tuple[str, ...]:
-    own = [row for row in within if kind in (row["kind"], "all") and row["start_ratio"] is not None]
-    if not own:
-        return ("0", *("-",) * 3)
-    captured = np.array([row["start_ratio"] for row in own]) > _FAST_START
-    played = np.array([row["start_ratios"] for row in own], dtype=float) > _FAST_START
-    buffering = [row["buffering"] for row in own]
-    return (str(len(own)), *(f"{np.mean(one):.0%}" for one in (captured, played, buffering)))
-
-
-def _describe_capture(row: Mapping[str, Any]) -> tuple[str, ...]:
-    errors = np.array(row["volume_errors"])
-    return (
-        *(f"`{row['capture']}`", row["kind"], row["processes"]),
-        *("-" if row[key] is None else f"{row[key]:.2f}" for key in ("auc", "auc_by_chance")),
-        row["features"].replace("_", "\\_"),
-        *(f"{row[key]:.3f}" for key in ("gap_ks", "size_ks")),
-        *(f"{errors.mean():+.1%}", f"{errors[np.abs(errors).argmax()]:+.1%}"),
-    )
-
-
-# Packets that were not fitted
-
-
-def _held_out(results: Mapping[str, Any]) -> Iterator[str]:
-    split, second = results["split"], results["second"]
-    yield "## Played traffic next to packets that were not fitted"
-    yield (
-        "A fit of the first half of a capture (by time) is judged by both halves, and a fit of one"
-        f" capture by a second one of the same source. Medians of means over {results['seeds']}"
-        " played sessions. *Fitted* are the packets that the fit has seen, *unseen* the others;"
-        " *recorded* has the fitted packets themselves in the place of a session: what a source"
-        " differs from itself. Rates are bytes from the first packet to the last; a second capture"
-        " may show another path or another video. `fit --from`, `--to` and `compare` do this for"
-        " one capture."
-    )
-    yield table(
-        (
-            *("held out", "captures", "judged by", "rate error", "KS of gaps", "of sizes"),
-            *("AUC", "by chance"),
-        ),
-        [
-            (name, str(len(rows)), side, *_held_out_medians([row[side] for row in rows]))
-            for name, rows in (("later half", split), ("second capture", second))
-            for side in ("fitted", "unseen", "recorded")
-        ],
-    )
-
-
-def _held_out_medians(rows: list[Mapping[str, Any]]) -> tuple[str, ...]:
-    median = {
-        key: np.median([abs(row[key]) for row in rows if row[key] is not None]) for key in rows[0]
-    }
-    return (
-        f"{median['rate_error']:.1%}",
-        *(f"{median[key]:.3f}" for key in ("gap_ks", "size_ks")),
-        *(f"{median[key]:.2f}" for key in ("auc", "auc_by_chance")),
-    )
-
-
-# Other paths
-
-
-def _transfer(results: Mapping[str, Any]) -> Iterator[str]:
-    rows = results["transfers"]
-    moved = [row for row in rows if row["fitted_at"] != row["played_at"]]
-    yield "## Sessions over other paths"
-    yield (
-        "A session is fitted at one path and played over another: by `simulate`, which plays its"
-        " player where that is known (*model*), by its packets alone (*packets*), and by the"
-        " smaller of the path's capacity and the rate of the fitted session (*least*). *There* is"
-        " what was recorded on that path, or what the true player did there in simulation. Rates"
-        " are IP bytes of the media over the session. One path does not show the rungs that were"
-        " not visited on it, nor which of several policies explains the visited ones: most of the"
-        " error. A player that never waited shows no segments, so that its packets are played."
-    )
-    yield table(
-        ("sessions", "pairs", "by", "median error", "largest", "within 10 %"),
-        [
-            _describe_errors(name, by, errors_of(own, key))
-            for name, own in _groups_of_transfers(rows)
-            for by, key in _PREDICTIONS.items()
-        ],
-    )
-    yield "Each pair; rates and mean rungs in kbit/s, stalls in s:"
-    yield table(
-        (
-            *("session", "fitted at", "played at", "there", *_PREDICTIONS),
-            *("rung there", "rung", "stalled there", "stalled"),
-        ),
-        [
-            (
-                *(row[key] for key in ("source", "fitted_at", "played_at")),
-                *(format_number(row[key]) for key in ("rate_kbps", *_PREDICTIONS.values())),
-                *(format_number(row[key]) for key in ("rung_kbps", "model_rung_kbps")),
-                *(format_number(row[key]) for key in ("stalled_s", "model_stalled_s")),
-            )
-            for row in moved
-        ],
-    )
-
-
-_PREDICTIONS = {"model": "model_kbps", "packets": "packets_kbps", "least": "least_kbps"}
-
-
-def _describe_errors(name: str, by: str, errors: Errors) -> tuple[str, ...]:
-    sizes = np.abs(errors)
-    near = f"{int((sizes <= 0.1).sum())}"
-    return (name, str(sizes.size), by, f"{np.median(sizes):.0%}", f"{sizes.max():.0%}", near)
-
-
-def _groups_of_transfers(rows: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    for kind in ("recorded", "simulated"):
-        own = [row for row in rows if row["source"].startswith(kind)]
-        moved = [row for row in own if row["fitted_at"] != row["played_at"]]
-        yield f"{kind}, another path", moved
-        yield f"{kind}, its own path", [row for row in own if row not in moved]
-
-
 _SECTIONS = {
     "leave-one-out": leave_one_out_sections,
     "reproduce": reproduced_sections,
@@ -410,8 +203,8 @@ _SECTIONS = {
     "quic": _quic,
     "ns3": _ns3,
     "kernel": _kernel,
-    "classified": _classified,
-    "held-out": _held_out,
-    "transfer": _transfer,
+    "classified": classified_sections,
+    "held-out": held_out_sections,
+    "transfer": transfer_sections,
     "exports": _exports,
 }
