@@ -74,7 +74,7 @@ _LEFT_OUT = """## Not in the catalogue
 
 - Wireless display (11-14/0571). The mean size of a slice is 15.798 kB in its drafts (11-13/0722,
   11-13/1335) and 9.19 kB in a later correction alone, by one author. At 4080 slices/s 9.19 kB are
-  the 300 Mbit/s that the model is said to have in 1080p; in the next larger format the same rule
+  the 300 Mbit/s that is stated for 1080p; in the next larger format the same rule
   has twice the rate that its table says. The document's last revision was not found.
 - The transient of RFC 8593 after a change of the target rate (tau_v, K_d, K_B): nothing here
   changes it, for no congestion control of media is simulated.
