@@ -16,7 +16,7 @@ from tests.unit.explore.conftest import OWN, PageClient
 
 import trafficgen
 from trafficgen import LocalPage
-from trafficgen.explore import application, serving
+from trafficgen.explore import application, connections, serving
 from trafficgen.explore.application import LARGEST_REQUEST_BYTES
 
 JSON = {"Content-Type": "application/json"}
@@ -125,7 +125,7 @@ _HELD = {
 def test_connections_that_are_held_open_keep_nobody_out(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], limit: str, sent: bytes
 ) -> None:
-    monkeypatch.setattr(serving, limit, 3)
+    monkeypatch.setattr(connections, limit, 3)
     with trafficgen.explore("cbr", port=0) as page, contextlib.ExitStack() as stack:
         request = (
             b"GET /api/models HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n\r\n"
@@ -154,7 +154,7 @@ def test_connections_that_are_held_open_keep_nobody_out(
 def test_a_head_that_does_not_end_is_given_up(
     monkeypatch: pytest.MonkeyPatch, beginning: bytes
 ) -> None:
-    monkeypatch.setattr(serving, "LONGEST_HEAD_S", 0.3)
+    monkeypatch.setattr(connections, "LONGEST_HEAD_S", 0.3)
     with (
         trafficgen.explore("cbr", port=0) as page,
         socket.create_connection(("127.0.0.1", page.port), timeout=30) as waiting,
