@@ -117,7 +117,7 @@ def format_share(share: float) -> str:
 
 
 def count_warnings(warnings: Sequence[str]) -> str:
-    """Return the number of warnings to end a line with; an empty text without any."""
+    """Return ", 2 warnings", the end of a line of progress; an empty text where there are none."""
     return f", {format_count(len(warnings), 'warning')}" if warnings else ""
 
 

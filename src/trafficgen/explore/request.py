@@ -54,7 +54,9 @@ class SimulationRequest:
             raise ExploreError("a request is one JSON object")
         for key in request:
             if key not in CONTROLS and key not in _OTHER_KEYS:
-                raise ExploreError(f"unknown control {str(key)[:40]!r}")
+                raise ExploreError(
+                    f"unknown control {str(key)[:40]!r}; use {', '.join((*CONTROLS, *_OTHER_KEYS))}"
+                )
         playable = _known(request.get("model"), models, what="model")
         competitor = request.get("competitor", DEFAULT_COMPETITOR)
         _known(competitor, COMPETITORS, what="competitor")

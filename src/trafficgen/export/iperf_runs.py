@@ -38,7 +38,7 @@ class Iperf(RunTool):
     how_to_run: str
 
     def client_command(self, destination: str) -> str:
-        """Return the command that sends, up to the destination."""
+        """Return how the command that sends begins: its destination and its options follow."""
         return f"{self.command(destination)} -c"
 
     def server_lines(self, ports: Mapping[str, range], destination: str) -> str:

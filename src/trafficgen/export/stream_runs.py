@@ -218,7 +218,7 @@ class RunTool:
     ports_each: int = 1
 
     def client_command(self, destination: str) -> str:
-        """Return the command that sends, up to the destination."""
+        """Return how the command that sends begins: its destination and its options follow."""
         raise NotImplementedError
 
     def server_lines(self, ports: Mapping[str, range], destination: str) -> str:

@@ -97,7 +97,7 @@ def infer_flows(highest: int, packets: int, tcp: Set[int] = frozenset()) -> pa.T
     if count > most:
         raise ValueError(
             f"column 'flow' has the id {highest}; without a flow table ids of {packets:,} packets"
-            f" end at {most - 1}"
+            f" end at {most - 1}; number the flows from 0 on, or give their table"
         )
     numbers = np.arange(count)
     zeros = np.zeros(count, dtype=np.int64)

@@ -84,10 +84,10 @@ class Measurement:
 
 
 def measure(view: SessionView, *, burst_threshold_s: float | None, seed: int) -> Measurement:
-    """Measure a session.
+    """Measure one side of a comparison: its sizes, gaps, rates, bursts and phases.
 
-    ``burst_threshold_s`` is the largest gap within a burst, None where the reference has no bursts;
-    the seed is that of the search for phases, the same on both sides.
+    ``burst_threshold_s`` is the largest gap within a burst, None where the reference has no bursts.
+    The seed draws the resamples of the search for phases and is the same for both sides.
     """
     rates = {name: _rate_kbps(view, bin_s=bin_s) for name, bin_s in RATE_BINS_S.items()}
     burst_packets, burst_spacing_s = _bursts(view, burst_threshold_s)

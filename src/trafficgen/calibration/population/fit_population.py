@@ -287,7 +287,9 @@ def warn_of_left_out(left_out: Mapping[str, str]) -> list[str]:
 
 def nothing_fitted_error(names: Sequence[str], left_out: dict[str, str]) -> CalibrationError:
     """Return the error for captures of which none can be fitted."""
-    first = next(iter(left_out.values()), "nothing was given")
+    if not names:
+        return CalibrationError("no captures were given; give at least one")
+    first = next(iter(left_out.values()))
     return CalibrationError(f"none of the {len(names)} captures can be fitted; the first: {first}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from trafficgen._core import simulate
@@ -51,7 +51,7 @@ def check_mechanism(model: PublishedModel) -> None:
     if unknown:
         raise ValueError(
             f"{places[unknown[0]]}: the mechanism {kind} has no parameter {unknown[0]!r}; it has"
-            f" {', '.join(names)}"
+            f" {', '.join(names)}{_advise_sets(unknown[0], names)}"
         )
     problem = _engine_problem(kind, values)
     missing = _missing_field(problem)
@@ -64,6 +64,13 @@ def check_mechanism(model: PublishedModel) -> None:
         key = _wrong_parameter(kind, values, problem)
         raise ValueError(f"{places.get(key, 'mechanism.parameters')}: {_plain(problem)}")
     _check_competing_tcp(model)
+
+
+def _advise_sets(option: str, names: Sequence[str]) -> str:
+    """Return what an option in kbit/s of a parameter in bit/s lacks; empty: it is none."""
+    parameter = option.removesuffix("_kbps") + "_bps"
+    is_of = option.endswith("_kbps") and parameter in names
+    return f"; an option of kbit/s needs `sets: [{parameter}]`" if is_of else ""
 
 
 def _check_competing_tcp(model: PublishedModel) -> None:

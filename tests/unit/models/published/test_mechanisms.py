@@ -77,6 +77,13 @@ def test_a_mechanism_lists_its_parameters() -> None:
         ),
         pytest.param(
             "cbr",
+            option("rate_kbps", sets=[]),
+            "options.rate_kbps: the mechanism cbr has no parameter 'rate_kbps'; it has rate_bps,"
+            " packet_bytes, duration_s; an option of kbit/s needs `sets: [rate_bps]`",
+            id="kilobits",
+        ),
+        pytest.param(
+            "cbr",
             option("packet_bytes", default=40.5, low=1),
             "options.packet_bytes: floating point 40.5 is not a whole number from 0 on",
             id="type",

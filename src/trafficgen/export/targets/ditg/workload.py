@@ -53,7 +53,7 @@ class _ItgSend(RunTool):
     log: bool
 
     def client_command(self, destination: str) -> str:
-        """Return the command that sends, up to the destination."""
+        """Return how the command that sends begins: its destination and its options follow."""
         del destination
         return "ITGSend -a"
 
