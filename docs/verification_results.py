@@ -60,7 +60,11 @@ CHECKS: dict[str, tuple[str, ...]] = {
     ),
 }
 #: Checkouts that `ns3-models` compiles: variable -> project.
-_CHECKOUTS = {"TRAFFICGEN_NS3_SOURCE": "ns-3", "TRAFFICGEN_NR_SOURCE": "5G-LENA"}
+_CHECKOUTS = {
+    "TRAFFICGEN_NS3_SOURCE": "ns-3",
+    "TRAFFICGEN_NR_SOURCE": "5G-LENA",
+    "TRAFFICGEN_VR_SOURCE": "vr-app",
+}
 #: What is exported: a source over UDP, and a capture of HTTP over TCP.
 _EXPORTED = {
     "wmedia9_nichols2004": "12 s of `wmedia9_nichols2004` (RTP over UDP)",

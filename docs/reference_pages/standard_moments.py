@@ -20,6 +20,15 @@ _COLUMNS = {
 }
 #: From here on figures are written out.
 _LONG = 10_000
+#: Entries that ns-3 and its modules have no generator of, and what there is.
+_WITHOUT = (
+    "*Without an entry under ns-3* are quantities that its generators do not have apart, and models"
+    " of which neither ns-3 3.44 and its newer sources nor 5G-LENA and vr-app have a generator:"
+    " FTP models 2 and 3 (5G-LENA has model 1 and NGMN's files), haptics and the other models of"
+    " Rel-20, video of RFC 8593, speech of P.59, devices of TR 37.868. Two streams of one video"
+    " (slices, groups of pictures) have none either, and sessions of XR put together there what"
+    " is compared here stream by stream."
+)
 _HEADER = ("model, quantity", "unit", *_COLUMNS.values(), "KS", "what ns-3 does otherwise")
 
 
@@ -44,7 +53,8 @@ def moments_section() -> str:
         if not any(name.startswith(_quantity_of(check)) for name in known):
             _note(quantities, check)
     rows: Rows = [(name, *_cells(one)) for name, one in sorted(quantities.items())]
-    revisions = " and ".join(f"{one['project']} {one['revision']}" for one in compared["sources"])
+    *others, last = (f"{one['project']} {one['revision']}" for one in compared["sources"])
+    revisions = f"{', '.join(others)} and {last}"
     variables = " ".join(f"{one['variable']}=FOLDER" for one in compared["sources"])
     command = f"`{standards['command'].split()[0]} verification-results PARTS=standards`"
     return "\n\n".join(
@@ -54,9 +64,9 @@ def moments_section() -> str:
             " document's law (truncation included), in traffic made here, and in what ns-3's"
             " generator of the same model sends. *KS* is the Kolmogorov-Smirnov distance of the"
             " last two; below 0.02 they are one law, and 1 stands for another constant. Each"
-            " difference is checked: ns-3's draws have the law that its last column describes."
-            " Models without an entry under *ns-3* have no generator there that runs by itself.",
+            " difference is checked: ns-3's draws have the law that its last column describes.",
             table(_HEADER, rows),
+            _WITHOUT,
             f"Made by {command} and `{variables} {compared['command']}`, which compiles the"
             f" generators of {revisions} against ns-3 3.44; those of web pages are in its wheel.",
         ]

@@ -26,7 +26,7 @@ from tests.verification.ns3_comparison import (
     ns3_sizes_of,
     sizes_of,
 )
-from tests.verification.ns3_generators import sent, web_pages
+from tests.verification.ns3_generators import ftp_model_1, sent, web_pages
 from tests.verification.standard_laws import ONE_WAY_S, Between, play, sendings
 
 from trafficgen.tables import PacketTable
@@ -181,6 +181,44 @@ def list_ftp_ngmn() -> list[Compared]:
             ns3_gaps_of(generator, seconds),
             unit="s",
             printed=(180, None),
+        ),
+    ]
+
+
+def list_ftp_model_1() -> list[Compared]:
+    entry, size, per_s = "ftp_3gpp_model1", 500_000, 1.5
+    write = 1448
+
+    def ours() -> PacketTable:
+        return play(entry, (("duration_s", 8000),))
+
+    def files() -> FloatArray:
+        table = ours()
+        rows = table.to_client & (table.payload_bytes > 0)
+        return np.bincount(table.flow[rows], weights=table.payload_bytes[rows])[:-1]
+
+    def gaps() -> FloatArray:
+        return np.diff(np.sort(ours().flows.column("first_time_ns").to_numpy())) / 1e9
+
+    return [
+        Compared(
+            entry,
+            "sizes",
+            ByMoments(size),
+            files,
+            lambda: ftp_model_1(size, per_s, 100)[1],
+            printed=(size, None),
+            ns3_law=ByMoments(math.ceil(size / write) * write),
+            why=f"ns-3 rounds up to whole writes of {write:,} bytes, over UDP and at once",
+        ),
+        Compared(
+            entry,
+            "gaps",
+            Between(stats.expon(scale=1 / per_s)),
+            gaps,
+            lambda: differences_of(ftp_model_1(write, per_s, DRAWS)[0]),
+            unit="s",
+            why="ns-3 serves users in turn, where the text has them at random",
         ),
     ]
 

@@ -1,4 +1,6 @@
-"""Quantities of 3GPP XR, IEEE 802.11ax and RTA TIG that ns-3 draws too, with its differences."""
+"""Quantities of 3GPP XR, measured VR, IEEE 802.11ax and RTA TIG that ns-3 draws too, with its
+differences.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from tests.verification.ns3_comparison import (
     ns3_sizes_of,
     sizes_of,
 )
-from tests.verification.ns3_generators import sent
+from tests.verification.ns3_generators import sent, vr_bursts
 from tests.verification.standard_laws import Between, play, sendings, truncated_normal
 
 from trafficgen.units import FloatArray
@@ -56,6 +58,65 @@ def list_xr(entry: str, mbps: float, *, up: bool = False) -> list[Compared]:
             " ±2 ms; in the document it is an offset of frames on a grid",
         ),
     ]
+
+
+# Measured VR
+
+#: Entry -> name of the application in vr-app, and alpha, beta and gamma of the authors.
+VR_APPS = {
+    "virus_popper": ("VirusPopper", 0.178430, -0.240335, 0.0372050),
+    "minecraft": ("Minecraft", 0.185706, -0.187212, 0.0713267),
+    "google_earth_cities": ("GoogleEarthVrCities", 0.259685, -0.253901, 0.0345717),
+    "google_earth_tour": ("GoogleEarthVrTour", 0.255414, -0.203082, 0.0346823),
+}
+_VR_MBPS = 30.0
+
+
+def vr_laws(app: str) -> tuple[Between, Between]:
+    """Return the laws of sizes, bytes, and gaps, s, of an application at 60 frame/s."""
+    _, alpha, beta, gamma = VR_APPS[app]
+    mean, period_s = _VR_MBPS * 1e6 / 8 / 60, 1 / 60
+    size = stats.logistic(mean, mean * alpha * _VR_MBPS**beta)
+    return Between(size, 0, 2 * mean), Between(
+        stats.logistic(period_s, period_s * gamma), 0, 2 * period_s
+    )
+
+
+def vr_generator(app: str) -> str:
+    return f"ns3::VrBurstGenerator[VrAppName={VR_APPS[app][0]}|TargetDataRate={_VR_MBPS:g}Mbps]"
+
+
+def list_vr(app: str) -> list[Compared]:
+    entry, seconds, rate = f"vr_lecci2021_{app}", DRAWS / 60, f"{_VR_MBPS:g}Mbps"
+    size, gap = vr_laws(app)
+    why = "" if app == "virus_popper" else VR_BY_ATTRIBUTE
+    return [
+        Compared(
+            entry,
+            "sizes",
+            size,
+            sizes_of(entry, duration_s=seconds),
+            lambda: vr_bursts(vr_generator(app), DRAWS, rate)[0],
+            why=why,
+        ),
+        Compared(
+            entry,
+            "gaps",
+            gap,
+            gaps_of(entry, duration_s=seconds),
+            lambda: vr_bursts(vr_generator(app), DRAWS, rate)[1],
+            unit="ms",
+            per_draw=1e3,
+            why=why,
+        ),
+    ]
+
+
+#: What happens where the attribute of the application is set last, as in the module's examples.
+VR_BY_ATTRIBUTE = (
+    "compared with the rate set after the application; in the other order ns-3 keeps the numbers"
+    " of Virus Popper"
+)
 
 
 # 802.11ax and RTA TIG

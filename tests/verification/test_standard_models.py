@@ -61,7 +61,10 @@ def _lecci(app: str, fps: int, alpha: float, beta: float, gap_share: float) -> l
     mean, rate = 30e6 / 8 / fps, 30.0
     size = Between(stats.logistic(mean, mean * alpha * rate**beta), 0, 2 * mean)
     gap = Between(stats.logistic(1 / fps, gap_share / fps), 0, 2 / fps)
-    entry, settings = f"vr_lecci2021_{app}", {"fps": fps, "duration_s": 30}
+    entry, settings = (
+        f"vr_lecci2021_{app}",
+        {"duration_s": 30} | ({} if fps == 60 else {"fps": fps}),
+    )
     return [
         Law(entry, "sizes", size, settings=settings),
         Law(entry, "gaps", gap, settings=settings),

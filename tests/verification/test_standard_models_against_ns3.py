@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from tests.verification.ns3_comparison import SAME, ByMoments, Compared
+from tests.verification.ns3_comparison import DRAWS, SAME, ByMoments, Compared
+from tests.verification.ns3_generators import vr_bursts
 from tests.verification.ns3_quantities_classic import (
     list_constants,
+    list_ftp_model_1,
     list_ftp_ngmn,
     list_game_ngmn,
     list_video_ngmn,
@@ -24,12 +26,16 @@ from tests.verification.ns3_quantities_classic import (
 )
 from tests.verification.ns3_quantities_wireless import (
     SCALES,
+    VR_APPS,
     compare_tgax_video,
     compare_voip_tgax,
     list_rta,
     list_tgax_conference,
     list_vdi,
+    list_vr,
     list_xr,
+    vr_generator,
+    vr_laws,
 )
 from tests.verification.standard_laws import BY_CHANCE, ERRORS
 
@@ -39,6 +45,7 @@ pytestmark = pytest.mark.ns3
 COMPARED = [
     *list_xr("xr_3gpp38838_video", 30),
     *list_xr("xr_3gpp38838_ar_ul_video", 10, up=True),
+    *(one for app in VR_APPS for one in list_vr(app)),
     *(compare_tgax_video(name) for name in SCALES),
     *list_tgax_conference(),
     *list_rta("status_sync", "dl", (13, 3.7), (50, 11)),
@@ -50,6 +57,7 @@ COMPARED = [
     *list_game_ngmn(),
     *list_video_ngmn(),
     *list_ftp_ngmn(),
+    *list_ftp_model_1(),
     *list_web(),
     *list_constants(),
 ]
@@ -104,3 +112,11 @@ def test_ns3_draws_from_the_same_law_or_from_one_that_is_explained(
     assert is_same or one.ns3_law is not None, distance
     assert one.ns3_law is None or one.why
     assert one.ns3_law is None or _matches(theirs, one.ns3_law)
+
+
+@pytest.mark.parametrize("app", VR_APPS)
+def test_the_attribute_of_the_application_keeps_the_laws_of_virus_popper(app: str) -> None:
+    for drawn, law in zip(
+        vr_bursts(vr_generator(app), DRAWS), vr_laws("virus_popper"), strict=True
+    ):
+        assert _matches(drawn, law)
