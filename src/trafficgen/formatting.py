@@ -117,7 +117,7 @@ def format_share(share: float) -> str:
 
 
 def count_warnings(warnings: Sequence[str]) -> str:
-    """Return ", 2 warnings", the end of a line of progress; an empty text where there are none."""
+    """Return how a line ends that counts warnings (", 2 warnings"); an empty text without any."""
     return f", {format_count(len(warnings), 'warning')}" if warnings else ""
 
 

@@ -67,7 +67,7 @@ def check_mechanism(model: PublishedModel) -> None:
 
 
 def _advise_sets(option: str, names: Sequence[str]) -> str:
-    """Return what an option in kbit/s of a parameter in bit/s lacks; empty: it is none."""
+    """Return what an option in kbit/s lacks that sets a parameter in bit/s; empty: nothing."""
     parameter = option.removesuffix("_kbps") + "_bps"
     is_of = option.endswith("_kbps") and parameter in names
     return f"; an option of kbit/s needs `sets: [{parameter}]`" if is_of else ""
