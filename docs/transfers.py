@@ -34,7 +34,7 @@ _RATES_KBPS = {"p1000_40": 1e3, "p3000_25": 3e3, "1 Mbit/s": 1e3, "3 Mbit/s": 3e
 _SIMULATED_S, _SEGMENT_S, _SEED = 120.0, 2.0, 11
 _LADDER_KBPS = [300, 600, 1200, 2000, 3000]
 #: Simulated players, whose policy is known.
-_PLAYERS: dict[str, dict[str, Any]] = {
+PLAYERS: dict[str, dict[str, Any]] = {
     "throughput": {
         **{"policy": "throughput", "throughput_average": "smoothed", "throughput_share": 0.8},
         "throughput_up_steps": 1,
@@ -104,7 +104,7 @@ def _simulated_sessions(folder: Path) -> Iterator[list[Session]]:
         **{"start_s": 4, "resume_s": 4, "duration_s": segments * _SEGMENT_S},
         "content_factors": np.exp(sizes).tolist(),
     }
-    for player, settings in _PLAYERS.items():
+    for player, settings in PLAYERS.items():
         sessions = []
         for number, (name, path) in enumerate(_PATHS.items()):
             capture = folder / f"{player}-{number}.pcap"

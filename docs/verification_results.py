@@ -22,6 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import trafficgen
+from applications import application_rows
 from classified import classified_rows
 from held_out import held_out_rows
 from transfers import transfer_rows
@@ -201,6 +202,7 @@ PARTS: dict[str, Callable[[], dict[str, object]]] = {
     "transfer": lambda: {"transfers": list(transfer_rows())},
     "classified": classified_rows,
     "held-out": held_out_rows,
+    "applications": application_rows,
     **{part: lambda part=part: _part(part) for part in CHECKS},  # type: ignore[misc]
     "ns3-models": _compared_with_ns3,
 }
