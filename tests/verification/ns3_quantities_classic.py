@@ -195,10 +195,12 @@ def list_ftp_model_1() -> list[Compared]:
     def files() -> FloatArray:
         table = ours()
         rows = table.to_client & (table.payload_bytes > 0)
-        return np.bincount(table.flow[rows], weights=table.payload_bytes[rows])[:-1]
+        sizes = np.bincount(table.flow[rows], weights=table.payload_bytes[rows])
+        return sizes[:-1].astype(float)
 
     def gaps() -> FloatArray:
-        return np.diff(np.sort(ours().flows.column("first_time_ns").to_numpy())) / 1e9
+        starts_ns = ours().flows.column("first_time_ns").to_numpy()
+        return np.asarray(np.diff(np.sort(starts_ns)) / 1e9)
 
     return [
         Compared(

@@ -92,12 +92,14 @@ def schedules_of(
     protocols: Sequence[str] = SOCKET_PROTOCOLS,
     direction: Direction = "to_client",
     remedy: str = "",
+    other_way: str = "",
 ) -> Schedules:
     """Return what a table sends in one direction through sockets.
 
     TCP segments without payload and known retransmissions are left out: the tool's own TCP makes
-    them. ``protocols`` are those of :data:`SOCKET_PROTOCOLS` that the target can send, and
-    ``remedy`` is what helps where all packets are of others.
+    them. ``protocols`` are those of :data:`SOCKET_PROTOCOLS` that the target can send,
+    ``remedy`` is what helps where all packets are of others, and ``other_way`` where all that can
+    be sent goes the other way; without it that is the setting ``direction``.
 
     Raises:
         ExportError: If nothing is left; the message says why.
@@ -105,13 +107,19 @@ def schedules_of(
     is_chosen = table.to_client == (direction == "to_client")
     protocol = np.array(table.flows.column("protocol").to_pylist(), dtype=object)[table.flow]
     is_known = np.isin(protocol, list(protocols))
-    is_sent_tcp = is_chosen & is_known & (protocol == "tcp")
-    is_repeated = is_sent_tcp & np.asarray(table.values("retransmission"), dtype=np.bool_)
-    is_bare = is_sent_tcp & (table.payload_bytes == 0)
-    is_exported = is_chosen & is_known & ~is_repeated & ~is_bare
+    is_tcp = is_known & (protocol == "tcp")
+    is_repeated = is_tcp & np.asarray(table.values("retransmission"), dtype=np.bool_)
+    is_bare = is_tcp & (table.payload_bytes == 0)
+    is_able = is_known & ~is_repeated & ~is_bare
+    is_exported = is_chosen & is_able
     if not is_exported.any():
         there = sorted({name.upper() for name in protocol[is_chosen]})
-        why = _why_nothing(table, there, protocols, target=target, way=direction, remedy=remedy)
+        another = "choose another flow"
+        if is_able.any():
+            another += f", or {other_way or turn_round(direction)}"
+        why = _why_nothing(
+            table, there, protocols, target=target, way=direction, remedy=remedy, another=another
+        )
         raise ExportError(why)
     wanted = " and ".join(name.upper() for name in protocols)
     others = is_chosen & ~is_known
@@ -126,12 +134,18 @@ def schedules_of(
             )
         ),
         *_counted(table, ~is_chosen, "packets of the other direction"),
-        *_counted(table, is_bare, "TCP segments without payload"),
-        *_counted(table, is_repeated, "retransmitted TCP segments"),
+        *_counted(table, is_chosen & is_bare, "TCP segments without payload"),
+        *_counted(table, is_chosen & is_repeated, "retransmitted TCP segments"),
     ]
     start_ns = int(table.time_ns[is_exported].min())
     flows = tuple(_flows(table, is_exported, direction=direction, start_ns=start_ns))
     return Schedules(flows, tuple(left_out), start_ns)
+
+
+def turn_round(direction: str) -> str:
+    """Return the remedy where all that could be sent goes the other way than ``direction``."""
+    other = "to_client" if direction == "to_server" else "to_server"
+    return f"add [--set direction={other}]"
 
 
 def rows_of(table: PacketTable, flow: int, *, direction: Direction) -> IntArray:
@@ -173,19 +187,20 @@ def _why_nothing(
     target: str,
     way: Direction,
     remedy: str,
+    another: str,
 ) -> str:
     """Say why nothing is left to send, given the protocols of what goes that way."""
     words = {"to_client": "the client", "to_server": "the server"}[way]
     if not len(table):
         return f"{target}: there are no packets to send; choose another flow or a longer duration"
     if not there:
-        return f"{target}: no packet goes to {words}; choose another flow, or the other direction"
+        return f"{target}: no packet goes to {words}; {another}"
     able = [name.upper() for name in protocols]
     if not set(able) & set(there):
         wanted, found = " or ".join(able), ", ".join(there)
         remedy = remedy or f"choose a flow of {wanted} or a target that sends {found}"
         return f"{target} sends {wanted} and the packets to {words} are {found}; {remedy}"
-    return f"{target}: no packet to {words} carries payload; choose another flow"
+    return f"{target}: no packet to {words} carries payload; {another}"
 
 
 def _counted(table: PacketTable, rows: BoolArray, what: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from trafficgen.errors import ExportError, SettingError
-from trafficgen.export.flow_schedule import share_evenly
+from trafficgen.export.flow_schedule import share_evenly, turn_round
 from trafficgen.export.sending_ends import HIGHEST_PORT
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.tables import PacketTable
@@ -141,8 +141,8 @@ class FrameStream:
         if not self.packets:
             client = "server" if self._direction == "to_server" else "client"
             raise ExportError(
-                f"{self._target}: no packet goes to the {client}; choose another flow, or the other"
-                " direction"
+                f"{self._target}: no packet goes to the {client}; choose another flow, or"
+                f" {turn_round(self._direction)}"
             )
 
     def describe_changes(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from trafficgen.errors import ExportError
 from trafficgen.export.epochs import Limits
+from trafficgen.export.flow_schedule import turn_round
 from trafficgen.export.scripts import write_executable
 from trafficgen.export.sending_ends import HIGHEST_PORT, destination_of, direction_of
 from trafficgen.export.settings import Settings
@@ -150,9 +151,11 @@ class EpochRuns:
                 self.runs, self._packets = self.runs + 1, self._packets + count
                 self._bytes = [self._bytes[0] + total, self._bytes[1] + count * size]
         if not self.runs:
+            way = direction_of(self.settings)
+            receiver = "client" if way == "to_client" else "server"
             raise ExportError(
-                f"{self.target}: no packet that way carries payload over TCP or UDP; choose the"
-                " other [--set direction|direction in settings]"
+                f"{self.target}: no packet to a {receiver} carries payload over TCP or UDP;"
+                f" {turn_round(way)}"
             )
 
     def report(

@@ -74,10 +74,14 @@ def test_a_tcp_table_is_refused_where_udp_alone_can_be_sent(table: PacketTable) 
 def test_nothing_to_send_is_refused_with_the_reason(table: PacketTable) -> None:
     with pytest.raises(ExportError, match="there are no packets to send"):
         schedules_of(table.select_flows([]), target="tool")
-    with pytest.raises(ExportError, match="no packet goes to the server"):
+    turned = r"; choose another flow, or add settings=\{'direction': 'to_client'\}"
+    with pytest.raises(ExportError, match=f"no packet goes to the server{turned}"):
         schedules_of(table.select_flows([0]), target="tool", direction="to_server")
-    with pytest.raises(ExportError, match="no packet to the server carries payload"):
+    with pytest.raises(ExportError, match=f"no packet to the server carries payload{turned}"):
         schedules_of(table.select_flows([1]), target="tool", direction="to_server")
+    bare = table.select(~table.to_client)
+    with pytest.raises(ExportError, match=r"carries payload; choose another flow$"):
+        schedules_of(bare.select_flows([1]), target="tool", direction="to_server")
 
 
 def test_small_payloads_are_raised_and_counted() -> None:

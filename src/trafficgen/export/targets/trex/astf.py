@@ -65,7 +65,12 @@ def write_astf(table: PacketTable, folder: Path, settings: Settings, *, target: 
         name.upper(): address_range(settings, name, target=target)
         for name in ("clients", "servers")
     }
-    schedules = schedules_of(table, target=target, protocols=["tcp"])
+    schedules = schedules_of(
+        table,
+        target=target,
+        protocols=["tcp"],
+        other_way="leave mode=astf out and add [--set direction=to_server]",
+    )
     first_port = settings.whole("first_port")
     ports = range(first_port, first_port + len(schedules.flows))
     if ports[-1] > HIGHEST_PORT:
