@@ -99,9 +99,10 @@ the document's law and with ns-3.
 
 Where values of one table differ in this, the basis of some stands in lines of their own below it.
 Sources are ids of findings, such as `BMW-T1.1`, or places.
-Entries of papers are `reviewed` once they have been derived a second time from the papers. Those of
-standards have a second derivation too, from descriptions of the documents; they stay `provisional`
-until someone has read the documents themselves."""
+Entries of papers are `reviewed` once they have been derived a second time from the papers. Players
+of today were derived a second time from their own sources, those of standards from descriptions of
+the documents; both stay `provisional` until someone has read the papers and the documents
+themselves."""
 
 
 def entry_page(name: str) -> str:
