@@ -40,6 +40,7 @@ from trafficgen.errors import InputFileError, TrafficgenError
 from trafficgen.formatting import describe_value, list_or, suggest_name
 from trafficgen.memory_limit import limit_memory
 from trafficgen.option_names import name_options
+from trafficgen.quantity_bounds import check_number, unit_in
 
 P = ParamSpec("P")
 O_co = TypeVar("O_co", covariant=True)
@@ -384,7 +385,34 @@ def _check(place: str, value: Any, hint: Any, how: Option | None) -> Any:
     if how is not None and how.low is not None and is_number and value < how.low:
         least = f"be at least {how.low}" if how.low else "not be negative"
         raise ValueError(f"{place} must {least}, not {value}")
+    if how is not None and is_number:
+        check_bounds(place, place.rpartition(" ")[2], value)
     return value
+
+
+def check_options(chosen: object) -> None:
+    """Raise ValueError if a number among the options of an options class is out of bounds.
+
+    The unit is that on which the name of the field ends; the message names the flag.
+    """
+    for one, how in list_options(type(chosen)):
+        values = getattr(chosen, one.name)
+        for value in values if isinstance(values, list | tuple) else [values]:
+            if isinstance(value, int | float):
+                check_bounds(how.flags[-1], one.name, value)
+
+
+def check_bounds(place: str, name: str, value: float) -> None:
+    """Raise ValueError for a number beyond the bounds of the unit on which its name ends.
+
+    Infinity passes: it is no limit, where an option takes it.
+    """
+    if value in (math.inf, -math.inf):
+        return
+    try:
+        check_number(value, unit_in(name))
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None
 
 
 def check_argument(place: str, value: object, hint: Any) -> None:

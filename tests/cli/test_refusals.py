@@ -33,13 +33,13 @@ def _refused(result: Any, *parts: str) -> None:
         (["--duration", "inf"], "--duration"),
         (["--duration", "0"], "--duration"),
         (["--duration", "0.5"], "ask for a longer duration"),
-        (["--duration", "1e12"], "ask for a shorter duration"),
+        (["--duration", "1e12"], "--duration: it must be at most 1000000000, not 1e+12"),
         (["--duration", "9e8", "--sessions", "1000"], "GB of disk"),
         (["--sessions", "100000000"], "GB of disk"),
         (["--sessions", "1000000000000"], "are more than 100,000,000; ask for fewer"),
         (["--sessions", "0"], "--sessions"),
         (["--arrival-rate", "inf"], "--arrival-rate"),
-        (["--arrival-rate", "1e-300"], "ask for a higher arrival rate"),
+        (["--arrival-rate", "1e-300"], "--arrival-rate: it must be 0 or at least 1e-09"),
         (["--snaplen", "300000"], "--snaplen"),
         (["--at", "nobody"], "--at"),
         (["--nonsense"], "--nonsense"),
@@ -68,8 +68,8 @@ def test_outputs_that_cannot_be_are_refused(command: Command, model_file: Path, 
     ("options", "part"),
     [
         (["--sessions", "100000001"], "100,000,001 sessions are more than 100,000,000"),
-        (["--sessions", "5", "--arrival-rate", "1e-308"], "ask for a higher arrival rate"),
-        (["--path", "rate=1Mbps,burst=1e30B"], "make it smaller"),
+        (["--sessions", "5", "--arrival-rate", "1e-9"], "ask for a higher arrival rate"),
+        (["--path", "rate=1Mbps,burst=1e15B"], "make it smaller"),
         (["--path", "lte"], "path: 'lte' is no file; did you mean preset:lte?"),
         (["--sessions", "0"], "'--sessions': it must be at least 1"),
         (["--sessions", "5.5"], "'--sessions': it must be a whole number (see"),
@@ -108,7 +108,7 @@ def test_rates_of_more_packets_than_are_held_are_refused_at_once(
     command: Command, monkeypatch: pytest.MonkeyPatch, options: list[str]
 ) -> None:
     monkeypatch.setattr("trafficgen.simulation.run.simulate", None)
-    given = ["generate", "cbr", "-o", "out.pcap", "--set", "rate_kbps=1e300", *options]
+    given = ["generate", "cbr", "-o", "out.pcap", "--set", "rate_kbps=1e12", *options]
     _refused(command(*given), "packets are more than 50,000,000; lower its rate or shorten it")
 
 
@@ -140,7 +140,7 @@ def test_competing_flows_out_of_all_proportion_are_refused_at_once(
     [
         (["cbr", "--path", "rate=1Mbps,queue=1e300p"], "1000000000000000"),
         (["cbr", "--path", "rate=1Mbps,reverse_queue=1e300B"], "1000000000000000"),
-        (["chunked", "--set", "duration_s=1e12"], "at most 1000000 times segment_s"),
+        (["chunked", "--set", "duration_s=9e8"], "at most 1000000 times segment_s"),
     ],
 )
 def test_numbers_beyond_what_is_counted_are_refused_with_the_limit(
@@ -149,12 +149,12 @@ def test_numbers_beyond_what_is_counted_are_refused_with_the_limit(
     _refused(command("generate", *given, "-o", "out.pcap"), part)
 
 
-@pytest.mark.parametrize("jitter", ["1e300ms", "1e18s"])
+@pytest.mark.parametrize("jitter", ["1e300ms", "1e18s", "1e10s"])
 def test_a_jitter_that_no_clock_holds_is_refused(
     command: Command, model_file: Path, jitter: str
 ) -> None:
     given = ["generate", str(model_file), "-o", "out.pcap", "--jitter", jitter]
-    _refused(command(*given), "is longer than 1e+09 s; give a shorter delay")
+    _refused(command(*given), "--jitter: it must be at most 1000000000, not")
 
 
 def test_memory_beyond_any_computer_is_no_limit(command: Command) -> None:
@@ -192,7 +192,7 @@ QUANTILES = {"unit": "s", "family": "quantiles", "quantiles": POINTS, "observati
         (("streams",), [], "streams"),
         (("schema_version",), "2", "schema_version is '2', this trafficgen reads '1'"),
         (("schema_version",), 1.0, "schema_version"),
-        (("startup", "silence_s", "value"), 1e18, "longer than"),
+        (("startup", "silence_s", "value"), 1e9, "longer than"),
         ((*GAP, "params", "scale"), float("nan"), "gap_s.params.scale"),
         ((*GAP, "params", "scale"), -1.0, "positive"),
         ((*GAP, "params", "scale"), "0.1", "gap_s.params.scale"),

@@ -23,7 +23,7 @@ LEAST_MEMORY_BYTES = 4_000_000
 
 
 #: More than any computer has; the engine counts in 64 bits.
-_MOST_MEMORY_BYTES = 2**62
+_MOST_MEMORY_BYTES = 2**53
 
 
 def parse_memory(text: str) -> int:

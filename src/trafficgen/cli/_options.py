@@ -20,7 +20,7 @@ from trafficgen.cli._completion import (
 )
 from trafficgen.named_files import allow_outside_files
 from trafficgen.option_names import name_options
-from trafficgen.options import Option, list_options, parse_pairs
+from trafficgen.options import Option, check_bounds, check_options, list_options, parse_pairs
 from trafficgen.simulation.options import PATH_HELP
 from trafficgen.units import FEWEST_FRAME_BYTES, WHOLE_FRAME_BYTES
 
@@ -146,13 +146,29 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
             values = {name: given.pop(name) for name in members}
             try:
                 made[group] = groups[group](**values)
+                check_options(made[group])
             except ValueError as error:
                 raise typer.BadParameter(str(error)) from None
+        for name, value in given.items():
+            if isinstance(value, int | float):
+                _check_own(hints[name], name, value)
         command(**made, **given)
 
     with_options.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
     with_options.__annotations__ = {one.name: one.annotation for one in own}
     return with_options
+
+
+def _check_own(hint: Any, name: str, value: float) -> None:
+    """Refuse a number of an option of the command itself that is out of bounds."""
+    flag = name
+    for how in get_args(hint)[1:]:  # typer takes the first flag for a default
+        named = [how.default, *(how.param_decls or ())]
+        flag = next((one for one in named if str(one).startswith("--")), flag)
+    try:
+        check_bounds(flag, name, value)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _declare(options: Any) -> Iterator[inspect.Parameter]:

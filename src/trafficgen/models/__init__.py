@@ -95,7 +95,6 @@ from trafficgen.models.schema import Startup as Startup
 from trafficgen.models.schema import describe_failed_checks as describe_failed_checks
 from trafficgen.models.schema import describe_judged_parts as describe_judged_parts
 from trafficgen.models.schema import list_judged_parts as list_judged_parts
-from trafficgen.models.stream import LONGEST_S as LONGEST_S
 from trafficgen.models.stream import MOST_ACKNOWLEDGED as MOST_ACKNOWLEDGED
 from trafficgen.models.stream import Acknowledgements as Acknowledgements
 from trafficgen.models.stream import Phase as Phase
@@ -108,3 +107,4 @@ from trafficgen.models.web_pages import WebPages as WebPages
 from trafficgen.models.web_pages import describe_pages as describe_pages
 from trafficgen.models.yaml_text import YamlTextError as YamlTextError
 from trafficgen.models.yaml_text import read_yaml as read_yaml
+from trafficgen.quantity_bounds import LONGEST_S as LONGEST_S

@@ -6,14 +6,16 @@ import ast
 import inspect
 import itertools
 import textwrap
-from collections.abc import Mapping
-from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, Self, cast
+from collections.abc import Mapping, Sequence
+from functools import partial, wraps
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, Union, cast, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from trafficgen.formatting import interval, number
 from trafficgen.models.problems import describe_problem
+from trafficgen.quantity_bounds import LEAST, most_of, unit_in
 
 
 def _describe_file(schema: dict[str, Any], part: type) -> None:
@@ -70,6 +72,45 @@ def _explain_errors(validate: Any) -> Any:
     return classmethod(cast("Any", check))
 
 
+def _bound(hint: Any, unit: str, metadata: Sequence[object]) -> Any:
+    """Return a type whose numbers, at any depth, have the bounds of a unit besides their own."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if hint in (int, float):
+        bounds = _bounds_of(hint, unit, metadata)
+        return Annotated[hint, Field(**bounds)] if bounds else hint
+    if origin is Annotated:
+        return Annotated[_bound(parts[0], unit, hint.__metadata__), *hint.__metadata__]
+    if getattr(hint, "has_unit_of_field", False):
+        return Annotated[hint, AfterValidator(partial(_check_estimate, unit=unit))]
+    if origin in (UnionType, Union):
+        return Union[tuple(_bound(one, unit, metadata) for one in parts)]  # noqa: UP007
+    if origin in (tuple, dict):
+        inner = tuple(one if one is ... else _bound(one, unit, ()) for one in parts)
+        return origin[inner]
+    return hint
+
+
+def _bounds_of(kind: type, unit: str, metadata: Sequence[object]) -> dict[str, Any]:
+    """Return the bounds of numbers of a unit, but for the side on which they have narrower ones."""
+    own = [one for part in metadata for one in getattr(part, "metadata", (part,))]
+    above, below, strictly = (
+        any(hasattr(one, key) for one in own for key in keys)
+        for keys in (("le", "lt"), ("ge", "gt"), ("gt",))
+    )
+    bounds: dict[str, Any] = {} if above else {"le": kind(most_of(unit))}
+    if strictly and unit in LEAST:
+        bounds["ge"] = kind(LEAST[unit])
+    elif not below:
+        bounds["ge"] = kind(-most_of(unit))
+    return bounds
+
+
+def _check_estimate(estimate: Estimate, *, unit: str) -> Estimate:
+    if abs(estimate.value) > most_of(unit):
+        raise ValueError(f"its value must be at most {most_of(unit):.15g}, not {estimate.value:g}")
+    return estimate
+
+
 class ModelPart(BaseModel):
     """Base of all parts: frozen, closed to unknown keys, no NaN or infinity."""
 
@@ -80,6 +121,18 @@ class ModelPart(BaseModel):
         json_schema_extra=_describe_file,
         defer_build=True,  # of what is never validated, such as published models in a fit
     )
+    #: Whether its value has the unit that the field which holds it ends on.
+    has_unit_of_field: ClassVar[bool] = False
+    #: Fields with ends of intervals: any finite number, where a sample says nearly nothing.
+    interval_fields: ClassVar[frozenset[str]] = frozenset()
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **keywords: Any) -> None:
+        """Bound each number by the unit that the name of its field ends on."""
+        super().__pydantic_init_subclass__(**keywords)
+        for name, field in cls.model_fields.items():
+            if name not in cls.interval_fields:
+                field.annotation = _bound(field.annotation, unit_in(name), field.metadata)
 
     if not TYPE_CHECKING:  # which know the fields
 
@@ -140,6 +193,9 @@ class Estimate(ModelPart):
         >>> rtt_s
         <Estimate 0.045, 95% [0.043, 0.048]>
     """
+
+    has_unit_of_field: ClassVar[bool] = True
+    interval_fields: ClassVar[frozenset[str]] = frozenset(("low", "high"))
 
     value: float
     """Point estimate."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
@@ -22,6 +22,7 @@ from trafficgen.distributions import (
 )
 from trafficgen.formatting import format_count, number
 from trafficgen.models.estimate import ModelPart
+from trafficgen.quantity_bounds import LEAST_SCALE, most_of
 
 #: Names of scipy.stats, and mixtures with the parameters p1, scale1, ... of their components;
 #: ``quantiles`` is an empirical distribution, ``atoms`` has no continuous part.
@@ -117,6 +118,8 @@ class Law(ModelPart):
         715 bytes on average; 75% are not full
     """
 
+    interval_fields: ClassVar[frozenset[str]] = frozenset(("low", "high"))
+
     unit: Literal["s", "bytes", "packets", "bps", "1"]
     """Unit of the values."""
     family: Family
@@ -169,8 +172,25 @@ class Law(ModelPart):
             raise ValueError("a law of quantiles needs at least two points")
         if self.minimum is not None and self.maximum is not None and self.minimum > self.maximum:
             raise ValueError(f"minimum {self.minimum} is above maximum {self.maximum}")
+        self._check_bounds()
         self.distribution()  # a model file that loads can also be played
         return self
+
+    def _check_bounds(self) -> None:
+        """Raise ValueError for a value, place or scale beyond the bounds of the unit."""
+        most = most_of(self.unit)
+        own = {key: value for key, value in self.params.items() if key.startswith(("loc", "scale"))}
+        scales = [value for key, value in own.items() if key.startswith("scale")]
+        values = [*own.values(), *(atom.value for atom in self.atoms)]
+        values += [point.value for point in self.quantiles]
+        values += [value for value in (self.minimum, self.maximum) if value is not None]
+        if self.tail is not None:
+            scales.append(self.tail.scale)
+            values += [self.tail.threshold, self.tail.scale]
+        if (largest := max(map(abs, values), default=0.0)) > most:
+            raise ValueError(f"its values must be at most {most:.15g}, not {largest:g}")
+        if 0 < (smallest := min(scales, default=1.0)) < LEAST_SCALE:
+            raise ValueError(f"a scale must be at least {LEAST_SCALE:g}, not {smallest:g}")
 
     @property
     def continuous_weight(self) -> float:

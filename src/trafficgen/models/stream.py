@@ -9,11 +9,8 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.process import PacketProcess, ProcessChoice
+from trafficgen.quantity_bounds import LONGEST_S
 from trafficgen.units import bps_from_bytes
-
-#: Over thirty years: longer than any session, and short enough that times in ns fit in 64 bits.
-LONGEST_S = 1e9
-
 
 PhaseName = Literal["buffering", "playout", "rebuffering", "end"]
 

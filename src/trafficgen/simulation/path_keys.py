@@ -11,6 +11,7 @@ from typing import Literal, cast, get_args
 
 from trafficgen.errors import SimulationError
 from trafficgen.formatting import suggest_name
+from trafficgen.quantity_bounds import check_number
 from trafficgen.units import (
     bytes_from_text,
     number_and_unit,
@@ -89,8 +90,10 @@ def check_steps(steps: Sequence[tuple[float, float]]) -> None:
             raise ValueError(f"steps must ascend, up to {LONGEST_S:g} s; {time_s:g} s does not")
     if steps and steps[0][0] != 0:
         raise ValueError(f"steps begin at {steps[0][0]:g} s; begin them at 0s")
-    if any(not 0 <= rate_bps < math.inf for _, rate_bps in steps):
-        raise ValueError("steps have a rate that is no number from 0 on")
+    for _, rate_bps in steps:
+        if not 0 <= rate_bps < math.inf:
+            raise ValueError("steps have a rate that is no number from 0 on")
+        check_number(rate_bps, "bps")
     if steps and steps[-1][1] == 0:
         raise ValueError("steps end with a rate of 0, which stays; end them with another")
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from trafficgen.errors import InputFileError, SimulationWarning, warn
 from trafficgen.formatting import name_columns
+from trafficgen.quantity_bounds import check_number
 from trafficgen.simulation.path_keys import LONGEST_S
 from trafficgen.standard_streams import read_text_file
 from trafficgen.units import (
@@ -127,6 +128,10 @@ class _Steps:
             raise _TraceError(f"{place}: {time_s:g} s is later than {LONGEST_S:g} s")
         if self.times_s and time_s <= self.times_s[-1]:
             raise _TraceError(f"{place}: {time_s:g} s does not come after {self.times_s[-1]:g} s")
+        try:
+            check_number(rate_bps, "bps")
+        except ValueError as error:
+            raise _TraceError(f"{place}: rate in bit/s: {error}") from None
         self.times_s.append(time_s)
         self.rates_bps.append(rate_bps)
 

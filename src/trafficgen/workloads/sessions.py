@@ -16,7 +16,6 @@ from trafficgen.models.estimate import ModelPart
 from trafficgen.models.problems import describe_problem
 from trafficgen.models.published import set_options
 from trafficgen.models.registered_source import set_source
-from trafficgen.models.stream import LONGEST_S
 from trafficgen.options import list_options
 from trafficgen.packet_files.options import View
 from trafficgen.simulation.options import SimulateOptions
@@ -225,11 +224,6 @@ def parse_variation(options: GenerateOptions) -> VariedPart:
     if options.scale_rate is not None and options.scale_rate > HIGHEST_SCALE:
         raise GenerationError(
             f"[--scale-rate {options.scale_rate:g}] is above {HIGHEST_SCALE}; give a smaller factor"
-        )
-    if options.jitter_s is not None and options.jitter_s > LONGEST_S:
-        raise GenerationError(
-            f"[--jitter|jitter_s] {options.jitter_s:g} s is longer than {LONGEST_S:g} s; give a"
-            " shorter delay"
         )
     return VariedPart(
         vary=None if options.vary is None else _parse("vary", VaryPart, options.vary),

@@ -12,8 +12,8 @@ from pydantic import BeforeValidator, model_validator
 from trafficgen.formatting import describe_value, suggest_name
 from trafficgen.generation.addresses import Network
 from trafficgen.models.estimate import ModelPart
-from trafficgen.models.stream import LONGEST_S
 from trafficgen.options import parse_pairs
+from trafficgen.quantity_bounds import LONGEST_S, check_number
 from trafficgen.units import number_and_unit, per_s_from_text, s_from_text, share_from_text
 
 Unit = Literal["s", "1"]
@@ -31,7 +31,8 @@ def parse_time_s(text: str) -> float:
 
 def parse_rate_per_s(text: str) -> float:
     """Return the sessions per second of a text such as ``30/min``; raise ValueError for others."""
-    return _check(per_s_from_text(text), text, "write sessions in a time, such as 0.5/s or 30/min")
+    remedy = "write sessions in a time, such as 0.5/s or 30/min"
+    return _check(per_s_from_text(text), text, remedy, unit="per_s")
 
 
 def parse_share(text: str) -> float:
@@ -80,11 +81,12 @@ def parse_network(text: str) -> Network:
         ) from error
 
 
-def _check(value: float | None, text: str, remedy: str) -> float:
+def _check(value: float | None, text: str, remedy: str, *, unit: str = "") -> float:
     if value is None or not math.isfinite(value):
         raise ValueError(f"{text!r} is not understood; {remedy}")
     if value < 0:
         raise ValueError(f"{text!r} is negative; {remedy}")
+    check_number(value, unit)
     return value
 
 

@@ -18,11 +18,7 @@ IMPOSSIBLE: list[tuple[Callable[[Model], Any], dict[str, object], str]] = [
     (lambda model: model, {"streams": ()}, "streams: it must have at least 1 item"),
     (lambda model: model, {"steams": ()}, "steams: unknown key"),
     (lambda model: model, {"name": 5}, "name: it must be a text, not 5"),
-    (
-        lambda model: model.streams[0].phases[0],
-        {"duration_s": -5.0},
-        "duration_s: .*greater than 0",
-    ),
+    (lambda model: model.streams[0].phases[0], {"duration_s": -5.0}, "duration_s: .*greater than"),
     (lambda model: model.streams[0].phases[0], {"rate_bps": float("nan")}, "rate_bps: .*finite"),
     (lambda model: model.streams[0], {"phases": ()}, "phases: it must have at least 1"),
     (lambda model: model.playout.duration_s, {"low": 9.0, "high": 1.0}, "low 9.0 is above"),

@@ -48,7 +48,7 @@ def test_units_are_read(text: str, field: str, value: object) -> None:
     [
         ("rate=725", ["rate=725", "725kbps"]),
         ("rate=5MBps", ["rate=5MBps", "unit"]),
-        ("rate=0bps", ["rate=0", "greater than 0"]),
+        ("rate=0bps", ["rate=0", "greater than"]),
         ("delay=45", ["delay=45", "45ms"]),
         ("delay=-1ms", ["delay=-1ms"]),
         ("rate=1Mbps,queue=80", ["queue=80", "80p"]),

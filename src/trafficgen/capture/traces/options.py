@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -19,7 +20,7 @@ TRANSPORTS: tuple[TransportName, ...] = get_args(TransportName)
 def parse_line_rate(text: str) -> float:
     """Return the bit/s of a rate such as ``10Mbps``; raise ValueError for any other text."""
     rate_bps = rate_from_text(text)
-    if rate_bps is None:
+    if rate_bps is None or math.isinf(rate_bps):
         raise ValueError(f"Invalid rate {text!r}. Use a rate such as 10Mbps.")
     return rate_bps
 

@@ -12,6 +12,7 @@ from trafficgen._core import simulate
 from trafficgen.errors import SimulationError
 from trafficgen.models import PublishedModel, format_value
 from trafficgen.models.published.settings import parameters_for_engine
+from trafficgen.quantity_bounds import check_numbers
 
 _NO_NAME = "?"
 _TYPES = {
@@ -46,7 +47,10 @@ def check_mechanism(model: PublishedModel) -> None:
     kind, names = model.mechanism.kind, parameter_names(model.mechanism.kind)
     if not names:
         raise ValueError(f"mechanism.kind: the simulation has no mechanism {kind!r}")
+    _check_bounds(model)
     values, places = parameters_for_engine(model), _places(model)
+    for name, value in values.items():
+        _check_numbers(places[name], value, name, None)
     unknown = [name for name in values if name not in names]
     if unknown:
         raise ValueError(
@@ -71,6 +75,23 @@ def _advise_sets(option: str, names: Sequence[str]) -> str:
     parameter = option.removesuffix("_kbps") + "_bps"
     is_of = option.endswith("_kbps") and parameter in names
     return f"; an option of kbit/s needs `sets: [{parameter}]`" if is_of else ""
+
+
+def _check_bounds(model: PublishedModel) -> None:
+    """Raise ValueError for an option or a parameter with a number that no quantity has."""
+    for name, option in model.options.items():
+        _check_numbers(f"options.{name}", option.default, name, option.unit)
+    for name, parameter in model.mechanism.parameters.items():
+        _check_numbers(f"mechanism.parameters.{name}", parameter.value, name, parameter.unit)
+    if model.competing_tcp is not None:
+        _check_numbers("competing_tcp", model.competing_tcp.value, "", None)
+
+
+def _check_numbers(place: str, value: object, name: str, unit: str | None) -> None:
+    try:
+        check_numbers(value, name, unit)
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None
 
 
 def _check_competing_tcp(model: PublishedModel) -> None:

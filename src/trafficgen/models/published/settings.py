@@ -13,6 +13,7 @@ from trafficgen.formatting import list_first, suggest_name
 from trafficgen.models import Model, Option, Parameter, PublishedModel, format_value, same_value
 from trafficgen.models.published.formulas import evaluate_formulas, is_formula, names_in_formulas
 from trafficgen.models.registered_source import set_source
+from trafficgen.quantity_bounds import check_numbers
 from trafficgen.units import bps_from_kbps
 
 Part = TypeVar("Part", bound=BaseModel)
@@ -56,8 +57,10 @@ def with_settings(model: PublishedModel, settings: Mapping[str, JsonValue]) -> P
         try:
             if key in options:
                 options[key] = _set_option(options[key], value)
+                check_numbers(options[key].default, key, options[key].unit)
             elif key in parameters:
                 parameters[key] = _set_parameter(parameters[key], value)
+                check_numbers(parameters[key].value, key, parameters[key].unit)
             else:
                 guess = suggest_name(key, [*options, *parameters])
                 raise SettingError(f"{model.name} has no {key!r} to set{guess}; {_keys(model)}")
