@@ -14,7 +14,7 @@ import pytest
 import verification_pages
 import verification_results
 from trafficgen.export.targets import TARGETS
-from trafficgen.models.published import entry_digest, load_entry
+from trafficgen.models.published import entry_digest, entry_names, load_entry
 from trafficgen.reproduction.reproduce import experiments
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,6 +47,13 @@ def test_every_target_has_a_record() -> None:
     assert {row["target"] for row in rows} == set(TARGETS), (
         "run `make verification-results PARTS=exports`"
     )
+
+
+def test_every_model_of_a_standard_has_figures_next_to_its_document() -> None:
+    rows = results_of("standards")["checks"] + results_of("ns3-models")["checks"]
+    noted = {row["what"].split("`")[1] for row in rows}
+    standards = {name for name in entry_names() if load_entry(name).mechanism.kind == "streams"}
+    assert noted == standards, "run `make verification-results PARTS='standards ns3-models'`"
 
 
 @pytest.mark.parametrize("part", KEPT)

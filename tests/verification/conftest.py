@@ -17,14 +17,24 @@ def record_check(record_property: Callable[[str, object], None]) -> RecordCheck:
     collects them for.
     """
 
-    def record(what: str, *, expected: float, measured: float, unit: str, accepted: str) -> None:
-        check = {
+    def record(
+        what: str,
+        *,
+        expected: float,
+        measured: float,
+        unit: str,
+        accepted: str,
+        printed: float | None = None,
+    ) -> None:
+        check: dict[str, object] = {
             "what": what,
             "expected": expected,
             "measured": measured,
             "unit": unit,
             "accepted": accepted,
         }
+        if printed is not None:
+            check["printed"] = printed
         record_property("check", json.dumps(check))
 
     return record

@@ -9,6 +9,15 @@ class RecordCheck(Protocol):
     """Note one figure of a check; the fixture ``record_check`` is one."""
 
     def __call__(
-        self, what: str, *, expected: float, measured: float, unit: str, accepted: str
+        self,
+        what: str,
+        *,
+        expected: float,
+        measured: float,
+        unit: str,
+        accepted: str,
+        printed: float | None = None,
     ) -> None:
-        """Note what was measured, what it should be, and in words how far from that it may be."""
+        """Note what was measured, what it should be, and in words how far from that it may be;
+        ``printed`` is the figure of a document, where it is another than what its law gives.
+        """

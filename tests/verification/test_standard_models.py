@@ -27,8 +27,9 @@ from tests.verification.standard_laws import (
     truncated_normal,
 )
 
+import trafficgen
 from trafficgen.models.published import entry_names, load_entry
-from trafficgen.units import FloatArray
+from trafficgen.units import BoolArray, FloatArray
 
 pytestmark = pytest.mark.long
 
@@ -119,7 +120,10 @@ LAWS = [
     *_lecci("minecraft", 60, 0.185706, -0.187212, 0.0713267),
     *_lecci("google_earth_cities", 60, 0.259685, -0.253901, 0.0345717),
     *_lecci("google_earth_tour", 60, 0.255414, -0.203082, 0.0346823),
+    *_lecci("virus_popper", 30, 0.178430, -0.240335, 0.0143331 * 30**0.176368),
     *_lecci("minecraft", 30, 0.185706, -0.187212, 0.0241927 * 30**0.226662),
+    *_lecci("google_earth_cities", 30, 0.259685, -0.253901, 0.00895304 * 30**0.311908),
+    *_lecci("google_earth_tour", 30, 0.255414, -0.203082, 0.0105597 * 30**0.275602),
     Law("video_tgax_mc1", "sizes", _weibull(10_425)),
     Law("video_tgax_mc2", "sizes", _weibull(20_850)),
     Law("video_tgax_conference", "sizes", _weibull(6950)),
@@ -167,12 +171,22 @@ def test_sizes_and_gaps_have_the_laws_of_the_document(law: Law, record_check: Re
 
 
 @pytest.mark.parametrize("entry", ["xr_3gpp38838_video", "xr_3gpp38838_ar_ul_video"])
-def test_jitter_is_an_offset_on_the_grid_and_does_not_add_up(entry: str) -> None:
+def test_jitter_is_an_offset_on_the_grid_and_does_not_add_up(
+    entry: str, record_check: RecordCheck
+) -> None:
     time_s, _ = sendings(play(entry, (("duration_s", 30),)), up="ul" in entry)
     offsets_s = time_s - np.arange(time_s.size) / 60
     offsets_s -= offsets_s.mean()
     assert np.abs(offsets_s).max() < 0.0045
     law = Between(stats.norm(0, 0.002), -0.004, 0.004)
+    record_check(
+        f"`{entry}`, SD of jitter",
+        printed=2,
+        expected=1e3 * law.moments()[1],
+        measured=1e3 * float(offsets_s.std()),
+        unit="ms",
+        accepted=f"KS below {BY_CHANCE / math.sqrt(time_s.size):.3f}",
+    )
     assert law.moments()[1] == pytest.approx(0.00176, abs=5e-6)
     assert ks_distance(offsets_s, law) < BY_CHANCE / math.sqrt(time_s.size)
     assert abs(offsets_s[:300].mean() - offsets_s[-300:].mean()) < 4 * 0.0018 * math.sqrt(2 / 300)
@@ -186,13 +200,24 @@ def test_without_jitter_frames_are_on_the_grid() -> None:
 def test_gaps_of_haptics_are_whole_steps_of_a_rounded_exponential_law(
     record_check: RecordCheck,
 ) -> None:
-    time_s, _ = sendings(play("haptics_3gpp", (("jitter", "off"), ("duration_s", 3000))))
+    time_s, sizes = sendings(play("haptics_3gpp", (("jitter", "off"), ("duration_s", 3000))))
+    mean, sd = Between(stats.pareto(7, scale=63), 63, 217).moments()
+    for what, document, found in (("mean", mean, sizes.mean()), ("SD", sd, sizes.std())):
+        record_check(
+            f"`haptics_3gpp`, {what} of sizes",
+            expected=document,
+            measured=float(found),
+            unit="bytes",
+            accepted=f"the mean within {ERRORS:g} standard errors and 0.1 of rounding",
+        )
+    assert abs(sizes.mean() - mean) < ERRORS * sd / math.sqrt(sizes.size) + 0.1
     steps = np.diff(time_s) / 0.032
     assert np.allclose(steps, np.rint(steps), atol=1e-6)
     assert steps.min() > 0.5
     expected_s, measured_s = 0.032 / (1 - math.exp(-0.015 * 32)), float(np.diff(time_s).mean())
     record_check(
         "`haptics_3gpp`, mean of gaps",
+        printed=1 / 0.015,
         expected=1e3 * expected_s,
         measured=1e3 * measured_s,
         unit="ms",
@@ -216,13 +241,28 @@ def test_slices_of_a_frame_leave_together_and_every_eighth_frame_is_an_i_frame()
         ("xr_3gpp38838_pose", 0, True, 100, 4),
         ("xr_3gpp38838_audio_data", 0, False, 1400, 10),
         ("xr_3gpp38838_vr_session", 1, True, 100, 4),
+        ("xr_3gpp38838_cg_session", 1, True, 100, 4),
+        ("xr_3gpp38838_ar_session", 1, True, 100, 4),
         ("xr_3gpp38838_ar_session", 3, True, 1400, 10),
     ],
 )
 def test_periodic_streams_have_one_size_and_one_period(
-    entry: str, flow: int, *, up: bool, size: int, period_ms: float
+    entry: str, flow: int, *, up: bool, size: int, period_ms: float, record_check: RecordCheck
 ) -> None:
     time_s, sizes = sendings(play(entry), flow, up=up)
+    name = f"`{entry}`" + (f" (flow {flow})" if flow else "")
+    for what, document, drawn, unit in (
+        ("sizes", size, sizes, "bytes"),
+        ("gaps", period_ms, np.diff(time_s) * 1e3, "ms"),
+    ):
+        record_check(
+            f"{name}, mean of {what}",
+            printed=document,
+            expected=document,
+            measured=float(drawn.mean()),
+            unit=unit,
+            accepted="the same",
+        )
     assert set(sizes.tolist()) == {size}
     assert np.allclose(np.diff(time_s), period_ms / 1e3, atol=2e-9)
 
@@ -244,6 +284,7 @@ def test_frames_over_tcp_have_the_sizes_and_the_rate_of_their_class(
     rate_mbps = sizes.mean() * 8 / period_s / 1e6
     record_check(
         f"`video_tgax_bv{number}`, rate",
+        printed=mbps,
         expected=mbps,
         measured=rate_mbps,
         unit="Mbit/s",
@@ -279,17 +320,48 @@ def test_a_call_talks_and_is_silent_for_as_long_as_the_chain_says(
             accepted=f"within {ERRORS:g} standard errors",
         )
         assert abs(found_s.mean() - expected_s) < ERRORS * expected_s / math.sqrt(found_s.size)
-    within = [np.diff(time_s[run]) for run in runs if sizes[run[0]] == silent]
-    assert np.allclose(np.concatenate(within), 0.16, atol=2e-9)
+    within = np.concatenate([np.diff(time_s[run]) for run in runs if sizes[run[0]] == silent])
+    assert np.allclose(within, 0.16, atol=2e-9)
+    in_talk_s = np.concatenate([np.diff(time_s[run]) for run in runs if sizes[run[0]] == talk])
+    assert np.allclose(in_talk_s, 0.02, atol=2e-9)
+    talks_s, silent_s = spurts.sum() * 0.02, silences_s.sum()
+    for what, expected, measured, unit in (
+        ("mean of sizes in talk", talk, sizes[sizes == talk].mean(), "bytes"),
+        ("mean of sizes in silence", silent, sizes[sizes == silent].mean(), "bytes"),
+        ("mean of gaps in talk", 20, in_talk_s.mean() * 1e3, "ms"),
+        ("mean of gaps in silence", 160, within.mean() * 1e3, "ms"),
+        ("activity", 50, 100 * talks_s / (talks_s + silent_s), "%"),
+    ):
+        record_check(
+            f"`{entry}`, {what}",
+            printed=expected,
+            expected=expected,
+            measured=float(measured),
+            unit=unit,
+            accepted="5 percentage points off" if unit == "%" else "the same",
+        )
+        assert measured == pytest.approx(expected, abs=5 if unit == "%" else 1e-3)
 
 
-def test_jitter_before_the_link_delays_voice_to_the_client_only() -> None:
-    table = play("voip_tgax", (("duration_s", 300),))
+def test_jitter_before_the_link_delays_voice_to_the_client_only(record_check: RecordCheck) -> None:
+    table = play("voip_tgax", (("duration_s", 3000),))
     down_s, _ = sendings(table)
     up_s, _ = sendings(table, 1, up=True)
     up_ms = np.diff(up_s) * 1e3
     assert np.all((np.abs(up_ms % 20) < 1e-3) | (np.abs(up_ms % 20 - 20) < 1e-3))
     assert (np.abs(np.diff(down_s) * 1e3 % 20 - 10) < 9.99).mean() > 0.9
+    # Steps of 20 ms wrap offsets: the characteristic function there, 1 / (1 + (b w)^2), has b.
+    per_ms = 2 * math.pi / 20
+    found = float(abs(np.exp(1j * per_ms * down_s * 1e3).mean()))
+    expected = 1 / (1 + (5.11 * per_ms) ** 2)
+    record_check(
+        "`voip_tgax`, SD of jitter to the client",
+        expected=math.sqrt(2) * 5.11,
+        measured=math.sqrt(2) * math.sqrt(1 / found - 1) / per_ms,
+        unit="ms",
+        accepted=f"within {ERRORS:g} standard errors of its characteristic function",
+    )
+    assert abs(found - expected) < ERRORS / math.sqrt(2 * down_s.size)
 
 
 def test_parties_talk_together_and_are_silent_together_as_in_p59(record_check: RecordCheck) -> None:
@@ -315,6 +387,66 @@ def test_parties_talk_together_and_are_silent_together_as_in_p59(record_check: R
             accepted="1.5 percentage points off",
         )
         assert measured == pytest.approx(share, abs=0.015)
+    state = server + 2 * client
+    ends = np.flatnonzero(np.diff(state) != 0) + 1
+    runs = np.split(state, ends)[1:-1]
+    # From clause 3: a party talks, or both do, until nobody or the other talks; then it pauses.
+    talk_s = (0.854 + 0.4 * 0.226) / (1 - 0.4 / 2)
+    spurt_s = 0.6 * talk_s + 0.4 * (0.226 + talk_s / 2)
+    silent_s = (0.854 + 0.6 * 0.456) / (1 - 0.6 / 2)
+    pause_s = 0.6 * (0.456 + silent_s / 2) + 0.4 * silent_s
+    talks, pauses = (_lengths_s(server, talking) for talking in (True, False))
+    for what, printed, expected, lengths_s in (
+        ("single talk", 0.854, 0.854, [run.size * 0.02 for run in runs if run[0] in (1, 2)]),
+        ("double talk", 0.226, 0.226, [run.size * 0.02 for run in runs if run[0] == 3]),
+        ("mutual silence", 0.456, 0.456, [run.size * 0.02 for run in runs if run[0] == 0]),
+        ("talk-spurts (table 1, with hangover)", 1.004, spurt_s, talks),
+        ("pauses (table 1, with hangover)", 1.587, pause_s, pauses),
+    ):
+        found_s = float(np.mean(lengths_s))
+        record_check(
+            f"`speech_itup59`, mean of lengths of {what}",
+            printed=printed,
+            expected=expected,
+            measured=found_s,
+            unit="s",
+            accepted=f"within {ERRORS:g} standard errors",
+        )
+        error_s = float(np.std(lengths_s)) / math.sqrt(len(lengths_s))
+        assert abs(found_s - expected) < ERRORS * error_s
+
+
+def _lengths_s(talks: BoolArray, talking: bool) -> list[float]:
+    """Return how long a party talks, or is silent, at a time; slots have 20 ms."""
+    runs = np.split(talks, np.flatnonzero(np.diff(talks)) + 1)[1:-1]
+    return [run.size * 0.02 for run in runs if run[0] == talking]
+
+
+@pytest.mark.parametrize(
+    ("codec", "payload", "frame_ms", "printed_kbps"),
+    [
+        ("g711", 160, 20, 64),
+        ("g729", 20, 20, 8),
+        ("g723_1", 24, 30, 6.3),
+        ("g726_32", 80, 20, 32),
+        ("ilbc", 38, 20, 15.2),
+    ],
+)
+def test_a_codec_has_its_payload_and_its_rate(
+    codec: str, payload: int, frame_ms: int, printed_kbps: float, record_check: RecordCheck
+) -> None:
+    time_s, sizes = sendings(play("speech_itup59", (("codec", codec),)))
+    assert set(sizes.tolist()) == {payload + 12}
+    gap_ms = 1e3 * float(np.diff(time_s).min())
+    assert gap_ms == pytest.approx(frame_ms, abs=1e-3)
+    record_check(
+        f"`speech_itup59` (codec={codec}), rate of talk without headers",
+        printed=printed_kbps,
+        expected=payload * 8 / frame_ms,
+        measured=float(sizes.mean() - 12) * 8 / gap_ms,
+        unit="kbit/s",
+        accepted="the same",
+    )
 
 
 def test_a_virtual_desktop_has_the_rates_of_its_two_directions(record_check: RecordCheck) -> None:
@@ -337,6 +469,51 @@ def test_a_virtual_desktop_has_the_rates_of_its_two_directions(record_check: Rec
             accepted=f"within {ERRORS:g} standard errors",
         )
         assert abs(rate_bps - expected) < ERRORS * sd * 8 / gap_s / math.sqrt(1200 / gap_s)
+
+
+@pytest.mark.parametrize(
+    ("entry", "flow", "up", "kbps"),
+    [
+        ("xr_3gpp38838_video", 0, False, 30_000),
+        ("xr_3gpp38838_ar_ul_video", 0, True, 10_000),
+        ("xr_3gpp38838_pose", 0, True, 200),
+        ("xr_3gpp38838_audio_data", 0, False, 1120),
+        ("xr_3gpp_immersive_gaming", 0, False, 100_107),  # cut at a quarter and at three times
+        ("xr_3gpp_ul_video_upload", 0, True, 20_000),
+        ("vr_lecci2021_virus_popper", 0, False, 30_000),
+        ("vr_lecci2021_minecraft", 0, False, 30_000),
+        ("vr_lecci2021_google_earth_cities", 0, False, 30_000),
+        ("vr_lecci2021_google_earth_tour", 0, False, 30_000),
+        ("video_tgax_mc1", 0, False, 3000),
+        ("video_tgax_mc2", 0, False, 6000),
+        ("video_tgax_conference", 0, False, 2000),
+        ("video_tgax_conference", 1, True, 2000),
+        ("game_rta_status_sync_dl", 0, False, 29.8),
+        ("game_rta_status_sync_ul", 0, True, 17.6),
+        ("game_rta_lockstep_dl", 0, False, 60.5),
+        ("game_rta_lockstep_ul", 0, True, 38.0),
+        ("game_ngmn2008", 0, False, (120 + 0.5772 * 36 + 1.5) * 8 / 58.463),
+        ("game_ngmn2008", 1, True, (45 + 0.5772 * 5.7 + 1.5) * 8 / 40),
+        ("video_rfc8593", 0, False, 1000),
+    ],
+)
+def test_a_stream_has_the_rate_of_its_document(
+    entry: str, flow: int, *, up: bool, kbps: float, record_check: RecordCheck
+) -> None:
+    time_s, sizes = sendings(play(entry), flow, up=up)
+    time_s, sizes = time_s[1:-1], sizes[1:-1]
+    gaps_s = np.diff(time_s)
+    found = float(sizes.mean() * 8 / gaps_s.mean() / 1e3)
+    record_check(
+        f"`{entry}`" + (f" (flow {flow})" if flow else "") + ", rate",
+        expected=kbps,
+        measured=found,
+        unit="kbit/s",
+        accepted=f"within {ERRORS:g} standard errors",
+    )
+    spread = math.hypot(sizes.std() / sizes.mean(), gaps_s.std() / gaps_s.mean())
+    # The rates of games are known to three digits.
+    assert abs(found / kbps - 1) < ERRORS * spread / math.sqrt(sizes.size) + 2e-3
 
 
 def test_video_of_ngmn_has_clipped_sizes_and_spacings(record_check: RecordCheck) -> None:
@@ -381,9 +558,20 @@ def test_files_of_ngmn_have_sizes_of_a_truncated_lognormal_law(record_check: Rec
     assert abs(reading_s.mean() - 180) < ERRORS * 180 / math.sqrt(reading_s.size)
 
 
-def test_a_user_of_model_2_reads_from_the_end_of_a_file_to_the_next() -> None:
+def test_a_user_of_model_2_reads_from_the_end_of_a_file_to_the_next(
+    record_check: RecordCheck,
+) -> None:
     sizes, reading_s = files_over_tcp(play("ftp_3gpp_model2", (("duration_s", 1000),)))
     assert (sizes[:-1] % 500_000 == 0).all()
+    shortest_s = WITHIN_S - ONE_WAY_S
+    record_check(
+        "`ftp_3gpp_model2`, mean of reading times",
+        printed=5,
+        expected=5,
+        measured=float(reading_s.mean()) - shortest_s,  # of an exponential law, from any time on
+        unit="s",
+        accepted=f"KS below {BY_CHANCE / math.sqrt(reading_s.size):.3f}",
+    )
     read = ks_distance(reading_s, Between(stats.expon(scale=5), WITHIN_S - ONE_WAY_S))
     assert read < BY_CHANCE / math.sqrt(reading_s.size)
 
@@ -398,7 +586,7 @@ def test_a_user_of_model_2_reads_from_the_end_of_a_file_to_the_next() -> None:
     ],
 )
 def test_files_arrive_in_a_poisson_process_over_a_connection_each(
-    entry: str, settings: dict[str, Any], size: int, gap_s: float
+    entry: str, settings: dict[str, Any], size: int, gap_s: float, record_check: RecordCheck
 ) -> None:
     table = play(entry, tuple(settings.items()))
     rows = table.to_client & (table.payload_bytes > 0)
@@ -406,6 +594,21 @@ def test_files_arrive_in_a_poisson_process_over_a_connection_each(
     assert (sizes[:-1] == size).all()
     starts_s = np.sort(table.flows.column("first_time_ns").to_numpy()) / 1e9
     gaps_s = np.diff(starts_s)
+    name = f"`{entry}`" + (f" (file_bytes={size})" if "file_bytes" in settings else "")
+    for what, expected, measured, unit in (
+        ("mean of sizes", size, sizes[:-1].mean(), "bytes"),
+        ("mean of gaps", gap_s, gaps_s.mean(), "s"),
+        ("SD of gaps", gap_s, gaps_s.std(), "s"),
+    ):
+        record_check(
+            f"{name}, {what}",
+            expected=expected,
+            measured=float(measured),
+            unit=unit,
+            accepted="the same"
+            if unit == "bytes"
+            else f"KS below {BY_CHANCE / math.sqrt(gaps_s.size):.3f}",
+        )
     law = stats.expon(scale=gap_s)
     assert ks_distance(gaps_s, law) < BY_CHANCE / math.sqrt(gaps_s.size)
 
@@ -435,6 +638,7 @@ def test_pages_have_objects_of_the_laws_of_the_document(
         measured = (sizes.size - pages) / pages
         record_check(
             "`web_3gpp2`, embedded objects of a page",
+            printed=5.64,
             expected=count,
             measured=measured,
             unit="",
@@ -448,6 +652,18 @@ def test_pages_have_objects_of_the_laws_of_the_document(
         assert 30.13 - error_s < length_s < 30.13 + 10 * 2 * ONE_WAY_S + error_s
     else:
         law = Between(stats.lognorm(2.36, scale=math.exp(6.17)), 50, 2e6)
+        pages = sizes.size - others.size
+        mean, sd = law.moments()
+        of_a_page = float(others.sum()) / pages
+        record_check(
+            "`web_3gpp2`, bytes of embedded objects of a page",
+            expected=5.64 * mean / 1e3,
+            measured=of_a_page / 1e3,
+            unit="kB",
+            accepted=f"within {ERRORS:g} standard errors",
+        )
+        error = math.hypot(math.sqrt(5.64) * sd, 10.59 * mean) / math.sqrt(pages)
+        assert abs(of_a_page - 5.64 * mean) < ERRORS * error
     distance = ks_distance(others, law)
     assert distance < BY_CHANCE / math.sqrt(others.size)
     record_check(
@@ -475,21 +691,56 @@ def test_devices_send_once_each_evenly_or_in_a_rush(record_check: RecordCheck) -
         unit="s",
         accepted="KS below 0.020",
     )
+    at_the_peak = np.abs(times_s + first_s - 4) < 0.25
+    peak = float(at_the_peak.mean() / 0.5 * 10)
+    expected = (law.cdf(4.25) - law.cdf(3.75)) / 0.5 * 10
+    record_check(
+        "`mtc_3gpp37868`, arrivals around the peak of model 2, at 4 s, to the mean rate",
+        expected=float(expected),
+        measured=peak,
+        unit="",
+        accepted=f"within {ERRORS:g} standard errors",
+    )
+    assert expected == pytest.approx(2.07, abs=0.01)
+    assert abs(peak - expected) < ERRORS * expected / math.sqrt(at_the_peak.sum())
     even = play("mtc_3gpp37868", (("arrivals_model", 1), ("duration_s", 61))).time_ns / 1e9
     assert ks_distance(even, stats.uniform(0, 60)) < BY_CHANCE / 100
 
 
-def test_the_first_and_the_last_packet_of_a_game_have_laws_of_their_own() -> None:
-    for mode, way, first, last in (
-        ("status_sync", "dl", 20, (500, 600)),
-        ("status_sync", "ul", 20, (400, 550)),
-        ("lockstep", "dl", 80, (1400, 1500)),
-        ("lockstep", "ul", 80, (500, 600)),
-    ):
-        time_s, sizes = sendings(play(f"game_rta_{mode}_{way}"), up=way == "ul")
-        assert sizes[0] <= first
-        assert last[0] <= sizes[-1] <= last[1]
-        assert time_s[-1] == pytest.approx(60)
+GAMES = 400
+
+
+@pytest.mark.parametrize(
+    ("mode", "way", "first", "last"),
+    [
+        ("status_sync", "dl", (0, 20), (500, 600)),
+        ("status_sync", "ul", (0, 20), (400, 550)),
+        ("lockstep", "dl", (0, 80), (1400, 1500)),
+        ("lockstep", "ul", (0, 80), (500, 600)),
+    ],
+)
+def test_the_first_and_the_last_packet_of_a_game_have_laws_of_their_own(
+    mode: str, way: str, first: tuple[int, int], last: tuple[int, int], record_check: RecordCheck
+) -> None:
+    entry = f"game_rta_{mode}_{way}"
+    games = [
+        sendings(trafficgen.generate(entry, seed=seed, settings={"duration_s": 1}), up=way == "ul")
+        for seed in range(GAMES)
+    ]
+    assert all(time_s[-1] == pytest.approx(1) for time_s, _ in games)
+    for what, place, (low, high) in (("first", 0, first), ("last", -1, last)):
+        sizes = np.array([sizes[place] for _, sizes in games])
+        assert low <= sizes.min()
+        assert sizes.max() <= high
+        record_check(
+            f"`{entry}`, mean of sizes of {what} packets",
+            expected=(low + high) / 2,
+            measured=float(sizes.mean()),
+            unit="bytes",
+            accepted=f"within {ERRORS:g} standard errors",
+        )
+        error = (high - low) / math.sqrt(12 * GAMES)
+        assert abs(sizes.mean() - (low + high) / 2) < ERRORS * error
 
 
 def test_every_entry_of_a_standard_is_checked_here() -> None:
