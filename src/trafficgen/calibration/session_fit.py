@@ -43,7 +43,7 @@ from trafficgen.provenance import run_date, software_version
 from trafficgen.randomness import random_stream
 from trafficgen.standard_streams import describe_input
 from trafficgen.tables import PacketTable
-from trafficgen.tables.counts import as_received
+from trafficgen.tables.counts import as_captured
 from trafficgen.units import kbps_from_bytes, s_from_ns
 
 #: A gap needs two packets, and a law of gaps two gaps.
@@ -193,7 +193,7 @@ def _match_ends(view: SessionView, inputs: SessionInputs, options: FitOptions) -
         view = replace(view, table=table) if cut else view
     if inputs.receiver is None:
         pairing = pair_arrivals(view)
-        receiver = as_received(view.table) if pairing is not None else None
+        receiver = as_captured(view.table, at_client=True) if pairing is not None else None
         return _Ends(view, inputs, pairing, receiver, cut)
     receiver = resegment(inputs.receiver)[0] if options.resegment else inputs.receiver
     pairing = pair_sessions(view, receiver)

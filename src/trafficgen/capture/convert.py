@@ -194,10 +194,7 @@ def _write(
     """Write packets; return how many the output has of them, and its report."""
     if file_format is None or out is None:
         return 0, None
-    # Parquet holds the views of both the sender and the receiver.
-    written = (
-        table if file_format.name in ("parquet", "dataset") else select_view(table, options.at)
-    )
+    written = select_view(table, options.at) if file_format.has_views else table
     return len(written), write_packets(table, out, file_format=file_format, at=options.at)
 
 
@@ -217,11 +214,13 @@ def _convert_packets(
             written=written,
             report=report,
         )
-    if options.at != "sender" and "arrival_ns" in source.stream.columns:
+    has_views = file_format is not None and file_format.has_views
+    if has_views and "arrival_ns" in source.stream.columns:
         problem = (
-            "the receiver's view is in another order, for which all packets have to be in memory"
+            f"the {options.at}'s view is in another order, for which all packets have to be in"
+            " memory"
         )
-        raise ExportError(f"{name}: {problem}; give more [--memory], or take the sender's view")
+        raise ExportError(f"{name}: {problem}; give more [--memory], or write Parquet")
     if out is None or file_format is None:
         counts, report = count_stream(source.stream), None
     else:

@@ -289,7 +289,8 @@ def _schedule_writer(
         )
     if options.at != "sender" and not target.takes_view:
         raise ExportError(f"{target.name} holds both views; leave [--at] out")
-    seen = select_view(packets, options.at)
+    # Other tools play what each end sends.
+    seen = packets if options.at == "sender" else select_view(packets, options.at)
     write = target.write
     if isinstance(write, FormatWriter):
         stem = _stem(options)

@@ -158,5 +158,5 @@ def file_target(file_format: FileFormat) -> Target:
         versions="any tool that reads the format",
         write=FormatWriter(file_format),
         settings=(_SNAPLEN,) if "snaplen_bytes" in file_format.options else (),
-        takes_view="view" in file_format.options,
+        takes_view=file_format.has_views,
     )

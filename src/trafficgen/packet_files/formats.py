@@ -27,6 +27,11 @@ class FileFormat:
     use: str
     options: frozenset[str] = frozenset()
 
+    @property
+    def has_views(self) -> bool:
+        """Whether it shows one end of a path; others hold times of sending and of arrival."""
+        return "view" in self.options
+
 
 _CAPTURE_OPTIONS = frozenset({"view", "snaplen_bytes"})
 
@@ -94,9 +99,9 @@ def format_for(path_suffix: str) -> FileFormat | None:
     )
 
 
-def check_options(file_format: FileFormat, *, at: View, snaplen_bytes: int | None) -> None:
+def check_options(file_format: FileFormat, *, at: View | None, snaplen_bytes: int | None) -> None:
     """Raise ExportError if there are options that a format has no place for."""
     if snaplen_bytes is not None and "snaplen_bytes" not in file_format.options:
         raise ExportError(f"{file_format.name} has no snapshot length; leave [--snaplen] out")
-    if at != "sender" and "view" not in file_format.options:
+    if at == "receiver" and not file_format.has_views:
         raise ExportError(f"{file_format.name} holds both views; leave [--at] out")

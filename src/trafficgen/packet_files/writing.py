@@ -17,7 +17,7 @@ from trafficgen.packet_files.parquet import write_dataset_stream, write_parquet_
 from trafficgen.packet_files.pcap import CaptureLosses, capture_report, write_capture_stream
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.tables import PacketTable
-from trafficgen.tables.counts import as_received
+from trafficgen.tables.counts import as_captured
 from trafficgen.tables.stream import PacketStream, stream_of
 from trafficgen.units import WHOLE_FRAME_BYTES
 
@@ -27,7 +27,7 @@ def write_packets(
     path: str | Path,
     *,
     file_format: FileFormat | None = None,
-    at: View = "sender",
+    at: View | None = None,
     snaplen_bytes: int | None = None,
 ) -> ProjectionReport:
     """Write a packet table to a file, or to a folder of Parquet files.
@@ -35,8 +35,8 @@ def write_packets(
     Packets too small for their headers, such as later IP fragments that a capture counts for the
     flow of the first, are made just large enough in captures; the report counts them. The file or
     folder appears whole or not at all. Without ``file_format`` its ending names it. ``at`` is whose
-    view a capture or CSV shows, see :func:`select_view`; of a frame ``snaplen_bytes`` are kept in a
-    capture, None keeps all.
+    view a capture or CSV shows, see :func:`select_view`; None: the table as it is. Of a frame
+    ``snaplen_bytes`` are kept in a capture, None keeps all.
 
     Raises:
         ExportError: If the format does not take an option, or cannot hold a packet.
@@ -46,23 +46,24 @@ def write_packets(
     path = Path(path)
     known = file_format or format_of(path)
     check_options(known, at=at, snaplen_bytes=snaplen_bytes)
-    stream = stream_of(select_view(table, at))
+    stream = stream_of(table if at is None or not known.has_views else select_view(table, at))
     return write_stream(stream, path, format_name=known.name, snaplen_bytes=snaplen_bytes)[1]
 
 
 def select_view(table: PacketTable, view: View) -> PacketTable:
     """Return the packets as a capture at the sender, or at the receiver, would show them.
 
-    ``"sender"`` is the table as it is. ``"receiver"`` has only the packets that arrived, at the
-    times of their arrival, and counts of flows to match. Arrivals are known of simulated traffic;
-    a table without them (a capture, generated packets) is returned as it is.
+    The machine of the view sends at the times of sending and sees what arrives, at its arrival;
+    counts of flows match. ``"sender"`` is the server. Arrivals are known of simulated traffic; a
+    table without them (a capture, generated packets) is returned as it is.
 
     Raises:
         ValueError: If ``view`` is neither.
     """
+    at_client = parse_view(view) == "receiver"
     # A simulated table has its path in the notes, even if nothing arrived.
     is_simulated = table.is_known("arrival_ns").any() or "path" in table.notes
-    return as_received(table) if parse_view(view) == "receiver" and is_simulated else table
+    return as_captured(table, at_client=at_client) if is_simulated else table
 
 
 @dataclass

@@ -62,16 +62,20 @@ def _sums(table: PacketTable, size_bytes: IntArray, rows: BoolArray, count: int)
     )
 
 
-def as_received(table: PacketTable) -> PacketTable:
-    """Return the packets that arrived, in order of arrival, with a flow table counted anew."""
-    received = table.select(table.is_known("arrival_ns"))
-    place = received.packets.schema.get_field_index("time_ns")
-    field = received.packets.schema.field(place)
-    arrival_ns = received.column("arrival_ns").cast(pa.int64())
-    received = replace(
-        received, packets=received.packets.set_column(place, field, arrival_ns)
-    ).sort_by_time()
-    return replace(received, flows=with_counts(received))
+def as_captured(table: PacketTable, *, at_client: bool) -> PacketTable:
+    """Return the packets as a capture at the client, or at the server, shows them.
+
+    What the machine sends is at its time of sending, also if it was lost on the way; what comes is
+    at its arrival, as far as it arrived. The flow table is counted anew.
+    """
+    comes = table.to_client == at_client
+    seen = ~comes | table.is_known("arrival_ns")
+    place = table.packets.schema.get_field_index("time_ns")
+    field = table.packets.schema.field(place)
+    times_ns = np.where(comes & seen, table.values("arrival_ns"), table.time_ns)
+    packets = table.packets.set_column(place, field, pa.array(times_ns, type=field.type))
+    captured = replace(table, packets=packets).select(seen).sort_by_time()
+    return replace(captured, flows=with_counts(captured))
 
 
 def tcp_flows(packets: pa.Table) -> set[int]:

@@ -96,7 +96,7 @@ def _export_workload(workload: PlannedWorkload, options: ExportOptions) -> Proje
         seed=options.seed,
         sessions=options.sessions,
         window_s=options.window_s,
-        at=options.at,
+        at=None if options.at == "sender" else options.at,
     )
     write = _workload_writer(target, settings, sessions, options)
     check_sessions(sessions, options.memory_bytes)

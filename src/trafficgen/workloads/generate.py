@@ -30,8 +30,6 @@ from trafficgen.workloads.shared_path import generate_mixed
 from trafficgen.workloads.storage import check_deliverable, deliver
 from trafficgen.workloads.write import WrittenWorkload, describe_written, write_sessions
 
-#: Formats that hold the times of sending and of arrival.
-_BOTH_VIEWS = ("parquet", "dataset")
 _DEFAULTS = GenerateOptions()
 
 
@@ -134,6 +132,8 @@ def generate_workload(
     if options.path is None and not options.compete:
         sessions = choose_sessions(playable, options)
         if sessions is not None:
+            if isinstance(sessions, MixedSessions) and file_format.has_views:
+                sessions = replace(sessions, at=options.at)
             return write_sessions(sessions, out, file_format, options)
     of_workload = ("--for", "--arrivals", "--popularity")
     refused = () if isinstance(playable, PlannedWorkload) else of_workload
@@ -157,7 +157,7 @@ def generate_workload(
             at=options.at,
             snaplen_bytes=options.snaplen_bytes,
         )
-    if file_format.name not in _BOTH_VIEWS:
+    if file_format.has_views:
         table = select_view(table, options.at)
     if mixed is None:
         return describe_written(out, stream_of(table), sessions=options.sessions or 1)

@@ -58,8 +58,9 @@ class MixedSessions:
     """Sessions of a workload, made in any order, here or in another process.
 
     Attributes:
-        at: Whose packets they are: the receivers see them at their arrival, without lost ones.
-            Where arrivals are unknown, next to sessions that play open loop, both are the same.
+        at: Whose packets they are: the receivers see those of the servers at their arrival, without
+            lost ones. None: all, at their times of sending. Where arrivals are unknown, next to
+            sessions that play open loop, it is all the same.
 
     Raises:
         ValueError: If the seed is negative.
@@ -67,7 +68,7 @@ class MixedSessions:
 
     workload: PlannedWorkload
     seed: int
-    at: View = "sender"
+    at: View | None = None
 
     def __post_init__(self) -> None:
         if self.seed < 0:
@@ -211,7 +212,7 @@ class MixedSessions:
                 packets = packets.drop_columns(["arrival_ns"])
             tables.append(packets)
         tables = [*to_tables(columns), *tables]
-        if self.at == "sender" or self._has_fitted:
+        if self.at is None or self._has_fitted:
             return tables, flows
         sent = PacketTable(
             packets=superpose(tables), flows=pa.Table.from_pylist(flows, schema=FLOW_SCHEMA)

@@ -111,13 +111,18 @@ def mix_sessions(
             sessions=options.sessions,
             window_s=options.window_s,
             duration_s=options.duration_s,
-            at=options.at,
+            at=_find_view(options),
             varied=parse_variation(options),
         )
     workload = plan_model(playable, options)
     if options.sessions is None and options.window_s is None and not workload.arrivals.is_counted:
         workload = replace(workload, sessions=1)
-    return sessions_of_workload(workload, seed=options.seed, at=options.at)
+    return sessions_of_workload(workload, seed=options.seed, at=_find_view(options))
+
+
+def _find_view(options: WorkloadOptions) -> View | None:
+    """Return the receiver's view, or None: what each end sends, of which a file shows a part."""
+    return None if options.at == "sender" else options.at
 
 
 def _override_shared(workload: PlannedWorkload, options: WorkloadOptions) -> PlannedWorkload:
@@ -138,7 +143,7 @@ def sessions_of_workload(
     sessions: int | None = None,
     window_s: float | None = None,
     duration_s: float | None = None,
-    at: View = "sender",
+    at: View | None = None,
     varied: VariedPart | None = None,
 ) -> MixedSessions:
     """Return the sessions of a workload, ready to be cut into blocks and made.

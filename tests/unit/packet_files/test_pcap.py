@@ -94,7 +94,7 @@ def test_the_receivers_view_has_arrivals_in_order_and_no_lost_packets(
     report = write_packets(select_view(table, "receiver"), tmp_path / "a.pcap")
     frames = _frames(tmp_path / "a.pcap")
     assert report.packets == len(frames) == 5
-    assert [len(frame) for _, frame in frames] == [554, 214, 54, 54, 54]
+    assert [len(frame) for _, frame in frames] == [54, 54, 554, 214, 54]
     assert report.bytes_before == report.bytes_after == 860
 
 
