@@ -65,6 +65,7 @@ _CHECKOUTS = {
     "TRAFFICGEN_NS3_SOURCE": "ns-3",
     "TRAFFICGEN_NR_SOURCE": "5G-LENA",
     "TRAFFICGEN_VR_SOURCE": "vr-app",
+    "TRAFFICGEN_SYNCODECS_SOURCE": "syncodecs",
 }
 #: What is exported: a source over UDP, and a capture of HTTP over TCP.
 _EXPORTED = {

@@ -20,14 +20,14 @@ _COLUMNS = {
 }
 #: From here on figures are written out.
 _LONG = 10_000
-#: Entries that ns-3 and its modules have no generator of, and what there is.
+#: Which entries have no generator in ns-3 and its modules, and what there is.
 _WITHOUT = (
     "*Without an entry under ns-3* are quantities that its generators do not have apart, and models"
-    " of which neither ns-3 3.44 and its newer sources nor 5G-LENA and vr-app have a generator:"
-    " FTP models 2 and 3 (5G-LENA has model 1 and NGMN's files), haptics and the other models of"
-    " Rel-20, video of RFC 8593, speech of P.59, devices of TR 37.868. Two streams of one video"
-    " (slices, groups of pictures) have none either, and sessions of XR put together there what"
-    " is compared here stream by stream."
+    " of which neither ns-3 3.44 and its newer sources nor its modules 5G-LENA, vr-app and rmcat"
+    " (whose encoders are syncodecs) have a generator: FTP models 2 and 3 (5G-LENA has model 1 and"
+    " NGMN's files), haptics and the other models of Rel-20, speech of P.59, devices of TR 37.868."
+    " Two streams of one video (slices, groups of pictures) have none either, and sessions of XR"
+    " put together there what is compared here stream by stream."
 )
 _HEADER = ("model, quantity", "unit", *_COLUMNS.values(), "KS", "what ns-3 does otherwise")
 

@@ -1,8 +1,9 @@
 """Draws of ns-3's generators of standard models.
 
 Those of web pages come with ns-3's wheel. The others are in ns-3's newer sources (802.11ax, RTA
-TIG), in the 5G module (3GPP XR and FTP model 1, NGMN) and in the module vr-app (measured VR): they
-are compiled from a checkout of each, which the variables in ``CHECKOUTS`` name, against the wheel.
+TIG), in the 5G module (3GPP XR and FTP model 1, NGMN), in the module vr-app (measured VR) and in
+syncodecs, the encoders of the module rmcat: they are compiled from a checkout of each, which the
+variables in ``CHECKOUTS`` name, against the wheel.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ CHECKOUTS = {
     "ns-3": "TRAFFICGEN_NS3_SOURCE",
     "5G-LENA": "TRAFFICGEN_NR_SOURCE",
     "vr-app": "TRAFFICGEN_VR_SOURCE",
+    "syncodecs": "TRAFFICGEN_SYNCODECS_SOURCE",
 }
 _NR_MODELS = "utils/traffic-generators/model"
 _NR_HELPERS = "utils/traffic-generators/helper"
@@ -79,6 +81,13 @@ def ftp_model_1(size: int, per_s: float, count: int) -> tuple[FloatArray, FloatA
     return rows[:, 0] / 1e9, rows[:, 1]
 
 
+@cache
+def encoded(rate_bps: float, fps: float, count: int) -> tuple[FloatArray, FloatArray]:
+    """Return sizes, bytes, and gaps, s, of frames of the encoder of ns-3's rmcat module."""
+    rows = _run(_encoder(), str(rate_bps), str(fps), str(count))
+    return rows[:, 0], rows[:, 1]
+
+
 def _run(program: Path, *arguments: str) -> FloatArray:
     done = subprocess.run(
         [str(program), *arguments], check=True, capture_output=True, text=True, timeout=_TIMEOUT_S
@@ -122,6 +131,11 @@ def _generators() -> Path:
 def _vr_bursts() -> Path:
     names = ("burst-generator", "vr-burst-generator", "my-random-variable-stream")
     return _compiled("ns3_vr_bursts.cc", _sources("vr-app", "model", *names))
+
+
+@cache
+def _encoder() -> Path:
+    return _compiled("ns3_encoder.cc", _sources("syncodecs", ".", "syncodecs", "traces-reader"))
 
 
 @cache

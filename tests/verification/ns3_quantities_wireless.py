@@ -1,5 +1,5 @@
-"""Quantities of 3GPP XR, measured VR, IEEE 802.11ax and RTA TIG that ns-3 draws too, with its
-differences.
+"""Quantities of 3GPP XR, measured VR, encoders, IEEE 802.11ax and RTA TIG that ns-3 draws too, with
+its differences.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.verification.ns3_comparison import (
     ns3_sizes_of,
     sizes_of,
 )
-from tests.verification.ns3_generators import sent, vr_bursts
+from tests.verification.ns3_generators import encoded, sent, vr_bursts
 from tests.verification.standard_laws import Between, play, sendings, truncated_normal
 
 from trafficgen.units import FloatArray
@@ -117,6 +117,33 @@ VR_BY_ATTRIBUTE = (
     "compared with the rate set after the application; in the other order ns-3 keeps the numbers"
     " of Virus Popper"
 )
+
+
+# Encoders
+
+
+def list_encoder() -> list[Compared]:
+    entry, rate_bps, fps = "video_rfc8593", 1e6, 30
+    mean, seconds = rate_bps / 8 / fps, DRAWS / fps
+    return [
+        Compared(
+            entry,
+            "sizes",
+            Between(stats.laplace(mean, 0.15 * mean)),
+            sizes_of(entry, duration_s=seconds),
+            lambda: encoded(rate_bps, fps, DRAWS)[0],
+            why=WHOLE,
+        ),
+        Compared(
+            entry,
+            "gaps",
+            Between(stats.laplace(1 / fps, 0.15 / fps)),
+            gaps_of(entry, duration_s=seconds),
+            lambda: encoded(rate_bps, fps, DRAWS)[1],
+            unit="ms",
+            per_draw=1e3,
+        ),
+    ]
 
 
 # 802.11ax and RTA TIG
