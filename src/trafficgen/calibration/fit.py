@@ -31,6 +31,7 @@ from trafficgen.errors import CalibrationError, CaptureWarning
 from trafficgen.flows import Exchanges, heaviest_upload, rate_curve, swap_ends
 from trafficgen.formatting import count_warnings, size_text
 from trafficgen.models import Application, Model
+from trafficgen.models.estimate import PartError
 from trafficgen.models.parameters import TableOf
 from trafficgen.notebook import NotebookView, RateLines
 from trafficgen.option_names import name_options
@@ -297,6 +298,11 @@ def fit_open_session(
     )
     try:
         calibration = fit_session(opened.view, inputs, options)
+    except PartError as error:
+        raise CalibrationError(
+            f"{', '.join(names)}: the session has a number that no model may have ({error}); its"
+            " times may be damaged: cut the capture to where they are right"
+        ) from error
     except CalibrationError as error:
         if hints and hints[0] not in str(error):
             raise CalibrationError(f"{', '.join(names)}: {error}; {hints[0]}") from None

@@ -49,9 +49,13 @@ def _read_field_docstrings(part: type) -> dict[str, str]:
     }
 
 
-def _name_part(part: type[BaseModel], error: ValidationError) -> ValueError:
+class PartError(ValueError):
+    """A value that no part of a model may have."""
+
+
+def _name_part(part: type[BaseModel], error: ValidationError) -> PartError:
     problems = filter(None, describe_problem(error, part))
-    return ValueError(f"{part.__name__}: {'; '.join(problems)}")
+    return PartError(f"{part.__name__}: {'; '.join(problems)}")
 
 
 def _explain_errors(validate: Any) -> Any:

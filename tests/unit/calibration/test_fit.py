@@ -415,3 +415,29 @@ def test_frames_of_timestamps_are_kept_where_their_gaps_are_near(
     model = fitted(read_capture([shared_capture(name)]).table).model
     (video,) = (stream for stream in model.streams if stream.media == "video")
     assert [phase.process.kind for phase in video.phases] == [kind]
+
+
+@pytest.mark.filterwarnings("ignore::trafficgen.TrafficgenWarning")
+@pytest.mark.parametrize("to_client", ["true", "false"])
+@pytest.mark.parametrize("row", [1, 2, 200, -1])
+@pytest.mark.parametrize("time_ns", [-(2**60), 0, 5, 2**59, 2**60, 2**62])
+def test_a_packet_at_an_odd_time_is_fitted_or_refused_in_one_line(
+    tmp_path: Path, row: int, time_ns: int, to_client: str
+) -> None:
+    file, message = tmp_path / "cbr.csv", ""
+    trafficgen.generate("cbr", file, settings={"duration_s": 12})
+    lines = file.read_text().splitlines()
+    if row == 1:  # the others are so much later
+        head, *packets = lines
+        later = [line.partition(",") for line in packets]
+        lines = [head, *(f"{int(time) + 2**60},{rest}" for time, _, rest in later)]
+    _, flow, _, *rest = lines[row].split(",")
+    lines[row] = ",".join([str(time_ns), flow, to_client, *rest])
+    file.write_text("\n".join(lines) + "\n")
+    try:
+        model = trafficgen.fit(file, idle_timeout_s=float("inf")).model
+        trafficgen.save_model(model, tmp_path / "model.json")
+    except trafficgen.TrafficgenError as error:
+        message = str(error)
+    assert bool(message) != (tmp_path / "model.json").exists()
+    assert not message or message.isprintable()
