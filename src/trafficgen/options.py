@@ -11,6 +11,7 @@ import errno
 import inspect
 import itertools
 import math
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -356,6 +357,7 @@ def _check(place: str, value: Any, hint: Any, how: Option | None) -> Any:
         ValueError: If it is out of range.
     """
     value = plain_value(value)
+    refuse_odd_names(value)
     kinds = _kinds_of(hint)
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     fits = any(_fits(value, kind) for kind in kinds)
@@ -413,6 +415,20 @@ def check_bounds(place: str, name: str, value: float) -> None:
         check_number(value, unit_in(name))
     except ValueError as error:
         raise ValueError(f"{place}: {error}") from None
+
+
+def refuse_odd_names(value: object) -> None:
+    """Raise InputFileError for a text, or one of a list, that no system takes as a name."""
+    for one in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(one, str | PathLike):
+            name = os.fspath(one)
+            try:
+                is_odd = "\0" in os.fsdecode(os.fsencode(name))
+            except UnicodeEncodeError:  # a lone surrogate that is no byte
+                is_odd = True
+            if is_odd:
+                problem = "has a character that no system takes in a name"
+                raise InputFileError(file=str(name), problem=problem, remedy="check the name")
 
 
 def check_argument(place: str, value: object, hint: Any) -> None:

@@ -18,38 +18,42 @@ LONG = "a" * 5000
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("inspect", LONG),
-        ("convert", LONG, "-o", "out.csv"),
-        ("convert", "cbr.csv", "-o", LONG),
-        ("fit", LONG),
-        ("fit", "cbr.csv", "--player-log", LONG),
-        ("fit", "cbr.csv", "--receiver", LONG),
-        ("fit", "cbr.csv", "--report", f"{LONG}.html"),
-        ("models", "show", LONG),
-        ("models", "diff", LONG, "cbr"),
-        ("generate", LONG, "-o", "out.csv"),
-        ("generate", "cbr", "-o", LONG),
-        ("generate", "cbr", "-o", f"{LONG}/out.csv"),
-        ("generate", "cbr", "-o", "out.csv", "--path", LONG),
-        ("generate", "cbr", "-o", "out.csv", "--arrivals", LONG),
-        ("generate", "cbr", "-o", "out.csv", "--for", "1min", "--arrivals", f"file:{LONG}"),
-        ("generate", "cbr", "-o", "out.csv", "--set", LONG),
-        ("generate", "cbr", "-o", "out.csv", "--compete", LONG, "--path", "rate=1Mbps"),
-        ("simulate", "cbr", "--path", LONG),
-        ("simulate", "cbr", "--path", f"trace={LONG}"),
-        ("simulate", LONG, "--path", "rate=1Mbps"),
-        ("export", LONG, "--to", "pcap", "-o", "out"),
-        ("export", "cbr.csv", "--to", LONG, "-o", "out"),
-        ("export", "cbr.csv", "--to", "pcap", "-o", LONG),
-        ("compare", LONG, "cbr.csv"),
-        ("compare", "cbr.csv", "cbr.csv", "--plots", LONG),
-        ("reproduce", LONG),
-        ("explore", LONG),
-    ],
-)
+#: Each command with a name in each place where it takes one.
+NAMED = [
+    ("inspect", LONG),
+    ("convert", LONG, "-o", "out.csv"),
+    ("convert", "cbr.csv", "-o", LONG),
+    ("fit", LONG),
+    ("fit", "cbr.csv", "--player-log", LONG),
+    ("fit", "cbr.csv", "--receiver", LONG),
+    ("fit", "cbr.csv", "--report", f"{LONG}.html"),
+    ("fit", "cbr.csv", "--exchanges", f"{LONG}.parquet"),
+    ("fit", LONG, LONG, "--same-source"),
+    ("fit", "cbr.csv", "-o", LONG),
+    ("models", "show", LONG),
+    ("models", "diff", LONG, "cbr"),
+    ("generate", LONG, "-o", "out.csv"),
+    ("generate", "cbr", "-o", LONG),
+    ("generate", "cbr", "-o", f"{LONG}/out.csv"),
+    ("generate", "cbr", "-o", "out.csv", "--path", LONG),
+    ("generate", "cbr", "-o", "out.csv", "--arrivals", LONG),
+    ("generate", "cbr", "-o", "out.csv", "--for", "1min", "--arrivals", f"file:{LONG}"),
+    ("generate", "cbr", "-o", "out.csv", "--set", LONG),
+    ("generate", "cbr", "-o", "out.csv", "--compete", LONG, "--path", "rate=1Mbps"),
+    ("simulate", "cbr", "--path", LONG),
+    ("simulate", "cbr", "--path", f"trace={LONG}"),
+    ("simulate", LONG, "--path", "rate=1Mbps"),
+    ("export", LONG, "--to", "pcap", "-o", "out"),
+    ("export", "cbr.csv", "--to", LONG, "-o", "out"),
+    ("export", "cbr.csv", "--to", "pcap", "-o", LONG),
+    ("compare", LONG, "cbr.csv"),
+    ("compare", "cbr.csv", "cbr.csv", "--plots", LONG),
+    ("reproduce", LONG),
+    ("explore", LONG),
+]
+
+
+@pytest.mark.parametrize("arguments", NAMED)
 def test_names_too_long_for_the_system_are_one_line(
     command: Command, arguments: tuple[str, ...]
 ) -> None:
@@ -58,6 +62,20 @@ def test_names_too_long_for_the_system_are_one_line(
     assert result.code == 2
     assert result.err.count("\n") == 1
     assert result.err.startswith("trafficgen: ")
+
+
+@pytest.mark.parametrize("number", [0xDCFF, 0xD800, 0], ids=["byte", "surrogate", "nul"])
+@pytest.mark.parametrize("arguments", NAMED)
+def test_names_with_odd_characters_are_taken_or_refused_in_one_line(
+    command: Command, arguments: tuple[str, ...], number: int
+) -> None:
+    """A byte that is not UTF-8 may be in a name of Linux; the others may not."""
+    command("generate", "cbr", "-o", "cbr.csv", "--duration", "12s", "-q")
+    result = command(*(one.replace(LONG, f"a{chr(number)}b") for one in arguments))
+    assert result.code in (0, 2) if number == 0xDCFF else result.code == 2
+    assert "Traceback" not in result.err
+    assert result.code == 0 or result.err.splitlines()[-1].startswith("trafficgen: ")
+    assert all(line.isprintable() for line in result.err.splitlines())
 
 
 @pytest.fixture(scope="module")

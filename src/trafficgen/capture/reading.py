@@ -235,12 +235,12 @@ def save_exchanges(exchanges: Exchanges, path: str | Path) -> None:
         raise ExportError(
             f"{path}: unknown ending {path.suffix!r}; use one of {', '.join(EXCHANGE_ENDINGS)}"
         )
-    with whole_files([path]) as [part]:
+    with whole_files([path]) as [part], part.open("wb") as file:  # Arrow opens UTF-8 names alone
         if path.suffix.lower() == ".csv":
             from pyarrow import csv  # noqa: PLC0415 - few write it
 
-            csv.write_csv(exchanges.table, part)
+            csv.write_csv(exchanges.table, file)
         else:
             from pyarrow import parquet  # noqa: PLC0415 - few write it
 
-            parquet.write_table(exchanges.table, part, compression="zstd")
+            parquet.write_table(exchanges.table, file, compression="zstd")

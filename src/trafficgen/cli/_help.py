@@ -44,7 +44,10 @@ class CommandWithExamples(typer.core.TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         from trafficgen.lean_imports import load_arrow_without_pandas  # noqa: PLC0415 - help needs no Arrow
+        from trafficgen.options import refuse_odd_names  # noqa: PLC0415 - not of --help
 
+        for value in ctx.params.values():
+            refuse_odd_names(value)
         load_arrow_without_pandas()
         with _within(ctx):
             self._check_pipes(ctx)

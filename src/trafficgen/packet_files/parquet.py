@@ -96,7 +96,8 @@ def write_dataset_stream(stream: PacketStream, folder: Path, *, part_rows: int =
     del metadata["flows"]
     done = 0
     with whole_folder(folder, is_earlier=is_dataset) as staging:
-        pq.write_table(stream.head.flows, staging / FLOWS_FILE, compression="zstd")
+        with (staging / FLOWS_FILE).open("wb") as file:  # Arrow opens no names that are not UTF-8
+            pq.write_table(stream.head.flows, file, compression="zstd")
         pieces = stream.iterate_pieces(min(PIECE_ROWS, part_rows))
         for place, part in enumerate(_parts(map(_all_columns, pieces), part_rows)):
             with _part_writer(staging / part_name(place)) as writer:

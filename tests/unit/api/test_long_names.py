@@ -68,3 +68,21 @@ def test_a_name_that_no_system_takes_is_an_error_of_one_line(
     assert message.isprintable()
     assert 0 < len(message) <= 1000
     assert not list(tmp_path.iterdir())
+
+
+#: What Python names have and few systems: a byte that ends names in C, a lone surrogate, which
+#: stands for a byte that is not UTF-8 or for nothing.
+@pytest.mark.parametrize("number", [0xDCFF, 0xD800, 0], ids=["byte", "surrogate", "nul"])
+@pytest.mark.parametrize("taker", TAKERS)
+def test_a_name_with_odd_characters_is_taken_or_an_error_of_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taker: str, number: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    message = ""
+    try:
+        TAKERS[taker](f"a{chr(number)}b")
+    except trafficgen.TrafficgenError as error:
+        message = str(error)
+    is_taken = not message
+    assert is_taken == (number == 0xDCFF and bool(list(tmp_path.iterdir())))
+    assert is_taken or (message.isprintable() and len(message) <= 1000)
