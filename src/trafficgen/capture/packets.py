@@ -126,12 +126,7 @@ def stream_capture(scan: CaptureScan, flows: Collection[int] | None = None) -> P
 
     def pieces() -> Iterator[pa.Table]:
         for _ in read_steps(reader):
-            try:
-                batches = list(_take_batches(reader, scan))
-            except ValueError as error:
-                problem, remedy = "has changed while it was read", "copy it, and give the copy"
-                raise CaptureError(file=name, problem=problem, remedy=remedy) from error
-            if batches:
+            if batches := list(_take_batches(reader, scan)):
                 yield pa.Table.from_batches(batches, schema=CAPTURE_SCHEMA)
 
     ordered = sort_pieces(pieces(), name=name) if scan.out_of_order else pieces()
@@ -154,8 +149,16 @@ def _columns(found: Inspection) -> frozenset[str]:
 
 
 def _take_batches(reader: CaptureReader, scan: CaptureScan) -> Iterator[pa.RecordBatch]:
-    """Yield the packets kept so far, named as a scan did; raise ValueError for flows it has not."""
-    while (columns := reader.take_columns(scan.plan, scan.inspection.origin_ns)) is not None:
+    """Yield the packets kept so far, named as a scan did; raise CaptureError for other flows."""
+    while True:
+        try:
+            columns = reader.take_columns(scan.plan, scan.inspection.origin_ns)
+        except ValueError as error:
+            problem = "has changed while it was read: it has more flows than before"
+            remedy = "copy it, and give the copy"
+            raise CaptureError(file=scan.setup.name, problem=problem, remedy=remedy) from error
+        if columns is None:
+            return
         yield _wrap_columns(columns)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -43,8 +44,30 @@ def test_a_capture_that_grows_meanwhile_is_refused(make_table: TableMaker, tmp_p
         make_table([0.0, 1.0], flow=[0, 1], flows=[{"flow": 0}, {"flow": 1, "client_port": 9}]),
         file,
     )
-    with pytest.raises(CaptureError, match="changed while it was read"):
+    with pytest.raises(CaptureError, match="changed while it was read: it has more flows"):
         list(stream_capture(scan).pieces)
+
+
+@pytest.mark.filterwarnings("ignore::trafficgen.CaptureWarning")
+@pytest.mark.parametrize("claimed_bytes", [2**31 - 1, 2**31, 2**32 - 1])
+@pytest.mark.parametrize("every", [1, 7, 50])
+def test_packets_of_gigabytes_are_read_or_said_to_need_memory(
+    tmp_path: Path, claimed_bytes: int, every: int
+) -> None:
+    file = tmp_path / "claims.pcap"
+    ip = bytes([0x45, 0, 0, 68, 0, 1, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2])
+    packet = bytes(12) + b"\x08\x00" + ip + struct.pack(">HHHH", 5004, 40000, 48, 0) + bytes(40)
+    records = [
+        struct.pack("<IIII", second, 0, 82, 82 if second % every else claimed_bytes) + packet
+        for second in range(1, 101)
+    ]
+    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    file.write_bytes(head + b"".join(records))
+    assert len(trafficgen.read_packets(file).packets) == 100
+    assert sum(map(len, stream_capture(scan_capture([file])).pieces)) == 100
+    for work in (trafficgen.fit, lambda name: trafficgen.compare(name, name)):
+        with pytest.raises(trafficgen.TrafficgenError, match=r"packets need some .* GB"):
+            work(file)
 
 
 def pieces_at(*times_ns: list[int]) -> list[pa.Table]:
