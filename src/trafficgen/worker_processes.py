@@ -6,14 +6,16 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor
 from concurrent.futures import wait as wait_for_any
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process, resource_tracker
 from multiprocessing.connection import wait
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from trafficgen.errors import TrafficgenWarning
 from trafficgen.lean_imports import load_arrow_without_pandas
 from trafficgen.option_names import write_flags, writes_flags
 from trafficgen.progress import report_step
@@ -85,9 +87,21 @@ def _begin(registered: list[bytes], wants_flags: bool) -> None:
     load_arrow_without_pandas()
     restore_registered(registered)
     write_flags(wants_flags)
+    _hide_warnings_of_libraries()
     parent = parent_process()
     if parent is not None:
         threading.Thread(target=_end_after, args=[parent.sentinel], daemon=True).start()
+
+
+def _hide_warnings_of_libraries() -> None:
+    """Print warnings of libraries only with ``-W`` or ``PYTHONWARNINGS``, as the commands do."""
+    show = warnings.showwarning
+
+    def show_own(message: Warning | str, *place: Any, **more: Any) -> None:
+        if isinstance(message, TrafficgenWarning) or sys.warnoptions:
+            show(message, *place, **more)
+
+    warnings.showwarning = show_own
 
 
 def _end_after(sentinel: int) -> None:
