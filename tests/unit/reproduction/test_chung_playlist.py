@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from trafficgen.reproduction.chung.testbed import PlaylistClip, playlist_clips
+from trafficgen.reproduction.chung.testbed import PlaylistClip, deal_paths, playlist_clips
 
 
 def _share(holds: list[bool]) -> float:
@@ -59,3 +61,17 @@ def test_sample_clips_are_those_of_the_media_scaling_figure() -> None:
     stepping, leaping = playlist_clips()[64], playlist_clips()[77]
     assert (stepping.number, len(stepping.ladder_kbps), stepping.length_s) == (65, 7, 180)
     assert (leaping.number, len(leaping.ladder_kbps), leaping.tcp_response) == (78, 7, "jump")
+
+
+def test_paths_are_dealt_anew_and_a_clip_keeps_the_rest() -> None:
+    def paths(clips: list[PlaylistClip]) -> list[tuple[float, float, bool]]:
+        return [(clip.base_rtt_s, clip.path_loss, clip.answers_ping) for clip in clips]
+
+    before = list(playlist_clips())
+    one, again, other = (deal_paths(before, seed) for seed in (1, 1, 2))
+    assert one == again
+    assert paths(one) != paths(before)
+    assert paths(one) != paths(other)
+    assert sorted(paths(one)) == sorted(paths(before))
+    kept = [replace(clip, base_rtt_s=0, path_loss=0) for clip in one]
+    assert kept == [replace(clip, base_rtt_s=0, path_loss=0) for clip in before]

@@ -18,6 +18,7 @@ from trafficgen.reproduction.chung.testbed import (
     PlaylistClip,
     Session,
     Transport,
+    deal_paths,
     drop_tail,
     playlist_clips,
     scenario,
@@ -72,7 +73,7 @@ def _play_pairs(
 ) -> Measures:
     """Play clips over both transports side by side; the seed is that of the playlist's run."""
     pairs = []
-    for clip in clips:
+    for clip in deal_paths(clips, seed):
         outcome = Session(run_scenario(scenario(clip, TRANSPORTS, bottleneck, seed=seed)))
         udp, tcp = (outcome.playout(clip, transport) for transport in TRANSPORTS)
         pairs.append(Pair(clip, rate_kbps, udp, tcp, outcome.pings(PING)))

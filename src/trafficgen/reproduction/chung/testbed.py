@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any, Literal
@@ -105,6 +105,23 @@ def playlist_clips() -> tuple[PlaylistClip, ...]:
     return tuple(
         clip.validate_python({"number": row.pop("clip"), **row}) for row in map(dict, rows)
     )
+
+
+def deal_paths(clips: Sequence[PlaylistClip], seed: int) -> list[PlaylistClip]:
+    """Return the clips in their order, their paths (round-trip time and loss) dealt anew.
+
+    The papers show the distributions of both, not which clip lies behind which path: what comes
+    of one deal alone, such as a correlation with the loss, is no finding. They show them for the
+    servers that answer pings, whose paths therefore go to the clips of such servers.
+    """
+    stream = random_stream(seed, session=0, purpose="chung/paths")
+    dealt = list(clips)
+    for answers in (True, False):
+        places = [at for at, clip in enumerate(clips) if clip.answers_ping == answers]
+        for at, origin in zip(places, stream.permutation(places), strict=True):
+            path = clips[origin]
+            dealt[at] = replace(clips[at], base_rtt_s=path.base_rtt_s, path_loss=path.path_loss)
+    return dealt
 
 
 def drop_tail(rate_kbps: float, queue_bytes: int) -> dict[str, Any]:
