@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,14 +45,23 @@ _SESSION = "session,"
 Figures = dict[str, float | None]
 
 
-def held_out_rows() -> dict[str, object]:
-    """Return a row a capture that is split in time, and a row a pair of captures of a source."""
-    return {"seeds": len(SEEDS), "split": list(_split_rows()), "second": list(_second_rows())}
+def held_out_rows(chosen: Container[str] | None = None) -> dict[str, object]:
+    """Return a row a capture that is split in time, and a row a pair of captures of a source.
+
+    Of chosen captures and sources, by their names, or of all of them.
+    """
+    return {
+        "seeds": len(SEEDS),
+        "split": list(_split_rows(chosen)),
+        "second": list(_second_rows(chosen)),
+    }
 
 
-def _split_rows() -> Iterator[dict[str, object]]:
+def _split_rows(chosen: Container[str] | None) -> Iterator[dict[str, object]]:
     for kind in KINDS:
         for path in list_captures(kind):
+            if chosen is not None and path.name not in chosen:
+                continue
             with warnings.catch_warnings(action="ignore"):
                 try:
                     row = _split(kind, path)
@@ -96,8 +105,10 @@ def _play(
         yield open_session(table, window=half(s_from_ns(begins_ns) + length_s / 2)).view
 
 
-def _second_rows() -> Iterator[dict[str, object]]:
+def _second_rows(chosen: Container[str] | None) -> Iterator[dict[str, object]]:
     for source, sessions in _sources():
+        if chosen is not None and source not in chosen:
+            continue
         for fitted, other in sessions:
             with warnings.catch_warnings(action="ignore"):
                 model = trafficgen.fit(fitted[1]).model
