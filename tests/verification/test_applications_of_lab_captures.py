@@ -121,8 +121,22 @@ def test_throughput_is_left_for_hls_js(shared_capture: CaptureFinder, side: str)
     assert set(weights) == {"throughput", "dynamic"}
 
 
-def test_progressive_downloads_are_bulk(shared_capture: CaptureFinder) -> None:
+@pytest.mark.parametrize("side", ["src", "dst"])
+def test_progressive_downloads_are_paced_by_the_server_or_bulk(
+    shared_capture: CaptureFinder, side: str
+) -> None:
+    kinds = {}
     for name in ("http_throttled", "http_unthrottled"):
-        found, _ = recognised(shared_capture, f"lab/{name}", "dst")
-        assert found is not None
-        assert found.kind == "bulk"
+        fitted = trafficgen.fit(shared_capture(f"lab/{name}-{side}.pcap")).model.application
+        assert fitted is not None
+        kinds[fitted.kind] = fitted.pacing
+    assert set(kinds) == {"paced", "bulk"}
+    pacing = kinds["paced"]
+    assert pacing is not None
+    # nginx's limit_rate 110k after 500k, of 1024 bytes each; what it allows is that of a second
+    # more than has passed.
+    rate, after = 110 * 1024, 500 * 1024
+    for found, true in ((pacing.rate_kbps, rate * 8e-3), (pacing.burst_bytes, after + rate)):
+        assert found.low is not None
+        assert found.high is not None
+        assert found.low <= true <= found.high

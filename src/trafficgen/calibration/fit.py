@@ -213,7 +213,9 @@ def recognise_source(
     """
     exchanges = _exchanges(opened, options)
     first_ns = opened.view.table.origin_ns + opened.view.first_media_ns
-    application, absent = recognise_application(exchanges, first_media_ns=first_ns, log=log)
+    application, absent = recognise_application(
+        exchanges, first_media_ns=first_ns, log=log, table=opened.view.table
+    )
     if _carries_rtp(opened):
         application, absent = None, {"application": "RTP carries the media, not the responses"}
     model = _add_application(fitted.model, application, absent)

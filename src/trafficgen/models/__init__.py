@@ -2,6 +2,7 @@
 
 # "X as X" marks a name as one for others to import: type checkers and linters read it so.
 from trafficgen.models.application import Application as Application
+from trafficgen.models.application import Pacing as Pacing
 from trafficgen.models.application import PlayerPolicy as PlayerPolicy
 from trafficgen.models.application import PolicyFamily as PolicyFamily
 from trafficgen.models.application import PolicySetting as PolicySetting
@@ -10,6 +11,7 @@ from trafficgen.models.application import RungSwitch as RungSwitch
 from trafficgen.models.application import Stall as Stall
 from trafficgen.models.application import complete_ladder as complete_ladder
 from trafficgen.models.application import describe_application as describe_application
+from trafficgen.models.application import describe_pacing as describe_pacing
 from trafficgen.models.estimate import Estimate as Estimate
 from trafficgen.models.estimate import ModelPart as ModelPart
 from trafficgen.models.io import ModelHolder as ModelHolder

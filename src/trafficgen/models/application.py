@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from trafficgen.formatting import format_count, format_duration, number, rate_text
+from trafficgen.formatting import format_count, format_duration, number, rate_text, size_text
 from trafficgen.models.estimate import Estimate, ModelPart, NonNegativeEstimate
 from trafficgen.models.web_pages import WebPages, describe_pages
 from trafficgen.notebook import NotebookView
@@ -62,6 +62,24 @@ class Stall(ModelPart):
     """How long it took, s."""
 
 
+class Pacing(ModelPart):
+    """How a server paces a response: a burst, then blocks at a rate of its own."""
+
+    burst_bytes: NonNegativeEstimate
+    """What it has sent, or is sending, at the start, bytes of payload."""
+    rate_kbps: NonNegativeEstimate
+    """Rate of the rest, payload, kbit/s."""
+    block_bytes: NonNegativeEstimate
+    """What it sends between two waits, bytes: the median, and what 95% of the blocks have."""
+
+    @model_validator(mode="after")
+    def _goes_on(self) -> Self:
+        for name in ("rate_kbps", "block_bytes"):
+            if not getattr(self, name).value > 0:
+                raise ValueError(f"{name} must be positive")
+        return self
+
+
 class PlayerPolicy(ModelPart):
     """What chose the rungs of the segments, and how sure that is."""
 
@@ -94,8 +112,9 @@ class PlayerPolicy(ModelPart):
 class Application(NotebookView, ModelPart):
     """What a source did, by the requests of its client and the responses to them."""
 
-    kind: Literal["bulk", "chunked", "interactive"]
-    """One long response; segments requested one by one; or requests of any sizes."""
+    kind: Literal["bulk", "paced", "chunked", "interactive"]
+    """One long response, as fast as the path takes it or paced by its server; segments requested
+    one by one; or requests of any sizes."""
     connections: int = Field(ge=1)
     """Connections that carried responses."""
     exchanges: int = Field(ge=1)
@@ -122,6 +141,8 @@ class Application(NotebookView, ModelPart):
     """What chose the rungs; null where that is not known."""
     content: tuple[_Positive, ...] = Field(default=(), max_length=MOST_SEGMENTS)
     """Sizes of the segments over their rung's mean, in order: those of the title."""
+    pacing: Pacing | None = None
+    """How the server paces its response, of a paced application."""
     pages: WebPages | None = None
     """Web pages that the client visited, of an interactive application; null where it visited none.
     """
@@ -176,7 +197,13 @@ class Application(NotebookView, ModelPart):
             "startup_s": _known(self.startup_s),
             "buffer_target_s": _known(self.buffer_target_s),
             "policy": None if self.policy is None else self.policy.to_json(),
-            "pacing": None,
+            "pacing": None
+            if self.pacing is None
+            else {
+                "burst_bytes": _known(self.pacing.burst_bytes),
+                "kbps": _known(self.pacing.rate_kbps),
+                "block_bytes": _known(self.pacing.block_bytes),
+            },
             "pages": None if self.pages is None else self.pages.model_dump(),
         }
 
@@ -191,9 +218,17 @@ def describe_application(application: Application) -> dict[str, str]:
     if application.kind != "chunked":
         requests = format_count(application.exchanges, "request")
         lines = {"requests": f"{application.kind}: {requests} over {connections}"}
-        pages = application.pages
+        pacing, pages = application.pacing, application.pages
+        if pacing is not None:
+            lines["pacing"] = describe_pacing(pacing)
         return lines if pages is None else {**lines, "pages": describe_pages(pages)}
     return {"segments": _describe_segments(application), "player": _describe_player(application)}
+
+
+def describe_pacing(pacing: Pacing) -> str:
+    """Describe how a server paces its response, in a few words."""
+    burst, block = (size_text(one.value) for one in (pacing.burst_bytes, pacing.block_bytes))
+    return f"{burst} at once, then {rate_text(pacing.rate_kbps.value)} in blocks of {block}"
 
 
 def _describe_segments(application: Application) -> str:

@@ -18,8 +18,10 @@ from trafficgen.generation import OpenLoopSessions, StreamSchedule
 from trafficgen.models import (
     Model,
     ModelHolder,
+    Pacing,
     PublishedModel,
     Transport,
+    describe_pacing,
     dump_model,
     smallest_header_bytes,
 )
@@ -35,7 +37,7 @@ from trafficgen.models.published.mechanisms import check_mechanism
 from trafficgen.models.registered_source import set_source
 from trafficgen.simulation.applications import Player, make_player
 from trafficgen.simulation.response import response_parameters
-from trafficgen.units import IntArray, bps_from_kbps
+from trafficgen.units import BITS_PER_BYTE, IntArray, bps_from_kbps, ns_array_from_s
 
 #: What came at this share of its link's rate was held back by the path, not by its server.
 PATH_LIMITED_SHARE = 0.8
@@ -234,16 +236,21 @@ def prepare_fitted_source(model: Model) -> Callable[[Sequence[StreamSchedule]], 
     response = response_parameters(model)
     digest = _digest(model)
     is_written_whole = _is_path_limited(model)
+    pacing, plays = _find_pacing(model), _DOWNLOAD if is_written_whole else None
+    if pacing is not None:
+        plays = f"the pacing of its server: {describe_pacing(pacing)}"
 
     def make_source(streams: Sequence[StreamSchedule]) -> Source:
         schedules = tuple(_schedule(stream) for stream in streams)
+        if pacing is not None:
+            schedules = tuple(_pace(schedule, pacing) for schedule in schedules)
         return Source(
             name=model.name,
             kind="fitted",
             parameters={"streams": _streams(streams), "response": response},
             digest=digest,
             schedules=tuple(map(_write_whole, schedules)) if is_written_whole else schedules,
-            plays=_DOWNLOAD if is_written_whole else None,
+            plays=plays,
         )
 
     return make_source
@@ -277,6 +284,23 @@ def _write_whole(schedule: Schedule) -> Schedule:
     """Return a schedule whose packets all leave at the time of the first: TCP paces them."""
     time_ns, payload_bytes, phase, rtp_timestamp, ends_frame = schedule
     start_ns = np.full_like(time_ns, time_ns[0] if time_ns.size else 0)
+    return start_ns, payload_bytes, phase, rtp_timestamp, ends_frame
+
+
+def _find_pacing(model: Model) -> Pacing | None:
+    """Return how the server of a model of one stream over TCP paces its response."""
+    is_one = len(model.streams) == 1 and model.streams[0].transport.protocol == "tcp"
+    return model.application.pacing if is_one and model.application is not None else None
+
+
+def _pace(schedule: Schedule, pacing: Pacing) -> Schedule:
+    """Return a schedule whose packets leave as the server sends: a burst, then block by block."""
+    time_ns, payload_bytes, phase, rtp_timestamp, ends_frame = schedule
+    later_bytes = np.maximum(np.cumsum(payload_bytes) - pacing.burst_bytes.value, 0.0)
+    block_bytes = pacing.block_bytes.value
+    blocks = np.ceil(later_bytes / block_bytes)
+    wait_s = block_bytes * BITS_PER_BYTE / bps_from_kbps(pacing.rate_kbps.value)
+    start_ns = time_ns[:1] + ns_array_from_s(blocks * wait_s)
     return start_ns, payload_bytes, phase, rtp_timestamp, ends_frame
 
 

@@ -135,6 +135,10 @@ def _draw_application(application: Application, generator: np.random.Generator) 
             if name not in pages.WHOLE_NUMBERS
         }
         return application.model_copy(update={"pages": pages.model_copy(update=changed)})
+    pacing = application.pacing
+    if pacing is not None:
+        changed = {"rate_kbps": draw(pacing.rate_kbps), "burst_bytes": draw(pacing.burst_bytes)}
+        return application.model_copy(update={"pacing": pacing.model_copy(update=changed)})
     drawn = [draw_estimate(rung.rate_kbps, "log", generator) for rung in application.rungs]
     rates = sorted(drawn, key=lambda one: one.value)
     pairs = zip(application.rungs, rates, strict=True)

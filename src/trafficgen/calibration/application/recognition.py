@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from trafficgen.calibration.application.pacing import fit_pacing, measure_download
 from trafficgen.calibration.application.page_laws import fit_pages, have_laws
 from trafficgen.calibration.application.page_visits import find_page_visits
 from trafficgen.calibration.application.playback import (
@@ -29,6 +30,7 @@ from trafficgen.calibration.player_log.events import PlayerLog
 from trafficgen.flows import Exchanges
 from trafficgen.models import Application, Estimate, Rung, RungSwitch, complete_ladder
 from trafficgen.models.application import MOST_SEGMENTS
+from trafficgen.tables import PacketTable
 from trafficgen.units import NS_PER_S, FloatArray, IntArray, kbps_from_bytes
 
 #: Segments that show a clock and rungs.
@@ -41,7 +43,6 @@ _BULK_SHARE = 0.9
 #: Segments that came faster than this share of them show what the path had room for.
 _FASTEST, _LEAST_DOWNLOAD_S = 0.95, 1e-3
 
-_NOT_YET = {"pacing": "not estimated yet"}
 _NO_SEGMENTS = dict.fromkeys(
     ("stalls", "startup_s", "buffer_target_s", "policy"),
     "media in a response is known of segments alone",
@@ -69,7 +70,11 @@ class Segments:
 
 
 def recognise_application(
-    exchanges: Exchanges, *, first_media_ns: int, log: PlayerLog | None = None
+    exchanges: Exchanges,
+    *,
+    first_media_ns: int,
+    log: PlayerLog | None = None,
+    table: PacketTable | None = None,
 ) -> tuple[Application | None, dict[str, str]]:
     """Recognise what a session did, or say why that is not known.
 
@@ -77,6 +82,7 @@ def recognise_application(
         exchanges: Those of the session.
         first_media_ns: Time of the first media packet, ns since 1970: zero of all times.
         log: What the player logged, on that clock: its start, stalls and buffer are taken.
+        table: The session's packets, which show how its server paces a response; None: unknown.
 
     Returns:
         The application or None, and what is not known of it: name in a summary -> why.
@@ -97,17 +103,31 @@ def recognise_application(
     pages = None if visits is None else fit_pages(visits)
     if pages is not None and have_laws(pages):
         return Application(kind="interactive", **counts, pages=pages), _name_parts(_NO_SEGMENTS)
-    return _recognise_responses(exchanges, counts, first_media_ns=first_media_ns, log=log)
-
-
-def _recognise_responses(
-    exchanges: Exchanges, counts: Mapping[str, Any], *, first_media_ns: int, log: PlayerLog | None
-) -> tuple[Application | None, dict[str, str]]:
-    """Recognise a session that visited no pages by its responses."""
     size_bytes = exchanges.column("response_bytes").astype(np.float64)
     video, audio = (find_segments(exchanges, kind, first_media_ns) for kind in ("media", "audio"))
     if size_bytes.max() >= _BULK_SHARE * size_bytes.sum() and len(video) < _FEWEST_SEGMENTS:
-        return Application(kind="bulk", **counts), _name_parts(_NO_SEGMENTS)
+        flow = int(exchanges.column("connection")[size_bytes.argmax()])
+        return _recognise_download(table, flow, counts)
+    return _recognise_responses(video, audio, counts, log)
+
+
+def _recognise_download(
+    table: PacketTable | None, flow: int, counts: Mapping[str, Any]
+) -> tuple[Application, dict[str, str]]:
+    """Recognise whether the server or the path limited the one response of a session."""
+    download = None if table is None else measure_download(table, flow)
+    pacing, why = None, "no packets of TCP show how the server sends"
+    if download is not None:
+        pacing, why = fit_pacing(download)
+    if pacing is None:
+        return Application(kind="bulk", **counts), _name_parts({**_NO_SEGMENTS, "pacing": why})
+    return Application(kind="paced", **counts, pacing=pacing), _name_parts(_NO_SEGMENTS)
+
+
+def _recognise_responses(
+    video: Segments, audio: Segments, counts: Mapping[str, Any], log: PlayerLog | None
+) -> tuple[Application | None, dict[str, str]]:
+    """Recognise a session of many responses that visited no pages."""
     if len(video) < _FEWEST_SEGMENTS:
         why = f"{len(video)} large responses: too few to recognise segments"
         return None, {"application": why}
@@ -127,7 +147,7 @@ def _recognise_responses(
 
 def _name_parts(absent: dict[str, str]) -> dict[str, str]:
     """Return what is not known by its names in a summary."""
-    return {f"application.{name}": why for name, why in (absent | _NOT_YET).items()}
+    return {f"application.{name}": why for name, why in absent.items()}
 
 
 @dataclass(frozen=True)
