@@ -9,6 +9,7 @@ import lzma
 import struct
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -109,6 +110,38 @@ def test_a_packed_file_within_a_packed_file_is_not_unpacked_twice(
     path.write_bytes(gzip.compress(gzip.compress(made.pcap([]))))
     assert run(["inspect", str(path)]) == 2
     assert "is not a pcap or pcapng file" in capsys.readouterr().err
+
+
+def _xz_with_dictionary(data: bytes, code: int) -> bytes:
+    """Return an xz file whose header asks for a dictionary of (2 or 3) * 2**(code // 2 + 11) bytes,
+    as version 1.2.1 of the format writes it.
+    """
+    packed = bytearray(lzma.compress(data, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 4096}]))
+    header = slice(12, 12 + 4 * (packed[12] + 1))  # of the first block, with its checksum
+    assert packed[14:16] == b"\x21\x01"  # LZMA2 has one byte of properties
+    packed[16] = code
+    checked = bytes(packed[header.start : header.stop - 4])
+    packed[header.stop - 4 : header.stop] = struct.pack("<I", zlib.crc32(checked))
+    return bytes(packed)
+
+
+@pytest.mark.parametrize(("code", "is_read"), [(0, True), (31, True), (32, False), (40, False)])
+def test_xz_that_asks_for_more_than_256_mib_is_refused_in_one_line(
+    made: SimpleNamespace,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    code: int,
+    is_read: bool,
+) -> None:
+    """The dictionaries have 4 KiB, 192 MiB, 256 MiB and 4 GiB; a decoder needs a little more."""
+    path = tmp_path / "dictionary.pcap.xz"
+    frame = made.ethernet(made.ipv4(made.udp()))
+    path.write_bytes(_xz_with_dictionary(made.pcap(made.packets([frame])), code))
+    assert run(["inspect", str(path)]) == (0 if is_read else 2)
+    if not is_read:
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1
+        assert "memory" in error
 
 
 def test_a_parquet_table_of_repetitions_is_refused(tmp_path: Path) -> None:
