@@ -111,7 +111,7 @@ def test_a_workload_is_no_model_to_look_at(command: Command, words: tuple[str, .
     Path("evening.yaml").write_text("sessions: 4\ngroups: [{model: cbr}]\n")
     result = command("models", *words, "evening.yaml")
     assert (result.code, result.out) == (2, "")
-    assert "evening.yaml: is a workload of several models; see it with trafficgen" in result.err
+    assert "see it with trafficgen generate evening.yaml -o OUT --dry-run" in result.err
 
 
 def test_an_unknown_name_is_one_line_with_those_there_are(command: Command) -> None:

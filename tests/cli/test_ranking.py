@@ -41,6 +41,17 @@ def ranking_of(*distances: float, own: float) -> Ranking:
     return Ranking(models, own_distance=own, name="a.pcap", seed=0)
 
 
+def test_a_ranking_names_models_that_chance_alone_tells_apart() -> None:
+    said = ranking_of(0.017, 0.018, 0.036, own=0.023).verdict()
+    assert said.endswith(
+        "as near as another run of it (two runs of it are 0.023 apart); so is model1."
+    )
+    assert "so is" not in ranking_of(0.017, 0.03, own=0.023).verdict()
+    assert (
+        ranking_of(0.01, 0.01, 0.012, 0.013, own=0.02).verdict().endswith("so are model2, model3.")
+    )
+
+
 @pytest.mark.parametrize(
     ("distance", "mark", "said"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import textwrap
 from typing import TYPE_CHECKING, Annotated
 
@@ -197,7 +198,10 @@ def _refuse_workloads(*names: str) -> None:
         raise ModelFileError(
             file=name,
             problem="is a workload of several models",
-            remedy="see it with trafficgen generate FILE -o OUT --dry-run, or name one model",
+            remedy=(
+                f"see it with trafficgen generate {shlex.quote(name)} -o OUT --dry-run, or name one"
+                " model"
+            ),
         )
 
 

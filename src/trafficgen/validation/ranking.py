@@ -131,6 +131,10 @@ class Ranking(NotebookView):
         first, own = self.models[0], number(self.own_distance, digits=2)
         equal = [one.name for one in self.models[1:] if one.distance <= first.distance + 1e-9]
         also = f" ({', '.join(equal)} play the same)" if equal else ""
+        rest = self.models[1 + len(equal) :]
+        alike = [one.name for one in rest if one.distance <= self.own_distance]
+        # Others no further than two runs of the nearest differ from it by no more than chance.
+        so = f"; so {'is' if len(alike) == 1 else 'are'} {', '.join(alike)}" if alike else ""
         if first.distance <= 2 * self.own_distance:
             judged = "as near as another run of it"
         elif first.distance <= 2 * self.own_distance + 0.1:
@@ -139,7 +143,7 @@ class Ranking(NotebookView):
             judged = "no model of the catalogue plays this" if first.distance > 0.5 else "not near"
         return (
             f"nearest is {first.command}{also}, at distance {number(first.distance, digits=2)}:"
-            f" {judged} (two runs of it are {own} apart)"
+            f" {judged} (two runs of it are {own} apart){so}"
         )
 
     def to_pandas(self) -> pd.DataFrame:
