@@ -16,11 +16,15 @@ from ns3_dumbbell import FAST, VARIANTS, configure_tcp, link, sink  # type: igno
 DISCIPLINES: dict[str, tuple[str, dict[str, Any]]] = {
     "codel": ("ns3::CoDelQueueDisc", {}),
     "fq_codel": ("ns3::FqCoDelQueueDisc", {"UseEcn": ns.BooleanValue(False)}),
-    "pie": ("ns3::PieQueueDisc", {}),
+    # Drops are spaced (RFC 8033 5.4).
+    "pie": ("ns3::PieQueueDisc", {"UseDerandomization": ns.BooleanValue(True)}),
     "red": (
         "ns3::RedQueueDisc",
         {
             "ARED": ns.BooleanValue(True),
+            # Gaps between drops are uniform up to 1 / p packets (Floyd and Jacobson, section 7);
+            # ns-3's own choice is from 1 / p to 2 / p, a third of the drops.
+            "Wait": ns.BooleanValue(False),
             "TargetDelay": ns.TimeValue(ns.MilliSeconds(5)),
             "MeanPktSize": ns.UintegerValue(1000),
         },
