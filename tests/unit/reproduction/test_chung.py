@@ -21,9 +21,9 @@ from trafficgen.simulation.run import run_scenario
 #: Findings that are numbers or mechanisms; B1 and F1 are definitions, S1, S2, S4 and S5 set-ups.
 MEASURED = {
     "CCZ-S3",
-    *(f"CCZ-W{n}" for n in range(1, 8)),
+    *(f"CCZ-W{n}" for n in range(1, 9)),
     *(f"CCZ-B{n}" for n in range(2, 7)),
-    *(f"CCZ-H{n}" for n in range(1, 7)),
+    *(f"CCZ-H{n}" for n in range(1, 8)),
     *("CCZ-F2", "CCZ-F3"),
     *(f"CCZ-M{n}" for n in range(1, 7)),
     "CCZ-V1",

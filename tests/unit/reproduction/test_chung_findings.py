@@ -79,12 +79,21 @@ def at_every_rate(**of_one: float) -> dict[int, list[Pair]]:
     return {rate: [pair(rate, **of_one)] for rate in RATES_KBPS}  # type: ignore[arg-type]
 
 
-def test_pairs_are_equal_within_a_fiftieth_of_the_bottleneck() -> None:
+def test_pairs_are_equal_within_a_hundredth_of_the_bottleneck() -> None:
     pairs = at_every_rate()
-    pairs[600] = [pair(600, udp=100, tcp=tcp) for tcp in (100, 111, 113, 400, 87)]
+    pairs[600] = [pair(600, udp=100, tcp=tcp) for tcp in (100, 105, 107, 400, 93)]
     found = measures.compare_bandwidth(pairs)
     assert (found["h1_equal"], found["h1_tcp"], found["h1_udp"]) == pytest.approx((0.4, 0.4, 0.2))
     assert found["h1_largest"] == pytest.approx(0.5)
+
+
+def test_pairs_are_less_equal_the_slower_the_bottleneck() -> None:
+    pairs = at_every_rate()
+    pairs[600] = [pair(600, udp=rate, tcp=1.1 * rate) for rate in (50, 100, 400)]
+    pairs[150] = [pair(150), pair(150, tcp=90)]
+    found = measures.compare_bandwidth(pairs)
+    assert (found["h7_300"], found["h7_150"], found["h7_75"]) == pytest.approx((-2 / 3, 0.5, -0.5))
+    assert found["h7_rank"] == pytest.approx(1)
 
 
 def test_starved_pairs_are_also_those_with_twice_the_rate() -> None:
@@ -258,6 +267,22 @@ def test_spreads_are_those_of_the_pooled_ratios() -> None:
     assert (found["v1_udp_300"], found["v1_tcp_300"], found["v1_udp_75"]) == pytest.approx(
         (decile, decile**2, 1)
     )
+
+
+def test_delays_are_compared_by_rate_and_by_what_the_queue_adds() -> None:
+    far, near = replace(CLIP, number=2, base_rtt_s=0.3), CLIP  # 0.1 s
+    added_s = {600: 0.0, 300: 0.01, 150: 0.03, 75: 0.5}
+    pairs = {
+        rate: [
+            pair(rate, pings=Pings(near.base_rtt_s + queued_s, 0.0), clip=near),
+            pair(rate, pings=Pings(far.base_rtt_s + 0.01, 0.0), clip=far),
+            pair(rate, clip=far),
+        ]
+        for rate, queued_s in added_s.items()
+    }
+    found = measures.measure_delays(pairs)
+    assert (found["w8_300"], found["w8_150"], found["w8_75"]) == pytest.approx((0.005, 0.01, 0.235))
+    assert found["w8_same"] == 0.5
 
 
 def test_traffic_has_low_clips_lossless_pings_and_packet_sizes() -> None:

@@ -96,6 +96,7 @@ def _measure_head_to_head(pieces: Sequence[Measures]) -> Measures:
     pairs = {rate: [pair for pair in played if pair.rate_kbps == rate] for rate in RATES_KBPS}
     return {
         **measures.measure_traffic(pairs),
+        **measures.measure_delays(pairs),
         **measures.measure_competing(pairs),
         **measures.compare_bandwidth(pairs),
         **measures.correlate_with_pings(pairs),
