@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -197,25 +199,34 @@ def fit(paths: Paths | PacketTable | DataFrame, options: SessionFitOptions) -> F
     fitted = fit_open_session(
         opened, names, options, inputs=inputs, hints=hints, in_memory=in_memory
     )
-    return recognise_source(fitted, opened, options, log)
+    return recognise_source(fitted, opened, names, options, log)
 
 
 def recognise_source(
-    fitted: Fit, opened: OpenedSession, options: SessionFitOptions, log: PlayerLog | None = None
+    fitted: Fit,
+    opened: OpenedSession,
+    names: Sequence[str],
+    options: SessionFitOptions,
+    log: PlayerLog | None = None,
 ) -> Fit:
     """Return a fit with the exchanges of its session and what its source did by them.
 
     Args:
         fitted: The fit of the session.
         opened: The session.
+        names: Its files, for errors.
         options: Those of the fit.
         log: What the player logged, on the session's clock.
+
+    Raises:
+        CalibrationError: If the source has numbers that no model may have.
     """
     exchanges = _exchanges(opened, options)
     first_ns = opened.view.table.origin_ns + opened.view.first_media_ns
-    application, absent = recognise_application(
-        exchanges, first_media_ns=first_ns, log=log, table=opened.view.table
-    )
+    with _refuse_odd_numbers(", ".join(names)):
+        application, absent = recognise_application(
+            exchanges, first_media_ns=first_ns, log=log, table=opened.view.table
+        )
     if _carries_rtp(opened):
         application, absent = None, {"application": "RTP carries the media, not the responses"}
     model = _add_application(fitted.model, application, absent)
@@ -228,6 +239,19 @@ def recognise_source(
         absent=absent,
         warnings=(*fitted.warnings, *_doubt_transfer(calibration)),
     )
+
+
+@contextmanager
+def _refuse_odd_numbers(files: str = "") -> Iterator[None]:
+    """Raise CalibrationError where a session has numbers that no part of a model may have."""
+    try:
+        yield
+    except PartError as error:
+        refused = CalibrationError(
+            f"the session has a number that no model may have ({error}); its times, or those of"
+            " a player log, may be damaged: cut the capture to where they are right"
+        )
+        raise (refused.prepend_place(files) if files else refused) from error
 
 
 def _doubt_transfer(calibration: Calibration) -> list[str]:
@@ -299,12 +323,8 @@ def fit_open_session(
         digests=() if of_stream else tuple(file_digest(Path(name)) for name in names),
     )
     try:
-        calibration = fit_session(opened.view, inputs, options)
-    except PartError as error:
-        raise CalibrationError(
-            f"{', '.join(names)}: the session has a number that no model may have ({error}); its"
-            " times may be damaged: cut the capture to where they are right"
-        ) from error
+        with _refuse_odd_numbers():
+            calibration = fit_session(opened.view, inputs, options)
     except CalibrationError as error:
         if hints and hints[0] not in str(error):
             raise CalibrationError(f"{', '.join(names)}: {error}; {hints[0]}") from None

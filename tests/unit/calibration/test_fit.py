@@ -441,3 +441,35 @@ def test_a_packet_at_an_odd_time_is_fitted_or_refused_in_one_line(
         message = str(error)
     assert bool(message) != (tmp_path / "model.json").exists()
     assert not message or message.isprintable()
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the packets of a player of segments."""
+    file = tmp_path_factory.mktemp("watched") / "player.pcap"
+    path = "rate=20Mbps,delay=20ms"
+    trafficgen.simulate("chunked", path=path, settings={"duration_s": 100}, out=file)
+    return file
+
+
+@pytest.mark.filterwarnings("ignore::trafficgen.TrafficgenWarning")
+@pytest.mark.parametrize("playing_s", [-2e9, 0, 1.5, 2e9, 9e12])
+@pytest.mark.parametrize("offset_s", [-5.0, 0.0])
+def test_a_player_log_of_odd_times_is_fitted_or_refused_in_one_line(
+    tmp_path: Path, watched: Path, playing_s: float, offset_s: float
+) -> None:
+    states = [
+        {"timestamp": 0.0, "state": "buffering", "duration": 1.5},
+        {"timestamp": playing_s, "state": "playing", "duration": 38.0},
+    ]
+    switches = [{"timestamp": 0.0, "id": 4, "type": "variant", "bandwidth": 800_000}]
+    log, message = tmp_path / "shaka.json", ""
+    log.write_text(json.dumps({"stateHistory": states, "switchHistory": switches}))
+    try:
+        trafficgen.fit(watched, player_log=log, player_log_offset_s=offset_s)
+    except trafficgen.TrafficgenError as error:
+        message = str(error)
+    assert not message or abs(playing_s) > 2
+    assert not message or (
+        message.isprintable() and (str(watched) in message or str(log) in message)
+    )

@@ -198,7 +198,7 @@ def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
         try:
             opened = open_session(name, options.choice, options)
             fitted = fit_open_session(opened, [name], options)
-            fitted = recognise_source(fitted, opened, SessionFitOptions())
+            fitted = recognise_source(fitted, opened, [name], SessionFitOptions())
         except TrafficgenError as error:
             left_out[name] = str(error)
             continue
