@@ -267,7 +267,7 @@ def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
     import pyarrow.parquet as pq  # noqa: PLC0415 - captures, which most commands read, need none
 
     with refuse_unreadable(path), _open_regular(path) as stream, pq.ParquetFile(stream) as file:
-        refuse_expansion(file.metadata, path)
+        refuse_expansion(file.metadata, path, stream)
         yield file
 
 

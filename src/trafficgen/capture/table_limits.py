@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
+from trafficgen.capture.parquet_footer import text_columns
 from trafficgen.errors import PacketTableError
 from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA
 
@@ -25,7 +26,7 @@ _ALWAYS_TEXT_BYTES = 1 << 24
 _LONGEST_SPAN_NS = int(np.iinfo(np.int64).max)
 
 
-def refuse_expansion(metadata: pq.FileMetaData, path: str | Path) -> None:
+def refuse_expansion(metadata: pq.FileMetaData, path: str | Path, file: IO[bytes]) -> None:
     """Refuse a Parquet file whose rows need far more memory than the file, as captures are refused.
 
     Raises:
@@ -41,7 +42,7 @@ def refuse_expansion(metadata: pq.FileMetaData, path: str | Path) -> None:
         raise PacketTableError(
             file=name, problem=problem, remedy="if you trust it, write it as CSV and give that"
         )
-    for column, text_bytes in _texts_bytes(metadata).items():
+    for column, text_bytes in _texts_bytes(metadata, path, file).items():
         if text_bytes > max(_ALWAYS_TEXT_BYTES, _TEXT_BYTES * metadata.num_rows):
             problem = (
                 f"column {column!r} has texts of {text_bytes:,} bytes in {metadata.num_rows:,} rows"
@@ -50,25 +51,19 @@ def refuse_expansion(metadata: pq.FileMetaData, path: str | Path) -> None:
             raise PacketTableError(file=name, problem=problem, remedy=remedy)
 
 
-def _texts_bytes(metadata: pq.FileMetaData) -> dict[str, int]:
-    """Return how many bytes the columns of texts take that a packet table has.
-
-    Small files are not looked into: pyarrow aborts the process where it describes a column whose
-    footer contradicts itself, and raises an error where it reads the column.
-    """
+def _texts_bytes(metadata: pq.FileMetaData, path: str | Path, file: IO[bytes]) -> dict[str, int]:
+    """Return how many bytes the columns of texts take that a packet table has, if they are many."""
     found: dict[str, int] = {}
     groups = range(metadata.num_row_groups)
     if sum(metadata.row_group(one).total_byte_size for one in groups) <= _ALWAYS_TEXT_BYTES:
         return found
-    for group in groups:
-        chunks = metadata.row_group(group)
-        for place in range(chunks.num_columns):
-            chunk = chunks.column(place)
-            column = chunk.path_in_schema
-            if chunk.physical_type == "BYTE_ARRAY" and (
-                column in PACKET_SCHEMA.names or column in FLOW_SCHEMA.names
-            ):
-                found[column] = found.get(column, 0) + chunk.total_uncompressed_size
+    try:
+        for column, size_bytes in text_columns(file):
+            if column in PACKET_SCHEMA.names or column in FLOW_SCHEMA.names:
+                found[column] = found.get(column, 0) + size_bytes
+    except ValueError as error:
+        remedy = "write it anew, or as CSV, and give that"
+        raise PacketTableError(file=str(path), problem=str(error), remedy=remedy) from error
     return found
 
 

@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import trafficgen
 from trafficgen.tables.metadata import METADATA_FILE
 
@@ -25,8 +27,30 @@ def _places(part: Any) -> Iterator[tuple[Any, Any]]:
         yield from _places(part[key])
 
 
-def test_a_footer_that_contradicts_itself_is_refused() -> None:
-    file = Path(__file__).with_name("contradictory_footer.parquet")  # its histograms have two sizes
+#: A table whose level histograms have two sizes.
+CONTRADICTORY = Path(__file__).with_name("contradictory_footer.parquet")
+
+
+def _claiming(size_bytes: int) -> bytes:
+    """Return that table with a row group that claims so many bytes, of 32 to 256 MiB."""
+    data = CONTRADICTORY.read_bytes()
+    footer = data[-8 - int.from_bytes(data[-8:-4], "little") : -8]
+    wanted = 2 * size_bytes  # numbers are written as twice their size, seven bits a byte
+    digits = bytes(wanted >> shift & 127 | (0 if shift == 28 else 128) for shift in range(0, 35, 7))
+    field = b"\x16\xa2\x14"  # field 2 of a row group, a number of 64 bits: 1,297
+    assert footer.count(field) == 1
+    changed = footer.replace(field, field[:1] + digits)
+    return data[: -8 - len(footer)] + changed + len(changed).to_bytes(4, "little") + b"PAR1"
+
+
+@pytest.mark.parametrize("claimed_bytes", [None, 1 << 26, 1 << 30])
+def test_a_footer_that_contradicts_itself_is_refused(
+    tmp_path: Path, claimed_bytes: int | None
+) -> None:
+    file = CONTRADICTORY
+    if claimed_bytes is not None:
+        file = tmp_path / "large.parquet"
+        file.write_bytes(_claiming(claimed_bytes))
     program = f"import trafficgen; trafficgen.read_packets({str(file)!r})"  # it might abort
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
     assert ended.returncode == 1
