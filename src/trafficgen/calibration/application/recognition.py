@@ -40,6 +40,9 @@ _FEWEST_SEGMENTS = 6
 _MOST_SPREAD = 1.0
 #: One response with at least this share of the bytes is what the session was for.
 _BULK_SHARE = 0.9
+#: Media end within a segment: the last one says nothing of a rung where all others are larger by
+#: this factor, about the step of a ladder.
+_SHORT = 1.25
 #: Segments that came faster than this share of them show what the path had room for.
 _FASTEST, _LEAST_DOWNLOAD_S = 0.95, 1e-3
 
@@ -251,10 +254,14 @@ def find_segments(exchanges: Exchanges, kind: str, zero_ns: int) -> Segments:
     rows = rows & (request_ns > 0) & answered
     # The last response may have been cut off by the end of the capture or of the session.
     rows[np.flatnonzero(answered)[-1]] = False
+    size_bytes = exchanges.column("response_bytes").astype(np.float64)
+    whole_bytes = size_bytes[rows]
+    if len(whole_bytes) > 1 and whole_bytes[-1] * _SHORT < whole_bytes[:-1].min():
+        rows[np.flatnonzero(rows)[-1]] = False
     return Segments(
         (request_ns[rows] - zero_ns) / NS_PER_S,
         (request_ns[rows] - before_ns[rows]) / NS_PER_S,
-        exchanges.column("response_bytes")[rows].astype(np.float64),
+        size_bytes[rows],
         (ends_ns[rows] - zero_ns) / NS_PER_S,
     )
 
