@@ -229,10 +229,13 @@ def test_gaps_of_haptics_are_whole_steps_of_a_rounded_exponential_law(
 def test_slices_of_a_frame_leave_together_and_every_eighth_frame_is_an_i_frame() -> None:
     slices = play("xr_3gpp38838_video_slices", tuple(LONGER.items()))
     assert np.array_equal(sendings(slices)[0], sendings(slices, 1)[0])
-    gop = play("xr_3gpp38838_video_gop", tuple(LONGER.items()))
-    i_s, p_s = sendings(gop)[0], sendings(gop, 1)[0]
-    between = np.diff(np.searchsorted(p_s, i_s))
-    assert set(between.tolist()) == {7}
+    for frames in (8, 4, 16):
+        gop = play("xr_3gpp38838_video_gop", (*LONGER.items(), ("gop_frames", frames)))
+        i_s, p_s = sendings(gop)[0], sendings(gop, 1)[0]
+        between = np.diff(np.searchsorted(p_s, i_s))
+        assert set(between.tolist()) == {frames - 1}
+        rate_bps = gop.payload_bytes.sum() * 8 / LONGER["duration_s"]
+        assert rate_bps == pytest.approx(30e6, rel=0.01)
 
 
 @pytest.mark.parametrize(

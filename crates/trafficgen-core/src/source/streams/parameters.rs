@@ -141,11 +141,10 @@ pub struct SendParameters {
     /// From one of them to the next.
     #[serde(default = "zero")]
     pub spacing_s: Law,
-    /// Arrivals of which those of `turns` send, counted from 0.
+    /// Arrivals of which those from the first to the last of `turns` send, counted from 0.
     #[serde(default = "one")]
     pub cycle: u32,
-    #[serde(default)]
-    pub turns: Vec<u32>,
+    pub turns: Option<(u32, u32)>,
 }
 
 fn one() -> u32 {

@@ -137,7 +137,7 @@ impl Process {
     fn send(&mut self, sends: &[SendParameters], at: Time, rng: &mut ChaCha8Rng) {
         for send in sends {
             let turn = ((self.first_turn + self.arrivals) % u64::from(send.cycle.max(1))) as u32;
-            if !send.turns.is_empty() && !send.turns.contains(&turn) {
+            if send.turns.is_some_and(|(first, last)| turn < first || turn > last) {
                 continue;
             }
             let Some(flow) = self.flows.iter().position(|name| *name == send.flow) else {
