@@ -19,8 +19,9 @@ _MOST_RUNGS, _MOST_ROUNDS = 8, 30
 _LEAST_SPREAD, _LEAST_STEP, _LEAST_ERRORS = 0.03, 1.25, 1.5
 #: A player begins low and climbs: a change is as likely as none after each of the first segments.
 STARTS = 4
-#: Length of the ladder on which a rung may lie (log): from 100 kbit/s to 10 Mbit/s or so.
-_LADDER = 4.6
+#: Where a rung may lie (log): the first one from 100 kbit/s to 10 Mbit/s or so, each other one 1.25
+#: to 2.5 times above the one below, as on usual ladders and a little further.
+_LADDER, _ABOVE = 4.6, float(np.log(2.5 / _LEAST_STEP))
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,10 @@ def find_rungs(size_bytes: FloatArray) -> Rungs:
             if found is None:
                 continue
             states, cost, spread = found
-            # The evidence of each mean, which may lie anywhere on the ladder (Laplace).
+            # The evidence of each mean, which may lie anywhere in its range (Laplace).
             counts = np.bincount(states)
-            score = cost + np.log(_LADDER / (spread * np.sqrt(2 * np.pi / counts))).sum()
+            ranges = np.array([_LADDER, *[_ABOVE] * (len(counts) - 1)])
+            score = cost + np.log(ranges / (spread * np.sqrt(2 * np.pi / counts))).sum()
             if score < best_score:
                 best, best_score = Rungs(states, spread), score
     return best
