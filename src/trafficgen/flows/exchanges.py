@@ -75,6 +75,9 @@ _SMALL_BYTES, _SMALL_PART = 16_384, 0.02
 #: Audio with video: sizes part by this factor, the lower vary by no more than this (log), and
 #: the two take turns in at least this share of the requests of the rarer one.
 _AUDIO_GAP, _AUDIO_SPREAD, _AUDIO_TURNS, _AUDIO_FEWEST = 1.4, 0.25, 0.5, 4
+#: A player that asks for one thing at a time may go up and down between two rungs too: audio that
+#: is under way with video in less than this share takes turns more strictly, and varies less.
+_AUDIO_TOGETHER, _STRICT_SPREAD, _STRICT_TURNS = 0.5, 0.05, 0.8
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ class ConnectionExchanges:
                 },
                 "outstanding": pa.array((outstanding + columns["merged"]).astype(np.int32)),
                 "think_s": pa.array(think_s, mask=np.isnan(think_s)),
-                "kind": pa.array(_kinds(columns["response_bytes"], is_control)),
+                "kind": pa.array(_kinds(columns["response_bytes"], start_ns, last_ns, is_control)),
             }
         )
         return Exchanges(
@@ -152,7 +155,9 @@ def _place_in_session(
     return outstanding, think_s
 
 
-def _kinds(response_bytes: npt.NDArray[Any], is_control: BoolArray) -> npt.NDArray[Any]:
+def _kinds(
+    response_bytes: npt.NDArray[Any], start_ns: IntArray, last_ns: IntArray, is_control: BoolArray
+) -> npt.NDArray[Any]:
     """Return the kind of each exchange of a session, in order of time."""
     kinds = np.full(len(response_bytes), "media", dtype="<U7")
     kinds[is_control] = "control"
@@ -165,11 +170,11 @@ def _kinds(response_bytes: npt.NDArray[Any], is_control: BoolArray) -> npt.NDArr
     large = sizes >= max(_SMALL_PART * half, min(_SMALL_BYTES, half / 4))
     kinds[asked[~large]] = "small"
     media = asked[large]
-    kinds[media[_is_audio(sizes[large])]] = "audio"
+    kinds[media[_is_audio(sizes[large], start_ns[media], last_ns[media])]] = "audio"
     return kinds
 
 
-def _is_audio(sizes: npt.NDArray[np.float64]) -> BoolArray:
+def _is_audio(sizes: npt.NDArray[np.float64], start_ns: IntArray, last_ns: IntArray) -> BoolArray:
     """Return which segments are audio: of nearly one size, in turn with larger ones."""
     none = np.zeros(len(sizes), dtype=np.bool_)
     if len(sizes) < 2 * _AUDIO_FEWEST:
@@ -178,14 +183,23 @@ def _is_audio(sizes: npt.NDArray[np.float64]) -> BoolArray:
     for below in np.flatnonzero(np.diff(logs) >= np.log(_AUDIO_GAP)) + 1:
         lower = np.log(sizes) < logs[below]
         rarer = min(below, len(sizes) - below)
+        if rarer < _AUDIO_FEWEST:
+            continue
+        is_together = _share_together(start_ns, last_ns, lower) >= _AUDIO_TOGETHER
+        least_turns = _AUDIO_TURNS if is_together else _STRICT_TURNS
         turns = np.count_nonzero(np.diff(lower.astype(np.int8)) == 1)
-        if (
-            rarer >= _AUDIO_FEWEST
-            and logs[:below].std() <= _AUDIO_SPREAD
-            and turns >= _AUDIO_TURNS * rarer
-        ):
+        most_spread = _AUDIO_SPREAD if is_together else _STRICT_SPREAD
+        if logs[:below].std() <= most_spread and turns >= least_turns * rarer:
             return np.asarray(lower)
     return none
+
+
+def _share_together(start_ns: IntArray, last_ns: IntArray, chosen: BoolArray) -> float:
+    """Return the share of chosen responses while which one of the others was under way."""
+    end_ns = np.maximum(last_ns, start_ns)
+    begun = np.searchsorted(np.sort(start_ns[~chosen]), end_ns[chosen], side="left")
+    ended = np.searchsorted(np.sort(end_ns[~chosen]), start_ns[chosen], side="right")
+    return float(np.mean(begun > ended))
 
 
 @dataclass(frozen=True, eq=False)

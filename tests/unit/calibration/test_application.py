@@ -92,6 +92,31 @@ def test_a_player_that_never_waits_leaves_a_usual_duration_or_nothing() -> None:
     assert guess_segment_clock(times[0][:6]) is None
 
 
+def test_of_several_usual_durations_the_most_usual_is_taken_and_stalls_are_unknown() -> None:
+    sizes = np.repeat([400_000, 760_000, 400_000], [8, 9, 8]) * np.sqrt(content(25))
+    times = player(sizes, segment_s=5.0, rate_kbps=1000, buffer_s=60)
+    found, absent = recognise_application(exchanges_of(sizes, times), first_media_ns=NS_PER_S)
+    assert found is not None
+    assert found.segment_s is not None
+    assert found.segment_s.value == 4.0
+    assert found.segment_s.low is not None
+    assert found.segment_s.high is not None
+    assert found.segment_s.low < 5.0 < found.segment_s.high
+    assert absent["application.segment_s"].endswith(" s)")
+    assert len(found.switches) == 2
+    assert (found.stalls, found.policy) == (None, None)
+    assert "how long segments are" in absent["application.stalls"]
+
+
+def test_a_player_of_one_rung_that_never_waits_may_have_stalled() -> None:
+    sizes = 560_000 * np.sqrt(content(25))
+    times = player(sizes, segment_s=4.0, rate_kbps=1000, buffer_s=60)
+    found, _ = recognise_application(exchanges_of(sizes, times), first_media_ns=NS_PER_S)
+    assert found is not None
+    assert len(found.rungs) == 1
+    assert found.stalls is None
+
+
 def test_rungs_are_told_apart_by_sizes_that_stay() -> None:
     rates = np.repeat([1, 2, 4, 2], [3, 12, 20, 10])
     found = find_rungs(75_000.0 * rates * np.sqrt(content(45)))

@@ -69,6 +69,16 @@ def test_kinds_tell_playlists_segments_and_audio_apart() -> None:
     assert set(exchanges(rungs).column("kind")) == {"media"}
 
 
+def test_a_player_between_two_rungs_has_no_audio() -> None:
+    """One at a time, so that only strict turns of responses of one size are audio."""
+    content = np.exp(np.random.default_rng(1).normal(0, 0.1, 30))
+    sizes = [(80_000 if k % 2 else 300_000) * content[k] for k in range(30)]
+    rungs = [row(2.0 * k, 2.0 * k + 1, int(size)) for k, size in enumerate(sizes)]
+    assert set(exchanges(rungs).column("kind")) == {"media"}
+    together = [row(2.0 * k + 0.5 * (k % 2), 2.0 * k + 3, int(x)) for k, x in enumerate(sizes)]
+    assert set(exchanges(together).column("kind")) == {"media", "audio"}
+
+
 def tcp_table(rows: list[Row]) -> trafficgen.PacketTable:
     """Make a table of one connection: time s, to client, payload, sequence, acknowledgement."""
     flow: dict[str, Any] = dict.fromkeys(FLOW_SCHEMA.names, 0)

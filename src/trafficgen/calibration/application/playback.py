@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trafficgen.calibration.application.segment_clock import list_usual_durations
 from trafficgen.calibration.player_log.events import PlayerLog
 from trafficgen.models import Estimate, Stall
 from trafficgen.units import BoolArray, FloatArray, IntArray
@@ -152,7 +153,8 @@ def fit_buffer(downloads: Downloads, clock: Estimate) -> BufferFit:
         high=max(starts) + _MOST_LAG_S,
         method="segments that came before the playback",
     )
-    is_guess = (clock.high or 0.0) - (clock.low or 0.0) > _WIDEST_CLOCK * clock.value
+    low_s, high_s = clock.low or clock.value, clock.high or clock.value
+    is_guess = high_s - low_s > _WIDEST_CLOCK * clock.value
     most_s = float(best.before_s.max())
     if most_s > (_MOST_HELD_BY_GUESS_S if is_guess else _MOST_HELD_S):
         why = (
@@ -169,6 +171,9 @@ def fit_buffer(downloads: Downloads, clock: Estimate) -> BufferFit:
             f"from {counts.min()} to {counts.max()}: that depends on how much media the player"
             " starts with, which is not known"
         )
+    if is_guess and (len(list_usual_durations(low_s, high_s)) > 1 or not downloads.rung.any()):
+        is_sure = False
+        absent["stalls"] = "that depends on how long segments are, which is a guess"
     return BufferFit(best, startup, target, best.stalls if is_sure else None, absent)
 
 

@@ -24,6 +24,7 @@ from trafficgen.calibration.application.segment_clock import (
     find_segment_clock,
     find_waits,
     guess_segment_clock,
+    list_usual_durations,
     measure_segment_clock,
 )
 from trafficgen.calibration.player_log.events import PlayerLog
@@ -138,7 +139,10 @@ def _recognise_responses(
         return Application(kind="interactive", **counts), _name_parts(_NO_SEGMENTS)
     clock, remark = _clock(video, audio, log)
     if clock is None:
-        why = "the player never waited before a request: no clock of segments is seen"
+        why = (
+            "the player never waited before a request, and no usual duration of segments fits their"
+            " number"
+        )
         return None, {"application": why}
     found, absent = _recognise_segments(video, clock, log)
     if remark:
@@ -283,9 +287,13 @@ def _clock(video: Segments, audio: Segments, log: PlayerLog | None) -> tuple[Est
         return measured, "the player never waited before a request: by its log"
     # Audio is of one size and fetched once; video may be fetched again at another rung.
     guess = guess_segment_clock((audio if len(audio) >= _FEWEST_SEGMENTS else video).request_s)
+    if guess is None:
+        return None, ""
+    usual = list_usual_durations(guess.low or 0.0, guess.high or guess.value)
+    rest = f" ({', '.join(f'{one:g}' for one in usual)} s)" if len(usual) > 1 else ""
     return guess, (
-        "the player never waited before a request: the one usual duration that the number of"
-        " segments leaves possible"
+        "the player never waited before a request: the most usual duration that the number of"
+        f" segments leaves possible{rest}"
     )
 
 

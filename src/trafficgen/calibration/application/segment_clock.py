@@ -78,25 +78,33 @@ def _slope(request_s: FloatArray, run: slice) -> tuple[float, float]:
 
 #: Part of the segments that a player may fetch again, and by which its log may be wrong.
 _MOST_FETCHED_AGAIN, _LOG_ERROR = 0.4, 0.05
-#: Durations that segments usually have, s.
-_USUAL_S = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0])
+#: Durations that segments usually have, s, the most usual first: those of examples and defaults of
+#: packagers, Apple's advice for HLS (6 s; 10 s before), then others.
+_USUAL_S = np.array([2.0, 4.0, 6.0, 10.0, 5.0, 8.0, 1.0, 3.0, 12.0])
 #: Most media that a player holds, s; and the part of the time that stalls may have taken.
 _MOST_HELD_S, _MOST_STALLED = 30.0, 0.1
+#: A short session leaves durations that are further apart than this, so that none is taken.
+_WIDEST_GUESS = 2.0
 
 
 def guess_segment_clock(request_s: FloatArray) -> Estimate | None:
-    """Return the one usual duration of a segment that a session without waits leaves possible.
+    """Return the most usual duration of a segment that a session without waits leaves possible.
 
     What was fetched was played, or is held: the duration lies between the time a segment and that
-    with a full buffer at the end. None where several usual durations do.
+    with a full buffer at the end. None where no usual duration does, or where that says little.
     """
     count, length_s = len(request_s) - 1, float(request_s[-1] - request_s[0])
     low, high = length_s * (1 - _MOST_STALLED) / count, (length_s + _MOST_HELD_S) / count
-    possible = _USUAL_S[(low <= _USUAL_S) & (high >= _USUAL_S)]
-    if len(possible) != 1:
+    possible = list_usual_durations(low, high)
+    if not len(possible) or high > _WIDEST_GUESS * low:
         return None
-    method = "usual duration that the number of segments allows"
+    method = "most usual duration that the number of segments allows"
     return Estimate(value=float(possible[0]), low=low, high=high, method=method)
+
+
+def list_usual_durations(low_s: float, high_s: float) -> FloatArray:
+    """Return durations that segments usually have in a range, s, the most usual first."""
+    return _USUAL_S[(low_s <= _USUAL_S) & (high_s >= _USUAL_S)]
 
 
 def measure_segment_clock(request_s: FloatArray, log: PlayerLog) -> Estimate | None:
@@ -118,8 +126,10 @@ def measure_segment_clock(request_s: FloatArray, log: PlayerLog) -> Estimate | N
 
     low = (media_s(last_s) - media_s(first_s)) / (len(request_s) - 1)
     high = low * (1 + _MOST_FETCHED_AGAIN)
-    possible = _USUAL_S[(low * (1 - _LOG_ERROR) <= _USUAL_S) & (high >= _USUAL_S)]
+    possible = list_usual_durations(low * (1 - _LOG_ERROR), high)
     if not len(possible):
         return None
     method = "usual duration that the buffer of the player log allows"
-    return Estimate(value=float(possible[0]), low=low * (1 - _LOG_ERROR), high=high, method=method)
+    return Estimate(
+        value=float(possible.min()), low=low * (1 - _LOG_ERROR), high=high, method=method
+    )
