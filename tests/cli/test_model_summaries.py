@@ -45,5 +45,6 @@ def test_bursts_of_a_quic_session_are_said(
     capture = shared_capture(f"streaming/{name}.pcap")
     shown = command("fit", "-q", str(capture), "-o", "model.json").out
 
+    assert shown.startswith("flow 0 (unknown over quic) from ")
     assert "at 453 kbit/s, a packet every 24.1 ms on average, in bursts" in playout(shown)
     assert "not measurable: UDP without sequence numbers" in shown

@@ -239,9 +239,9 @@ def _print_fit(fitted: trafficgen.Fit | PopulationFit | SameSourceFit) -> None:
     if flow["name"]:
         server = f"{one_line(flow['name'])} ({server})"
     client = endpoint(flow["client"], flow["client_port"])
-    say_line(
-        f"flow {flow['flow']} ({flow['media']} over {flow['protocol']}) from {server} to {client}"
-    )
+    is_quic = any(stream.transport.is_quic for stream in fitted.model.streams)
+    protocol = "quic" if is_quic else flow["protocol"]
+    say_line(f"flow {flow['flow']} ({flow['media']} over {protocol}) from {server} to {client}")
     say_line(
         f"{format_count(summary['packets'], 'media packet')} in"
         f" {format_duration(summary['duration_s'])},"
