@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from trafficgen.calibration.path.loss_measures import Loss
 from trafficgen.flows import SessionView
+from trafficgen.formatting import format_count
 from trafficgen.models import Estimate
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
@@ -62,11 +63,12 @@ def measure_round_trip(view: SessionView, rtcp: RtcpMeasures) -> Estimate | None
     times_s = [whole_s for _, whole_s in find_handshakes(view.table)]
     if times_s:
         several = len(times_s) > 1
+        handshakes = format_count(len(times_s), "TCP handshake")
         return Estimate(
             value=float(np.median(times_s)),
             low=min(times_s) if several else None,
             high=max(times_s) if several else None,
-            method=f"median of {len(times_s)} TCP handshakes of the session, SYN to first ACK",
+            method=f"median of {handshakes} of the session, SYN to first ACK",
         )
     if rtcp.rtt_s is not None:
         return rtcp.rtt_s
