@@ -114,6 +114,26 @@ def test_what_is_no_file_of_the_folder_is_refused_in_one_line(
     assert not (tmp_path / "out.csv").exists()
 
 
+@pytest.mark.parametrize("folder", ["here", "."])
+@pytest.mark.parametrize("place", [place for place in PLACES if place != "unreadable"])
+@pytest.mark.parametrize("reference", REFERENCES)
+def test_names_without_an_ending_are_files_of_the_folder_too(
+    command: Command, tmp_path: Path, reference: str, place: str, folder: str
+) -> None:
+    PLACES[place][0](tmp_path / folder / "named")
+    code, said = _play(command, reference, REFERENCES[reference].replace("NAME", "named"))
+    assert (code, said.count("\n")) == (2, 1)
+    assert SECRET not in said
+    assert "7777" not in said
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
+def test_no_file_names_standard_input(command: Command, reference: str) -> None:
+    code, said = _play(command, reference, REFERENCES[reference].replace("NAME", "'-'"))
+    assert (code, said.count("\n")) == (2, 1)
+    assert "standard input" not in said
+
+
 @pytest.mark.parametrize("name", [*_ELSEWHERE, "../secret", "{folder}/../secret"])
 @pytest.mark.parametrize("reference", REFERENCES)
 def test_files_elsewhere_are_read_only_where_that_is_allowed(

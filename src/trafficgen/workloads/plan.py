@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -321,7 +322,7 @@ class _Planner:
             if found is None or not name:
                 remedy = "write NAME or NAME(option=value)"
                 raise self.files.error(at, f"{group.model!r} names no model", remedy)
-            is_name = name in entry_names() or ("/" not in name and "." not in name)
+            is_name = name in entry_names() or not _names_file(name, self.files.folder)
             file = partial(find_named_file, name, self.files.folder, most_bytes=LARGEST_MODEL_BYTES)
             path = name if is_name else self.files.check(at, file)
             try:
@@ -361,6 +362,12 @@ class _Planner:
             raise self.files.error(f"{at}.watched", problem, "keep it at most 1")
         after = read_law(self.files, part.after, f"{at}.after")
         return PlannedDepartures(share=parse_share(part.share), watched=law, after=after)
+
+
+def _names_file(name: str, folder: Path) -> bool:
+    """Return whether a model is given as a file; a word that no file here has may be an entry."""
+    is_word = name != "-" and "/" not in name and "." not in name
+    return not is_word or any(map(os.path.lexists, (folder / name, name)))
 
 
 def _ranges(texts: tuple[str, ...] | None) -> dict[int, AddressRange]:
