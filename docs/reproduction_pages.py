@@ -44,7 +44,8 @@ def reproduced_sections(results: Mapping[str, Any]) -> Iterator[str]:
     yield "### What is missed"
     yield (
         "The mean over all runs with its 95% interval, the share of seeds at which the row passes"
-        f" (each the mean of {results['runs']} runs), and why it misses, where that is known:"
+        f" (each the mean of {results['runs']} runs), and why it misses and what was tried"
+        " ([more](realplayer-findings.md#what-was-tried-where-it-misses)):"
     )
     yield _missed([row for row in rows if not row["ok"]])
     yield "### What is met"
