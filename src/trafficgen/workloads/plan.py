@@ -367,7 +367,7 @@ class _Planner:
 def _names_file(name: str, folder: Path) -> bool:
     """Return whether a model is given as a file; a word that no file here has may be an entry."""
     is_word = name != "-" and "/" not in name and "." not in name
-    return not is_word or any(map(os.path.lexists, (folder / name, name)))
+    return not is_word or any(os.path.lexists(one) for one in (folder / name, name))
 
 
 def _ranges(texts: tuple[str, ...] | None) -> dict[int, AddressRange]:
