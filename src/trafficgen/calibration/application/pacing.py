@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
+from trafficgen.distributions.scipy_special import special
 from trafficgen.flows import extend_sequence
 from trafficgen.models import Estimate, Pacing
 from trafficgen.tables import PacketTable
@@ -82,15 +82,17 @@ def fit_pacing(download: Download) -> tuple[Pacing | None, str]:
         return None, "the client's window was closed while nothing came: its buffer was full"
     waited = gap_s[waits].sum() / (download.time_s[-1] - download.time_s[waits[0]])
     block_bytes = np.diff(end_bytes)
-    line = stats.linregress(start_s, end_bytes)
-    off = end_bytes - (line.intercept + line.slope * start_s)
+    line, variances = np.polyfit(start_s, end_bytes, 1, cov=True)
+    slope, burst = map(float, line)
+    slope_error, burst_error = map(float, np.sqrt(np.diag(variances)))
+    off = end_bytes - (burst + slope * start_s)
     error = float(np.sqrt(off @ off / (len(off) - 2)))
-    if waited < _LEAST_WAITING or error > _MOST_OFF * np.median(block_bytes) or line.slope <= 0:
+    if waited < _LEAST_WAITING or error > _MOST_OFF * np.median(block_bytes) or slope <= 0:
         return None, "what came in parts did so at no rate that holds"
-    slope, burst, block = (float(x) for x in (line.slope, line.intercept, np.median(block_bytes)))
-    errors = float(stats.t.ppf((1 + _COVERED) / 2, len(off) - 2))
-    wide = max(errors * float(line.stderr), _LEAST_SHARE * slope)
-    shift = _OF_TICK * error + errors * float(line.intercept_stderr)
+    block = float(np.median(block_bytes))
+    errors = float(special.stdtrit(len(off) - 2, (1 + _COVERED) / 2))
+    wide = max(errors * slope_error, _LEAST_SHARE * slope)
+    shift = _OF_TICK * error + errors * burst_error
     shift = max(shift, _LEAST_OF_BLOCK * block)
     usual = np.quantile(block_bytes, [(1 - _COVERED) / 2, (1 + _COVERED) / 2])
     method = "bytes sent by the starts of blocks, least squares"
