@@ -173,7 +173,8 @@ class Law(ModelPart):
         if self.minimum is not None and self.maximum is not None and self.minimum > self.maximum:
             raise ValueError(f"minimum {self.minimum} is above maximum {self.maximum}")
         self._check_bounds()
-        self.distribution()  # a model file that loads can also be played
+        # A model file that loads can also be played: whole numbers need one between the ends.
+        self.distribution().support  # noqa: B018 - raises ValueError
         return self
 
     def _check_bounds(self) -> None:

@@ -7,6 +7,7 @@ import json
 import pkgutil
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 import trafficgen
 from trafficgen.models import Model, ModelPart, PublishedModel
+from trafficgen.models.io import model_of
 from trafficgen.models.published import load_entry, with_settings
 from trafficgen.models.published.mechanisms import check_mechanism
 from trafficgen.models.published_model import UNITS, has_unit
@@ -120,6 +122,30 @@ def test_no_number_of_a_fitted_model_may_be_absurd(
         assert len(str(refused.value)) < 600
         count += 1
     assert count > 200
+
+
+def truths_in(part: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if isinstance(part, bool):
+        yield place
+    elif isinstance(part, dict | list):
+        for key in part if isinstance(part, dict) else range(len(part)):
+            yield from truths_in(part[key], (*place, key))
+
+
+@pytest.mark.filterwarnings("ignore::trafficgen.TrafficgenWarning")
+@pytest.mark.parametrize("name", ["rtsp_rtp_two_streams", "http_burst_then_paced"])
+def test_every_truth_of_a_fitted_model_may_be_the_other_or_is_refused(name: str) -> None:
+    content = trafficgen.fit(f"examples/captures/{name}.pcap.gz").model.model_dump(mode="json")
+    count = 0
+    for place in truths_in(content["streams"], ("streams",)):
+        value: Any = content
+        for key in place:
+            value = value[key]
+        with suppress(trafficgen.TrafficgenError):
+            model = model_of(changed_at(content, place, not value), file="model.json")
+            trafficgen.generate(model, duration_s=10)
+        count += 1
+    assert count > 10
 
 
 def published_models() -> list[PublishedModel]:
