@@ -7,7 +7,8 @@ leaves them uncertain.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Literal, TypeVar
 
@@ -18,7 +19,9 @@ from trafficgen.calibration.laws.likelihood import FamilyLaw, from_unconstrained
 from trafficgen.calibration.laws.uncertainty import law_cells, wald_intervals
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.distributions import FAMILIES, MIXTURES
+from trafficgen.errors import GenerationError
 from trafficgen.models import Atom, Estimate, Law, Model, ModelPart, Phase, QuantilePoint, with_laws
+from trafficgen.models.estimate import PartError
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray
 
@@ -54,6 +57,10 @@ class PosteriorSampler:
 
     def _draw(self, session: int) -> Model:
         """Return the model of a session."""
+        with refuse_wide_intervals(self._model.name, "play it without [--posterior]"):
+            return self._draw_parts(session)
+
+    def _draw_parts(self, session: int) -> Model:
         generator = random_stream(self._seed, session=session, purpose="posterior")
 
         def draw_phase(phase: Phase) -> Phase:
@@ -170,6 +177,18 @@ def _draw_estimates(part: Part, generator: np.random.Generator) -> Part:
         elif isinstance(value, tuple) and value and _has_estimates(value[0]):
             updates[name] = tuple(_draw_estimates(each, generator) for each in value)
     return part.model_copy(update=updates) if updates else part
+
+
+@contextmanager
+def refuse_wide_intervals(name: str, remedy: str) -> Iterator[None]:
+    """Raise GenerationError where a draw around a model is no number that a model may have."""
+    try:
+        yield
+    except PartError as error:
+        raise GenerationError(
+            f"{name}: an interval is so wide that a draw from it is no number of a model ({error});"
+            f" {remedy}"
+        ) from error
 
 
 def _has_estimates(value: object) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from trafficgen.errors import SimulationWarning
-from trafficgen.generation.posterior import PosteriorSampler, draw_estimate
+from trafficgen.generation.posterior import PosteriorSampler, draw_estimate, refuse_wide_intervals
 from trafficgen.models import Application, Estimate, Model, PublishedModel
 from trafficgen.models.application import PlayerPolicy, PolicyFamily
 from trafficgen.progress import report_each
@@ -59,8 +59,9 @@ def repeat_runs(
         drawn = model
         if sampler is not None:
             drawn = sampler.draw(number)
-            application = drawn.application and _draw_application(drawn.application, generator)
-            drawn = drawn.model_copy(update={"application": application})
+            with refuse_wide_intervals(drawn.name, "play it once, without [--runs]"):
+                application = drawn.application and _draw_application(drawn.application, generator)
+                drawn = drawn.model_copy(update={"application": application})
         placed_kbps = draw_path_kbps(path_kbps, generator)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SimulationWarning)  # the first run has warned

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from trafficgen.calibration.laws.fit_law import fit_law
+from trafficgen.errors import GenerationError
 from trafficgen.generation.posterior import PosteriorSampler
 from trafficgen.models import (
     Estimate,
@@ -152,3 +153,32 @@ def test_drawn_means_cover_the_truth_as_often_as_they_say(udp_model: Model) -> N
         low, high = np.quantile(means, [0.025, 0.975])
         inside += low <= 0.02 <= high
     assert 180 <= inside <= 198
+
+
+@pytest.mark.parametrize("end", [1e30, 1e150, 1e300])
+def test_intervals_without_end_are_drawn_from_or_refused_in_one_line(
+    udp_model: Model, end: float
+) -> None:
+    rates = [
+        Estimate(value=value, low=value / end, high=value * end, method="set")
+        for value in (50.0, 5.0)
+    ]
+    states = tuple(
+        MmppState(rate_per_s=rate, mean_sojourn_s=Estimate(value=1.0, method="set"))
+        for rate in rates
+    )
+    process = MmppProcess(
+        states=states,
+        transition=((0.0, 1.0), (1.0, 0.0)),
+        packet_bytes=_FULL,
+        mean_rate_per_s=20.0,
+        observed_s=100.0,
+    )
+    sampler, refused = PosteriorSampler(_model_with(udp_model, process), seed=1), 0
+    for session in range(20):
+        try:
+            sampler.draw(session)
+        except GenerationError as error:
+            assert str(error).isprintable()  # noqa: PT017 - others are drawn
+            refused += 1
+    assert refused > 0
