@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from trafficgen.errors import GenerationError
 from trafficgen.generation.addresses import AddressPlan
 from trafficgen.generation.population import SessionSampler
 from trafficgen.generation.posterior import PosteriorSampler
@@ -18,6 +19,7 @@ from trafficgen.generation.timeline import (
     session_timeline,
 )
 from trafficgen.models import Model, Phase
+from trafficgen.models.estimate import PartError
 
 #: Timelines that are cached: popular clips come repeatedly.
 _KEPT = 256
@@ -174,16 +176,22 @@ class ModelPlayer:
 
 
 def _at_rate(model: Model, factor: float) -> Model:
-    """Return a model whose streams all send ``factor`` times their rate."""
+    """Return a model whose streams send ``factor`` times their rate; raise GenerationError."""
     if factor == 1:
         return model
-    streams = tuple(
-        stream.model_copy(
-            update={"phases": tuple(_phase_at_rate(phase, factor) for phase in stream.phases)}
+    try:
+        streams = tuple(
+            stream.model_copy(
+                update={"phases": tuple(_phase_at_rate(phase, factor) for phase in stream.phases)}
+            )
+            for stream in model.streams
         )
-        for stream in model.streams
-    )
-    return model.model_copy(update={"streams": streams})
+        return model.model_copy(update={"streams": streams})
+    except PartError as error:
+        raise GenerationError(
+            f"{model.name}: at {factor:g} times its rate it has a number that no model may have"
+            f" ({error}); give another [--scale-rate]"
+        ) from error
 
 
 def _phase_at_rate(phase: Phase, factor: float) -> Phase:

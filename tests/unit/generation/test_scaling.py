@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import trafficgen
 from trafficgen.distributions import MixedLaw
 from trafficgen.generation.scaling import (
     accelerate_clock,
@@ -17,6 +18,7 @@ from trafficgen.models import (
     Atom,
     BurstProcess,
     Law,
+    Model,
     ModulatedProcess,
     PacketProcess,
     QuantilePoint,
@@ -227,3 +229,20 @@ def test_the_tail_of_a_smoothed_empirical_law_is_scaled_with_it(factor: float) -
     assert quantiles_of(after.distribution(), probability) == pytest.approx(
         factor * quantiles_of(before.distribution(), probability)
     )
+
+
+@pytest.mark.parametrize("factor", [1e-9, 1.0, 1000.0])
+@pytest.mark.parametrize("rate_bps", [1e-300, 1.0, 1e14, 1e15])
+def test_rates_beyond_the_bounds_are_refused_in_one_line(
+    udp_model: Model, factor: float, rate_bps: float
+) -> None:
+    (stream,) = udp_model.streams
+    phases = tuple(phase.model_copy(update={"rate_bps": rate_bps}) for phase in stream.phases)
+    model = udp_model.model_copy(
+        update={"streams": (stream.model_copy(update={"phases": phases}),)}
+    )
+    if rate_bps * factor <= 1e15:
+        assert len(trafficgen.generate(model, duration_s=5, scale_rate=factor).packets) > 0
+        return
+    with pytest.raises(trafficgen.GenerationError, match=r"at 1000 times its rate.*scale_rate"):
+        trafficgen.generate(model, duration_s=5, scale_rate=factor)
