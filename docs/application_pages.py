@@ -10,7 +10,7 @@ from reference_pages.markdown import bullets, table
 from trafficgen.formatting import format_count
 
 _Rows = Sequence[Mapping[str, Any]]
-_CLOCK, _FEW_SEGMENTS = 0.01, 2
+_CLOCK, _FEW_SEGMENTS, _RESPONSES = 0.01, 2, 0.95
 _GOALS = {
     "responses, bytes within 2%": "95%",
     "segment clock within 1%": "all",
@@ -95,6 +95,15 @@ def _is_clock_right(row: Mapping[str, Any]) -> bool:
 
 
 def _list_reasons(rows: _Rows, youtube: _Rows) -> Iterator[str]:
+    low = [
+        f"{row['session']} at the {row['side']}"
+        for row in rows
+        if "responses" in row and row["responses"][0] < _RESPONSES * row["responses"][1]
+    ]
+    yield (
+        f"Fewer than {_RESPONSES:.0%} of the responses: {', '.join(low) or 'nowhere'}. Before the"
+        " path, packets that QUIC sends again are like any others, and count twice."
+    )
     segments = [row for row in rows if "clock_off" in row]
     silent = [row for row in segments if "application" in row["absent"]]
     for why, count in Counter(row["absent"]["application"] for row in silent).most_common():
@@ -103,10 +112,17 @@ def _list_reasons(rows: _Rows, youtube: _Rows) -> Iterator[str]:
             f"{format_count(count, 'capture')}: {why}. Rungs, switches ({lost}) and stalls are not"
             " told then."
         )
-    told = [row for row in segments if row not in silent]
-    wrong = sum(not _is_clock_right(row) for row in told)
+    others = sum(row["kind"] not in (None, "chunked") for row in segments)
     yield (
-        f"{format_count(wrong, 'clock')} of the others, all guessed in sessions that never waited."
+        f"{format_count(others, 'capture')} taken for `interactive`: sizes over a wide ladder vary"
+        " as widely."
+    )
+    told = [row for row in segments if row["kind"] == "chunked"]
+    wrong = sum(not _is_clock_right(row) for row in told)
+    guesses = sum(not _is_clock_right(row) and "segment_s" in row["absent"] for row in told)
+    yield (
+        f"{format_count(wrong, 'clock')} of the others, {guesses} of them guesses in sessions that"
+        " never waited."
     )
     few = [count for row in told for count in row["segments_of_missed_rungs"]]
     rare = sum(count <= _FEW_SEGMENTS for count in few)

@@ -7,7 +7,6 @@ import json
 import re
 import tempfile
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 import trafficgen
 from classified import RECORDED
@@ -326,8 +326,8 @@ def _judge_capacity(
 def _youtube_rows() -> Iterator[dict[str, object]]:
     """Yield how many chunks of a session are at a rung that stands for their quality.
 
-    A chunk is played when all that was in the buffer at its request has been. A rung stands for the
-    quality that most of its chunks have.
+    A chunk is played when all that was in the buffer at its request has been. A rung stands for one
+    quality, and a quality for one rung, so that most chunks are right.
     """
     for name in _YOUTUBE:
         fit, exchanges = _fit(RECORDED / "streaming" / f"{name}.pcap")
@@ -340,18 +340,17 @@ def _youtube_rows() -> Iterator[dict[str, object]]:
         times_s = np.array([float(one["epoch_ms"]) for one in log]) / 1e3
         held_s = np.interp(requests_s, times_s, [float(one["buffer_health_s"]) for one in log])
         played = np.minimum(np.searchsorted(times_s, requests_s + held_s), len(log) - 1)
-        qualities = Counter(
-            (_find_rung(application, at_s - first_s), log[row]["quality"])
-            for at_s, row in zip(requests_s, played, strict=True)
-        )
-        most: Counter[float] = Counter()
-        for (rung, _), chunks in qualities.items():
-            most[rung] = max(most[rung], chunks)
+        rungs = [_find_rung(application, at_s - first_s) for at_s in requests_s]
+        qualities = [log[row]["quality"] for row in played]
+        places = [np.unique(one, return_inverse=True)[1] for one in (rungs, qualities)]
+        counts = np.zeros([one.max() + 1 for one in places])
+        np.add.at(counts, tuple(places), 1)
+        right = int(counts[linear_sum_assignment(-counts)].sum())
         yield {
             "session": name,
             "chunks": len(requests_s),
-            "qualities": len({quality for _, quality in qualities}),
-            "right": 0 if application is None or not application.rungs else most.total(),
+            "qualities": len(set(qualities)),
+            "right": 0 if application is None or not application.rungs else right,
             "why": fit.model.absent.get("application"),
         }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -57,7 +58,8 @@ class Session:
     capture: Path
     duration_s: float
     rate_kbps: float
-    mean_rung_kbps: float
+    rungs_kbps: Sequence[float]
+    switches_per_min: float
     stalled_s: float
 
 
@@ -89,7 +91,8 @@ def _recorded_sessions() -> Iterator[list[Session]]:
                         capture=_RECORDED / f"{player}_{name}-{side}.pcap",
                         duration_s=_SECONDS[player],
                         rate_kbps=float(received[0]),
-                        mean_rung_kbps=float(np.mean(rungs)),
+                        rungs_kbps=rungs,
+                        switches_per_min=60 * len(log["switches"]) / _SECONDS[player],
                         stalled_s=sum(one.get("duration_s", 0.0) for one in log["stalls"]),
                     )
                 )
@@ -146,19 +149,38 @@ def _row(fitted: trafficgen.Fit, at: Session, there: Session) -> dict[str, objec
         "model_kbps": found["rate_kbps"],
         "packets_kbps": _measure(packets)["rate_kbps"],
         "least_kbps": min(own_kbps, _RATES_KBPS[there.path_name]),
-        "rung_kbps": there.mean_rung_kbps,
-        "model_rung_kbps": found["mean_rung_kbps"],
+        "rung_kbps": float(np.mean(there.rungs_kbps)),
+        "model_rung_kbps": float(np.mean(found["rungs_kbps"])) if found["rungs_kbps"] else None,
+        "rung_shares_off": _compare_shares(there.rungs_kbps, found["rungs_kbps"]),
+        "switches_per_min": there.switches_per_min,
+        "model_switches_per_min": found["switches_per_min"],
         "stalled_s": there.stalled_s,
         "model_stalled_s": found["stalled_s"],
     }
 
 
-def _measure(result: trafficgen.SimulationResult) -> dict[str, float]:
+def _compare_shares(true_kbps: Sequence[float], found_kbps: Sequence[float]) -> float | None:
+    """Return the largest difference of a true rung's share; others count for the nearest one."""
+    if not found_kbps:
+        return None
+    rungs = np.unique(true_kbps)
+    shares = [
+        np.bincount(
+            [int(np.abs(np.log(rungs / one)).argmin()) for one in kbps], minlength=len(rungs)
+        )
+        / len(kbps)
+        for kbps in (true_kbps, found_kbps)
+    ]
+    return float(np.abs(shares[0] - shares[1]).max())
+
+
+def _measure(result: trafficgen.SimulationResult) -> dict[str, Any]:
     seen = result.events.playback(result.end_s)
     return {
         "rate_kbps": result.flows[0].measure.rate_kbps,
-        "mean_rung_kbps": float("nan") if seen is None else seen.mean_rung_kbps,
-        "stalled_s": float("nan") if seen is None else seen.stalled_s,
+        "rungs_kbps": [kbps for _, kbps in result.events.facts.get("rung_kbps", [])],
+        "switches_per_min": math.nan if seen is None else seen.switches_per_min,
+        "stalled_s": math.nan if seen is None else seen.stalled_s,
     }
 
 

@@ -62,7 +62,10 @@ def test_clock_and_rungs_of_segments(shared_capture: CaptureFinder, name: str, s
 
 
 @pytest.mark.parametrize("side", ["src", "dst"])
-@pytest.mark.parametrize("name", ["lab/dash_steps", "lab/hls_cubic"])
+@pytest.mark.parametrize(
+    "name",
+    ["lab/dash_steps", "lab/hls_cubic", "lab-chunks/abr_p1000_40", "lab-chunks/quic_p1000_40"],
+)
 def test_switches_are_found_within_a_segment(
     shared_capture: CaptureFinder, name: str, side: str
 ) -> None:

@@ -23,7 +23,7 @@ from trafficgen.models.application import RUNG_STEP, SAFE_SHARE
 from trafficgen.randomness import random_stream
 
 #: A player whose policy is unknown takes what the path gives if its mean rung was this share of the
-#: throughput, else the highest rung within SAFE_SHARE of it.
+#: throughput (or stays there, if it visited no other one), else the highest rung within SAFE_SHARE.
 _TAKES_ALL = 0.9
 #: A player measures this share of the rate of its path: headers and round trips take the rest.
 _PLAYERS_SHARE = 0.93
@@ -195,7 +195,7 @@ def _choose_policy(
         if application.mean_rung_kbps > _TAKES_ALL * (
             application.highest_throughput_kbps or math.inf
         ):
-            return "buffer", {}
+            return ("buffer" if len(application.rungs) > 1 else "fixed"), {}
         return "throughput", {"throughput_share": SAFE_SHARE}
     weights = {policy.family: policy.weight, **policy.alternatives}
     generator = random_stream(seed, session=session, purpose="simulate/policy")

@@ -108,6 +108,14 @@ def test_of_several_usual_durations_the_most_usual_is_taken_and_stalls_are_unkno
     assert "how long segments are" in absent["application.stalls"]
 
 
+def test_ranges_of_bytes_of_any_size_show_no_rungs() -> None:
+    sizes = 100_000.0 * np.tile([2.0, 9.0, 3.5, 18.0, 6.0, 13.0, 1.2], 3)[:18]
+    times = player(sizes, segment_s=5.0, rate_kbps=1100, buffer_s=60)
+    found, absent = recognise_application(exchanges_of(sizes, times), first_media_ns=NS_PER_S)
+    assert found is None
+    assert absent["application"].endswith("show no rungs")
+
+
 def test_a_player_of_one_rung_that_never_waits_may_have_stalled() -> None:
     sizes = 560_000 * np.sqrt(content(25))
     times = player(sizes, segment_s=4.0, rate_kbps=1000, buffer_s=60)

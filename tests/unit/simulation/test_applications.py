@@ -216,6 +216,15 @@ def test_a_rung_is_where_the_choice_of_a_player_is_on_average(
     assert player.settings["ladder_kbps"] == pytest.approx(ladder, rel=1e-2)
 
 
+def test_a_player_at_one_rung_that_took_all_of_its_path_stays_there(fitted: Model) -> None:
+    found = application([600.0], highest_throughput_kbps=620.0)
+    model = fitted.model_copy(update={"application": found})
+    player = make_player(model, {}, session=0, duration_s=None, seed=0, path_kbps=3000)
+    assert player is not None
+    assert player.settings["policy"] == "fixed"
+    assert player.settings["ladder_kbps"] == [600]
+
+
 def test_rungs_above_what_the_path_had_room_for_are_no_end_of_a_ladder(fitted: Model) -> None:
     policy = PlayerPolicy(family="buffer", weight=1.0, rungs_above=False)
     for seen_kbps, has_more in ((900.0, True), (4000.0, False)):

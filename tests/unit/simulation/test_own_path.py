@@ -42,7 +42,7 @@ def recorded_delay_ms(find: CaptureFinder, name: str) -> float:
     ],
 )
 @pytest.mark.parametrize("end", ["src", "dst"])
-@pytest.mark.filterwarnings("ignore:.*rungs .* that were not visited")
+@pytest.mark.filterwarnings("ignore:.*does not show all of its player")
 def test_a_session_fills_the_queue_of_its_own_path_as_it_did(
     shared_capture: CaptureFinder, name: str, path: str, end: str
 ) -> None:

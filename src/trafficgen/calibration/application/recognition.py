@@ -39,6 +39,9 @@ _FEWEST_SEGMENTS = 6
 #: Segments of one title vary by less than this (standard deviation of log sizes), at any rungs;
 #: responses to a user vary more: by a factor of e and above.
 _MOST_SPREAD = 1.0
+#: With a clock that is not seen, rungs have more segments than so many each: ranges of bytes that a
+#: player requests have as many sizes.
+_MOST_RUNGS_PART = 1 / 3
 #: One response with at least this share of the bytes is what the session was for.
 _BULK_SHARE = 0.9
 #: Media end within a segment: the last one says nothing of a rung where all others are larger by
@@ -145,6 +148,9 @@ def _recognise_responses(
         )
         return None, {"application": why}
     found, absent = _recognise_segments(video, clock, log)
+    if remark and len(found["rungs"]) > _MOST_RUNGS_PART * len(video):
+        why = "the player never waited before a request, and sizes of its responses show no rungs"
+        return None, {"application": why}
     if remark:
         absent["segment_s"] = remark
     if len(audio):
