@@ -113,6 +113,15 @@ impl Law {
         !self.low.is_finite() && self.parts.iter().any(|(_, part)| signed(part.family))
     }
 
+    /// Whether values are usually no larger than a limit.
+    pub fn is_within(&self, limit: f64) -> bool {
+        let usual = |part: &Part| match part.family {
+            Family::Constant => part.loc,
+            _ => part.loc + part.scale,
+        };
+        self.high <= limit || self.parts.iter().all(|(_, part)| usual(part) <= limit)
+    }
+
     /// How far below 0 values may be.
     pub fn depth(&self) -> f64 {
         let least = |part: &Part| if self.low.is_finite() { self.low } else { part.loc };

@@ -8,6 +8,9 @@ use crate::transport::TcpConfig;
 
 /// IPv4 packets of 1500 bytes.
 const USUAL_PACKET_BYTES: u32 = 1472;
+/// Arrivals on a grid that would come this close to the end of a state belong to the next one: sums
+/// of times are not exact, s. Gaps are longer.
+pub(super) const NO_TIME_S: f64 = 1e-9;
 
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -236,6 +239,10 @@ impl ProcessParameters {
                     }
                 }
                 Ok(())
+            }
+            // Time would stand still.
+            Arrivals::Gap(gap_s) if gap_s.is_within(NO_TIME_S) => {
+                Err(format!("gap_s must be above {NO_TIME_S:e} s"))
             }
             Arrivals::Gap(_) | Arrivals::Once { .. } => Ok(()),
         }

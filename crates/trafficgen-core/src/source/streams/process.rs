@@ -6,12 +6,11 @@ use std::collections::BinaryHeap;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use super::parameters::{Arrivals, Parameters, ProcessParameters, SendParameters, State};
+use super::parameters::{
+    Arrivals, Parameters, ProcessParameters, SendParameters, State, NO_TIME_S,
+};
 use crate::des::{ns, Time};
 
-/// Arrivals on a grid that would come this close to the end of a state belong to the next one: sums
-/// of times are not exact, s.
-const NO_TIME_S: f64 = 1e-9;
 /// States of no length that may follow each other.
 const MOST_EMPTY_STATES: usize = 1000;
 

@@ -53,3 +53,28 @@ fn jitter_without_a_low_end_is_refused() {
     let problem = Streams::new(read(&parameters).expect("is valid")).expect_err("is refused");
     assert!(problem.contains("low end"), "{problem}");
 }
+
+#[test]
+fn gaps_in_which_no_time_passes_are_refused() {
+    let source = |gap_s: serde_json::Value| {
+        let parameters = json!({
+            "duration_s": 1,
+            "flows": [{"name": "a", "media": "video", "direction": "down", "protocol": "udp"}],
+            "processes": [{
+                "arrivals": {"gap_s": gap_s},
+                "sends": [{"flow": "a", "bytes": 100}],
+            }],
+        });
+        Streams::new(read(&parameters).expect("is valid"))
+    };
+    for gap_s in [
+        json!(0),
+        json!({"family": "expon", "scale": 0}),
+        json!({"family": "lognorm", "s": 1, "scale": 1e-12}),
+        json!({"family": "expon", "scale": 1, "low": 0, "high": 0, "beyond": "clip"}),
+    ] {
+        let problem = source(gap_s).expect_err("is refused");
+        assert!(problem.contains("gap_s must be above"), "{problem}");
+    }
+    assert!(source(json!({"family": "expon", "scale": 1e-3})).is_ok());
+}
