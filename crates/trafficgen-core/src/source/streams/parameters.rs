@@ -224,6 +224,9 @@ impl ProcessParameters {
         if self.jitter_s.has_endless_negatives() {
             return Err("processes: jitter_s needs a low end".into());
         }
+        if self.all_sends().any(|send| send.count == 0) {
+            return Err("processes: count must be at least 1, not 0".into());
+        }
         match &self.arrivals {
             Arrivals::Period(period_s) => positive("period_s", *period_s),
             Arrivals::States(states) => {

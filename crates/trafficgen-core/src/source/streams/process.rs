@@ -13,6 +13,8 @@ use crate::des::{ns, Time};
 
 /// States of no length that may follow each other.
 const MOST_EMPTY_STATES: usize = 1000;
+/// After so many arrivals in a row that send nothing a process has ended: two days of voice frames.
+const MOST_EMPTY_ARRIVALS: u32 = 10_000_000;
 
 /// Something to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,12 +96,17 @@ impl Process {
 
     /// When something is to be sent next; none: nothing more.
     pub fn due(&mut self, rng: &mut ChaCha8Rng) -> Option<Time> {
+        let mut empty = 0;
         while let Some(next_s) = self.next_s {
             if self.waiting.peek().is_some_and(|first| first.0.at <= self.start + ns(next_s)) {
                 break;
             }
             self.arrive(next_s, rng);
             self.find_next(rng);
+            empty = if self.waiting.is_empty() { empty + 1 } else { 0 };
+            if empty == MOST_EMPTY_ARRIVALS {
+                self.next_s = None;
+            }
         }
         self.waiting.peek().map(|first| first.0.at)
     }

@@ -5,6 +5,8 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::json;
 
 use super::law::Law;
+use super::parameters::Parameters;
+use super::process::Process;
 use super::Streams;
 use crate::source::parameters::read;
 
@@ -77,4 +79,25 @@ fn gaps_in_which_no_time_passes_are_refused() {
         assert!(problem.contains("gap_s must be above"), "{problem}");
     }
     assert!(source(json!({"family": "expon", "scale": 1e-3})).is_ok());
+}
+
+#[test]
+fn a_process_that_sends_nothing_ends() {
+    let source = |sends: serde_json::Value| {
+        let parameters = json!({
+            "flows": [{"name": "a", "media": "video", "direction": "down", "protocol": "udp"}],
+            "processes": [{"arrivals": {"period_s": 0.02}, "sends": sends}],
+        });
+        let parameters: Parameters = read(&parameters).expect("is valid");
+        parameters.validate()?;
+        let mut process = Process::new(parameters.processes[0].clone(), &parameters);
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        process.begin(0, &mut rng);
+        Ok::<_, String>(process.due(&mut rng))
+    };
+    assert_eq!(source(json!([])), Ok(None));
+    assert_eq!(source(json!([{"flow": "a", "bytes": 9, "cycle": 2, "turns": [2, 3]}])), Ok(None));
+    let problem = source(json!([{"flow": "a", "bytes": 9, "count": 0}])).expect_err("is refused");
+    assert!(problem.contains("count must be at least 1"), "{problem}");
+    assert_eq!(source(json!([{"flow": "a", "bytes": 9}])), Ok(Some(0)));
 }
