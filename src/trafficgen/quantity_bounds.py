@@ -21,8 +21,8 @@ _LEAST_PER_S, _MOST_PER_S = 1 / LONGEST_S, 1e15
 _MOST_COUNTED = 2**53
 #: Largest magnitude of numbers without a unit, such as ratios and likelihoods.
 MOST_PLAIN = 1e18
-#: Smallest scale of a law, in its unit: what floats add to 1 without an effect.
-LEAST_SCALE = 1e-18
+#: Smallest scale of a law, in its unit; a part of a mixture may have nearly one value.
+LEAST_SCALE = 1e-200
 #: Unit, as names end on it -> largest magnitude.
 MOST: dict[str, float] = {
     **{"s": LONGEST_S, "ms": LONGEST_S * 1e3, "us": LONGEST_S * 1e6, "ns": 2**63 - 1},

@@ -55,7 +55,8 @@ def test_any_stream_gives_a_valid_model_or_one_clear_error(
     try:
         result = fit_session(choose_session(table), SessionInputs(files=("-",)))
     except TooFewObservationsError:
-        assert n < 3 or np.unique(table.time_ns).size <= 2 * flows
+        # TCP segments overlap here, and what is repeated is left out.
+        assert n < (4 if tcp else 3) or np.unique(table.time_ns).size <= 2 * flows
         return
     except CalibrationError:
         assert np.ptp(table.time_ns) >= ns_from_s(

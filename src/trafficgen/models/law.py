@@ -27,6 +27,8 @@ from trafficgen.quantity_bounds import LEAST_SCALE, most_of
 #: Names of scipy.stats, and mixtures with the parameters p1, scale1, ... of their components;
 #: ``quantiles`` is an empirical distribution, ``atoms`` has no continuous part.
 FAMILY_NAMES = (*FAMILIES, *MIXTURES, "quantiles", "atoms")
+#: Places and scales may exceed the largest value of their unit by this factor.
+_PLACES_BEYOND = 1e6
 
 
 def _check_family(name: str) -> str:
@@ -182,7 +184,9 @@ class Law(ModelPart):
         most = most_of(self.unit)
         own = {key: value for key, value in self.params.items() if key.startswith(("loc", "scale"))}
         scales = [value for key, value in own.items() if key.startswith("scale")]
-        values = [*own.values(), *(atom.value for atom in self.atoms)]
+        # Of a law with a long tail they may be far beyond its values.
+        places = [value / _PLACES_BEYOND for value in own.values()]
+        values = [*places, *(atom.value for atom in self.atoms)]
         values += [point.value for point in self.quantiles]
         values += [value for value in (self.minimum, self.maximum) if value is not None]
         if self.tail is not None:

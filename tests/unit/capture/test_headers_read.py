@@ -210,5 +210,5 @@ def test_silence_splits_a_flow_only_when_asked(
         (20.0, 2),
         (60.0, 1),
     ]
-    for never in (1e12, float("inf")):
+    for never in (1e9, float("inf")):
         assert len(inspect_bytes(content, idle_timeout_s=never).describe_flows()) == 1

@@ -104,7 +104,7 @@ def test_a_file_without_permission_is_refused_in_one_line(
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "nan", "word"])
+@pytest.mark.parametrize("value", ["0", "-1", "nan", "word", "1e300"])
 def test_impossible_timeouts_are_refused_in_one_line(
     capture: Path, capsys: pytest.CaptureFixture[str], value: str
 ) -> None:
@@ -112,7 +112,7 @@ def test_impossible_timeouts_are_refused_in_one_line(
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("value", ["1e300", "inf"])
+@pytest.mark.parametrize("value", ["1e9", "inf"])
 def test_endless_timeouts_never_split(
     capture: Path, capsys: pytest.CaptureFixture[str], value: str
 ) -> None:

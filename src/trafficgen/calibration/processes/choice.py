@@ -294,13 +294,15 @@ def check_process(
         sessions.append(_measure(time_ns, drawn.ip_bytes.astype(np.int64), packets))
     apart = [_compare(measured, session) for session in sessions]
     between = [_compare(one, other) for one, other in itertools.combinations(sessions, 2)]
+    # A session of a few packets may lack a measure that others have.
+    names = [name for name in apart[0] if all(name in one for one in (*apart, *between))]
     chance = {
         name: min(_LIMITS.most, float(np.quantile([pair[name] for pair in between], _LIMITS.level)))
-        for name in apart[0]
+        for name in names
     }
     if independent:
         chance = {name: min(level, _chance(name, measured)) for name, level in chance.items()}
-    distances = {name: float(np.median([run[name] for run in apart])) for name in apart[0]}
+    distances = {name: float(np.median([run[name] for run in apart])) for name in names}
     check = Check(distances, chance)
     notable = tuple(name for name in check.failed if is_notable(check, name, measured, sessions))
     where = {name: shares_apart(name, measured, sessions) for name in notable if name != "rate_acf"}
