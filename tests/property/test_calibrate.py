@@ -34,6 +34,12 @@ GAPS_S = st.one_of(st.sampled_from([0.0, 1e-6, 0.02, 5.0, 1e8]), st.floats(0, 10
     flows=3,
     tcp=False,
 )
+@example(  # after decades, packets a nanosecond or so apart
+    gaps_s=[1e8, 0.0], repeats=10, sizes=[29, 29, 29, 29, 10333, 29, 29], flows=2, tcp=True
+)
+@example(  # a law whose scale is far beyond its values
+    gaps_s=[0.0, 0.0, 0.0, 1e8], repeats=5, sizes=[29, 1500, 1501], flows=1, tcp=False
+)
 def test_any_stream_gives_a_valid_model_or_one_clear_error(
     *,
     make_table: Callable[..., PacketTable],

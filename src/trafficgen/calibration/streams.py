@@ -177,7 +177,10 @@ def split_into_phases(
     threshold_s = find_burst_threshold_s(gaps_s(time_ns), tick_s=tick_s)
     for number, part in enumerate(divide_stream(time_ns, phases, zero_ns=zero_ns)):
         mine = rows[part.start : part.stop]
-        if mine.size < _FEWEST_PACKETS or time_ns[part.stop - 1] == time_ns[part.start]:
+        # After decades of silence a nanosecond is less than what seconds as floats resolve.
+        if mine.size < _FEWEST_PACKETS or part.end_s == part.start_s:
+            continue
+        if time_ns[part.stop - 1] == time_ns[part.start]:
             continue
         timestamp = None
         if clock_hz is not None and table.is_known("rtp_timestamp")[mine].all():
