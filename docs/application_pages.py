@@ -18,9 +18,9 @@ _GOALS = {
     "switches within a segment": "90%",
     "stalls within 1 s (length: or 20%)": "all",
     "sessions whose number of stalls is right within one": "all",
-    "stalls told in sessions without any": "0",
+    "stalls found in sessions without any": "0",
     "rates of the link within 3%, steps within 1 s": "all",
-    "rates told whose interval holds the true one": "90 to 98%",
+    "rates found whose interval holds the true one": "90 to 98%",
 }
 
 
@@ -41,7 +41,7 @@ def application_sections(results: Mapping[str, Any]) -> Iterator[str]:
         " are fitted by themselves. Simulated players of six policies play over 1 Mbit/s,"
         " 3 Mbit/s, and 3 Mbit/s that fall to 0.5 at 30 s and rise to 2 at 60 s, for 120 s; ladder,"
         f" title and buffer are drawn anew for each of {len(results['seeds'])} seeds, which were"
-        " not used for the estimators. A switch counts if it is told in its direction; a session"
+        " not used for the estimators. A switch counts if it is found in its direction; a session"
         " whose stalls are not known has the wrong number."
     )
     points = {name: _count_points(own) for name, own in parts.items()}
@@ -50,7 +50,7 @@ def application_sections(results: Mapping[str, Any]) -> Iterator[str]:
         [(point, goal, *(one[point] for one in points.values())) for point, goal in _GOALS.items()],
     )
     yield f"What is missed, and why:\n\n{bullets(_list_reasons(rows, results['youtube']))}"
-    yield "Each recorded session with requests; found of all, and in brackets what is told:"
+    yield "Each recorded session with requests; found of all, in brackets what the fit lists:"
     yield table(_COLUMNS, [_describe(row["session"], [row]) for row in rows if _is_listed(row)])
     yield "Simulated players, both sides and all seeds together:"
     names = dict.fromkeys(row["session"] for row in rows if row["seed"] is not None)
@@ -110,7 +110,7 @@ def _list_reasons(rows: _Rows, youtube: _Rows) -> Iterator[str]:
         lost = _sum([row for row in silent if row["absent"]["application"] == why], "switches", 1)
         yield (
             f"{format_count(count, 'capture')}: {why}. Rungs, switches ({lost}) and stalls are not"
-            " told then."
+            " known then."
         )
     others = sum(row["kind"] not in (None, "chunked") for row in segments)
     yield (
@@ -127,13 +127,13 @@ def _list_reasons(rows: _Rows, youtube: _Rows) -> Iterator[str]:
     few = [count for row in told for count in row["segments_of_missed_rungs"]]
     rare = sum(count <= _FEW_SEGMENTS for count in few)
     yield (
-        f"{format_count(len(few), 'rung')} where segments are told, {rare} of them with one or two"
+        f"{format_count(len(few), 'rung')} where segments are found, {rare} of them with one or two"
         " segments: their sizes are taken for a neighbour's, which is off by them, and the switches"
         " between the two are missed."
     )
     unknown = Counter(row["absent"]["stalls"] for row in told if row["stalls"][2] is None)
     for why, count in unknown.most_common():
-        yield f"Stalls are not told of {format_count(count, 'capture')}: {why}."
+        yield f"Stalls are not known of {format_count(count, 'capture')}: {why}."
     chunks, right = (sum(one[key] for one in youtube) for key in ("chunks", "right"))
     reasons = "; ".join(dict.fromkeys(one["why"] for one in youtube if one["why"]))
     yield (

@@ -295,9 +295,9 @@ def _match(
 def _judge_capacity(
     steps: Sequence[CapacityStep], shift_s: float, end_s: float, truth: _Truth
 ) -> list[int]:
-    """Return true rates that are found, all, rates told, and those whose interval holds the true.
+    """Return true rates that are found, all, rates listed, and those whose interval holds the true.
 
-    A rate is found from its step on if it is told within 1 s of that; the first one at any time.
+    A rate is found from its step on if one is listed within 1 s of it; the first at any time.
     """
     told = [
         (start, end, step.kbps)
