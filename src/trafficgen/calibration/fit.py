@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +33,7 @@ from trafficgen.errors import CalibrationError, CaptureWarning
 from trafficgen.flows import Exchanges, heaviest_upload, rate_curve, swap_ends
 from trafficgen.formatting import count_warnings, size_text
 from trafficgen.models import Application, Model
-from trafficgen.models.estimate import PartError
+from trafficgen.models.estimate import refuse_odd_numbers
 from trafficgen.models.parameters import TableOf
 from trafficgen.notebook import NotebookView, RateLines
 from trafficgen.option_names import name_options
@@ -223,7 +223,7 @@ def recognise_source(
     """
     exchanges = _exchanges(opened, options)
     first_ns = opened.view.table.origin_ns + opened.view.first_media_ns
-    with _refuse_odd_numbers(", ".join(names)):
+    with _refuse_odd_numbers(f"{', '.join(names)}: "):
         application, absent = recognise_application(
             exchanges, first_media_ns=first_ns, log=log, table=opened.view.table
         )
@@ -241,17 +241,14 @@ def recognise_source(
     )
 
 
-@contextmanager
-def _refuse_odd_numbers(files: str = "") -> Iterator[None]:
+def _refuse_odd_numbers(place: str = "") -> AbstractContextManager[None]:
     """Raise CalibrationError where a session has numbers that no part of a model may have."""
-    try:
-        yield
-    except PartError as error:
-        refused = CalibrationError(
-            f"the session has a number that no model may have ({error}); its times, or those of"
-            " a player log, may be damaged: cut the capture to where they are right"
-        )
-        raise (refused.prepend_place(files) if files else refused) from error
+    return refuse_odd_numbers(
+        CalibrationError,
+        f"{place}the session has a number that no model may have",
+        "its times, or those of a player log, may be damaged: cut the capture to where they are"
+        " right",
+    )
 
 
 def _doubt_transfer(calibration: Calibration) -> list[str]:

@@ -177,10 +177,9 @@ def split_into_phases(
     threshold_s = find_burst_threshold_s(gaps_s(time_ns), tick_s=tick_s)
     for number, part in enumerate(divide_stream(time_ns, phases, zero_ns=zero_ns)):
         mine = rows[part.start : part.stop]
-        # After decades of silence a nanosecond is less than what seconds as floats resolve.
-        if mine.size < _FEWEST_PACKETS or part.end_s == part.start_s:
-            continue
-        if time_ns[part.stop - 1] == time_ns[part.start]:
+        # Seconds as floats resolve no nanosecond after decades of silence.
+        has_length = time_ns[part.stop - 1] > time_ns[part.start] and part.end_s > part.start_s
+        if mine.size < _FEWEST_PACKETS or not has_length:
             continue
         timestamp = None
         if clock_hz is not None and table.is_known("rtp_timestamp")[mine].all():

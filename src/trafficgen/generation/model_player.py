@@ -19,7 +19,7 @@ from trafficgen.generation.timeline import (
     session_timeline,
 )
 from trafficgen.models import Model, Phase
-from trafficgen.models.estimate import PartError
+from trafficgen.models.estimate import refuse_odd_numbers
 
 #: Timelines that are cached: popular clips come repeatedly.
 _KEPT = 256
@@ -179,7 +179,8 @@ def _at_rate(model: Model, factor: float) -> Model:
     """Return a model whose streams send ``factor`` times their rate; raise GenerationError."""
     if factor == 1:
         return model
-    try:
+    problem = f"{model.name}: at {factor:g} times its rate it has a number that no model may have"
+    with refuse_odd_numbers(GenerationError, problem, "give another [--scale-rate]"):
         streams = tuple(
             stream.model_copy(
                 update={"phases": tuple(_phase_at_rate(phase, factor) for phase in stream.phases)}
@@ -187,11 +188,6 @@ def _at_rate(model: Model, factor: float) -> Model:
             for stream in model.streams
         )
         return model.model_copy(update={"streams": streams})
-    except PartError as error:
-        raise GenerationError(
-            f"{model.name}: at {factor:g} times its rate it has a number that no model may have"
-            f" ({error}); give another [--scale-rate]"
-        ) from error
 
 
 def _phase_at_rate(phase: Phase, factor: float) -> Phase:

@@ -12,7 +12,7 @@ from trafficgen.errors import GenerationError
 from trafficgen.generation.scaling import expected_bytes, quantiles_of, scale_process
 from trafficgen.generation.timeline import Timeline, session_timeline
 from trafficgen.models import Model, Phase, Population, PopulationQuantity, Prototype, Stream
-from trafficgen.models.estimate import PartError
+from trafficgen.models.estimate import refuse_odd_numbers
 from trafficgen.processes import playable
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, bps_from_bytes, bytes_from_bps
@@ -113,16 +113,15 @@ class SessionSampler:
     ) -> Timeline:
         """Return times and laws of a session; arguments as for :meth:`draw`."""
         drawn = self.draw(session, duration_s=duration_s, rate_factor=rate_factor)
-        try:
+        problem = (
+            f"{self._model.name}: a session that its population draws has a number that no model"
+            " may have"
+        )
+        with refuse_odd_numbers(GenerationError, problem, "correct the laws of the population"):
             streams = self._prototypes[drawn.prototype].streams_of(drawn)
             silence_s = self._model.startup.silence_s.model_copy(update={"value": drawn.silence_s})
             startup = self._model.startup.model_copy(update={"silence_s": silence_s})
             model = self._model.model_copy(update={"streams": streams, "startup": startup})
-        except PartError as error:
-            raise GenerationError(
-                f"{self._model.name}: a session that its population draws has a number that no"
-                f" model may have ({error}); correct the laws of the population"
-            ) from error
         return session_timeline(model, duration_s=duration_s)
 
     def expected_packets(self, drawn: DrawnSession) -> float:

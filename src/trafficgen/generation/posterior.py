@@ -7,8 +7,8 @@ leaves them uncertain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Literal, TypeVar
 
@@ -21,7 +21,7 @@ from trafficgen.critical_values import NORMAL_95
 from trafficgen.distributions import FAMILIES, MIXTURES
 from trafficgen.errors import GenerationError
 from trafficgen.models import Atom, Estimate, Law, Model, ModelPart, Phase, QuantilePoint, with_laws
-from trafficgen.models.estimate import PartError
+from trafficgen.models.estimate import refuse_odd_numbers
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray
 
@@ -179,16 +179,10 @@ def _draw_estimates(part: Part, generator: np.random.Generator) -> Part:
     return part.model_copy(update=updates) if updates else part
 
 
-@contextmanager
-def refuse_wide_intervals(name: str, remedy: str) -> Iterator[None]:
+def refuse_wide_intervals(name: str, remedy: str) -> AbstractContextManager[None]:
     """Raise GenerationError where a draw around a model is no number that a model may have."""
-    try:
-        yield
-    except PartError as error:
-        raise GenerationError(
-            f"{name}: an interval is so wide that a draw from it is no number of a model ({error});"
-            f" {remedy}"
-        ) from error
+    problem = f"{name}: an interval is so wide that a draw from it is no number of a model"
+    return refuse_odd_numbers(GenerationError, problem, remedy)
 
 
 def _has_estimates(value: object) -> bool:

@@ -6,13 +6,15 @@ import ast
 import inspect
 import itertools
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial, wraps
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, Union, cast, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from trafficgen.errors import TrafficgenError
 from trafficgen.formatting import interval, number
 from trafficgen.models.problems import describe_problem
 from trafficgen.quantity_bounds import LEAST, most_of, unit_in
@@ -51,6 +53,15 @@ def _read_field_docstrings(part: type) -> dict[str, str]:
 
 class PartError(ValueError):
     """A value that no part of a model may have."""
+
+
+@contextmanager
+def refuse_odd_numbers(kind: type[TrafficgenError], problem: str, remedy: str) -> Iterator[None]:
+    """Raise an error of a kind where a part that is made has a number that no model may have."""
+    try:
+        yield
+    except PartError as error:
+        raise kind(f"{problem} ({error}); {remedy}") from error
 
 
 def _name_part(part: type[BaseModel], error: ValidationError) -> PartError:

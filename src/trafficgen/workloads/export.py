@@ -31,7 +31,7 @@ from trafficgen.workloads.mix import MixedSessions
 from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.plan import PlannedWorkload
 from trafficgen.workloads.run import work_folder
-from trafficgen.workloads.sessions import sessions_of_workload
+from trafficgen.workloads.sessions import find_view, sessions_of_workload
 from trafficgen.workloads.write import check_sessions, describe_written, stream_sessions
 
 #: Sessions of a group that are played to choose examples from.
@@ -96,7 +96,7 @@ def _export_workload(workload: PlannedWorkload, options: ExportOptions) -> Proje
         seed=options.seed,
         sessions=options.sessions,
         window_s=options.window_s,
-        at=None if options.at == "sender" else options.at,
+        at=find_view(options.at),
     )
     write = _workload_writer(target, settings, sessions, options)
     check_sessions(sessions, options.memory_bytes)

@@ -111,18 +111,18 @@ def mix_sessions(
             sessions=options.sessions,
             window_s=options.window_s,
             duration_s=options.duration_s,
-            at=_find_view(options),
+            at=find_view(options.at),
             varied=parse_variation(options),
         )
     workload = plan_model(playable, options)
     if options.sessions is None and options.window_s is None and not workload.arrivals.is_counted:
         workload = replace(workload, sessions=1)
-    return sessions_of_workload(workload, seed=options.seed, at=_find_view(options))
+    return sessions_of_workload(workload, seed=options.seed, at=find_view(options.at))
 
 
-def _find_view(options: WorkloadOptions) -> View | None:
+def find_view(at: View) -> View | None:
     """Return the receiver's view, or None: what each end sends, of which a file shows a part."""
-    return None if options.at == "sender" else options.at
+    return None if at == "sender" else at
 
 
 def _override_shared(workload: PlannedWorkload, options: WorkloadOptions) -> PlannedWorkload:
