@@ -19,6 +19,9 @@ from trafficgen.units import BoolArray, FloatArray, IntArray
 _LARGEST = 2.0**52
 #: A probability that was computed from a value leads back to it in spite of rounding.
 ROUNDING = 4e-16
+#: So many terms of a sum of powers are summed one by one: the next term of the series that stands
+#: for the others is below 1e-12 of the sum.
+_SUMMED_POWERS = 1000
 
 Condition = Callable[[FloatArray], BoolArray]
 
@@ -29,6 +32,7 @@ class CountForm(NamedTuple):
     cdf: Callable[[FloatArray], Reals]  #: P(K <= k) for whole k >= the first
     sf: Callable[[FloatArray], Reals]  #: P(K > k) for whole k >= the first
     moments: tuple[float, float]  #: E[K] and E[K**2], infinite where they diverge
+    moments_to: Callable[[int], tuple[float, float]]  #: those of K <= k, for whole k >= the first
     sample: Callable[[np.random.Generator, int], IntArray]  #: draws, shape (count,)
 
 
@@ -103,19 +107,24 @@ class Discrete(Distribution):
         return np.asarray(np.where(never, inf, high + self.loc))
 
     def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
-        """Return E[X**order; low < X <= high], the whole moment less what is summed outside."""
-        first, second = self._counts.moments
-        whole = (1.0, first + self.loc, second + 2 * self.loc * first + self.loc**2)[order]
-        below_high = whole if math.isinf(high) else self._sum_below(order, high)
-        return below_high - self._sum_below(order, low)
+        """Return E[X**order; low < X <= high], the whole moment less what is outside."""
+        below_high = self._shift(1.0, *self._counts.moments)[order]
+        if not math.isinf(high):
+            below_high = self._moment_to(order, high)
+        return below_high - self._moment_to(order, low)
 
-    def _sum_below(self, order: int, end: float) -> float:
+    def _moment_to(self, order: int, end: float) -> float:
         """Return E[X**order; X <= end] for a finite end."""
         if end < self.support[0]:
             return 0.0
-        k = np.arange(self._first, math.floor(end - self.loc) + 1, dtype=np.float64)
-        probability = np.diff(self._counts.cdf(k), prepend=0.0)
-        return float(np.dot(probability, (k + self.loc) ** order))
+        k = math.floor(end - self.loc)
+        share = float(self._counts.cdf(np.asarray(k, dtype=np.float64)))
+        return self._shift(share, *self._counts.moments_to(k))[order]
+
+    def _shift(self, share: float, first: float, second: float) -> tuple[float, float, float]:
+        """Return moments of X, orders 0 to 2, from those of K."""
+        loc = self.loc
+        return share, first + loc * share, second + 2 * loc * first + loc**2 * share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,8 +146,15 @@ class Geometric(Discrete):
             cdf=lambda k: -np.expm1(special.xlog1py(k, -p)),
             sf=lambda k: np.exp(special.xlog1py(k, -p)),
             moments=(1 / p, (2 - p) / p**2),
+            moments_to=self._moments_to,
             sample=lambda generator, count: generator.geometric(p, count),
         )
+
+    def _moments_to(self, k: int) -> tuple[float, float]:
+        """Return E[K; K <= k] and E[K**2; K <= k] from those of K - 1, a negative binomial."""
+        first, second = _binomial_moments_to(k - 1, 1.0, self.p)
+        share = float(-np.expm1(special.xlog1py(k, -self.p)))
+        return first + share, second + 2 * first + share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +180,7 @@ class NegativeBinomial(Discrete):
             cdf=lambda k: special.betainc(n, k + 1, p),
             sf=lambda k: special.betainc(k + 1, n, 1 - p),
             moments=(mean, mean / p + mean**2),
+            moments_to=lambda k: _binomial_moments_to(k, n, p),
             sample=lambda generator, count: generator.negative_binomial(n, p, count),
         )
 
@@ -195,6 +212,7 @@ class Zeta(Discrete):
             cdf=lambda k: 1.0 - special.zeta(a, k + 1) / whole,
             sf=lambda k: special.zeta(a, k + 1) / whole,
             moments=(mean, square),
+            moments_to=lambda k: (_sum_powers(k, a - 1) / whole, _sum_powers(k, a - 2) / whole),
             sample=lambda generator, count: generator.zipf(a, count),
         )
 
@@ -219,5 +237,37 @@ class Poisson(Discrete):
             cdf=lambda k: special.pdtr(k, mu),
             sf=lambda k: special.pdtrc(k, mu),
             moments=(mu, mu + mu**2),
+            moments_to=self._moments_to,
             sample=lambda generator, count: generator.poisson(mu, count),
         )
+
+    def _moments_to(self, k: int) -> tuple[float, float]:
+        """Return E[K; K <= k] and E[K**2; K <= k]: k P(k; mu) is mu P(k - 1; mu)."""
+        first = self.mu * float(special.pdtr(k - 1, self.mu)) if k >= 1 else 0.0
+        pairs = self.mu**2 * float(special.pdtr(k - 2, self.mu)) if k >= 2 else 0.0
+        return first, pairs + first
+
+
+def _binomial_moments_to(k: int, n: float, p: float) -> tuple[float, float]:
+    """Return E[K; K <= k] and E[K**2; K <= k] of the negative binomial law, k >= 0.
+
+    With P(k; n) its probabilities, k P(k; n) is n (1 - p) / p P(k - 1; n + 1): no sum over values,
+    of which a bound may leave billions.
+    """
+    odds = (1 - p) / p
+    first = n * odds * float(special.betainc(n + 1, k, p)) if k >= 1 else 0.0
+    pairs = n * (n + 1) * odds**2 * float(special.betainc(n + 2, k - 1, p)) if k >= 2 else 0.0
+    return first, pairs + first
+
+
+def _sum_powers(k: int, exponent: float) -> float:
+    """Return the sum of j**-exponent for j = 1 to k, beyond some terms by Euler and Maclaurin."""
+    start = min(k, _SUMMED_POWERS)
+    total = float(np.sum(np.arange(1, start + 1, dtype=np.float64) ** -exponent))
+    if k == start:
+        return total
+    low, high = float(start), float(k)
+    integral = low ** (1 - exponent) * float(special.boxcox(high / low, 1 - exponent))
+    ends = (high**-exponent - low**-exponent) / 2
+    slopes = exponent * (low ** (-exponent - 1) - high ** (-exponent - 1)) / 12
+    return float(total + integral + ends + slopes)
