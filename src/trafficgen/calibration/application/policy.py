@@ -207,10 +207,9 @@ def _count_errors(
         **{"duration_s": segment_s * len(rung), "start_s": segment_s, "resume_s": segment_s},
         "buffer_target_s": max(session.room_s, segment_s),
     }
-    players = [
-        json.dumps(parameters_for_engine(with_settings(load_entry("chunked"), plain | one)))
-        for one in candidates
-    ]
+    # Settings of policies are parameters of the engine as they are.
+    player = parameters_for_engine(with_settings(load_entry("chunked"), plain))
+    players = [json.dumps(player | one) for one in candidates]
     idle_s = np.diff(downloads.request_s, prepend=downloads.request_s[:1])
     idle_s[1:] -= (downloads.arrival_s - downloads.request_s)[:-1]
     times_s = [
