@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -88,9 +89,10 @@ def divide_stream(time_ns: IntArray, phases: Phases, *, zero_ns: int) -> list[St
 
     A stall is the gap between two phases; its refill is the phase ``rebuffering``. The last phase,
     ``end``, begins with the packet before it, so that a single stray has a gap. Phases reach from
-    boundary to boundary of the session, but not beyond the stream's own packets. ``time_ns`` are
-    the stream's media packets, ascending, at least one; ``zero_ns`` is the session's first media
-    packet.
+    boundary to boundary of the session, but not beyond the stream's own packets, and not over a
+    silence at a boundary that is longer than all packets of the stream in that phase take: its gaps
+    would be played for a time in which it sent nothing. ``time_ns`` are the stream's media packets,
+    ascending, at least one; ``zero_ns`` is the session's first media packet.
     """
     first_s, last_s = (s_from_ns(int(time_ns[row]) - zero_ns) for row in (0, -1))
     parts = []
@@ -105,16 +107,26 @@ def divide_stream(time_ns: IntArray, phases: Phases, *, zero_ns: int) -> list[St
             continue
         if name == "end":
             start = max(0, start - 1)
-        parts.append(
-            StreamPart(
-                name,
-                start,
-                stop,
-                max(first_s, start_s),
-                last_s if stop == time_ns.size else min(last_s, end_s),
-            )
-        )
+        from_s = max(first_s, start_s)
+        to_s = last_s if stop == time_ns.size else min(last_s, end_s)
+        own_s = [s_from_ns(int(time_ns[row]) - zero_ns) for row in (start, stop - 1)]
+        parts.append(StreamPart(name, start, stop, *_trim_silence((from_s, to_s), own_s)))
     return parts
+
+
+def _trim_silence(span_s: tuple[float, float], own_s: Sequence[float]) -> tuple[float, float]:
+    """Return the span of a phase without a silence at its ends longer than all of its packets.
+
+    ``own_s`` are the first and the last packet of the stream in it.
+    """
+    (from_s, to_s), (first_s, last_s) = span_s, own_s
+    length_s = last_s - first_s
+    if length_s <= 0:
+        return span_s
+    return (
+        first_s if first_s - from_s > length_s else from_s,
+        last_s if to_s - last_s > length_s else to_s,
+    )
 
 
 def _spans(phases: Phases) -> list[_Span]:

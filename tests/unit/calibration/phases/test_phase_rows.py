@@ -60,3 +60,14 @@ def test_a_stray_has_the_packet_before_it_and_so_a_gap() -> None:
 def test_phases_reach_no_further_than_the_streams_own_packets() -> None:
     assert named(every_second((5, 9)), PHASES) == [("buffering", 0, 4, 5, 8)]
     assert named(every_second((20, 31)), PHASES) == [("playout", 0, 11, 20, 30)]
+
+
+def test_phases_leave_out_a_silence_longer_than_their_packets() -> None:
+    """A stream of half a millisecond in a phase of a year was played as 3 * 10**12 packets."""
+    time_ns = every_second((0, 4), (9, 20), (97, 99))
+    assert named(time_ns, PHASES) == [("buffering", 0, 5, 0, 10), ("playout", 5, 17, 10, 98)]
+    assert named(every_second((0, 4), (60, 62)), PHASES) == [
+        ("buffering", 0, 4, 0, 3),  # of 10 s
+        ("playout", 4, 6, 60, 61),  # not from 10 s on
+    ]
+    assert named(every_second((0, 6), (60, 62)), PHASES)[0] == ("buffering", 0, 6, 0, 10)
