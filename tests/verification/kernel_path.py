@@ -20,15 +20,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tests.verification.mixes import PROBE_BPS, PROBE_BYTES, UDP_BYTES, Got, Mix
 
 HERE = Path(__file__).resolve().parent
-_CONSTANT_RATE = HERE / "constant_rate.py"
+_CONSTANT_RATE, _BULK_TCP = HERE / "constant_rate.py", HERE / "bulk_tcp.py"
 SENDER, RECEIVER = "10.99.1.2", "10.99.2.2"
 _TCP_PORT, _UDP_PORT, _PROBE_PORT = 5201, 5004, 5005
-TOOLS = ("ip", "tc", "ethtool", "iperf3")
+TOOLS = ("ip", "tc", "ethtool")
 _ASK = """
 import socket, sys
 for _ in range(30):
@@ -204,7 +203,9 @@ def measure_mix(names: Namespaces, mix: Mix) -> Got:
         _start(*at_receiver, sys.executable, _CONSTANT_RATE, "receive", RECEIVER, port)
         for port, _, _ in datagrams
     ]
-    servers = [_start(*at_receiver, "iperf3", "-s", "-1", "-J", "-p", port) for port in ports]
+    servers = [
+        _start(*at_receiver, sys.executable, _BULK_TCP, "receive", RECEIVER, port) for port in ports
+    ]
     time.sleep(0.5)
     senders = [
         _start(
@@ -213,7 +214,7 @@ def measure_mix(names: Namespaces, mix: Mix) -> Got:
         for sent in datagrams
     ]
     senders += [
-        _start(*at_sender, "iperf3", "-c", RECEIVER, "-t", total_s, "-C", control, "-p", port)
+        _start(*at_sender, sys.executable, _BULK_TCP, "send", RECEIVER, port, control, total_s)
         for control, port in zip(mix.controls, ports, strict=True)
     ]
     began = time.monotonic()
@@ -223,7 +224,7 @@ def measure_mix(names: Namespaces, mix: Mix) -> Got:
     sent, dropped = (after - at for after, at in zip(_queue_counters(names), before, strict=True))
     for sender in senders:
         sender.communicate(timeout=60)
-    intervals = [json.loads(server.communicate(timeout=60)[0])["intervals"] for server in servers]
+    streams = [json.loads(server.communicate(timeout=60)[0]) for server in servers]
     time.sleep(1.0)
     for sink in sinks:
         sink.send_signal(signal.SIGTERM)
@@ -232,7 +233,7 @@ def measure_mix(names: Namespaces, mix: Mix) -> Got:
     packets, delays_s = (sum(column) for column in zip(*probes["seconds"][counted], strict=True))
     received = sum(packets for packets, _ in udp[0]["seconds"][counted]) if udp else 0
     return Got(
-        rates_bps=tuple(_rate_bps(rows, mix.head_start_s, total_s) for rows in intervals),
+        rates_bps=tuple(sum(stream[counted]) * 8 / mix.seconds for stream in streams),
         udp_bps=received * UDP_BYTES * 8 / mix.seconds,
         loss=dropped / (sent + dropped),
         queueing_s=delays_s / packets - probes["shortest_delay_s"],
@@ -251,10 +252,3 @@ def _queue_counters(names: Namespaces) -> tuple[int, int]:
     )
     queue = next(one for one in json.loads(shown) if one["kind"] == "pfifo")
     return queue["packets"], queue["drops"]
-
-
-def _rate_bps(intervals: list[Any], start_s: float, end_s: float) -> float:
-    """Return what an iperf3 server got in whole intervals from ``start_s`` to ``end_s``, bit/s."""
-    rows = [one["sum"] for one in intervals if start_s <= one["sum"]["start"] < end_s - 0.5]
-    total_bytes, seconds = (float(sum(row[key] for row in rows)) for key in ("bytes", "seconds"))
-    return total_bytes * 8 / seconds
