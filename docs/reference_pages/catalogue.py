@@ -99,10 +99,15 @@ the document's law and with ns-3.
 
 Where values of one table differ in this, the basis of some stands in lines of their own below it.
 Sources are ids of findings, such as `BMW-T1.1`, or places.
-Entries of papers are `reviewed` once they have been derived a second time from the papers. Players
-of today were derived a second time from their own sources, those of standards from descriptions of
-the documents; both stay `provisional` until someone has read the papers and the documents
-themselves."""
+
+Who had not seen an entry derived its figures a second time, and a test compares the two
+([how](../../tests/catalogue_qc/README.md)). What that was derived from is the *review*:
+
+- `reviewed`: the papers or documents themselves;
+- `second-hand`: implementations, papers and summaries that cite them. Both derivations agree, and
+  both could share a mistake of those that cite: compare with the document before you rely on a
+  number that counts;
+- `provisional`: some of its figures were not derived a second time."""
 
 
 def entry_page(name: str) -> str:

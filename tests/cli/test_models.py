@@ -28,8 +28,8 @@ def test_list_names_every_entry_with_options_and_citation(command: Command) -> N
 
 def test_list_shows_groups_and_finds_words(command: Command) -> None:
     shown = command("models", "list", "XR", "pose", "without jitter").out
-    assert shown.startswith("3GPP XR (TR 38.838):\nxr_3gpp38838_pose  (udp; provisional)\n")
-    assert shown.count("(udp; provisional)") == 1
+    assert shown.startswith("3GPP XR (TR 38.838):\nxr_3gpp38838_pose  (udp; second-hand)\n")
+    assert shown.count("(udp; second-hand)") == 1
     assert command("models", "list", "no", "such").out == "No model has no and such.\n"
 
 

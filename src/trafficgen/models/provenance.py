@@ -116,8 +116,10 @@ class PublishedProvenance(ModelPart):
     """Key of a number -> table, figure or page it comes from."""
     limitations: tuple[str, ...] = ()
     """What the model leaves out or does not know."""
-    review: Literal["provisional", "reviewed"] = "provisional"
-    """Whether a second derivation agrees."""
+    review: Literal["provisional", "second-hand", "reviewed"] = "provisional"
+    """Whether a second derivation agrees: ``reviewed`` from the source itself, ``second-hand`` from
+    works that cite it.
+    """
 
 
 class RegisteredProvenance(ModelPart):

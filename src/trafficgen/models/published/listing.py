@@ -84,7 +84,10 @@ class CatalogueModel(NotebookView):
 
     @property
     def review(self) -> str:
-        """Whether a second derivation agrees; ``registered`` of a source of your own."""
+        """Whether a second derivation agrees: ``provisional``, ``second-hand`` or ``reviewed``.
+
+        ``registered`` of a source of your own.
+        """
         if isinstance(self.model, Model):
             return "registered"
         return self.model.provenance.review
