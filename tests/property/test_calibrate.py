@@ -47,6 +47,20 @@ GAPS_S = st.one_of(st.sampled_from([0.0, 1e-6, 0.02, 5.0, 1e8]), st.floats(0, 10
     flows=2,
     tcp=True,
 )
+@example(  # a law whose quantiles no float holds
+    gaps_s=[1e-6, 1e8, 0.0, 0.0, 0.0, 0.0, 1e8, 0.0],
+    repeats=2,
+    sizes=[29, 29, 1501],
+    flows=3,
+    tcp=True,
+)
+@example(  # another, of which a power is beyond floats
+    gaps_s=[0.0, 5.0, 5.0, 0.0, 0.0, 0.0, 1e7, 2.621105629, 0.02, 5.2, 5.0, 5.0],
+    repeats=12,
+    sizes=[1501, 1500, 64, 1470, 56049, 1501, 29, 856, 1500, 1500, 1366, 1500, 1501, 1391],
+    flows=1,
+    tcp=True,
+)
 @example(  # of four packets two bring new data, at one time
     gaps_s=[0.0, 0.0, 1e-6, 1e-6], repeats=1, sizes=[29, 229, 29], flows=1, tcp=True
 )

@@ -18,6 +18,10 @@ from trafficgen.units import FloatArray
 Reals = npt.NDArray[np.floating]
 
 
+#: Quantiles beyond the largest float are infinite, as are powers on the way to a probability of 1.
+_TO_INFINITY = np.errstate(divide="ignore", over="ignore")
+
+
 class Distribution(ABC):
     """A continuous distribution of one real quantity; results have the shape of the arguments."""
 
@@ -26,22 +30,22 @@ class Distribution(ABC):
     def support(self) -> tuple[float, float]:
         """Smallest and largest possible value; either may be infinite."""
 
-    @np.errstate(divide="ignore")
+    @_TO_INFINITY
     def cdf(self, value: npt.ArrayLike) -> FloatArray:
         """Return P(X <= value)."""
         return np.asarray(self._cdf(np.asarray(value, np.float64)), np.float64)
 
-    @np.errstate(divide="ignore")
+    @_TO_INFINITY
     def sf(self, value: npt.ArrayLike) -> FloatArray:
         """Return P(X > value), exact far in the upper tail where ``1 - cdf`` is not."""
         return np.asarray(self._sf(np.asarray(value, np.float64)), np.float64)
 
-    @np.errstate(divide="ignore")
+    @_TO_INFINITY
     def ppf(self, probability: npt.ArrayLike) -> FloatArray:
         """Return the quantile of a probability in [0, 1], the inverse of :meth:`cdf`."""
         return np.asarray(self._ppf(np.asarray(probability, np.float64)), np.float64)
 
-    @np.errstate(divide="ignore")
+    @_TO_INFINITY
     def isf(self, probability: npt.ArrayLike) -> FloatArray:
         """Return the value exceeded with a probability in [0, 1], the inverse of :meth:`sf`."""
         return np.asarray(self._isf(np.asarray(probability, np.float64)), np.float64)

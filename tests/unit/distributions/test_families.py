@@ -57,6 +57,8 @@ DISCRETE_CASES = [
     ("zipf", {"a": 3.6, "loc": 0.0}),
     ("poisson", {"mu": 4.2, "loc": 1.0}),
 ]
+#: Shapes that begin above 1.
+AT_LEAST_ONE = {("zipf", "a"), ("truncpareto", "c")}
 PROBABILITIES = np.array([0.0, 1e-9, 0.001, 0.2, 0.5, 0.9, 0.999, 1 - 1e-9])
 
 
@@ -264,6 +266,30 @@ def test_a_large_bound_takes_no_memory(family: str, params: dict[str, float]) ->
         assert tracemalloc.get_traced_memory()[1] < 1_000_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("family", "params"), [*CASES, *DISCRETE_CASES])
+@pytest.mark.parametrize("times", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e15])
+def test_what_no_float_holds_is_infinite_and_no_warning(
+    family: str, params: dict[str, float], times: float, scale: float
+) -> None:
+    """Warnings are errors in tests: a quantile of a log-logistic law was one."""
+    shapes = {
+        name: max(value * times, 1.0 + 1e-6) if (family, name) in AT_LEAST_ONE else value * times
+        for name, value in params.items()
+        if name not in ("loc", "scale", "p")
+    }
+    places = {"scale": scale} if "scale" in params else {"p": params["p"]} if "p" in params else {}
+    law = distribution_of(family, {**shapes, "loc": 0.0, **places})
+    x = np.array([-1.0, 0.0, 1e-300, 1e-9, 1.0, 1e9, 1e300, math.inf])
+    p = np.array([0.0, 1e-100, 1e-12, 0.5, 1 - 1e-12, 1.0])  # below 1e-150 scipy's beta is NaN
+    for probability in (law.cdf(x), 1 - law.sf(x)):
+        assert (np.diff(probability) >= 0).all()
+        assert probability[-1] == 1
+    for value in (law.ppf(p), law.isf(p)[::-1]):
+        assert not np.isnan(value).any()
+        assert (value[1:] >= value[:-1]).all()
 
 
 def test_zeta_law_has_the_moments_that_its_exponent_allows() -> None:

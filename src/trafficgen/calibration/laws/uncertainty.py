@@ -64,7 +64,8 @@ def law_cells(law: FamilyLaw, *, tick: float, is_difference: bool) -> LawCells |
     middle = float(whole.ppf(0.5))
     low = whole.ppf(np.concatenate((fine, half)))
     high = whole.isf(np.concatenate((fine, half, [0.5])))
-    number = np.unique(np.floor(np.concatenate((low, high)) / tick))
+    with np.errstate(over="ignore"):  # quantiles that no float holds in ticks are left out
+        number = np.unique(np.floor(np.concatenate((low, high)) / tick))
     edges = (number[np.isfinite(number)] + 0.5) * tick
     ends = np.concatenate(([-np.inf], edges, [np.inf]))
     cell = np.arange(edges.size + 1)
