@@ -86,11 +86,15 @@ def make_player(
     if application is None or not application.rungs or application.segment_s is None:
         return None
     segment_s, target = application.segment_s.value, application.buffer_target_s
-    target_s = max(target.value if target else _USUAL_BUFFER_S, segment_s)
+    family, chosen = _choose_policy(application, session=session, seed=seed)
+    # Rungs by the buffer show its target even if it was never full.
+    fitted_s = chosen.pop("buffer_target_s", None)
+    if target is not None:
+        fitted_s = target.value
+    target_s = max(fitted_s if isinstance(fitted_s, float) else _USUAL_BUFFER_S, segment_s)
     # With --duration it has media for all of that, and what a buffer holds more.
     media_s = segment_s * len(application.content)
     media_s = max(media_s, segment_s) if duration_s is None else duration_s + 2 * target_s
-    family, chosen = _choose_policy(application, session=session, seed=seed)
     visited = [rung.rate_kbps.value for rung in application.rungs]
     ladder = visited
     if family != "fixed":

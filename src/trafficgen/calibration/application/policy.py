@@ -71,6 +71,9 @@ _PRIORS: dict[PolicyFamily, float] = {
 }
 #: Rungs above those that were visited are ruled out only if choices are so much likelier without.
 _CLEAR_TOP = 10.0
+#: Buffer targets that are tried where buffers were never full, over what they held at most: rungs
+#: of these families depend on it. The first is taken if others explain choices as well.
+_TARGETS, _BY_BUFFER = (1.25, 1.0, 1.6, 2.0), ("buffer", "bola")
 _LEAST_WEIGHT = 0.01
 #: Settings are likely down to this part of the best likelihood: a 95% interval of one number.
 _LIKELY = 0.147
@@ -126,17 +129,84 @@ def fit_policy(sessions: Sequence[Decisions]) -> tuple[PlayerPolicy | None, str]
     Returns:
         The policy, or None and the reason.
     """
+    weighed = _weigh_candidates(sessions)
+    if weighed is None:
+        decisions = sum(len(one.choices.downloads.rung) - 1 for one in sessions)
+        return None, f"{decisions} decisions: too few"
+    candidates, worth = weighed.candidates, weighed.worth
+    # Whether there are more rungs first: a family that may be wrong must not rule them out.
+    is_above = bool(_CLEAR_TOP * worth[-1].sum() >= worth[0].sum())
+    place = -1 if is_above else 0
+    weights = dict(zip(_GRIDS, worth[place] / worth[place].sum(), strict=True))
+    best, *others = sorted(weights, key=lambda family: -weights[family])
+    chosen = [number for number, one in enumerate(candidates) if one["policy"] == best]
+    return (
+        PlayerPolicy(
+            family=best,
+            parameters=_likely_settings(
+                [candidates[number] for number in chosen],
+                weighed.likelihood[place, chosen],
+                least=1.0 if weighed.is_sure else _LIKELY,
+            ),
+            rungs_above=is_above,
+            weight=float(weights[best]),
+            alternatives={
+                family: float(weights[family])
+                for family in others
+                if weights[family] >= _LEAST_WEIGHT
+            },
+        ),
+        "",
+    )
+
+
+def score_choices(sessions: Sequence[Decisions]) -> float:
+    """Return how well the policies together predict the choices, as a log-likelihood.
+
+    What players may be is the same for all hypotheses of what they knew, so that these can be
+    compared by it: 0 where decisions are too few.
+    """
+    weighed = _weigh_candidates(sessions)
+    return (
+        0.0 if weighed is None else weighed.log_scale + float(np.log(weighed.worth.mean(0).sum()))
+    )
+
+
+@dataclass(frozen=True)
+class _Weighed:
+    """Candidates, and how likely choices are by each.
+
+    Attributes:
+        candidates: Settings of each.
+        likelihood: Shape (ladders, candidates), over a common factor.
+        worth: Mean likelihood of each family times its prior, shape (ladders, families).
+        log_scale: Logarithm of the factor.
+        is_sure: Whether segments are surely at their rungs.
+    """
+
+    candidates: list[_Candidate]
+    likelihood: FloatArray
+    worth: FloatArray
+    log_scale: float
+    is_sure: bool
+
+
+def _weigh_candidates(sessions: Sequence[Decisions]) -> _Weighed | None:
+    """Return how likely choices are by each candidate; None if there are too few."""
     counts = [len(one.choices.downloads.rung) - 1 for one in sessions]
     if sum(counts) < _FEWEST_DECISIONS:
-        return None, f"{sum(counts)} decisions: too few"
+        return None
     ladders = sessions[0].choices.ladders_kbps
     spread = max(one.choices.spread for one in sessions)
     is_sure = spread <= _SURE_SPREAD
     rungs = np.concatenate([one.choices.downloads.rung for one in sessions])
     visited = [ladders[0][one] for one in np.unique(rungs)]
+    held_s = None
+    if not any(one.target for one in sessions):
+        held_s = max(one.room_s for one in sessions)
     candidates: list[_Candidate] = [
         {"policy": family, **dict(zip(grid, values, strict=True))}
-        for family, grids in _grids(visited).items()
+        for family, grids in _grids(visited, held_s).items()
         for grid in grids
         for values in itertools.product(*grid.values())
     ]
@@ -149,39 +219,24 @@ def fit_policy(sessions: Sequence[Decisions]) -> tuple[PlayerPolicy | None, str]
     logs = _log_likelihood(wrong, sum(counts), rungs=len(ladders[-1]))
     if not is_sure:
         logs *= (_SURE_SPREAD / spread) ** 2
-    by_ladder = np.exp(logs - logs.max())
-    likelihood = by_ladder.mean(axis=0)
-    worth = {
-        family: float(likelihood[[one["policy"] == family for one in candidates]].mean())
-        * (1.0 if is_sure else _PRIORS[family])
+    log_scale = float(logs.max())
+    likelihood = np.exp(logs - log_scale)
+    families = [one["policy"] for one in candidates]
+    worth = [
+        likelihood[:, [one == family for one in families]].mean(axis=1)
+        * (1 / len(_GRIDS) if is_sure else _PRIORS[family])
         for family in _GRIDS
-    }
-    total = sum(worth.values())
-    best, *others = sorted(worth, key=lambda family: -worth[family])
-    alternatives = {family: worth[family] / total for family in others}
-    chosen = [place for place, one in enumerate(candidates) if one["policy"] == best]
-    return (
-        PlayerPolicy(
-            family=best,
-            parameters=_likely_settings(
-                [candidates[place] for place in chosen],
-                likelihood[chosen],
-                least=1.0 if is_sure else _LIKELY,
-            ),
-            rungs_above=bool(
-                _CLEAR_TOP * by_ladder[-1, chosen].sum() >= by_ladder[0, chosen].sum()
-            ),
-            weight=worth[best] / total,
-            alternatives={
-                family: weight for family, weight in alternatives.items() if weight >= _LEAST_WEIGHT
-            },
-        ),
-        "",
-    )
+    ]
+    return _Weighed(candidates, likelihood, np.transpose(worth), log_scale, is_sure)
 
 
-def _grids(ladder_kbps: list[float]) -> dict[PolicyFamily, list[_Grid]]:
-    return _GRIDS | {"fixed": [{"fixed_kbps": [*ladder_kbps]}]}
+def _grids(ladder_kbps: list[float], held_s: float | None) -> dict[PolicyFamily, list[_Grid]]:
+    """Return settings to try; ``held_s`` is most of the buffer, s, if its target is not known."""
+    grids = _GRIDS | {"fixed": [{"fixed_kbps": [*ladder_kbps]}]}
+    if held_s is None:
+        return grids
+    targets: _Grid = {"buffer_target_s": [round(share * held_s, 2) for share in _TARGETS]}
+    return grids | {family: [one | targets for one in grids[family]] for family in _BY_BUFFER}
 
 
 def _log_likelihood(wrong: IntArray, decisions: int, *, rungs: int) -> FloatArray:

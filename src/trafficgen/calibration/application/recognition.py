@@ -17,7 +17,7 @@ from trafficgen.calibration.application.playback import (
     anchor_buffer,
     fit_buffer,
 )
-from trafficgen.calibration.application.policy import Choices, Decisions, fit_policy
+from trafficgen.calibration.application.policy import Choices, Decisions, fit_policy, score_choices
 from trafficgen.calibration.application.rungs import Rungs, find_rungs
 from trafficgen.calibration.application.segment_clock import (
     INTERVAL_ERRORS,
@@ -49,6 +49,10 @@ _BULK_SHARE = 0.9
 _SHORT = 1.25
 #: Segments that came faster than this share of them show what the path had room for.
 _FASTEST, _LEAST_DOWNLOAD_S = 0.95, 1e-3
+#: Lowest rung of the catalogue's players, kbit/s.
+_LEAST_RUNG_KBPS = 1.0
+#: A duration of segments is taken as sure if choices weigh it so much among the usual ones.
+_SURE_CLOCK = 0.95
 
 _NO_SEGMENTS = dict.fromkeys(
     ("stalls", "startup_s", "buffer_target_s", "policy"),
@@ -147,10 +151,15 @@ def _recognise_responses(
             " number"
         )
         return None, {"application": why}
-    found, absent = _recognise_segments(video, clock, log)
-    if remark and len(found["rungs"]) > _MOST_RUNGS_PART * len(video):
+    rungs = _find_visited_rungs(video)
+    if remark and rungs.of_segment.max() >= _MOST_RUNGS_PART * len(video):
         why = "the player never waited before a request, and sizes of its responses show no rungs"
         return None, {"application": why}
+    if _rungs(video, rungs, clock)[0].rate_kbps.value < _LEAST_RUNG_KBPS:
+        return None, {"application": "its responses are too small for segments of media"}
+    if remark and log is None:
+        clock, remark = _prefer_clock(video, rungs, clock, remark)
+    found, absent = _recognise_segments(video, rungs, clock, log)
     if remark:
         absent["segment_s"] = remark
     if len(audio):
@@ -216,13 +225,47 @@ def play_segments(
     return PlayedSegments(video, rungs, clock, downloads, buffer)
 
 
+def _find_visited_rungs(video: Segments) -> Rungs:
+    found = find_rungs(video.size_bytes)
+    return Rungs(np.unique(found.of_segment, return_inverse=True)[1], found.spread)
+
+
+def _prefer_clock(
+    video: Segments, rungs: Rungs, guess: Estimate, remark: str
+) -> tuple[Estimate, str]:
+    """Return the usual duration by which the player's choices are the most predictable.
+
+    What is in the buffer depends on it, and so do the choices of many players. The guess and its
+    remark are kept where no duration is clearly better than the others.
+    """
+    possible = list_usual_durations(guess.low or 0.0, guess.high or guess.value).tolist()
+    if guess.value not in possible or len(possible) < 2 or not rungs.of_segment.any():
+        return guess, remark
+    logs = []
+    for place, value in enumerate(possible):
+        clock = guess.model_copy(update={"value": value})
+        played = play_segments(video, rungs, clock)
+        rates = [rung.rate_kbps.value for rung in _rungs(video, rungs, clock)]
+        choices = score_choices([played.decide(rates, played.highest_kbps)])
+        logs.append(choices - np.log(1 + place))
+    weights = np.exp(np.array(logs) - max(logs))
+    weights /= weights.sum()
+    best = int(weights.argmax())
+    clock = guess.model_copy(update={"value": possible[best]})
+    if weights[best] < _SURE_CLOCK:
+        return clock, remark
+    method = "usual duration that makes the player's choices predictable"
+    remark = (
+        "the player never waited before a request: the usual duration that explains its choices"
+    )
+    return Estimate(value=clock.value, low=clock.value, high=clock.value, method=method), remark
+
+
 def _recognise_segments(
-    video: Segments, clock: Estimate, log: PlayerLog | None
+    video: Segments, rungs: Rungs, clock: Estimate, log: PlayerLog | None
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return what is found of the segments of a player, and what is not known -> why."""
-    found_rungs = find_rungs(video.size_bytes)
-    places = np.unique(found_rungs.of_segment, return_inverse=True)[1]
-    rungs = Rungs(places, found_rungs.spread)
+    places = rungs.of_segment
     played = play_segments(video, rungs, clock, log)
     buffer = played.buffer
     ladder = _rungs(video, rungs, clock)
