@@ -61,6 +61,9 @@ GAPS_S = st.one_of(st.sampled_from([0.0, 1e-6, 0.02, 5.0, 1e8]), st.floats(0, 10
     flows=1,
     tcp=True,
 )
+@example(  # a law of 130 gaps of 12 us, whose mean says nothing of two gaps of years
+    gaps_s=[1e8, 1e-5, 0.0, 1e8], repeats=2, sizes=[51257, 65534, 9666], flows=2, tcp=False
+)
 @example(  # of four packets two bring new data, at one time
     gaps_s=[0.0, 0.0, 1e-6, 1e-6], repeats=1, sizes=[29, 229, 29], flows=1, tcp=True
 )

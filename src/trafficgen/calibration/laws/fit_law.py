@@ -38,6 +38,9 @@ class FitLimits:
     #: Largest KS distance of the continuous part, and largest relative error of its mean.
     ks: float = 0.05
     mean_error: float = 0.03
+    #: Mean of a sample / mean of its law at most. A few values that are nearly all of a sum leave
+    #: a mean so uncertain that any law would do; gaps would be played so many times as often.
+    mean_ratio: float = 10.0
     #: A mixture has more parameters than a description should: it has to be closer than others.
     ks_of_mixture: float = 0.02
     plain_parameters: int = 3
@@ -397,7 +400,8 @@ def _find_misfit(choice: _Choice) -> str | None:
     mean, found = chosen.distribution.mean, float(rest.mean())
     off, error = abs(mean - found), 0.0 if few else 2 * float(rest.std()) / root
     has_mean = off <= _LIMITS.mean_error * found
-    if not has_mean and (not off <= error or choice.is_rejected):
+    is_allowed = off <= error and found <= _LIMITS.mean_ratio * mean
+    if not has_mean and (not is_allowed or choice.is_rejected):
         return f"{chosen.family}, the best family, has the mean {mean:.4g} rather than {found:.4g}"
     return None
 

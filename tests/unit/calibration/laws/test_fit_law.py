@@ -133,6 +133,26 @@ def test_a_sample_that_no_family_fits_keeps_an_empirical_law_and_names_the_best_
     assert found.law.distribution().mean == pytest.approx(sample.mean(), rel=0.01)
 
 
+@pytest.mark.parametrize("small", ["constant", "expon", "pareto", "lognormal"])
+@pytest.mark.parametrize("large", [1, 3])
+@pytest.mark.parametrize("times", [1e3, 1e8, 1e13])
+def test_a_law_has_the_order_of_magnitude_of_the_mean(small: str, large: int, times: float) -> None:
+    """A law of the small gaps alone was played over the large ones: 8 * 10**12 packets."""
+    rng = np.random.default_rng(1)
+    body = (
+        12e-6
+        * {
+            "constant": np.ones(130),
+            "expon": rng.exponential(1.0, 130),
+            "pareto": rng.pareto(1.5, 130) + 1.0,
+            "lognormal": rng.lognormal(0.0, 1.0, 130),
+        }[small]
+    )
+    sample = rng.permutation(np.append(body, np.full(large, 12e-6 * times)))
+    mean = fitted(sample, tick=1e-9).law.distribution().mean
+    assert mean >= sample.mean() / 10
+
+
 def test_one_value_is_enough_and_none_is_not() -> None:
     assert fitted(np.array([0.5])).law.atoms[0].value == pytest.approx(0.5)
     with pytest.raises(TooFewObservationsError):
