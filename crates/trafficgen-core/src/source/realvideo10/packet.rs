@@ -37,6 +37,11 @@ impl Report {
         f64::from(self.lost) / f64::from((self.received + self.lost).max(1))
     }
 
+    /// Whether playback has begun.
+    pub fn has_begun(&self) -> bool {
+        self.playing || self.playhead_s > 0.0
+    }
+
     /// Media payload that came, bit/s.
     pub fn goodput_bps(&self) -> f64 {
         self.bytes as f64 * 8.0 / self.interval_s.max(1e-3)

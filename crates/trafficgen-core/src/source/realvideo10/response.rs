@@ -115,6 +115,9 @@ impl LossResponse {
         let action = match self.means {
             _ if accelerated && congested => Action::EndAcceleration,
             _ if accelerated => Action::Stay,
+            // The player fills its buffer and begins to play before loss changes what is sent
+            // (BMW05, section IV-A on figure 5).
+            _ if !report.has_begun() => Action::Stay,
             Means::Frames => self.answer_with_frames(now, congested),
             Means::Parts => self.answer_with_parts(report, congested),
             Means::Levels => self.answer_with_levels(now, report, congested),

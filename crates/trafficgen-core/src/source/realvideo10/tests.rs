@@ -65,6 +65,7 @@ fn report(received: u32, lost: u32) -> Report {
         lost,
         bytes: 1000 * u64::from(received),
         interval_s: 1.0,
+        playing: true,
         ..Report::default()
     }
 }
@@ -110,6 +111,21 @@ fn a_clip_of_a_low_rate_leaves_frames_out_then_all_video_and_never_comes_back() 
 fn congestion_while_sending_ahead_ends_that_first() -> Tested {
     let mut response = response(json!(512))?;
     assert_eq!(response.on_report(SECOND, &report(50, 5), 1000, true), Action::EndAcceleration);
+    Ok(())
+}
+
+#[test]
+fn loss_changes_what_is_sent_only_once_playback_has_begun() -> Tested {
+    let mut response = response(json!("surestream"))?;
+    let before = Report { playing: false, ..report(100, 20) };
+    for second in 1..7 {
+        assert_eq!(response.on_report(second * SECOND, &before, 1000, false), Action::Stay);
+    }
+    // A halt after the start is no time before it.
+    let halted = Report { playhead_s: 0.5, ..before };
+    assert_eq!(response.on_report(7 * SECOND, &halted, 1000, false), Action::Stay);
+    assert_eq!(response.on_report(8 * SECOND, &halted, 1000, false), Action::Stay);
+    assert_eq!(response.on_report(9 * SECOND, &halted, 1000, false), Action::Level(1));
     Ok(())
 }
 
