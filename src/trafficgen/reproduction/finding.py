@@ -42,7 +42,8 @@ class Finding(NotebookView):
         low: Least value that is accepted, inclusive; None: no limit.
         high: Largest value that is accepted, inclusive; None: no limit.
         role: ``input`` if the value is in the catalogue entry itself, ``calibrated`` if a value of
-            the entry was taken from the finding or chosen with it in view, else ``predicted``.
+            the entry or of the set-up was taken from the finding or chosen with it in view, else
+            ``predicted``.
         entry: Catalogue entry whose digest is shown.
         key: Key of the value in what the experiment measures.
         gap: Why the simulation misses, shown only when it does.
@@ -121,6 +122,10 @@ class Quantity(ModelPart):
     )
     entry: str = Field(default="", description="Catalogue entry; empty: that of the paper.")
     gap: str | None = Field(default=None, description="Why the simulation misses.")
+    chosen: str = Field(
+        default="",
+        description="Value of the set-up, open in the paper, that was chosen with it in view.",
+    )
 
     @model_validator(mode="after")
     def _has_a_range(self) -> Self:
@@ -177,9 +182,10 @@ class Paper(ModelPart):
         for name, finding in self.findings.items():
             for one in finding.quantities:
                 low, high = one.range
-                given = one.model_dump(exclude={"experiment", "accept"})
+                given = one.model_dump(exclude={"experiment", "accept", "chosen"})
                 given["entry"] = entry = one.entry or self.entry
-                given["role"] = one.role or find_role(entry, name, one.published)
+                found = "calibrated" if one.chosen else find_role(entry, name, one.published)
+                given["role"] = one.role or found
                 row = Finding(id=name, statement=finding.statement, low=low, high=high, **given)
                 yield one.experiment or finding.experiment, row
 

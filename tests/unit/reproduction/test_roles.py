@@ -45,5 +45,10 @@ def test_data_files_cannot_claim_more_than_an_input(role: str) -> None:
         Quantity.model_validate({**row, "role": role})
 
 
+def test_a_set_up_that_was_chosen_with_a_row_in_view_makes_it_calibrated() -> None:
+    roles = {row.key: row.role for row in ROWS if row.id == "CCZ-S3"}
+    assert roles == {"s3_lan": "predicted", "s3_dsl": "calibrated"}
+
+
 def test_rows_of_all_roles_are_left() -> None:
     assert {row.role for row in ROWS} == {"input", "calibrated", "predicted"}
