@@ -86,7 +86,8 @@ class TrainOrder(DrawnPart):
             )
             starts = np.cumsum(counts) - counts
             starts = starts[starts < rows.size]
-        any_rank, noise = generator.random(starts.size), generator.random((2, rows.size))
+        any_rank = generator.random(starts.size)
+        noise = generator.random((2 if self.size_rank.size else 1, rows.size))
         scores = _core.rank_scores(self.gap_rank, rows, noise[0], 1 / RANKS)
         scores[starts] = any_rank + noise[0, starts] / RANKS
         gaps_s = _core.order_by_scores(scores, gaps_s)
