@@ -81,6 +81,11 @@ INPUTS: dict[str, tuple[Callable[[Path], object], str]] = {
         _text("sessions: 1\ngroups: [{model: cbr, clients: [" + _items("'::{:x}'", 90_000) + "]}]"),
         ".yaml",
     ),
+    "wrong clients": (
+        _text("sessions: 1\ngroups: [{model: cbr, clients: [" + "1," * 490_000 + "]}]"),
+        ".yaml",
+    ),
+    "wrong groups": (_text("sessions: 1\ngroups: [" + "1," * 490_000 + "]"), ".yaml"),
     "groups": (_text("sessions: 1\ngroups: [" + _items("{{model: cbr}}", 60_000) + "]"), ".yaml"),
     "brackets": (_text("groups: " + "[" * 900_000), ".yaml"),
     "quotes": (_text("groups: '" + "a\n\n" * 300_000 + "'"), ".yaml"),

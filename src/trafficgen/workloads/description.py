@@ -28,12 +28,24 @@ from trafficgen.workloads.shorthand import (
 WORKLOAD_SCHEMA_VERSION: Final = "1"
 #: A group more is a model more in the memory of every worker.
 MOST_GROUPS = 1000
+_MOST_NETWORKS = 1000
 HIGHEST_SCALE = 1000
 _SHARES_CLOSE = 1e-6
 
 
 def _list_of_one(value: object) -> object:
     return [value] if isinstance(value, str) else value
+
+
+def _refuse_longer(most: int) -> BeforeValidator:
+    """Refuse a list by its length before its items, of which 1 MB may hold half a million."""
+
+    def check(value: object) -> object:
+        if isinstance(value, list | tuple) and len(value) > most:
+            raise ValueError(f"it must have at most {most} items, not {len(value)}")
+        return value
+
+    return BeforeValidator(check)
 
 
 class DeparturesPart(ModelPart):
@@ -67,7 +79,8 @@ def _apart(texts: tuple[str, ...]) -> tuple[str, ...]:
 NetworkTexts = Annotated[
     tuple[NetworkText, ...],
     BeforeValidator(_list_of_one),
-    Field(min_length=1, max_length=1000),
+    Field(min_length=1, max_length=_MOST_NETWORKS),
+    _refuse_longer(_MOST_NETWORKS),
     AfterValidator(_apart),
 ]
 
@@ -196,7 +209,9 @@ class WorkloadDescription(ModelPart):
     posterior: bool | None = None
     """Whether sessions draw their parameters from their uncertainty, for groups that do not say it;
     null: they play the estimates."""
-    groups: tuple[GroupPart, ...] = Field(min_length=1, max_length=MOST_GROUPS)
+    groups: Annotated[tuple[GroupPart, ...], _refuse_longer(MOST_GROUPS)] = Field(
+        min_length=1, max_length=MOST_GROUPS
+    )
     """Which models play; their sessions are mixed."""
 
     @model_validator(mode="after")

@@ -540,3 +540,14 @@ def test_a_file_with_wrong_keys_is_still_taken_for_a_workload(tmp_path: Path) ->
     assert is_workload_file(file)
     with pytest.raises(WorkloadFileError, match=r"mix: unknown key; missing: groups"):
         load_workload(file)
+
+
+@pytest.mark.parametrize("item", [1, "::1", None, {}, [], "no network"])
+@pytest.mark.parametrize("key", ["groups", "clients", "servers"])
+def test_a_list_that_is_too_long_is_refused_before_its_items(key: str, item: object) -> None:
+    """Half a million wrong clients were half a million problems: 9 s and 1 GB."""
+    items = [item] * 100_000
+    group = {"model": "cbr"} | ({} if key == "groups" else {key: items})
+    content = {"sessions": 1, "groups": items if key == "groups" else [group]}
+    with pytest.raises(WorkloadFileError, match=f"{key}: .*at most 1000 items, not 100000"):
+        description_of(content, file="long.yaml")
