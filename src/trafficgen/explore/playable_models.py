@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from trafficgen.calibration.fit import fit_open_session
 from trafficgen.calibration.options import FitOptions
@@ -19,11 +22,13 @@ from trafficgen.generation.timeline import session_timeline
 from trafficgen.models import Model, ModelHolder, Option, PublishedModel, format_value, model_in
 from trafficgen.models.published import entry_names, load_model
 from trafficgen.models.published.listing import models_list
-from trafficgen.units import kbps_from_bps, ms_from_s
+from trafficgen.units import kbps_from_bps, ms_from_s, s_from_ns
 
 _MODEL_ENDINGS = (".json", ".yaml", ".yml")
 #: Bins of the measured rate, s: as the series of a simulation have them.
 _BIN_S = 0.5
+#: Bins of it at most; longer captures get wider ones.
+_MOST_BINS = 100_000
 #: Largest value of an option by its unit, where the entry has no smaller one.
 _LARGEST = {"kbit/s": FASTEST_KBPS, "s": 3600.0}
 #: Capacity where the link of a capture is not known, as a multiple of its fastest phase.
@@ -129,7 +134,9 @@ def _names_a_model(what: str | Path) -> bool:
 
 def _measured(view: SessionView) -> dict[str, Any]:
     """Return the rate of a session's media packets from the first of them on."""
-    rates = rate_series(view.media_time_ns, view.media_ip_bytes, bin_s=_BIN_S)
+    span_s = s_from_ns(int(np.ptp(view.media_time_ns)))
+    bin_s = _BIN_S * max(1, math.ceil(span_s / (_MOST_BINS * _BIN_S)))
+    rates = rate_series(view.media_time_ns, view.media_ip_bytes, bin_s=bin_s)
     return {"interval_s": rates.bin_s, "start_s": 0.0, "media_kbps": rates.rate_kbps.tolist()}
 
 

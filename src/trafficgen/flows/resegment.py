@@ -23,6 +23,8 @@ class OffloadLimits:
         fewest_jumbo: Number of packets of the largest size from which jumbo frames are believed.
         jumbo_to_full: So many of them are there for each full packet of up to 1500 bytes.
         least_full_bytes: Packets of at least this size may be full ones, which show the MTU.
+        largest_offload_bytes: Longest packet that a host hands to its card (Linux: GSO_MAX_SIZE);
+            longer ones are damage, and are left as they are: 2 GiB would be a million pieces.
         piece_rate_bps: Pieces follow one another at this rate where there is room: a host's link.
     """
 
@@ -31,6 +33,7 @@ class OffloadLimits:
     fewest_jumbo: int = 3
     jumbo_to_full: int = 10
     least_full_bytes: int = 1200
+    largest_offload_bytes: int = 8 * 65_535
     piece_rate_bps: int = 1_000_000_000
 
 
@@ -49,7 +52,10 @@ def resegment(table: PacketTable) -> tuple[PacketTable, int]:
     header_bytes = table.ip_bytes - table.payload_bytes
     largest_bytes = max(mtu_bytes, _LIMITS.mtu_bytes)  # what lies between was on the wire as it is
     oversize = (
-        (table.ip_bytes > largest_bytes) & (table.payload_bytes > 0) & (header_bytes < mtu_bytes)
+        (table.ip_bytes > largest_bytes)
+        & (table.ip_bytes <= _LIMITS.largest_offload_bytes)
+        & (table.payload_bytes > 0)
+        & (header_bytes < mtu_bytes)
     )
     if not oversize.any():
         return table, 0

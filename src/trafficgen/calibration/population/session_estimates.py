@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,8 @@ class EstimateLimits:
     batches: int = 16
     #: Bins in which the variation of the rate is a feature, s.
     rate_bin_s: float = 1.0
+    #: Bins at most; sessions of more get wider ones.
+    most_bins: int = 1_000_000
     #: Rates below this, bit/s, and variations below the next have no logarithm to compare.
     smallest_rate_bps: float = 1e-6
     smallest_variation: float = 0.01
@@ -139,6 +142,7 @@ def _features(model: Model, time_ns: IntArray, size_bytes: IntArray) -> FloatArr
     if time_ns.size:
         span_s = max(s_from_ns(int(time_ns[-1] - time_ns[0])), bin_s)
         mean_bytes = float(size_bytes.mean())
+        bin_s *= max(1, math.ceil(span_s / (bin_s * _LIMITS.most_bins)))
         place = (time_ns - time_ns[0]) // ns_from_s(bin_s)
         bins = np.bincount(place, weights=size_bytes).astype(np.float64)
     variation = float(bins.std() / bins.mean()) if bins.mean() > 0 else 0.0
