@@ -73,7 +73,8 @@ _PRIORS: dict[PolicyFamily, float] = {
 _CLEAR_TOP = 10.0
 #: Buffer targets that are tried where buffers were never full, over what they held at most: rungs
 #: of these families depend on it. The first is taken if others explain choices as well.
-_TARGETS, _BY_BUFFER = (1.25, 1.0, 1.6, 2.0), ("buffer", "bola")
+_TARGETS = (1.25, 1.0, 1.6, 2.0)
+_BY_BUFFER: tuple[PolicyFamily, ...] = ("buffer", "bola")
 _LEAST_WEIGHT = 0.01
 #: Settings are likely down to this part of the best likelihood: a 95% interval of one number.
 _LIKELY = 0.147
@@ -160,13 +161,17 @@ def fit_policy(sessions: Sequence[Decisions]) -> tuple[PlayerPolicy | None, str]
     )
 
 
-def score_choices(sessions: Sequence[Decisions]) -> float:
+def score_choices(sessions: Sequence[Decisions], *, independent: bool = False) -> float:
     """Return how well the policies together predict the choices, as a log-likelihood.
 
     What players may be is the same for all hypotheses of what they knew, so that these can be
     compared by it: 0 where decisions are too few.
+
+    Args:
+        sessions: Decisions in each; all have the same ladders.
+        independent: Whether each decision counts as one, and segments are surely at their rungs.
     """
-    weighed = _weigh_candidates(sessions)
+    weighed = _weigh_candidates(sessions, independent=independent)
     return (
         0.0 if weighed is None else weighed.log_scale + float(np.log(weighed.worth.mean(0).sum()))
     )
@@ -191,14 +196,16 @@ class _Weighed:
     is_sure: bool
 
 
-def _weigh_candidates(sessions: Sequence[Decisions]) -> _Weighed | None:
+def _weigh_candidates(
+    sessions: Sequence[Decisions], *, independent: bool = False
+) -> _Weighed | None:
     """Return how likely choices are by each candidate; None if there are too few."""
     counts = [len(one.choices.downloads.rung) - 1 for one in sessions]
     if sum(counts) < _FEWEST_DECISIONS:
         return None
     ladders = sessions[0].choices.ladders_kbps
     spread = max(one.choices.spread for one in sessions)
-    is_sure = spread <= _SURE_SPREAD
+    is_sure = independent or spread <= _SURE_SPREAD
     rungs = np.concatenate([one.choices.downloads.rung for one in sessions])
     visited = [ladders[0][one] for one in np.unique(rungs)]
     held_s = None
@@ -217,6 +224,7 @@ def _weigh_candidates(sessions: Sequence[Decisions]) -> _Weighed | None:
         ]
     )
     logs = _log_likelihood(wrong, sum(counts), rungs=len(ladders[-1]))
+    logs *= 1.0 if independent else _INDEPENDENT
     if not is_sure:
         logs *= (_SURE_SPREAD / spread) ** 2
     log_scale = float(logs.max())
@@ -232,11 +240,13 @@ def _weigh_candidates(sessions: Sequence[Decisions]) -> _Weighed | None:
 
 def _grids(ladder_kbps: list[float], held_s: float | None) -> dict[PolicyFamily, list[_Grid]]:
     """Return settings to try; ``held_s`` is most of the buffer, s, if its target is not known."""
-    grids = _GRIDS | {"fixed": [{"fixed_kbps": [*ladder_kbps]}]}
+    grids: dict[PolicyFamily, list[_Grid]] = {**_GRIDS, "fixed": [{"fixed_kbps": [*ladder_kbps]}]}
     if held_s is None:
         return grids
     targets: _Grid = {"buffer_target_s": [round(share * held_s, 2) for share in _TARGETS]}
-    return grids | {family: [one | targets for one in grids[family]] for family in _BY_BUFFER}
+    for family in _BY_BUFFER:
+        grids[family] = [one | targets for one in grids[family]]
+    return grids
 
 
 def _log_likelihood(wrong: IntArray, decisions: int, *, rungs: int) -> FloatArray:
@@ -247,7 +257,7 @@ def _log_likelihood(wrong: IntArray, decisions: int, *, rungs: int) -> FloatArra
     rare, usual = _ERRORS
     logs = special.betaln(rare + wrong, usual + decisions - wrong)
     logs -= wrong * np.log(max(rungs - 1, 1))
-    return np.asarray(_INDEPENDENT * logs, dtype=np.float64)
+    return np.asarray(logs, dtype=np.float64)
 
 
 def _count_errors(

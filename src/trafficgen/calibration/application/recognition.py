@@ -151,7 +151,7 @@ def _recognise_responses(
             " number"
         )
         return None, {"application": why}
-    rungs = _find_visited_rungs(video)
+    rungs = _find_visited_rungs(video, clock, log)
     if remark and rungs.of_segment.max() >= _MOST_RUNGS_PART * len(video):
         why = "the player never waited before a request, and sizes of its responses show no rungs"
         return None, {"application": why}
@@ -225,9 +225,41 @@ def play_segments(
     return PlayedSegments(video, rungs, clock, downloads, buffer)
 
 
-def _find_visited_rungs(video: Segments) -> Rungs:
-    found = find_rungs(video.size_bytes)
+def _find_visited_rungs(video: Segments, clock: Estimate, log: PlayerLog | None) -> Rungs:
+    """Return rungs by the sizes and by what policies choose, whichever usual clock it is."""
+    clocks = _list_clocks(clock)
+
+    def explain(rungs: Rungs) -> float:
+        scores = [_score_rungs(video, rungs, one, log, independent=True) for one in clocks]
+        return float(np.logaddexp.reduce(scores) - np.log(len(scores)))
+
+    found = find_rungs(video.size_bytes, explain)
     return Rungs(np.unique(found.of_segment, return_inverse=True)[1], found.spread)
+
+
+def _list_clocks(clock: Estimate) -> list[Estimate]:
+    """Return the clock, or the usual durations that a guess leaves possible."""
+    values = list_usual_durations(clock.low or 0.0, clock.high or clock.value).tolist()
+    if clock.value not in values:
+        return [clock]
+    return [clock.model_copy(update={"value": value}) for value in values]
+
+
+def _score_rungs(
+    video: Segments,
+    rungs: Rungs,
+    clock: Estimate,
+    log: PlayerLog | None = None,
+    *,
+    independent: bool = False,
+) -> float:
+    """Return how well policies predict the choices; players have no rungs below a rate."""
+    rates_kbps = [rung.rate_kbps.value for rung in _rungs(video, rungs, clock)]
+    if rates_kbps[0] < _LEAST_RUNG_KBPS:
+        return -np.inf
+    played = play_segments(video, rungs, clock, log)
+    decisions = played.decide(rates_kbps, played.highest_kbps)
+    return score_choices([decisions], independent=independent)
 
 
 def _prefer_clock(
@@ -238,27 +270,21 @@ def _prefer_clock(
     What is in the buffer depends on it, and so do the choices of many players. The guess and its
     remark are kept where no duration is clearly better than the others.
     """
-    possible = list_usual_durations(guess.low or 0.0, guess.high or guess.value).tolist()
-    if guess.value not in possible or len(possible) < 2 or not rungs.of_segment.any():
+    clocks = _list_clocks(guess)
+    if len(clocks) < 2 or not rungs.of_segment.any():
         return guess, remark
-    logs = []
-    for place, value in enumerate(possible):
-        clock = guess.model_copy(update={"value": value})
-        played = play_segments(video, rungs, clock)
-        rates = [rung.rate_kbps.value for rung in _rungs(video, rungs, clock)]
-        choices = score_choices([played.decide(rates, played.highest_kbps)])
-        logs.append(choices - np.log(1 + place))
-    weights = np.exp(np.array(logs) - max(logs))
-    weights /= weights.sum()
+    logs = np.array([_score_rungs(video, rungs, one) for one in clocks])
+    logs -= np.log(1 + np.arange(len(clocks)))
+    weights = np.exp(logs - logs.max())
     best = int(weights.argmax())
-    clock = guess.model_copy(update={"value": possible[best]})
-    if weights[best] < _SURE_CLOCK:
-        return clock, remark
+    if weights[best] < _SURE_CLOCK * weights.sum():
+        return clocks[best], remark
+    value = clocks[best].value
     method = "usual duration that makes the player's choices predictable"
     remark = (
         "the player never waited before a request: the usual duration that explains its choices"
     )
-    return Estimate(value=clock.value, low=clock.value, high=clock.value, method=method), remark
+    return Estimate(value=value, low=value, high=value, method=method), remark
 
 
 def _recognise_segments(

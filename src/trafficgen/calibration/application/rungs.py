@@ -7,6 +7,7 @@ Juang and Rabiner 1990) for each number of rungs, which the evidence chooses.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,8 @@ from trafficgen.units import FloatArray, IntArray
 _MOST_RUNGS, _MOST_ROUNDS = 8, 30
 #: Sizes of a rung vary by at least this (log), and rungs are at least this factor apart.
 _LEAST_SPREAD, _LEAST_STEP, _LEAST_ERRORS = 0.03, 1.25, 1.5
+#: Policies explain rungs that are so much less likely by the chain at most (log-likelihood).
+_MOST_GAIN = 60.0
 #: A player begins low and climbs: a change is as likely as none after each of the first segments.
 STARTS = 4
 #: Where a rung may lie (log): the first one from 100 kbit/s to 10 Mbit/s or so, each other one 1.25
@@ -37,23 +40,54 @@ class Rungs:
     spread: float
 
 
-def find_rungs(size_bytes: FloatArray) -> Rungs:
-    """Find the rungs of segments by their sizes in order of their requests."""
+def find_rungs(size_bytes: FloatArray, explain: Callable[[Rungs], float] | None = None) -> Rungs:
+    """Find the rungs of segments by their sizes in order of their requests.
+
+    Args:
+        size_bytes: Sizes.
+        explain: Returns the log-likelihood of the choices of a rung after the first one, by what
+            players do: those that change often are unlikely for a chain. None: the chain alone.
+    """
     logs = np.log(size_bytes)
-    best, best_score = Rungs(np.zeros(len(logs), dtype=np.int64), float(logs.std())), np.inf
+    one = Rungs(np.zeros(len(logs), dtype=np.int64), float(logs.std()))
+    # Scores by states: several beginnings may lead to the same.
+    found: dict[bytes, tuple[float, float, Rungs]] = {}
     for rungs in range(1, min(_MOST_RUNGS, len(logs)) + 1):
         for means in propose_means(logs, rungs):
-            found = _train(logs, means)
-            if found is None:
+            trained = _train(logs, means)
+            if trained is None:
                 continue
-            states, cost, spread = found
+            states, cost, spread = trained
             # The evidence of each mean, which may lie anywhere in its range (Laplace).
             counts = np.bincount(states)
             ranges = np.array([_LADDER, *[_ABOVE] * (len(counts) - 1)])
             score = cost + np.log(ranges / (spread * np.sqrt(2 * np.pi / counts))).sum()
-            if score < best_score:
-                best, best_score = Rungs(states, spread), score
+            found[states.tobytes()] = (score, cost, Rungs(states, spread))
+    best_score, _, best = min(found.values(), key=lambda each: each[0], default=(np.inf, 0.0, one))
+    if explain is None:
+        return best
+    explained_score = np.inf
+    for score, cost, rungs_found in found.values():
+        if score > best_score + _MOST_GAIN:
+            continue
+        gain = _gain_by_policy(logs, cost, rungs_found, explain(rungs_found))
+        if score - gain < explained_score:
+            best, explained_score = rungs_found, score - gain
     return best
+
+
+def _gain_by_policy(logs: FloatArray, cost: float, rungs: Rungs, policy_log: float) -> float:
+    """Return the logarithm of how much likelier rungs are by chain or policy than by the chain.
+
+    Both are alike beforehand, whatever the rungs, which leaves out a factor of all.
+    """
+    counts = np.bincount(rungs.of_segment)
+    means = np.bincount(rungs.of_segment, logs) / counts
+    rest = (logs - means[rungs.of_segment]) / rungs.spread
+    density_log = -0.5 * float(rest @ rest) - len(logs) * np.log(rungs.spread * np.sqrt(2 * np.pi))
+    chain_log = -cost - density_log
+    policy_log -= np.log(len(counts))
+    return float(np.logaddexp(chain_log, policy_log) - chain_log)
 
 
 def _train(logs: FloatArray, means: FloatArray) -> tuple[IntArray, float, float] | None:
