@@ -29,6 +29,7 @@ CALLS = {
     "generate_workload": "('cbr', 'g.pcap', sessions=3, settings=settings",
     "inspect": "(file",
     "measure_exchanges": "(file",
+    "rank_catalogue": "(file",
     "read_packets": "(file",
     "simulate": "('cbr', path='rate=9Mbps', settings=settings",
     "simulate_workload": "('cbr', path='rate=1kbps,queue=9000000p', settings=settings, sessions=2",
