@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from trafficgen.capture.inputs import file_text, is_stream
 from trafficgen.capture.options import ReadOptions, SessionChoice
 from trafficgen.capture.session import open_session
 from trafficgen.explore.controls import CONTROLS, FASTEST_KBPS
-from trafficgen.flows import SessionView, rate_series
+from trafficgen.flows import SessionView, rate_series, widen_bin
 from trafficgen.generation.timeline import session_timeline
 from trafficgen.models import Model, ModelHolder, Option, PublishedModel, format_value, model_in
 from trafficgen.models.published import entry_names, load_model
@@ -135,7 +134,7 @@ def _names_a_model(what: str | Path) -> bool:
 def _measured(view: SessionView) -> dict[str, Any]:
     """Return the rate of a session's media packets from the first of them on."""
     span_s = s_from_ns(int(np.ptp(view.media_time_ns)))
-    bin_s = _BIN_S * max(1, math.ceil(span_s / (_MOST_BINS * _BIN_S)))
+    bin_s = widen_bin(_BIN_S, span_s=span_s, most_bins=_MOST_BINS)
     rates = rate_series(view.media_time_ns, view.media_ip_bytes, bin_s=bin_s)
     return {"interval_s": rates.bin_s, "start_s": 0.0, "media_kbps": rates.rate_kbps.tolist()}
 

@@ -17,6 +17,7 @@ from trafficgen.flows.rates import (
     gaps_within_flows_s,
     rate_curve,
     rate_series,
+    widen_bin,
 )
 from trafficgen.flows.resegment import infer_mtu_bytes, resegment
 from trafficgen.flows.selection import (
@@ -61,4 +62,5 @@ __all__ = [
     "segment_bursts",
     "spread_over_tick",
     "swap_ends",
+    "widen_bin",
 ]

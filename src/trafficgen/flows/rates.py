@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,6 +108,14 @@ def rate_curve(time_ns: IntArray, size_bytes: IntArray, *, bins: int = CURVE_BIN
         bin_s=span_s / bins,
         size_bytes=np.asarray(binned, dtype=np.float64),
     )
+
+
+def widen_bin(bin_s: float, *, span_s: float, most_bins: int) -> float:
+    """Return a whole multiple of ``bin_s``, s, of which ``most_bins`` cover ``span_s``.
+
+    The smallest such: memory goes by the number of bins and not by that of the packets.
+    """
+    return bin_s * max(1, math.ceil(span_s / (bin_s * most_bins)))
 
 
 def rate_series(

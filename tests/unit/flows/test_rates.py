@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trafficgen.flows import rate_series
+from trafficgen.flows import rate_series, widen_bin
 from trafficgen.units import ns_array_from_s
 
 TIME_NS = ns_array_from_s(np.array([10.0, 10.4, 11.0, 13.2, 13.9, 14.5]))
@@ -15,6 +15,12 @@ def test_bins_start_at_the_first_packet_and_the_last_partial_one_is_dropped() ->
     np.testing.assert_allclose(series.rate_kbps, [2.0, 2.0, 0.0, 8.0])
     np.testing.assert_allclose(series.rate_bps, series.rate_kbps * 1000)
     assert series.start_ns == TIME_NS[0]
+
+
+def test_bins_are_as_wide_as_their_number_allows() -> None:
+    assert widen_bin(0.5, span_s=50.0, most_bins=100) == 0.5
+    assert widen_bin(0.5, span_s=50.1, most_bins=100) == 1.0
+    assert widen_bin(2.0, span_s=1e8, most_bins=1000) == 1e5
 
 
 def test_a_stream_shorter_than_a_bin_has_no_bins() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from trafficgen.calibration.population.across_sessions import Observed
 from trafficgen.critical_values import NORMAL_95
-from trafficgen.flows import SessionView
+from trafficgen.flows import SessionView, widen_bin
 from trafficgen.models import Estimate, FittedProvenance, Model, PopulationQuantity
 from trafficgen.units import FloatArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
 
@@ -142,7 +141,7 @@ def _features(model: Model, time_ns: IntArray, size_bytes: IntArray) -> FloatArr
     if time_ns.size:
         span_s = max(s_from_ns(int(time_ns[-1] - time_ns[0])), bin_s)
         mean_bytes = float(size_bytes.mean())
-        bin_s *= max(1, math.ceil(span_s / (bin_s * _LIMITS.most_bins)))
+        bin_s = widen_bin(bin_s, span_s=span_s, most_bins=_LIMITS.most_bins)
         place = (time_ns - time_ns[0]) // ns_from_s(bin_s)
         bins = np.bincount(place, weights=size_bytes).astype(np.float64)
     variation = float(bins.std() / bins.mean()) if bins.mean() > 0 else 0.0
