@@ -44,9 +44,10 @@ def find_rungs(size_bytes: FloatArray, explain: Callable[[Rungs], float] | None 
     """Find the rungs of segments by their sizes in order of their requests.
 
     Args:
-        size_bytes: Sizes.
-        explain: Returns the log-likelihood of the choices of a rung after the first one, by what
-            players do: those that change often are unlikely for a chain. None: the chain alone.
+        size_bytes: Sizes of the segments, bytes, shape (n,).
+        explain: Returns the log-likelihood (natural) of the choices of a rung after the first one,
+            by what players do: those that change often are unlikely for a chain. None: the chain
+            alone.
     """
     logs = np.log(size_bytes)
     one = Rungs(np.zeros(len(logs), dtype=np.int64), float(logs.std()))
@@ -79,7 +80,8 @@ def find_rungs(size_bytes: FloatArray, explain: Callable[[Rungs], float] | None 
 def _gain_by_policy(logs: FloatArray, cost: float, rungs: Rungs, policy_log: float) -> float:
     """Return the logarithm of how much likelier rungs are by chain or policy than by the chain.
 
-    Both are alike beforehand, whatever the rungs, which leaves out a factor of all.
+    Chain and policy are equally likely beforehand: the factor of one half is that of all rungs, and
+    is left out.
     """
     counts = np.bincount(rungs.of_segment)
     means = np.bincount(rungs.of_segment, logs) / counts
