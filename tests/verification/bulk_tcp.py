@@ -2,9 +2,9 @@
 PORT``.
 
 Both sides sleep until there is something to do, so that a flow of some Mbit/s leaves the machine
-to the path: iperf3 3.12 keeps a core busy at each end, and the delays of a path that programs
-share with it are longer. The receiver writes the bytes that came in each second since the
-connection.
+to the path: iperf3 3.12 was seen to keep a core busy at each end, and the delays of a path that
+programs share with it are longer. The receiver writes the bytes that came in each second since
+the connection.
 """
 
 from __future__ import annotations
@@ -16,14 +16,12 @@ import time
 from collections import defaultdict
 
 _BLOCK = b"\0" * 65_536
-#: Linux' number of TCP_CONGESTION, which not every build of Python names.
-_TCP_CONGESTION = getattr(socket, "TCP_CONGESTION", 13)
 
 
 def send(address: str, port: int, control: str, seconds: float) -> None:
     """Write as fast as the connection takes it, for so long."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as out:
-        out.setsockopt(socket.IPPROTO_TCP, _TCP_CONGESTION, control.encode())
+        out.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
         out.connect((address, port))
         out.settimeout(1.0)
         end = time.monotonic() + seconds
