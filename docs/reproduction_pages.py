@@ -54,7 +54,7 @@ def reproduced_sections(results: Mapping[str, Any]) -> Iterator[str]:
     numbers = [row for row in met if isinstance(row["published"], int | float)]
     yield _met(numbers)
     yield (
-        f"{len(met) - len(numbers)} more are met that the papers tell in words or ranges;"
+        f"{len(met) - len(numbers)} more are met that the papers state in words or ranges;"
         " `trafficgen reproduce` prints them."
     )
 
