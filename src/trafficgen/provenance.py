@@ -7,11 +7,13 @@ import hashlib
 import os
 import time
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 DISTRIBUTION = "trafficgen-streaming"
 
 
+@cache
 def software_version() -> str:
     """Return the version of trafficgen that is installed."""
     from importlib.metadata import version  # noqa: PLC0415 - most commands need none

@@ -197,7 +197,7 @@ def fit(paths: Paths | PacketTable | DataFrame, options: SessionFitOptions) -> F
         remedy=_NO_UPLOAD if options.upload else CHOOSE_ANOTHER,
     )
     fitted = fit_open_session(
-        opened, names, options, inputs=inputs, hints=hints, in_memory=in_memory
+        opened, names, options, inputs=inputs, hints=hints, digests=() if in_memory else None
     )
     return recognise_source(fitted, opened, names, options, log)
 
@@ -301,23 +301,22 @@ def fit_open_session(
     *,
     inputs: SessionInputs | None = None,
     hints: list[str] | None = None,
-    in_memory: bool = False,
+    digests: tuple[str, ...] | None = None,
 ) -> Fit:
     """Fit a model to a session that is open, read from the files ``names``.
 
-    ``hints`` say what may be wrong with the choice of the session, one sentence each. Of packets
-    ``in_memory`` no file has a digest.
+    ``hints`` say what may be wrong with the choice of the session, one sentence each. ``digests``
+    are those of the files, None to compute them here; packets in memory have none.
 
     Raises:
         CalibrationError: If the session does not have what a fit needs; it names the files.
     """
-    of_stream = in_memory or any(is_stream(name) for name in names)
     inputs, hints = inputs or SessionInputs(), [name_options(hint) for hint in hints or []]
     inputs = replace(
         inputs,
         remedy=hints[0] if hints else inputs.remedy,
         files=tuple(name_in_model(name) for name in names),
-        digests=() if of_stream else tuple(file_digest(Path(name)) for name in names),
+        digests=digest_files(names) if digests is None else digests,
     )
     try:
         with _refuse_odd_numbers():
@@ -337,6 +336,13 @@ def fit_open_session(
         ),
         rate=rate_curve(opened.view.media_time_ns, opened.view.media_ip_bytes),
     )
+
+
+def digest_files(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the digests of files; none where one of them is a stream."""
+    if any(is_stream(name) for name in names):
+        return ()
+    return tuple(file_digest(Path(name)) for name in names)
 
 
 def _read_other_end(options: SessionFitOptions) -> PacketTable | None:

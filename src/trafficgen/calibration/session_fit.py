@@ -192,6 +192,7 @@ def _match_ends(view: SessionView, inputs: SessionInputs, options: FitOptions) -
         table, cut = resegment(view.table)
         view = replace(view, table=table) if cut else view
     if inputs.receiver is None:
+        _check_media(view, inputs.remedy)
         pairing = pair_arrivals(view)
         receiver = as_captured(view.table, at_client=True) if pairing is not None else None
         return _Ends(view, inputs, pairing, receiver, cut)

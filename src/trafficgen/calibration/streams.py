@@ -16,7 +16,13 @@ from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.calibration.processes.choice import fit_process
 from trafficgen.calibration.processes.phase_packets import FittedProcess, PhasePackets
 from trafficgen.errors import CalibrationError
-from trafficgen.flows import SessionView, extend_sequence, find_burst_threshold_s, gaps_s
+from trafficgen.flows import (
+    SessionView,
+    extend_sequence,
+    find_burst_threshold_s,
+    gaps_s,
+    select_flow_rows,
+)
 from trafficgen.models import (
     MOST_ACKNOWLEDGED,
     Acknowledgements,
@@ -118,8 +124,10 @@ def _gather_flows(view: SessionView) -> list[tuple[str, list[int], float]]:
     flows, place = np.unique(view.table.flow[view.media], return_inverse=True)
     ip_bytes = np.bincount(place, weights=view.media_ip_bytes)
     share_of = dict(zip(flows.tolist(), (ip_bytes / ip_bytes.sum()).tolist(), strict=True))
+    columns = select_flow_rows(view.table.flows, flows).select(["flow", "media", "protocol"])
     described = {
-        row["flow"]: (row["media"], row["protocol"]) for row in view.table.flows.to_pylist()
+        flow: (medium, protocol)
+        for flow, medium, protocol in zip(*columns.to_pydict().values(), strict=True)
     }
     streams: list[tuple[str, list[int], float]] = []
     small: dict[tuple[str, str], list[int]] = {}
@@ -206,7 +214,7 @@ def describe_transport(table: PacketTable, media: BoolArray, *, flow: int) -> Tr
     Raises:
         CalibrationError: If the flow is neither UDP nor TCP.
     """
-    (row,) = [entry for entry in table.flows.to_pylist() if entry["flow"] == flow]
+    (row,) = select_flow_rows(table.flows, [flow]).to_pylist()
     if row["protocol"] not in ("udp", "tcp"):
         raise CalibrationError(f"flow {flow} is {row['protocol']}; only UDP and TCP can be fitted")
     header_bytes = (table.ip_bytes - table.payload_bytes)[media]

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from trafficgen.errors import CaptureError, InputFileError, PacketTableError
+from trafficgen.flows.resegment import OFFLOAD_LIMITS
+from trafficgen.flows.selection import select_flow_rows
 from trafficgen.formatting import size_text
 from trafficgen.units import IntArray
 
@@ -118,10 +119,7 @@ class Budget:
 
 def weight_of(flows: pa.Table, wanted: Collection[int]) -> int:
     """Return as how many packets some flows count once segmentation offload is cut."""
-    numbers = pa.array(list(wanted), flows.schema.field("flow").type)
-    rows = flows.filter(pc.is_in(flows.column("flow"), numbers))
-    packets, frame_bytes = (int(_both_ways(rows, what).sum()) for what in _WEIGHED)
-    return max(packets, frame_bytes // COSTS.full_packet_bytes)
+    return int(_count_pieces(select_flow_rows(flows, wanted)).sum())
 
 
 def sessions_that_fit(
@@ -134,11 +132,7 @@ def sessions_that_fit(
     """
     from trafficgen.randomness import random_stream  # noqa: PLC0415 - inspect draws nothing
 
-    packets, frame_bytes = (_both_ways(flows, what) for what in _WEIGHED)
-    weights = np.bincount(
-        flows.column("session").to_numpy(),
-        np.maximum(packets, frame_bytes // COSTS.full_packet_bytes),
-    )
+    weights = np.bincount(flows.column("session").to_numpy(), _count_pieces(flows))
     packets_drawn, drawn = 0, set[int]()
     order = random_stream(seed, session=0, purpose="fit/sessions").permutation(len(sessions))
     for session in (sessions[place] for place in order.tolist()):
@@ -149,7 +143,14 @@ def sessions_that_fit(
     return [session for session in sessions if session in drawn]
 
 
-_WEIGHED = ("packets", "frame_bytes")
+def _count_pieces(flows: pa.Table) -> IntArray:
+    """Return as how many packets each flow counts once segmentation offload is cut.
+
+    Packets that are longer than any offload are damage and stay whole, whatever they claim.
+    """
+    packets, frame_bytes = (_both_ways(flows, what) for what in ("packets", "frame_bytes"))
+    most = packets * -(-OFFLOAD_LIMITS.largest_offload_bytes // COSTS.full_packet_bytes)
+    return np.clip(frame_bytes // COSTS.full_packet_bytes, packets, most)
 
 
 def _both_ways(flows: pa.Table, what: str) -> IntArray:

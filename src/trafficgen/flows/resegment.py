@@ -25,6 +25,8 @@ class OffloadLimits:
         least_full_bytes: Packets of at least this size may be full ones, which show the MTU.
         largest_offload_bytes: Longest packet that a host hands to its card (Linux: GSO_MAX_SIZE);
             longer ones are damage, and are left as they are: 2 GiB would be a million pieces.
+        mtu_to_headers: So are packets whose headers are more than this part of an MTU: the pieces
+            of one with headers of 1499 bytes have a byte of payload.
         piece_rate_bps: Pieces follow one another at this rate where there is room: a host's link.
     """
 
@@ -34,10 +36,12 @@ class OffloadLimits:
     jumbo_to_full: int = 10
     least_full_bytes: int = 1200
     largest_offload_bytes: int = 8 * 65_535
+    mtu_to_headers: int = 4
     piece_rate_bps: int = 1_000_000_000
 
 
-_LIMITS = OffloadLimits()
+#: Also what an estimate of memory goes by.
+OFFLOAD_LIMITS = _LIMITS = OffloadLimits()
 _TCP_FIN_AND_PUSH = 0x01 | 0x08
 
 
@@ -55,7 +59,7 @@ def resegment(table: PacketTable) -> tuple[PacketTable, int]:
         (table.ip_bytes > largest_bytes)
         & (table.ip_bytes <= _LIMITS.largest_offload_bytes)
         & (table.payload_bytes > 0)
-        & (header_bytes < mtu_bytes)
+        & (_LIMITS.mtu_to_headers * header_bytes < mtu_bytes)
     )
     if not oversize.any():
         return table, 0

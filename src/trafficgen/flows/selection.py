@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +25,7 @@ _PAIRS = (
     ("frame_bytes_to_client", "frame_bytes_to_server"),
     ("payload_bytes_to_client", "payload_bytes_to_server"),
 )
+_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 #: As many numbers as an error message lists before it breaks off.
 _LISTED = 12
 _NO_MEDIA_REMEDY = "give a capture of what a server sends to a client, or take the other direction"
@@ -121,10 +123,62 @@ def choose_session(
     return SessionView(
         session=session,
         flows=tuple(sorted(flows)),
-        media_flows=tuple(sorted(weights, key=lambda number: (-weights[number], number))),
+        media_flows=_order_by_weight(weights),
         table=table if inside.all() else table.select(inside),
         alone=flow is not None,
     )
+
+
+def choose_sessions(table: PacketTable, sessions: Sequence[int]) -> list[SessionView]:
+    """Return several sessions, in the order given: what :func:`choose_session` returns for each.
+
+    Packets are ordered once, whatever the number of sessions. A session without media packets is
+    left out.
+    """
+    table = table.sort_by_time()
+    media = media_packets(table)
+    media_bytes = _weigh_flows(table, media)
+    flows_of: dict[int, list[int]] = {}
+    for flow, session in zip(*_sessions_of_flows(table), strict=True):
+        flows_of.setdefault(int(session), []).append(int(flow))
+    session_of = sessions_of_packets(table)
+    order = np.argsort(session_of, kind="stable")
+    packets = table.packets.take(pa.array(order)).combine_chunks()
+    starts, ends = (np.searchsorted(session_of[order], sessions, side) for side in _SIDES)
+    views = []
+    for number, start, end in zip(sessions, starts.tolist(), ends.tolist(), strict=True):
+        flows = flows_of.get(number, [])
+        weights = {flow: media_bytes[flow] for flow in flows if flow in media_bytes}
+        if not weights:
+            continue
+        view = SessionView(
+            session=number,
+            flows=tuple(sorted(flows)),
+            media_flows=_order_by_weight(weights),
+            table=replace(table, packets=packets.slice(start, end - start)),
+        )
+        # Its cache is filled: to look for media, each session would go through all flows.
+        vars(view)["media"] = media[order[start:end]]
+        views.append(view)
+    return views
+
+
+def sessions_of_packets(table: PacketTable) -> IntArray:
+    """Return the session of each packet, shape (n,); -1 where its flow is not in the flow table."""
+    flows, sessions = _sessions_of_flows(table)
+    if not flows.size:
+        return np.full(len(table), -1, dtype=np.int64)
+    order = np.argsort(flows, kind="stable")
+    place = order[np.minimum(np.searchsorted(flows[order], table.flow), flows.size - 1)]
+    return np.where(flows[place] == table.flow, sessions[place], -1)
+
+
+def _sessions_of_flows(table: PacketTable) -> tuple[IntArray, IntArray]:
+    """Return the numbers of the flows of a table, and those of their sessions."""
+    flows, sessions = (
+        table.flows.column(name).to_numpy().astype(np.int64) for name in ("flow", "session")
+    )
+    return flows, sessions
 
 
 def all_sessions(table: PacketTable) -> SessionView:
@@ -143,7 +197,7 @@ def all_sessions(table: PacketTable) -> SessionView:
     return SessionView(
         session=0,
         flows=tuple(np.unique(table.flow).tolist()),
-        media_flows=tuple(sorted(weights, key=lambda number: (-weights[number], number))),
+        media_flows=_order_by_weight(weights),
         table=table,
     )
 
@@ -178,6 +232,11 @@ def _weigh_flows(table: PacketTable, rows: BoolArray) -> dict[int, float]:
     """Return the IP bytes of the packets where ``rows``, by number of the flow; none is 0."""
     weight = np.bincount(table.flow[rows], weights=table.ip_bytes[rows])
     return {int(number): float(weight[number]) for number in np.flatnonzero(weight)}
+
+
+def _order_by_weight(weights: dict[int, float]) -> tuple[int, ...]:
+    """Return flows by their bytes, heaviest first."""
+    return tuple(sorted(weights, key=lambda number: (-weights[number], number)))
 
 
 def _find_heaviest(
@@ -260,6 +319,12 @@ def _of_phases(table: PacketTable, phases: tuple[str, ...]) -> BoolArray:
     """Return where a packet's phase is one of ``phases``; an unknown phase is not."""
     found = pc.is_in(table.column("phase").cast(pa.string()), value_set=pa.array(phases))
     return np.asarray(found.to_numpy(), dtype=np.bool_)
+
+
+def select_flow_rows(flows: pa.Table, numbers: Collection[int]) -> pa.Table:
+    """Return the rows of a flow table that are of some flows, in the order of the table."""
+    wanted = pa.array(list(numbers), flows.schema.field("flow").type)
+    return flows.filter(pc.is_in(flows.column("flow"), wanted))
 
 
 def swap_flow_ends(flows: pa.Table) -> pa.Table:

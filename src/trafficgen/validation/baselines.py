@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from trafficgen.flows import SessionView
@@ -13,6 +15,7 @@ from trafficgen.tables import PacketTable
 from trafficgen.units import FloatArray, IntArray, ns_array_from_s, s_from_ns
 
 _BLOCK = 1 << 16
+_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
 #: Times after the first packet, s, and sizes, bytes, from those of one flow of the reference.
 Baseline = Callable[[IntArray, IntArray, np.random.Generator], tuple[FloatArray, IntArray]]
@@ -67,14 +70,21 @@ def generate_baseline(reference: SessionView, *, name: str, seed: int, run: int)
     ``name`` is a key of :data:`BASELINES`; each run draws on its own.
     """
     flow_of_media = reference.table.flow[reference.media]
-    parts = []
-    for flow in reference.media_flows:
-        time_ns = reference.media_time_ns[flow_of_media == flow]
-        ip_bytes = reference.media_ip_bytes[flow_of_media == flow]
+    order = np.argsort(flow_of_media, kind="stable")
+    starts, ends = (
+        np.searchsorted(flow_of_media[order], reference.media_flows, side) for side in _SIDES
+    )
+    flows, times_ns, sizes = [], [], []
+    for flow, start, end in zip(reference.media_flows, starts, ends, strict=True):
+        rows = order[start:end]
+        time_ns, ip_bytes = reference.media_time_ns[rows], reference.media_ip_bytes[rows]
         generator = random_stream(seed, session=run, purpose=f"baseline/{name}/{flow}")
-        times_s, sizes = BASELINES[name](time_ns, ip_bytes, generator)
-        parts.append(_flow_packets(flow, int(time_ns[0]) + ns_array_from_s(times_s), sizes))
-    table = PacketTable(packets=pa.concat_tables(parts), flows=reference.table.flows).sort_by_time()
+        times_s, flow_sizes = BASELINES[name](time_ns, ip_bytes, generator)
+        flows.append(np.full(times_s.size, flow, dtype=np.uint32))
+        times_ns.append(int(time_ns[0]) + ns_array_from_s(times_s))
+        sizes.append(flow_sizes.astype(np.uint32))
+    packets = _to_client(np.concatenate(flows), np.concatenate(times_ns), np.concatenate(sizes))
+    table = PacketTable(packets=packets, flows=reference.table.flows).sort_by_time()
     return SessionView(
         session=reference.session,
         flows=tuple(sorted(reference.media_flows)),
@@ -96,15 +106,16 @@ def _draw_times(time_ns: IntArray, draw_gaps: Callable[[int, float], FloatArray]
     return times_s[times_s <= end_s]
 
 
-def _flow_packets(flow: int, time_ns: IntArray, ip_bytes: IntArray) -> pa.Table:
-    sizes = ip_bytes.astype(np.uint32)
-    count = sizes.size
+def _to_client(
+    flow: npt.NDArray[np.uint32], time_ns: IntArray, sizes: npt.NDArray[np.uint32]
+) -> pa.Table:
+    """Return packets of media to the client; baselines send no others."""
     columns = {
         "time_ns": time_ns,
-        "flow": np.full(count, flow, dtype=np.uint32),
-        "to_client": np.ones(count, dtype=np.bool_),
+        "flow": flow,
+        "to_client": np.ones(sizes.size, dtype=np.bool_),
         "frame_bytes": sizes,
         "ip_bytes": sizes,
-        "payload_bytes": np.maximum(sizes, np.uint32(1)),  # baselines send media only
+        "payload_bytes": np.maximum(sizes, np.uint32(1)),
     }
     return pa.table(columns)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.flows import SessionView
+from trafficgen.flows import SessionView, sessions_of_packets
 from trafficgen.units import BITS_PER_BYTE, BoolArray, FloatArray, IntArray, s_from_ns
 
 #: Name of a feature -> what it is, for people. Logarithms are decimal; gaps are within flows.
@@ -92,18 +92,15 @@ class SessionRows:
 def split_sessions(view: SessionView) -> list[SessionRows]:
     """Split what is compared into its sessions, by their first media packets."""
     table = view.table
-    columns = table.flows.select(["flow", "session"]).to_pydict()
-    session_of = dict(zip(columns["flow"], columns["session"], strict=True))
-    numbers = np.array([session_of.get(int(flow), -1) for flow in view.flows])
-    session = numbers[np.searchsorted(np.array(view.flows), table.flow)]
+    session_of = sessions_of_packets(table)
+    order = np.argsort(session_of, kind="stable")
     found = []
-    for number in np.unique(numbers):
-        its = session == number
-        media = its & view.media
-        if not media.any():
+    for its in np.split(order, np.flatnonzero(np.diff(session_of[order])) + 1):
+        media = its[view.media[its]]
+        if not media.size:
             continue
         time_ns = table.time_ns[media]
-        from_server = its & ~table.to_client
+        from_server = its[~table.to_client[its]]
         found.append(
             SessionRows(
                 time_s=s_from_ns(time_ns - time_ns[0]),

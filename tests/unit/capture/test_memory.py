@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.conftest import build_table
 
 import trafficgen
-from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, sessions_that_fit
+from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, sessions_that_fit, weight_of
 from trafficgen.capture.options import parse_memory
-from trafficgen.flows import swap_ends
+from trafficgen.flows import inspect_table, resegment, swap_ends
 from trafficgen.models import FittedProvenance, dump_model
 from trafficgen.packet_files.writing import write_packets
 from trafficgen.units import parse_duration_s
@@ -200,3 +202,13 @@ def test_memory_is_taken_as_other_programs_write_it(text: str, size_bytes: int) 
 @pytest.mark.parametrize(("text", "time_s"), [("90sec", 90.0), ("5m", 300.0), ("5ms", 0.005)])
 def test_times_are_taken_as_other_programs_write_them(text: str, time_s: float) -> None:
     assert parse_duration_s(text) == time_s
+
+
+@pytest.mark.parametrize(
+    ("claimed_bytes", "most"), [(1500, 20), (65_535, 1_000), (524_280, 7_500), (2**31 - 1, 7_500)]
+)
+def test_packets_count_as_the_pieces_that_they_are_cut_into(claimed_bytes: int, most: int) -> None:
+    table = build_table(np.arange(20), ip_bytes=claimed_bytes, header_bytes=28)
+    table = replace(table, flows=inspect_table(table, files=("-",))[0].flows)
+    assert len(resegment(table)[0]) <= 1.05 * weight_of(table.flows, [0])
+    assert weight_of(table.flows, [0]) <= most

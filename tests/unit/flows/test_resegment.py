@@ -67,3 +67,11 @@ def test_jumbo_frames_of_one_size_are_not_cut(make_table: TableMaker) -> None:
 def test_packets_up_to_the_ethernet_mtu_are_left_alone(make_table: TableMaker) -> None:
     table = make_table(np.arange(4), ip_bytes=np.array([1300, 1300, 1300, 1480]))
     assert resegment(table) == (table, 0)
+
+
+def test_damage_is_not_cut(make_table: TableMaker) -> None:
+    sizes = np.array([8 * 65_535 + 1, 2**31 - 1])
+    table = make_table(np.arange(2), ip_bytes=sizes, header_bytes=40)
+    assert resegment(table) == (table, 0)
+    table = make_table([0.0], ip_bytes=np.array([500_000]), header_bytes=1499)
+    assert resegment(table) == (table, 0)  # half a million pieces of a byte

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from trafficgen.errors import SelectionError
-from trafficgen.flows import choose_session
+from trafficgen.flows import choose_session, choose_sessions
 from trafficgen.tables import PacketTable
 
 TableMaker = Callable[..., PacketTable]
@@ -80,3 +80,31 @@ def test_a_session_over_udp_or_tcp_comes_before_a_heavier_one_over_another_proto
     table = make_table([0.0, 1.0, 2.0], ip_bytes=[900, 900, 500], flow=[0, 0, 1], flows=flows)
     assert choose_session(table).session == 1
     assert choose_session(table.select(table.flow == 0)).session == 0
+
+
+def test_several_sessions_are_those_that_are_chosen_one_by_one(make_table: TableMaker) -> None:
+    generator = np.random.default_rng(5)
+    count, flows = 600, 40
+    table = make_table(
+        generator.permutation(count) // 2,  # out of order, with equal times
+        flow=generator.integers(0, flows, count),
+        ip_bytes=generator.integers(100, 1400, count),
+        to_client=generator.random(count) < 0.8,
+        flows=[
+            {"flow": flow, "session": flow % 13, "media": "control" if flow % 7 == 0 else "video"}
+            for flow in range(flows)
+        ],
+    )
+    sessions = [4, 12, 0, 7]
+    for view in (views := choose_sessions(table, sessions)):
+        alone = choose_session(table, session=view.session)
+        assert (view.flows, view.media_flows) == (alone.flows, alone.media_flows)
+        assert view.table.packets.equals(alone.table.packets)
+        assert view.table.flows.equals(alone.table.flows)
+        np.testing.assert_array_equal(view.media_time_ns, alone.media_time_ns)
+    assert [view.session for view in views] == sessions
+
+
+def test_sessions_without_media_are_left_out_of_several(two_sessions: PacketTable) -> None:
+    upload = two_sessions.select(~(two_sessions.to_client & (two_sessions.flow == 3)))
+    assert [view.session for view in choose_sessions(upload, [1, 0, 9])] == [0]

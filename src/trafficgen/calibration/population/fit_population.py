@@ -8,7 +8,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, get_args
 
-from trafficgen.calibration.fit import Fit, fit_open_session
+from trafficgen.calibration.fit import Fit, digest_files, fit_open_session
 from trafficgen.calibration.options import PopulationFitOptions
 from trafficgen.calibration.population.across_sessions import WIDEST_INTERVAL, is_too_wide
 from trafficgen.calibration.population.pooled_model import pool_sessions
@@ -18,7 +18,7 @@ from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, sessions_that_fi
 from trafficgen.capture.session import OpenedSession, open_session
 from trafficgen.data_frames import frame_rows
 from trafficgen.errors import CalibrationError, CaptureWarning, TrafficgenError, warn
-from trafficgen.flows import choose_session
+from trafficgen.flows import choose_sessions
 from trafficgen.formatting import count_warnings, format_count, list_first
 from trafficgen.models import (
     FittedProvenance,
@@ -319,11 +319,11 @@ def _fit_capture(name: str, options: PopulationFitOptions) -> _FittedCapture:
         opened, notes = _open_sessions(name, options)
     except TrafficgenError as error:
         return _FittedCapture(name, left_out={name: str(error)})
-    digest, capture = "", _FittedCapture(name, warnings=notes)
+    digests, capture = digest_files([name]), _FittedCapture(name, warnings=notes)
     for one in opened:
         session = f"{name}, session {one.view.session}"
         try:
-            fitted = fit_open_session(one, [name], options)
+            fitted = fit_open_session(one, [name], options, digests=digests)
         except CalibrationError as error:
             capture.left_out[session] = str(error)
             continue
@@ -332,10 +332,7 @@ def _fit_capture(name: str, options: PopulationFitOptions) -> _FittedCapture:
         if fitted.calibration.unsuited is not None:
             capture.unsuited.append(session)
         capture.sessions.append((_estimate_session(one, name, fitted), fitted.to_json()))
-        origin = fitted.model.provenance
-        if isinstance(origin, FittedProvenance) and origin.digests:
-            digest = origin.digests[0]
-    return replace(capture, digest=digest)
+    return replace(capture, digest=digests[0] if digests and capture.sessions else "")
 
 
 def _open_sessions(
@@ -362,9 +359,7 @@ def _open_sessions(
     if len(drawn) == 1:
         return [open_session(name, replace(choice, session=drawn[0]), options)], notes
     table = open_session(name, replace(choice, together=drawn), options).view.table
-    return [
-        replace(heaviest, view=choose_session(table, session=number)) for number in drawn
-    ], notes
+    return [replace(heaviest, view=view) for view in choose_sessions(table, drawn)], notes
 
 
 def _choose_sessions(opened: OpenedSession) -> list[int]:
