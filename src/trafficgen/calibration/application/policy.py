@@ -75,6 +75,20 @@ _CLEAR_TOP = 10.0
 #: of these families depend on it. The first is taken if others explain choices as well.
 _TARGETS = (1.25, 1.0, 1.6, 2.0)
 _BY_BUFFER: tuple[PolicyFamily, ...] = ("buffer", "bola")
+#: The buffers at which these families change the rung are any, so that their settings are tried in
+#: small steps once rungs are known: shares in steps of 0.05 with those of BBA-0, gp in steps of an
+#: eighth about its default, and targets in steps of 4% from what the buffer held to 2.2 times that.
+_FINE_GRIDS: dict[PolicyFamily, _Grid] = {
+    "buffer": {
+        "reservoir_share": [0.375, *(round(0.05 * step, 2) for step in range(2, 13))],
+        "cushion_share": [0.525, *(round(0.05 * step, 2) for step in range(4, 17))],
+    },
+    "bola": {
+        "bola_form": ["basic"],
+        "bola_gp": [round(5 * 1.125**step, 2) for step in range(-12, 9)],
+    },
+}
+_FINE_TARGETS = tuple(round(1.04**step, 3) for step in range(21))
 _LEAST_WEIGHT = 0.01
 #: Settings are likely down to this part of the best likelihood: a 95% interval of one number.
 _LIKELY = 0.147
@@ -130,16 +144,17 @@ def fit_policy(sessions: Sequence[Decisions]) -> tuple[PlayerPolicy | None, str]
     Returns:
         The policy, or None and the reason.
     """
-    weighed = _weigh_candidates(sessions)
+    weighed = _weigh_candidates(sessions, is_fine=True)
     if weighed is None:
         decisions = sum(len(one.choices.downloads.rung) - 1 for one in sessions)
         return None, f"{decisions} decisions: too few"
     candidates, worth = weighed.candidates, weighed.worth
-    # Whether there are more rungs first: a family that may be wrong must not rule them out.
-    is_above = bool(_CLEAR_TOP * worth[-1].sum() >= worth[0].sum())
-    place = -1 if is_above else 0
-    weights = dict(zip(_GRIDS, worth[place] / worth[place].sum(), strict=True))
+    # Families first, whichever ladder it is: which of them a top rules out must not choose it.
+    weights = dict(zip(_GRIDS, worth.mean(axis=0) / worth.mean(axis=0).sum(), strict=True))
     best, *others = sorted(weights, key=lambda family: -weights[family])
+    own = worth[:, list(_GRIDS).index(best)]
+    is_above = bool(_CLEAR_TOP * own[-1] >= own[0])
+    place = -1 if is_above else 0
     chosen = [number for number, one in enumerate(candidates) if one["policy"] == best]
     return (
         PlayerPolicy(
@@ -197,7 +212,7 @@ class _Weighed:
 
 
 def _weigh_candidates(
-    sessions: Sequence[Decisions], *, independent: bool = False
+    sessions: Sequence[Decisions], *, independent: bool = False, is_fine: bool = False
 ) -> _Weighed | None:
     """Return how likely choices are by each candidate; None if there are too few."""
     counts = [len(one.choices.downloads.rung) - 1 for one in sessions]
@@ -213,7 +228,7 @@ def _weigh_candidates(
         held_s = max(one.room_s for one in sessions)
     candidates: list[_Candidate] = [
         {"policy": family, **dict(zip(grid, values, strict=True))}
-        for family, grids in _grids(visited, held_s).items()
+        for family, grids in _grids(visited, held_s, is_fine=is_fine).items()
         for grid in grids
         for values in itertools.product(*grid.values())
     ]
@@ -238,12 +253,17 @@ def _weigh_candidates(
     return _Weighed(candidates, likelihood, np.transpose(worth), log_scale, is_sure)
 
 
-def _grids(ladder_kbps: list[float], held_s: float | None) -> dict[PolicyFamily, list[_Grid]]:
+def _grids(
+    ladder_kbps: list[float], held_s: float | None, *, is_fine: bool
+) -> dict[PolicyFamily, list[_Grid]]:
     """Return settings to try; ``held_s`` is most of the buffer, s, if its target is not known."""
     grids: dict[PolicyFamily, list[_Grid]] = {**_GRIDS, "fixed": [{"fixed_kbps": [*ladder_kbps]}]}
+    if is_fine:
+        grids |= {family: [grid, *_GRIDS[family][1:]] for family, grid in _FINE_GRIDS.items()}
     if held_s is None:
         return grids
-    targets: _Grid = {"buffer_target_s": [round(share * held_s, 2) for share in _TARGETS]}
+    shares = _FINE_TARGETS if is_fine else _TARGETS
+    targets: _Grid = {"buffer_target_s": [round(share * held_s, 2) for share in shares]}
     for family in _BY_BUFFER:
         grids[family] = [one | targets for one in grids[family]]
     return grids
