@@ -104,8 +104,11 @@ def test_of_usual_durations_that_explain_choices_alike_none_is_sure() -> None:
     assert found.segment_s.low < 5.0 < found.segment_s.high
     assert absent["application.segment_s"].endswith(" s)")
     assert len(found.switches) == 2
-    assert (found.stalls, found.policy) == (None, None)
+    assert found.stalls is None
     assert "how long segments are" in absent["application.stalls"]
+    # What chose the rungs is known as far as that goes: no family is sure.
+    assert found.policy is not None
+    assert found.policy.alternatives
 
 
 @pytest.mark.parametrize("segment_s", [4.0, 5.0])

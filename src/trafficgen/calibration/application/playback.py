@@ -9,6 +9,7 @@ which the player waited, and a buffer target that is likely to be a whole number
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,6 +35,8 @@ _MOST_HELD_S, _MOST_HELD_BY_GUESS_S = 60.0, 30.0
 _WIDEST_CLOCK = 0.05
 #: Start-up rules with less weight are left out; stalls are known if rules with so much agree.
 _LEAST_WEIGHT, _LEAST_SURE = 0.05, 0.7
+#: Choices are looked at by rules that waits make less likely by this at most (log-likelihood).
+_MOST_UNLIKELY = 10.0
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ class BufferFit:
         target_s: Media in the buffer at which the player asks for more; None where unknown.
         stalls: None where unknown.
         absent: What is not known -> why.
+        is_known: Whether the playback is about that: what is in the buffer may be a stall off.
     """
 
     playback: Playback
@@ -91,6 +95,7 @@ class BufferFit:
     target_s: Estimate | None
     stalls: tuple[Stall, ...] | None
     absent: dict[str, str]
+    is_known: bool = True
 
 
 def play(downloads: Downloads, media_s: FloatArray, *, start_s: float, resume_s: float) -> Playback:
@@ -125,12 +130,16 @@ def play(downloads: Downloads, media_s: FloatArray, *, start_s: float, resume_s:
     return Playback(began_s, tuple(stalls), before_s, levels_s, start_s, resume_s)
 
 
-def fit_buffer(downloads: Downloads, clock: Estimate) -> BufferFit:
+def fit_buffer(
+    downloads: Downloads, clock: Estimate, explain: Callable[[Playback], float] | None = None
+) -> BufferFit:
     """Find when a player started, stalled and waited.
 
     Args:
         downloads: Its segments.
         clock: Media in a segment, s.
+        explain: Returns the log-likelihood (natural) of the choices of rungs with a playback, by
+            what players do. None: choices say nothing.
     """
     media_s = _new_media(downloads, clock)
     segment_s = float(media_s.max())
@@ -139,13 +148,17 @@ def fit_buffer(downloads: Downloads, clock: Estimate) -> BufferFit:
         for start, resume, prior in _start_rules(segment_s)
     ]
     scores = np.array([np.log(prior) + _score(one, downloads, segment_s) for one, prior in found])
+    if explain is not None:
+        scores += _explain_choices([one for one, _ in found], scores, explain)
     weights = np.exp(scores - scores.max())
     least = min(_LEAST_WEIGHT * weights.sum(), 1.0)
     likely = [one for (one, _), weight in zip(found, weights, strict=True) if weight >= least]
     best = found[int(weights.argmax())][0]
     if downloads.waited[1:3].all():
         why = "the player waits from its second request on: the capture begins within the session"
-        return BufferFit(best, None, None, None, dict.fromkeys(("startup_s", *_OF_BUFFER), why))
+        return BufferFit(
+            best, None, None, None, dict.fromkeys(("startup_s", *_OF_BUFFER), why), False
+        )
     starts = [one.start_s for one in likely]
     startup = Estimate(
         value=best.start_s,
@@ -161,7 +174,7 @@ def fit_buffer(downloads: Downloads, clock: Estimate) -> BufferFit:
             f"the buffer would hold {most_s:.0f} s: segments were fetched again, or are shorter"
             f" than {clock.value:g} s"
         )
-        return BufferFit(best, startup, None, None, dict.fromkeys(_OF_BUFFER, why))
+        return BufferFit(best, startup, None, None, dict.fromkeys(_OF_BUFFER, why), False)
     target, why = _target(likely, best, downloads, segment_s)
     absent = {} if target else {"buffer_target_s": why}
     counts = np.array([len(one.stalls) for one, _ in found])
@@ -178,6 +191,23 @@ def fit_buffer(downloads: Downloads, clock: Estimate) -> BufferFit:
 
 
 _OF_BUFFER = ("stalls", "buffer_target_s")
+
+
+def _explain_choices(
+    found: list[Playback], scores: FloatArray, explain: Callable[[Playback], float]
+) -> FloatArray:
+    """Return the log-likelihood of the choices by each playback; -inf of those that are unlikely.
+
+    A playback that several rules lead to is explained once.
+    """
+    known: dict[bytes, float] = {}
+    logs = np.full(len(found), -np.inf)
+    for place in np.flatnonzero(scores >= scores.max() - _MOST_UNLIKELY).tolist():
+        held = found[place].before_s.tobytes()
+        if held not in known:
+            known[held] = explain(found[place])
+        logs[place] = known[held]
+    return logs
 
 
 def anchor_buffer(

@@ -14,6 +14,7 @@ from trafficgen.calibration.application.page_visits import find_page_visits
 from trafficgen.calibration.application.playback import (
     BufferFit,
     Downloads,
+    Playback,
     anchor_buffer,
     fit_buffer,
 )
@@ -293,13 +294,20 @@ def _recognise_segments(
     """Return what is found of the segments of a player, and what is not known -> why."""
     places = rungs.of_segment
     played = play_segments(video, rungs, clock, log)
-    buffer = played.buffer
     ladder = _rungs(video, rungs, clock)
     ladder_kbps = [rung.rate_kbps.value for rung in ladder]
+    if log is None and len(ladder) > 1:
+        decisions = played.decide(ladder_kbps, played.highest_kbps)
+
+        def explain(playback: Playback) -> float:
+            return score_choices([replace(decisions, playback=playback)])
+
+        played = replace(played, buffer=fit_buffer(played.downloads, clock, explain))
+    buffer = played.buffer
     mean_bytes = np.bincount(places, video.size_bytes) / np.bincount(places)
     content = video.size_bytes / mean_bytes[places]
     policy, why = None, buffer.absent.get("stalls", "")
-    if buffer.stalls is not None:
+    if buffer.stalls is not None or (buffer.is_known and len(ladder) > 1):
         policy, why = fit_policy([played.decide(ladder_kbps, played.highest_kbps)])
     playback = buffer.playback if buffer.startup_s else None
     found = {
