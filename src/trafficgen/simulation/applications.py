@@ -33,6 +33,8 @@ _RUNG_SHARE = 0.77
 #: A ladder has no more than so many rungs above those that were visited.
 _MOST_ABOVE = 4
 _USUAL_BUFFER_S = 30.0
+#: The map of BBA-0 ends at this share of the buffer (Huang et al., 2014).
+_FULL_SHARE = 0.9
 #: Media within this part of a segment of whole segments are whole ones; sums are less exact by it.
 _CLOCK_ERROR, _ROUNDING = 0.05, 1e-9
 _CONNECTIONS = (1, 2, 3, 4, 6, 8)
@@ -92,23 +94,20 @@ def make_player(
     if target is not None:
         fitted_s = target.value
     target_s = max(fitted_s if isinstance(fitted_s, float) else _USUAL_BUFFER_S, segment_s)
+    wanted_s = settings.get("buffer_target_s")
+    is_known = target is not None or wanted_s is not None
+    ladder = [rung.rate_kbps.value for rung in application.rungs]
+    if family != "fixed":
+        own_s = float(wanted_s) if isinstance(wanted_s, int | float) else target_s
+        fitted = _Player(family, chosen, own_s, is_target_known=is_known)
+        ladder, played_s, kept = _add_rungs(application, fitted, path_kbps)
+        if wanted_s is None:
+            target_s = played_s
+        if "ladder_kbps" not in settings:
+            chosen |= kept
     # With --duration it has media for all of that, and what a buffer holds more.
     media_s = segment_s * len(application.content)
     media_s = max(media_s, segment_s) if duration_s is None else duration_s + 2 * target_s
-    visited = [rung.rate_kbps.value for rung in application.rungs]
-    ladder = visited
-    if family != "fixed":
-        policy, seen_kbps = application.policy, application.highest_throughput_kbps
-        is_whole = policy is not None and policy.family == family and not policy.rungs_above
-        # Rungs above what the path had room for show no end of the ladder.
-        is_whole &= visited[-1] <= SAFE_SHARE * (seen_kbps or math.inf)
-        share = chosen.get("throughput_share")
-        share = min(share, SAFE_SHARE) if isinstance(share, float) else SAFE_SHARE
-        likely_kbps = (
-            None if path_kbps is None else _RUNG_SHARE * share * _PLAYERS_SHARE * path_kbps
-        )
-        above = 0 if is_whole else _MOST_ABOVE
-        ladder = complete_ladder(visited, seen_kbps, most_above=above, likely_kbps=likely_kbps)
     audio, connections = application.audio_kbps, application.connections
     if audio is not None:
         chosen |= {"audio_kbps": audio.value, "audio_order": "apart"}
@@ -131,6 +130,66 @@ def make_player(
             if name not in settings
         ),
     )
+
+
+@dataclass(frozen=True)
+class _Player:
+    """Policy of a player with its settings, and its buffer target, s."""
+
+    family: str
+    settings: Mapping[str, JsonValue]
+    target_s: float
+    is_target_known: bool
+
+
+def _add_rungs(
+    application: Application, player: _Player, path_kbps: float | None
+) -> tuple[list[float], float, dict[str, JsonValue]]:
+    """Return the ladder that is played, kbit/s, and the target, s, and settings that fit it."""
+    visited = [rung.rate_kbps.value for rung in application.rungs]
+    policy, seen_kbps = application.policy, application.highest_throughput_kbps
+    is_own = policy is not None and policy.family == player.family
+    is_whole = policy is not None and is_own and not policy.rungs_above
+    # Rungs above what the path had room for show no end of the ladder.
+    is_whole &= visited[-1] <= SAFE_SHARE * (seen_kbps or math.inf)
+    share = player.settings.get("throughput_share")
+    share = min(share, SAFE_SHARE) if isinstance(share, float) else SAFE_SHARE
+    likely_kbps = None if path_kbps is None else _RUNG_SHARE * share * _PLAYERS_SHARE * path_kbps
+    above = 0 if is_whole else _MOST_ABOVE
+    ladder = complete_ladder(visited, seen_kbps, most_above=above, likely_kbps=likely_kbps)
+    if policy is None or not is_own:
+        return ladder, player.target_s, {}
+    fitted = complete_ladder(visited, seen_kbps, most_above=int(policy.rungs_above))
+    if player.is_target_known and "bola_gp" in player.settings:
+        # With a known target, BOLA changes where it did on one ladder alone.
+        return fitted, player.target_s, {}
+    return ladder, *_keep_thresholds(player, ladder[0], fitted[-1], ladder[-1])
+
+
+def _keep_thresholds(
+    player: _Player, low_kbps: float, fitted_kbps: float, played_kbps: float
+) -> tuple[float, dict[str, JsonValue]]:
+    """Return target, s, and settings with which a higher top leaves the choices below it alone.
+
+    The map of BBA-0 ends at the highest rung, and what a buffer is worth to BOLA depends on it:
+    with rungs above and the same settings, both would take others at the same buffer.
+    """
+    settings, target_s = player.settings, player.target_s
+    if not low_kbps < fitted_kbps < played_kbps:
+        return target_s, {}
+    reservoir, cushion = (settings.get(f"{name}_share") for name in ("reservoir", "cushion"))
+    if isinstance(reservoir, float) and isinstance(cushion, float):
+        reservoir_s = reservoir * target_s
+        cushion_s = cushion * target_s * (played_kbps - low_kbps) / (fitted_kbps - low_kbps)
+        if not player.is_target_known:
+            target_s = max(target_s, (reservoir_s + cushion_s) / _FULL_SHARE)
+        shares = {"reservoir_share": reservoir_s, "cushion_share": cushion_s}
+        return target_s, {name: media_s / target_s for name, media_s in shares.items()}
+    gp = settings.get("bola_gp")
+    if isinstance(gp, float):
+        worth, fitted_worth = (math.log(top / low_kbps) + gp for top in (played_kbps, fitted_kbps))
+        return target_s * worth / fitted_worth, {}
+    return target_s, {}
 
 
 def _make_browser(

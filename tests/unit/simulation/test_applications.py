@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 import trafficgen
+from trafficgen._core import replay_players
 from trafficgen.errors import SimulationError, SimulationWarning
-from trafficgen.models import Application, Estimate, Model, PlayerPolicy, Rung
+from trafficgen.models import Application, Estimate, Model, PlayerPolicy, Rung, complete_ladder
+from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
 from trafficgen.simulation.applications import make_player
 from trafficgen.simulation.sources import sources_of
 
@@ -235,6 +237,62 @@ def test_rungs_above_what_the_path_had_room_for_are_no_end_of_a_ladder(fitted: M
         ladder = player.settings["ladder_kbps"]
         assert isinstance(ladder, list)
         assert (ladder[-1] != 1200) == has_more
+
+
+@pytest.mark.parametrize(
+    ("family", "settings"),
+    [
+        ("buffer", {"reservoir_share": 0.375, "cushion_share": 0.525}),
+        ("bola", {"bola_form": "basic", "bola_gp": 5.0}),
+    ],
+)
+@pytest.mark.parametrize("target_s", [None, 16.0])
+def test_rungs_above_leave_the_choices_below_them_alone(
+    fitted: Model, family: Any, settings: dict[str, Any], target_s: float | None
+) -> None:
+    values = {
+        name: Estimate(value=value, method="set") if isinstance(value, float) else value
+        for name, value in settings.items()
+    }
+    target = None if target_s is None else Estimate(value=target_s, method="set")
+    if target is None:
+        values["buffer_target_s"] = Estimate(value=16.0, method="set")
+    rungs, seen_kbps = [300.0, 600.0, 1200.0], 1200.0
+    found = application(
+        rungs,
+        policy=PlayerPolicy(family=family, weight=1.0, parameters=values, rungs_above=True),
+        highest_throughput_kbps=seen_kbps,
+    ).model_copy(update={"buffer_target_s": target})
+    model = fitted.model_copy(update={"application": found})
+    player = make_player(model, {}, session=0, duration_s=None, seed=0)
+    assert player is not None
+    with_one = complete_ladder(rungs, seen_kbps, most_above=1)
+    played = player.settings["ladder_kbps"]
+    assert isinstance(played, list)
+    assert len(played) > len(with_one) or (family == "bola" and target is not None)
+    below_s = np.arange(0.0, 16.0, 0.05)
+
+    def choose(options: dict[str, Any]) -> list[int]:
+        names = ("ladder_kbps", "segment_s", "buffer_target_s", "policy", *settings)
+        own = {name: options[name] for name in names}
+        own |= {"duration_s": 4.0, "start_s": 4.0, "resume_s": 4.0}
+        entry = parameters_for_engine(with_settings(load_entry("chunked"), {}))
+        text = json.dumps(entry | own)
+        # One decision for each buffer, from the lowest rung.
+        choices = []
+        for held_s in below_s:
+            times = [np.array([0.0, 1.0]), np.ones(2), *np.full((2, 2), held_s), np.zeros(2)]
+            sizes, levels = np.full(2, 150_000), np.zeros(2, dtype=np.int64)
+            choices.append(int(replay_players([text], times, sizes, levels)[0][1]))
+        return choices
+
+    expected = choose(
+        {**settings, **{"ladder_kbps": with_one, "segment_s": 4.0, "policy": family}}
+        | {"buffer_target_s": 16.0}
+    )
+    chosen = choose(player.settings)
+    assert max(expected) >= len(rungs)
+    assert [min(one, len(rungs)) for one in chosen] == [min(one, len(rungs)) for one in expected]
 
 
 @pytest.fixture
