@@ -32,7 +32,9 @@ _PLAYERS_SHARE = 0.93
 _RUNG_SHARE = 0.77
 #: A ladder has no more than so many rungs above those that were visited.
 _MOST_ABOVE = 4
-_USUAL_BUFFER_S = 30.0
+#: Where no target is known, s: the median of those of Shaka (10), dash.js (18), hls.js (30) and
+#: ExoPlayer (50), as their entries of the catalogue have them.
+_USUAL_BUFFER_S = 24.0
 #: The map of BBA-0 ends at this share of the buffer (Huang et al., 2014).
 _FULL_SHARE = 0.9
 #: Media within this part of a segment of whole segments are whole ones; sums are less exact by it.
