@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import expon, kstest, norm
 from tests.real_tools.loopback import (
     Sent,
     captured,
@@ -22,12 +21,9 @@ from tests.real_tools.loopback import (
     send_workload,
     sent_of,
 )
-from tests.unit.generation.conftest import model_with, phase, stream
 
 import trafficgen
-from trafficgen.models import Law, RenewalProcess
 from trafficgen.tables import PacketTable
-from trafficgen.units import s_from_ns
 
 #: A busy machine must not fail the test; an idle one stays below 0.1 ms.
 _MEDIAN_ERROR_S = 0.005
@@ -111,47 +107,6 @@ def test_a_tcp_flow_is_written_byte_for_byte(table: PacketTable, tmp_path: Path)
 #: On a busy machine MGEN sleeps too long and then sends several packets at once: a wrong law fails
 #: every time.
 _ATTEMPTS = 4
-
-
-def test_flows_of_one_size_are_together_the_poisson_process_of_the_model(tmp_path: Path) -> None:
-    need("mgen", "tcpdump")
-    gap = Law(unit="s", family="expon", params={"loc": 0.0, "scale": 0.005}, observations=1)
-    size = Law(
-        unit="bytes",
-        family="norm",
-        params={"loc": 800.0, "scale": 100.0},
-        integer=True,
-        observations=1,
-    )
-    process = RenewalProcess(gap_s=gap, packet_bytes=size)
-    model = model_with(stream(phases=(phase("playout", 0.0, 8.0, process),)))
-    folder = tmp_path / "out"
-    trafficgen.export(
-        model,
-        to="mgen",
-        directory=folder,
-        settings={"first_port": 5130, "first_source_port": 15130},
-    )
-    for _ in range(_ATTEMPTS):
-        with captured(folder / "sent.pcap", "udp dst port 5130"):
-            subprocess.run(
-                ["mgen", "input", "model.mgn"],
-                cwd=folder,
-                check=True,
-                capture_output=True,
-                timeout=60,
-            )
-        found = packets_in(folder / "sent.pcap")
-        bound = 1.95 / np.sqrt(len(found))
-        off = kstest(np.diff(s_from_ns(found.time_ns)), expon(scale=0.005).cdf).statistic
-        if off < bound + 0.03:
-            break
-    # 99.9% bounds; 20 sizes stand for the law of sizes.
-    assert (
-        abs(len(found) - 8 / 0.005) < 3.3 * np.sqrt(8 / 0.005) + 20
-    )  # each flow has a packet at its start
-    assert is_on_time(off < bound + 0.03)
-    assert kstest(found.payload_bytes, norm(772, 100).cdf).statistic < bound + 1 / 20
 
 
 def test_a_workload_is_sent_to_the_last_byte(tmp_path: Path) -> None:

@@ -42,7 +42,6 @@ from trafficgen.export.targets.mgen.lines import (
     pcap_to_clone,
     single_messages,
 )
-from trafficgen.export.targets.mgen.model import MODEL_SETTINGS, write_mgen_model
 from trafficgen.export.targets.mgen.workload import WORKLOAD_SETTINGS, write_mgen_workload
 from trafficgen.tables import PacketTable
 from trafficgen.units import ns_from_us, us_from_ms, us_from_ns
@@ -312,9 +311,8 @@ TARGET = Target(
     summary="MGEN scripts, one a flow and one for the receiving end",
     versions="MGEN 5.02b",
     write=write_mgen,
-    write_model=write_mgen_model,
     write_stream=partial(write_mgen_workload, limits=_LIMITS),
-    settings=(*SETTINGS, *MODEL_SETTINGS, *WORKLOAD_SETTINGS),
+    settings=(*SETTINGS, *WORKLOAD_SETTINGS),
     protocols="UDP, TCP",
     flows="a port each",
     how_to="feed-mgen",
