@@ -82,7 +82,8 @@ def media_packets(
             zero_s + max(phase.start_s, window.start_s),
             zero_s + min(phase.end_s, window.end_s),
             first_at_start=number == 0 and begins,
-            continues=not begins,
+            played_s=0.0 if begins else window.start_s - phase.start_s,
+            begun_at_packet=number == 0 and not begins,
         )
         part = _phase_packets(phase, span, generator_of)
         np.clip(part.ip_bytes, smallest, LARGEST_IP_BYTES, out=part.ip_bytes)

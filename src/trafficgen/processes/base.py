@@ -81,19 +81,26 @@ class Span:
 
     Attributes:
         first_at_start: Whether a packet is at the start; else the process is in equilibrium.
-        continues: Whether the process has been played before the span: what only its beginning has
-            is not repeated.
+        played_s: Time for which the process has been played before the span, s: what only its
+            beginning has is not repeated.
+        begun_at_packet: Whether a process that has been played before began with a packet.
     """
 
     start_s: float
     end_s: float
     first_at_start: bool = True
-    continues: bool = False
+    played_s: float = 0.0
+    begun_at_packet: bool = False
 
     @property
     def length_s(self) -> float:
         """Length, s."""
         return self.end_s - self.start_s
+
+    @property
+    def continues(self) -> bool:
+        """Whether the process has been played before the span."""
+        return self.played_s > 0
 
 
 class PlayableProcess(DrawnPart, ABC):

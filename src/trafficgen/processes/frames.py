@@ -75,21 +75,30 @@ class GroupLaws(DrawnPart):
         others = {"predicted": predicted, "bidirectional": 1 - predicted}
         return {"key": key} | {name: (1 - key) * share for name, share in others.items()}
 
-    def types(self, count: int, generator: np.random.Generator) -> IntArray:
-        """Draw the type of each frame: 0 key, 1 predicted, 2 bidirectional, shape (count,)."""
+    def types(
+        self, count: int, generator: np.random.Generator, *, frames_before: int = 0
+    ) -> IntArray:
+        """Draw the type of each frame: 0 key, 1 predicted, 2 bidirectional, shape (count,).
+
+        Groups go on from ``frames_before`` as if those had the most frequent length.
+        """
+        usual = int(self.frames[self.share.argmax()])
+        first = self.first_key_frame
+        if frames_before:
+            first = (first - frames_before) % usual
         groups = int(count / max(1.0, float(np.dot(self.frames, self.share)))) + 2
         # Lengths of groups are spread evenly over their law: the number of key frames hardly
         # varies.
         probability = (generator.permutation(groups) + generator.random(groups)) / groups
         chosen = np.searchsorted(np.cumsum(self.share), probability * self.share.sum())
         lengths = self.frames[np.minimum(chosen, self.frames.size - 1)]
-        keys = self.first_key_frame + np.concatenate(([0], np.cumsum(lengths)))
+        keys = first + np.concatenate(([0], np.cumsum(lengths)))
         while keys[-1] < count:
             length = generator.choice(self.frames, p=self.share / self.share.sum())
             keys = np.append(keys, keys[-1] + length)
         frame = np.arange(count)
         row = np.searchsorted(keys, frame, side="right") - 1
-        before = keys[0] - self.frames[int(self.share.argmax())]
+        before = keys[0] - usual
         since = frame - np.where(row >= 0, keys[np.maximum(row, 0)], before)
         types = np.ones(count, dtype=np.int64)
         if self.reference_period is not None:
@@ -124,7 +133,10 @@ class FrameLaws(PlayableProcess):
         late_s = 0.0 if self.lateness_s is None else self.lateness_s.mean
         instant_s = frame_instants(self, span_s=span.length_s + late_s, generator_of=generator_of)
         count = instant_s.size
-        if not span.first_at_start and count > 1:
+        before = frames_before(self, span)
+        if before is not None:
+            instant_s = instant_s + before.first_s
+        elif not span.first_at_start and count > 1:
             first_gap_s = instant_s[1] - instant_s[0]
             instant_s = instant_s + generator_of("residual").random() * first_gap_s
         lateness_s = np.zeros(count)
@@ -138,7 +150,9 @@ class FrameLaws(PlayableProcess):
             )
         if span.first_at_start:
             lateness_s[0] = self.first_lateness_s
-        types = frame_types(self, count, generator_of=generator_of)
+        types = frame_types(
+            self, count, generator_of=generator_of, frames_before=before.count if before else 0
+        )
         frame_bytes = frame_sizes(self, types, generator_of=generator_of)
         counts, sizes = cut_into_packets(self, types, frame_bytes, generator_of=generator_of)
         time_s = _core.frame_times(
@@ -153,7 +167,8 @@ class FrameLaws(PlayableProcess):
         within = max(int(span.first_at_start), int(np.searchsorted(time_s, span.end_s)))
         first = np.cumsum(counts) - counts
         begun = int(np.searchsorted(first, within))
-        clock_s = span.start_s + instant_s[:begun] - instant_s[0]
+        zero_s = before.zero_s if before else instant_s[0]
+        clock_s = span.start_s + instant_s[:begun] - zero_s
         return PlayedPackets(time_s[:within], sizes[:within], first[:begun], frame_clock_s=clock_s)
 
     def _draw_gaps(
@@ -190,6 +205,35 @@ class FrameLaws(PlayableProcess):
         return frames * sum(share * part.expected_packets(packet) for share, part in parts)
 
 
+@dataclass(frozen=True)
+class FramesBefore:
+    """Frames of a process that were played before a span.
+
+    Attributes:
+        count: How many.
+        first_s: Instant of the next one after the start of the span, s.
+        zero_s: Instant after the start of the span that the media clock shows as that start, s.
+    """
+
+    count: int
+    first_s: float
+    zero_s: float
+
+
+def frames_before(laws: FrameLaws, span: Span) -> FramesBefore | None:
+    """Return the frames that were played before a span; None for a process that begins there.
+
+    They are counted by their mean spacing, so that the media clock and the groups of pictures of
+    a steady encoder go on. A frame at the start of a process is sent at once, however late: all
+    others are earlier by as much.
+    """
+    if not span.continues:
+        return None
+    zero_s = -laws.first_lateness_s if span.begun_at_packet else 0.0
+    count = math.ceil((span.played_s - zero_s) / laws.spacing_s.mean)
+    return FramesBefore(count, zero_s + count * laws.spacing_s.mean - span.played_s, zero_s)
+
+
 def frame_instants(laws: FrameLaws, *, span_s: float, generator_of: GeneratorOf) -> FloatArray:
     """Draw the instants of the frames from 0 on, the last near the end of the phase, s."""
     mean_s = laws.spacing_s.mean
@@ -217,12 +261,15 @@ def type_rows(types: Sequence[FrameTypeLaws]) -> dict[str, int]:
     return {name: place.get(name, 0) for name in ("key", "predicted", "bidirectional")}
 
 
-def frame_types(laws: FrameLaws, count: int, *, generator_of: GeneratorOf) -> IntArray:
-    """Return the index into ``laws.types`` of each frame, shape (count,)."""
+def frame_types(
+    laws: FrameLaws, count: int, *, generator_of: GeneratorOf, frames_before: int = 0
+) -> IntArray:
+    """Return the index into ``laws.types`` of each frame after some others, shape (count,)."""
     if laws.group is None:
         return np.zeros(count, dtype=np.int64)
     rows = np.array(list(type_rows(laws.types).values()))
-    return rows[laws.group.types(count, generator_of("group"))]
+    types = laws.group.types(count, generator_of("group"), frames_before=frames_before)
+    return rows[types]
 
 
 def frame_sizes(laws: FrameLaws, types: IntArray, *, generator_of: GeneratorOf) -> IntArray:

@@ -72,7 +72,7 @@ class SemiMarkovLaws(PlayableProcess):
         parts, starts = [], []
         for state in np.unique(path.state).tolist():
             at_start = span.first_at_start and path.state[0] == state
-            time = Span(0.0, time_in(path, state), at_start, span.continues)
+            time = Span(0.0, time_in(path, state), at_start, span.played_s)
             part, is_start = self._play_state(path, state, generator_of, time)
             parts.append(part)
             starts.append(is_start)

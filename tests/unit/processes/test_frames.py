@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -122,6 +123,33 @@ def test_a_late_first_frame_is_followed_by_those_that_were_due() -> None:
     np.testing.assert_allclose(
         played.time_s[played.burst_starts][:5], [0, 0.003, 0.006, 0.02, 0.06], atol=1e-12
     )
+
+
+def test_a_process_that_continues_keeps_its_clock_and_its_groups() -> None:
+    group = GroupLaws(
+        frames=np.array([7]),
+        share=np.array([1.0]),
+        first_key_frame=2,
+        reference_period=None,
+        reference_position=0,
+    )
+    types = tuple(
+        FrameTypeLaws(name=name, frame_bytes=atom(size), lead_bytes=(), lead_share=0.0)
+        for name, size in (("key", 1200), ("predicted", 600))
+    )
+    process = laws(lateness_s=atom(0.0), gap_within_s=None, types=types, group=group)
+    rest = Span(2.51, 4.0, first_at_start=False, played_s=1.51, begun_at_packet=True)
+    whole = process.play(Span(1.0, 4.0), generator_of)
+    parts = [process.play(span, generator_of) for span in (Span(1.0, 2.51), rest)]
+    for name in ("time_s", "ip_bytes", "frame_clock_s"):
+        joined = np.concatenate([getattr(part, name) for part in parts])
+        np.testing.assert_allclose(joined, getattr(whole, name), atol=1e-9)
+    # All frames but a late first one are sent before the clock shows their time.
+    late = replace(process, first_lateness_s=0.1).play(rest, generator_of)
+    assert late.frame_clock_s is not None
+    np.testing.assert_allclose(late.frame_clock_s - late.time_s, 0.1)
+    numbers = (late.frame_clock_s - 1.0) / 0.04
+    np.testing.assert_allclose(numbers, np.rint(numbers), atol=1e-6)
 
 
 def test_key_frames_come_after_the_first_one_at_the_lengths_of_groups() -> None:
