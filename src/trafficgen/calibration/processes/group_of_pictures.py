@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from trafficgen.models import GroupDistance, GroupOfPictures
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
 _PATTERN_PERIODS = range(2, 7)
+_SHORTEST_FOLD = 3
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,12 @@ class GroupLimits:
     fold_excess: float = 0.35
     fold_score: float = 6.0
     longest: int = 600
+    #: Groups may start anew, as after a scene cut: long series are folded in stretches of so many
+    #: frames too, and these are taken where they beat one fold of all by this factor. A new start
+    #: outweighs key frames of this many deviations of all frames.
+    stretch_frames: int = 12_000
+    slip_gain: float = 1.2
+    slip_deviations: float = 12.0
     #: A pattern of predicted and bidirectional frames explains this share of the variance.
     pattern_share: float = 0.3
     #: More distinct lengths of groups are replaced by an even choice of so many.
@@ -116,23 +125,83 @@ def _find_outliers(excess: FloatArray) -> IntArray | None:
 
 
 def _fold(excess: FloatArray) -> IntArray | None:
-    """Return every L-th frame from some place on, where these are larger beyond chance."""
-    count = excess.size
+    """Return every L-th frame from some place on, where these are larger beyond chance.
+
+    Where stretches of a long series are folded far better one by one, every L-th frame but for new
+    starts.
+    """
     centred = np.clip(excess - excess.mean(), -2.0, 2.0)
-    deviation = float(centred.std())
-    best_score, best = _LIMITS.fold_score, None
-    lengths = range(3, min(_LIMITS.longest, count // _LIMITS.fewest_keys) + 1)
-    filled = np.concatenate((centred, np.zeros(len(lengths) + 3)))
-    for length in lengths:
-        rows, rest = divmod(count, length)
-        members = np.where(np.arange(length) < rest, rows + 1, rows)
-        # Rows of one length each: their sums are those by place, without a place for each frame.
-        means = filled[: (rows + 1) * length].reshape(-1, length).sum(axis=0) / members
-        score = means * np.sqrt(members) / max(deviation, 1e-12)
-        top = int(score.argmax())
-        if score[top] > best_score and means[top] > _LIMITS.fold_excess:
-            best_score, best = float(score[top]), np.arange(top, count, length)
-    return best
+    deviation = max(float(centred.std()), 1e-12)
+    stretches = max(1, round(excess.size / _LIMITS.stretch_frames))
+    score, length, place = _LIMITS.fold_score, 0, 0
+    slipping, slipping_length = _LIMITS.fold_score * math.sqrt(stretches), 0
+    for each in range(_SHORTEST_FOLD, min(_LIMITS.longest, excess.size // _LIMITS.fewest_keys) + 1):
+        sums, members = _fold_at(centred, each, stretches)
+        whole, top = _score_places(sums.sum(axis=0), members.sum(axis=0), deviation)
+        if whole > score:
+            score, length, place = float(whole), each, int(top)
+        if stretches > 1:
+            together = float(_score_places(sums, members, deviation)[0].sum()) / math.sqrt(
+                stretches
+            )
+            if together > slipping:
+                slipping, slipping_length = together, each
+    if slipping_length and slipping > _LIMITS.slip_gain * score:
+        cost = _LIMITS.slip_deviations * deviation
+        return _align_groups(centred, slipping_length, slip_cost=cost)
+    return np.arange(place, excess.size, length) if length else None
+
+
+def _fold_at(centred: FloatArray, length: int, stretches: int) -> tuple[FloatArray, FloatArray]:
+    """Return sums and numbers of values by place in groups of a length, by stretch of them."""
+    rows, rest = divmod(centred.size, length)
+    bounds = np.linspace(0, rows, stretches + 1).astype(np.int64)
+    table, pairs = centred[: rows * length].reshape(rows, length), pairwise(bounds)
+    sums = np.array([table[start:end].sum(axis=0) for start, end in pairs])
+    members = np.repeat(np.diff(bounds)[:, None].astype(np.float64), length, axis=1)
+    sums[-1, :rest] += centred[rows * length :]
+    members[-1, :rest] += 1
+    return sums, members
+
+
+def _score_places(
+    sums: FloatArray, members: FloatArray, deviation: float
+) -> tuple[FloatArray, IntArray]:
+    """Return the standard score of the best place, 0 where its mean is small, and the place.
+
+    Sums and members have the shape (..., length), results (...).
+    """
+    score = sums / np.sqrt(members) / deviation
+    excess = np.where(sums > _LIMITS.fold_excess * members, score, 0.0)
+    return excess.max(axis=-1), excess.argmax(axis=-1)
+
+
+def _align_groups(centred: FloatArray, length: int, *, slip_cost: float) -> IntArray:
+    """Return key frames a group apart that are largest together, but for costly new starts.
+
+    Groups go on from the frame a length before, or start anew after the best frame of the lengths
+    before (the algorithm of Viterbi 1967, with the place in the group as the state).
+    """
+    rows = -(-centred.size // length)
+    gain = np.concatenate((centred, np.zeros(rows * length - centred.size))).reshape(rows, length)
+    total, started = np.zeros((rows, length)), np.zeros((rows, length), dtype=np.int64)
+    total[0], started[0] = gain[0], -1
+    best, best_at = 0.0, -1
+    for row in range(1, rows):
+        before = total[row - 1]
+        top = int(before.argmax())
+        if before[top] > best:
+            best, best_at = float(before[top]), (row - 1) * length + top
+        follows = before >= best - slip_cost
+        total[row] = gain[row] + np.where(follows, before, best - slip_cost)
+        started[row] = np.where(follows, (row - 1) * length + np.arange(length), best_at)
+    frame = int(total.ravel()[(rows - 2) * length :].argmax()) + (rows - 2) * length
+    keys = []
+    while frame >= 0:
+        keys.append(frame)
+        frame = int(started.ravel()[frame])
+    found = np.array(keys[::-1])
+    return found[found < centred.size]
 
 
 def _describe_group(keys: IntArray, size: FloatArray) -> FoundGroup:

@@ -30,6 +30,26 @@ def test_key_frames_that_overlap_with_others_are_found_by_folding() -> None:
     assert max(found.group.distances, key=lambda part: part.share).frames == 30
 
 
+def test_groups_that_start_anew_now_and_then_are_found() -> None:
+    parts = [
+        encoder(frames, 50, key=3, spread=0.6, key_spread=0.4, seed=frames)
+        for frames in (20_015, 19_981, 20_033)
+    ]
+    found = find_group(np.concatenate(parts))
+    assert found is not None
+    lengths = {part.frames: part.share for part in found.group.distances}
+    # By chance a group before a new start may be joined to it: its length is not asserted.
+    assert max(lengths, key=lambda frames: lengths[frames]) == 50
+    assert lengths[50] > 0.99
+    keys = np.concatenate(
+        [
+            start + np.arange(0, size, 50)
+            for start, size in ((0, 20_015), (20_015, 19_981), (39_996, 20_033))
+        ]
+    )
+    assert np.isin(np.flatnonzero(found.types == 0), keys).mean() > 0.99
+
+
 def test_a_scene_cut_changes_the_length_of_some_groups() -> None:
     sizes = encoder(1000, 50, key=8, spread=0.3, seed=2)
     sizes[520] = 16_000
