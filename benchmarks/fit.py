@@ -18,13 +18,13 @@ _POPULATION, _PLAYED = 100, "YouTube over QUIC"
 
 
 def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | Sweep]:
-    """Give races of real sessions, for 100,000 and a million packets of three kinds; a sweep."""
+    """Give races of real sessions, for 100,000 and a million packets of four kinds; a sweep."""
     os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})  # one core
     yield from _real_sessions(runs)
     yield from _population(_POPULATION if packets >= _SIZES[-1] else _POPULATION // 10, folder)
     with work_folder(2 * packets * _BYTES_PER_PACKET, folder) as work:
         for count in (size for size in _SIZES if size <= packets):
-            for kind in ("renewal", "bursts", "swelling"):
+            for kind in ("renewal", "bursts", "swelling", "frames"):
                 capture = work / f"{kind}.pcap"
                 run_once(role(f"make_{kind}", capture, count))
                 size_bytes = capture.stat().st_size

@@ -161,6 +161,14 @@ def make_flow(path: Path, packets: int, *, kind: str) -> None:
     )
 
 
+def make_frames(path: Path, packets: int) -> None:
+    """Write a capture of video and audio frames over RTP, played from a fit of a real session."""
+    model = fit(_SMALL_CAPTURE).model
+    known = generate(model)
+    duration_s = packets * (known.time_ns[-1] - known.time_ns[0]) / 1e9 / len(known)
+    generate(model, path, duration_s=duration_s, snaplen_bytes=generation.HEADERS_BYTES)
+
+
 def fit_ours(path: Path, packets: int) -> float:
     """Fit a model and return the processor time; one core, as the environment says."""
     started = time.process_time()
@@ -348,6 +356,7 @@ ROLES: dict[str, Callable[[Path, int], float | None]] = {
     "write_ours": write_ours,
     "write_dpkt": write_dpkt,
     "make_flows": make_flows,
+    "make_frames": make_frames,
     "read_ours": read_ours,
     "inspect_ours": inspect_ours,
     "read_dpkt": read_dpkt,
