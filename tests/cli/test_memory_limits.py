@@ -10,10 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.conftest import build_table
 from tests.mutated.commands import limited_commands
 from tests.mutated.other_inputs import named_files
 
 import trafficgen
+from trafficgen.packet_files.writing import write_packets
 
 pytestmark = [
     pytest.mark.slow,
@@ -26,7 +28,12 @@ MOST_BYTES = 450_000_000
 #: Packets and flows that take three times the limit where all are in memory.
 PACKETS, FLOWS = 2_500_000, 1_000_000
 
-FILES = ("packets", "flows", "bursts", "long", "lines", "zeros", "contents", "many")
+FILES = ("packets", "flows", "bursts", "long", "lines", "zeros", "contents", "many", "offload")
+#: Packets of offload that are cut into 350 each before a fit: of 512 KiB, the longest.
+OFFLOADED = 100_000
+_EXAMPLE = str(
+    Path(__file__).resolve().parents[2] / "examples" / "captures" / "http_burst_then_paced.pcap.gz"
+)
 _LONG = ("--set", "rate_kbps=8000", "--set", "duration_s=9000")
 _BRIEF = ("--set", "rate_kbps=8000", "--set", "duration_s=100")
 COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -41,8 +48,19 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("{packets}.pcap", "-o", "m.json"),
         ("{packets}.parquet", "-o", "m.json"),
         ("{flows}.pcap", "-o", "m.json"),
+        ("{offload}.parquet", "-o", "m.json"),
+        ("{offload}.parquet", "-o", "m.json", "--to", "10s"),
+        ("{offload}.parquet", "{offload}.parquet", "-o", "m.json", "--population"),
+        (_EXAMPLE, "--receiver", "{offload}.parquet", "-o", "m.json"),
+        (_EXAMPLE, "--receiver", "{packets}.pcap", "-o", "m.json"),
     ),
-    "compare": (("{packets}.pcap", "{packets}.pcap", "--all"), ("{packets}.parquet",) * 2),
+    "compare": (
+        ("{packets}.pcap", "{packets}.pcap", "--all"),
+        ("{packets}.parquet",) * 2,
+        ("{offload}.parquet",) * 2,
+        (_EXAMPLE, "{offload}.parquet"),
+        ("{offload}.parquet", "--against", "catalogue"),
+    ),
     "convert": (
         ("{flows}.pcap", "-o", "c.parquet"),
         ("{packets}.pcap", "-o", "c.csv"),
@@ -137,14 +155,15 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     write_capture(folder / "packets.pcap", packets=PACKETS, flows=1)
     write_capture(folder / "flows.pcap", packets=FLOWS, flows=FLOWS)
     trafficgen.convert(folder / "packets.pcap", folder / "packets.parquet")
+    offload = build_table(np.arange(OFFLOADED) / 1000, ip_bytes=8 * 65_535, header_bytes=40)
+    write_packets(offload, folder / "offload.parquet")
     (folder / "long.yaml").write_text(_WORKLOAD)
     (folder / "many.yaml").write_text(_WORKLOAD.replace("3", "50000000", 1))
     lines = (f"{number / 1000:.3f},{100 + number % 900},0\n" for number in range(PACKETS))
     (folder / "lines.csv").write_text("time_s,ip_bytes,flow\n" + "".join(lines))
     with (folder / "zeros.csv").open("wb") as zeros:
         zeros.truncate(10_000_000_000)
-    example = Path(__file__).resolve().parents[2] / "examples" / "captures"
-    fitted = trafficgen.fit(example / "http_burst_then_paced.pcap.gz").model
+    fitted = trafficgen.fit(_EXAMPLE).model
     trafficgen.save_model(fitted, folder / "bursts.json")
     (folder / "contents.json").write_bytes(named_files()["player.json"])
     model = json.loads((folder / "contents.json").read_text())

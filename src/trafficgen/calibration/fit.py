@@ -26,7 +26,8 @@ from trafficgen.calibration.session_fit import (
 )
 from trafficgen.capture.frames import read_frame
 from trafficgen.capture.inputs import Paths, as_paths, input_names, is_stream, name_in_model
-from trafficgen.capture.options import SessionChoice
+from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, count_pieces
+from trafficgen.capture.options import LEAST_MEMORY_BYTES, SessionChoice
 from trafficgen.capture.reading import read_packets
 from trafficgen.capture.session import OpenedSession, open_session
 from trafficgen.errors import CalibrationError, CaptureWarning
@@ -190,7 +191,7 @@ def fit(paths: Paths | PacketTable | DataFrame, options: SessionFitOptions) -> F
         hints += _other_session_hints(opened, several=len(names) > 1)
     inputs = SessionInputs(
         window=None if options.window.is_whole else options.window,
-        receiver=_read_other_end(options),
+        receiver=_read_other_end(options, packets=count_pieces(opened.view.table.ip_bytes)),
         receiver_files=tuple(name_in_model(name) for name in as_paths(options.receiver or ())),
         player_log=log,
         buffering_end_s=options.buffering_end_s,
@@ -345,15 +346,31 @@ def digest_files(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(file_digest(Path(name)) for name in names)
 
 
-def _read_other_end(options: SessionFitOptions) -> PacketTable | None:
-    """Read the second capture in order of time; its problems are not those of the fit."""
+def _read_other_end(options: SessionFitOptions, *, packets: int) -> PacketTable | None:
+    """Read the second capture in order of time; its problems are not those of the fit.
+
+    So many ``packets`` are in memory already.
+
+    Raises:
+        InputFileError: If its packets do not fit into what memory is left.
+    """
     if options.receiver is None:
         return None
+    left_bytes = Budget(options.memory_bytes, FIT_PACKET_BYTES).memory_after(packets)
+    if left_bytes is not None:
+        left_bytes = max(left_bytes, LEAST_MEMORY_BYTES)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CaptureWarning)
         table = read_packets(
-            options.receiver, decapsulate=options.decapsulate, idle_timeout_s=options.idle_timeout_s
+            options.receiver,
+            decapsulate=options.decapsulate,
+            idle_timeout_s=options.idle_timeout_s,
+            memory_bytes=left_bytes,
         ).sort_by_time()
+    budget = Budget(left_bytes, FIT_PACKET_BYTES)
+    if not budget.holds(pieces := count_pieces(table.ip_bytes)):
+        name = ", ".join(str(path) for path in as_paths(options.receiver))
+        raise budget.refusal(name, pieces, remedy="or cut it (editcap does that for captures)")
     return swap_ends(table) if options.upload else table
 
 

@@ -119,7 +119,7 @@ class Budget:
 
 def weight_of(flows: pa.Table, wanted: Collection[int]) -> int:
     """Return as how many packets some flows count once segmentation offload is cut."""
-    return int(_count_pieces(select_flow_rows(flows, wanted)).sum())
+    return int(_count_pieces_of_flows(select_flow_rows(flows, wanted)).sum())
 
 
 def sessions_that_fit(
@@ -132,7 +132,7 @@ def sessions_that_fit(
     """
     from trafficgen.randomness import random_stream  # noqa: PLC0415 - inspect draws nothing
 
-    weights = np.bincount(flows.column("session").to_numpy(), _count_pieces(flows))
+    weights = np.bincount(flows.column("session").to_numpy(), _count_pieces_of_flows(flows))
     packets_drawn, drawn = 0, set[int]()
     order = random_stream(seed, session=0, purpose="fit/sessions").permutation(len(sessions))
     for session in (sessions[place] for place in order.tolist()):
@@ -143,7 +143,14 @@ def sessions_that_fit(
     return [session for session in sessions if session in drawn]
 
 
-def _count_pieces(flows: pa.Table) -> IntArray:
+def count_pieces(ip_bytes: IntArray) -> int:
+    """Return as how many packets some packets count once segmentation offload is cut."""
+    is_cut = ip_bytes <= OFFLOAD_LIMITS.largest_offload_bytes
+    pieces = -(-ip_bytes[is_cut] // COSTS.full_packet_bytes)
+    return int(np.maximum(pieces, 1).sum()) + int(np.count_nonzero(~is_cut))
+
+
+def _count_pieces_of_flows(flows: pa.Table) -> IntArray:
     """Return as how many packets each flow counts once segmentation offload is cut.
 
     Packets that are longer than any offload are damage and stay whole, whatever they claim.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -15,7 +16,7 @@ from trafficgen.capture.inputs import (
     keep_streams,
     read_table_file,
 )
-from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, weight_of
+from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, count_pieces, weight_of
 from trafficgen.capture.options import ReadOptions, SessionChoice, TimeWindow
 from trafficgen.capture.packets import read_flows, stream_capture
 from trafficgen.capture.scan import scan_capture
@@ -117,7 +118,10 @@ class _Opening:
                 swap_ends(table), files=self.names, idle_timeout_s=timeout_s
             )
         cut = self._cut(measured, [measured.packets], inspection)
-        return OpenedSession(inspection, _choose(cut, self.choice))
+        view = _choose(cut, self.choice)
+        if (pieces := count_pieces(view.table.ip_bytes)) > len(view.table):
+            self._refuse_beyond(pieces, inspection)
+        return OpenedSession(inspection, view)
 
     def open_captures(self) -> OpenedSession:
         with keep_streams(list(self.names)) as real_names:
@@ -204,13 +208,13 @@ class _Opening:
         from_ns = zero_ns + ns_from_s(self.window.from_s)
         to_ns = zero_ns + ns_from_s(min(self.window.to_s, inspection.duration_s + 1))
         kept: list[pa.Table] = []
-        packets = 0
+        weight = 0
         for piece in pieces:
             inside = (pc.field("time_ns") >= from_ns) & (pc.field("time_ns") < to_ns)
             kept.append(piece.filter(inside))
-            packets += kept[-1].num_rows
-            self._refuse_beyond(packets, inspection, more=True)
-        if not packets:
+            weight += count_pieces(kept[-1].column("ip_bytes").to_numpy().astype(np.int64))
+            self._refuse_beyond(weight, inspection, more=True)
+        if not weight:
             raise SelectionError(
                 what=f"packet of the session from {self.window}",
                 available=f"the input lasts {format_duration(inspection.duration_s)}",

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from trafficgen.capture.frames import read_frame
 from trafficgen.capture.inputs import Paths, file_text, input_names
-from trafficgen.capture.memory import COMPARE_PACKET_BYTES, Budget
+from trafficgen.capture.memory import COMPARE_PACKET_BYTES, Budget, count_pieces
 from trafficgen.capture.options import ReadOptions
 from trafficgen.capture.session import open_session
 from trafficgen.flows import SessionView, clock_tick_ns, resegment
@@ -79,7 +79,9 @@ def compare(
     measured = open_session(
         reference, options.choose_reference(), how, packet_bytes=COMPARE_PACKET_BYTES
     )
-    left = replace(how, memory_bytes=budget.memory_after(len(measured.view.table)))
+    table = measured.view.table
+    packets = count_pieces(table.ip_bytes) if options.undo_offload else len(table)
+    left = replace(how, memory_bytes=budget.memory_after(packets))
     judged = open_session(
         candidate, chosen, left, packet_bytes=COMPARE_PACKET_BYTES, upload_flag="--candidate-upload"
     )
