@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trafficgen.calibration.application.recognition import recognise_application
 from trafficgen.calibration.options import FitOptions, SessionFitOptions
 from trafficgen.calibration.player_log.events import PlayerLog, align_log
 from trafficgen.calibration.player_log.log_files import read_player_log
@@ -223,13 +222,10 @@ def recognise_source(
         CalibrationError: If the source has numbers that no model may have.
     """
     exchanges = _exchanges(opened, options)
-    first_ns = opened.view.table.origin_ns + opened.view.first_media_ns
-    with _refuse_odd_numbers(f"{', '.join(names)}: "):
-        application, absent = recognise_application(
-            exchanges, first_media_ns=first_ns, log=log, table=opened.view.table
-        )
-    if _carries_rtp(opened):
-        application, absent = None, {"application": "RTP carries the media, not the responses"}
+    application: Application | None = None
+    absent = {"application": "RTP carries the media, not the responses"}
+    if not _carries_rtp(opened):
+        application, absent = _recognise(exchanges, opened, names, log)
     model = _add_application(fitted.model, application, absent)
     calibration = replace(fitted.calibration, model=model)
     return replace(
@@ -240,6 +236,19 @@ def recognise_source(
         absent=absent,
         warnings=(*fitted.warnings, *_doubt_transfer(calibration)),
     )
+
+
+def _recognise(
+    exchanges: Exchanges, opened: OpenedSession, names: Sequence[str], log: PlayerLog | None
+) -> tuple[Application | None, dict[str, str]]:
+    # A session of RTP does not need it, and loading it is a part of a short fit.
+    from trafficgen.calibration.application import recognition  # noqa: PLC0415
+
+    first_ns = opened.view.table.origin_ns + opened.view.first_media_ns
+    with _refuse_odd_numbers(f"{', '.join(names)}: "):
+        return recognition.recognise_application(
+            exchanges, first_media_ns=first_ns, log=log, table=opened.view.table
+        )
 
 
 def _refuse_odd_numbers(place: str = "") -> AbstractContextManager[None]:

@@ -78,14 +78,15 @@ def compact_model(model: Model, *, most_bytes: int = MOST_BYTES) -> Model:
     Packets of trains go first, then alternatives that lost by most, then points of smoothed
     empirical laws. A model that cannot shrink so far becomes as small as possible.
     """
-    for most_packets in _TRAIN_STEPS:
+    steps = [partial(_keep_trains, most_packets=most) for most in _TRAIN_STEPS]
+    steps += [
+        partial(with_laws, change=partial(_smaller, alternatives=alternatives, points=points))
+        for alternatives, points in _STEPS
+    ]
+    for make_smaller in steps:
         if model_bytes(model) <= most_bytes:
             break
-        model = _keep_trains(model, most_packets)
-    for alternatives, points in _STEPS:
-        if model_bytes(model) <= most_bytes:
-            break
-        model = with_laws(model, partial(_smaller, alternatives=alternatives, points=points))
+        model = make_smaller(model)
     return model
 
 
