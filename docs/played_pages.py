@@ -132,7 +132,8 @@ def held_out_sections(results: Mapping[str, Any]) -> Iterator[str]:
         " played sessions. *Fitted* are the packets that the fit has seen, *unseen* the others;"
         " *recorded* has the fitted packets themselves in the place of a session: what a source"
         " differs from itself. Rates are bytes from the first packet to the last; a second capture"
-        " may show another path or another video. `fit --from`, `--to` and `compare` do this for"
+        " may show another path or another video. [Judge a fit by what it has not"
+        " seen](../how-to/fit-long-captures.md#judge-a-fit-by-what-it-has-not-seen) does this for"
         " one capture."
     )
     yield table(

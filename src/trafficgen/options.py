@@ -78,6 +78,8 @@ class Option:
         text: Default as it is typed, where a parser reads it.
         low: Smallest number accepted.
         values: Values that a shell completes.
+        aliases: More flags of the command line, such as ``("--until",)``. Python does not take
+            them, and messages name the option by ``flags``.
     """
 
     flags: tuple[str, ...]
@@ -87,6 +89,7 @@ class Option:
     text: str | None = None
     low: int | None = None
     values: Iterable[str] = ()
+    aliases: tuple[str, ...] = ()
 
     @property
     def keyword(self) -> str:
@@ -104,9 +107,10 @@ def option(
     text: str | None = None,
     low: int | None = None,
     values: Iterable[str] = (),
+    aliases: tuple[str, ...] = (),
 ) -> Any:
     """Declare a field of an options class; the arguments are those of :class:`Option`."""
-    declared = Option(flags, help, metavar, parse, text, low, values)
+    declared = Option(flags, help, metavar, parse, text, low, values, aliases)
     return field(default=default, metadata=offer(declared))
 
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import trafficgen
 from trafficgen.calibration.options import SessionFitOptions
-from trafficgen.capture.options import ReadOptions
+from trafficgen.capture.options import ReadOptions, TimeWindow
 from trafficgen.cli._options import expand_options
 from trafficgen.options import list_options, option, takes
 from trafficgen.simulation.options import SimulateOptions
@@ -90,6 +90,23 @@ def test_message_of_a_parser_reaches_the_user(app: typer.Typer) -> None:
     refused = CliRunner().invoke(app, ["a.pcap", "--memory", "big"])
     assert refused.exit_code == 2
     assert "Invalid size 'big'. Use 500MB or 4GB." in refused.output
+
+
+def test_until_is_to_on_the_command_line_and_errors_name_it_to() -> None:
+    windows = {}
+    for flag in ("--to", "--until"):
+        app = typer.Typer()
+
+        @app.command()
+        @expand_options
+        def fit_window(options: SessionFitOptions) -> None:
+            windows[flag] = options.window  # noqa: B023 - called in this turn
+
+        refused = CliRunner().invoke(app, [flag, "5s", "--from", "9s"])
+        assert refused.exit_code == 2
+        assert "end after the start" in refused.output
+        assert CliRunner().invoke(app, [flag, "20s", "--from", "9s"]).exit_code == 0
+    assert windows["--to"] == windows["--until"] == TimeWindow(9.0, 20.0)
 
 
 TIMES = {

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from trafficgen.capture.options import ReadOptions, SessionChoice, TimeWindow
+from trafficgen.capture.options import (
+    ReadOptions,
+    SessionChoice,
+    TimeWindow,
+    from_option,
+    to_option,
+)
 from trafficgen.options import option, seed_option
 from trafficgen.units import parse_offset_s, parse_time_s
 
@@ -104,27 +109,11 @@ class SessionFitOptions(FitOptions):
         metavar="TIME",
         parse=parse_time_s,
     )
-    from_s: float = option(
-        0.0,
-        "--from",
-        help=(
-            "Fit a window that starts at this time after the first packet, such as 90s; a number"
-            " without a unit is s."
-        ),
-        metavar="TIME",
-        parse=parse_time_s,
-        text="0s",
+    from_s: float = from_option(
+        "Fit a window that starts at this time after the first packet, such as 90s; a number"
+        " without a unit is s."
     )
-    to_s: float | None = option(
-        None,
-        "--to",
-        help=(
-            "End of the window after the first packet, such as 20min (a number without a unit is"
-            " s); default: the end."
-        ),
-        metavar="TIME",
-        parse=parse_time_s,
-    )
+    to_s: float | None = to_option()
 
     def __post_init__(self) -> None:
         if self.flow is not None and self.session is not None:
@@ -139,7 +128,7 @@ class SessionFitOptions(FitOptions):
     @property
     def window(self) -> TimeWindow:
         """The part of the capture that is fitted."""
-        return TimeWindow(self.from_s, math.inf if self.to_s is None else self.to_s)
+        return TimeWindow.from_options(self.from_s, self.to_s)
 
     @property
     def choice(self) -> SessionChoice:

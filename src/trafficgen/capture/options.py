@@ -12,7 +12,7 @@ from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.option_names import name_options
 from trafficgen.options import option
 from trafficgen.packet_files.formats import View, format_option, view_option
-from trafficgen.units import memory_from_text, parse_duration_s
+from trafficgen.units import memory_from_text, parse_duration_s, parse_time_s
 
 #: Memory that a command takes by default, bytes.
 DEFAULT_MEMORY_BYTES = 1_000_000_000
@@ -54,6 +54,26 @@ def memory_option(default: int | None = DEFAULT_MEMORY_BYTES) -> Any:
         parse=parse_memory,
         text="1GB",
         low=1,
+    )
+
+
+def from_option(help_text: str) -> Any:
+    """Declare the option ``--from`` of a field ``from_s``: where a window of time starts."""
+    return option(0.0, "--from", help=help_text, metavar="TIME", parse=parse_time_s, text="0s")
+
+
+def to_option() -> Any:
+    """Declare the option ``--to``, also ``--until``, of a field ``to_s``: where a window ends."""
+    return option(
+        None,
+        "--to",
+        help=(
+            "End of the window after the first packet, such as 20min (a number without a unit is"
+            " s); default: the end."
+        ),
+        metavar="TIME",
+        parse=parse_time_s,
+        aliases=("--until",),
     )
 
 
@@ -157,6 +177,11 @@ class TimeWindow:
                     " end after the start ([--to|to_s])"
                 )
             )
+
+    @classmethod
+    def from_options(cls, from_s: float, to_s: float | None) -> TimeWindow:
+        """Return the window between two times; no end is that of the input."""
+        return cls(from_s, math.inf if to_s is None else to_s)
 
     @property
     def is_whole(self) -> bool:

@@ -185,7 +185,7 @@ class _Opening:
             "choose a shorter [--flow|flow] or [--session|session], or cut the input (editcap does"
             " that for captures)"
             if self.window is None
-            else "or fit a window of the session ([--from 5min] [--to 25min|to_s='25min'])"
+            else "or take a window of the session ([--from 5min] [--to 25min|to_s='25min'])"
         )
         raise self.budget.refusal(
             ", ".join(inspection.files), packets, remedy=remedy, at_least=more

@@ -281,6 +281,7 @@ def _typer_option(how: Option) -> Any:
     parser = None if how.parse is None else _with_message(how.parse)
     return typer.Option(
         *how.flags,
+        *how.aliases,
         help=name_options(how.help, flags=True),
         metavar=how.metavar,
         parser=parser,

@@ -75,6 +75,8 @@ def compare(
     Example: trafficgen compare capture.pcapng synthetic.pcap --report comparison.html --plots plots
     --plot-format svg
 
+    Example: trafficgen compare capture.pcapng synthetic.pcap --from 60s
+
     Example: trafficgen compare capture.pcapng --against catalogue
     """
     _check_sides(candidate, against, options, fail_above)
@@ -132,6 +134,8 @@ def _check_sides(
             "--against takes both directions of one capture; leave --upload, --fail-above and"
             " --candidate-... out"
         )
+    if not options.window.is_whole:
+        raise typer.BadParameter("--against takes a whole capture; leave --from and --to out")
 
 
 def _rank(

@@ -72,23 +72,29 @@ def compare(
         reference = read_frame(reference)
     if isinstance(candidate, DataFrame):
         candidate = read_frame(candidate)
-    chosen = options.choose_candidate()
+    chosen, window = options.choose_candidate(), options.window
     # Both sides are in memory together.
     budget = Budget(options.memory_bytes, COMPARE_PACKET_BYTES)
     how = ReadOptions(memory_bytes=options.memory_bytes)
     measured = open_session(
-        reference, options.choose_reference(), how, packet_bytes=COMPARE_PACKET_BYTES
+        reference, options.choose_reference(), how, packet_bytes=COMPARE_PACKET_BYTES, window=window
     )
     table = measured.view.table
     packets = count_pieces(table.ip_bytes) if options.undo_offload else len(table)
     left = replace(how, memory_bytes=budget.memory_after(packets))
     judged = open_session(
-        candidate, chosen, left, packet_bytes=COMPARE_PACKET_BYTES, upload_flag="--candidate-upload"
+        candidate,
+        chosen,
+        left,
+        packet_bytes=COMPARE_PACKET_BYTES,
+        window=window,
+        upload_flag="--candidate-upload",
     )
     comparison = compare_sessions(
         measured.view, judged.view, seed=options.seed, undo_offload=options.undo_offload
     )
-    return replace(comparison, names=(_name_of(reference), _name_of(candidate)))
+    part = "" if window.is_whole else f", {window}"
+    return replace(comparison, names=(_name_of(reference) + part, _name_of(candidate) + part))
 
 
 def compare_sessions(

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trafficgen.capture.options import SessionChoice, memory_option
+from trafficgen.capture.options import (
+    SessionChoice,
+    TimeWindow,
+    from_option,
+    memory_option,
+    to_option,
+)
 from trafficgen.options import option
 
 
@@ -22,9 +28,14 @@ class CompareOptions:
         candidate_upload: Whether to take the candidate's packets to its servers. None, with
             ``upload``, takes the direction with more payload: a capture of an upload is turned like
             the reference, generated traffic is not, since its sender is the server.
+        from_s: Start of the part that is compared, s after the first packet of either side.
+        to_s: End of that part, s after the first packet of either side; None is the end.
         seed: Seed of the baselines and of the shuffled labels of the classifier, >= 0.
         undo_offload: Whether to cut segmentation-offload packets to MTU size first, as `fit` does.
         memory_bytes: Memory to use at most, bytes; None sets no limit.
+
+    Raises:
+        ValueError: If the part is empty.
     """
 
     flow: int | None = option(None, "--flow", help="Compare this flow alone.", low=0)
@@ -55,6 +66,11 @@ class CompareOptions:
         "--candidate-upload/--candidate-download",
         help="Direction of the candidate; default: to the clients, with --upload the heavier one.",
     )
+    from_s: float = from_option(
+        "Compare a window of both sides that starts at this time after the first packet of each,"
+        " such as 90s: what a fit until then has not seen."
+    )
+    to_s: float | None = to_option()
     seed: int = option(0, "--seed", help="Seed of the baselines and of the classifier.", low=0)
     undo_offload: bool = option(
         True,
@@ -62,6 +78,14 @@ class CompareOptions:
         help="Cut segmentation-offload packets back to MTU size first.",
     )
     memory_bytes: int | None = memory_option()
+
+    def __post_init__(self) -> None:
+        _ = self.window  # refuses an empty one
+
+    @property
+    def window(self) -> TimeWindow:
+        """The part of both sides that is compared."""
+        return TimeWindow.from_options(self.from_s, self.to_s)
 
     def choose_reference(self) -> SessionChoice:
         """Return which packets of the reference are compared."""

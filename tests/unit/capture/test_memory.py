@@ -56,7 +56,7 @@ def test_a_fit_with_enough_memory_does_not_depend_on_the_limit(
 def test_a_session_beyond_the_memory_is_refused_with_what_helps(long_capture: Path) -> None:
     with pytest.raises(
         trafficgen.CaptureError,
-        match=r"packets need some .* is allowed; give memory_bytes=.*, or fit a window .*from_s=",
+        match=r"packets need some .* is allowed; give memory_bytes=.*, or take a window .*from_s=",
     ):
         trafficgen.fit(long_capture, memory_bytes=TINY)
 

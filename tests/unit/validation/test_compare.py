@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import trafficgen
 from trafficgen.errors import SelectionError
 from trafficgen.flows import SessionView
 from trafficgen.validation.compare import compare_sessions
@@ -52,6 +53,22 @@ def test_output_has_exactly_the_published_metrics(itself: Comparison) -> None:
         assert {name: set(part) for name, part in metrics.items()} == KEYS
         assert all(set(part) == {"ks", "wasserstein"} for part in metrics["rate"].values())
     json.dumps(output, allow_nan=False)
+
+
+def test_a_window_of_both_sides_is_compared() -> None:
+    first, other = (
+        trafficgen.generate("cbr", duration_s=20, settings={"rate_kbps": rate_kbps})
+        for rate_kbps in (100, 200)
+    )
+    later = trafficgen.compare(first, other, from_s=10)
+    reference, candidate = later.totals
+    assert reference.duration_s == pytest.approx(candidate.duration_s, abs=0.2)
+    assert reference.duration_s == pytest.approx(10, abs=0.2)
+    assert later.names == ("table, 10 s to the end",) * 2
+    ends = trafficgen.compare(first, other, from_s=10, to_s=15)
+    assert ends.totals[0].duration_s == pytest.approx(5, abs=0.2)
+    with pytest.raises(ValueError, match=r"nothing is in the window 5 s to 5 s"):
+        trafficgen.compare(first, other, from_s=5, to_s=5)
 
 
 def test_names_that_the_shell_completes_are_those_of_a_comparison(itself: Comparison) -> None:
