@@ -44,8 +44,8 @@ def reproduced_sections(results: Mapping[str, Any]) -> Iterator[str]:
     yield "### What is missed"
     yield (
         "The mean over all runs with its 95% interval, the share of seeds at which the row passes"
-        f" (each the mean of {results['runs']} runs), and why it misses and what was tried"
-        " ([more](realplayer-findings.md#what-was-tried-where-it-misses)):"
+        f" (each the mean of {results['runs']} runs{_describe_repeats(rows)}), and why it misses"
+        " and what was tried ([more](realplayer-findings.md#what-was-tried-where-it-misses)):"
     )
     yield _missed([row for row in rows if not row["ok"]])
     yield "### What is met"
@@ -57,6 +57,12 @@ def reproduced_sections(results: Mapping[str, Any]) -> Iterator[str]:
         f"{len(met) - len(numbers)} more are met that the papers state in words or ranges;"
         " `trafficgen reproduce` prints them."
     )
+
+
+def _describe_repeats(rows: list[dict[str, Any]]) -> str:
+    """Say how often a set-up is done in a run; records of an older command did all once."""
+    most = max(row.get("repeats", 1) for row in rows)
+    return f", in each of which some set-ups are done {most} times" if most > 1 else ""
 
 
 def _missed(rows: list[dict[str, Any]]) -> str:

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor
 from concurrent.futures import wait as wait_for_any
 from contextlib import contextmanager
@@ -53,20 +53,24 @@ def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     pool.shutdown(cancel_futures=True)  # waits, so that no process outlives the command
 
 
-def report_results(futures: Sequence[Future[T]], what: str, *, unit: str) -> Iterator[T]:
+def report_results(futures: list[Future[T]], what: str, *, unit: str) -> Iterator[T]:
     """Yield results in order; report how many there are when one comes, and each second.
 
-    Work in other processes says nothing of itself: a listener hears that it goes on.
+    Work in other processes says nothing of itself: a listener hears that it goes on. The list is
+    emptied, so that results that were taken need no memory.
     """
     total = len(futures)
-    for future in futures:
+    while futures:
+        future = futures[0]
         waiting = [one for one in futures if not one.done()]
         report_step(what, total - len(waiting), total, unit=unit)
         while not future.done():
             wait_for_any(waiting, timeout=_NEWS_EVERY_S, return_when=FIRST_COMPLETED)
             waiting = [one for one in waiting if not one.done()]
             report_step(what, total - len(waiting), total, unit=unit)
-        yield future.result()
+        result = future.result()
+        del futures[0], future
+        yield result
     report_step(what, total, total, unit=unit)
 
 

@@ -28,6 +28,7 @@ KEYS = {
         "ok",
         "role",
         "runs",
+        "repeats",
         "low",
         "high",
         "entry",

@@ -26,7 +26,8 @@ ROLES: dict[str, Role] = {"predicted": "predicted", "calibrated": "calibrated", 
 _COLUMNS: dict[str, type] = {
     **dict.fromkeys(("id", "quantity", "unit"), str),
     **dict.fromkeys(("published", "simulated"), float),
-    **{"ok": bool, "role": str, "runs": int, "low": float, "high": float},
+    **{"ok": bool, "role": str, "runs": int, "repeats": int},
+    **{"low": float, "high": float},
     **dict.fromkeys(("entry", "entry_digest", "published_words", "gap"), str),
     **dict.fromkeys(("accept_low", "accept_high"), float),
 }
@@ -40,20 +41,22 @@ class FindingResult(NotebookView):
         finding: The quantity.
         values: Its value in each run; NaN where it could not be measured.
         entry_digest: Digest of the catalogue entry.
+        repeats: How often the set-up was done in each run, whose value is the mean.
         runs: Runs that one verdict takes the mean of; None: all of them.
 
     Example:
         >>> import trafficgen
-        >>> row = trafficgen.reproduce("BMW-T1.1", runs=2, workers=1).rows[1]
+        >>> row = trafficgen.reproduce("BMW-T1.1", runs=2, workers=1).rows[0]
         >>> row
-        <FindingResult BMW-T1.1: buffering rate, kbit/s, published 45, simulated 43.9, within range>
-        >>> [round(value, 1) for value in row.values], row.ok
-        ([44.6, 43.2], True)
+        <FindingResult BMW-T1.1: buffering time, s, published 6.02, simulated 6.02, within range>
+        >>> [round(value, 2) for value in row.values], row.ok
+        ([6.02, 6.02], True)
     """
 
     finding: Finding
     values: tuple[float, ...]
     entry_digest: str
+    repeats: int = 1
     runs: int | None = None
 
     def __repr__(self) -> str:
@@ -71,7 +74,7 @@ class FindingResult(NotebookView):
     @property
     def simulated(self) -> float:
         """Mean over the runs that could measure it; NaN if half of them or fewer could."""
-        return _mean_of(self.values)
+        return mean_of_measured(self.values)
 
     @property
     def passing(self) -> tuple[float, float, float] | None:
@@ -80,7 +83,7 @@ class FindingResult(NotebookView):
         parts = [self.values[at : at + size] for at in range(0, len(self.values), size)]
         if len(parts) < 2:
             return None
-        passed = sum(self.finding.accepts(_mean_of(part)) for part in parts)
+        passed = sum(self.finding.accepts(mean_of_measured(part)) for part in parts)
         return passed / len(parts), *wilson(passed / len(parts), len(parts))
 
     @property
@@ -115,6 +118,7 @@ class FindingResult(NotebookView):
             "ok": self.ok,
             "role": finding.role,
             "runs": len(self.measured),
+            "repeats": self.repeats,
             **self._passing_json(),
             "low": low,
             "high": high,
@@ -216,6 +220,7 @@ def _select_measured(values: tuple[float, ...]) -> tuple[float, ...]:
     return tuple(value for value in values if math.isfinite(value))
 
 
-def _mean_of(values: tuple[float, ...]) -> float:
+def mean_of_measured(values: tuple[float, ...]) -> float:
+    """Return the mean of the values that are numbers; NaN if half of them or fewer are."""
     measured = _select_measured(values)
     return math.nan if 2 * len(measured) <= len(values) else float(np.mean(measured))

@@ -112,11 +112,15 @@ class Experiment:
             differs from piece to piece and from run to run, and returns small measures.
         combine: Returns the value of every finding's key from the measures of all pieces of a run;
             NaN marks a quantity that could not be measured.
+        repeats: How often `reproduce` does it in each run, whose values are the means: more often
+            where the mean of the default runs would still be a matter of the seed. Studies that
+            move open values do it once.
     """
 
     name: str
     pieces: tuple[Piece, ...]
     combine: Callable[[Sequence[Measures]], Measures] = average_pieces
+    repeats: int = 1
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -18,6 +18,7 @@ from trafficgen.errors import SelectionError
 from trafficgen.models.published import entry_digest, load_entry
 from trafficgen.progress import following
 from trafficgen.reproduction import Reproduction, run_experiments, select_findings
+from trafficgen.reproduction.runs import run_settings
 from trafficgen.reproduction.testbed import average_pieces
 
 HERE = Path(__file__).parent
@@ -55,6 +56,22 @@ def test_pieces_runs_and_seeds_have_random_numbers_of_their_own(dice: Any) -> No
 def test_fewer_runs_are_the_first_of_more(dice: Any) -> None:
     few, many = _run(dice, runs=2, workers=1), _run(dice, runs=5, workers=1)
     assert many.rows[0].values[:2] == few.rows[0].values
+
+
+def test_an_experiment_is_repeated_in_each_run_that_has_the_mean(dice: Any) -> None:
+    chosen = select_findings([dice.Dice(repeats=4)], ["DICE-1"])
+    once = select_findings([dice.Dice()], ["DICE-1"])
+    row = run_experiments(chosen, runs=2, workers=1).rows[0]
+    each = run_experiments(once, runs=8, workers=1).rows[0].values
+    assert row.values == pytest.approx((sum(each[:4]) / 4, sum(each[4:]) / 4))
+    assert (row.to_json()["runs"], row.to_json()["repeats"]) == (2, 4)
+
+
+def test_moves_of_open_values_do_an_experiment_once(dice: Any) -> None:
+    chosen = select_findings([dice.Dice(repeats=4)], ["DICE-1"])
+    ((row,),) = run_settings(chosen, [{}], runs=2, seed=0, workers=1)
+    assert row.repeats == 1
+    assert row.values == _run(dice, runs=2, workers=1).rows[0].values
 
 
 def test_progress_counts_every_piece(dice: Any) -> None:
