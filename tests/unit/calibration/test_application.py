@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import trafficgen
+from trafficgen.calibration.application.playback import STALLS_BY_GUESS
 from trafficgen.calibration.application.recognition import recognise_application
 from trafficgen.calibration.application.rungs import find_rungs
 from trafficgen.calibration.application.segment_clock import (
@@ -109,6 +110,18 @@ def test_of_usual_durations_that_explain_choices_alike_none_is_sure() -> None:
     # What chose the rungs is known as far as that goes: no family is sure.
     assert found.policy is not None
     assert found.policy.alternatives
+
+
+def test_rungs_that_no_policy_explains_leave_stalls_of_a_guess_unknown() -> None:
+    """Content that varies looks like rungs; whether the player stalled all along is open."""
+    varied = np.where(np.random.default_rng(4).random(24) < 0.5, 0.75, 1.25)
+    sizes = 690_000 * varied * np.sqrt(content(24))
+    times = player(sizes, segment_s=5.0, rate_kbps=800, buffer_s=60)
+    found, absent = recognise_application(exchanges_of(sizes, times), first_media_ns=NS_PER_S)
+    assert found is not None
+    assert len(found.rungs) > 1
+    assert found.stalls is None
+    assert absent["application.stalls"] == STALLS_BY_GUESS
 
 
 @pytest.mark.parametrize("segment_s", [4.0, 5.0])

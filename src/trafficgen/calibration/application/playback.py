@@ -37,6 +37,7 @@ _WIDEST_CLOCK = 0.05
 _LEAST_WEIGHT, _LEAST_SURE = 0.05, 0.7
 #: Choices are looked at by rules that waits make less likely by this at most (log-likelihood).
 _MOST_UNLIKELY = 10.0
+STALLS_BY_GUESS = "that depends on how long segments are, which is a guess"
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ def fit_buffer(
         )
     if is_guess and (len(list_usual_durations(low_s, high_s)) > 1 or not downloads.rung.any()):
         is_sure = False
-        absent["stalls"] = "that depends on how long segments are, which is a guess"
+        absent["stalls"] = STALLS_BY_GUESS
     return BufferFit(best, startup, target, best.stalls if is_sure else None, absent)
 
 

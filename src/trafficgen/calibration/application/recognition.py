@@ -12,6 +12,7 @@ from trafficgen.calibration.application.pacing import fit_pacing, measure_downlo
 from trafficgen.calibration.application.page_laws import fit_pages, have_laws
 from trafficgen.calibration.application.page_visits import find_page_visits
 from trafficgen.calibration.application.playback import (
+    STALLS_BY_GUESS,
     BufferFit,
     Downloads,
     Playback,
@@ -54,6 +55,9 @@ _FASTEST, _LEAST_DOWNLOAD_S = 0.95, 1e-3
 _LEAST_RUNG_KBPS = 1.0
 #: A duration of segments is taken as sure if choices weigh it so much among the usual ones.
 _SURE_CLOCK = 0.95
+#: Part of the sessions that stall for more of their time than a guess of the duration takes into
+#: account: an assumption.
+_LONG_STALLS = 0.1
 
 _NO_SEGMENTS = dict.fromkeys(
     ("stalls", "startup_s", "buffer_target_s", "policy"),
@@ -161,6 +165,9 @@ def _recognise_responses(
     if remark and log is None:
         clock, remark = _prefer_clock(video, rungs, clock, remark)
     found, absent = _recognise_segments(video, rungs, clock, log)
+    is_guess = bool(remark) and log is None and found["stalls"] is not None
+    if is_guess and not _is_longer_than_others(video, rungs, clock):
+        found["stalls"], absent["stalls"] = None, STALLS_BY_GUESS
     if remark:
         absent["segment_s"] = remark
     if len(audio):
@@ -286,6 +293,21 @@ def _prefer_clock(
         "the player never waited before a request: the usual duration that explains its choices"
     )
     return Estimate(value=value, low=value, high=value, method=method), remark
+
+
+def _is_longer_than_others(video: Segments, rungs: Rungs, clock: Estimate) -> bool:
+    """Return whether choices rule out that segments are shorter than a guess says.
+
+    A guess takes it that a session stalled little. With shorter segments it stalled more, which
+    shows in the buffer that policies go by, and nowhere else.
+    """
+    shorter_s = np.sort(list_usual_durations(0.0, clock.value))[:-1]
+    if not len(shorter_s):
+        return True
+    clocks = [clock, *(clock.model_copy(update={"value": value}) for value in shorter_s.tolist())]
+    logs = np.array([_score_rungs(video, rungs, one) for one in clocks])
+    logs[1:] += np.log(_LONG_STALLS / (1 - _LONG_STALLS) / len(shorter_s))
+    return bool(np.exp(logs[0] - np.logaddexp.reduce(logs)) >= _SURE_CLOCK)
 
 
 def _recognise_segments(
