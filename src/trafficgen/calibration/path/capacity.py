@@ -231,9 +231,11 @@ def _find_modes(
     unsure: list[_Stretch] = []
     busy = 0
     step_ratio = _STEP_RATIO if pairs.packets == 1 else _TRAIN_STEP_RATIO
-    for start_s, size_bytes in zip(windows_s.tolist(), given_bytes, strict=True):
-        end_s = start_s + _WINDOW_S
-        rates_bps = pairs.select(start_s, end_s).rate_bps
+    firsts, stops = np.searchsorted(pairs.time_s, [windows_s, windows_s + _WINDOW_S]).tolist()
+    for start_s, size_bytes, first, stop in zip(
+        windows_s.tolist(), given_bytes.tolist(), firsts, stops, strict=True
+    ):
+        end_s, rates_bps = start_s + _WINDOW_S, pairs.rate_bps[first:stop]
         busy += rates_bps.size >= _FEWEST_PAIRS
         mode = strongest_mode(rates_bps, fewest_pairs=_FEWEST_PAIRS)
         if mode is None or mode[0] > most_bps:
