@@ -80,7 +80,7 @@ def fit_streams(view: SessionView, phases: Phases, *, tick_s: float, seed: int) 
     """
     result = FittedStreams()
     left_out = 0.0
-    for medium, flows, share in _gather_flows(view):
+    for medium, flows, share in gather_flows(view):
         flow, *others = flows
         if share < SMALLEST_SHARE:
             left_out += share
@@ -119,7 +119,7 @@ def fit_streams(view: SessionView, phases: Phases, *, tick_s: float, seed: int) 
     return replace(result, left_out_share=left_out)
 
 
-def _gather_flows(view: SessionView) -> list[tuple[str, list[int], float]]:
+def gather_flows(view: SessionView) -> list[tuple[str, list[int], float]]:
     """Return medium, flows and share of the media bytes of each stream; the heaviest flow first."""
     flows, place = np.unique(view.table.flow[view.media], return_inverse=True)
     ip_bytes = np.bincount(place, weights=view.media_ip_bytes)

@@ -317,6 +317,17 @@ def test_an_exponential_law_has_the_band_of_the_ends_of_its_interval() -> None:
     assert np.asarray(curve.x)[below].max() == pytest.approx(2 * np.log(800), rel=0.1)
 
 
+def test_flows_that_are_one_stream_together_are_drawn_together(tmp_path: Path) -> None:
+    packets, count = 3000, 300
+    flows = [{"flow": flow, "session": 0, "client_port": 1 + flow} for flow in range(count)]
+    table = build_table(np.arange(packets) * 0.01, flow=np.arange(packets) % count, flows=flows)
+    fitted = trafficgen.fit(table)
+    assert len(fitted.model.streams) == 1
+    (part,) = subject.FitSubject(fitted).parts
+    assert len(part.packets.time_ns) == packets
+    trafficgen.save_report(fitted, tmp_path / "fit.html")
+
+
 def test_a_band_holds_its_law_where_the_spread_may_be_zero() -> None:
     law = Law(
         unit="s",

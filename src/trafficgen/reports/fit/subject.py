@@ -13,7 +13,7 @@ from trafficgen.calibration.measured_facts import measure_facts
 from trafficgen.calibration.phases.phase_rows import FittedViews, PhaseRows, phase_rows
 from trafficgen.calibration.processes.phase_packets import PhasePackets
 from trafficgen.calibration.session_measures import SessionMeasures
-from trafficgen.calibration.streams import split_into_phases
+from trafficgen.calibration.streams import gather_flows, split_into_phases
 from trafficgen.errors import GenerationError
 from trafficgen.flows import SessionView, choose_session
 from trafficgen.generation import OpenLoopSessions
@@ -100,9 +100,11 @@ class FitSubject:
     @cached_property
     def parts(self) -> tuple[StreamPart, ...]:
         """Phases of the streams with their packets."""
-        views, parts = self.views, []
-        for stream, flow in zip(self.model.streams, self.provenance.flows, strict=True):
-            packets = _packets_of(views.sent, flow, stream, views)
+        views, parts, fitted = self.views, [], set(self.provenance.flows)
+        # Small flows are one stream together.
+        gathered = [flows for _, flows, _ in gather_flows(views.sent) if flows[0] in fitted]
+        for stream, flows in zip(self.model.streams, gathered, strict=True):
+            packets = _packets_of(views.sent, flows, stream, views)
             parts += [
                 StreamPart(stream, *pair) for pair in zip(stream.phases, packets, strict=True)
             ]
@@ -138,7 +140,7 @@ class FitSubject:
             return
         view, place = self.played.first, self.model.streams.index(stream)
         if place < len(view.media_flows):
-            yield from _packets_of(view, sorted(view.media_flows)[place], stream, self.views)
+            yield from _packets_of(view, [sorted(view.media_flows)[place]], stream, self.views)
 
     def _facts_of(self, view: SessionView, rows: PhaseRows) -> Facts | None:
         if self.views.sent_phases.end_s > _LONGEST_S or not rows.playout.any():
@@ -150,13 +152,13 @@ class FitSubject:
 
 
 def _packets_of(
-    view: SessionView, flow: int, stream: Stream, views: FittedViews
+    view: SessionView, flows: list[int], stream: Stream, views: FittedViews
 ) -> Iterator[PhasePackets]:
-    """Yield the packets of a flow by the phases of the session."""
-    rows = np.flatnonzero(view.media & (view.table.flow == flow))
+    """Yield the packets of a stream's flows by the phases of the session."""
+    rows = np.flatnonzero(view.media & np.isin(view.table.flow, flows))
     if rows.size == 0:
         return
-    rtp = stream.transport.rtp
+    rtp = stream.transport.rtp if len(flows) == 1 else None  # each flow has a clock of its own
     found = split_into_phases(
         view,
         rows,
