@@ -132,8 +132,7 @@ def held_out_sections(results: Mapping[str, Any]) -> Iterator[str]:
         " played sessions. *Fitted* are the packets that the fit has seen, *unseen* the others;"
         " *recorded* has the fitted packets themselves in the place of a session: what a source"
         " differs from itself. Rates are bytes from the first packet to the last; a second capture"
-        " may show another path or another video. [Judge a fit by what it has not"
-        " seen](../how-to/fit-long-captures.md#judge-a-fit-by-what-it-has-not-seen) does this for"
+        " may show another path or another video. `fit --from`, `--to` and `compare` do this for"
         " one capture."
     )
     yield table(
@@ -193,6 +192,15 @@ def transfer_sections(results: Mapping[str, Any]) -> Iterator[str]:
     yield table(
         ("sessions, another path", "pairs", *_POINTS, "all"),
         [_count_points(name, own) for name, own in _groups_of_transfers(rows) if own[0] in moved],
+    )
+    missed = [row for row in moved if not all(_find_points(row))]
+    wider = [row for row in missed if row["least_kbps"] < row["rate_kbps"]]
+    yield (
+        f"Of the {len(missed)} pairs that miss a goal, {len(wider)} are played over a faster path"
+        " than the session had, where its player takes rungs that the capture does not show: how"
+        " far apart they are, and whether it climbs them one by one, decide its rate and its few"
+        " switches. Several captures of one source show more of them"
+        " ([how to](../how-to/play-over-a-path.md))."
     )
     yield "Each pair; rates and mean rungs in kbit/s, stalls in s:"
     yield table(
