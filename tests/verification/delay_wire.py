@@ -29,7 +29,7 @@ def raw_socket(interface: str) -> socket.socket:
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with contextlib.suppress(PermissionError):  # a wire does not wait for other programs
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
     one, other = raw_socket(sys.argv[1]), raw_socket(sys.argv[2])
     delay_s = float(sys.argv[3])
     under_way: dict[socket.socket, deque[tuple[float, bytes]]] = {one: deque(), other: deque()}
