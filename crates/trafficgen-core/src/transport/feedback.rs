@@ -63,5 +63,8 @@ impl Position {
             window_limited: self.window_limited,
             repair: self.repair,
         });
+        if control.holds_back() {
+            rates.note_shortage(self.flight_bytes);
+        }
     }
 }

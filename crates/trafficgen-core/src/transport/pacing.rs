@@ -7,6 +7,12 @@ use super::Time;
 /// Linux lets the first segments of a connection go at once.
 const UNPACED_SEGMENTS: u32 = 10;
 
+/// A millisecond of data at a rate in bytes per second, as large segments of Linux hold.
+pub(super) fn burst_bytes(rate: f64, mss: f64) -> u64 {
+    let least = if rate < 1.2e6 / 8.0 { 1.0 } else { 2.0 };
+    ((rate / 1024.0).min(65_000.0) / mss).floor().max(least) as u64 * mss as u64
+}
+
 /// When the next burst may leave.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pacer {
@@ -32,6 +38,10 @@ impl Pacer {
 
     pub fn is_due(&self, now: Time) -> bool {
         now >= self.timer
+    }
+
+    pub fn next_at(&self) -> Time {
+        self.next_at
     }
 
     pub fn departs_in_ns(&self, now: Time) -> Time {

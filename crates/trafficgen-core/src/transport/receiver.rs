@@ -25,8 +25,9 @@ pub(super) struct Receiver {
     recent_count: usize,
     fin: Option<u64>,
     sack_blocks: usize,
-    /// Tell of what has come twice (RFC 2883).
-    reports_duplicates: bool,
+    /// Tell of what has come twice (RFC 2883), and at once of a full segment that ends a burst and
+    /// that the application reads at once, as in Linux.
+    of_linux: bool,
     duplicate_came: bool,
     delayed_acks: bool,
     delay_ns: Time,
@@ -60,7 +61,7 @@ impl Receiver {
             recent_count: 0,
             fin: None,
             sack_blocks: 0,
-            reports_duplicates: config.uses_rack(),
+            of_linux: config.uses_rack(),
             duplicate_came: false,
             delayed_acks: config.delayed_acks,
             delay_ns: config.delayed_ack_timeout_ns,
@@ -134,11 +135,14 @@ impl Receiver {
         if start >= end {
             // old, or beyond the window: say where we are (RFC 9293 3.10.7.4)
             self.ack_due = true;
-            self.duplicate_came |= self.reports_duplicates && segment.end() <= self.next;
+            self.duplicate_came |= self.of_linux && segment.end() <= self.next;
             return;
         }
         self.full_bytes = self.full_bytes.max(u64::from(segment.payload_bytes)).min(self.mss);
         if start == self.next {
+            let is_full = u64::from(segment.payload_bytes) >= self.full_bytes;
+            let ends_burst = is_full && segment.has(flag::PSH);
+            self.ack_due |= self.of_linux && ends_burst && self.read == self.next;
             self.advance(now, end);
         } else {
             self.keep_beyond(start, end);
@@ -177,7 +181,7 @@ impl Receiver {
 
     fn keep_beyond(&mut self, start: u64, end: u64) {
         let new_bytes = self.beyond.insert(start, end);
-        self.duplicate_came |= self.reports_duplicates && new_bytes == 0;
+        self.duplicate_came |= self.of_linux && new_bytes == 0;
         self.ack_due = true;
         self.ack_bare = true;
         let range = self.beyond.containing(start).unwrap_or((start, end));

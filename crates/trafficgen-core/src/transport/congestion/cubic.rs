@@ -26,6 +26,26 @@ struct Epoch {
     friendly: f64,
 }
 
+impl Epoch {
+    /// The cubic function (RFC 9438 4.2).
+    fn window_at(&self, time_s: f64) -> f64 {
+        self.origin + SCALE * (time_s - self.plateau_s).powi(3)
+    }
+
+    /// Growth for each segment acknowledged, in whole numbers as Linux counts: windows of a few
+    /// segments grow faster by that.
+    fn growth_of_linux(&self, time_s: f64, window: f64, is_blind: bool) -> f64 {
+        let target = self.origin + (self.window_at(time_s) - self.origin).trunc();
+        let most = if is_blind { 1.0 / BLIND_GROWTH } else { 100.0 * window };
+        let toward = |target: f64| (window / (target - window)).floor();
+        let mut segments = if target > window { toward(target).min(most) } else { most };
+        if self.friendly.floor() > window {
+            segments = segments.min(toward(self.friendly.floor()));
+        }
+        1.0 / segments.max(1.0 / GREATEST_GROWTH)
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cubic {
     of_linux: bool,
@@ -61,17 +81,15 @@ impl Cubic {
         let pace = if is_slower { FRIENDLY_INCREASE } else { 1.0 };
         epoch.friendly += pace * acknowledged / window;
         let elapsed_s = (now - epoch.start) as f64 / NS_PER_S;
-        let cubic = |time_s: f64| epoch.origin + SCALE * (time_s - epoch.plateau_s).powi(3);
-        if !self.of_linux && cubic(elapsed_s) < epoch.friendly {
+        let later_s = elapsed_s + round_trip_ns as f64 / NS_PER_S;
+        if self.of_linux {
+            return epoch.growth_of_linux(later_s, window, maximum == 0.0) * acknowledged;
+        }
+        if epoch.window_at(elapsed_s) < epoch.friendly {
             return (epoch.friendly - window).max(0.0);
         }
-        let mut growth = cubic(elapsed_s + round_trip_ns as f64 / NS_PER_S) / window - 1.0;
-        if self.of_linux {
-            growth = growth.max(epoch.friendly / window - 1.0);
-        }
-        let is_blind = self.of_linux && maximum == 0.0;
-        let least = if is_blind { BLIND_GROWTH } else { 0.0 };
-        growth.clamp(least, GREATEST_GROWTH) * acknowledged
+        let growth = epoch.window_at(later_s) / window - 1.0;
+        growth.clamp(0.0, GREATEST_GROWTH) * acknowledged
     }
 
     /// The window after loss at a window of `window` segments of which `used` were.

@@ -119,6 +119,12 @@ pub(super) trait Control: Debug + Send {
         false
     }
 
+    /// Whether it leaves room on the path on purpose: samples of what leaves now say as little of
+    /// the path as where the application is short of data.
+    fn holds_back(&self) -> bool {
+        false
+    }
+
     /// Bytes per second; None: as fast as the window lets them go.
     fn pacing_rate(&self) -> Option<f64> {
         None

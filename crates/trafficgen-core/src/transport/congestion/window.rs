@@ -67,15 +67,23 @@ impl LossBased {
     fn lower_threshold(&mut self, flight_bytes: u64, by_timeout: bool) {
         self.watch.note_loss(by_timeout);
         // A window that is validated was used.
-        let flight = if self.validated { self.window } else { flight_bytes as f64 };
+        let whole = self.counted(self.window / self.mss);
+        let flight = if self.validated { whole * self.mss } else { flight_bytes as f64 };
         let used = flight.min(self.window.max(self.mss));
         let lowered = match &mut self.algorithm {
             Algorithm::Reno => used * reno::DECREASE,
-            Algorithm::Cubic(cubic) => {
-                cubic.decrease(self.window / self.mss, used / self.mss) * self.mss
-            }
+            Algorithm::Cubic(cubic) => cubic.decrease(whole, used / self.mss) * self.mss,
         };
-        self.threshold = lowered.max(2.0 * self.mss);
+        self.threshold = (self.counted(lowered / self.mss) * self.mss).max(2.0 * self.mss);
+    }
+
+    /// A window in segments as growth and loss count it: whole ones in Linux.
+    fn counted(&self, segments: f64) -> f64 {
+        if self.validated {
+            segments.floor().max(1.0)
+        } else {
+            segments
+        }
     }
 
     fn restart_epoch(&mut self) {
@@ -111,7 +119,7 @@ impl Control for LossBased {
         if rest <= 0.0 {
             return;
         }
-        let segments = self.window / self.mss;
+        let segments = self.counted(self.window / self.mss);
         let grown = match &mut self.algorithm {
             Algorithm::Reno => {
                 let counted = if self.byte_counting { rest } else { self.mss };

@@ -1,6 +1,7 @@
 //! The sending half: what is outstanding, when it is sent, sent again and given up.
 
 mod acknowledgements;
+mod burst;
 mod pacing;
 mod rack;
 mod recovery;
@@ -8,6 +9,7 @@ mod timer;
 mod transmit;
 mod undo;
 
+use burst::Burst;
 use rack::LossProbe;
 use recovery::Reduction;
 use timer::Alarm;
@@ -91,6 +93,7 @@ pub(super) struct Sender {
     /// left.
     timed: Option<(u64, Time)>,
     last_sent: Time,
+    burst: Burst,
     window_limited: bool,
     limited_at: u64,
     /// The most that was under way since the window was full, and when it was.
@@ -153,6 +156,7 @@ impl Sender {
             timeouts_in_row: 0,
             timed: None,
             last_sent: 0,
+            burst: Burst::default(),
             window_limited: false,
             limited_at: 0,
             most_used_bytes: 0,

@@ -3,6 +3,7 @@
 use super::super::outbox::Outbox;
 use super::super::receiver::NEVER;
 use super::super::{flag, Time};
+use super::burst::Burst;
 use super::timer::Alarm;
 use super::undo::Doubt;
 use super::{Phase, Sender};
@@ -21,6 +22,7 @@ impl Sender {
         let sent_before = self.sent;
         self.restart_if_idle(outbox.now);
         self.pacer.start();
+        self.burst = Burst::default();
         if self.resend_head {
             self.resend_head = false;
             self.free_pass = false;
@@ -34,6 +36,10 @@ impl Sender {
             }
             if !self.pacer.lets_go(outbox.now, self.congestion.as_ref()) {
                 break false;
+            }
+            if !self.free_pass && !chunk.again && self.awaits_room(outbox.now) {
+                self.pacer.start();
+                break true;
             }
             self.free_pass = false;
             self.send(chunk, outbox);
@@ -141,6 +147,9 @@ impl Sender {
         let payload = (chunk.end - chunk.start - u64::from(fin)) as u32;
         let mut flags = if fin { flag::FIN } else { 0 };
         if payload > 0 && chunk.start + u64::from(payload) == self.queued {
+            flags |= flag::PSH;
+        }
+        if self.burst.ends_with(chunk.end - chunk.start) && !chunk.again {
             flags |= flag::PSH;
         }
         let repeats = chunk.again || chunk.end <= self.sent;

@@ -17,6 +17,7 @@ use filter::RecentMaximum;
 use full_pipe::FullPipe;
 use policer::Policer;
 
+use super::super::pacing::burst_bytes;
 use super::super::Time;
 use super::{Control, Repair, Sampled};
 
@@ -32,12 +33,6 @@ const LEAST_SEGMENTS: f64 = 4.0;
 const INITIAL_SEGMENTS: f64 = 10.0;
 /// Paces a little below the bandwidth, so that queues drain in the mean.
 const PACING_MARGIN: f64 = 0.99;
-
-/// A millisecond of data at a rate in bytes per second, as large segments of Linux hold.
-pub(super) fn burst_bytes(rate: f64, mss: f64) -> u64 {
-    let least = if rate < 1.2e6 / 8.0 { 1.0 } else { 2.0 };
-    ((rate / 1024.0).min(65_000.0) / mss).floor().max(least) as u64 * mss as u64
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
@@ -149,8 +144,8 @@ impl Bbr {
     /// Segments under way when the next burst may leave.
     fn flight_at_departure(&self, flight_bytes: u64, sample: &Sampled) -> f64 {
         let burst = if self.pacing_gain > 1.0 { self.burst_bytes() } else { 0 };
-        let delivered = self.rate() * sample.departs_in_ns as f64 / 1e9;
-        ((flight_bytes + burst) as f64 - delivered).max(0.0) / self.mss
+        let delivered = (self.rate() * sample.departs_in_ns as f64 / 1e9 / self.mss).floor();
+        ((flight_bytes + burst) as f64 / self.mss - delivered).max(0.0)
     }
 
     fn update_bandwidth(&mut self, sample: &Sampled) {
@@ -371,6 +366,10 @@ impl Control for Bbr {
 
     fn goes_by_samples(&self) -> bool {
         true
+    }
+
+    fn holds_back(&self) -> bool {
+        self.mode == Mode::ProbeRtt
     }
 
     fn pacing_rate(&self) -> Option<f64> {

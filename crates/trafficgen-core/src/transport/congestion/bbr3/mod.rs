@@ -15,6 +15,7 @@ use pipe::Pipe;
 use probing::{Phase, Probing};
 use shortest::ShortestRtt;
 
+use super::super::pacing::burst_bytes;
 use super::super::Time;
 use super::bbr::Bunches;
 use super::{Control, Lost, Repair, Sampled};
@@ -461,6 +462,10 @@ impl Control for Bbr3 {
         self.window = self.mss;
     }
 
+    fn holds_back(&self) -> bool {
+        self.mode == Mode::ProbeRtt
+    }
+
     fn on_start_after_idle(&mut self, now: Time, application_limited: bool) {
         if !application_limited {
             return;
@@ -484,7 +489,7 @@ impl Control for Bbr3 {
 
     /// A millisecond of data, as large segments of Linux hold.
     fn burst_bytes(&self) -> u64 {
-        super::bbr::burst_bytes(self.pacing_rate, self.mss)
+        burst_bytes(self.pacing_rate, self.mss)
     }
 
     fn window_bytes(&self) -> u64 {
