@@ -43,6 +43,7 @@ def _links(draw: st.DrawFn) -> PathLink:
             "reorder_delay_s": draw(st.none() | _TIMES_S),
         }
     fields |= {
+        "delay_jitter_s": draw(st.just(0.0) | st.floats(1e-9, 1e3)),
         "reverse_delay_s": draw(st.none() | _TIMES_S),
         "reverse_queue": draw(st.none() | _QUEUES),
     }

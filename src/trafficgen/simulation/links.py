@@ -145,6 +145,10 @@ def _radio(link: PathLink) -> dict[str, object]:
     return {"radio": parts} if parts else {}
 
 
+def _jitter(link: PathLink) -> dict[str, object]:
+    return {"delay_jitter_s": link.delay_jitter_s} if link.delay_jitter_s > 0 else {}
+
+
 def _forward(link: PathLink, capacity: Capacity, round_trip_s: float) -> dict[str, object]:
     loss = {
         "rate": link.loss,
@@ -157,6 +161,7 @@ def _forward(link: PathLink, capacity: Capacity, round_trip_s: float) -> dict[st
         "name": link.name,
         "capacity": capacity.config,
         "delay_s": link.delay_s,
+        **_jitter(link),
         "queue": None if link.policer else _queue(link.queue, capacity, round_trip_s),
         "hold_in_flight": link.hold_in_flight,
         "overhead_bytes": capacity.overhead_bytes,
@@ -176,6 +181,7 @@ def _reverse(link: PathLink, round_trip_s: float) -> dict[str, object]:
         "name": f"{link.name}/reverse",
         "capacity": capacity.config,
         "delay_s": link.delay_s if link.reverse_delay_s is None else link.reverse_delay_s,
+        **_jitter(link),
         "queue": _queue(link.reverse_queue or link.queue, capacity, round_trip_s),
         "hold_in_flight": link.hold_in_flight,
         "overhead_bytes": capacity.overhead_bytes,

@@ -97,6 +97,9 @@ class PathLink(ModelPart):
     """A CSV repeats after this, s; null: its last rate stays."""
     delay_s: Annotated[float, TIME] = Field(default=0.0, ge=0, le=1e6)
     """Propagation, one way, s."""
+    delay_jitter_s: Annotated[float, TIME] = Field(default=0.0, ge=0, le=1e3)
+    """Mean of what each packet takes longer, in either direction, exponential, s; none overtakes
+    another."""
     queue: Annotated[Queue | None, QUEUE] = None
     """Limit of the queue; null: 50 packets or twice the bandwidth-delay product."""
     aqm: Annotated[AqmName | None, AQM] = None

@@ -183,6 +183,7 @@ def refuse_setting(model: PublishedModel, name: str, value: Any, absurd: float) 
         "rate={}bps",
         "rate={}Mbps",
         "rate=1Mbps,delay={}s",
+        "rate=1Mbps,delay_jitter={}s",
         "rate=1Mbps,queue={}p",
         "rate=1Mbps,queue={}B",
         "rate=1Mbps,burst={}B",
@@ -202,7 +203,7 @@ def refuse_setting(model: PublishedModel, name: str, value: Any, absurd: float) 
     ],
 )
 def test_no_number_of_a_path_may_be_absurd(keys: str, text: str) -> None:
-    if text == "1e-300" and any(key in keys for key in ("delay=", "loss={", "loss_start", "steps")):
+    if text == "1e-300" and any(key in keys for key in ("delay=", "jitter=", "loss={", "loss_start", "steps")):
         return  # as good as 0, which those may be
     with pytest.raises(trafficgen.SimulationError) as refused:
         trafficgen.Path.parse(keys.format(text))

@@ -157,6 +157,20 @@ def test_loss_starts_and_stops_after_the_first_media_packet() -> None:
     assert len(lost_s) == 200
 
 
+def test_jitter_adds_its_mean_to_the_delay_and_keeps_the_order() -> None:
+    link = {"delay_s": 0.01, "delay_jitter_s": 0.001}
+    outcome = over(link, rate_bps=800e3, duration_s=100)
+    later_s = delays_s(outcome) - 0.01
+    assert later_s.min() >= 0
+    # One packet each 10 ms: few wait for the one before. An exponential law's deviation is its
+    # mean.
+    error_s = 0.001 / np.sqrt(len(later_s))
+    assert later_s.mean() == pytest.approx(0.001, abs=4 * error_s)
+    assert later_s.std() == pytest.approx(0.001, rel=0.1)
+    close = over(link, rate_bps=80e6, duration_s=1)
+    assert np.all(np.diff(arrivals_s(close)) >= 0)
+
+
 def test_overtaken_packets_arrive_later_and_the_others_in_time() -> None:
     outcome = over(
         {"delay_s": 0.01, "reorder": {"share": 0.2, "delay_s": 0.05}},

@@ -28,6 +28,7 @@ def test_the_list_of_the_interface_is_understood() -> None:
         ("rate=1Gbps", "rate_bps", 1e9),
         ("delay=250us", "delay_s", 0.00025),
         ("delay=0", "delay_s", 0.0),
+        ("delay_jitter=30us", "delay_jitter_s", 3e-5),
         ("rate=1Mbps,queue=10kB", "queue", Queue(size_bytes=10_000)),
         ("rate=1Mbps,burst=2MB", "burst_bytes", 2_000_000),
         ("loss=3%", "loss", 0.03),

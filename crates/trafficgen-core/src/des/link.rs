@@ -38,6 +38,12 @@ pub struct LinkConfig {
     /// Propagation, one way.
     #[serde(default)]
     pub delay_s: f64,
+    /// Mean of what each packet takes longer than that, exponential, in hosts and on the line;
+    /// none overtakes another. Without it senders are in step as real ones are not, and the same
+    /// flow finds a full queue again and again: the phase effects of Floyd and Jacobson 1991, On
+    /// Traffic Phase Effects in Packet-Switched Gateways, ACM CCR 21(2).
+    #[serde(default)]
+    pub delay_jitter_s: f64,
     /// None: no limit.
     pub queue: Option<QueueLimit>,
     /// Packets in propagation fill the queue too, as in emulators that hold delayed packets there
@@ -67,6 +73,10 @@ impl LinkConfig {
         let named = |problem: String| format!("link {:?}: {problem}", self.name);
         if !(self.delay_s.is_finite() && self.delay_s >= 0.0) {
             return Err(named(format!("delay_s must be at least 0, not {}", self.delay_s)));
+        }
+        if !(self.delay_jitter_s.is_finite() && self.delay_jitter_s >= 0.0) {
+            let jitter_s = self.delay_jitter_s;
+            return Err(named(format!("delay_jitter_s must be at least 0, not {jitter_s}")));
         }
         self.capacity.as_ref().map_or(Ok(()), CapacityConfig::validate).map_err(named)?;
         self.loss.as_ref().map_or(Ok(()), LossConfig::validate).map_err(named)?;
@@ -156,6 +166,10 @@ pub struct LinkCounters {
 #[derive(Debug)]
 pub struct Link {
     delay_ns: Time,
+    /// Mean of the jitter; 0: none.
+    delay_jitter_ns: f64,
+    /// When the last packet came through.
+    last_arrival: Time,
     capacity: Option<Capacity>,
     limit: Option<QueueLimit>,
     hold_in_flight: bool,
@@ -187,6 +201,8 @@ impl Link {
         let rate_bps = config.capacity.as_ref().map_or(f64::INFINITY, CapacityConfig::mean_bps);
         Self {
             delay_ns: ns(config.delay_s),
+            delay_jitter_ns: config.delay_jitter_s * 1e9,
+            last_arrival: Time::MIN,
             capacity: config.capacity.as_ref().map(Capacity::new),
             limit: config.queue,
             hold_in_flight: config.hold_in_flight,
@@ -325,6 +341,12 @@ impl Link {
     #[inline]
     fn pass(&mut self, packet: &Waiting, leaves: Time, queueing_ns: Time) -> Fate {
         let mut arrives = leaves + self.delay_ns;
+        if self.delay_jitter_ns > 0.0 {
+            let shares = -(1.0 - self.rng.random::<f64>()).ln();
+            arrives += (self.delay_jitter_ns * shares) as Time;
+            arrives = arrives.max(self.last_arrival);
+            self.last_arrival = arrives;
+        }
         if let Some(radio) = &mut self.radio {
             let Some(later) = radio.arrival(arrives, &mut self.rng) else {
                 self.counters.dropped_random += 1;

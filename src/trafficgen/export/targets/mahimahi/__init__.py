@@ -383,6 +383,8 @@ def link_shells(
         *_loss("uplink", reverse["loss"], lacks),
         *_delay(forward["delay_s"], reverse["delay_s"], lacks),
     ]
+    if forward.get("delay_jitter_s"):
+        lacks.append("jitter of the delay")
     if forward["reorder"] is not None:
         lacks.append("reordering")
     if forward["hold_in_flight"]:
