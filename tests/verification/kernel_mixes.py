@@ -7,6 +7,7 @@ tests.verification.kernel_mixes [--runs 5] [NAME ...]`` (root; a minute and a qu
 from __future__ import annotations
 
 import argparse
+import math
 import platform
 import sys
 from pathlib import Path
@@ -17,6 +18,13 @@ from tests.verification.runs_kept import keep_runs
 
 #: Linux counts frames with their Ethernet header in a token bucket filter.
 ETHERNET_BYTES = 14
+#: The wire is late by so much in the median, s, which is ln 2 of the mean of an exponential law.
+WIRE_LATE_S = 30e-6
+#: Trials with more than one frame in 1000 later than this, s, do not count, nor more than so many.
+LATEST_S = 5e-3
+MOST_TRIALS = 5
+#: Reno in Linux, apart from its window, is as any other control there; the papers' is not.
+_LINUX = {"rack": True, "window_validation": True, "quick_acks": 22}
 FILE = Path(__file__).with_name("kernel_mixes.json")
 
 
@@ -32,6 +40,8 @@ def _mix(
         udp_bps=udp_bps,
         overhead_bytes=ETHERNET_BYTES,
         token_bucket_bytes=1_600,
+        jitter_s=WIRE_LATE_S / math.log(2),
+        tcp=_LINUX,
     )
 
 
@@ -58,11 +68,21 @@ MIXES = {
 
 
 def run_mix(mix: Mix) -> Got:
-    """Run a mix once in the kernel."""
-    with kernel_path.dumbbell(
-        rate_bps=round(mix.rate_bps), delay_s=mix.round_trip_s / 2, queue_packets=mix.queue_packets
-    ) as names:
-        return kernel_path.measure_mix(names, mix)
+    """Run a mix once in the kernel; again where the machine was too busy, whatever came out."""
+    for _ in range(MOST_TRIALS):
+        try:
+            with kernel_path.dumbbell(
+                rate_bps=round(mix.rate_bps),
+                delay_s=mix.round_trip_s / 2,
+                queue_packets=mix.queue_packets,
+                latest_s=LATEST_S,
+            ) as names:
+                got = kernel_path.measure_mix(names, mix)
+        except kernel_path.LateWireError as error:
+            sys.stderr.write(f"  {error}: run again\n")
+        else:
+            return got
+    sys.exit(f"the machine is too busy: {MOST_TRIALS} trials were late; stop what else runs")
 
 
 def main() -> None:

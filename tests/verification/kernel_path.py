@@ -79,6 +79,10 @@ class Namespaces:
         return self.sender, self.router, self.wire, self.receiver
 
 
+class LateWireError(Exception):
+    """The machine was too busy: frames came through late."""
+
+
 @contextlib.contextmanager
 def dumbbell(
     *,
@@ -86,11 +90,17 @@ def dumbbell(
     delay_s: float,
     queue_packets: int | None = None,
     queue_bytes: int | None = None,
+    latest_s: float | None = None,
 ) -> Iterator[Namespaces]:
-    """Build the path and take it down again."""
+    """Build the path and take it down again.
+
+    Raises:
+        LateWireError: One frame in 1000 was later than ``latest_s``.
+    """
     prefix = f"tg{os.getpid()}"
     names = Namespaces(*(f"{prefix}-{role}" for role in ("sender", "router", "wire", "receiver")))
-    wire: subprocess.Popen[bytes] | None = None
+    wire: subprocess.Popen[str] | None = None
+    late_s = 0.0
     try:
         _build_links(names)
         _shape(names, rate_bps=rate_bps, queue_packets=queue_packets, queue_bytes=queue_bytes)
@@ -105,16 +115,20 @@ def dumbbell(
                 "w0",
                 "w1",
                 str(delay_s),
-            ]
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         _await_answer(names.sender)
         yield names
     finally:
         if wire is not None:
             wire.send_signal(signal.SIGTERM)
-            wire.wait(5)
+            late_s = float(wire.communicate(timeout=10)[0].split()[-1])
         for name in names.all:
             subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+    if latest_s is not None and late_s > latest_s:
+        raise LateWireError(f"one frame in 1000 was {late_s * 1e3:.1f} ms late")
 
 
 def _await_answer(sender: str) -> None:

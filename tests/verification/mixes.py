@@ -37,6 +37,7 @@ class Mix:
         head_start_s: Of all flows, before what they get is counted.
         seconds: So long it is counted.
         aqm: Active queue management of the queue; None: drop-tail.
+        jitter_s: Mean of what a packet takes longer each way, in hosts and on the wire, s.
         tcp: Settings of the simulated TCP that are not the default.
     """
 
@@ -50,6 +51,7 @@ class Mix:
     head_start_s: int = 10
     seconds: int = 60
     aqm: str | None = None
+    jitter_s: float = 0.0
     tcp: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -136,13 +138,15 @@ def simulate_mix(mix: Mix, *, seed: int) -> Got:
         "name": "bottleneck",
         "capacity": capacity,
         "delay_s": mix.round_trip_s / 2,
+        "delay_jitter_s": mix.jitter_s,
         "queue": {"packets": mix.queue_packets},
         "overhead_bytes": mix.overhead_bytes,
     }
     if mix.aqm is not None:
         bottleneck["aqm"] = {"kind": mix.aqm}
     agents = _agents(mix)
-    links = [bottleneck, {"name": "back", "delay_s": mix.round_trip_s / 2}]
+    way = {"delay_s": mix.round_trip_s / 2, "delay_jitter_s": mix.jitter_s}
+    links = [bottleneck, {"name": "back", **way}]
     outcome = run_scenario({"seed": seed, "links": links, "agents": agents, "end_s": 1e4})
     start_ns = mix.head_start_s * 10**9
     end_ns = start_ns + mix.seconds * 10**9
