@@ -11,12 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.cli.test_memory_limits import write_capture
+from tests.conftest import build_table
 from tests.mutated.commands import run_in_child
 from tests.mutated.other_inputs import named_files
 
 from trafficgen.cli.app import run
+from trafficgen.packet_files.writing import write_packets
 
 pytestmark = pytest.mark.slow
 
@@ -65,6 +68,16 @@ def _lists_of(part: Any) -> list[list[Any]]:
     )
 
 
+def _write_table(
+    place: Path, *, packets: int, flows: int = 1, gap_s: float = 0.01, **columns: Any
+) -> None:
+    """Write a packet table of one session with flows in turn."""
+    described = [{"flow": flow, "session": 0, "client_port": 1 + flow} for flow in range(flows)]
+    number = np.arange(packets)
+    table = build_table(number * gap_s, flow=number % flows, flows=described, **columns)
+    write_packets(table, place)
+
+
 GROUPS = "groups: [{model: cbr}]\n"
 #: What a file of less than 1 MB holds, and the ending of its name.
 INPUTS: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -103,6 +116,9 @@ INPUTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "flows": (partial(write_capture, packets=12_000, flows=12_000), ".pcap"),
     "links": (_text("links: [" + _items("{{name: n{}, rate: 1Mbps}}", 25_000) + "]"), ".yaml"),
     "255 links": (_text("links: [" + _items("{{rate: 1Mbps, delay: 1ms}}", 255) + "]"), ".yaml"),
+    "small flows": (partial(_write_table, packets=12_000, flows=3_000), ".parquet"),
+    "equal flows": (partial(_write_table, packets=50_000, flows=99), ".parquet"),
+    "many packets": (partial(_write_table, packets=1_000_000), ".parquet"),
     "dash.js": (partial(_write_long_log, name="dash_js.json"), ".log"),
     "hls.js": (partial(_write_long_log, name="hls_js.json"), ".log"),
     "shaka": (partial(_write_long_log, name="shaka.json"), ".log"),
@@ -139,6 +155,10 @@ READERS = {
     ".txt": ("inspect", "trace", "player log", "convert"),
     ".yaml": ("generate", "path", "models", "shared path", "dry run"),
     ".log": ("log of a player",),
+    ".parquet": (
+        *("inspect", "compare", "fit", "convert", "export", "same source", "population", "rank"),
+        *("report", "compared report"),
+    ),
     ".json": ("generate", "path", "models"),
 }
 
