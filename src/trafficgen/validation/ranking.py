@@ -23,6 +23,7 @@ from trafficgen.flows import (
     resegment,
     segment_bursts,
     swap_ends,
+    widen_bin,
 )
 from trafficgen.formatting import number, one_line
 from trafficgen.models import Option, PublishedModel
@@ -55,6 +56,8 @@ _QUANTILES = (np.arange(200) + 0.5) / 200
 _AT_ONCE_S = 1e-3
 #: Width of the bins of the rates, s, and their floor as a share of the mean.
 _BIN_S, _LEAST_RATE = 1.0, 0.01
+#: Bins at most; sessions of more (eleven days) get wider ones.
+_MOST_BINS = 1_000_000
 #: Options that scale a model's rate, and those of its frames: they are set to what was measured.
 _RATES = ("rate_kbps", "rate_mbps", "encoding_rate_kbps")
 _FRAMES = "fps"
@@ -255,11 +258,12 @@ class _Way:
     def log_quantiles(self, threshold_s: float) -> dict[str, FloatArray]:
         """Return the logarithms of the quantiles of each feature; none of one without values."""
         bursts = segment_bursts(self.time_ns, self.ip_bytes, threshold_s=threshold_s)
-        bins = max(int(self.span_s / _BIN_S), 1)
-        place = s_from_ns(self.time_ns - self.time_ns[0]) / _BIN_S
+        bin_s = widen_bin(_BIN_S, span_s=self.span_s, most_bins=_MOST_BINS)
+        bins = max(int(self.span_s / bin_s), 1)
+        place = s_from_ns(self.time_ns - self.time_ns[0]) / bin_s
         place = np.minimum(place.astype(np.int64), bins - 1)
         in_bins = np.bincount(place, weights=self.ip_bytes, minlength=bins)
-        rates = in_bins * kbps_from_bytes(1.0, _BIN_S)
+        rates = in_bins * kbps_from_bytes(1.0, bin_s)
         samples: dict[str, FloatArray | IntArray] = {
             "packet_bytes": self.ip_bytes,
             "gap_s": np.maximum(s_from_ns(np.diff(self.time_ns)), _AT_ONCE_S),
