@@ -294,7 +294,7 @@ def _count_errors(
     }
     # Settings of policies are parameters of the engine as they are.
     player = parameters_for_engine(with_settings(load_entry("chunked"), plain))
-    players = [json.dumps(player | one) for one in candidates]
+    players = [json.dumps(player | _hold_a_segment(one, segment_s)) for one in candidates]
     idle_s = np.diff(downloads.request_s, prepend=downloads.request_s[:1])
     idle_s[1:] -= (downloads.arrival_s - downloads.request_s)[:-1]
     times_s = [
@@ -312,6 +312,17 @@ def _count_errors(
     # The first is by a default, but that of a player of one rung.
     is_wrong[[one["policy"] != "fixed" for one in candidates], 0] = False
     return np.asarray(np.count_nonzero(is_wrong, axis=1), dtype=np.int64)
+
+
+def _hold_a_segment(candidate: _Candidate, segment_s: float) -> _Candidate:
+    """Return a candidate whose target holds a segment, as that of any player has to.
+
+    Targets to try are shares of what was held, which may be less in a player that never waited.
+    """
+    target_s = candidate.get("buffer_target_s")
+    if isinstance(target_s, float) and target_s < segment_s:
+        return candidate | {"buffer_target_s": segment_s}
+    return candidate
 
 
 def _likely_settings(
