@@ -226,8 +226,9 @@ def measure_mix(names: Namespaces, mix: Mix) -> Got:
     ]
     time.sleep(0.5)
     senders = []
-    for number, sent in enumerate(datagrams):
-        senders.append(_start(*at_sender, sys.executable, _CONSTANT_RATE, "send", RECEIVER, *sent))
+    for number, datagram in enumerate(datagrams):
+        command = (sys.executable, _CONSTANT_RATE, "send", RECEIVER, *datagram)
+        senders.append(_start(*at_sender, *command))
         if number == 0:
             time.sleep(_PROBES_ALONE_S)
     senders += [
