@@ -66,9 +66,9 @@ def test_packets_that_claim_gigabytes_take_no_memory(
     assert len(trafficgen.read_packets(file).packets) == 100
     assert sum(map(len, stream_capture(scan_capture([file])).pieces)) == 100
     # 300 MB hold what is kept of them: no host hands 2 GiB to its card, so nothing is cut.
-    fitted = trafficgen.fit(file, memory="300MB")
+    fitted = trafficgen.fit(file, memory_bytes=300_000_000)
     assert fitted.model.streams[0].phases[0].rate_bps < 1000
-    assert trafficgen.compare(file, file, memory="300MB").metrics
+    assert trafficgen.compare(file, file, memory_bytes=300_000_000).metrics
 
 
 def pieces_at(*times_ns: list[int]) -> list[pa.Table]:
