@@ -48,7 +48,9 @@ def explore(
 ) -> None:
     """Play models over paths on a local page with sliders.
 
-    The page is bound to 127.0.0.1 and fetches nothing from anywhere. Ctrl-C ends it.
+    The page is bound to 127.0.0.1 and fetches nothing from anywhere. Ctrl-C ends it. A capture may
+    take 1 GB of memory here; where it needs more, `trafficgen fit` it with `--memory` and open the
+    model.
 
     Example: trafficgen explore wmedia9_nichols2004
 

@@ -84,7 +84,7 @@ def open_model(
     """Open a model, or fit one to a capture.
 
     ``what`` is a model or a fit, a catalogue name, a model file, or a capture, of which ``flow``
-    alone or ``session`` (None: the heaviest) is fitted.
+    alone or ``session`` (None: the heaviest) is fitted, in the default limit of memory.
 
     Raises:
         InputFileError: If the file cannot be read.
@@ -98,9 +98,7 @@ def open_model(
     if _names_a_model(what):
         model = load_model(what)
         return PlayableModel(file_text(name), model, name, values=_values_for(model))
-    opened = open_session(
-        [name], SessionChoice(flow=flow, session=session), ReadOptions(memory_bytes=None)
-    )
+    opened = open_session([name], SessionChoice(flow=flow, session=session), ReadOptions())
     fitted = fit_open_session(opened, [name], FitOptions(seed=seed))
     model_file = "model.json"
     options = {"flow": flow, "session": session, "seed": seed or None}

@@ -136,6 +136,15 @@ def test_what_cannot_be_opened_is_told(
         open_model(name)
 
 
+def test_a_capture_beyond_the_limit_of_memory_is_refused(
+    make_table: Callable[..., Any], tmp_path: Path
+) -> None:
+    file = tmp_path / "offload.parquet"  # 10 kB, of packets that are cut into 350 each
+    write_packets(make_table(np.arange(100_000) * 0.01, ip_bytes=8 * 65_535), file)
+    with pytest.raises(InputFileError, match="1 GB is allowed"):
+        open_model(file)
+
+
 def test_session_that_is_not_there_is_told(table: Path) -> None:
     with pytest.raises(SelectionError):
         open_model(str(table), session=9)
