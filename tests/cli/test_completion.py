@@ -28,7 +28,10 @@ from trafficgen.cli.app import COMMANDS
         (["export", "x.pcap", "--to", "mgen", "--set", "dest"], ["destination="]),
         (["reproduce", "BMW-T1.1"], ["BMW-T1.1"]),
         (["compare", "a", "b", "--fail-above", "gap"], ["gap_s.ks=", "gap_s.wasserstein="]),
-        (["simulate", "cbr", "--path", "rate=1Mbps,del"], ["rate=1Mbps,delay="]),
+        (
+            ["simulate", "cbr", "--path", "rate=1Mbps,del"],
+            ["rate=1Mbps,delay=", "rate=1Mbps,delay_jitter="],
+        ),
         (["generate", "cbr", "--arrivals", "po"], ["poisson:"]),
         (["generate", "cbr", "--vary", "d"], ["duration="]),
     ],

@@ -18,8 +18,9 @@ from tests.verification.runs_kept import keep_runs
 
 #: Linux counts frames with their Ethernet header in a token bucket filter.
 ETHERNET_BYTES = 14
-#: The wire is late by so much in the median, s, which is ln 2 of the mean of an exponential law.
-WIRE_LATE_S = 30e-6
+#: Mean of what hosts and the wire take longer, s, if the law is exponential: the wire is late by 30
+#: microseconds in the median, which is ln 2 of the mean.
+JITTER_S = 30e-6 / math.log(2)
 #: Trials with more than one frame in 1000 later than this, s, do not count, nor more than so many.
 LATEST_S = 5e-3
 MOST_TRIALS = 5
@@ -40,7 +41,7 @@ def _mix(
         udp_bps=udp_bps,
         overhead_bytes=ETHERNET_BYTES,
         token_bucket_bytes=1_600,
-        jitter_s=WIRE_LATE_S / math.log(2),
+        jitter_s=JITTER_S,
         tcp=_LINUX,
     )
 
