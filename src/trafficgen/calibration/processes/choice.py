@@ -61,11 +61,6 @@ class ChoiceLimits:
     #: Sessions; of their 21 pairs the second most different one is about the 5% point of the
     #: largest of five statistics.
     runs: int = 7
-    #: From so many packets on, fewer sessions suffice where they do not truly differ. The
-    #: largest of their 3 pairs is less than the second of 21, for Kolmogorov's law by this factor.
-    long_packets: int = 200_000
-    runs_of_long: int = 3
-    few_pairs: float = 1.2
     level: float = 0.95
     #: Where played sessions differ by more than this, the check would pass anything.
     most: float = 0.4
@@ -283,10 +278,8 @@ def check_process(
     """
     measured = _measure(packets.time_ns, packets.ip_bytes, packets)
     played, start_ns = playable(process), packets.span_ns[0]
-    is_long = independent and packets.time_ns.size >= _LIMITS.long_packets
-    runs = _LIMITS.runs_of_long if is_long else _LIMITS.runs
     step, sessions = f"{packets.name}: checking {process.kind}", []
-    for run in report_each(range(runs), step, total=runs, unit="sessions"):
+    for run in report_each(range(_LIMITS.runs), step, total=_LIMITS.runs, unit="sessions"):
 
         def generator_of_run(
             quantity: str, place: str = f"check/{process.kind}/{run}"
@@ -303,11 +296,8 @@ def check_process(
     between = [_compare(one, other) for one, other in itertools.combinations(sessions, 2)]
     # A session of a few packets may lack a measure that others have.
     names = [name for name in apart[0] if all(name in one for one in (*apart, *between))]
-    level, factor = (1.0, _LIMITS.few_pairs) if is_long else (_LIMITS.level, 1.0)
     chance = {
-        name: min(
-            _LIMITS.most, factor * float(np.quantile([pair[name] for pair in between], level))
-        )
+        name: min(_LIMITS.most, float(np.quantile([pair[name] for pair in between], _LIMITS.level)))
         for name in names
     }
     if independent:
