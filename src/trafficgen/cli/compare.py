@@ -75,7 +75,7 @@ def compare(
     Example: trafficgen compare capture.pcapng synthetic.pcap --report comparison.html --plots plots
     --plot-format svg
 
-    Example: trafficgen compare capture.pcapng synthetic.pcap --from 60s
+    Example: trafficgen compare capture.pcapng synthetic.pcap --from 5s
 
     Example: trafficgen compare capture.pcapng --against catalogue
     """
