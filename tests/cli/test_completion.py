@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Command
 
-from trafficgen.cli._options import (
+from trafficgen.cli._completion import (
     complete_competitor,
     complete_model,
     complete_path,

@@ -80,7 +80,7 @@ def test_generating_a_file_loads_no_search_for_parameters(tmp_path: Path) -> Non
 def test_arrow_without_pandas_still_gives_data_frames() -> None:
     code = (
         "import sys, pyarrow as pa;"
-        " from trafficgen.extras import load_arrow_without_pandas as load;"
+        " from trafficgen.lean_imports import load_arrow_without_pandas as load;"
         " load(); column = pa.array([1, 2]); print('pandas' in sys.modules);"
         " print(pa.table({'a': column}).to_pandas().a.sum())"
     )

@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import trafficgen
-from trafficgen.cli._options import (
-    AsJson,
-    OutsideFiles,
-    Snaplen,
-    complete_setting,
-    complete_traffic,
-    expand_options,
-    settings_of,
-)
+from trafficgen.cli._completion import complete_setting, complete_traffic
+from trafficgen.cli._options import AsJson, OutsideFiles, Snaplen, expand_options, settings_of
 from trafficgen.cli._output import Messages, number, print_json, say_line
 from trafficgen.cli._outputs import Force, Outputs, claim, refuse_missing
 from trafficgen.export.options import ExportOptions

@@ -9,12 +9,12 @@ from typing import Annotated
 import typer
 
 import trafficgen
+from trafficgen.cli._completion import complete_model
 from trafficgen.cli._options import (
     Compete,
     OutsideFiles,
     PathOption,
     Settings,
-    complete_model,
     expand_options,
     settings_of,
 )

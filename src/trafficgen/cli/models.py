@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import trafficgen
+from trafficgen.cli._completion import complete_model
 from trafficgen.cli._help import require_command
-from trafficgen.cli._options import AsJson, complete_model
+from trafficgen.cli._options import AsJson
 from trafficgen.cli._output import columns, is_styled, print_json, say_line
 from trafficgen.cli._summaries import print_model
 from trafficgen.cli._tables import print_table

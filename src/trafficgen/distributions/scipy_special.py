@@ -6,7 +6,7 @@ Scipy copies all names of numpy, and so would load numpy's compiler front end an
 
 from __future__ import annotations
 
-from trafficgen.extras import numpy_without_tools
+from trafficgen.lean_imports import numpy_without_tools
 
 with numpy_without_tools():
     from scipy import special

@@ -14,16 +14,9 @@ from typing import Any, Literal
 import numpy as np
 
 from trafficgen.models.published import competing_tcp
+from trafficgen.reproduction.experiment import Experiment, Measures, merge_pieces
 from trafficgen.reproduction.open_values import entry_of
-from trafficgen.reproduction.testbed import (
-    EventLog,
-    Experiment,
-    Measures,
-    bulk_tcp,
-    link,
-    merge_pieces,
-    player,
-)
+from trafficgen.reproduction.testbed import EventLog, bulk_tcp, link, player
 from trafficgen.simulation.outcome import Outcome
 from trafficgen.simulation.run import run_scenario
 from trafficgen.units import FloatArray, kbps_from_bps, kbps_from_bytes, ns_from_s, s_from_ns

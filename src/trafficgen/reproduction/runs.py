@@ -15,10 +15,10 @@ from trafficgen.memory_limit import memory_limit_bytes
 from trafficgen.models.published import entry_digest, load_entry
 from trafficgen.progress import report_each
 from trafficgen.randomness import random_stream
+from trafficgen.reproduction.experiment import Experiment, Measures, Piece
 from trafficgen.reproduction.finding import Finding
 from trafficgen.reproduction.open_values import Moves, with_moves
 from trafficgen.reproduction.results import FindingResult, mean_of_measured
-from trafficgen.reproduction.testbed import Experiment, Measures, Piece
 from trafficgen.worker_processes import defer_interrupts, report_results, worker_pool
 
 #: Experiments, each with the findings that are wanted of it.

@@ -1,17 +1,14 @@
-"""Experiments on the papers' test beds: links and agents as the engine reads them, agents' logs."""
+"""Links and agents of the papers' test beds as the engine reads them, and an agent's log."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
 from pydantic import JsonValue
 
 from trafficgen.models.published import parameters_for_engine, with_settings
-from trafficgen.reproduction.finding import Finding, findings_by_experiment
 from trafficgen.reproduction.open_values import entry_of
 from trafficgen.simulation.outcome import Outcome
 from trafficgen.units import bps_from_kbps, s_from_ns
@@ -83,46 +80,3 @@ class EventLog:
     def values(self, *kinds: str) -> list[float]:
         """Return the known values of some kinds in order."""
         return [event.value for event in self.select(*kinds) if event.value is not None]
-
-
-Measures = dict[str, Any]
-#: Simulates a part of a run from a seed and returns small measures of it.
-Piece = Callable[[int], Measures]
-
-
-def average_pieces(pieces: Sequence[Measures]) -> Measures:
-    """Return the mean of each measure over the pieces of a run."""
-    return {key: np.mean([piece[key] for piece in pieces]) for key in pieces[0]}
-
-
-def merge_pieces(pieces: Sequence[Measures]) -> Measures:
-    """Return the measures of all pieces of a run, whose keys differ."""
-    return {key: value for piece in pieces for key, value in piece.items()}
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """A set-up of a paper: what is simulated, and the values that follow from it.
-
-    Its functions are functions of a module or partials of them, which other processes can load.
-
-    Attributes:
-        name: Name, unique among all experiments; seeds are derived from it.
-        pieces: Simulations that make up one run, each in any process. Each takes a seed, which
-            differs from piece to piece and from run to run, and returns small measures.
-        combine: Returns the value of every finding's key from the measures of all pieces of a run;
-            NaN marks a quantity that could not be measured.
-        repeats: How often `reproduce` does it in each run, whose values are the means: more often
-            where the mean of the default runs would still be a matter of the seed. Studies that
-            move open values do it once.
-    """
-
-    name: str
-    pieces: tuple[Piece, ...]
-    combine: Callable[[Sequence[Measures]], Measures] = average_pieces
-    repeats: int = 1
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """Rows that it measures: those of the data files with its name."""
-        return findings_by_experiment()[self.name]

@@ -15,15 +15,14 @@ from trafficgen.data_frames import data_frame
 from trafficgen.formatting import format_count, format_quantity, number, one_line
 from trafficgen.notebook import NotebookView, RateLines
 from trafficgen.options import checks_arguments
+from trafficgen.simulation.budgets import BudgetShare, judge_budgets
 from trafficgen.simulation.measures import (
     INTERVAL_S,
     Bins,
-    BudgetShare,
     Delay,
     IntervalMeasure,
     delays,
     interval_measure,
-    judge_budgets,
 )
 from trafficgen.simulation.outcome import TotalsDict
 from trafficgen.simulation.packets import packet_table

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import stats
 
 from trafficgen.calibration.response.congestion_response import tcp_friendly_kbps
+from trafficgen.reproduction.experiment import Experiment, Measures
 from trafficgen.reproduction.nichols.testbed import (
     CAPACITIES_KBPS,
     LATENCY_S,
@@ -22,7 +23,6 @@ from trafficgen.reproduction.nichols.testbed import (
     play,
     play_tcp_alone,
 )
-from trafficgen.reproduction.testbed import Experiment, Measures
 from trafficgen.units import FloatArray
 
 #: Gaps inside of bursts are milliseconds, those between them hundreds.
