@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import shutil
 import signal
@@ -18,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.verification.mixes import PROBE_BPS, PROBE_BYTES, UDP_BYTES, Got, Mix
@@ -65,22 +66,25 @@ def _run(*command: object) -> str:
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
 
-@dataclass(frozen=True)
+@dataclass
 class Namespaces:
-    """Names of the four namespaces."""
+    """Names of the four namespaces, and how late the wire was.
+
+    Attributes:
+        median_late_s: Of all frames, s; known once the path is taken down.
+        most_late_s: That of one frame in 1000, s; known once the path is taken down.
+    """
 
     sender: str
     router: str
     wire: str
     receiver: str
+    median_late_s: float = field(default=math.nan, init=False)
+    most_late_s: float = field(default=math.nan, init=False)
 
     @property
     def all(self) -> tuple[str, str, str, str]:
         return self.sender, self.router, self.wire, self.receiver
-
-
-class LateWireError(Exception):
-    """The machine was too busy: frames came through late."""
 
 
 @contextlib.contextmanager
@@ -90,17 +94,11 @@ def dumbbell(
     delay_s: float,
     queue_packets: int | None = None,
     queue_bytes: int | None = None,
-    latest_s: float | None = None,
 ) -> Iterator[Namespaces]:
-    """Build the path and take it down again.
-
-    Raises:
-        LateWireError: One frame in 1000 was later than ``latest_s``.
-    """
+    """Build the path and take it down again."""
     prefix = f"tg{os.getpid()}"
     names = Namespaces(*(f"{prefix}-{role}" for role in ("sender", "router", "wire", "receiver")))
     wire: subprocess.Popen[str] | None = None
-    late_s = 0.0
     try:
         _build_links(names)
         _shape(names, rate_bps=rate_bps, queue_packets=queue_packets, queue_bytes=queue_bytes)
@@ -124,11 +122,10 @@ def dumbbell(
     finally:
         if wire is not None:
             wire.send_signal(signal.SIGTERM)
-            late_s = float(wire.communicate(timeout=10)[0].split()[-1])
+            late_s = map(float, wire.communicate(timeout=10)[0].split())
+            names.median_late_s, names.most_late_s = late_s
         for name in names.all:
             subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
-    if latest_s is not None and late_s > latest_s:
-        raise LateWireError(f"one frame in 1000 was {late_s * 1e3:.1f} ms late")
 
 
 def _await_answer(sender: str) -> None:

@@ -122,7 +122,7 @@ def test_cubic_follows_its_response_function(loss: float, record_check: RecordCh
 def test_two_equal_flows_share_a_link_equally_in_the_long_run(
     congestion_control: str, record_check: RecordCheck
 ) -> None:
-    # Senders that are in step do not share equally: without jitter CUBIC's first gets 0.43.
+    # Senders that are in step do not share equally: one finds a full queue again and again.
     way = {"delay_s": 0.02, "delay_jitter_s": JITTER_S}
     links = [
         {
