@@ -342,8 +342,8 @@ impl Link {
     fn pass(&mut self, packet: &Waiting, leaves: Time, queueing_ns: Time) -> Fate {
         let mut arrives = leaves + self.delay_ns;
         if self.delay_jitter_ns > 0.0 {
-            let shares = -(1.0 - self.rng.random::<f64>()).ln();
-            arrives += (self.delay_jitter_ns * shares) as Time;
+            let exponential = -(1.0 - self.rng.random::<f64>()).ln();
+            arrives += (self.delay_jitter_ns * exponential) as Time;
             arrives = arrives.max(self.last_arrival);
             self.last_arrival = arrives;
         }

@@ -350,6 +350,27 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_a_burst_is_acknowledged_at_once_where_all_was_read() {
+        let acknowledges = |rack, unread: u64| {
+            let config =
+                TcpConfig { quick_acks: Some(0), rack: Some(rack), ..TcpConfig::default() };
+            let mut receiver = Receiver::new(&config, u64::from(MSS));
+            take(&mut receiver, 0);
+            take(&mut receiver, 1);
+            answer(&mut receiver);
+            receiver.read(u64::from(2 * MSS) - unread);
+            let flags = flag::ACK | flag::PSH;
+            let sequence = u64::from(2 * MSS);
+            let last = Segment { sequence, payload_bytes: MSS, flags, ..Segment::default() };
+            receiver.accept(0, &last, 1);
+            receiver.wants_ack()
+        };
+        assert!(acknowledges(true, 0));
+        assert!(!acknowledges(true, 1));
+        assert!(!acknowledges(false, 0));
+    }
+
+    #[test]
     fn holes_are_reported_at_once_with_the_latest_block_first() {
         let mut receiver = receiver(100_000);
         for index in [0, 2, 4, 6, 8, 4] {

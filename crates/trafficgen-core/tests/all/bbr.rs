@@ -47,6 +47,26 @@ fn the_window_is_four_segments_for_a_fifth_of_a_second_every_ten_seconds() {
 }
 
 #[test]
+fn the_bandwidth_is_kept_while_the_shortest_round_trip_is_sought() {
+    // A fifth of a second of four segments a round trip is twice as long as samples are kept.
+    let path = Path { rate: Some((RATE, 200)), ..Path::of(5 * MS) };
+    let config = TcpConfig { congestion_control: CongestionControl::Bbr, ..TcpConfig::default() };
+    let mut network = Network::greedy(path, &config, 5);
+    network.run_until(9 * SECOND);
+    let before = network.flows[0].server.statistics().ssthresh_bytes;
+    let mut probes = 0;
+    for step in 900..3000 {
+        network.run_until(step * 10 * MS);
+        let statistics = network.flows[0].server.statistics();
+        if statistics.cwnd_bytes == 4 * SEGMENT_BYTES {
+            probes += 1;
+            assert!(statistics.ssthresh_bytes * 10 >= before * 9, "{statistics:?}");
+        }
+    }
+    assert!(probes > 30, "{probes}");
+}
+
+#[test]
 fn segments_leave_at_the_rate_of_the_link() {
     let mut network = greedy(Loss::Never, 200);
     network.run_until(5 * SECOND);

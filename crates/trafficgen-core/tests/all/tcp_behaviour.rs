@@ -31,6 +31,30 @@ fn data(network: &Network) -> Vec<(Time, Segment)> {
     network.flows[0].log.iter().filter(|(_, segment)| segment.payload_bytes > 0).copied().collect()
 }
 
+/// Segments of each departure of a flow over 100 Mbit/s, and how many of its segments push.
+fn departures(rack: bool) -> (Vec<usize>, usize) {
+    let config = TcpConfig { rack: Some(rack), ..TcpConfig::default() };
+    let path = Path { rate: Some((100e6 / 8.0, 400)), ..Path::of(10 * MS) };
+    let mut network = Network::greedy(path, &config, 1);
+    network.run_until(5 * SECOND);
+    network.flows[0].keep_log = true;
+    network.run_until(7 * SECOND);
+    let sent = data(&network);
+    let bursts = sent.chunk_by(|one, other| one.0 == other.0).map(<[_]>::len).collect();
+    (bursts, sent.iter().filter(|(_, segment)| segment.has(flag::PSH)).count())
+}
+
+#[test]
+fn bursts_are_a_millisecond_long_and_end_with_a_push() {
+    let (bursts, pushes) = departures(true);
+    let (pairs, none) = departures(false);
+    let mean = |sizes: &[usize]| sizes.iter().sum::<usize>() as f64 / sizes.len() as f64;
+    // 1.2 times the rate for a millisecond is ten segments.
+    assert!((8.0..11.0).contains(&mean(&bursts)), "{}", mean(&bursts));
+    assert!((0.9..1.1).contains(&(pushes as f64 / bursts.len() as f64)), "{pushes}");
+    assert!(mean(&pairs) < 3.0 && none == 0, "{} {none}", mean(&pairs));
+}
+
 /// A connection after its handshake, and what the client's last segment drew from the server.
 fn handshake(server: &TcpConfig, client: &TcpConfig) -> (Endpoint, Endpoint) {
     let (mut server, mut client) = (Endpoint::new(server), Endpoint::new(client));

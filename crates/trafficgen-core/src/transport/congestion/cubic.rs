@@ -32,8 +32,8 @@ impl Epoch {
         self.origin + SCALE * (time_s - self.plateau_s).powi(3)
     }
 
-    /// Growth for each segment acknowledged, in whole numbers as Linux counts: windows of a few
-    /// segments grow faster by that.
+    /// Growth for each segment acknowledged, in whole numbers as Linux counts
+    /// (bictcp_update of net/ipv4/tcp_cubic.c): windows of a few segments grow faster by that.
     fn growth_of_linux(&self, time_s: f64, window: f64, is_blind: bool) -> f64 {
         let target = self.origin + (self.window_at(time_s) - self.origin).trunc();
         let most = if is_blind { 1.0 / BLIND_GROWTH } else { 100.0 * window };
@@ -150,6 +150,15 @@ mod tests {
         let lowered = cubic.decrease(10.0, 10.0);
         let window = grown(&mut cubic, lowered, 3);
         assert!(window > lowered + 3.0 * FRIENDLY_INCREASE - 0.3, "{window}");
+    }
+
+    #[test]
+    fn linux_grows_by_a_segment_towards_the_next_whole_window() {
+        let mut cubic = Cubic::new(true);
+        cubic.decrease(12.0, 12.0);
+        // The function has 8.2 segments after 40 ms, which count as 9.
+        let growth = cubic.increase(0, 8.0, 1.0, 40_000_000);
+        assert!((growth - 1.0 / 8.0).abs() < 1e-12, "{growth}");
     }
 
     #[test]

@@ -39,13 +39,14 @@ impl Burst {
 
 impl Sender {
     /// Whether a burst that has room for some of its segments waits for an acknowledgement that is
-    /// due in a moment; else begins one where none is under way.
+    /// due in a moment (tcp_tso_should_defer of Linux 6.18); else begins one where none is under
+    /// way.
     pub(super) fn awaits_room(&mut self, now: Time) -> bool {
         if self.rack.is_none() || self.burst.left_bytes > 0 {
             return false;
         }
         let (most, window) = (self.most_at_once(), self.window_bytes());
-        let room = window.saturating_sub(self.pipe_bytes()).min(self.edge - self.nxt);
+        let room = window.saturating_sub(self.pipe_bytes()).min(self.edge.saturating_sub(self.nxt));
         let pending = self.queued.saturating_sub(self.nxt);
         let is_small = room < most.min(pending).min(window / ROOM_DIVISOR);
         if is_small && self.phase == Phase::Open && self.expects_acknowledgement(now) {
@@ -67,7 +68,7 @@ impl Sender {
             })
     }
 
-    /// Bytes of a whole burst.
+    /// Bytes of a whole burst (tcp_tso_autosize, at the rate of tcp_update_pacing_rate).
     fn most_at_once(&self) -> u64 {
         if self.congestion.pacing_rate().is_some() {
             return self.congestion.burst_bytes();
