@@ -11,6 +11,7 @@ from trafficgen.calibration.laws.empirical import quantile_points
 from trafficgen.calibration.laws.fit_law import fit_law
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.models import Atom, Estimate, Law, PopulationLaw
+from trafficgen.quantity_bounds import most_of
 from trafficgen.units import FloatArray
 
 #: Probability of the intervals.
@@ -283,5 +284,6 @@ def _cut_tails(law: Law, *, largest: float | None) -> Law:
         return law
     low, high = continuous.ppf(np.array([_LIMITS.cut, 1 - _LIMITS.cut])).tolist()
     low = max(low, law.minimum or 0.0)
-    high = min(end for end in (high, law.maximum, largest) if end is not None)
+    ends = (high, law.maximum, largest, most_of(law.unit))
+    high = min(end for end in ends if end is not None)
     return law.model_copy(update={"minimum": low, "maximum": high}) if low < high else law

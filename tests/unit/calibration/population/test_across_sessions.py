@@ -14,6 +14,7 @@ from trafficgen.calibration.population.across_sessions import (
     pool_random_effects,
 )
 from trafficgen.models import PopulationLaw
+from trafficgen.quantity_bounds import LONGEST_S
 
 
 def law_of(
@@ -46,6 +47,13 @@ def test_few_sessions_are_lognormal() -> None:
     assert pooled.law.family == "lognorm"
     assert pooled.median.value == pytest.approx(20.0)
     assert pooled.law.params["s"] == pytest.approx(np.log(2), rel=1e-3)
+
+
+@pytest.mark.parametrize("count", [2, 3, 30])
+def test_sessions_of_all_lengths_have_a_law_within_bounds(count: int) -> None:
+    pooled = law_of(np.geomspace(1e-9, 0.9 * LONGEST_S, count).tolist())
+    assert pooled.law.maximum is not None
+    assert pooled.law.maximum <= LONGEST_S
 
 
 def test_sessions_that_have_it_are_counted_among_all() -> None:
