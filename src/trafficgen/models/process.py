@@ -531,3 +531,10 @@ class ProcessChoice(ModelPart):
     """Which of those tried was chosen, from 0."""
     tried: tuple[TriedProcess, ...] = Field(min_length=1, max_length=32)
     """Processes in order of complexity."""
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        if self.chosen >= len(self.tried):
+            count = len(self.tried)
+            raise ValueError(f"chosen must be below the number of those tried, {count}")
+        return self

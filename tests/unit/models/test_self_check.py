@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from trafficgen.models import (
     Model,
     Phase,
@@ -10,6 +12,7 @@ from trafficgen.models import (
     describe_failed_checks,
     describe_judged_parts,
 )
+from trafficgen.models.estimate import PartError
 
 
 def tried(beyond_chance: dict[str, float] | None = None) -> TriedProcess:
@@ -37,6 +40,11 @@ def model_of(*chosen: TriedProcess, duration_s: float = 10.0) -> Model:
         for name, one in zip(("video", "audio", "audio-2"), chosen, strict=False)
     )
     return Model.model_construct(streams=streams)
+
+
+def test_the_chosen_process_is_one_of_those_tried() -> None:
+    with pytest.raises(PartError, match="chosen must be below"):
+        ProcessChoice(chosen=1, tried=(tried(),))
 
 
 def test_parts_that_pass_are_not_described() -> None:
