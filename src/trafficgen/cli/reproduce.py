@@ -179,7 +179,8 @@ def _print_flips(found: trafficgen.Sensitivity) -> None:
     header = ("id", "quantity", "simulated", "", "role", "flips with")
     print_table(header, rows, right=(2,), marks={"ok": "green", "MISS": "bold red"})
     print()
-    refused = f"; {len(found.refused)} moves cannot be simulated" if found.refused else ""
+    refused_text = format_count(len(found.refused), "move")
+    refused = f"; {refused_text} cannot be simulated" if found.refused else ""
     say_line(
         f"{len(found.fragile)} of {len(found.rows)} quantities are fragile: a move of one of"
         f" {len(found.values)} open values by 20% takes them out of their range{refused}"
