@@ -182,7 +182,7 @@ def _peak_bytes(file: Path, memory_bytes: int) -> int:
     """Return the most memory that a fit of a window had, in a process of its own."""
     work = (
         "import sys, pathlib, trafficgen\n"
-        "trafficgen.fit(sys.argv[1], to_s=6000, memory_bytes=int(sys.argv[2]))\n"
+        "trafficgen.fit(sys.argv[1], to_s=5400, memory_bytes=int(sys.argv[2]))\n"
         "status = dict(line.split(':', 1) for line in"
         " pathlib.Path('/proc/self/status').read_text().splitlines())\n"
         "print(status['VmHWM'].split()[0])"
