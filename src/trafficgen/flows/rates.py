@@ -87,6 +87,11 @@ class RateSeries:
         """Mean rate in each bin, kbit/s, shape (n,)."""
         return self.size_bytes * kbps_from_bytes(1.0, self.bin_s)
 
+    def join_bins(self, count: int) -> RateSeries:
+        """Return the rate in bins of so many of these; a last one that is not whole is dropped."""
+        whole = self.size_bytes[: self.size_bytes.size // count * count]
+        return RateSeries(self.start_ns, self.bin_ns * count, whole.reshape(-1, count).sum(axis=1))
+
 
 def rate_curve(time_ns: IntArray, size_bytes: IntArray, *, bins: int = CURVE_BINS) -> RateCurve:
     """Return the bytes in so many equal parts of the time from first to last packet, for drawings.

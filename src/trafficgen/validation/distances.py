@@ -139,10 +139,15 @@ def variance_time_bins_s(*, reference_s: float, candidate_s: float) -> list[floa
 
 
 def rate_variances(time_ns: IntArray, ip_bytes: IntArray, *, bins_s: list[float]) -> FloatArray:
-    """Compute the variance of the rate, (bit/s)**2, by scale, shape (k,); NaN without a bin."""
-    if bins_s and span_s(time_ns) > MOST_BINS * bins_s[0]:
+    """Compute the variance of the rate, (bit/s)**2, by scale, shape (k,); NaN without a bin.
+
+    Scales are whole multiples of the first.
+    """
+    if not bins_s or span_s(time_ns) > MOST_BINS * bins_s[0]:
         return np.full(len(bins_s), math.nan)
-    rates_bps = [rate_series(time_ns, ip_bytes, bin_s=bin_s).rate_bps for bin_s in bins_s]
+    # Packets are counted once: whole bytes add up to the same in longer bins.
+    finest = rate_series(time_ns, ip_bytes, bin_s=bins_s[0])
+    rates_bps = [finest.join_bins(round(bin_s / bins_s[0])).rate_bps for bin_s in bins_s]
     return np.array([np.var(rate_bps) if rate_bps.size else math.nan for rate_bps in rates_bps])
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from trafficgen.critical_values import NORMAL_95
+from trafficgen.flows import rate_series
 from trafficgen.validation.distances import (
     autocorrelation,
     autocorrelation_noise,
@@ -23,6 +24,14 @@ def test_autocorrelation_of_an_alternating_series() -> None:
     rates = np.tile([11.0, 9.0], 50)
     expected = [(-1) ** lag * (100 - lag) / 100 for lag in range(1, 4)]
     np.testing.assert_allclose(autocorrelation(rates, lags=3), expected)
+
+
+def test_autocorrelation_of_a_long_series_is_that_of_all_its_products() -> None:
+    rates = np.cumsum(np.random.default_rng(4).normal(size=30_000))
+    centred = (rates - rates.mean()).tolist()
+    power = math.fsum(value * value for value in centred)
+    expected = [math.fsum(map(math.prod, zip(centred, centred[lag:]))) / power for lag in (1, 20)]  # noqa: B905 - the end has no partner
+    np.testing.assert_allclose(autocorrelation(rates, lags=20)[[0, 19]], expected, rtol=1e-11)
 
 
 def test_autocorrelation_of_constant_or_short_series() -> None:
@@ -51,6 +60,18 @@ def test_rate_variance_of_an_on_off_stream_is_known() -> None:
     time_ns = np.arange(0, 20_000_000_000, 200_000_000)
     variances = rate_variances(time_ns, np.full(time_ns.size, 1000), bins_s=[0.1, 0.2])
     np.testing.assert_allclose(variances, [40_000.0**2, 0.0])
+
+
+def test_longer_bins_count_what_packets_counted_one_by_one_give() -> None:
+    generator = np.random.default_rng(5)
+    time_ns = np.cumsum(generator.integers(0, 30_000_000, 20_000))
+    size_bytes = generator.integers(40, 1500, 20_000)
+    finest = rate_series(time_ns, size_bytes, bin_s=0.1)
+    for count in (1, 2, 3, 64, 4096):
+        alone = rate_series(time_ns, size_bytes, bin_s=0.1 * count)
+        joined = finest.join_bins(count)
+        assert joined.bin_ns == alone.bin_ns
+        np.testing.assert_array_equal(joined.size_bytes, alone.size_bytes)
 
 
 def test_log_ratio_of_variance_time_curves() -> None:
