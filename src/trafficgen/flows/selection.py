@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,7 +25,6 @@ _PAIRS = (
     ("frame_bytes_to_client", "frame_bytes_to_server"),
     ("payload_bytes_to_client", "payload_bytes_to_server"),
 )
-_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 #: As many numbers as an error message lists before it breaks off.
 _LISTED = 12
 _NO_MEDIA_REMEDY = "give a capture of what a server sends to a client, or take the other direction"
@@ -141,12 +140,10 @@ def choose_sessions(table: PacketTable, sessions: Sequence[int]) -> list[Session
     flows_of: dict[int, list[int]] = {}
     for flow, session in zip(*_sessions_of_flows(table), strict=True):
         flows_of.setdefault(int(session), []).append(int(flow))
-    session_of = sessions_of_packets(table)
-    order = np.argsort(session_of, kind="stable")
+    order, places = order_by_group(sessions_of_packets(table), sessions)
     packets = table.packets.take(pa.array(order)).combine_chunks()
-    starts, ends = (np.searchsorted(session_of[order], sessions, side) for side in _SIDES)
     views = []
-    for number, start, end in zip(sessions, starts.tolist(), ends.tolist(), strict=True):
+    for number, place in zip(sessions, places, strict=True):
         flows = flows_of.get(number, [])
         weights = {flow: media_bytes[flow] for flow in flows if flow in media_bytes}
         if not weights:
@@ -155,12 +152,22 @@ def choose_sessions(table: PacketTable, sessions: Sequence[int]) -> list[Session
             session=number,
             flows=tuple(sorted(flows)),
             media_flows=_order_by_weight(weights),
-            table=replace(table, packets=packets.slice(start, end - start)),
+            table=replace(table, packets=packets.slice(place.start, place.stop - place.start)),
         )
         # Its cache is filled: to look for media, each session would go through all flows.
-        vars(view)["media"] = media[order[start:end]]
+        vars(view)["media"] = media[order[place]]
         views.append(view)
     return views
+
+
+def order_by_group(
+    keys: npt.NDArray[np.integer], wanted: Sequence[int]
+) -> tuple[IntArray, list[slice]]:
+    """Return the rows by their keys, shape (n,), and where in them the rows of each group are."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    ends = np.searchsorted(ordered, wanted, "right").tolist()
+    return order, list(map(slice, np.searchsorted(ordered, wanted).tolist(), ends))
 
 
 def sessions_of_packets(table: PacketTable) -> IntArray:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from trafficgen.flows import SessionView
+from trafficgen.flows import SessionView, order_by_group
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
 from trafficgen.units import FloatArray, IntArray, ns_array_from_s, s_from_ns
 
 _BLOCK = 1 << 16
-_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
 #: Times after the first packet, s, and sizes, bytes, from those of one flow of the reference.
 Baseline = Callable[[IntArray, IntArray, np.random.Generator], tuple[FloatArray, IntArray]]
@@ -69,14 +67,10 @@ def generate_baseline(reference: SessionView, *, name: str, seed: int, run: int)
 
     ``name`` is a key of :data:`BASELINES`; each run draws on its own.
     """
-    flow_of_media = reference.table.flow[reference.media]
-    order = np.argsort(flow_of_media, kind="stable")
-    starts, ends = (
-        np.searchsorted(flow_of_media[order], reference.media_flows, side) for side in _SIDES
-    )
+    order, places = order_by_group(reference.table.flow[reference.media], reference.media_flows)
     flows, times_ns, sizes = [], [], []
-    for flow, start, end in zip(reference.media_flows, starts, ends, strict=True):
-        rows = order[start:end]
+    for flow, place in zip(reference.media_flows, places, strict=True):
+        rows = order[place]
         time_ns, ip_bytes = reference.media_time_ns[rows], reference.media_ip_bytes[rows]
         generator = random_stream(seed, session=run, purpose=f"baseline/{name}/{flow}")
         times_s, flow_sizes = BASELINES[name](time_ns, ip_bytes, generator)
