@@ -27,7 +27,7 @@ OVER_UDP = (
 )
 OVER_TCP = ("realplayer8_tcp_chung2002",)
 #: Targets that can send UDP alone.
-UDP_ONLY = ("ns3", "otg")
+UDP_ONLY = ("ns3",)
 
 
 @pytest.fixture(scope="module")

@@ -49,7 +49,6 @@ _TARGETS = (
     "ns3",
     "inet",
     "iperf3",
-    "otg",
     "tcpreplay",
     "mahimahi",
     "trex",

@@ -303,14 +303,12 @@ def plans_report(
     target: str,
     files: Sequence[str],
     cannot_express: Sequence[str] = (),
-    sent: Sequence[FlowSchedule] | None = None,
 ) -> ProjectionReport:
     """Report an export in epochs; its distances are those of packet sizes and of gaps in a flow.
 
-    ``cannot_express`` is what the output lacks, apart from what the plans say, and ``sent`` what
-    the tool sends, packet by packet, where that is not what they say.
+    ``cannot_express`` is what the output lacks, apart from what the plans say.
     """
-    after = [plan.sent for plan in plans.flows] if sent is None else sent
+    after = [plan.sent for plan in plans.flows]
     report = schedule_report(
         plans.schedules,
         after,

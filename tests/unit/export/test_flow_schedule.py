@@ -153,7 +153,7 @@ def test_epochs_conserve_packets_and_bytes_and_stay_within_themselves(
     assert np.array_equal(times // epochs.length_ns[0], flow.time_ns // epochs.length_ns[0])
 
 
-@pytest.mark.parametrize("name", ["iperf2", "iperf3", "mgen", "ditg", "ns3", "otg"])
+@pytest.mark.parametrize("name", ["iperf2", "iperf3", "mgen", "ditg", "ns3"])
 def test_what_a_foreign_table_calls_its_media_gets_into_no_script(
     tmp_path: Path, name: str
 ) -> None:

@@ -41,7 +41,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
 ALTERNATIVES: dict[str, dict[str, str] | None] = {
     "add settings={'direction': 'to_server'}": {"direction": "to_server"},
     "add settings={'mode': 'exact'}": {"mode": "exact"},
-    "otg sends UDP and the packets to the client are TCP": None,
     "mgen writes at most 8192 bytes at once": None,
 }
 
@@ -74,7 +73,7 @@ def export(table: PacketTable, target: str, folder: Path) -> dict[str, str] | No
 def test_a_model_plays_into_every_target_that_can_hold_it(name: str, tmp_path: Path) -> None:
     table = play(name)
     refused = {target for target in TARGETS if export(table, target, tmp_path / target) is None}
-    assert refused <= {"otg", "mgen"}
+    assert refused <= {"mgen"}
 
 
 @pytest.mark.parametrize("name", UPLINKS)
