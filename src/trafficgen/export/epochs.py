@@ -298,11 +298,7 @@ def _level_edges_ns(
 
 
 def plans_report(
-    plans: Plans,
-    *,
-    target: str,
-    files: Sequence[str],
-    cannot_express: Sequence[str] = (),
+    plans: Plans, *, target: str, files: Sequence[str], cannot_express: Sequence[str] = ()
 ) -> ProjectionReport:
     """Report an export in epochs; its distances are those of packet sizes and of gaps in a flow.
 
