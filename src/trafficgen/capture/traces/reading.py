@@ -16,6 +16,8 @@ from trafficgen.errors import CaptureError, CaptureWarning, PacketTableError, Se
 from trafficgen.formatting import find_name, suggest_name
 from trafficgen.standard_streams import STANDARD_INPUT, describe_input
 
+#: A name with its colon or no more after a brace, a value or no more after a bracket.
+_BEGINS_AS_JSON = re.compile(r'\s*(\{\s*("[^"]*"\s*:|\})|\[\s*(["{\[\]\d-]|true|false|null))')
 #: Key of a JSON file -> what the file is, and where it belongs.
 _JSON_KINDS = {
     r"bandwidth_kbps|trace_pattern|rates_kbps|rates_bps|throughput_kbps": (
@@ -131,7 +133,7 @@ def _in_order() -> tuple[TraceFormat, ...]:
 
 def _json_error(file: TextFile) -> PacketTableError | None:
     """Return the error of a file that begins as JSON does; None for others."""
-    if not file.first_content()[1].startswith(("{", "[")):
+    if not _BEGINS_AS_JSON.match(file.text):
         return None
     problem, remedy = next(
         texts
