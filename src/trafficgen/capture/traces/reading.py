@@ -16,7 +16,7 @@ from trafficgen.errors import CaptureError, CaptureWarning, PacketTableError, Se
 from trafficgen.formatting import find_name, suggest_name
 from trafficgen.standard_streams import STANDARD_INPUT, describe_input
 
-#: A name with its colon or no more after a brace, a value or no more after a bracket.
+#: A key or the end after a brace, a value or the end after a bracket.
 _BEGINS_AS_JSON = re.compile(r'\s*(\{\s*("[^"]*"\s*:|\})|\[\s*(["{\[\]\d-]|true|false|null))')
 #: Key of a JSON file -> what the file is, and where it belongs.
 _JSON_KINDS = {

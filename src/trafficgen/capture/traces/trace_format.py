@@ -149,15 +149,18 @@ class Reading:
 _HEADER = re.compile(r"[\s\"]*[A-Za-z_][^,;]{0,60}(?:[,;][\s\"]*[A-Za-z_][^,;]{0,60})+")
 
 
-def most_lines(pattern: str) -> Callable[[Sequence[str]], bool]:
-    """Return a test whether at least three fifths of some lines match, under no header line."""
+def most_lines(pattern: str, *, fewest: int = 1) -> Callable[[Sequence[str]], bool]:
+    """Return a test whether at least three fifths of some lines match, under no header line.
+
+    With less than ``fewest`` lines none do.
+    """
     compiled = re.compile(pattern)
 
     def looks_like(lines: Sequence[str]) -> bool:
         if lines and _HEADER.fullmatch(lines[0][:_LOOKED_AT]) and not compiled.search(lines[0]):
             return False
         found = sum(bool(compiled.search(line[:_LOOKED_AT])) for line in lines)
-        return bool(lines) and found >= _ENOUGH * len(lines)
+        return len(lines) >= fewest and found >= _ENOUGH * len(lines)
 
     return looks_like
 

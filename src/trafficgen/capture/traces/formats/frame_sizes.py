@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from trafficgen.capture.traces.frames import VIDEO_OPTIONS, cut_even_frames
 from trafficgen.capture.traces.tables import Columns
 from trafficgen.capture.traces.trace_format import Reading, TraceFormat, most_lines
 
 _LINE = r"^\s*(?P<size>[0-9]{1,12})(?:\.0*)?\s*$"
-_ARE_SIZES = most_lines(_LINE)
-
-
-def _is_list_of_sizes(lines: Sequence[str]) -> bool:
-    """Return whether lines look like sizes; one number alone may be a piece of any file."""
-    return len(lines) > 1 and _ARE_SIZES(lines)
 
 
 def read_frame_sizes(reading: Reading) -> Columns:
@@ -30,7 +22,7 @@ def read_frame_sizes(reading: Reading) -> Columns:
 FORMAT = TraceFormat(
     name="frame-sizes",
     description="Sizes of video frames in bytes, one a line; needs a frame rate.",
-    looks_like=_is_list_of_sizes,
+    looks_like=most_lines(_LINE, fewest=2),  # one number may be a piece of any file
     read=read_frame_sizes,
     place=9,
     line="frame size",
