@@ -117,8 +117,8 @@ def sample_autocorrelation(series: FloatArray, lags: int) -> FloatArray:
 def _dot(one: FloatArray, other: FloatArray) -> float:
     """Return a dot product, in parts that BLAS gives to one thread.
 
-    Its threads wait for each other: for 20,000 numbers they took up to 400 times as long on a busy
-    machine, and how a sum is rounded went by the number of processors.
+    Its threads wait for each other on a busy machine, and how they round a sum goes by the number
+    of processors.
     """
     parts = range(0, one.size, _DOT_PART)
     return sum(float(np.dot(one[at : at + _DOT_PART], other[at : at + _DOT_PART])) for at in parts)
