@@ -106,9 +106,9 @@ def _frame_rate_fps(reading: Reading) -> float | None:
     return float(found[1])
 
 
-def sizes_in_bytes(reading: Reading, counts: IntArray, unit: str) -> IntArray:
-    """Return sizes in bytes, shape (n,), of counts of bytes or bits."""
-    if unit == "bytes":
+def sizes_in_bytes(reading: Reading, counts: IntArray) -> IntArray:
+    """Return sizes in bytes, shape (n,), of counts of what the options say: bytes or bits."""
+    if reading.options.size_unit != "bits":
         return counts
     reading.assumptions.append("sizes count bits; eight make a byte, rounded up")
     return (counts + BITS_PER_BYTE - 1) // BITS_PER_BYTE
@@ -120,7 +120,7 @@ def cut_even_frames(reading: Reading, counts: IntArray) -> Columns:
     Raises:
         PacketTableError: If neither the options nor a comment give the frame rate.
     """
-    sizes = sizes_in_bytes(reading, counts, reading.options.size_unit or "bytes")
+    sizes = sizes_in_bytes(reading, counts)
     return cut_frames(reading, Frames.single_stream(even_times(reading, sizes), sizes))
 
 

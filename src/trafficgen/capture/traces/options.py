@@ -64,7 +64,7 @@ class TraceOptions:
     size_unit: SizeUnit | None = option(
         None,
         "--size-unit",
-        help="What frame sizes count; default: bits in ASU traces, else bytes.",
+        help="What frame sizes count; default: bytes.",
         metavar="|".join(SIZE_UNITS),
         parse=str,
     )

@@ -122,37 +122,6 @@ def test_values_that_do_not_rise_are_no_times_of_syncodecs(tmp_path: Path, secon
         _read(tmp_path, f"0 I 26.67 40.23 2423\n1 P 28.73 {second} 1169\n")
 
 
-def test_a_verbose_asu_trace_counts_bits_and_has_times_of_its_own(tmp_path: Path) -> None:
-    with pytest.warns(CaptureWarning, match="taken for bits"):
-        trace = _read(tmp_path, "0 0.0 I 8000 40 41 42\n1 0.04 P 804 30 31 32\n", rtp=False)
-    assert (trace.format, _payloads(trace), _times_ms(trace)) == ("asu", [1000, 101], [0, 40])
-
-
-def test_an_asu_trace_whose_comments_say_bytes_is_read_in_bytes(tmp_path: Path) -> None:
-    trace = _read(
-        tmp_path,
-        "# Maximum Frame Size (Bytes): 1000\n0 0.0 I 1000 40 41 42\n1 0.04 P 804 30 31 32\n",
-        rtp=False,
-    )
-    assert _payloads(trace) == [1000, 804]
-
-
-def test_frames_in_coding_order_are_sent_in_the_order_of_the_file(tmp_path: Path) -> None:
-    text = (
-        "# Maximum Frame Size (Bytes): 300\n1 0 I 300 3 3 3\n2 0.12 P 100 3 3 3\n3 0.04 B 80 1 1"
-        " 1\n4 0.08 B 81 1 1 1\n"
-    )
-    trace = _read(tmp_path, text, rtp=False)
-    assert (_payloads(trace), _times_ms(trace)) == ([300, 100, 80, 81], [0, 40, 80, 120])
-
-
-def test_a_terse_asu_trace_is_read_when_named(tmp_path: Path) -> None:
-    (tmp_path / "terse").write_text("8000 41.2\n1600 30.5\n")
-    options = TraceOptions(frame_rate_fps=25, size_unit="bits", rtp=False)
-    trace = read_trace(str(tmp_path / "terse"), format_name="asu", options=options)
-    assert (_payloads(trace), _times_ms(trace)) == ([1000, 200], [0, 40])
-
-
 def test_an_ns3_trace_plays_as_udp_trace_client_does(tmp_path: Path) -> None:
     # The first frame goes at once; the B frame with the frame before; times are of ms.
     trace = _read(tmp_path, "1 I 7 1000\n2 P 47 200\n3 B 27 300\n4 P 87 40")
@@ -253,7 +222,7 @@ def test_gaps_of_centuries_are_refused(tmp_path: Path) -> None:
         ("5", None),
         ("1 I 0 534\n2 P 40 1542\n", "ns3"),
         ("0 I 26.67 40.23 24232\n", "syncodecs"),
-        ("0 0.000 I 24232 40.2 41 42\n", "asu"),
+        ("0 0.000 I 24232 40.2 41 42\n", None),
         ("0 1000\n0.04 20\n", "inet"),
         ("1000,0.04\n", "vr-app"),
         ("time_s,ip_bytes\n0,100\n", "packet-list"),

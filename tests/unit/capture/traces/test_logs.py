@@ -233,7 +233,7 @@ def test_a_format_that_is_not_the_named_one_is_one_clear_error(tmp_path: Path) -
         match=r"line 1: 'Flow>0001 .*' is no line of a packet in an MGEN log; give",
     ):
         read_trace(str(tmp_path / "log"), format_name="mgen")
-    with pytest.raises(SettingError, match=r"Unknown trace format 'pcapng'\. Use one of asu, ditg"):
+    with pytest.raises(SettingError, match=r"Unknown trace format 'pcapng'\. Use one of ditg"):
         read_trace(str(tmp_path / "log"), format_name="pcapng")
     with pytest.raises(SettingError, match=r"frame_rate_fps=... means nothing for ditg"):
         read_trace(str(tmp_path / "log"), options=TraceOptions(frame_rate_fps=25))

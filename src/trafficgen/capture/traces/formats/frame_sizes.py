@@ -24,7 +24,7 @@ FORMAT = TraceFormat(
     description="Sizes of video frames in bytes, one a line; needs a frame rate.",
     looks_like=most_lines(_LINE, fewest=2),  # one number may be a piece of any file
     read=read_frame_sizes,
-    place=9,
+    place=8,
     line="frame size",
     remedy="give one whole number of bytes a line, or say [--from|from_format=...]",
     takes=VIDEO_OPTIONS,

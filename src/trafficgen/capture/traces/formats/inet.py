@@ -59,7 +59,7 @@ FORMAT = TraceFormat(
     ),
     looks_like=most_lines(_SEEN),
     read=read_netperfmeter,
-    place=7,
+    place=6,
     line="frame of a NetPerfMeter trace",
     remedy="lines have delay in s, frame in bytes and maybe a stream",
     takes=PACKETISING,

@@ -45,7 +45,7 @@ def read_syncodecs(reading: Reading) -> Columns:
         reading.doubts.append(TIMES_NOT_USED)
     if time_ns is None or reading.options.frame_rate_fps is not None:
         return cut_even_frames(reading, counts)
-    sizes = sizes_in_bytes(reading, counts, reading.options.size_unit or "bytes")
+    sizes = sizes_in_bytes(reading, counts)
     return cut_frames(reading, Frames.single_stream(time_ns - time_ns[0], sizes))
 
 
