@@ -1,4 +1,4 @@
-"""Show results in notebooks: a heading, tables of a result's own data and a small rate curve.
+"""Show results in notebooks: a heading and tables of a result's own data.
 
 Every text is escaped, because file names, addresses and warnings come from captures. A view has no
 script, style sheet or id, loads nothing, and takes its colours from the page around it.
@@ -8,23 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import html
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from trafficgen.formatting import number, one_line
-from trafficgen.units import (
-    FloatArray,
-    IntArray,
-    kbps_from_bps,
-    kbps_from_bytes,
-    ns_from_s,
-    s_from_ns,
-)
+from trafficgen.units import kbps_from_bps
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,9 +27,6 @@ _SHOWN_VALUES = 8
 _LONGEST_TEXT = 300
 #: Mappings nested deeper than this are left out.
 _DEEPEST = 2
-#: Points of a curve at most.
-POINTS = 240
-_STEPS = (1.0, 2.0, 5.0, 10.0)
 #: Ends of keys that name a unit, with the unit for people and the factor to it.
 _UNITS = {"_kbps": ("kbit/s", 1.0), "_bps": ("kbit/s", kbps_from_bps(1.0)), "_s": ("s", 1.0)}
 
@@ -53,8 +40,6 @@ _CELL = (
     "padding:0.1em 0.7em 0.1em 0;border:none;text-align:left;"
     "border-bottom:1px solid rgba(128,128,128,0.4)"
 )
-_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 560, 120, 84, 550, 12, 96
-_STROKES = {"solid": "", "dashed": "5 3", "dotted": "0.5 3"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,19 +53,6 @@ class FirstRows:
 
     rows: Sequence[Mapping[str, object]]
     total: int
-
-
-@dataclasses.dataclass(frozen=True)
-class RateLines:
-    """Rates over time at equal steps from 0 on.
-
-    Attributes:
-        step_s: Time between two values, s.
-        lines: Name and rates of each line, kbit/s, shape (n,); NaN where unknown. Up to three.
-    """
-
-    step_s: float
-    lines: Sequence[tuple[str, FloatArray]]
 
 
 class NotebookView:
@@ -116,16 +88,11 @@ class NotebookView:
 
     def _repr_html_(self) -> str:
         heading = f"<strong>{escape(repr(self).strip('<>'), longest=_LONGEST_TEXT)}</strong>"
-        curve = draw_rates(self._notebook_rates())
-        return f"{_VIEW}{heading}{curve}{''.join(_render(self._notebook_data()))}</div>"
+        return f"{_VIEW}{heading}{''.join(_render(self._notebook_data()))}</div>"
 
     def _notebook_data(self) -> Mapping[str, object]:
         """Return the data to show, as nested mappings; keys end in units as in JSON."""
         return self.to_json()
-
-    def _notebook_rates(self) -> RateLines | None:
-        """Return rates over time to draw; None draws nothing."""
-        return None
 
 
 def frame_facts(records: Iterable[Mapping[str, object]]) -> pd.DataFrame:
@@ -135,71 +102,6 @@ def frame_facts(records: Iterable[Mapping[str, object]]) -> pd.DataFrame:
     rows = [dict(_list_facts(record)) for record in records]
     columns = {name: type(value) for row in rows for name, value in row.items()}
     return frame_rows(rows, columns)
-
-
-def rates_of_packets(*packets: tuple[str, IntArray, IntArray]) -> RateLines | None:
-    """Bin packets into rates over time, each line from its first packet on.
-
-    Args:
-        packets: Name, times in ns in any order, and sizes in bytes, both of shape (n,).
-    """
-    known = [(name, times - times.min(), sizes) for name, times, sizes in packets if times.size]
-    longest_s = s_from_ns(max((int(times.max()) for _, times, _ in known), default=0))
-    if longest_s <= 0:
-        return None
-    least_s = longest_s / (POINTS - 1)
-    power = 10.0 ** np.floor(np.log10(least_s))
-    step_s = float(next(step * power for step in _STEPS if step * power >= least_s))
-    step_ns = ns_from_s(step_s)
-    if step_ns < 1:
-        return None
-    lines = []
-    for name, times, sizes in known:
-        size_bytes = np.bincount(times // step_ns, weights=sizes).astype(np.float64)
-        lines.append((name, size_bytes * kbps_from_bytes(1.0, step_s)))
-    return RateLines(step_s, lines)
-
-
-def draw_rates(rates: RateLines | None) -> str:
-    """Draw rates as a small inline SVG; an empty text where there is nothing to draw."""
-    length = max((values.size for _, values in rates.lines), default=0) if rates else 0
-    if rates is None or length < 2:
-        return ""
-    group = -(-length // POINTS)
-    lines = [(name, _group_means(values, group)) for name, values in rates.lines]
-    lines = [(name, values) for name, values in lines if np.isfinite(values).any()]
-    most = max((float(np.nanmax(values)) for _, values in lines), default=0.0)
-    if most <= 0:
-        return ""
-    end_s, strokes = length * rates.step_s, list(_STROKES)
-    names = ", ".join(
-        f"{name} ({stroke})" if len(lines) > 1 else name
-        for (name, _), stroke in zip(lines, strokes, strict=False)
-    )
-    names = f"{names}, kbit/s, over time, s"
-    spoken = f"{names}: 0 to {number(most)} kbit/s, 0 to {number(end_s)} s"
-    caption = escape(spoken, longest=_LONGEST_TEXT)
-    paths = "".join(
-        f'<path d="{_outline(values / most, points=length / group)}" fill="none"'
-        f' stroke="currentColor" stroke-width="1.2" stroke-dasharray="{_STROKES[stroke]}"/>'
-        for (_, values), stroke in zip(lines, strokes, strict=False)
-    )
-    labels = "".join(
-        f'<text x="{x}" y="{y}" text-anchor="{anchor}" fill="currentColor">{text}</text>'
-        for x, y, anchor, text in (
-            (_LEFT - 6, _TOP + 4, "end", f"{number(most)} kbit/s"),
-            (_LEFT - 6, _BOTTOM, "end", "0"),
-            (_LEFT, _BOTTOM + 15, "start", "0 s"),
-            (_RIGHT, _BOTTOM + 15, "end", f"{number(end_s)} s"),
-        )
-    )
-    return (
-        f'<svg role="img" aria-label="{caption}" viewBox="0 0 {_WIDTH} {_HEIGHT}"'
-        f' width="{_WIDTH}" style="display:block;max-width:100%;height:auto" font-size="11"'
-        f' font-family="sans-serif"><title>{caption}</title>'
-        f'<path d="M{_LEFT} {_TOP}V{_BOTTOM}H{_RIGHT}" fill="none" stroke="currentColor"'
-        f' stroke-opacity="0.5"/>{paths}{labels}</svg>{_paragraph(names)}'
-    )
 
 
 def escape(text: object, *, longest: int = 90) -> str:
@@ -304,27 +206,3 @@ def _cell(key: str, value: object) -> str:
     if items and all(isinstance(one, int | float) for one in items):
         return ", ".join(_cell(key, one) for one in items[:_SHOWN_VALUES])
     return value if isinstance(value, str) else ""
-
-
-def _group_means(values: FloatArray, group: int) -> FloatArray:
-    """Average groups of successive values, shape (n / group,); NaN where all are NaN."""
-    padded = np.full(-(-values.size // group) * group, np.nan)
-    padded[: values.size] = values
-    grouped = padded.reshape(-1, group)
-    known = np.isfinite(grouped)
-    counts = known.sum(axis=1)
-    sums = np.where(known, grouped, 0.0).sum(axis=1)
-    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-
-
-def _outline(heights: FloatArray, *, points: float) -> str:
-    """Return the path of a line, broken at NaN; each value lies in the middle of its step."""
-    across = _LEFT + (np.arange(heights.size) + 0.5) / points * (_RIGHT - _LEFT)
-    down = _BOTTOM - heights * (_BOTTOM - _TOP)
-    steps, pen_down = [], False
-    for x, y in zip(across.tolist(), down.tolist(), strict=True):
-        known = math.isfinite(y)
-        if known:  # h0 makes a dot of a lone value
-            steps.append(f"L{x:.1f} {y:.1f}" if pen_down else f"M{x:.1f} {y:.1f}h0")
-        pen_down = known
-    return "".join(steps)

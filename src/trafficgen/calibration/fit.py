@@ -35,7 +35,7 @@ from trafficgen.formatting import count_warnings, size_text
 from trafficgen.models import Application, Model
 from trafficgen.models.estimate import refuse_odd_numbers
 from trafficgen.models.parameters import TableOf
-from trafficgen.notebook import NotebookView, RateLines
+from trafficgen.notebook import NotebookView
 from trafficgen.option_names import name_options
 from trafficgen.options import DataFrame, takes
 from trafficgen.provenance import file_digest
@@ -111,9 +111,6 @@ class Fit(NotebookView):
             ],
             "warnings": list(self.warnings),
         }
-
-    def _notebook_rates(self) -> RateLines | None:
-        return self.model.rates_of_phases(measured=self.rate)
 
     @property
     def model(self) -> Model:

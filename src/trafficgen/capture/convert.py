@@ -18,7 +18,7 @@ from trafficgen.capture.traces.text import is_text
 from trafficgen.capture.traces.trace_format import ReadTrace
 from trafficgen.errors import ExportError, SettingError
 from trafficgen.formatting import format_count, number, one_line
-from trafficgen.notebook import NotebookView, RateLines, rates_of_packets
+from trafficgen.notebook import NotebookView
 from trafficgen.options import takes
 from trafficgen.packet_files.destinations import format_of
 from trafficgen.packet_files.formats import FileFormat
@@ -94,9 +94,6 @@ class Conversion(NotebookView):
     def to_pandas(self) -> pd.DataFrame:
         """Return the packets, as :meth:`PacketTable.to_pandas` does."""
         return self.table.to_pandas()
-
-    def _notebook_rates(self) -> RateLines | None:
-        return rates_of_packets(("IP packets", self.table.time_ns, self.table.ip_bytes))
 
     @cached_property
     def _counts(self) -> StreamCounts:

@@ -19,7 +19,7 @@ from trafficgen.flows.selection import heaviest_session, require_number, swap_fl
 from trafficgen.flows.sessions import Session, list_sessions, tabulate_sessions
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.json_text import JsonColumns, iterate_rows
-from trafficgen.notebook import POINTS, SHOWN_ROWS, FirstRows, NotebookView, RateLines
+from trafficgen.notebook import SHOWN_ROWS, FirstRows, NotebookView
 from trafficgen.options import check_argument, checks_arguments
 from trafficgen.progress import report_each, report_step
 from trafficgen.standard_streams import restore_name
@@ -124,11 +124,6 @@ class Inspection(NotebookView):
     def _notebook_data(self) -> dict[str, object]:
         largest = self.describe_flows(SHOWN_ROWS)
         return {**self.json_head(), "flows": FirstRows(largest, self.flows.num_rows)}
-
-    def _notebook_rates(self) -> RateLines:
-        steps, end_s = POINTS, self.duration_s
-        rates, _ = self.measure_rates(steps)
-        return RateLines(end_s / steps, [("bytes on the wire to clients", rates)])
 
     @checks_arguments
     def measure_rates(self, bins: int) -> tuple[FloatArray, FloatArray]:

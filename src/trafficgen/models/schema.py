@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
-import numpy as np
 from pydantic import (
     Field,
     SerializerFunctionWrapHandler,
@@ -31,10 +30,8 @@ from trafficgen.models.process import TriedProcess
 from trafficgen.models.provenance import Provenance
 from trafficgen.models.response import CongestionResponse, PooledResponse
 from trafficgen.models.stream import Phase, Stream
-from trafficgen.notebook import POINTS, NotebookView, RateLines
+from trafficgen.notebook import NotebookView
 from trafficgen.option_names import name_options
-from trafficgen.options import checks_arguments
-from trafficgen.tables import RateCurve
 from trafficgen.units import kbps_from_bps
 
 if TYPE_CHECKING:
@@ -314,23 +311,6 @@ class Model(NotebookView, ModelRoot):
             raise ValueError(f"there is no table of {of!r}; choose {', '.join(TABLES)}")
         return frame_rows(lists.get(of, list_checks)(self), TABLES[of])
 
-    @checks_arguments
-    def rates_of_phases(self, *, measured: RateCurve | None = None) -> RateLines:
-        """Return the mean rate of the phases over time, after that of the capture where given."""
-        length_s = max(phase.end_s for stream in self.streams for phase in stream.phases)
-        step_s = length_s / POINTS
-        middles_s = (np.arange(POINTS) + 0.5) * step_s
-        rates = np.zeros(POINTS)
-        for phase in (phase for stream in self.streams for phase in stream.phases):
-            rates[(middles_s >= phase.start_s) & (middles_s < phase.end_s)] += kbps_from_bps(
-                phase.rate_bps
-            )
-        lines = [("mean rate of the phases", rates)]
-        if measured is not None:
-            in_capture = measured.rate_kbps(POINTS, start_s=0.0, end_s=length_s)
-            lines.insert(0, ("media in the capture", in_capture))
-        return RateLines(step_s, lines)
-
     def _notebook_data(self) -> dict[str, object]:
         published = self.provenance.kind == "published"
         return {
@@ -354,9 +334,6 @@ class Model(NotebookView, ModelRoot):
             "fitted to": None if published else getattr(self.provenance, "files", None),
             "not estimated": [f"{name}: {reason}" for name, reason in self.absent.items()],
         }
-
-    def _notebook_rates(self) -> RateLines | None:
-        return self.rates_of_phases()
 
     @model_validator(mode="after")
     def _unique_names(self) -> Self:

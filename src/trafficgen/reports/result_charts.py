@@ -10,17 +10,21 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from trafficgen.calibration.population.same_source import SameSourceFit
+from trafficgen.capture.convert import Conversion
 from trafficgen.capture.reading import inspect
 from trafficgen.errors import SimulationWarning
-from trafficgen.flows import Exchanges
+from trafficgen.flows import Exchanges, rate_series
+from trafficgen.flows.inspection import Inspection
 from trafficgen.models import Model
 from trafficgen.models.application import Application
 from trafficgen.models.differences import ModelDifferences
-from trafficgen.models.published.listing import CatalogueModel, CatalogueModels
+from trafficgen.models.published.listing import CatalogueModels
 from trafficgen.models.published_model import PublishedModel
 from trafficgen.notebook import NotebookView
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.reports.charts import TIME, Axis, Chart, Curve, Layer, Role, Rule, Span
+from trafficgen.reports.samples import choose_bin_s
 from trafficgen.reproduction.finding import Finding
 from trafficgen.reproduction.leave_one_out import LeaveOneOut
 from trafficgen.reproduction.results import FindingResult
@@ -29,6 +33,7 @@ from trafficgen.simulation.path import Path
 from trafficgen.simulation.results import SimulationResult
 from trafficgen.simulation.simulate import simulate
 from trafficgen.simulation.traces import load_trace
+from trafficgen.tables import PacketTable
 from trafficgen.units import FloatArray, kbps_from_bps, megabytes, s_from_ns
 from trafficgen.workloads.estimate import WorkloadEstimate
 from trafficgen.workloads.plan import PlannedWorkload
@@ -37,37 +42,78 @@ from trafficgen.workloads.write import WrittenWorkload
 #: Differences of a chart, and the time for which each model of the catalogue is played for one, s.
 _MOST_DIFFERENCES, _CATALOGUE_S = 30, 30.0
 _ROLES: tuple[Role, ...] = ("measured", "synthetic", "law")
+#: Bins of a rate over time, and their smallest width, s.
+_RATE_BINS, _FINEST_BIN_S = 240, 1e-9
+_TIME = Axis(label="time", unit="s", low=0)
 
 
 @singledispatch
 def charts_of(result: NotebookView) -> list[Chart]:
-    """Return charts of a result without a report: by default its rates, and phases of a model."""
-    rates = result._notebook_rates()
-    if rates is None:
+    """Return charts of a result without a report; none of what nothing can be drawn of."""
+    return []
+
+
+def _chart_rate(
+    name: str, kbps: FloatArray, bin_s: float, *, time: Axis = _TIME, behind: tuple[Layer, ...] = ()
+) -> list[Chart]:
+    """Return a chart of a rate in successive bins."""
+    start_s = bin_s * np.arange(kbps.size, dtype=np.float64)
+    rate = Curve(name=name, role=_ROLES[0], x=start_s, y=kbps, shape="steps")
+    y = Axis(label="rate", unit="kbit/s", low=0)
+    return [Chart(name="rate", title="Rate over time", x=time, y=y, layers=(*behind, rate))]
+
+
+@charts_of.register
+def _chart_packets(table: PacketTable) -> list[Chart]:
+    """Return the rate of the IP packets to clients, or to servers where nothing goes to clients."""
+    way, end = table.to_client, "clients"
+    if not way.any():
+        way, end = ~way, "servers"
+    order = np.argsort(table.time_ns[way], kind="stable")
+    time_ns, sizes = table.time_ns[way][order], table.ip_bytes[way][order]
+    if not time_ns.size or time_ns[0] == time_ns[-1]:
         return []
+    span_s = s_from_ns(int(time_ns[-1] - time_ns[0]))
+    bin_s = choose_bin_s(span_s, most=_RATE_BINS, finest_s=_FINEST_BIN_S)
+    rates = rate_series(time_ns, sizes, bin_s=bin_s)
+    return _chart_rate(f"IP packets to {end}", rates.rate_kbps, bin_s)
+
+
+@charts_of.register
+def _chart_conversion(result: Conversion) -> list[Chart]:
+    """Return the rate of the packets that a trace became."""
+    return charts_of(result.table)
+
+
+@charts_of.register
+def _chart_capture(found: Inspection) -> list[Chart]:
+    """Return the rate of all flows to clients."""
+    rates, _ = found.measure_rates(_RATE_BINS)
+    return _chart_rate("bytes on the wire to clients", rates, found.duration_s / _RATE_BINS)
+
+
+@charts_of.register
+def _chart_source(result: SameSourceFit) -> list[Chart]:
+    """Return the mean rate of the phases of its model, where its report has no chart."""
+    return charts_of(result.model)
+
+
+@charts_of.register
+def _chart_phases(model: Model) -> list[Chart]:
+    """Return the mean rate of a model's phases, with its buffering."""
+    phases = [phase for stream in model.streams for phase in stream.phases]
+    bin_s = max(phase.end_s for phase in phases) / _RATE_BINS
+    middles_s = (np.arange(_RATE_BINS) + 0.5) * bin_s
+    rates = np.zeros(_RATE_BINS)
+    for phase in phases:
+        is_in = (middles_s >= phase.start_s) & (middles_s < phase.end_s)
+        rates[is_in] += kbps_from_bps(phase.rate_bps)
     spans: tuple[Span, ...] = ()
-    if isinstance(result, Model) and result.buffering is not None:
-        end_s = result.buffering.duration_s.value
+    if model.buffering is not None:
+        end_s = model.buffering.duration_s.value
         spans = (Span(name="buffering", start=0.0, end=end_s, role="extra"),)
-    curves = [
-        Curve(
-            name=name,
-            role=role,
-            x=rates.step_s * np.arange(kbps.size, dtype=np.float64),
-            y=kbps,
-            shape="steps",
-        )
-        for (name, kbps), role in zip(rates.lines, _ROLES, strict=False)
-    ]
-    return [
-        Chart(
-            name="rate",
-            title="Rate over time",
-            x=replace(TIME if isinstance(result, Model) else Axis(label="time", unit="s"), low=0),
-            y=Axis(label="rate", unit="kbit/s", low=0),
-            layers=(*spans, *curves),
-        )
-    ]
+    time = replace(TIME, low=0)
+    return _chart_rate("mean rate of the phases", rates, bin_s, time=time, behind=spans)
 
 
 def _chart_rows(name: str, title: str, axis: Axis, values: Mapping[str, float]) -> Chart:
@@ -214,12 +260,6 @@ def _chart_starts(workload: PlannedWorkload) -> list[Chart]:
     counts = Axis(label="sessions", low=0)
     title = "Sessions that have started"
     return [Chart(name="starts", title=title, x=time, y=counts, layers=layers)]
-
-
-@charts_of.register
-def _chart_entry(result: CatalogueModel) -> list[Chart]:
-    """Return the rate over time of the model's default on a wide path."""
-    return charts_of(play_model(result.name))
 
 
 @charts_of.register

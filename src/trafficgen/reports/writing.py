@@ -22,6 +22,7 @@ from trafficgen.calibration.population.same_source import SameSourceFit
 from trafficgen.errors import OutputFileError, SettingError
 from trafficgen.extras import require
 from trafficgen.formatting import printable, suggest_name
+from trafficgen.models.published.listing import CatalogueModel
 from trafficgen.models.published_model import PublishedModel
 from trafficgen.notebook import NotebookView
 from trafficgen.options import check_argument, checks_arguments
@@ -236,8 +237,8 @@ def plot_result(result: NotebookView, name: str | None, axes: Axes | None) -> Ax
     """Draw a chart of a result; see :meth:`~trafficgen.notebook.NotebookView.plot`."""
     require("report", "matplotlib")  # before a report is made
     check_argument("chart", name, str | None)
-    if isinstance(result, PublishedModel):
-        result = play_model(result)
+    if isinstance(result, PublishedModel | CatalogueModel):
+        result = play_model(result if isinstance(result, PublishedModel) else result.name)
     has_report = report_of.dispatch(type(result)) is not report_of.dispatch(object)
     found = report_of(result).charts if has_report else ()
     charts = {chart.name: chart for chart in found or charts_of(result)}

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from trafficgen.data_frames import data_frame
 from trafficgen.formatting import format_count, format_quantity, number, one_line
-from trafficgen.notebook import NotebookView, RateLines
+from trafficgen.notebook import NotebookView
 from trafficgen.options import checks_arguments
 from trafficgen.simulation.budgets import BudgetShare, judge_budgets
 from trafficgen.simulation.measures import (
@@ -161,11 +161,6 @@ class SimulationResult(NotebookView):
         ]
         model = one_line(self.notes.get("model", "a source"))
         return f"<SimulationResult of {model}: {', '.join(parts)}, seed {self.seed}>"
-
-    def _notebook_rates(self) -> RateLines:
-        names = {"media received": "media_kbps", "media sent": "media_offered_kbps"}
-        lines = [(name, np.asarray(self.series[key], dtype=float)) for name, key in names.items()]
-        return RateLines(float(self.series["interval_s"]), lines)
 
     def _notebook_data(self) -> dict[str, object]:
         data = self.to_json()

@@ -18,7 +18,7 @@ import pyarrow as pa
 from trafficgen.data_frames import data_frame
 from trafficgen.errors import SelectionError
 from trafficgen.formatting import day_and_time, describe_value, format_count, list_first, number
-from trafficgen.notebook import SHOWN_ROWS, FirstRows, NotebookView, RateLines, rates_of_packets
+from trafficgen.notebook import SHOWN_ROWS, FirstRows, NotebookView
 from trafficgen.options import checks_arguments
 from trafficgen.tables.columns import Column, nullable, schema_of
 from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA
@@ -175,11 +175,6 @@ class PacketTable(NotebookView):
             "columns": ", ".join(self.packets.column_names),
             "flows": FirstRows(first, self.flows.num_rows),
         }
-
-    def _notebook_rates(self) -> RateLines | None:
-        way = self.to_client if self.to_client.any() else ~self.to_client
-        end = "clients" if self.to_client.any() else "servers"
-        return rates_of_packets((f"IP packets to {end}", self.time_ns[way], self.ip_bytes[way]))
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the packets as a pandas data frame with nullable types.

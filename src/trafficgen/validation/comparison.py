@@ -11,7 +11,7 @@ from trafficgen.data_frames import frame_rows
 from trafficgen.errors import SelectionError
 from trafficgen.flows import rate_curve
 from trafficgen.formatting import number, one_line, suggest_name
-from trafficgen.notebook import NotebookView, RateLines, rates_of_packets
+from trafficgen.notebook import NotebookView
 from trafficgen.options import checks_arguments
 from trafficgen.tables import RateCurve
 from trafficgen.validation.measurement import Measurement, Totals
@@ -158,14 +158,6 @@ class Comparison(NotebookView):
         ]
         verdict = [*self.two_sample.lines(), *self.verdict().lines()]
         return {"verdict": verdict, "metrics (0: equal)": rows, "seed": self.seed}
-
-    def _notebook_rates(self) -> RateLines | None:
-        if self.sides is None:
-            return None
-        views = zip(self.names, (side.view for side in self.sides), strict=True)
-        return rates_of_packets(
-            *((name, view.media_time_ns, view.media_ip_bytes) for name, view in views)
-        )
 
 
 def _finite(value: object) -> object:

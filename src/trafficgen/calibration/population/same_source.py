@@ -32,7 +32,7 @@ from trafficgen.models import (
     ResponseKind,
 )
 from trafficgen.models.parameters import TableOf
-from trafficgen.notebook import NotebookView, RateLines
+from trafficgen.notebook import NotebookView
 from trafficgen.options import takes
 from trafficgen.progress import report_each
 from trafficgen.units import FloatArray, IntArray
@@ -131,9 +131,6 @@ class SameSourceFit(NotebookView):
             "left_out": [f"{name}: {reason}" for name, reason in self.left_out.items()],
             "warnings": self.warnings,
         }
-
-    def _notebook_rates(self) -> RateLines:
-        return self.model.rates_of_phases()
 
     @property
     def response(self) -> PooledResponse:
