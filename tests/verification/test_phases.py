@@ -84,14 +84,18 @@ def fractional_noise(hurst: float) -> Source:
     return source
 
 
-def on_off(rng: np.random.Generator, end_s: float) -> FloatArray:
-    """ON periods of about 1.5 s and pauses of about 5 s, log-normal."""
-    parts, start_s = [], 0.0
-    while start_s < end_s:
-        on_s = 1.5 * rng.lognormal(0, 0.3)
-        parts.append(start_s + np.sort(rng.uniform(0, on_s, max(2, round(300 * on_s)))))
-        start_s += on_s + 5 * rng.lognormal(0, 0.3)
-    return np.concatenate(parts)
+def on_off(*, pause_s: float = 5.0, on_cv: float = 0.3) -> Source:
+    """ON periods of about 1.5 s, log-normal or else exponential, and log-normal pauses."""
+
+    def source(rng: np.random.Generator, end_s: float) -> FloatArray:
+        parts, start_s = [], 0.0
+        while start_s < end_s:
+            on_s = 1.5 * (rng.exponential() if on_cv == 1 else rng.lognormal(0, on_cv))
+            parts.append(start_s + np.sort(rng.uniform(0, on_s, max(2, round(300 * on_s)))))
+            start_s += on_s + pause_s * rng.lognormal(0, 0.3)
+        return np.concatenate(parts)
+
+    return source
 
 
 STATIONARY: dict[str, Source] = {
@@ -109,7 +113,9 @@ STATIONARY: dict[str, Source] = {
     "four levels": switching((24, 45, 78, 135), (12, 18, 25, 40)),
     "fractional noise 0.7": fractional_noise(0.7),
     "fractional noise 0.9": fractional_noise(0.9),
-    "ON/OFF": on_off,
+    "ON/OFF": on_off(),
+    "ON/OFF, short pauses": on_off(pause_s=0.7),
+    "ON/OFF, exponential ON": on_off(pause_s=0.7, on_cv=1),
 }
 
 
@@ -176,3 +182,34 @@ def test_the_change_of_a_poisson_stream_is_found_and_its_interval_covers_it(
     assert np.mean(ratios) / ratio == pytest.approx(
         1, abs=max(0.02, 3 * spread / np.sqrt(len(ratios)))
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pause_s", [0.4, 0.8, 2.0])
+@pytest.mark.parametrize("fetch_s", [10.0, 30.0])
+def test_a_first_fetch_without_a_pause_is_found_before_a_rhythm(
+    make_table: TableMaker, fetch_s: float, pause_s: float, record_check: RecordCheck
+) -> None:
+    replicates, found, covered = 100, 0, 0
+    for seed in range(replicates):
+        rng = np.random.default_rng(seed)
+        first_s = np.sort(rng.uniform(0, fetch_s, round(300 * fetch_s)))
+        rhythm_s = fetch_s + pause_s + on_off(pause_s=pause_s)(rng, 60.0)
+        phases = phases_of(make_table, np.concatenate((first_s, rhythm_s)), seed=seed)
+        end_s, truth_s = phases.buffering_end_s, float(first_s[-1] - first_s[0])
+        if end_s is None or abs(end_s - truth_s) > 0.1 * fetch_s:
+            continue
+        found += 1
+        assert phases.low_s is not None
+        assert phases.high_s is not None
+        covered += phases.low_s <= truth_s <= phases.high_s
+    record_check(
+        f"a first fetch of {fetch_s:g} s before pauses of {pause_s:g} s: {replicates} sessions",
+        expected=1.0,
+        measured=found / replicates,
+        unit="share",
+        accepted="at least 95%",
+    )
+    assert found >= 0.95 * replicates
+    # 95% less three standard errors of 2.2%
+    assert covered / found >= 0.95 - 3 * 0.022

@@ -65,10 +65,12 @@ class Cycles:
         )
 
 
-def cut_into_cycles(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) -> Cycles:
+def cut_into_cycles(
+    time_ns: IntArray, size_bytes: IntArray, *, tick_s: float, pause_s: float = CYCLE_LIMITS.pause_s
+) -> Cycles:
     """Cut a stream into cycles, so that the mean over a cycle is a fair measure of the rate.
 
-    Where pauses of a second or more take a tenth of the time, a cycle is an ON period with the
+    Where pauses of ``pause_s`` or more take a tenth of the time, a cycle is an ON period with the
     pause after it: the first ON alone is then no faster than the rest. Periods shorter than half
     the mean one are joined with the next, since players fetch audio and video in turn. Else cycles
     are groups of whole bursts, or of packets where there are no bursts, of at least 0.25 s. The
@@ -77,7 +79,7 @@ def cut_into_cycles(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) -
     """
     limits, gaps = CYCLE_LIMITS, gaps_s(time_ns)
     duration_s = s_from_ns(int(time_ns[-1] - time_ns[0])) if time_ns.size else 0.0
-    paused = bool(gaps[gaps > limits.pause_s].sum() >= limits.paused_share * duration_s > 0)
+    paused = bool(gaps[gaps > pause_s].sum() >= limits.paused_share * duration_s > 0)
     threshold_s = find_burst_threshold_s(gaps, tick_s=tick_s) or 0.0
     bursts = segment_bursts(time_ns, size_bytes, threshold_s=threshold_s).first
     shortest_s = max(limits.shortest_s, duration_s / limits.most)
@@ -87,7 +89,7 @@ def cut_into_cycles(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) -
         bursts = np.arange(time_ns.size, dtype=np.int64)
     periods = bursts
     if paused:
-        periods = segment_bursts(time_ns, size_bytes, threshold_s=limits.pause_s).first
+        periods = segment_bursts(time_ns, size_bytes, threshold_s=pause_s).first
         shortest_s = limits.shortest_period * _mean_period_s(time_ns[periods])
         bursts = np.union1d(bursts, periods) if bursts.size < time_ns.size else periods
     starts = thin_starts(time_ns, periods, shortest_ns=ns_from_s(shortest_s))

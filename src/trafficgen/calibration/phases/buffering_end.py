@@ -81,6 +81,21 @@ def count_buffering_cycles(cycles: Cycles) -> int | None:
     return found
 
 
+def begins_with_long_fetch(cycles: Cycles) -> bool:
+    """Return whether the first ON period is far larger than the later ones, and faster than they.
+
+    So a player begins that fetches without a pause until its buffer is full.
+    """
+    if not cycles.paused or len(cycles) < _LIMITS.fewest_cycles:
+        return False
+    ends_s, _, before, after = _measure_means(cycles)
+    return bool(
+        is_much_faster(before[0], after[0])
+        and ends_s[0] <= _LIMITS.largest_share * ends_s[-1]
+        and size_drop_p_value(cycles.size_bytes) < _LIMITS.largest_p
+    )
+
+
 def find_visible_burst(cycles: Cycles) -> tuple[int, float] | None:
     """Find a start that looks like a burst although the test cannot separate it.
 

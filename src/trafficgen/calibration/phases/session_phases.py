@@ -10,6 +10,7 @@ import numpy as np
 from trafficgen.calibration.levels.cycles import Cycles, cut_into_cycles
 from trafficgen.calibration.levels.rate_levels import Levels, find_levels
 from trafficgen.calibration.phases.buffering_end import (
+    begins_with_long_fetch,
     count_buffering_cycles,
     find_tail,
     find_visible_burst,
@@ -26,6 +27,8 @@ from trafficgen.units import IntArray, kbps_from_bytes, ns_from_s, s_from_ns
 _REPLICATES = 400
 #: Resampled blocks have this power of the number of cycles, so that neighbours stay together.
 _BLOCK_POWER = 1 / 3
+#: Pauses of a player with short segments, s: they separate ON periods where longer ones do not.
+_SHORTER_PAUSES_S = (0.5, 0.25)
 #: An interval of the end of buffering that is this much wider than buffering is long is doubtful.
 _WIDEST_INTERVAL = 2.0
 
@@ -172,7 +175,7 @@ def find_phases(
         end_s=s_from_ns(int(time_ns[-1]) - zero_ns),
         buffering_kbps=found.rate_kbps if found else None,
         playout_kbps=kbps_from_bytes(float(playout_bytes.sum()), span_s) if span_s > 0 else 0.0,
-        side="right" if found and (cycles.paused or buffering_end_s) else "left",
+        side=found.side if found else "left",
         stalls=find_stalls(view, playout_ns, playout_bytes, zero_ns=zero_ns, tick_s=tick_s),
         playout_end_s=playout_end_s if kept < time_ns.size else None,
         anchor=None if buffering_end_s is None else "option",
@@ -203,6 +206,7 @@ class _Buffering:
     low_s: float | None = None
     high_s: float | None = None
     p_value: float | None = None
+    side: Literal["left", "right"] = "right"
 
 
 def _set_buffering(time_ns: IntArray, size_bytes: IntArray, end_s: float) -> _Buffering | None:
@@ -231,21 +235,27 @@ def _find_buffering(
     keep_visible: bool,
 ) -> _Buffering | None:
     """Return where buffering ends; None if the start is not faster than the rest."""
-    change, p_value = count_buffering_cycles(cycles), None
+    change, p_value, end_ns = count_buffering_cycles(cycles), None, None
+    for pause_s in _SHORTER_PAUSES_S if change is None else ():
+        shorter = cut_into_cycles(time_ns, size_bytes, tick_s=tick_s, pause_s=pause_s)
+        if begins_with_long_fetch(shorter):
+            change, cycles, end_ns = 1, shorter, int(shorter.active_end_ns[0])
+            break
     if change is None and keep_visible and (visible := find_visible_burst(cycles)):
         levels = find_levels(time_ns, size_bytes, tick_s=tick_s)
         if levels is None or not _climbs(levels, before_ns=int(cycles.edge_ns[visible[0]])):
             change, p_value = visible
     if change is None:
         return None
-    end_ns = _refine_end_ns(time_ns, size_bytes, cycles, change)
+    if end_ns is None:
+        end_ns = _refine_end_ns(time_ns, size_bytes, cycles, change)
     side: Literal["left", "right"] = "right" if cycles.paused else "left"
     start = measure_fast_start(time_ns, size_bytes, end_ns, side=side)
     if start is None:
         return None
     packets, end_s, rate_kbps = start
     low_s, high_s = _estimate_interval(cycles, change, end_s, generator=generator)
-    return _Buffering(end_s, packets, rate_kbps, low_s, high_s, p_value)
+    return _Buffering(end_s, packets, rate_kbps, low_s, high_s, p_value, side)
 
 
 def _climbs(levels: Levels, *, before_ns: int) -> bool:

@@ -39,13 +39,13 @@ def bursts(seed: int, *, change_s: float, end_s: float) -> FloatArray:
     )
 
 
-def on_off(seed: int, *, end_s: float, first_on_s: float = 1.5) -> FloatArray:
-    """ON periods of about 1.5 s (the first one as told) at 300 packets/s, pauses of about 5 s."""
+def on_off(seed: int, *, end_s: float, first_on_s: float = 1.5, pause_s: float = 5.0) -> FloatArray:
+    """ON periods of about 1.5 s (the first one as given) at 300 packets/s, and pauses."""
     rng = np.random.default_rng(seed)
     parts, start_s, on_s = [], 0.0, first_on_s
     while start_s < end_s:
         parts.append(start_s + np.sort(rng.uniform(0, on_s, int(on_s * 300))))
-        start_s += on_s + rng.lognormal(np.log(5), 0.3)
+        start_s += on_s + rng.lognormal(np.log(pause_s), 0.3)
         on_s = 1.5 * rng.lognormal(0, 0.3)
     return np.concatenate(parts)
 
@@ -101,6 +101,23 @@ def test_a_long_first_on_period_is_buffering_and_ends_where_the_pause_begins(
     assert phases.buffering_end_s == pytest.approx(20, rel=0.05)
     assert phases.ratio is not None
     assert phases.ratio > 3
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("pause_s", [0.45, 0.8])
+def test_a_first_fetch_without_a_pause_is_buffering_where_later_pauses_are_short(
+    make_table: TableMaker, pause_s: float, seed: int
+) -> None:
+    phases = phases_of(make_table(on_off(seed, end_s=90, first_on_s=30, pause_s=pause_s)))
+    assert phases.buffering_end_s == pytest.approx(30, rel=0.02)
+    assert phases.low_s is not None
+    assert phases.high_s is not None
+    assert phases.low_s <= 30 <= phases.high_s
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_rhythm_of_short_pauses_has_no_buffering(make_table: TableMaker, seed: int) -> None:
+    assert phases_of(make_table(on_off(seed, end_s=90, pause_s=0.7))).buffering_end_s is None
 
 
 def test_a_slow_start_is_not_buffering(make_table: TableMaker) -> None:
