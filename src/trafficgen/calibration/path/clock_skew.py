@@ -35,9 +35,10 @@ def lower_hull(x: FloatArray, y: FloatArray) -> IntArray:
     take no longer than sorting a few thousand. ``x`` ascends; both have shape (n,), n >= 1.
     """
     hull: list[int] = []
-    candidates = _candidates(x, y).tolist()
-    across, up = x.tolist(), y.tolist()  # single numbers of arrays take twice as long
-    for index in candidates:
+    candidates = _candidates(x, y)
+    # Single numbers of arrays take twice as long.
+    across, up = x[candidates].tolist(), y[candidates].tolist()
+    for index in range(candidates.size):
         while len(hull) >= 2:
             first, second = hull[-2], hull[-1]
             turn = (across[second] - across[first]) * (up[index] - up[first]) - (
@@ -47,7 +48,7 @@ def lower_hull(x: FloatArray, y: FloatArray) -> IntArray:
                 break
             hull.pop()
         hull.append(index)
-    return np.asarray(hull, dtype=np.int64)
+    return candidates[hull]
 
 
 def lower_line(x: FloatArray, y: FloatArray) -> tuple[float, float]:
@@ -124,6 +125,6 @@ def _candidates(x: FloatArray, y: FloatArray, *, stretches: int = 4096) -> IntAr
     tenth = x.size // 10
     left, right = int(np.argmin(y[:tenth])), x.size - tenth + int(np.argmin(y[-tenth:]))
     level = y - (y[right] - y[left]) * (x - x[left]) / (x[right] - x[left])
-    stretch = np.repeat(np.arange(stretches), np.diff(np.append(edges, x.size)))
-    order = np.lexsort((level, stretch))
-    return np.sort(order[edges])
+    lengths = np.diff(np.append(edges, x.size))
+    least = np.flatnonzero(~(level > np.repeat(np.minimum.reduceat(level, edges), lengths)))
+    return least[np.searchsorted(least, edges)]

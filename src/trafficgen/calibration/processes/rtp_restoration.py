@@ -276,15 +276,17 @@ def _place_frames(timestamp: IntArray, gaps: IntArray, room: IntArray) -> dict[i
     A timestamp is missing where the timestamps, put in order, leave one out. It belongs to the gap
     around which the timestamps are nearest to it, if that has room for a frame.
     """
-    stamps = np.unique(timestamp)
+    if not gaps.size:
+        return {}
+    frames = timestamp[np.concatenate(([True], np.diff(timestamp) != 0))]
+    stamps = np.unique(frames)
     steps = np.diff(stamps)
-    if not steps.size or not gaps.size:
+    if not steps.size:
         return {}
     step = float(_most_common(steps))
     multiple = np.rint(steps / step)
     regular = np.abs(steps - multiple * step) <= _LIMITS.step_tolerance * step
     holes = np.flatnonzero((multiple > 1) & regular)
-    frames = timestamp[np.concatenate(([True], np.diff(timestamp) != 0))]
     frame_of = np.concatenate(([0], np.cumsum(np.diff(timestamp) != 0)))
     near = _LIMITS.near_frames
     centres = np.array(
