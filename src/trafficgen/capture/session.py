@@ -36,7 +36,7 @@ from trafficgen.flows import (
 from trafficgen.flows.selection import no_media_error
 from trafficgen.formatting import format_duration
 from trafficgen.tables import PacketTable
-from trafficgen.units import ns_from_s
+from trafficgen.units import ns_from_s, s_from_ns
 
 _NO_UPLOAD = "nothing carries payload to a server; leave [{}] out"
 
@@ -208,16 +208,23 @@ class _Opening:
         from_ns = zero_ns + ns_from_s(self.window.from_s)
         to_ns = zero_ns + ns_from_s(min(self.window.to_s, inspection.duration_s + 1))
         kept: list[pa.Table] = []
+        times_ns: list[int] = []  # of the first and last packet of each piece
         weight = 0
         for piece in pieces:
+            if len(piece):
+                times_ns += pc.min_max(piece.column("time_ns")).as_py().values()
             inside = (pc.field("time_ns") >= from_ns) & (pc.field("time_ns") < to_ns)
             kept.append(piece.filter(inside))
             weight += count_pieces(kept[-1].column("ip_bytes").to_numpy().astype(np.int64))
             self._refuse_beyond(weight, inspection, more=True)
         if not weight:
+            begin, end = (
+                format_duration(s_from_ns(one(times_ns, default=zero_ns) - zero_ns))
+                for one in (min, max)
+            )
             raise SelectionError(
                 what=f"packet of the session from {self.window}",
-                available=f"the input lasts {format_duration(inspection.duration_s)}",
+                available=f"it lasts from {begin} to {end}",
             )
         rtcp = table.rtcp.filter(pc.field("time_ns") < to_ns)
         return replace(table, packets=pa.concat_tables(kept), rtcp=rtcp)

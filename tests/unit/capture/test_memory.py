@@ -97,8 +97,9 @@ def test_a_window_of_a_packet_table_is_that_of_its_capture(
     assert of_upload.model.streams == of_capture.model.streams
 
 
-def test_a_window_without_packets_says_how_long_the_input_is(long_capture: Path) -> None:
-    with pytest.raises(trafficgen.SelectionError, match=r"from 9000 s to the end; the input lasts"):
+def test_a_window_without_packets_says_when_the_session_is(long_capture: Path) -> None:
+    expected = r"from 9000 s to the end; it lasts from 0 s to "
+    with pytest.raises(trafficgen.SelectionError, match=expected):
         trafficgen.fit(long_capture, from_s=9000)
 
 
