@@ -121,9 +121,9 @@ def fit_streams(view: SessionView, phases: Phases, *, tick_s: float, seed: int) 
 
 def gather_flows(view: SessionView) -> list[tuple[str, list[int], float]]:
     """Return medium, flows and share of the media bytes of each stream; the heaviest flow first."""
-    flow = view.table.flow[view.media]
-    flows = np.flatnonzero(np.bincount(flow))
-    ip_bytes = np.bincount(flow, weights=view.media_ip_bytes)[flows]
+    of_media = view.table.flow[view.media]
+    flows = np.flatnonzero(np.bincount(of_media))
+    ip_bytes = np.bincount(of_media, weights=view.media_ip_bytes)[flows]
     share_of = dict(zip(flows.tolist(), (ip_bytes / ip_bytes.sum()).tolist(), strict=True))
     columns = select_flow_rows(view.table.flows, flows).select(["flow", "media", "protocol"])
     described = {
