@@ -32,8 +32,8 @@ class Trains(ModelPart):
     """Rank of the gap before each packet among all gaps, two characters: A is 0, / is 63, the
     first one counts 64; from AA, the shortest, to //, the longest."""
     size_ranks: Annotated[str, _RANKS] = ""
-    """Rank of the size of each packet, in the same way; empty where sizes have an order of their
-    own, as the packets of a frame."""
+    """Rank of the size of each packet, in the same way, of the last packet of a burst among those;
+    empty where sizes have an order of their own, as the packets of a frame."""
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -43,7 +43,10 @@ class Trains(ModelPart):
         return self
 
     def keep(self, most_packets: int) -> Self:
-        """Return at most so many packets of the trains, those of all lengths cut alike."""
+        """Return at most so many packets of the trains, those of all lengths cut alike.
+
+        What is cut keeps its last packet.
+        """
         if sum(self.packets) <= most_packets:
             return self
         count = min(len(self.packets), max(1, most_packets // _FEWEST_KEPT))
@@ -53,8 +56,10 @@ class Trains(ModelPart):
             number = (2 * place + 1) * len(self.packets) // (2 * count)
             start, kept = sum(self.packets[:number]), min(self.packets[number], longest)
             packets.append(kept)
-            gaps += self.gap_ranks[2 * start : 2 * (start + kept)]
-            sizes += self.size_ranks[2 * start : 2 * (start + kept)]
+            begun, last = start + kept - 1, start + self.packets[number] - 1
+            gaps += self.gap_ranks[2 * start : 2 * begun] + self.gap_ranks[2 * last : 2 * last + 2]
+            sizes += self.size_ranks[2 * start : 2 * begun]
+            sizes += self.size_ranks[2 * last : 2 * last + 2]
         changed = {"packets": tuple(packets), "gap_ranks": gaps, "size_ranks": sizes}
         return self.model_copy(update=changed)
 

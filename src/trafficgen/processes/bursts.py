@@ -115,10 +115,6 @@ class BurstLaws(PlayableProcess):
     def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
         """Return the packets in a span."""
         time_s, first_rows, sizes = draw_packets(self, span, generator_of)
-        last = np.append(first_rows, time_s.size)[1:] - 1  # empty where a span meets no burst
-        sizes[last] = draw_sizes(
-            self.last_packet_bytes, last.size, generator_of("last_packet_bytes")
-        )
         # A burst that crosses the end of the phase is cut.
         within = int(np.searchsorted(time_s, span.end_s))
         return PlayedPackets(time_s[:within], sizes[:within], first_rows[first_rows < within])
@@ -265,7 +261,10 @@ def _draw_offsets(
     generator_of: GeneratorOf,
 ) -> tuple[FloatArray, UintArray]:
     """Draw the time of each packet after the start of its burst, s, and order the sizes."""
-    total = sizes.size
+    total, last = sizes.size, first_rows + counts - 1
+    last_sizes = draw_sizes(laws.last_packet_bytes, last.size, generator_of("last_packet_bytes"))
+    if laws.trains is None or laws.gap_within_s is None:
+        sizes[last] = last_sizes
     if laws.gap_within_s is None:
         return np.zeros(total), sizes
     law, generator = laws.gap_within_s, generator_of("gap_within_s")
@@ -274,7 +273,7 @@ def _draw_offsets(
         gaps_s[row : row + BLOCK] = nonnegative(law.sample(generator, min(BLOCK, total - row)), law)
     if laws.trains is not None:
         gaps_s, sizes = laws.trains.arrange(
-            gaps_s, sizes, generator_of("order of trains"), counts=counts
+            gaps_s, sizes, generator_of("order of trains"), counts=counts, last_sizes=last_sizes
         )
     elif laws.dependence is not None:
         gaps_s = laws.dependence.arrange_gaps(gaps_s, counts, generator_of("order of gap_within_s"))

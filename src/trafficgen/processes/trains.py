@@ -35,7 +35,8 @@ class TrainOrder(DrawnPart):
         packets: Packets of each stretch, ascending, shape (k,).
         first: Row of the first packet of each stretch, shape (k,).
         gap_rank: Rank of the gap before each packet, from 0 to 1, shape (n,); of its size likewise,
-            shape (0,) where sizes have an order of their own.
+            that of a burst's last packet among those, shape (0,) where sizes have an order of
+            their own.
     """
 
     packets: IntArray
@@ -70,12 +71,14 @@ class TrainOrder(DrawnPart):
         generator: np.random.Generator,
         *,
         counts: IntArray | None = None,
+        last_sizes: UintArray | None = None,
     ) -> tuple[FloatArray, UintArray]:
         """Order gaps and sizes as in trains; both have a value a packet and come in any order.
 
         ``counts`` are the packets of bursts: each follows a stored burst of about its length, and
-        the gap before its first packet is any. Without them stretches of random lengths follow one
-        another (Politis and Romano 1994).
+        the gap before its first packet is any. ``last_sizes`` are those of their last packets, in
+        any order. Without ``counts`` stretches of random lengths follow one another (Politis and
+        Romano 1994).
         """
         if counts is None:
             rows = self._join_stretches(gaps_s.size, generator)
@@ -84,8 +87,11 @@ class TrainOrder(DrawnPart):
             rows = _core.follow_bursts(
                 (self.packets, self.first), counts, generator.random(counts.size), _NEAR
             )
-            starts = np.cumsum(counts) - counts
-            starts = starts[starts < rows.size]
+            ends = np.cumsum(counts)
+            starts = ends - counts
+            # A burst ends as the one that it follows.
+            stored_ends = np.sort(self.first + self.packets - 1)
+            rows[ends - 1] = stored_ends[np.searchsorted(stored_ends, rows[starts])]
         any_rank = generator.random(starts.size)
         noise = generator.random((2 if self.size_rank.size else 1, rows.size))
         scores = _core.rank_scores(self.gap_rank, rows, noise[0], 1 / RANKS)
@@ -93,7 +99,13 @@ class TrainOrder(DrawnPart):
         gaps_s = _core.order_by_scores(scores, gaps_s)
         if self.size_rank.size:
             scores = _core.rank_scores(self.size_rank, rows, noise[1], 1 / RANKS)
+            if counts is not None:
+                of_last, scores[ends - 1] = scores[ends - 1], noise[1, ends - 1]
             sizes = _core.order_sizes_by_scores(scores, sizes)
+            if last_sizes is not None:
+                last_sizes = _core.order_sizes_by_scores(of_last, last_sizes)
+        if last_sizes is not None:
+            sizes[ends - 1] = last_sizes
         return gaps_s, sizes
 
     def arrange_series(self, values: FloatArray, generator: np.random.Generator) -> FloatArray:

@@ -120,6 +120,45 @@ def test_what_counts_for_no_rank_takes_no_values_with_it() -> None:
     )
 
 
+def test_the_last_packet_of_a_burst_comes_as_soon_as_one_of_its_size_did() -> None:
+    generator = np.random.default_rng(5)
+    counts = generator.integers(3, 9, 400)
+    first = np.cumsum(counts) - counts
+    last = first + counts - 1
+    gap_s, sizes = generator.uniform(0.9e-3, 1.1e-3, counts.sum()), np.full(counts.sum(), 1500.0)
+    # The time on the wire: a last packet that is small comes soon.
+    sizes[last] = generator.integers(100, 1400, counts.size)
+    gap_s[last] *= sizes[last] / 1500
+    trains = find_trains(gap_s, sizes, first=first)
+    assert trains is not None
+    order: TrainOrder = to_playable(trains)
+    last_sizes = generator.permutation(sizes[last]).astype(np.uint32)
+    wanted = generator.permutation(counts)
+    played_s, played = order.arrange(
+        generator.permutation(np.delete(gap_s, first).repeat(2)[: gap_s.size]),
+        np.full(gap_s.size, 1500, dtype=np.uint32),
+        generator,
+        counts=wanted,
+        last_sizes=last_sizes,
+    )
+    ends = np.cumsum(wanted) - 1
+    assert sorted(played[ends]) == sorted(last_sizes)
+    assert _correlation(played_s[ends], played[ends].astype(np.float64)) > 0.9
+    assert np.mean(played_s[ends]) < 0.7 * np.mean(np.delete(played_s, ends))
+
+
+def test_a_burst_that_is_cut_keeps_its_last_packet() -> None:
+    gap_s = np.tile(np.append(np.full(199, 1e-3), 9e-3), 30)
+    gap_s *= np.random.default_rng(6).uniform(0.9, 1.1, gap_s.size)
+    first = np.arange(0, gap_s.size, 200)
+    trains = find_trains(gap_s, np.full(gap_s.size, 1500.0), first=first)
+    assert trains is not None
+    for kept in (trains, trains.keep(600)):
+        ranks = decode_ranks(kept.gap_ranks)
+        ends = np.cumsum(kept.packets) - 1
+        assert ranks[ends].min() > 0.99
+
+
 def test_bursts_longer_than_any_stored_go_on_as_the_longest() -> None:
     trains = Trains(packets=(3,), gap_ranks="AA//AA", size_ranks="//AAAA")
     order: TrainOrder = to_playable(trains)

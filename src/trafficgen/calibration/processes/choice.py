@@ -54,8 +54,9 @@ class ChoiceLimits:
     tolerable_slack: float = 0.02
     #: A process that fails replaces another that failed only if its score falls to this share.
     clearly_better: float = 0.85
-    #: The order of packets in trains, which no statistic looks at, is kept unless the score rises
-    #: by more than this factor, or the distance of gaps by more than this.
+    #: The order of packets in trains, which no statistic looks at, is kept unless a rate fails that
+    #: passed and the score rises by more than this factor, or the distance of gaps by more than
+    #: this.
     hardly_worse: float = 1.2
     hardly_farther: float = 0.01
     #: Sessions; of their 21 pairs the second most different one is about the 5% point of the
@@ -188,8 +189,13 @@ def _is_preferred(proposal: Proposal, check: Check, before: Check, *, passed: bo
 
 
 def _keeps_laws(check: Check, before: Check) -> bool:
-    """Return whether a process is hardly further from the packets, and its gaps are as near."""
-    return _keeps_gaps(check, before) and check.score <= _LIMITS.hardly_worse * before.score
+    """Return whether a process is hardly further from the packets, and its gaps are as near.
+
+    Of a rate with a few bins chance moves the score by more than that.
+    """
+    keeps_rates = set(check.failed) <= set(before.failed)
+    hardly_worse = keeps_rates or check.score <= _LIMITS.hardly_worse * before.score
+    return _keeps_gaps(check, before) and hardly_worse
 
 
 def _keeps_gaps(check: Check, before: Check) -> bool:

@@ -63,7 +63,7 @@ def find_trains(
 
     ``gap_s`` is the gap before each packet, NaN where it has none, shape (n,); sizes likewise.
     ``first`` are the first packets of bursts, whose gaps before do not count; the last ones' sizes
-    have a law of their own and do not count either. Without ``sized`` sizes are not kept.
+    have a law of their own, and ranks among themselves. Without ``sized`` sizes are not kept.
     """
     gap_s = gap_s.copy()
     last = np.zeros(gap_s.size, dtype=np.bool_)
@@ -72,6 +72,7 @@ def find_trains(
         last[np.append(first[1:], gap_s.size) - 1] = True
     gap_rank = _rank(gap_s)
     size_rank = _rank(np.where(last, math.nan, sizes))
+    last_rank = _rank(np.where(last, sizes, math.nan))
     starts = np.array([0]) if first is None else first
     packets = np.diff(np.append(starts, gap_s.size))
     dependent = _is_dependent(gap_rank, size_rank)
@@ -79,8 +80,13 @@ def find_trains(
         dependent = _follows_place(gap_rank, starts, packets)
     if gap_s.size < _LIMITS.fewest or not dependent:
         return None
-    starts, packets = _choose_stretches(starts, packets)
-    row = np.repeat(starts - (np.cumsum(packets) - packets), packets) + np.arange(packets.sum())
+    size_rank = np.where(last, last_rank, size_rank)
+    lengths, (starts, packets) = packets, _choose_stretches(starts, packets)
+    ends = np.cumsum(packets)
+    row = np.repeat(starts - (ends - packets), packets) + np.arange(packets.sum())
+    if first is not None:
+        # A burst that is cut has its last packet.
+        row[ends - 1] = (first + lengths - 1)[np.searchsorted(first, starts)]
     return Trains(
         packets=tuple(packets.tolist()),
         gap_ranks=encode_ranks(_code(gap_rank[row])),
@@ -127,10 +133,11 @@ def _is_dependent(gap_rank: FloatArray, size_rank: FloatArray) -> bool:
 
 
 def _follows_place(gap_rank: FloatArray, starts: IntArray, packets: IntArray) -> bool:
-    """Return whether gaps depend on their place in a burst, or on how many packets it has."""
+    """Return whether gaps depend on how many packets a burst has, or on their place: also last."""
     place = np.arange(gap_rank.size) - np.repeat(starts, packets)
     length = np.repeat(packets, packets)
-    return any(_is_correlated(gap_rank, _rank(one.astype(np.float64))) for one in (place, length))
+    sides = (place, length, place == length - 1)
+    return any(_is_correlated(gap_rank, _rank(one.astype(np.float64))) for one in sides)
 
 
 def _is_correlated(one: FloatArray, other: FloatArray) -> bool:
