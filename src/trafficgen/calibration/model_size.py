@@ -25,10 +25,14 @@ LARGEST_MODEL_BYTES = 56_000
 MOST_BYTES = 62_000
 #: Quantiles of a prototype's law: enough for its shape.
 _POINTS = 24
-#: Alternatives and points that the laws keep, step by step.
-_STEPS = ((5, 64), (3, 64), (1, 64), (1, 48), (1, 36), (1, 28), (1, 20), (1, 14), (0, 10))
-#: Packets that the trains of each process keep, step by step, and those of a prototype.
-_TRAIN_STEPS = (2048, 1024, 512, 256)
+#: Alternatives and points that the laws keep, and packets of the trains of each process, step by
+#: step. What is played matters more than what lost, and some trains more than many points.
+_STEPS = (
+    *((5, 64, 4096), (3, 64, 4096), (3, 64, 3072), (3, 64, 2048), (1, 64, 1536), (1, 48, 1024)),
+    *((1, 48, 768), (1, 36, 768), (1, 36, 512), (1, 36, 384), (1, 28, 256), (1, 20, 256)),
+    *((1, 14, 256), (0, 10, 256)),
+)
+#: Packets of the trains of a prototype.
 _TRAINS_OF_PROTOTYPE = 256
 _TINY = 1e-300
 _Part = TypeVar("_Part", bound=ModelPart)
@@ -75,18 +79,14 @@ def _compact(law: Law) -> Law:
 def compact_model(model: Model, *, most_bytes: int = MOST_BYTES) -> Model:
     """Return a model whose file has at most so many bytes.
 
-    Packets of trains go first, then alternatives that lost by most, then points of smoothed
-    empirical laws. A model that cannot shrink so far becomes as small as possible.
+    Alternatives that lost by most go first, then packets of trains and points of smoothed
+    empirical laws in turn. A model that cannot shrink so far becomes as small as possible.
     """
-    steps = [partial(_keep_trains, most_packets=most) for most in _TRAIN_STEPS]
-    steps += [
-        partial(with_laws, change=partial(_smaller, alternatives=alternatives, points=points))
-        for alternatives, points in _STEPS
-    ]
-    for make_smaller in steps:
+    for alternatives, points, packets in _STEPS:
         if model_bytes(model) <= most_bytes:
             break
-        model = make_smaller(model)
+        model = with_laws(model, partial(_smaller, alternatives=alternatives, points=points))
+        model = _keep_trains(model, packets)
     return model
 
 
