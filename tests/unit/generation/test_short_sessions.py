@@ -33,7 +33,8 @@ def test_a_fitted_model_plays_sessions_of_any_length(name: str) -> None:
 def test_a_session_may_end_before_the_first_media_packet(
     shared_capture: Callable[[str], Path],
 ) -> None:
-    model = trafficgen.fit(shared_capture("lab-chunks/quic_p1000_40-src.pcap"), seed=3).model
+    capture = shared_capture("lab-chunks/quic_p1000_40-src.pcap")
+    model = trafficgen.fit(capture, buffering_end_s=0.0, seed=3).model
     played = [trafficgen.generate(model, duration_s=0.05, seed=seed) for seed in range(20)]
     assert min(len(one.select(one.to_client)) for one in played) == 0
     assert all(one.flows.num_rows == 1 for one in played)
