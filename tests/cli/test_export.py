@@ -26,8 +26,8 @@ OVER_UDP = (
     "cbr",
 )
 OVER_TCP = ("realplayer8_tcp_chung2002",)
-#: Targets that can send UDP alone.
-UDP_ONLY = ("ns3",)
+#: Targets that send UDP alone, unless a setting says otherwise.
+UDP_ONLY = {"ns3", *(name for name, target in TARGETS.items() if target.protocols == "UDP")}
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,7 @@ _NO_DESTINATIONS = (
 
 
 def test_the_senders_are_those_of_scripts() -> None:
-    assert set(_SENDERS) == {"iperf2", "iperf3", "mgen", "ditg"}
+    assert set(_SENDERS) >= {"iperf2", "iperf3", "mgen", "ditg"}
 
 
 @pytest.mark.parametrize("name", _SENDERS)
