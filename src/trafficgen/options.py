@@ -39,8 +39,8 @@ from typing import (
 
 from trafficgen.errors import InputFileError, TrafficgenError
 from trafficgen.formatting import describe_value, list_or, suggest_name
-from trafficgen.memory_limit import limit_memory
 from trafficgen.option_names import name_options
+from trafficgen.process_memory import limit_memory
 from trafficgen.quantity_bounds import check_number, unit_in
 
 P = ParamSpec("P")

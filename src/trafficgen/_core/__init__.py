@@ -1,7 +1,7 @@
 """Python face of the compiled Rust core: all names that ``_rust.pyi`` declares."""
 
-from trafficgen.freed_memory import keep_freed_memory
 from trafficgen.interruptions import defer_signals
+from trafficgen.process_memory import keep_freed_memory
 
 with (
     defer_signals()

@@ -16,7 +16,7 @@ from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._reports import Page, Reports, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.formatting import format_count
-from trafficgen.memory_limit import limit_memory
+from trafficgen.process_memory import limit_memory
 
 if TYPE_CHECKING:
     from trafficgen.reproduction.finding import PublishedFinding

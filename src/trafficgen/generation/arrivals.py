@@ -27,9 +27,9 @@ from trafficgen.formatting import (
     suggest_name,
 )
 from trafficgen.generation.intensities import ConstantIntensity, Intensity
-from trafficgen.memory_limit import memory_limit_bytes
 from trafficgen.models import LONGEST_S
 from trafficgen.options import takes_name
+from trafficgen.process_memory import memory_limit_bytes
 from trafficgen.randomness import random_stream
 from trafficgen.registry import Registry, calling_module, name_failures, require_function
 from trafficgen.units import FloatArray, IntArray, ns_array_from_s

@@ -11,8 +11,8 @@ import numpy as np
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
-from trafficgen.memory_limit import memory_limit_bytes
 from trafficgen.models import LONGEST_S, FittedProvenance, Model, Stream
+from trafficgen.process_memory import memory_limit_bytes
 from trafficgen.processes import LARGEST_IP_BYTES, PlayableProcess, playable
 from trafficgen.units import ns_from_s
 

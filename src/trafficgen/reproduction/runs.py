@@ -11,8 +11,8 @@ from trafficgen.capture.memory import COSTS
 from trafficgen.errors import SimulationError
 from trafficgen.formatting import size_text
 from trafficgen.generation.timeline import machine_memory_bytes
-from trafficgen.memory_limit import memory_limit_bytes
 from trafficgen.models.published import entry_digest, load_entry
+from trafficgen.process_memory import memory_limit_bytes
 from trafficgen.progress import report_each
 from trafficgen.randomness import random_stream
 from trafficgen.reproduction.experiment import Experiment, Measures, Piece

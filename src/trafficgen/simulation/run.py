@@ -19,7 +19,7 @@ from trafficgen.capture.memory import COSTS, Budget
 from trafficgen.errors import SimulationError, SimulationWarning, warn
 from trafficgen.formatting import size_text
 from trafficgen.generation.timeline import machine_memory_bytes
-from trafficgen.memory_limit import memory_limit_bytes
+from trafficgen.process_memory import memory_limit_bytes
 from trafficgen.progress import has_listener, report_step
 from trafficgen.simulation.links import Links
 from trafficgen.simulation.outcome import Outcome

@@ -17,8 +17,8 @@ from trafficgen.errors import GenerationError, SimulationError
 from trafficgen.generation.addresses import AddressPlan
 from trafficgen.generation.model_player import ModelPlayer, Viewing
 from trafficgen.generation.session import FlowRow, StreamSchedule, stream_schedules
-from trafficgen.memory_limit import memory_limit_bytes
 from trafficgen.models import PublishedModel
+from trafficgen.process_memory import memory_limit_bytes
 from trafficgen.randomness import random_stream
 from trafficgen.simulation.applications import Player, make_player
 from trafficgen.simulation.packets import packet_table

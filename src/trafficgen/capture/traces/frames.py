@@ -19,7 +19,7 @@ from trafficgen.capture.traces.tables import (
 from trafficgen.capture.traces.trace_format import Reading
 from trafficgen.errors import SettingError
 from trafficgen.formatting import format_count
-from trafficgen.memory_limit import memory_limit_bytes
+from trafficgen.process_memory import memory_limit_bytes
 from trafficgen.units import BITS_PER_BYTE, NS_PER_S, IntArray
 
 #: A short text could ask for any number of packets: so many are always made, and more where frames

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from trafficgen.errors import CaptureError, PacketTableError
 from trafficgen.expanded_files import open_expanded
 from trafficgen.formatting import size_text
-from trafficgen.memory_limit import memory_limit_bytes
+from trafficgen.process_memory import memory_limit_bytes
 from trafficgen.standard_streams import STANDARD_INPUT
 from trafficgen.units import NS_PER_S, BoolArray, IntArray
 

@@ -10,7 +10,7 @@ from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.capture.traces.reading import read_trace, recognise_format
 from trafficgen.capture.traces.trace_format import ReadTrace
 from trafficgen.errors import CaptureWarning, PacketTableError, SettingError
-from trafficgen.memory_limit import limit_memory
+from trafficgen.process_memory import limit_memory
 from trafficgen.units import NS_PER_S
 
 UDP_HEADERS_BYTES = 28
