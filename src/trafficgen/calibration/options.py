@@ -21,12 +21,9 @@ class FitOptions(ReadOptions):
     """Options of every fit.
 
     Attributes:
-        session: Number of a session; None takes the one that carries most bytes to a client.
-        upload: Whether to fit what goes to the servers: the end that sends is then the server.
         seed: Seed, >= 0, of the resampling behind intervals and p-values, and of the sessions that
             the self-check plays: where two processes are about as near to the capture, another seed
             may choose the other one.
-        resegment: Whether to cut segmentation-offload packets back to MTU size first.
     """
 
     session: int | None = option(
@@ -61,18 +58,9 @@ class SessionFitOptions(FitOptions):
     """Options of the fit of one session.
 
     Attributes:
-        flow: Number of a flow that is fitted alone.
         receiver: Captures of the same session at the other end of the path. Packets are matched;
             the model describes what was sent, and what the path did to it. Which end is the
             sender's is detected.
-        player_log: Log of the session's player (JSON or CSV): it anchors the end of buffering,
-            stalls and levels.
-        player_log_offset_s: Zero of that log after the capture's first packet, s; None takes the
-            log's Unix time, or the capture's first packet if it has none.
-        buffering_end_s: End of buffering, s after the first media packet; 0 fits no buffering, None
-            finds it.
-        from_s: Start of the window that is fitted, s after the capture's first packet.
-        to_s: End of that window, s after the capture's first packet; None is the capture's end.
 
     Raises:
         ValueError: If options contradict each other.

@@ -79,13 +79,7 @@ def to_option() -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """How captures and packet tables are read.
-
-    Attributes:
-        decapsulate: Whether to look into tunnels; otherwise their packets count for the outer flow.
-        idle_timeout_s: Silence after which a 5-tuple is a new flow, s; None never splits flows.
-        memory_bytes: Memory that the process may take, bytes; None sets no limit.
-    """
+    """How captures and packet tables are read."""
 
     decapsulate: bool = option(
         False, "--decapsulate", help="Look into tunnels (IP in IP, GRE, VXLAN, Geneve, Teredo)."
@@ -123,8 +117,6 @@ class SessionChoice:
     """Which packets of an input are measured; by default those of its heaviest session.
 
     Attributes:
-        flow: Number of a flow that is taken alone.
-        session: Number of a session.
         every: Whether all sessions are taken as one.
         together: Sessions of a capture that are taken as one; of a packet table all are.
         upload: Whether to exchange servers and clients, so that uploads are measured; None does so
@@ -195,14 +187,7 @@ class TimeWindow:
 
 @dataclass(frozen=True, kw_only=True)
 class ConvertOptions(TraceOptions):
-    """How a trace is read and written.
-
-    Attributes:
-        from_format: Name of the trace's format; None recognises it by its content.
-        to_format: Format that is written; None goes by the ending.
-        at: Whose view a pcap or CSV shows.
-        memory_bytes: Memory that the conversion may take, bytes; None sets no limit.
-    """
+    """How a trace is read and written."""
 
     from_format: str | None = option(
         None,

@@ -20,19 +20,12 @@ class ExportOptions:
     """What is exported, and where to.
 
     Attributes:
-        to: Name of the target.
         directory: Folder; made when it is not there. Files of an earlier export in it are replaced,
             or removed where this one does not write them again; other files stay. A stream,
             such as ``/dev/stdout``, gets the one file without its README.
-        flow: Number of the flow that is exported alone; None exports all.
-        at: Whose view is written.
         settings: Settings of the target -> value.
         memory_bytes: Memory that it may take, bytes; packets of a file that do not fit are refused,
             a workload is made in blocks. None takes what it needs, for a workload 1 GB.
-        seed: Seed of a workload's sessions.
-        sessions: Number of a workload's sessions; None: as its file gives.
-        window_s: Time in which a workload's sessions start, s; None: as its file gives.
-        workers: Processes that make a workload's sessions.
     """
 
     to: str = option(

@@ -50,20 +50,10 @@ class SimulateOptions:
             :class:`~trafficgen.Path`; ``recorded`` is that of the capture of a fitted model.
         compete: Competing flows, such as ``tcp@-10s``, ``cbr:200kbps``, ``ping`` or a model's name.
         settings: Options and parameters of a published model.
-        tcp: Congestion control of the media's own connections over TCP: cubic, reno, bbr or bbr3;
-            None: the model's, else cubic.
-        quic: Play the media over QUIC with this congestion control, and with settings in brackets
-            such as ``cubic(zero_rtt=true)``; None: over what the model was fitted to.
-        duration_s: Stop the session after this time, s; None: it ends by itself.
         runs: Play the session so often, with other seeds, and of a fitted model with what its
             capture leaves open drawn again: policy, buffer, rungs that were not visited, laws.
             ``answers`` of the result has intervals then.
-        seed: Seed, >= 0.
-        out: File for the packets of all flows, by its ending as for :func:`~trafficgen.generate`;
-            None writes nothing.
-        to_format: Format of ``out``; None goes by its ending.
         at: Whose view a pcap or CSV shows.
-        memory_bytes: Memory to use at most, bytes; None sets no limit.
     """
 
     path: PathLike = field(metadata=offer(Option(("--path",), PATH_HELP, "PATH", str)))

@@ -21,18 +21,9 @@ class CompareOptions:
     Attributes:
         flow: Number of the flow to compare, on both sides.
         session: Number of the session to compare, on both sides; None takes the one `fit` takes.
-        every: Whether to compare all sessions as one.
-        upload: Whether to take the reference's packets to its servers, as `fit` does.
-        candidate_flow: Number of the candidate's flow, where it differs.
-        candidate_session: Number of the candidate's session, where it differs.
         candidate_upload: Whether to take the candidate's packets to its servers. None, with
             ``upload``, takes the direction with more payload: a capture of an upload is turned like
             the reference, generated traffic is not, since its sender is the server.
-        from_s: Start of the part that is compared, s after the first packet of either side.
-        to_s: End of that part, s after the first packet of either side; None is the end.
-        seed: Seed of the baselines and of the shuffled labels of the classifier, >= 0.
-        undo_offload: Whether to cut segmentation-offload packets to MTU size first, as `fit` does.
-        memory_bytes: Memory to use at most, bytes; None sets no limit.
 
     Raises:
         ValueError: If the part is empty.
@@ -120,12 +111,8 @@ class RankOptions:
     """Which packets the models of the catalogue are compared with.
 
     Attributes:
-        flow: Number of the flow to compare.
-        session: Number of the session to compare; None takes the one `fit` takes.
         every: Whether to take all sessions as one.
-        seed: Seed of the models' runs, >= 0.
         undo_offload: Whether to cut segmentation-offload packets to MTU size first, as `fit` does.
-        memory_bytes: Memory to use at most, bytes; None sets no limit.
     """
 
     flow: int | None = option(None, help="Compare this flow alone.", low=0)

@@ -27,18 +27,7 @@ def parse_line_rate(text: str) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class TraceOptions:
-    """What a trace does not say; None leaves it to the format.
-
-    Attributes:
-        frame_rate_fps: Frames per second, if the trace has no times.
-        payload_bytes: Largest part of a frame that a packet carries, bytes.
-        sizes: What the sizes are of: IP packets, frames on the wire or transport payloads.
-        size_unit: What the sizes of a frame trace count.
-        line_rate_bps: Rate at which packets of a frame follow one another, bit/s of IP bytes; None:
-            all at once.
-        rtp: Whether frames travel in RTP packets.
-        protocol: Transport protocol of the packets.
-    """
+    """What a trace does not say; None leaves it to the format."""
 
     frame_rate_fps: float | None = option(
         None,
