@@ -105,7 +105,7 @@ def list_first(names: Sequence[str], *, most: int = 3) -> str:
 
 
 def name_columns(names: Sequence[str]) -> str:
-    """Return names of columns for a message; none of a file whose first line has no such names."""
+    """Name the columns of a list in a message; say so where its first line holds no names."""
     if all(re.fullmatch(r"[\w .()/-]{1,40}", name) for name in names):
         return f"the columns {list_first(names, most=20)}"
     return "no names of columns in its first line"

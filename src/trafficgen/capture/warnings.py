@@ -47,7 +47,7 @@ def describe_oddities(counts: CountsDict, *, name: str, flows: int) -> list[str]
 
 
 def describe_copies(files: Sequence[str]) -> list[str]:
-    """Return a sentence for files that have the contents of an earlier one: both are counted."""
+    """Return a warning if a file has the same bytes as another: its packets count twice."""
     sizes = [os.stat(name).st_size if os.path.isfile(name) else 0 for name in files]  # noqa: PTH113, PTH116 - any text
     for place, name in enumerate(files):
         for other, size in zip(files[:place], sizes, strict=False):

@@ -107,7 +107,7 @@ class Discrete(Distribution):
         return np.asarray(np.where(never, inf, high + self.loc))
 
     def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
-        """Return E[X**order; low < X <= high], the whole moment less what is outside."""
+        """Return E[X**order; low < X <= high]: the moment up to `high` less that up to `low`."""
         below_high = self._shift(1.0, *self._counts.moments)[order]
         if not math.isinf(high):
             below_high = self._moment_to(order, high)

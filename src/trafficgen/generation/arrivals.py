@@ -254,7 +254,7 @@ class FirstArrivals(Arrivals):
         return times_s[:end][:sessions]
 
     def explain(self, *, sessions: int | None, window_s: float | None) -> str:
-        """Return which part of the run it is, and how the rates of the run are scaled."""
+        """Describe the part for people: how much of the run it is, and whether rates are scaled."""
         del sessions
         scaled = self.whole.explain(sessions=self.sessions, window_s=self.window_s)
         run = f"{format_count(self.sessions, 'session')} in {format_duration(self.window_s)}"

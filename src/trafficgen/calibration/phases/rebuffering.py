@@ -145,9 +145,9 @@ def _find_refill(
 
 
 def _measure_late_share(view: SessionView, after_ns: int) -> float | None:
-    """Return the share of the pause before a time that the heaviest flow's RTP clock lacks.
+    """Return the share of a pause by which the heaviest flow's RTP clock lags; None: no RTP.
 
-    None without RTP.
+    The pause is the one between the last packet before ``after_ns`` and the first one after it.
     """
     table, clock_hz = view.table, view.clock_hz(view.heaviest_flow)
     is_rtp = view.media & (table.flow == view.heaviest_flow) & table.is_known("rtp_timestamp")

@@ -120,7 +120,7 @@ def read_millisecond_time(name: str, place: str, record: Mapping[str, Any], key:
             ) from None
     if not 0 <= time_s <= _LATEST_UNIX_S:
         problem = f"{place}: {key} is {_shorten(value)}, no time in milliseconds since 1970"
-        raise log_error(name, problem, "write Date.now()")
+        raise log_error(name, problem, "log what Date.now() returns")
     return time_s
 
 

@@ -78,7 +78,7 @@ class Reading:
     """A trace while it is read, with what is noted on the way.
 
     Attributes:
-        options: What the user says of it.
+        options: What the user says about it, such as its frame rate and what its sizes count.
         noun: What its records are: lines or rows.
         doubts: What a reader of results should know, a sentence each.
         assumptions: What is assumed where the trace says nothing, a sentence each.

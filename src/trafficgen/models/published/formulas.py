@@ -35,6 +35,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "max": max,
     "gamma": math.gamma,
 }
+_REMEDY = f"use numbers, names, + - * / **, == != and {', '.join(_FUNCTIONS)}"
 
 
 def is_formula(value: JsonValue) -> bool:
@@ -83,7 +84,10 @@ def evaluate_formulas(
             raise OverflowError("it has no finite value")
         return int(found) if isinstance(found, float) and found.is_integer() else found
     except (ArithmeticError, TypeError, RecursionError) as error:
-        raise ValueError(f"the formula {_brief(value)} cannot be computed: {error}") from error
+        remedy = "choose other values of what it names"
+        raise ValueError(
+            f"the formula {_brief(value)} cannot be computed ({error}); {remedy}"
+        ) from error
 
 
 def _parse(text: str) -> ast.expr:
@@ -92,9 +96,9 @@ def _parse(text: str) -> ast.expr:
     try:
         return ast.parse(text.removeprefix(_MARK).strip(), mode="eval").body
     except SyntaxError as error:
-        raise ValueError(f"{_brief(text)} is no formula: {error.msg}") from error
+        raise ValueError(f"{_brief(text)} is no formula ({error.msg}); {_REMEDY}") from error
     except (ValueError, RecursionError, MemoryError) as error:  # NUL; nested too deeply
-        raise ValueError(f"{_brief(text)} is no formula") from error
+        raise ValueError(f"{_brief(text)} is no formula; {_REMEDY}") from error
 
 
 def _brief(value: object) -> str:
