@@ -91,3 +91,17 @@ def test_audio_only_lasts_when_the_competitor_has_gone() -> None:
     session = Setup(clip=512, link_kbps=1500.0, with_tcp=True, tcp_stop_s=60.0).play(seed=3)
     assert session.log.first_s("audio_only") < 60.0
     assert session.mean_kbps(70.0, session.last_s) < 100.0
+
+
+@pytest.mark.parametrize(
+    ("clip", "link_kbps", "own_kbps", "multiple"),
+    [
+        pytest.param(1000, 2000.0, 1028.0, 1.05, id="faster than 600 kbit/s"),
+        pytest.param(256, 300.0, 230 * 373 / 345, 1.0185, id="after congestion"),
+    ],
+)
+def test_a_player_that_fills_its_buffer_requests_a_little_more_than_the_clip(
+    clip: int, link_kbps: float, own_kbps: float, multiple: float
+) -> None:
+    session = Setup(clip=clip, link_kbps=link_kbps).play(seed=3)
+    assert session.mean_kbps(20.0, 80.0) == pytest.approx(multiple * own_kbps, rel=0.012)

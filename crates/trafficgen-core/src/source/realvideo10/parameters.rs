@@ -52,6 +52,11 @@ pub struct Parameters {
     pub after_playback_multiple: f64,
     /// ... but no more than this, media payload, and no less than the clip's own rate.
     pub accelerated_cap_kbps: f64,
+    /// While it fills its buffer, a player that plays requests at least this many times the clip's
+    /// rate ...
+    pub least_multiple: f64,
+    /// ... and after congestion for this many.
+    pub eased_multiple: f64,
     /// The server sends faster than the clip plays until this much media is ahead of playback.
     pub ahead_s: f64,
     /// It stops doing so when less than this share of what it sent in a second has come.
@@ -60,8 +65,8 @@ pub struct Parameters {
     pub rate_sigma: f64,
     pub rate_bound_share: f64,
     pub rate_time_constant_s: f64,
-    /// Share of that variation which is left where the cap, and not the clip, sets the rate.
-    pub capped_variation_share: f64,
+    /// Share of that variation which is left where the player, and not the clip, sets the rate.
+    pub asked_variation_share: f64,
 
     /// The server sends what is due at these intervals, back to back, unless the link's rate paces
     /// it.
@@ -227,7 +232,7 @@ impl Parameters {
             ("rise_from_share", self.rise_from_share),
             ("accelerated_goodput_share", self.accelerated_goodput_share),
             ("congestion_loss", self.congestion_loss),
-            ("capped_variation_share", self.capped_variation_share),
+            ("asked_variation_share", self.asked_variation_share),
             ("parts_loss", self.parts_loss),
             ("thinned_share", self.thinned_share),
             ("resend_share", self.resend_share),
@@ -267,6 +272,8 @@ impl Parameters {
             ("before_playback_multiple", self.before_playback_multiple),
             ("after_playback_multiple", self.after_playback_multiple),
             ("accelerated_cap_kbps", self.accelerated_cap_kbps),
+            ("least_multiple", self.least_multiple),
+            ("eased_multiple", self.eased_multiple),
             ("rate_time_constant_s", self.rate_time_constant_s),
             ("burst_interval_s", self.burst_interval_s),
             ("train_report_s", self.train_report_s),

@@ -31,6 +31,8 @@ pub enum Stage {
     Measuring,
     /// Until the player is far enough ahead.
     Ahead,
+    /// The same after congestion, at hardly more than the clip's rate.
+    Eased,
     Steady,
 }
 
@@ -117,7 +119,7 @@ impl Server {
         match (self.shape, self.stage) {
             (Shape::AudioOnly, _) => Phase::AudioOnly,
             (Shape::Thinned | Shape::Parts(_), _) => Phase::Thinned,
-            (Shape::Whole, Stage::Steady) => Phase::Playout,
+            (Shape::Whole, Stage::Eased | Stage::Steady) => Phase::Playout,
             (Shape::Whole, _) => Phase::Buffering,
         }
     }
@@ -199,9 +201,8 @@ impl Server {
             return bits / paced_bps;
         }
         let mean_bps = self.target_bps();
-        let capped =
-            self.parameters.accelerated_cap_kbps * 1e3 <= mean_bps && mean_bps > self.media_bps();
-        let share = if capped { self.parameters.capped_variation_share } else { 1.0 };
+        let asked = mean_bps > self.media_bps();
+        let share = if asked { self.parameters.asked_variation_share } else { 1.0 };
         let target_bps = mean_bps * (1.0 + share * self.variation.deviation(now, rng));
         self.rise.map_or(bits / target_bps, |rise| rise.wait_s(target_bps, now, bits))
     }
@@ -222,7 +223,7 @@ impl Server {
 
     fn target_bps(&self) -> f64 {
         let own_bps = self.media_bps();
-        if self.stage != Stage::Ahead || self.parameters.turboplay || self.shape != Shape::Whole {
+        if self.parameters.turboplay || self.shape != Shape::Whole {
             return own_bps;
         }
         let playing = self.playback.2;
@@ -230,10 +231,17 @@ impl Server {
             before_playback_multiple,
             after_playback_multiple,
             accelerated_cap_kbps,
+            least_multiple,
+            eased_multiple,
             ..
         } = self.parameters;
-        let multiple = if playing { after_playback_multiple } else { before_playback_multiple };
-        (multiple * own_bps).min(accelerated_cap_kbps * 1e3).max(own_bps)
+        let (multiple, least) = match self.stage {
+            Stage::Ahead if playing => (after_playback_multiple, least_multiple),
+            Stage::Ahead => (before_playback_multiple, 1.0),
+            Stage::Eased if playing => (eased_multiple, eased_multiple),
+            _ => return own_bps,
+        };
+        (multiple * own_bps).min(accelerated_cap_kbps * 1e3).max(least * own_bps)
     }
 
     /// Media that the player has ahead of playback, by all that the server knows, s.
@@ -245,7 +253,7 @@ impl Server {
     /// Whether sending ahead ends now.
     pub fn has_sent_ahead(&self, now: Time) -> bool {
         let limit = ns(self.parameters.turboplay_limit_s);
-        self.stage == Stage::Ahead
+        matches!(self.stage, Stage::Ahead | Stage::Eased)
             && (self.ahead_s(now) >= self.parameters.ahead_s
                 || (self.parameters.turboplay && now - self.started >= limit))
     }
@@ -257,7 +265,9 @@ impl Server {
     /// A report has come: what is done about it, and whether anything is sent differently now.
     pub fn on_report(&mut self, now: Time, report: &Report) -> Action {
         self.playback = (now, report.playhead_s, report.playing);
-        let accelerated = self.stage == Stage::Ahead && self.target_bps() > self.media_bps();
+        // Loss does not end what is hardly faster than the clip plays.
+        let least_bps = self.parameters.least_multiple * self.media_bps();
+        let accelerated = self.stage == Stage::Ahead && self.target_bps() > least_bps;
         let payload_bytes = self.encoding().payload_bytes;
         let Some(response) = self.response.as_mut() else {
             self.on_estimate(report);
@@ -294,7 +304,10 @@ impl Server {
     fn act(&mut self, action: Action) {
         match action {
             Action::Stay => return,
-            Action::EndAcceleration => {}
+            Action::EndAcceleration => {
+                self.stage = Stage::Eased;
+                return;
+            }
             Action::Thin => self.shape = Shape::Thinned,
             Action::Restore => self.shape = Shape::Whole,
             Action::AudioOnly => self.shape = Shape::AudioOnly,
