@@ -12,6 +12,7 @@ from trafficgen.models.application import Stall as Stall
 from trafficgen.models.application import complete_ladder as complete_ladder
 from trafficgen.models.application import describe_application as describe_application
 from trafficgen.models.application import describe_pacing as describe_pacing
+from trafficgen.models.application import estimate_ladder as estimate_ladder
 from trafficgen.models.estimate import Estimate as Estimate
 from trafficgen.models.estimate import ModelPart as ModelPart
 from trafficgen.models.io import ModelHolder as ModelHolder

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from trafficgen.formatting import format_count, format_duration, number, rate_text, size_text
@@ -21,6 +22,11 @@ PolicyFamily = Literal["fixed", "throughput", "buffer", "bola", "dynamic", "mpc"
 #: Rungs next to each other are usually this factor apart, and no more than that: Apple's HLS
 #: Authoring Specification recommends 1.5 to 2. The estimated ones err by part of a step.
 RUNG_STEP, _WIDEST_STEP, _STEP_ERROR = math.sqrt(1.5 * 2), 2.0, 0.1
+#: A rung is so far from the middle of its neighbours (log, standard deviation): 0.06 to 0.1 on the
+#: ladders of Apple's specification and of Netflix (Li and others 2014).
+_UNEVEN, _FEWEST_EVEN = 0.1, 3
+#: Standard errors in half an interval, and between which they count (log).
+_INTERVAL_ERRORS, _LEAST_ERROR, _MOST_ERROR = 2.0, 1e-3, 1.0
 #: Players take a rung within this share of the throughput: the mean of ExoPlayer (0.7), Shaka
 #: (0.85), dash.js (0.9) and hls.js (0.95).
 SAFE_SHARE = 0.85
@@ -269,6 +275,46 @@ def _describe_player(application: Application) -> str:
 
 def _known(value: Estimate | None) -> Json | None:
     return None if value is None else value.model_dump(include={"value", "low", "high"})
+
+
+def estimate_ladder(rungs: Sequence[Rung], clock: Estimate) -> list[float]:
+    """Return where rungs are most likely, kbit/s, given that steps of ladders are about even.
+
+    What is in a segment makes it larger or smaller than its rung's mean, so that few segments say
+    little of it, and rungs next to it more: the mean of a Gaussian Markov field of the logarithms,
+    with rungs between that were not visited.
+
+    Args:
+        rungs: Those that were visited, ascending, whose intervals say how sure they are.
+        clock: Media in a segment, whose error is that of all rungs alike.
+    """
+    rates = [rung.rate_kbps.value for rung in rungs]
+    if len(rates) < _FEWEST_EVEN:
+        return rates
+    own = np.array([_relative_width(rung.rate_kbps) for rung in rungs]) - _relative_width(clock)
+    errors = np.clip(own / 2 / _INTERVAL_ERRORS, _LEAST_ERROR, _MOST_ERROR)
+    logs = np.log(rates)
+    # Steps that are wider than usual by more than the errors of their ends are several.
+    steps = (np.diff(logs) - np.hypot(errors[:-1], errors[1:])) / math.log(_WIDEST_STEP)
+    places = np.cumsum([0, *np.maximum(np.ceil(steps - _STEP_ERROR), 1)]).astype(int)
+    precision = np.zeros(places[-1] + 1)
+    precision[places] = errors**-2
+    measured = np.zeros(len(precision))
+    measured[places] = logs
+    bend = np.zeros((len(precision) - 2, len(precision)))
+    for row in range(len(bend)):
+        bend[row, row : row + 3] = (-0.5, 1.0, -0.5)
+    even = np.diag(precision) + bend.T @ bend / _UNEVEN**2
+    found: list[float] = np.exp(np.linalg.solve(even, precision * measured))[places].tolist()
+    return found if found == sorted(found) else rates
+
+
+def _relative_width(estimate: Estimate) -> float:
+    """Return the width of an interval (log); 0 without one."""
+    low, high = estimate.low, estimate.high
+    if low is None or high is None:
+        return 0.0
+    return math.log(high / low) if low > 0 else math.inf
 
 
 def complete_ladder(

@@ -18,6 +18,7 @@ from trafficgen.models import (
     WebPages,
     complete_ladder,
     describe_pages,
+    estimate_ladder,
 )
 from trafficgen.models.application import RUNG_STEP, SAFE_SHARE
 from trafficgen.randomness import random_stream
@@ -98,11 +99,12 @@ def make_player(
     target_s = max(fitted_s if isinstance(fitted_s, float) else _USUAL_BUFFER_S, segment_s)
     wanted_s = settings.get("buffer_target_s")
     is_known = target is not None or wanted_s is not None
-    ladder = [rung.rate_kbps.value for rung in application.rungs]
+    visited = estimate_ladder(application.rungs, application.segment_s)
+    ladder = visited
     if family != "fixed":
         own_s = float(wanted_s) if isinstance(wanted_s, int | float) else target_s
         fitted = _Player(family, chosen, own_s, is_target_known=is_known)
-        ladder, played_s, kept = _add_rungs(application, fitted, path_kbps)
+        ladder, played_s, kept = _add_rungs(application, visited, fitted, path_kbps)
         if wanted_s is None:
             target_s = played_s
         if "ladder_kbps" not in settings:
@@ -123,12 +125,13 @@ def make_player(
         **{"connection_use": "turns", "policy": family},
     }
     played = known | chosen | dict(settings)
+    added = [kbps for kbps in ladder if kbps not in visited]
     return Player(
         settings=played,
-        plays=_describe(application, played),
+        plays=_describe(application, visited, played),
         assumed=tuple(
             f"{text} ({name})"
-            for name, text in _list_assumptions(application, family, target_s, ladder)
+            for name, text in _list_assumptions(application, family, target_s, added)
             if name not in settings
         ),
     )
@@ -145,10 +148,9 @@ class _Player:
 
 
 def _add_rungs(
-    application: Application, player: _Player, path_kbps: float | None
+    application: Application, visited: list[float], player: _Player, path_kbps: float | None
 ) -> tuple[list[float], float, dict[str, JsonValue]]:
     """Return the ladder that is played, kbit/s, and the target, s, and settings that fit it."""
-    visited = [rung.rate_kbps.value for rung in application.rungs]
     policy, seen_kbps = application.policy, application.highest_throughput_kbps
     is_own = policy is not None and policy.family == player.family
     is_whole = policy is not None and is_own and not policy.rungs_above
@@ -239,16 +241,16 @@ def _reach(media_s: float | None, segment_s: float) -> float:
 
 
 def _list_assumptions(
-    application: Application, family: str, target_s: float, ladder: list[float]
+    application: Application, family: str, target_s: float, added: list[float]
 ) -> Iterator[tuple[str, str]]:
     """Yield what the capture does not show: its setting, and what is played."""
     if application.buffer_target_s is None:
         yield "buffer_target_s", f"a buffer of {number(target_s)} s"
     if application.policy is None:
         yield "policy", f"policy {family}"
-    visited = {rung.rate_kbps.value for rung in application.rungs}
-    if more := [rate_text(kbps) for kbps in ladder if kbps not in visited]:
-        yield "ladder_kbps", f"rungs of {', '.join(more)} that were not visited"
+    if added:
+        more = ", ".join(rate_text(kbps) for kbps in added)
+        yield "ladder_kbps", f"rungs of {more} that were not visited"
 
 
 def _choose_policy(
@@ -277,11 +279,12 @@ def _choose_policy(
     return family, {name: value for name, value in values.items() if value is not None}
 
 
-def _describe(application: Application, played: Mapping[str, JsonValue]) -> str:
+def _describe(
+    application: Application, visited: list[float], played: Mapping[str, JsonValue]
+) -> str:
     """Describe the policy and its rungs; a star marks those that the capture does not show."""
     found, policy, ladder = application.policy, played["policy"], played["ladder_kbps"]
     weight = f" (weight {found.weight:.2f})" if found and found.family == policy else ""
-    visited = {rung.rate_kbps.value for rung in application.rungs}
     rungs = f"{ladder} kbit/s"  # as a setting gives it
     if isinstance(ladder, list):
         known = [one for one in ladder if isinstance(one, int | float)]

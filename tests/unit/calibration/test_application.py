@@ -180,6 +180,34 @@ def test_rungs_are_told_apart_by_sizes_that_stay() -> None:
     assert find_rungs(300_000 * content(40)).of_segment.max() == 0
 
 
+def test_rungs_of_one_segment_are_found_while_a_player_climbs() -> None:
+    rates = np.repeat([300, 600, 1200, 2000], [1, 1, 2, 40])
+    right = 0
+    for seed in range(60):
+        sizes = 250.0 * rates * np.exp(np.random.default_rng(seed).normal(0, 0.2, 44))
+        right += find_rungs(sizes).of_segment[:5].tolist() == [0, 1, 2, 2, 3]
+    # 21 where the first changes are as likely to any rung.
+    assert right >= 30
+
+
+def test_the_interval_of_a_rung_with_one_segment_says_how_contents_vary() -> None:
+    rates = np.repeat([300, 600, 1200, 2000], [3, 1, 9, 40])
+    covered = []
+    for seed in range(20):
+        sizes = 250.0 * rates * np.exp(np.random.default_rng(seed).normal(0, 0.08, 53))
+        times = player(sizes, segment_s=2.0, rate_kbps=8000)
+        found, _ = recognise_application(exchanges_of(sizes, times), first_media_ns=NS_PER_S)
+        assert found is not None
+        if [rung.segments for rung in found.rungs][:3] == [3, 1, 9]:
+            rate = found.rungs[1].rate_kbps
+            assert rate.low is not None
+            assert rate.high is not None
+            covered.append(rate.low <= 600 <= rate.high)
+    # The interval of one segment was empty; of 17, fewer than 14 are covered once in 600 tries.
+    assert len(covered) >= 10
+    assert np.mean(covered) >= 0.75
+
+
 def test_a_session_of_segments_is_chunked_with_its_switches() -> None:
     sizes = 125 * 2.0 * np.repeat([600, 1200, 600], [10, 20, 20]) * content(50)
     times = player(sizes, segment_s=2.0, rate_kbps=3000)

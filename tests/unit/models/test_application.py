@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from trafficgen.models import (
@@ -12,6 +13,7 @@ from trafficgen.models import (
     RungSwitch,
     Stall,
     describe_application,
+    estimate_ladder,
 )
 
 
@@ -65,3 +67,54 @@ def test_many_rungs_are_described_by_their_ends() -> None:
 def test_one_long_response_is_described() -> None:
     application = Application(kind="bulk", connections=1, exchanges=1)
     assert describe_application(application) == {"requests": "bulk: 1 request over 1 connection"}
+
+
+def test_a_rung_of_few_segments_lies_between_its_neighbours() -> None:
+    true, counts = np.array([300.0, 600.0, 1200.0, 2000.0]), np.array([3, 1, 9, 40])
+    clock = Estimate(value=2.0, low=2.0, high=2.0, method="test")
+    off = []
+    for seed in range(200):
+        errors = 0.2 / np.sqrt(counts)
+        rates = true * np.exp(np.random.default_rng(seed).normal(0, errors))
+        rungs = [
+            Rung(
+                rate_kbps=Estimate(
+                    value=rate,
+                    low=rate * (1 - 2 * error),
+                    high=rate * (1 + 2 * error),
+                    method="test",
+                ),
+                segments=count,
+            )
+            for rate, error, count in zip(
+                rates.tolist(), errors.tolist(), counts.tolist(), strict=True
+            )
+        ]
+        off.append(np.log(estimate_ladder(rungs, clock) / true))
+    # By its one segment alone, 600 kbit/s is off by 0.2; what many segments say stays.
+    spread = np.std(off, axis=0)
+    assert spread[1] < 0.15
+    assert spread[3] < 1.1 * 0.2 / np.sqrt(40)
+
+
+def test_rungs_that_are_sure_or_far_from_others_stay() -> None:
+    def rungs_of(error: float, *rates: float) -> list[Rung]:
+        return [
+            Rung(
+                rate_kbps=Estimate(
+                    value=rate, low=rate * (1 - error), high=rate * (1 + error), method="test"
+                ),
+                segments=2,
+            )
+            for rate in rates
+        ]
+
+    clock = Estimate(value=2.0, low=1.6, high=2.4, method="test")
+    # An error of the clock is that of all rungs.
+    assert estimate_ladder(rungs_of(0.2, 300, 700, 1200), clock) == pytest.approx(
+        [300, 700, 1200], rel=1e-3
+    )
+    # Three rungs between the first ones were not visited: steps are even as they are.
+    assert estimate_ladder(rungs_of(0.5, 200, 3200, 6400), clock) == pytest.approx(
+        [200, 3200, 6400], rel=0.02
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,7 +32,14 @@ from trafficgen.calibration.application.segment_clock import (
 )
 from trafficgen.calibration.player_log.events import PlayerLog
 from trafficgen.flows import Exchanges
-from trafficgen.models import Application, Estimate, Rung, RungSwitch, complete_ladder
+from trafficgen.models import (
+    Application,
+    Estimate,
+    Rung,
+    RungSwitch,
+    complete_ladder,
+    estimate_ladder,
+)
 from trafficgen.models.application import MOST_SEGMENTS
 from trafficgen.tables import PacketTable
 from trafficgen.units import NS_PER_S, FloatArray, IntArray, kbps_from_bytes
@@ -262,11 +270,11 @@ def _score_rungs(
     independent: bool = False,
 ) -> float:
     """Return how well policies predict the choices; players have no rungs below a rate."""
-    rates_kbps = [rung.rate_kbps.value for rung in _rungs(video, rungs, clock)]
-    if rates_kbps[0] < _LEAST_RUNG_KBPS:
+    ladder = _rungs(video, rungs, clock)
+    if ladder[0].rate_kbps.value < _LEAST_RUNG_KBPS:
         return -np.inf
     played = play_segments(video, rungs, clock, log)
-    decisions = played.decide(rates_kbps, played.highest_kbps)
+    decisions = played.decide(estimate_ladder(ladder, clock), played.highest_kbps)
     return score_choices([decisions], independent=independent)
 
 
@@ -319,7 +327,7 @@ def _recognise_segments(
     ladder = _rungs(video, rungs, clock)
     ladder_kbps = [rung.rate_kbps.value for rung in ladder]
     if log is None and len(ladder) > 1:
-        decisions = played.decide(ladder_kbps, played.highest_kbps)
+        decisions = played.decide(estimate_ladder(ladder, clock), played.highest_kbps)
 
         def explain(playback: Playback) -> float:
             return score_choices([replace(decisions, playback=playback)])
@@ -330,7 +338,8 @@ def _recognise_segments(
     content = video.size_bytes / mean_bytes[places]
     policy, why = None, buffer.absent.get("stalls", "")
     if buffer.stalls is not None or (buffer.is_known and len(ladder) > 1):
-        policy, why = fit_policy([played.decide(ladder_kbps, played.highest_kbps)])
+        visited_kbps = estimate_ladder(ladder, clock)
+        policy, why = fit_policy([played.decide(visited_kbps, played.highest_kbps)])
     playback = buffer.playback if buffer.startup_s else None
     found = {
         **{"rungs": ladder, "switches": find_switches(video, places, ladder_kbps)},
@@ -416,16 +425,28 @@ def _rate(size_bytes: FloatArray, clock: Estimate) -> Estimate:
     """Return the mean payload rate of segments with its interval, kbit/s."""
     mean = float(size_bytes.mean())
     error = float(size_bytes.std(ddof=1)) / np.sqrt(len(size_bytes)) if len(size_bytes) > 1 else 0.0
-    value = kbps_from_bytes(mean, clock.value)
-    relative = INTERVAL_ERRORS * error / mean + _width(clock) / 2 / clock.value
-    low, high = value * (1 - relative), value * (1 + relative)
+    return _rate_of(mean, error / mean, clock)
+
+
+def _rate_of(mean_bytes: float, error: float, clock: Estimate) -> Estimate:
+    """Return the rate of segments of a mean size, which has a relative standard error."""
+    value = kbps_from_bytes(mean_bytes, clock.value)
+    factor = math.exp(INTERVAL_ERRORS * error)
+    if clock.low and clock.high:
+        factor *= math.sqrt(clock.high / clock.low)
+    low, high = value / factor, value * factor
     return Estimate(value=value, low=low, high=high, method="bytes of responses over media time")
 
 
 def _rungs(video: Segments, rungs: Rungs, clock: Estimate) -> tuple[Rung, ...]:
+    """Return the rungs, whose intervals say how far content makes few segments off."""
+    counts = np.bincount(rungs.of_segment)
+    means_bytes = np.bincount(rungs.of_segment, video.size_bytes) / counts
+    rest = np.log(video.size_bytes / means_bytes[rungs.of_segment])
+    spread = float(np.sqrt(rest @ rest / max(len(rest) - len(counts), 1)))
     return tuple(
-        Rung(rate_kbps=_rate(video.size_bytes[rungs.of_segment == number], clock), segments=count)
-        for number, count in enumerate(np.bincount(rungs.of_segment).tolist())
+        Rung(rate_kbps=_rate_of(mean, spread / math.sqrt(count), clock), segments=count)
+        for mean, count in zip(means_bytes.tolist(), counts.tolist(), strict=True)
     )
 
 

@@ -20,8 +20,9 @@ _MOST_RUNGS, _MOST_ROUNDS = 8, 30
 _LEAST_SPREAD, _LEAST_STEP, _LEAST_ERRORS = 0.03, 1.25, 1.5
 #: Policies explain rungs that are so much less likely by the chain at most (log-likelihood).
 _MOST_GAIN = 60.0
-#: A player begins low and climbs: a change is as likely as none after each of the first segments.
-STARTS = 4
+#: A player begins low and climbs: a change is as likely as none after each of the first segments,
+#: and one to a rung further up, or down instead of up, is so much less likely.
+STARTS, _FURTHER = 4, 0.5
 #: Where a rung may lie (log): the first one from 100 kbit/s to 10 Mbit/s or so, each other one 1.25
 #: to 2.5 times above the one below, as on usual ladders and a little further.
 _LADDER, _ABOVE = 4.6, float(np.log(2.5 / _LEAST_STEP))
@@ -139,9 +140,17 @@ def decode_rungs(rest: FloatArray, spread: FloatArray, stay: float) -> tuple[Int
     log_density = -0.5 * (rest / spread[:, None]) ** 2
     log_density -= np.log(spread * np.sqrt(2 * np.pi))[:, None]
     log_move = np.empty((n - 1, count, count))
-    for part, stays in ((log_move[:STARTS], 0.5 if count > 1 else 1.0), (log_move[STARTS:], stay)):
-        part[:] = np.log((1 - stays) / (count - 1)) if count > 1 else 0.0
-        part[:, np.arange(count), np.arange(count)] = np.log(stays)
+    if count == 1:
+        log_move[:STARTS], log_move[STARTS:] = 0.0, np.log(stay)
+    else:
+        steps = np.arange(count) - np.arange(count)[:, None]
+        moves = _FURTHER ** np.where(steps < 0, 1 - steps, steps).astype(np.float64)
+        np.fill_diagonal(moves, 0.0)
+        moves /= moves.sum(axis=1, keepdims=True)
+        np.fill_diagonal(moves, 1.0)
+        log_move[:STARTS] = np.log(0.5 * moves)
+        log_move[STARTS:] = np.log((1 - stay) / (count - 1))
+        log_move[STARTS:, np.arange(count), np.arange(count)] = np.log(stay)
     states = most_likely_path(log_density, log_move)
     likelihood = log_density[np.arange(n), states].sum() - np.log(count)
     likelihood += log_move[np.arange(n - 1), states[:-1], states[1:]].sum()

@@ -23,7 +23,7 @@ from trafficgen.calibration.application.shared_ladder import (
     find_titles,
 )
 from trafficgen.formatting import format_count, rate_text
-from trafficgen.models import Application, Estimate, Rung
+from trafficgen.models import Application, Estimate, Rung, estimate_ladder
 from trafficgen.models.application import MOST_SEGMENTS
 from trafficgen.units import kbps_from_bytes
 
@@ -75,7 +75,7 @@ def pool_players(
         for one, states in zip(same, ladder.of_segment, strict=True)
     ]
     place = next((at for at, one in enumerate(same) if one.name == base), 0)
-    found, absent = _fit_player(played, place, kbps)
+    found, absent = _fit_player(played, place, estimate_ladder(rungs, clock))
     application = same[place].application.model_copy(
         update={
             **{"segment_s": clock, "rungs": rungs, **found},
