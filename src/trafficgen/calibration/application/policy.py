@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,10 +75,15 @@ _CLEAR_TOP = 10.0
 #: of these families depend on it. The first is taken if others explain choices as well.
 _TARGETS = (1.25, 1.0, 1.6, 2.0)
 _BY_BUFFER: tuple[PolicyFamily, ...] = ("buffer", "bola")
-#: The buffers at which these families change the rung are any, so that their settings are tried in
-#: small steps once rungs are known: shares in steps of 0.05 with those of BBA-0, gp in steps of an
-#: eighth about its default, and targets in steps of 4% from what the buffer held to 2.2 times that.
+#: The share of the throughput, and the buffers at which these families change the rung, are any, so
+#: that their settings are tried in small steps once rungs are known: shares in steps of 0.01, of
+#: buffers 0.05 with those of BBA-0, gp in steps of an eighth about its default, targets in steps
+#: of 4% from what the buffer held to 2.2 times that.
 _FINE_GRIDS: dict[PolicyFamily, _Grid] = {
+    "throughput": {
+        **_GRIDS["throughput"][0],
+        "throughput_share": [round(0.5 + 0.01 * step, 2) for step in range(71)],
+    },
     "buffer": {
         "reservoir_share": [0.375, *(round(0.05 * step, 2) for step in range(2, 13))],
         "cushion_share": [0.525, *(round(0.05 * step, 2) for step in range(4, 17))],
@@ -90,6 +95,9 @@ _FINE_GRIDS: dict[PolicyFamily, _Grid] = {
 }
 _FINE_TARGETS = tuple(round(1.04**step, 3) for step in range(21))
 _LEAST_WEIGHT = 0.01
+#: Of settings beforehand: one more is so much less likely, and numbers are this far from the
+#: defaults (share, standard deviation).
+_EXTRA, _USUAL = 0.5, 0.25
 #: Settings are likely down to this part of the best likelihood: a 95% interval of one number.
 _LIKELY = 0.147
 _FEWEST_DECISIONS = 5
@@ -161,8 +169,8 @@ def fit_policy(sessions: Sequence[Decisions]) -> tuple[PlayerPolicy | None, str]
             family=best,
             parameters=_likely_settings(
                 [candidates[number] for number in chosen],
-                weighed.likelihood[place, chosen],
-                least=1.0 if weighed.is_sure else _LIKELY,
+                weighed.own_likelihood[place, chosen],
+                is_sure=weighed.is_sure,
             ),
             rungs_above=is_above,
             weight=float(weights[best]),
@@ -198,14 +206,15 @@ class _Weighed:
 
     Attributes:
         candidates: Settings of each.
-        likelihood: Shape (ladders, candidates), over a common factor.
+        own_likelihood: Shape (ladders, candidates), over a common factor: of settings of one
+            family, which all take the same segments for one rung.
         worth: Mean likelihood of each family times its prior, shape (ladders, families).
         log_scale: Logarithm of the factor.
         is_sure: Whether segments are surely at their rungs.
     """
 
     candidates: list[_Candidate]
-    likelihood: FloatArray
+    own_likelihood: FloatArray
     worth: FloatArray
     log_scale: float
     is_sure: bool
@@ -240,6 +249,7 @@ def _weigh_candidates(
     )
     logs = _log_likelihood(wrong, sum(counts), rungs=len(ladders[-1]))
     logs *= 1.0 if independent else _INDEPENDENT
+    own_likelihood = np.exp(logs - logs.max())
     if not is_sure:
         logs *= (_SURE_SPREAD / spread) ** 2
     log_scale = float(logs.max())
@@ -250,7 +260,7 @@ def _weigh_candidates(
         * (1 / len(_GRIDS) if is_sure else _PRIORS[family])
         for family in _GRIDS
     ]
-    return _Weighed(candidates, likelihood, np.transpose(worth), log_scale, is_sure)
+    return _Weighed(candidates, own_likelihood, np.transpose(worth), log_scale, is_sure)
 
 
 def _grids(
@@ -326,29 +336,22 @@ def _hold_a_segment(candidate: _Candidate, segment_s: float) -> _Candidate:
 
 
 def _likely_settings(
-    settings: list[_Candidate], likelihood: FloatArray, *, least: float
+    settings: list[_Candidate], likelihood: FloatArray, *, is_sure: bool
 ) -> dict[str, PolicySetting]:
     """Return the likeliest settings of a family, with the range of numbers that are likely too.
 
-    Of settings down to a part of the best likelihood, those nearest to the defaults, of the
-    plainest.
+    Of settings that explain as much, the plainest, and of these the ones nearest to the defaults;
+    where it is not sure what was chosen, plain and usual settings are likelier beforehand.
     """
     usual = parameters_for_engine(load_entry("chunked"))
-    if least < 1:
+    if not is_sure:
         usual |= {"throughput_share": SAFE_SHARE}
-
-    def oddness(one: _Candidate) -> tuple[int, float]:
-        far = [
-            abs(value / default - 1)
-            for name, value in one.items()
-            if isinstance(value, float) and isinstance(default := usual.get(name), int | float)
-        ]
-        return sum(value is not None for value in one.values()), sum(far)
-
-    ties = [
-        one for one, x in zip(settings, likelihood, strict=True) if x >= least * likelihood.max()
-    ]
-    likeliest = min(ties, key=oddness)
+    plainness, nearness = np.transpose([_measure_oddness(one, usual) for one in settings])
+    weights = likelihood
+    if not is_sure:
+        weights = likelihood * _EXTRA**plainness * np.exp(-0.5 * (nearness / _USUAL) ** 2)
+    order = np.lexsort((nearness, plainness, -weights))
+    likeliest = settings[int(order[0])]
     found: dict[str, PolicySetting] = {}
     for name, value in likeliest.items():
         if isinstance(value, float):
@@ -361,3 +364,13 @@ def _likely_settings(
         elif name != "policy" and value is not None:
             found[name] = value
     return found
+
+
+def _measure_oddness(one: _Candidate, usual: Mapping[str, JsonValue]) -> tuple[int, float]:
+    """Return how many settings are given, and how far the numbers are from the usual ones."""
+    far = [
+        abs(value / default - 1)
+        for name, value in one.items()
+        if isinstance(value, float) and isinstance(default := usual.get(name), int | float)
+    ]
+    return sum(value is not None for value in one.values()), sum(far)
