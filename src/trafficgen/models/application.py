@@ -341,9 +341,12 @@ def complete_ladder(
         between = math.ceil(math.log(high / low) / math.log(_WIDEST_STEP) - _STEP_ERROR)
         ladder += _fill(low, high, max(between, 1), likely_kbps)
     top_kbps = visited_kbps[-1]
-    if throughput_kbps is not None and top_kbps * RUNG_STEP > SAFE_SHARE * throughput_kbps:
+    safe_kbps = math.inf if throughput_kbps is None else SAFE_SHARE * throughput_kbps
+    if top_kbps * RUNG_STEP > safe_kbps:
         steps = most_above
-        if likely_kbps is not None and most_above and likely_kbps > top_kbps * math.sqrt(RUNG_STEP):
+        # A rung that the path had room for would have been visited.
+        lowest_kbps = max(top_kbps * math.sqrt(RUNG_STEP), safe_kbps)
+        if likely_kbps is not None and most_above and likely_kbps > lowest_kbps:
             below = min(round(math.log(likely_kbps / top_kbps) / math.log(RUNG_STEP)), most_above)
             ladder += _fill(top_kbps, likely_kbps, max(below, 1), None)
             top_kbps, steps = likely_kbps, most_above - max(below, 1)

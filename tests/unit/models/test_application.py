@@ -12,6 +12,7 @@ from trafficgen.models import (
     Rung,
     RungSwitch,
     Stall,
+    complete_ladder,
     describe_application,
     estimate_ladder,
 )
@@ -118,3 +119,10 @@ def test_rungs_that_are_sure_or_far_from_others_stay() -> None:
     assert estimate_ladder(rungs_of(0.5, 200, 3200, 6400), clock) == pytest.approx(
         [200, 3200, 6400], rel=0.02
     )
+
+
+def test_no_rung_is_added_that_the_path_had_room_for() -> None:
+    # A player within 0.85 of 3500 kbit/s would have visited what is below 2975.
+    beside = complete_ladder([900, 1796], 3500, most_above=2, likely_kbps=2435)
+    assert min(kbps for kbps in beside if kbps > 1796) > 2975
+    assert 3400 in complete_ladder([900, 1796], 3500, most_above=2, likely_kbps=3400)
