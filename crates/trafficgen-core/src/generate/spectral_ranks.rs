@@ -29,6 +29,12 @@ const HARDLY_NEARER: f64 = 0.985;
 /// were off: a series with a heavy tail needs half as many turns (over-relaxation; Fienup, "Phase
 /// retrieval algorithms: a comparison", Applied Optics 21, 1982).
 const BEYOND: f64 = 1.0;
+/// After so many turns, each goes on by this share of the step before: where turns bring little,
+/// half as many do (momentum; Polyak, "Some methods of speeding up the convergence of iteration
+/// methods", USSR Computational Mathematics 4, 1964). From then on turns are compared with those
+/// two before: they swing.
+const FIRST_TURNS: usize = 4;
+const MOMENTUM: f64 = 0.7;
 
 thread_local! {
     static PLANS: RefCell<HashMap<usize, Plans>> = RefCell::default();
@@ -66,7 +72,7 @@ pub fn spectral_ranks(
     let whole = (count as f64 / 2.0 * power(ascending) / wanted_power).sqrt();
     // The highest frequency is real: of what is asked for there, a series has a random part.
     let highest = amplitude[count / 2].powi(2) / wanted_power;
-    let (mut scale, mut before) = (whole, f64::INFINITY);
+    let (mut scale, mut misfits) = (whole, [f64::INFINITY; 2]);
     for turn in 0..most_turns {
         let off = turning.take(ascending);
         let as_asked = turn % 2 == 0;
@@ -75,12 +81,21 @@ pub fn spectral_ranks(
         if as_asked && off + highest <= near {
             break;
         }
+        if turn + 1 >= FIRST_TURNS {
+            turning.move_on(MOMENTUM);
+        }
         let beyond = if as_asked { BEYOND } else { 0.0 };
         let misfit = turning.restore(amplitude, scale, beyond);
-        if misfit <= near || misfit > HARDLY_NEARER * before {
+        let [before_last, last] = misfits;
+        let enough = if turn < FIRST_TURNS {
+            HARDLY_NEARER * last
+        } else {
+            HARDLY_NEARER * HARDLY_NEARER * before_last
+        };
+        if misfit <= near || misfit > enough {
             break;
         }
-        (scale, before) = (whole * (1.0 - misfit).sqrt(), misfit);
+        (scale, misfits) = (whole * (1.0 - misfit).sqrt(), [last, misfit]);
         turning.end();
     }
     turning.ranks.into_iter().map(i64::from).collect()
@@ -141,6 +156,8 @@ pub(super) struct Turning {
     pub(super) ranks: Vec<u32>,
     words: Vec<u64>,
     other: Vec<u64>,
+    /// The series before this one, where its last step is kept.
+    before: Vec<Complex64>,
 }
 
 impl Turning {
@@ -155,6 +172,7 @@ impl Turning {
             ranks: vec![0; count],
             words: Vec::with_capacity(count),
             other: Vec::new(),
+            before: Vec::new(),
         }
     }
 
@@ -201,6 +219,19 @@ impl Turning {
             *pair = values;
         }
         1.0 - product * product / (found_power * power)
+    }
+
+    /// Moves the series on by a share of its last step, where that is known.
+    fn move_on(&mut self, share: f64) {
+        if self.before.is_empty() {
+            self.before.clone_from(&self.pairs);
+            return;
+        }
+        for (pair, before) in self.pairs.iter_mut().zip(&mut self.before) {
+            let here = *pair;
+            *pair += (here - *before) * share;
+            *before = here;
+        }
     }
 
     /// Turns the series into its spectrum, gives that its amplitudes again, `scale` times those
