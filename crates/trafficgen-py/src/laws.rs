@@ -8,6 +8,7 @@ use numpy::{
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::ops::Range;
 use trafficgen_core::laws::{
     self, AnyFamily, Bounds, Edges, GroupedSample, Kind, Law, Maximum, Scale,
 };
@@ -250,6 +251,45 @@ pub fn sum_gaps<'py>(
 pub fn sample_distance(py: Python<'_>, one: Array<'_>, other: Array<'_>) -> PyResult<f64> {
     let (one, other) = (one.as_slice()?, other.as_slice()?);
     Ok(py.detach(|| laws::sample_distance(one, other)))
+}
+
+/// First unit of each stretch of one rate, and the number of units; refuses unlike lengths.
+#[pyfunction]
+pub fn change_points<'py>(
+    py: Python<'py>,
+    total: Array<'py>,
+    time_s: Array<'py>,
+    shortest: usize,
+    penalty: f64,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let (total, time_s) = (total.as_slice()?, time_s.as_slice()?);
+    if total.len() != time_s.len() || shortest == 0 {
+        return Err(refuse("not as many amounts as times, or stretches of nothing"));
+    }
+    let found = py
+        .detach(|| trafficgen_core::change_points::change_points(total, time_s, shortest, penalty));
+    Ok(found.into_pyarray(py))
+}
+
+/// Median of the values that are densest in each window of a series, and how many they are.
+#[pyfunction]
+pub fn window_modes<'py>(
+    py: Python<'py>,
+    values: Array<'py>,
+    firsts: Vec<usize>,
+    stops: Vec<usize>,
+    width: f64,
+) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i64>>)> {
+    let values = values.as_slice()?;
+    let windows: Vec<Range<usize>> = firsts.into_iter().zip(stops).map(|(a, b)| a..b).collect();
+    if windows.iter().any(|window| window.start > window.end || window.end > values.len()) {
+        return Err(refuse("a window beyond the series"));
+    }
+    let (modes, held): (Vec<f64>, Vec<i64>) = py
+        .detach(|| trafficgen_core::modes::window_modes(values, &windows, width))
+        .into_iter()
+        .unzip();
+    Ok((modes.into_pyarray(py), held.into_pyarray(py)))
 }
 
 /// Parameters of a law after a step of its free numbers.

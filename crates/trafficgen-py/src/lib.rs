@@ -39,6 +39,8 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(laws::matrix_exponentials, module)?)?;
     module.add_function(wrap_pyfunction!(laws::sum_gaps, module)?)?;
     module.add_function(wrap_pyfunction!(laws::sample_distance, module)?)?;
+    module.add_function(wrap_pyfunction!(laws::change_points, module)?)?;
+    module.add_function(wrap_pyfunction!(laws::window_modes, module)?)?;
     module.add_function(wrap_pyfunction!(laws::law_tail, module)?)?;
     module.add_function(wrap_pyfunction!(laws::law_quantiles, module)?)?;
     module.add_function(wrap_pyfunction!(laws::mix_normals, module)?)?;
@@ -50,6 +52,7 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<play::SteppedLaw>()?;
     module.add_function(wrap_pyfunction!(play::correlated_order, module)?)?;
     module.add_function(wrap_pyfunction!(play::solve_toeplitz, module)?)?;
+    module.add_function(wrap_pyfunction!(play::sort_values, module)?)?;
     module.add_function(wrap_pyfunction!(play::stable_order, module)?)?;
     module.add_function(wrap_pyfunction!(play::order_by_scores, module)?)?;
     module.add_function(wrap_pyfunction!(play::order_sizes_by_scores, module)?)?;

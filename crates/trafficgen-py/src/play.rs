@@ -169,6 +169,16 @@ pub fn solve_toeplitz<'py>(
     Ok(solution.ok_or_else(|| refuse("the matrix is singular"))?.into_pyarray(py))
 }
 
+/// Values in ascending order.
+#[pyfunction]
+pub fn sort_values<'py>(
+    py: Python<'py>,
+    values: Floats<'py>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let values = values.as_slice()?;
+    Ok(py.detach(|| generate::sort_values(values)).into_pyarray(py))
+}
+
 /// The places of values in ascending order; equal ones keep their order.
 #[pyfunction]
 pub fn stable_order<'py>(

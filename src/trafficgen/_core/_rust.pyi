@@ -35,6 +35,7 @@ __all__ = [
     "__version__",
     "add_family",
     "chain_vectors",
+    "change_points",
     "clock_ticks",
     "correlated_order",
     "follow_bursts",
@@ -54,12 +55,14 @@ __all__ = [
     "share_packets",
     "simulate",
     "solve_toeplitz",
+    "sort_values",
     "spectral_ranks",
     "stable_order",
     "stream_key",
     "sum_gaps",
     "time_order",
     "values_by_rank",
+    "window_modes",
 ]
 
 __version__: str
@@ -261,6 +264,10 @@ def sum_gaps(
     spectrum: _Spectrum, gap_s: _Floats, rate_per_s: _Floats, first: _Floats
 ) -> tuple[_Floats, _Complexes, float]: ...
 def sample_distance(one: _Floats, other: _Floats) -> float: ...
+def change_points(total: _Floats, time_s: _Floats, shortest: int, penalty: float) -> _Places: ...
+def window_modes(
+    values: _Floats, firsts: list[int], stops: list[int], width: float
+) -> tuple[_Floats, _Places]: ...
 def law_quantiles(family: str, params: dict[str, float], p: _Floats, upper: bool) -> _Floats: ...
 def mix_normals(
     values: _Floats,
@@ -284,6 +291,7 @@ def follow_bursts(
 def rank_scores(ranks: _Floats, rows: _Rows, numbers: _Floats, spread: float) -> _Floats: ...
 def share_packets(sizes: _Rows, bins: _Floats) -> _Places: ...
 def solve_toeplitz(first_row: _Floats, right: _Floats) -> _Floats: ...
+def sort_values(values: _Floats) -> _Floats: ...
 def stable_order(values: _Floats) -> _Places: ...
 def values_by_rank(ranks: _Places, types: _Places, values: _Floats) -> _Floats: ...
 def frame_times(

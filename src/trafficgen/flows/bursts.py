@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trafficgen import _core
 from trafficgen.errors import CalibrationError
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
@@ -138,7 +139,7 @@ def find_burst_threshold_s(gap_s: FloatArray, *, tick_s: float = 1e-9) -> float 
         raise CalibrationError(f"tick_s is {tick_s:g}; give the step of the clock, above 0")
     if gap_s.size < _LIMITS.fewest_gaps:
         return None
-    gaps = spread_over_tick(np.sort(gap_s), tick_s=tick_s)
+    gaps = spread_over_tick(_core.sort_values(gap_s), tick_s=tick_s)
     log_gap = np.log10(gaps)
     best_s, best_score = None, 0.0
     for log_threshold in _valleys(log_gap):
@@ -199,7 +200,7 @@ def spread_over_tick(sorted_values: FloatArray, *, tick_s: float) -> FloatArray:
     below_half_tick = sorted_values < 0.5 * tick_s
     below = 0.5 * tick_s * 10 ** (_LIMITS.decades_below_tick * (place - 1))
     spread: FloatArray = np.where(below_half_tick, below, sorted_values + tick_s * (place - 0.5))
-    return np.sort(spread)
+    return _core.sort_values(spread)
 
 
 def _valleys(log_gap: FloatArray) -> FloatArray:

@@ -51,6 +51,34 @@ pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
     words.into_iter().map(|word| values[word as u32 as usize]).collect()
 }
 
+/// Fewer values are compared rather than counted by their digits.
+const FEW_VALUES: usize = 2048;
+
+/// Numbers in ascending order, those that are none at the ends: sorted by their digits, which takes
+/// a third of the time of comparing them.
+#[must_use]
+pub fn sort_values(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    if values.is_sorted() {
+        return sorted;
+    }
+    if values.len() < FEW_VALUES {
+        sorted.sort_unstable_by(f64::total_cmp);
+        return sorted;
+    }
+    let sign = 1 << (u64::BITS - 1);
+    let mut words: Vec<u64> = values
+        .iter()
+        .map(|value| value.to_bits())
+        .map(|bits| if bits & sign == 0 { bits | sign } else { !bits })
+        .collect();
+    radix_sort(&mut words, &mut Vec::new(), 0, u64::BITS);
+    for (value, word) in sorted.iter_mut().zip(words) {
+        *value = f64::from_bits(if word & sign == 0 { !word } else { word & !sign });
+    }
+    sorted
+}
+
 type Counter = [u32; BUCKETS];
 
 /// Sorts words by `count` bits above the lowest `skipped` ones; equal ones keep their order.
@@ -119,7 +147,7 @@ fn pass(words: &mut Vec<u64>, other: &mut Vec<u64>, shift: u32, next: &mut Count
 
 #[cfg(test)]
 mod tests {
-    use super::stable_order;
+    use super::{sort_values, stable_order};
     use proptest::prelude::*;
 
     proptest! {
@@ -135,6 +163,18 @@ mod tests {
                 (values[*one as usize] + 0.0).total_cmp(&(values[*other as usize] + 0.0))
             });
             prop_assert_eq!(stable_order(&values), places);
+        }
+
+        #[test]
+        fn values_sorted_by_digits_are_those_of_comparisons(
+            values in prop::collection::vec(any::<f64>(), 0..5000)
+        ) {
+            let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect();
+            let mut compared = values.clone();
+            compared.sort_unstable_by(f64::total_cmp);
+            let (sorted, compared): (Vec<u64>, Vec<u64>) =
+                (bits(&sort_values(&values)), bits(&compared));
+            prop_assert_eq!(sorted, compared);
         }
     }
 }

@@ -19,7 +19,7 @@ from trafficgen.calibration.path.link_rate import (
     choose_pairs,
     find_near,
     may_be_of_source,
-    strongest_mode,
+    strongest_modes,
 )
 from trafficgen.flows import SessionView, extend_sequence
 from trafficgen.models import CapacityStep, Estimate
@@ -229,15 +229,14 @@ def _find_modes(
     """
     found: list[_Stretch] = []
     unsure: list[_Stretch] = []
-    busy = 0
     step_ratio = _STEP_RATIO if pairs.packets == 1 else _TRAIN_STEP_RATIO
     firsts, stops = np.searchsorted(pairs.time_s, [windows_s, windows_s + _WINDOW_S]).tolist()
-    for start_s, size_bytes, first, stop in zip(
-        windows_s.tolist(), given_bytes.tolist(), firsts, stops, strict=True
+    busy = int(np.count_nonzero(np.subtract(stops, firsts) >= _FEWEST_PAIRS))
+    modes = strongest_modes(pairs.rate_bps, firsts, stops, fewest_pairs=_FEWEST_PAIRS)
+    for start_s, size_bytes, mode in zip(
+        windows_s.tolist(), given_bytes.tolist(), modes, strict=True
     ):
-        end_s, rates_bps = start_s + _WINDOW_S, pairs.rate_bps[first:stop]
-        busy += rates_bps.size >= _FEWEST_PAIRS
-        mode = strongest_mode(rates_bps, fewest_pairs=_FEWEST_PAIRS)
+        end_s = start_s + _WINDOW_S
         if mode is None or mode[0] > most_bps:
             continue
         mean_bps = bps_from_bytes(size_bytes, _WINDOW_S)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trafficgen import _core
 from trafficgen.models import Estimate
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
@@ -83,19 +84,20 @@ def strongest_mode(
     The mode is the window of 10% width that holds most values, its estimate their median. It has to
     hold a fifth of them. The rates are those of packet pairs, shape (n,).
     """
-    if rates_bps.size < fewest_pairs:
-        return None
-    log_rate = np.log(rates_bps)
-    log_rate.sort()
-    end = log_rate.searchsorted(log_rate + 2 * np.log(_LIMITS.mode_ratio), side="right")
-    held = end - np.arange(log_rate.size)
-    first = int(held.argmax())
-    share = float(held[first]) / log_rate.size
-    if share < _LIMITS.smallest_mode_share:
-        return None
-    # Their median, in a twentieth of the time of numpy's: they ascend, and windows are many.
-    low, high = first + (int(held[first]) - 1) // 2, first + int(held[first]) // 2
-    return float(np.exp((log_rate[low] + log_rate[high]) / 2)), share
+    return strongest_modes(rates_bps, [0], [rates_bps.size], fewest_pairs=fewest_pairs)[0]
+
+
+def strongest_modes(
+    rates_bps: FloatArray, firsts: list[int], stops: list[int], *, fewest_pairs: int
+) -> list[tuple[float, float] | None]:
+    """Return :func:`strongest_mode` of each of many windows, which begin and end at such rows."""
+    width = 2 * float(np.log(_LIMITS.mode_ratio))
+    middle, held = _core.window_modes(np.log(rates_bps), firsts, stops, width)
+    sizes = np.subtract(stops, firsts)
+    shares = held / np.maximum(sizes, 1)
+    stands_out = (sizes >= fewest_pairs) & (shares >= _LIMITS.smallest_mode_share)
+    found = zip(stands_out.tolist(), np.exp(middle).tolist(), shares.tolist(), strict=True)
+    return [(mode_bps, share) if is_one else None for is_one, mode_bps, share in found]
 
 
 def estimate_link_rate(

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trafficgen import _core
 from trafficgen.calibration.processes.bursts import fit_simple, propose_bursts, propose_pauses
 from trafficgen.calibration.processes.fractional_noise import propose_fgn
 from trafficgen.calibration.processes.frames import propose_burst_frames, propose_frames
@@ -366,7 +367,7 @@ def _measure(time_ns: IntArray, ip_bytes: IntArray, packets: PhasePackets) -> _S
     (start_ns, end_ns), threshold_s = packets.span_ns, packets.threshold_s
     found = {
         "packet_bytes": _thin(_sort_sizes(ip_bytes).astype(np.float64)),
-        "gap_s": _thin(np.sort(s_from_ns(np.diff(time_ns)))),
+        "gap_s": _thin(_core.sort_values(s_from_ns(np.diff(time_ns)))),
     }
     acf = np.zeros(0)
     for width_s in _LIMITS.bins_s:
@@ -380,8 +381,8 @@ def _measure(time_ns: IntArray, ip_bytes: IntArray, packets: PhasePackets) -> _S
             acf = sample_autocorrelation(bins, _LIMITS.lags)
     if threshold_s is not None and time_ns.size:
         bursts = segment_bursts(time_ns, ip_bytes, threshold_s=threshold_s)
-        found["burst_packets"] = np.sort(bursts.packets.astype(np.float64))
-        found["burst_spacing_s"] = np.sort(bursts.spacing_s)
+        found["burst_packets"] = _core.sort_values(bursts.packets.astype(np.float64))
+        found["burst_spacing_s"] = _core.sort_values(bursts.spacing_s)
     return found | ({"rate_acf": acf} if acf.size else {})
 
 

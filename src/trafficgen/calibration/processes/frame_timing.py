@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
+from trafficgen import _core
 from trafficgen.calibration.laws.ranks import mean_ranks
 from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets
 from trafficgen.calibration.processes.trains import keep_order
@@ -255,7 +256,7 @@ def _distance(played_s: FloatArray, sent_s: FloatArray) -> float:
 def _sums(spacing_s: FloatArray, count: int) -> FloatArray:
     """Return the sums of so many successive spacings, ascending, s."""
     total_s = np.concatenate(([0.0], np.cumsum(spacing_s)))
-    return np.sort(total_s[count:] - total_s[:-count])
+    return _core.sort_values(total_s[count:] - total_s[:-count])
 
 
 def _clock_ratio(clock_s: FloatArray, start_s: FloatArray) -> Estimate:

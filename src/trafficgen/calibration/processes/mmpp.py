@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trafficgen import _core
 from trafficgen.calibration.laws.likelihood import fit_closed_form
 from trafficgen.calibration.levels.dwells import dwell_law
 from trafficgen.calibration.levels.rate_levels import find_levels
@@ -98,7 +99,8 @@ def propose_mmpp(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
 
 def _is_dependent(gap_s: FloatArray) -> bool:
     """Return whether means of successive gaps vary more than those of independent ones."""
-    ranks = np.argsort(np.argsort(gap_s, kind="stable")).astype(np.float64)
+    ranks = np.empty(gap_s.size)
+    ranks[_core.stable_order(gap_s)] = np.arange(gap_s.size)
     return _largest_excess(ranks) > _LIMITS.dependent_z
 
 
