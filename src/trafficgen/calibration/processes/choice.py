@@ -117,6 +117,9 @@ class Proposal:
     #: that one law of frame sizes replaces two. It is tried even after a process passed, and taken
     #: where it passes and is hardly farther.
     refines: bool = False
+    #: Whether it reads a clock: that no statistic of the check sees either. Where another process
+    #: passed before, it counts as one that refines it.
+    keeps_clock: bool = False
 
 
 _NOISE = Proposal("fgn", propose_fgn, varies=True)
@@ -125,7 +128,7 @@ PROPOSALS: tuple[Proposal, ...] = (
     Proposal("mmpp", propose_mmpp, proven=True, varies=True),
     Proposal("rate states", propose_rate_states, proven=True, varies=True),
     _NOISE,
-    Proposal("frames", propose_frames, proven=True),
+    Proposal("frames", propose_frames, proven=True, keeps_clock=True),
     Proposal("frames as bursts", propose_burst_frames, proven=True, refines=True),
     Proposal("dependent bursts", partial(propose_bursts, dependent=True)),
     Proposal("pauses", propose_pauses),
@@ -143,7 +146,7 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
     others are fitted in order of their complexity until one passes; where all fail, the one that
     comes closest is taken. Fractional noise is tried even after rate states passed: two states
     follow many a swinging rate, and the nearer of the two is taken. Bursts that look like frames
-    are tried in any case (:attr:`Proposal.refines`).
+    are tried in any case (:attr:`Proposal.refines`), and so are those of RTP timestamps.
     """
     name, count = packets.name, packets.time_ns.size
     report_step(f"{name}: fitting independent gaps or bursts of {count:,} packets")
@@ -155,7 +158,8 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
     checks = [check_process(simple.process, packets, generator_of=generator_of, independent=True)]
     best, settled = 0, checks[0].passed
     for number, proposal in enumerate(PROPOSALS, start=1):
-        if settled and not proposal.refines and not (best and proposal is _NOISE):
+        refines = proposal.refines or (settled and proposal.keeps_clock)
+        if settled and not refines and not (best and proposal is _NOISE):
             continue
         report_step(f"{name}: trying {proposal.name} ({number} of {len(PROPOSALS)})")
         found = proposal.propose(packets, fit.start_anew())
@@ -168,7 +172,9 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
         checks.append(check)
         trusted = proposal.proven and (proposal.varies or _keeps_gaps(check, checks[0]))
         passed = check.passed or (trusted and _is_tolerable(check))
-        if _is_preferred(proposal, check, checks[best], passed=passed):
+        if settled and proposal.keeps_clock and not passed:
+            continue
+        if _is_preferred(check, checks[best], passed=passed, refines=refines):
             best, settled = len(fitted) - 1, passed
     ordered = add_trains(fitted[best].process, packets)
     if ordered is not None and ordered != fitted[best].process:
@@ -178,9 +184,9 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
     return replace(fitted[best], choice=_describe_choice(fitted, checks, best))
 
 
-def _is_preferred(proposal: Proposal, check: Check, before: Check, *, passed: bool) -> bool:
+def _is_preferred(check: Check, before: Check, *, passed: bool, refines: bool) -> bool:
     """Return whether a process takes the place of the nearest one so far."""
-    if passed and proposal.refines:
+    if passed and refines:
         return all(
             check.distances[name] <= before.distances[name] + _LIMITS.slack
             for name in check.distances

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
+from trafficgen.calibration.processes.choice import fit_process
 from trafficgen.calibration.processes.frame_timing import _theil_slopes, frames_of, frames_of_bursts
 from trafficgen.calibration.processes.frames import propose_frames
 from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets
@@ -72,6 +73,20 @@ def test_the_frame_rate_comes_from_the_timestamps_whatever_the_send_times() -> N
     assert process.clock_ratio.high is not None
     # lateness of 5 ms at most over 20 s moves the slope by far less than 5 / 20,000
     assert abs(process.clock_ratio.value - 1) < 2.5e-4
+
+
+def test_single_packets_of_a_steady_sender_stay_on_its_clock() -> None:
+    number, generator = np.arange(3000), np.random.default_rng(4)
+    late_s = generator.uniform(0, 2e-4, number.size)
+    late_s[generator.random(number.size) < 0.002] += 3e-3
+    packets = packets_of(number * 0.02 + late_s, np.full(number.size, 200), number * 1800)
+    found = fit_process(packets, generator_of=generator_of)
+    assert found.choice is not None
+    # Independent gaps pass the check, and walk away from the clock.
+    assert found.choice.tried[0].passed
+    played_s = playable(found.process).play(Span(0.0, 60.0), generator_of).time_s
+    off_s = played_s - np.rint((played_s - played_s[0]) / 0.02) * 0.02
+    assert np.ptp(np.quantile(off_s, [0.02, 0.98])) < 5e-4
 
 
 def test_a_clock_that_runs_slow_is_told_by_its_ratio() -> None:
