@@ -60,8 +60,8 @@ def reproduced_sections(results: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _describe_repeats(rows: list[dict[str, Any]]) -> str:
-    """Say how often a set-up is done in a run; records of an older command did all once."""
-    most = max(row.get("repeats", 1) for row in rows)
+    """Say how often a set-up is done in a run."""
+    most = max(row["repeats"] for row in rows)
     return f", in each of which some set-ups are done {most} times" if most > 1 else ""
 
 
