@@ -1,14 +1,16 @@
 """Runs commands on damaged captures and other inputs: so many, or until the time is up.
 
 ``.venv/bin/python -m tests.mutated.campaign --seconds 3600``, or ``--count 100000``; what fails is
-kept with the command that shows it. Commands come in rounds of a hundred, each with random numbers
-of its own: what is done is kept, and the next run of a seed goes on with the next round.
+kept with the command that shows it, and so is what costs most. Commands come in rounds of a
+hundred, each with random numbers of its own: what is done is kept, and the next run of a seed goes
+on with the next round.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import heapq
 import importlib
 import json
 import math
@@ -25,6 +27,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tests.mutated.commands import FROM, Ended, a_command, empty
 from tests.mutated.damage import beginning, damaged
@@ -52,6 +55,10 @@ _CAPTURE_READERS = ("inspect", "inspect-tunnels", "packets", "exchanges")
 #: What a round has of each kind; one of the commands is started as a shell starts it.
 _OF_A_ROUND = {"reads": 34, "other reads": 56, "commands": 5, "other commands": 5}
 _ROUND = sum(_OF_A_ROUND.values())
+#: File with the command of what is kept, and what it said.
+_WHAT = "what.txt"
+#: How many of the slowest commands, and of those with most memory, are named and kept.
+_COSTLIEST = 5
 
 
 def captures(folders: tuple[Path, ...] | list[Path] = FOLDERS) -> list[Path]:
@@ -111,10 +118,10 @@ class Totals:
     rounds: int = 0
     failures: int = 0
     started: int = 0
-    most_memory_bytes: int = 0
-    longest_s: float = 0.0
     codes: Counter[str] = field(default_factory=Counter)
     cpu_s: dict[str, float] = field(default_factory=dict)
+    slowest: list[list[Any]] = field(default_factory=list)  # s, and the name of the command
+    largest: list[list[Any]] = field(default_factory=list)  # bytes, and the name of the command
 
     @classmethod
     def read(cls, file: Path) -> Totals:
@@ -129,8 +136,19 @@ class Totals:
         self.codes[f"{arguments[0]} {ended.code}"] += 1
         self.cpu_s[arguments[0]] = self.cpu_s.get(arguments[0], 0.0) + ended.cpu_s
         self.started += started
-        self.most_memory_bytes = max(self.most_memory_bytes, ended.memory_bytes)
-        self.longest_s = max(self.longest_s, ended.cpu_s)
+
+    def add_cost(self, ended: Ended, name: str) -> set[str]:
+        """Put a command among the slowest and the largest where it belongs there; return the names
+        of those that do not, itself or others, any more.
+        """
+        before = {name, *self.costliest()}
+        self.slowest = _costliest([*self.slowest, [ended.cpu_s, name]])
+        self.largest = _costliest([*self.largest, [ended.memory_bytes, name]])
+        return before - self.costliest()
+
+    def costliest(self) -> set[str]:
+        """Return the names of the slowest commands and of the largest."""
+        return {name for _, name in (*self.slowest, *self.largest)}
 
     def write(self) -> None:
         """Keep them for the next run."""
@@ -145,9 +163,19 @@ class Totals:
             ", ".join(f"{what}: {count:,}" for what, count in sorted(self.codes.items())),
             "processor time: "
             + ", ".join(f"{what} {spent_s:.0f} s" for what, spent_s in sorted(self.cpu_s.items())),
-            f"{self.failures} failed; most memory {self.most_memory_bytes / 1e6:.0f} MB; most"
-            f" processor time {self.longest_s:.1f} s",
+            f"{self.failures} failed",
+            "most processor time: " + ", ".join(f"{name} {s:.1f} s" for s, name in self.slowest),
+            "most memory: " + ", ".join(f"{name} {b / 1e6:.0f} MB" for b, name in self.largest),
+            *(
+                f"{name}: {(self.file.parent / name / _WHAT).read_text(encoding='utf-8')}".rstrip()
+                for name in sorted(self.costliest())
+            ),
         ]
+
+
+def _costliest(costs: list[list[Any]]) -> list[list[Any]]:
+    """Return the costs that are highest, of equal ones the first."""
+    return heapq.nlargest(_COSTLIEST, costs, key=lambda cost: cost[0])
 
 
 def _import_all() -> None:
@@ -158,24 +186,34 @@ def _import_all() -> None:
 
 
 def _play_round(paths: list[Path], seed: int, totals: Totals, kept: Path) -> None:
-    """Run a round; keep the files of tasks that fail."""
+    """Run a round; keep the files of tasks that fail, and of those that cost most."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         play = partial(tasks, paths, f"{seed}/{totals.rounds}", folder)
         for number, (task, ended) in enumerate(run_in_process(play, folder / "said.txt")):
             totals.add(task.arguments, ended, started=task.starts)
+            place = kept / f"{seed}-{totals.rounds}-{number}"
             if problem := ended.problem(task.out):
                 totals.failures += 1
-                place = kept / f"{seed}-{totals.rounds}-{number}"
-                shutil.copytree(folder, place, dirs_exist_ok=True)
-                command = shlex.join(task.arguments).replace(str(folder), str(place))
-                command = command.replace(f" {shlex.quote(FROM)} ", f" {FROM} ")
-                (place / "what.txt").write_text(
-                    f"{problem}\n{command}\n{ended.text}", encoding="utf-8"
-                )
+                command = _keep(folder, place, task, f"{problem}\n{ended.text}")
                 print(f"{problem}: {command}\n{ended.text[-3000:]}", flush=True)
+            costly = place.with_name(f"costly-{place.name}")
+            no_more = totals.add_cost(ended, costly.name)
+            if costly.name not in no_more:
+                _keep(folder, costly, task, "")
+            for other in no_more:
+                shutil.rmtree(kept / other, ignore_errors=True)
     totals.rounds += 1
     totals.write()
+
+
+def _keep(folder: Path, place: Path, task: Task, said: str) -> str:
+    """Keep the files of a task, and what it said; return the command that repeats it there."""
+    shutil.copytree(folder, place, dirs_exist_ok=True)
+    command = shlex.join(task.arguments).replace(str(folder), str(place))
+    command = command.replace(f" {shlex.quote(FROM)} ", f" {FROM} ")
+    (place / _WHAT).write_text(f"{command}\n{said}", encoding="utf-8")
+    return command
 
 
 def main() -> int:

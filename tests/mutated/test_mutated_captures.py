@@ -12,8 +12,8 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from tests.mutated.campaign import captures, rounds
-from tests.mutated.commands import run_in_child
+from tests.mutated.campaign import Totals, captures, rounds
+from tests.mutated.commands import Ended, run_in_child
 from tests.mutated.damage import beginning, damaged
 from tests.mutated.other_inputs import other_rounds
 
@@ -45,6 +45,20 @@ def test_damaged_captures_are_read_or_refused(tmp_path: Path) -> None:
             inspect(path, decapsulate=dice.random() < 0.5)
             read += 1
     assert read > 100
+
+
+def test_the_slowest_commands_and_the_largest_are_known_after_any_number(tmp_path: Path) -> None:
+    totals, kept = Totals(tmp_path / "totals.json"), set()
+    for number in range(100):
+        cpu_s, size = float(number * 37 % 100), number * 53 % 100
+        kept.add(f"{number}")
+        kept -= totals.add_cost(Ended("fit", 0, "", size, cpu_s), f"{number}")
+    assert [cost for cost, _ in totals.slowest] == [99, 98, 97, 96, 95]
+    assert [cost for cost, _ in totals.largest] == [99, 98, 97, 96, 95]
+    assert all(int(name) * 37 % 100 == cost for cost, name in totals.slowest)
+    assert kept == totals.costliest()
+    totals.write()
+    assert Totals.read(totals.file) == totals
 
 
 @needs_fork
