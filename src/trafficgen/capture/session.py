@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,7 +23,7 @@ from trafficgen.capture.packets import read_flows, stream_capture
 from trafficgen.capture.scan import scan_capture
 from trafficgen.capture.table_files import check_table
 from trafficgen.capture.table_streams import TableFile, packets_in
-from trafficgen.errors import SelectionError
+from trafficgen.errors import CaptureWarning, SelectionError, warn
 from trafficgen.flows import (
     Inspection,
     SessionView,
@@ -201,6 +202,9 @@ class _Opening:
         Raises:
             InputFileError: If more packets are in the window than memory holds.
             SelectionError: If no packet is in the window.
+
+        Warns:
+            CaptureWarning: If the window ends after the input.
         """
         if self.window is None or self.window.is_whole:
             return replace(table, packets=pa.concat_tables(list(pieces)))
@@ -226,6 +230,10 @@ class _Opening:
                 what=f"packet of the session from {self.window}",
                 available=f"it lasts from {begin} to {end}",
             )
+        if inspection.duration_s < self.window.to_s < math.inf:
+            lasts = f"the input lasts {format_duration(inspection.duration_s)}"
+            text = f"the window {self.window} ends after the input; {lasts}"
+            warn(f"{', '.join(self.names)}: {text}", CaptureWarning)
         rtcp = table.rtcp.filter(pc.field("time_ns") < to_ns)
         return replace(table, packets=pa.concat_tables(kept), rtcp=rtcp)
 

@@ -103,6 +103,22 @@ def test_a_window_without_packets_says_when_the_session_is(long_capture: Path) -
         trafficgen.fit(long_capture, from_s=9000)
 
 
+@pytest.mark.parametrize("memory_bytes", [TINY, None])
+@pytest.mark.parametrize("ending", [".pcap", ".parquet"])
+def test_a_window_that_ends_after_the_input_is_told(
+    long_capture: Path, tmp_path: Path, ending: str, memory_bytes: int | None
+) -> None:
+    # The last two seconds: piece by piece they fit into little memory.
+    window = {"from_s": trafficgen.inspect(long_capture).duration_s - 2, "to_s": 9000}
+    path = tmp_path / f"long{ending}"
+    trafficgen.convert(long_capture, path)
+    told = r"long.*: the window .* s to 9000 s ends after the input; the input lasts"
+    with pytest.warns(trafficgen.CaptureWarning, match=told):
+        trafficgen.fit(path, memory_bytes=memory_bytes, **window)
+    with pytest.warns(trafficgen.CaptureWarning, match=told):
+        trafficgen.compare(path, path, memory_bytes=memory_bytes, **window)
+
+
 @pytest.mark.parametrize("window", [(5.0, 5.0), (-1.0, 5.0), (float("nan"), 5.0)])
 def test_a_window_that_is_none_is_refused(long_capture: Path, window: tuple[float, float]) -> None:
     with pytest.raises(ValueError, match=r"Invalid (window|time)|nothing is in the window"):
