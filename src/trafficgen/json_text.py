@@ -69,32 +69,22 @@ def clean_texts(value: Any) -> Any:
 
 def refuse_odd_values(value: object) -> None:
     """Raise JsonTextError for infinite numbers and nesting beyond :data:`MOST_LEVELS`."""
-    _refuse_infinite("", value)
-    level: list[tuple[str, object]] = [("", value)]
-    for _ in range(MOST_LEVELS):
-        level = [inner for place, one in level for inner in _inner(place, one)]
-        if not level:
-            return
-    raise JsonTextError(TOO_DEEP)
-
-
-def _inner(place: str, value: object) -> list[tuple[str, object]]:
-    """Return the objects and lists inside of one, after a check of its numbers."""
-    found: list[tuple[str, object]] = []
-    if not isinstance(value, dict | list):
-        return found
-    for key, one in value.items() if isinstance(value, dict) else enumerate(value):
-        if isinstance(one, dict | list | float):
-            inside = f"{place}.{key}" if place else str(key)
-            _refuse_infinite(inside, one)
-            if not isinstance(one, float):
-                found.append((inside, one))
-    return found
-
-
-def _refuse_infinite(place: str, value: object) -> None:
-    if isinstance(value, float) and not math.isfinite(value):
-        raise JsonTextError(f"{place or 'the file as a whole'}: {value} is not a number of JSON")
+    keys: list[object] = []
+    within = [iter([("", value)])]
+    while within:
+        for key, one in within[-1]:
+            if isinstance(one, float) and not math.isfinite(one):
+                place = ".".join(map(str, [*keys, key][1:])) or "the file as a whole"
+                raise JsonTextError(f"{place}: {one} is not a number of JSON")
+            if isinstance(one, dict | list):
+                if len(within) > MOST_LEVELS:
+                    raise JsonTextError(TOO_DEEP)
+                keys.append(key)
+                within.append(iter(one.items() if isinstance(one, dict) else enumerate(one)))
+                break
+        else:
+            within.pop()
+            del keys[-1:]
 
 
 def _refuse_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

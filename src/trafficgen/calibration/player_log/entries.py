@@ -14,19 +14,23 @@ import numpy as np
 from trafficgen.calibration.phases.rebuffering import Pause
 from trafficgen.calibration.player_log.events import LogForm, PlayerLog
 from trafficgen.errors import PlayerLogError
+from trafficgen.formatting import one_line
+from trafficgen.quantity_bounds import most_of
 from trafficgen.redaction import redact_addresses
 from trafficgen.units import kbps_from_bps
 
 MILLISECONDS = 1e-3
 #: How a log is to be had, for errors.
 AS_LOGGED = "give the log as the player wrote it"
+#: Units of the numbers of entries.
+_UNITS = {"time_s": "s", "buffer_s": "s", "position_s": "s", "level": "kbps"}
 #: Where an object keeps its entries.
 _ENTRIES = ("log", "events", "entries", "metrics")
 #: Later times (in 2286) are no milliseconds; a range that begins so soon is the one that plays, s.
 _LATEST_UNIX_S, _NEXT_RANGE_S = 1e10, 0.1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LogEntry:
     """One entry of a log; None for what it does not say."""
 
@@ -180,11 +184,27 @@ def build_log(
     end_s: float | None = None,
     playback: tuple[float | None, tuple[Pause, ...]] | None = None,
 ) -> PlayerLog:
-    """Build a log from entries in order of time; playback and stalls from them if not given."""
+    """Build a log from entries in order of time; playback and stalls from them if not given.
+
+    Raises:
+        PlayerLogError: If an entry or a stall has a number that no player has.
+    """
     end_s = rows[-1].time_s if end_s is None else end_s
+    for row, entry in enumerate(rows):
+        _refuse_beyond(name, f"entry {row} in order of time", entry, _UNITS)
     start_s, stalls = playback or _find_playback(rows, end_s=end_s)
+    for place, time_s in (("the end", end_s), ("the start of the playback", start_s or 0.0)):
+        _refuse_beyond(name, place, LogEntry(time_s), _UNITS)
+    for row, stall in enumerate(stalls):
+        _refuse_beyond(name, f"stall {row}", stall, {"start_s": "s", "duration_s": "s"})
+        if stall.duration_s < 0:
+            raise log_error(name, f"stall {row}: it lasts {stall.duration_s:g} s", AS_LOGGED)
     samples = [row for row in rows if row.buffer_s is not None]
-    levels = [(row.time_s, row.level) for row in rows if row.level is not None]
+    levels = [
+        (row.time_s, one_line(row.level) if isinstance(row.level, str) else row.level)
+        for row in rows
+        if row.level is not None
+    ]
     return PlayerLog(
         file=redact_addresses(Path(name).name),
         zero_unix_s=zero_unix_s,
@@ -198,6 +218,15 @@ def build_log(
         end_s=end_s,
         form=form,
     )
+
+
+def _refuse_beyond(name: str, place: str, found: object, units: Mapping[str, str]) -> None:
+    """Raise PlayerLogError where a number of an entry is beyond the bounds of its unit."""
+    for key, unit in units.items():
+        value = getattr(found, key)
+        if isinstance(value, float) and abs(value) > (most := most_of(unit)):
+            problem = f"{place}: {key} is {value:g}, beyond {most:g}"
+            raise log_error(name, problem, AS_LOGGED)
 
 
 def build_unix_log(

@@ -13,11 +13,13 @@ import numpy as np
 from trafficgen.calibration.phases.rebuffering import Pause
 from trafficgen.calibration.player_log import dash_js, hls_js, shaka
 from trafficgen.calibration.player_log.entries import (
+    AS_LOGGED,
     MILLISECONDS,
     LogEntry,
     build_log,
     log_error,
     read_number,
+    read_records,
 )
 from trafficgen.calibration.player_log.events import PlayerLog
 from trafficgen.errors import PlayerLogError
@@ -26,6 +28,8 @@ from trafficgen.standard_streams import read_text_file
 
 #: Ten times a line every 0.1 s of a day.
 LARGEST_PLAYER_LOG_BYTES = 64_000_000
+#: Lines of a CSV, or values of a JSON, of a log that memory holds.
+MOST_VALUES = 2_000_000
 #: Columns of our own log; the time and one more are needed.
 COLUMNS = ("time_s", "unix_time_s", "buffer_s", "position_s", "level_kbps", "level", "stalled")
 _FORMAT_REMEDY = (
@@ -38,6 +42,7 @@ _PLAYERS: tuple[tuple[Callable[[object], bool], Callable[[str, Any], PlayerLog]]
     (hls_js.is_log, hls_js.read_log),
     (shaka.is_log, shaka.read_log),
 )
+_AS_PUBLISHED = "give the table as published"
 _TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no")
 
 
@@ -63,7 +68,13 @@ def read_player_log(path: str | Path) -> PlayerLog:
     )
     if not text.strip():
         raise log_error(name, "is empty", _FORMAT_REMEDY)
-    if text.lstrip()[0] in "{[":
+    is_json = text.lstrip()[0] in "{["
+    what, marks = ("values", "{[,") if is_json else ("lines", "\n")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if sum(text.count(mark) for mark in marks) > MOST_VALUES:
+        problem = f"has more than {MOST_VALUES:,} {what}"
+        raise log_error(name, problem, "give the log of one session")
+    if is_json:
         return _from_json(name, text)
     try:
         return _from_csv(name, text)
@@ -88,7 +99,7 @@ def _from_json(name: str, text: str) -> PlayerLog:
 
 
 def _from_csv(name: str, text: str) -> PlayerLog:
-    reader = csv.DictReader(text.splitlines())
+    reader = csv.DictReader(text.split("\n"))
     header = [column.strip() for column in reader.fieldnames or []]
     reader.fieldnames = header
     if {"rel_time_s", "buffer_health_s"} <= set(header):
@@ -152,55 +163,55 @@ def _from_requet(name: str, records: list[dict[str, str]]) -> PlayerLog:
     """
     rows, offsets_s = [], []
     for line, record in enumerate(records, start=2):
-        try:
-            time_s, epoch_s = (
-                float(record["rel_time_s"]),
-                MILLISECONDS * float(record["epoch_ms"]),
-            )
-            buffer_s, progress_s = (float(record["buffer_health_s"]), float(record["progress_s"]))
-        except (KeyError, TypeError, ValueError):
-            problem = f"line {line}: not a row of a playback table"
-            raise log_error(name, problem, "give the table as published") from None
-        events = set(record.get("events", "").split("+")) - {""}
+        time_s, epoch_ms, buffer_s, progress_s = (
+            read_number(name, f"line {line}", record, key, required=True, remedy=_AS_PUBLISHED)
+            for key in ("rel_time_s", "epoch_ms", "buffer_health_s", "progress_s")
+        )
+        events = set((record.get("events") or "").split("+")) - {""}
         if not events:
             continue
         buffer_s = max(0.0, buffer_s)
-        quality = record.get("quality", "").split("+")[-1]
+        quality = (record.get("quality") or "").split("+")[-1]
         level = quality if quality not in ("", "unlabelled") else None
         stalled = "playing" not in events if events & {"playing", "buffering"} else None
         rows.append(LogEntry(time_s, buffer_s, progress_s + buffer_s, level, stalled))
         if "collect" in events:
-            offsets_s.append(epoch_s - time_s)
+            offsets_s.append(MILLISECONDS * epoch_ms - time_s)
     if not rows or not offsets_s:
-        raise log_error(name, "has no report of the player", "give the table as published")
+        raise log_error(name, "has no report of the player", _AS_PUBLISHED)
     return build_log(name, rows, zero_unix_s=float(np.median(offsets_s)), form="requet")
 
 
 def _from_ground_truth(name: str, found: dict[str, Any]) -> PlayerLog:
     """Build a log from the player's part of a lab session's ground truth."""
-    rows = []
-    try:
-        for entry in found["player_log"]:
-            if entry["event"] == "sample":
-                buffer_s = float(entry["buffered_s"])
-                rows.append(
-                    LogEntry(float(entry["t"]), buffer_s, float(entry["media_s"]) + buffer_s)
-                )
-            elif entry["event"] == "switch_shown":
-                rows.append(LogEntry(float(entry["t"]), level=float(entry["to_kbps"])))
-        start_s = found.get("playback_start_s")
-        stalls = tuple(
-            Pause(float(stall["t_s"]), float(stall["seconds"]))
-            for stall in found.get("stalls") or []
-        )
-        return build_log(
-            name,
-            rows,
-            zero_unix_s=float(found["t0_unix_s"]),
-            form="lab",
-            end_s=max((float(entry["t"]) for entry in found["player_log"]), default=0.0),
-            playback=(None if start_s is None else float(start_s), stalls),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        problem = f"player_log lacks or misstates {error}"
-        raise log_error(name, problem, "give the lab's JSON as recorded") from None
+
+    def number(place: str, record: dict[str, Any], key: str) -> float:
+        return read_number(name, place, record, key, required=True)
+
+    rows, end_s = [], 0.0
+    for place, entry in read_records(name, "player_log", found["player_log"]):
+        end_s = max(end_s, number(place, entry, "t"))
+        if entry.get("event") == "sample":
+            buffer_s = number(place, entry, "buffered_s")
+            media_s = number(place, entry, "media_s")
+            rows.append(LogEntry(number(place, entry, "t"), buffer_s, media_s + buffer_s))
+        elif entry.get("event") == "switch_shown":
+            level_kbps = number(place, entry, "to_kbps")
+            rows.append(LogEntry(number(place, entry, "t"), level=level_kbps))
+    stalls = read_records(name, "stalls", found.get("stalls") or [])
+    if not rows:
+        raise log_error(name, "has no entries", AS_LOGGED)
+    return build_log(
+        name,
+        rows,
+        zero_unix_s=number("the log", found, "t0_unix_s"),
+        form="lab",
+        end_s=end_s,
+        playback=(
+            read_number(name, "the log", found, "playback_start_s"),
+            tuple(
+                Pause(number(place, stall, "t_s"), number(place, stall, "seconds"))
+                for place, stall in stalls
+            ),
+        ),
+    )

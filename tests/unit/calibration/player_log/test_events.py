@@ -113,12 +113,13 @@ def test_a_buffer_that_fills_and_stays_is_full_and_one_that_grows_to_the_end_is_
         ("time_s,buffer_s\n", "has no entries", "give a CSV or JSON"),
         ('{"samples": 3}', "holds no list of entries", "give a CSV or JSON"),
         ('[{"time_s": 1,', "line 1, column 15: it is not valid JSON", "correct it"),
-        ('{"player_log": [{"event": "sample"}]}', "player_log lacks or misstates", "as recorded"),
+        ('{"player_log": [{"event": "sample"}]}', "player_log[0]: t is missing", "as the player"),
         (
             "rel_time_s,buffer_health_s\nx,1\n",
-            "line 2: not a row of a playback table",
+            "line 2: rel_time_s is 'x', not a number",
             "as published",
         ),
+        ('{"player_log": [], "t0_unix_s": 1}', "has no entries", "as the player"),
     ],
 )
 def test_a_bad_log_is_refused_with_place_and_remedy(
