@@ -28,7 +28,7 @@ _NEWS_EVERY_S = 1.0
 
 @contextmanager
 def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Give processes to work in; after an error or an interrupt their work is ended.
+    """Give processes to work in, at most one a core; errors and interrupts end their work.
 
     They are fresh, since a fork of a process that has threads (as Arrow starts them) may hang. Hand
     the work over in :func:`defer_interrupts`.
@@ -36,7 +36,7 @@ def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     others = set(active_children())
     _start_resource_tracker()
     pool = ProcessPoolExecutor(
-        workers,
+        min(workers, os.cpu_count() or 1),
         mp_context=get_context("spawn"),
         initializer=_begin,
         initargs=(pickle_registered(), writes_flags()),

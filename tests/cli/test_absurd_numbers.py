@@ -62,6 +62,33 @@ def test_absurd_quantities_are_refused(
     assert len(result.err) < 700
 
 
+#: Commands with counts that they multiply their work with.
+_COUNTED = {
+    "generate": ("cbr", "-o", "out", "--duration", "1s"),
+    "simulate": ("cbr", "--path", "rate=1Mbps", "--duration", "1s"),
+    "export": ("cbr", "--to", "pcap", "-o", "out", "--duration", "1s"),
+    "reproduce": ("BMW-B1",),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"),
+    [
+        (name, flag)
+        for name, flag, _ in COUNTS
+        if name in _COUNTED and flag not in ("--seed", "--flow", "--workers")
+    ],
+)
+def test_the_largest_counts_that_are_numbers_are_refused_before_the_work(
+    command: Command, name: str, flag: str
+) -> None:
+    more = ("--leave-one-out",) if flag == "--draws" else ()
+    result = command(name, *_COUNTED[name], *more, flag, str(10**18))
+    assert result.code == 2
+    assert result.err.count("\n") == 1, result.err
+    assert len(result.err) < 700
+
+
 @pytest.mark.parametrize("number", ["1e300", f"-{_LONG}", _LONG], ids=["float", "negative", "long"])
 @pytest.mark.parametrize(("name", "flag", "form"), COUNTS)
 def test_absurd_counts_are_one_line(

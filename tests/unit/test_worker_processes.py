@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 import warnings
+from multiprocessing import active_children
 
 import pytest
 
@@ -18,6 +21,19 @@ def warn_of_all() -> None:
     warnings.resetwarnings()
     for category in (*OF_LIBRARIES, CaptureWarning):
         warnings.warn(f"a {category.__name__}", category, stacklevel=1)
+
+
+def test_no_more_processes_than_cores_work_however_many_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    before = len(active_children())
+    with worker_pool(10**9) as pool:
+        with defer_interrupts():
+            waiting = [pool.submit(time.sleep, 0.2) for _ in range(6)]
+        assert len(active_children()) - before <= 2
+        for one in waiting:
+            one.result()
 
 
 @pytest.mark.parametrize("options", [[], ["default"]])

@@ -21,7 +21,7 @@ from trafficgen.randomness import random_stream
 from trafficgen.reproduction.open_values import Moves, list_open_values
 from trafficgen.reproduction.reproduce import choose
 from trafficgen.reproduction.results import FindingResult
-from trafficgen.reproduction.runs import run_settings
+from trafficgen.reproduction.runs import check_memory, run_settings
 from trafficgen.reproduction.sensitivity import split_by_paper
 from trafficgen.simulation.options import SimulateOptions
 
@@ -155,6 +155,7 @@ def leave_one_out(
     sections: list[SectionScore] = []
     for chosen in split_by_paper(choose(ids)):
         entries = dict.fromkeys(finding.entry for _, some in chosen for finding in some)
+        check_memory(chosen, draws * runs)
         settings = _draw_settings(list_open_values(entries), draws, seed)
         found = run_settings(chosen, settings, runs=runs, seed=seed, workers=workers)
         tried = {

@@ -60,7 +60,7 @@ def run_settings(
         raise ValueError(f"runs and workers must be at least 1, got {runs} and {workers}")
     if not repeated:
         chosen = [(replace(one, repeats=1), findings) for one, findings in chosen]
-    workers = _check_memory(chosen, len(settings) * runs, workers or os.cpu_count() or 1)
+    workers = check_memory(chosen, len(settings) * runs, workers or os.cpu_count() or 1)
     jobs = [
         ((number, one.name, done, part), piece, seed, _entries_of(findings), moves)
         for number, moves in enumerate(settings)
@@ -105,7 +105,7 @@ def _combine(
     return {finding.key: float(measures[finding.key]) for finding in findings}
 
 
-def _check_memory(chosen: Chosen, times: int, workers: int) -> int:
+def check_memory(chosen: Chosen, times: int, workers: int = 1) -> int:
     """Return how many workers the memory that is allowed has room for, of those that are wanted.
 
     Raises:
