@@ -225,3 +225,33 @@ def test_a_pipe_in_the_place_of_any_file_is_read_once_or_refused(
 def _write_once(pipe: Path, content: bytes) -> None:
     with contextlib.suppress(OSError), pipe.open("wb") as file:
         file.write(content)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("inspect", "{}"),
+        ("fit", "{}"),
+        ("fit", "{table}", "{}", "--same-source"),
+        ("fit", "{table}", "--receiver", "{}"),
+        ("fit", "{table}", "--player-log", "{}"),
+        ("compare", "{table}", "{}"),
+        ("convert", "{}", "-o", "converted.csv"),
+        ("export", "{}", "--to", "mgen", "-o", "exported"),
+        ("generate", "{}", "-o", "made.csv"),
+        ("simulate", "cbr", "--path", "{}"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
+def test_a_device_is_not_read_without_end(
+    command: Command, table_file: Path, words: tuple[str, ...], device: str
+) -> None:
+    result = command(*(word.replace("{table}", str(table_file)).format(device) for word in words))
+    if "--same-source" in words:  # the other capture is fitted
+        assert f"{device}: is a device" in result.err
+        return
+    assert result.code == 2
+    assert result.err.count("\n") == 1, result.err
+    assert device in result.err

@@ -6,6 +6,7 @@ import codecs
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -209,6 +210,9 @@ def keep_streams(names: list[str]) -> Iterator[list[str]]:
 
 
 def _copy_stream(name: str, stack: ExitStack) -> str:
+    if name != STANDARD_INPUT and not stat.S_ISFIFO(Path(name).stat().st_mode):
+        problem = "is a device or socket, which may have no end"
+        raise CaptureError(file=name, problem=problem, remedy="give a file or a pipe")
     copy_file = tempfile.NamedTemporaryFile(prefix="trafficgen-", suffix=".capture")  # noqa: SIM115
     copy = stack.enter_context(copy_file)
     try:
