@@ -108,13 +108,15 @@ def sample_autocorrelation(series: FloatArray, lags: int) -> FloatArray:
     """
     # Ours: statsmodels' acf gives the same to rounding, but takes seconds to import.
     centred = series - series.mean()
-    power = _dot(centred, centred)
-    if power <= np.finfo(np.float64).eps * _dot(series, series):
+    power = dot_product(centred, centred)
+    if power <= np.finfo(np.float64).eps * dot_product(series, series):
         return np.zeros(lags)
-    return np.array([_dot(centred[:-lag], centred[lag:]) / power for lag in range(1, lags + 1)])
+    return np.array(
+        [dot_product(centred[:-lag], centred[lag:]) / power for lag in range(1, lags + 1)]
+    )
 
 
-def _dot(one: FloatArray, other: FloatArray) -> float:
+def dot_product(one: FloatArray, other: FloatArray) -> float:
     """Return a dot product, in parts that BLAS gives to one thread.
 
     Its threads wait for each other on a busy machine, and how they round a sum goes by the number

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trafficgen.flows import SessionView, sessions_of_packets
+from trafficgen.processes.autocorrelated_series import dot_product
 from trafficgen.units import BITS_PER_BYTE, BoolArray, FloatArray, IntArray, s_from_ns
 
 #: Name of a feature -> what it is, for people. Logarithms are decimal; gaps are within flows.
@@ -237,11 +238,11 @@ def _correlation(one: FloatArray, other: FloatArray) -> float:
     if one.size < _FEWEST_PAIRS:
         return math.nan
     a, b = one - one.mean(), other - other.mean()
-    power = float(np.dot(a, a)) * float(np.dot(b, b))
-    scale = float(np.dot(one, one)) * float(np.dot(other, other))
+    power = dot_product(a, a) * dot_product(b, b)
+    scale = dot_product(one, one) * dot_product(other, other)
     if power <= np.finfo(np.float64).eps * scale:
         return math.nan
-    return float(np.dot(a, b)) / math.sqrt(power)
+    return dot_product(a, b) / math.sqrt(power)
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -9,6 +9,7 @@ import pytest
 
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.flows import rate_series
+from trafficgen.units import FloatArray
 from trafficgen.validation.distances import (
     autocorrelation,
     autocorrelation_noise,
@@ -17,6 +18,7 @@ from trafficgen.validation.distances import (
     variance_time_bins_s,
     variance_time_noise,
 )
+from trafficgen.validation.windows import _correlation
 
 
 def test_autocorrelation_of_an_alternating_series() -> None:
@@ -24,6 +26,24 @@ def test_autocorrelation_of_an_alternating_series() -> None:
     rates = np.tile([11.0, 9.0], 50)
     expected = [(-1) ** lag * (100 - lag) / 100 for lag in range(1, 4)]
     np.testing.assert_allclose(autocorrelation(rates, lags=3), expected)
+
+
+@pytest.mark.parametrize("pairs", [30, 30_000])
+def test_dot_products_of_any_length_are_given_to_blas_in_parts_that_start_no_threads(
+    monkeypatch: pytest.MonkeyPatch, pairs: int
+) -> None:
+    one, other = np.random.default_rng(3).normal(size=(2, pairs))
+    expected = np.corrcoef(one, other)[0, 1]
+    given, dot = [], np.dot
+
+    def record(left: FloatArray, right: FloatArray) -> float:
+        given.append(left.size)
+        return float(dot(left, right))
+
+    monkeypatch.setattr(np, "dot", record)
+    assert _correlation(one, other) == pytest.approx(expected, rel=1e-9)
+    autocorrelation(one, lags=3)
+    assert 0 < max(given) <= 10_000
 
 
 def test_autocorrelation_of_a_long_series_is_that_of_all_its_products() -> None:
