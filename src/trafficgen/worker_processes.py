@@ -8,8 +8,8 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor
-from concurrent.futures import wait as wait_for_any
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import wait as wait_for
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process, resource_tracker
 from multiprocessing.connection import wait
@@ -60,14 +60,15 @@ def report_results(futures: list[Future[T]], what: str, *, unit: str) -> Iterato
     emptied, so that results that were taken need no memory.
     """
     total = len(futures)
+    ended: list[None] = []
+    for future in futures:  # counted as they end: looking at all for each takes the square of them
+        future.add_done_callback(lambda _: ended.append(None))
     while futures:
         future = futures[0]
-        waiting = [one for one in futures if not one.done()]
-        report_step(what, total - len(waiting), total, unit=unit)
+        report_step(what, len(ended), total, unit=unit)
         while not future.done():
-            wait_for_any(waiting, timeout=_NEWS_EVERY_S, return_when=FIRST_COMPLETED)
-            waiting = [one for one in waiting if not one.done()]
-            report_step(what, total - len(waiting), total, unit=unit)
+            wait_for((future,), timeout=_NEWS_EVERY_S)
+            report_step(what, len(ended), total, unit=unit)
         result = future.result()
         del futures[0], future
         yield result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -68,3 +68,19 @@ def test_work_elsewhere_is_heard_of_each_second_and_counted_in_any_order() -> No
     assert max(later - earlier for earlier, later in itertools.pairwise(times_s)) < 2
     assert [done for at_s, done in heard if at_s < 2][-1] == 2
     assert heard[-1][1] == 3
+
+
+def test_thousands_of_results_take_time_in_proportion() -> None:
+    asked = 0
+
+    class Counted(Future[int]):
+        def done(self) -> bool:
+            nonlocal asked
+            asked += 1
+            return super().done()
+
+    futures: list[Future[int]] = [Counted() for _ in range(3000)]
+    for number, future in enumerate(futures):
+        future.set_result(number)
+    assert list(report_results(futures, "counting", unit="numbers")) == list(range(3000))
+    assert asked < 10 * 3000

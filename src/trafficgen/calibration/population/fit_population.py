@@ -290,7 +290,9 @@ def nothing_fitted_error(names: Sequence[str], left_out: dict[str, str]) -> Cali
     if not names:
         return CalibrationError("no captures were given; give at least one")
     first = next(iter(left_out.values()))
-    return CalibrationError(f"none of the {len(names)} captures can be fitted; the first: {first}")
+    return CalibrationError(
+        f"none of the {len(names):,} captures can be fitted; the first: {first}"
+    )
 
 
 def _fit_captures(
