@@ -194,7 +194,7 @@ _REQUEST = {"model": "chunked", "duration_s": 3, "rate_kbps": 900, "competitor":
 
 #: Commands whose input are their words, which are damaged too.
 _WORDS = (
-    ("reproduce", "LHC-1.1", "--runs", "1", "--workers", "1", "--json"),
+    ("reproduce", "LJM-C1", "--runs", "1", "--workers", "1", "--json"),
     ("reproduce", "BMW-T1.1", "--runs", "1", "--workers", "1"),
     ("reproduce", "--list", "BMW"),
     ("demo", "-o", "{out}/demo", "-q"),

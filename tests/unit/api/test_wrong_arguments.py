@@ -314,6 +314,8 @@ def test_captures_with_the_same_contents_are_named(tmp_path: Path) -> None:
     names = [str(tmp_path / f"{name}.pcap") for name in "abc"]
     (text,) = trafficgen.fit_population(names, workers=1).warnings
     assert text == f"{names[0]}, {names[1]} have the same contents and count 2 times: give one"
+    of_source = "a.pcap, b.pcap have the same contents and count 2 times: give one"
+    assert of_source in trafficgen.fit_same_source(names).warnings
 
 
 def test_charts_are_drawn_in_axes_alone(tmp_path: Path) -> None:

@@ -237,7 +237,8 @@ def fit_population(paths: Paths, options: PopulationFitOptions) -> PopulationFit
             f"{unsuited} of {format_count(len(sessions), 'session')} are too short, too slow or of"
             " too few packets for a model: do not rely on this one; give captures of streams"
         )
-    warnings += _warn_of_copies(used) + _warn_of_wide_intervals(model)
+    warnings += warn_of_copies([one.name for one in used], [one.digest for one in used])
+    warnings += _warn_of_wide_intervals(model)
     return PopulationFit(
         model=_name_captures(model, used),
         typical=typical,
@@ -248,11 +249,14 @@ def fit_population(paths: Paths, options: PopulationFitOptions) -> PopulationFit
     )
 
 
-def _warn_of_copies(captures: Sequence[_FittedCapture]) -> list[str]:
-    """Return a warning for the captures with the contents of another: each counts as one more."""
+def warn_of_copies(names: Sequence[str], digests: Sequence[str]) -> list[str]:
+    """Return a warning for the captures with the contents of another: each counts as one more.
+
+    Those without a digest are streams.
+    """
     alike: dict[str, list[str]] = {}
-    for capture in captures:
-        alike.setdefault(capture.digest, []).append(capture.name)
+    for name, digest in zip(names, digests, strict=True):
+        alike.setdefault(digest, []).append(name)
     return [
         f"{list_first(names)} have the same contents and count {len(names)} times: give one"
         for digest, names in alike.items()

@@ -12,7 +12,11 @@ from trafficgen.calibration.application.recognition import find_segments
 from trafficgen.calibration.fit import Fit, fit_open_session, recognise_source
 from trafficgen.calibration.options import FitOptions, SessionFitOptions
 from trafficgen.calibration.population.across_sessions import WIDEST_INTERVAL, is_too_wide
-from trafficgen.calibration.population.fit_population import nothing_fitted_error, warn_of_left_out
+from trafficgen.calibration.population.fit_population import (
+    nothing_fitted_error,
+    warn_of_copies,
+    warn_of_left_out,
+)
 from trafficgen.calibration.population.pooled_player import SeenPlayer, pool_players
 from trafficgen.calibration.response.path_intervals import PathIntervals, measure_intervals
 from trafficgen.calibration.response.response_curve import Observations, fit_response_curve
@@ -223,6 +227,9 @@ def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
         warnings.append(
             "one capture shows one path only: give captures of the same source over others"
         )
+    warnings += warn_of_copies(
+        [one.name for one in captures], [_digest_of(one.fit.model) for one in captures]
+    )
     model = _combine(captures, calmest, interval_s)
     model = _pool_application(model, captures, calmest)
     assert model.same_source is not None
@@ -233,6 +240,11 @@ def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
         left_out=left_out,
         warnings=(*warnings, *calmest.fit.warnings),
     )
+
+
+def _digest_of(model: Model) -> str:
+    origin = model.provenance
+    return "".join(origin.digests) if isinstance(origin, FittedProvenance) else ""
 
 
 def _warn_of_wide_curves(response: PooledResponse) -> list[str]:
