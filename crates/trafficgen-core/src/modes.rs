@@ -42,6 +42,6 @@ mod tests {
         let values = [9.0, 1.0, 5.0, 1.2, 5.1, 5.4, f64::INFINITY, 1.1];
         let modes = window_modes(&values, &[0..8, 0..2, 3..3], 0.5);
         assert_eq!(modes, [(1.1, 3), (1.0, 1), (0.0, 0)]);
-        assert_eq!(window_modes(&[2.0, 3.0], &[0..2], 1.0), [(2.5, 2)]);
+        assert_eq!(window_modes(&[2.0, 3.0], &[0..2, 0..1], 1.0), [(2.5, 2), (2.0, 1)]);
     }
 }

@@ -17,6 +17,8 @@ use trafficgen_core::markov::{self, ChainVectors, GapSums, Spectrum};
 type Array<'py> = PyReadonlyArray1<'py, f64>;
 type Places<'py> = PyReadonlyArray1<'py, i64>;
 type EdgeArrays<'py> = (Array<'py>, Array<'py>, Places<'py>);
+/// Values, and how often each one was found.
+type Counted<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i64>>);
 type OptionalBounds = (Option<f64>, Option<f64>);
 
 /// Families with their parameters and, of those that are estimated, the scales.
@@ -279,7 +281,7 @@ pub fn window_modes<'py>(
     firsts: Vec<usize>,
     stops: Vec<usize>,
     width: f64,
-) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i64>>)> {
+) -> PyResult<Counted<'py>> {
     let values = values.as_slice()?;
     let windows: Vec<Range<usize>> = firsts.into_iter().zip(stops).map(|(a, b)| a..b).collect();
     if windows.iter().any(|window| window.start > window.end || window.end > values.len()) {
