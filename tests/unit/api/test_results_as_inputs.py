@@ -70,7 +70,11 @@ def test_a_fit_is_taken_for_its_model(fitted: trafficgen.Fit, tmp_path: Path) ->
     loaded = trafficgen.load_model(tmp_path / "model.json")
     assert isinstance(loaded, Model)
     assert loaded == model
-    assert trafficgen.export(fitted, to="ns3", directory=tmp_path / "ns3").kind == "model"
+    # Its frames depend on each other, which ns-3's application has no means for.
+    exported = trafficgen.export(
+        fitted, to="ns3", directory=tmp_path / "ns3", settings={"approximate": "on"}
+    )
+    assert exported.kind == "model"
     fleet = trafficgen.generate_workload(fitted, tmp_path / "fleet.parquet", sessions=2)
     assert fleet.sessions == 2
     assert trafficgen.estimate_workload(fitted, "fleet.parquet", sessions=2).sessions == 2
