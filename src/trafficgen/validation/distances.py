@@ -9,7 +9,7 @@ import numpy as np
 
 from trafficgen.critical_values import KOLMOGOROV_95, NORMAL_95
 from trafficgen.flows import rate_series
-from trafficgen.processes.autocorrelated_series import sample_autocorrelation
+from trafficgen.processes.autocorrelated_series import dot_product, sample_autocorrelation
 from trafficgen.units import FloatArray, IntArray, s_from_ns
 
 #: Mean of the integral of a Brownian bridge's absolute value is sqrt(pi / 32); its 95% point is
@@ -60,7 +60,7 @@ def sample_distances(reference: FloatArray, candidate: FloatArray) -> Distances:
         difference -= np.searchsorted(candidate, block, side="right") / candidate.size
         np.abs(difference, out=difference)
         largest = max(largest, float(difference.max()))
-        area += float(np.dot(difference[:-1], np.diff(block)))
+        area += dot_product(difference[:-1], np.diff(block))
     deviation = _deviation(reference)
     return Distances(largest, area / deviation if deviation > 0 else math.nan)
 

@@ -15,6 +15,7 @@ from trafficgen.validation.distances import (
     autocorrelation_noise,
     largest_log10_ratio,
     rate_variances,
+    sample_distances,
     variance_time_bins_s,
     variance_time_noise,
 )
@@ -43,6 +44,7 @@ def test_dot_products_of_any_length_are_given_to_blas_in_parts_that_start_no_thr
     monkeypatch.setattr(np, "dot", record)
     assert _correlation(one, other) == pytest.approx(expected, rel=1e-9)
     autocorrelation(one, lags=3)
+    sample_distances(np.sort(one), np.sort(other))
     assert 0 < max(given) <= 10_000
 
 
