@@ -70,7 +70,7 @@ def clean_texts(value: Any) -> Any:
 def refuse_odd_values(value: object) -> None:
     """Raise JsonTextError for infinite numbers and nesting beyond :data:`MOST_LEVELS`."""
     keys: list[object] = []
-    within = [iter([("", value)])]
+    within: list[Iterator[tuple[object, object]]] = [iter([("", value)])]
     while within:
         for key, one in within[-1]:
             if isinstance(one, float) and not math.isfinite(one):
@@ -80,7 +80,7 @@ def refuse_odd_values(value: object) -> None:
                 if len(within) > MOST_LEVELS:
                     raise JsonTextError(TOO_DEEP)
                 keys.append(key)
-                within.append(iter(one.items() if isinstance(one, dict) else enumerate(one)))
+                within.append(iter(one.items()) if isinstance(one, dict) else enumerate(one))
                 break
         else:
             within.pop()

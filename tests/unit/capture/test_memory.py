@@ -109,14 +109,14 @@ def test_a_window_that_ends_after_the_input_is_told(
     long_capture: Path, tmp_path: Path, ending: str, memory_bytes: int | None
 ) -> None:
     # The last two seconds: piece by piece they fit into little memory.
-    window = {"from_s": trafficgen.inspect(long_capture).duration_s - 2, "to_s": 9000}
+    from_s = trafficgen.inspect(long_capture).duration_s - 2
     path = tmp_path / f"long{ending}"
     trafficgen.convert(long_capture, path)
     told = r"long.*: the window .* s to 9000 s ends after the input; the input lasts"
     with pytest.warns(trafficgen.CaptureWarning, match=told):
-        trafficgen.fit(path, memory_bytes=memory_bytes, **window)
+        trafficgen.fit(path, memory_bytes=memory_bytes, from_s=from_s, to_s=9000)
     with pytest.warns(trafficgen.CaptureWarning, match=told):
-        trafficgen.compare(path, path, memory_bytes=memory_bytes, **window)
+        trafficgen.compare(path, path, memory_bytes=memory_bytes, from_s=from_s, to_s=9000)
 
 
 @pytest.mark.parametrize("window", [(5.0, 5.0), (-1.0, 5.0), (float("nan"), 5.0)])
