@@ -34,6 +34,8 @@ from trafficgen.cli.app import command_table
 MOST_MEMORY_BYTES = 1_000_000_000
 LONGEST_S = 60
 _ADDRESS_SPACE_BYTES = 8_000_000_000
+#: What the program itself takes, at most.
+_OWN_BYTES = 250_000_000
 
 #: What follows this word of a command comes to it by a pipe, as its standard input.
 FROM = "<"
@@ -148,15 +150,24 @@ def run_in_child(
 ) -> Ended:
     """Run a command in a process of its own that has everything imported already.
 
-    It is ended after ``longest_s`` of waiting: the machine may be busy.
+    It is ended after ``longest_s`` of waiting: the machine may be busy. Of what this process holds,
+    the command is charged what the program's own takes: tests before it may have left much more.
     """
+    held_bytes = _held_bytes()
     child = os.fork()
     if child == 0:
         _become_command(arguments, said, run, longest_s)
     _, status, used = os.wait4(child, 0)
     text = said.read_text(encoding="utf-8", errors="replace")
     code = os.waitstatus_to_exitcode(status)
-    return Ended(arguments[0], code, text, used.ru_maxrss * 1024, used.ru_utime + used.ru_stime)
+    memory_bytes = used.ru_maxrss * 1024 - max(0, held_bytes - _OWN_BYTES)
+    return Ended(arguments[0], code, text, memory_bytes, used.ru_utime + used.ru_stime)
+
+
+def _held_bytes() -> int:
+    """Return the resident memory of this process."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize()
 
 
 def _become_command(
