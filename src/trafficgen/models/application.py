@@ -286,7 +286,10 @@ def estimate_ladder(rungs: Sequence[Rung], clock: Estimate) -> list[float]:
 
     Args:
         rungs: Those that were visited, ascending, whose intervals say how sure they are.
-        clock: Media in a segment, whose error is that of all rungs alike.
+        clock: Media in a segment, s, whose error is that of all rungs alike.
+
+    Source: Rue and Held, Gaussian Markov Random Fields (2005), chapter 3 (second differences);
+    how uneven ladders are, and what counts as a step left out, is ours.
     """
     rates = [rung.rate_kbps.value for rung in rungs]
     if len(rates) < _FEWEST_EVEN:
