@@ -346,11 +346,11 @@ def _likely_settings(
     usual = parameters_for_engine(load_entry("chunked"))
     if not is_sure:
         usual |= {"throughput_share": SAFE_SHARE}
-    plainness, nearness = np.transpose([_measure_oddness(one, usual) for one in settings])
+    given, distance = np.transpose([_measure_oddness(one, usual) for one in settings])
     weights = likelihood
     if not is_sure:
-        weights = likelihood * _EXTRA**plainness * np.exp(-0.5 * (nearness / _USUAL) ** 2)
-    order = np.lexsort((nearness, plainness, -weights))
+        weights = likelihood * _EXTRA**given * np.exp(-0.5 * (distance / _USUAL) ** 2)
+    order = np.lexsort((distance, given, -weights))
     likeliest = settings[int(order[0])]
     found: dict[str, PolicySetting] = {}
     for name, value in likeliest.items():
