@@ -326,8 +326,9 @@ def _recognise_segments(
     played = play_segments(video, rungs, clock, log)
     ladder = _rungs(video, rungs, clock)
     ladder_kbps = [rung.rate_kbps.value for rung in ladder]
+    likely_kbps = estimate_ladder(ladder, clock)
     if log is None and len(ladder) > 1:
-        decisions = played.decide(estimate_ladder(ladder, clock), played.highest_kbps)
+        decisions = played.decide(likely_kbps, played.highest_kbps)
 
         def explain(playback: Playback) -> float:
             return score_choices([replace(decisions, playback=playback)])
@@ -338,8 +339,7 @@ def _recognise_segments(
     content = video.size_bytes / mean_bytes[places]
     policy, why = None, buffer.absent.get("stalls", "")
     if buffer.stalls is not None or (buffer.is_known and len(ladder) > 1):
-        visited_kbps = estimate_ladder(ladder, clock)
-        policy, why = fit_policy([played.decide(visited_kbps, played.highest_kbps)])
+        policy, why = fit_policy([played.decide(likely_kbps, played.highest_kbps)])
     playback = buffer.playback if buffer.startup_s else None
     found = {
         **{"rungs": ladder, "switches": find_switches(video, places, ladder_kbps)},
