@@ -64,6 +64,10 @@ class ChoiceLimits:
     #: largest of five statistics.
     runs: int = 7
     level: float = 0.95
+    #: Of so many packets and more, this many sessions are as good: they differ little. Pairs are
+    #: too few then to show what chance does, which must be known without them.
+    many_packets: int = 200_000
+    few_runs: int = 3
     #: Where played sessions differ by more than this, the check would pass anything.
     most: float = 0.4
     #: Differences below this are of no consequence: of distances, and of rates relative to their
@@ -154,8 +158,14 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
     simple = fit_simple(packets, fit)
     if count < _LIMITS.fewest_checked:
         return simple
+    check_played = partial(
+        check_process,
+        packets=packets,
+        generator_of=generator_of,
+        measured=_measure_packets(packets),
+    )
     fitted = [simple]
-    checks = [check_process(simple.process, packets, generator_of=generator_of, independent=True)]
+    checks = [check_played(simple.process, independent=True)]
     best, settled = 0, checks[0].passed
     for number, proposal in enumerate(PROPOSALS, start=1):
         refines = proposal.refines or (settled and proposal.keeps_clock)
@@ -165,9 +175,10 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
         found = proposal.propose(packets, fit.start_anew())
         if found is None:
             continue
-        check = check_process(
-            found.process, packets, generator_of=generator_of, independent=not proposal.varies
-        )
+        same = [
+            one for one, other in zip(checks, fitted, strict=True) if other.process == found.process
+        ]
+        check = same[0] if same else check_played(found.process, independent=not proposal.varies)
         fitted.append(found)
         checks.append(check)
         trusted = proposal.proven and (proposal.varies or _keeps_gaps(check, checks[0]))
@@ -178,7 +189,7 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
             best, settled = len(fitted) - 1, passed
     ordered = add_trains(fitted[best].process, packets)
     if ordered is not None and ordered != fitted[best].process:
-        check = check_process(ordered, packets, generator_of=generator_of, independent=True)
+        check = check_played(ordered, independent=True)
         if _keeps_laws(check, checks[best]):
             fitted[best], checks[best] = replace(fitted[best], process=ordered), check
     return replace(fitted[best], choice=_describe_choice(fitted, checks, best))
@@ -281,18 +292,23 @@ def check_process(
     *,
     generator_of: GeneratorOf,
     independent: bool = False,
+    measured: _Statistics | None = None,
 ) -> Check:
     """Play a process and measure how far it is from the packets that it was fitted to.
 
     Sessions are played over the span of the packets. Distances between two of them show what chance
     does; the process passes where the packets are no further from the sessions, in the median, than
     all but the most different sessions are from one another. With ``independent``, chance counts
-    only as for rates that are independent from bin to bin.
+    only as for rates that are independent from bin to bin, and of many packets fewer sessions are
+    played. ``measured`` are the statistics of the packets, where they are known.
     """
-    measured = _measure(packets.time_ns, packets.ip_bytes, packets)
+    if measured is None:
+        measured = _measure_packets(packets)
+    few = independent and packets.time_ns.size >= _LIMITS.many_packets
+    runs = _LIMITS.few_runs if few else _LIMITS.runs
     played, start_ns = playable(process), packets.span_ns[0]
     step, sessions = f"{packets.name}: checking {process.kind}", []
-    for run in report_each(range(_LIMITS.runs), step, total=_LIMITS.runs, unit="sessions"):
+    for run in report_each(range(runs), step, total=runs, unit="sessions"):
 
         def generator_of_run(
             quantity: str, place: str = f"check/{process.kind}/{run}"
@@ -306,13 +322,15 @@ def check_process(
         time_ns = start_ns + after_ns - after_ns % max(1, ns_from_s(packets.tick_s))
         sessions.append(_measure(time_ns, drawn.ip_bytes.astype(np.int64), packets))
     apart = [_compare(measured, session) for session in sessions]
-    between = [_compare(one, other) for one, other in itertools.combinations(sessions, 2)]
+    pairs = () if few else itertools.combinations(sessions, 2)
+    between = [_compare(one, other) for one, other in pairs]
     # A session of a few packets may lack a measure that others have.
     names = [name for name in apart[0] if all(name in one for one in (*apart, *between))]
-    chance = {
-        name: min(_LIMITS.most, float(np.quantile([pair[name] for pair in between], _LIMITS.level)))
-        for name in names
+    levels = {
+        name: float(np.quantile([pair[name] for pair in between], _LIMITS.level))
+        for name in (names if between else ())
     }
+    chance = {name: min(_LIMITS.most, levels.get(name, _LIMITS.most)) for name in names}
     if independent:
         chance = {name: min(level, _chance(name, measured)) for name, level in chance.items()}
     distances = {name: float(np.median([run[name] for run in apart])) for name in names}
@@ -367,6 +385,10 @@ def _chance(name: str, measured: _Statistics) -> float:
         bins = measured[f"rate.{_LIMITS.bins_s[0]:g}"].size
         return _NORMAL_LARGEST_OF_20 * math.sqrt(2 / bins) / 2
     return KOLMOGOROV_95 * math.sqrt(2 / max(1, measured[name].size))
+
+
+def _measure_packets(packets: PhasePackets) -> _Statistics:
+    return _measure(packets.time_ns, packets.ip_bytes, packets)
 
 
 def _measure(time_ns: IntArray, ip_bytes: IntArray, packets: PhasePackets) -> _Statistics:

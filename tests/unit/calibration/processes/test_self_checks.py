@@ -4,9 +4,12 @@ rate ask for more.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from trafficgen.calibration.processes import choice
 from trafficgen.calibration.processes.choice import (
     Check,
     check_process,
@@ -87,22 +90,32 @@ def test_differences_that_nobody_sees_are_no_failure() -> None:
     assert (where.rate_bps, where.measured, where.played) == (8000.0, 1.0, 0.0)
 
 
-def test_a_process_of_the_wrong_rate_fails() -> None:
-    sample = poisson(3)
-    wrong = RenewalProcess(
-        gap_s=Law(unit="s", family="expon", params={"scale": 0.02}, observations=1),
+def check_poisson(seed: int, *, mean_gap_s: float) -> Check:
+    process = RenewalProcess(
+        gap_s=Law(unit="s", family="expon", params={"scale": mean_gap_s}, observations=1),
         packet_bytes=Law(
             unit="bytes", family="gamma", params={"a": 10.0, "scale": 80.0}, observations=1
         ),
     )
-    check = check_process(
-        wrong,
-        sample,
-        generator_of=lambda quantity: random_stream(3, session=0, purpose=quantity),
+    return check_process(
+        process,
+        poisson(seed),
+        generator_of=lambda quantity: random_stream(seed, session=0, purpose=quantity),
         independent=True,
     )
+
+
+def test_a_process_of_the_wrong_rate_fails() -> None:
+    check = check_poisson(3, mean_gap_s=0.02)
     assert not check.passed
     assert check.distances["rate.1"] > 0.9
+
+
+def test_few_sessions_of_many_packets_judge_as_many_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "_LIMITS", replace(choice.ChoiceLimits(), many_packets=10_000))
+    failed = sum(not check_poisson(seed, mean_gap_s=0.01).passed for seed in range(40))
+    assert failed <= 6  # once in 20 times; more than six would be one in 250 such tests
+    assert not check_poisson(3, mean_gap_s=0.011).passed
 
 
 @pytest.mark.long
