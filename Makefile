@@ -139,7 +139,7 @@ callgrind: $(VENV)/installed  ## instructions of the Rust loops against those st
 bench: optimised  ## speed next to other tools (half an hour; peers: .venv-peers/installed)
 	$(RUN) benchmarks/run.py
 
-bench-results: optimised .venv-peers/installed  ## records of "How fast" (idle machine)
+bench-results: optimised .venv-peers/installed  ## records of "How fast"
 	$(RUN) benchmarks/run.py --record $(PARTS)
 
 release: $(VENV)/installed  ## wheel, source archive and bill of materials, in dist/

@@ -26,6 +26,7 @@ def write_record(name: str, results: Sequence[Race | Sweep], *, command: str) ->
         "version": version("trafficgen-streaming"),
         "commit": _commit(),
         "machine": _machine(),
+        "load": os.getloadavg()[-1],
         "races": [result.to_json() for result in results if isinstance(result, Race)],
         "sweeps": [result.to_json() for result in results if isinstance(result, Sweep)],
     }

@@ -14,10 +14,10 @@ from scapy.utils import PcapWriter, RawPcapReader
 
 
 def read_scapy(path: Path, packets: int) -> float:
-    started = time.perf_counter()
+    started = time.process_time()
     with RawPcapReader(str(path)) as reader:
         found = sum(1 for data, _ in reader if Ether(data).type)
-    elapsed_s = time.perf_counter() - started
+    elapsed_s = time.process_time() - started
     if found != packets:
         raise SystemExit(f"{found} packets read where {packets} were written")
     return elapsed_s
@@ -27,13 +27,13 @@ def write_scapy(path: Path, packets: int) -> float:
     """Build the same frames with scapy, and write them with its writer."""
     table = make_table(packets)
     rows, flows = table.packets.to_pylist(), table.flows.to_pylist()
-    started = time.perf_counter()
+    started = time.process_time()
     with PcapWriter(str(path), nano=True) as writer:
         for row in rows:
             frame = _scapy_frame(row, flows[row["flow"]])
             frame.time = row["time_ns"] / 1e9
             writer.write(frame)
-    return time.perf_counter() - started
+    return time.process_time() - started
 
 
 def _scapy_frame(row: dict[str, int], flow: dict[str, str]) -> Ether:

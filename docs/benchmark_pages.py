@@ -33,13 +33,15 @@ _INTRODUCTION = """# How fast
 The time and memory of trafficgen and of other tools, on the same data in the same run, and how they
 grow with the size of the task.
 
-- Each figure is the median of several runs, each in its own process. Tools take turns, so that
-  other load affects all of them.
+- Times are processor time, of all threads and processes together, where a part does not say that
+  time elapsed. Each is the median of several runs, each in its own process. Tools take turns, so
+  that other load affects all of them.
 - *x as fast* compares the first row of a table with each other row: above 1, trafficgen is faster.
 - Exponents are slopes on logarithmic scales over the whole sweep: 1 is linear growth, 0 none.
 - Workloads have a requested number of packets and come within a tenth of it; rates use what was
   requested.
-- The records are renewed by hand on an idle machine. `make bench` prints the same tables anywhere.
+- The records are renewed by hand; each says how much else the machine did. `make bench` prints the
+  same tables anywhere.
   `make callgrind` counts instructions of the inner loops, which other load does not change."""
 
 
@@ -129,9 +131,12 @@ def _each(sweep: Mapping[str, Any]) -> str:
 
 
 def _made_by(record: Mapping[str, Any]) -> str:
+    load = "; times elapsed, on an idle machine"  # of records that do not know it
+    if "load" in record:
+        load = f", {_number(record['load'])} processes at work on average"
     return (
         f"Made by `{record['command']} --record` with trafficgen {record['version']}, commit"
-        f" {record['commit']}, on {record['machine']}."
+        f" {record['commit']}, on {record['machine']}{load}."
     )
 
 
