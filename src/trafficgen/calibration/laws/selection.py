@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -71,12 +72,12 @@ class Candidate:
         """The fitted law."""
         return self.maximum.law.distribution
 
-    @property
+    @cached_property
     def parameters(self) -> int:
         """How many numbers were estimated."""
         return count_parameters(self.maximum.law.family, self.maximum.law.params)
 
-    @property
+    @cached_property
     def bic(self) -> float:
         """Bayesian information criterion (Schwarz 1978); smaller is better."""
         return self.parameters * float(np.log(self.fold_counts.sum())) - 2 * self.log_likelihood
