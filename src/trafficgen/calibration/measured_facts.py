@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from trafficgen.calibration.processes.hurst import autocorrelation
@@ -12,7 +10,6 @@ from trafficgen.models import DispersionOfIntervals, Facts, FactsAtScale
 from trafficgen.units import FloatArray, IntArray, ns_from_s
 
 
-@dataclass(frozen=True)
 class FactLimits:
     """Scales and lags of the facts."""
 

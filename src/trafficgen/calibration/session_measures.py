@@ -35,7 +35,6 @@ from trafficgen.randomness import random_stream
 from trafficgen.units import BoolArray, FloatArray, ns_from_s, s_from_ns
 
 
-@dataclass(frozen=True)
 class MemoryLimits:
     """How long memory of the playout's rate and gaps is measured."""
 

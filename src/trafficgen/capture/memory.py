@@ -20,7 +20,6 @@ COMPARE_PACKET_BYTES = 360
 TABLE_PACKET_BYTES = 220
 
 
-@dataclass(frozen=True)
 class MemoryCosts:
     """What takes memory apart from packets, and the least that is always taken.
 

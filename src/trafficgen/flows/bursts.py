@@ -11,7 +11,6 @@ from trafficgen.errors import CalibrationError
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 
-@dataclass(frozen=True)
 class BurstLimits:
     """When gaps are of two kinds, so that the longer ones separate bursts.
 

@@ -11,7 +11,6 @@ from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, IntArray
 
 
-@dataclass(frozen=True)
 class SequenceLimits:
     """When a step of sequence numbers is loss or reordering, and when the source restarted.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,6 @@ from trafficgen.tables import PacketTable
 from trafficgen.units import BITS_PER_BYTE, NS_PER_S, IntArray
 
 
-@dataclass(frozen=True)
 class OffloadLimits:
     """Which packets were cut by a network card, and how their pieces are laid out.
 

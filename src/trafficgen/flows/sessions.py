@@ -27,7 +27,6 @@ from trafficgen.tables import RtpStreamCount
 from trafficgen.units import ns_from_s
 
 
-@dataclass(frozen=True)
 class SessionLimits:
     """When flows count as one session; tuned on the example and verification captures.
 

@@ -31,7 +31,6 @@ from trafficgen.workloads.run import make_in_memory, make_workload, work_folder
 from trafficgen.workloads.storage import deliver
 
 
-@dataclass(frozen=True)
 class _MemoryUse:
     """What packets take, measured with the memory benchmark of generation.
 

@@ -14,7 +14,6 @@ import numpy as np
 from trafficgen.units import FloatArray
 
 
-@dataclass(frozen=True)
 class BlockLimits:
     """How blocks are formed and when dependence counts."""
 

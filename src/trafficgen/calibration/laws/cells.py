@@ -23,7 +23,6 @@ from trafficgen.units import FloatArray, IntArray
 TINY = 1e-300
 
 
-@dataclass(frozen=True)
 class CellSizes:
     """How fine cells are, and where the clock's rounding is taken into account."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from trafficgen.models import QuantilePoint, Tail
 from trafficgen.units import FloatArray, IntArray
 
 
-@dataclass(frozen=True)
 class PointLimits:
     """How many quantiles describe a sample: enough to follow it, too few to store it."""
 
@@ -39,7 +37,6 @@ class PointLimits:
     few_points: int = 16
 
 
-@dataclass(frozen=True)
 class TailLimits:
     """When the largest values follow a Pareto tail."""
 

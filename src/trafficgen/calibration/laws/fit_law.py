@@ -31,7 +31,6 @@ from trafficgen.models import Alternative, Atom, GoodnessOfFit, Law
 from trafficgen.units import FloatArray
 
 
-@dataclass(frozen=True)
 class FitLimits:
     """When a family describes a sample; otherwise generation uses the smoothed empirical law."""
 

@@ -24,7 +24,6 @@ from trafficgen.models import Family
 from trafficgen.units import FloatArray
 
 
-@dataclass(frozen=True)
 class SelectionLimits:
     """When a richer family is taken, and how much work goes into each."""
 

@@ -76,7 +76,6 @@ def _count_by_order(number: IntArray, *, tick: float) -> TickCounts:
     return TickCounts(tick, ascending[starts], np.diff(starts, append=number.size), place)
 
 
-@dataclass(frozen=True)
 class AtomLimits:
     """When a value is an atom."""
 

@@ -10,7 +10,6 @@ from trafficgen.flows import find_burst_threshold_s, gaps_s, segment_bursts
 from trafficgen.units import FloatArray, IntArray, ns_from_s, s_from_ns
 
 
-@dataclass(frozen=True)
 class CycleLimits:
     """How a stream is cut into cycles."""
 

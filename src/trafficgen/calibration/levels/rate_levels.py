@@ -21,7 +21,6 @@ from trafficgen.calibration.levels.rate_states import (
 from trafficgen.units import BoolArray, FloatArray, IntArray, kbps_from_bytes, s_from_ns
 
 
-@dataclass(frozen=True)
 class LevelLimits:
     """When a rate has levels, and how its path among them is refined."""
 

@@ -24,7 +24,6 @@ from trafficgen.units import FloatArray, IntArray
 LOWER_95_MEAN = 0.759
 
 
-@dataclass(frozen=True)
 class StateLimits:
     """Which states are kept, and what they are compared with."""
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from trafficgen.units import FloatArray, IntArray
 
 
-@dataclass(frozen=True)
 class SkewLimits:
     """When the least delays lie on one line, so that its slope is that of a clock."""
 

@@ -38,7 +38,6 @@ _ABSENT = {
 }
 
 
-@dataclass(frozen=True)
 class DelayLimits:
     """Which delays are summarised."""
 

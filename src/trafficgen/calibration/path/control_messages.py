@@ -23,7 +23,6 @@ _SHORT_NTP_SHIFT, _SHORT_NTP_MASK = 16, (1 << 32) - 1
 _Block = dict[str, Any]
 
 
-@dataclass(frozen=True)
 class RoundTripLimits:
     """Which answers crossed a network."""
 

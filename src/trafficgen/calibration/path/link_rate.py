@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from trafficgen import _core
@@ -13,7 +11,6 @@ from trafficgen.tables import PacketTable
 from trafficgen.units import BITS_PER_BYTE, BoolArray, FloatArray, bps_from_bytes, s_from_ns
 
 
-@dataclass(frozen=True)
 class LinkLimits:
     """Which pairs of packets show the narrow link, and when their mode is its rate."""
 

@@ -20,7 +20,6 @@ PairSource = Literal["two captures", "arrival times"]
 _BITS = {"rtp_sequence": 16, "tcp_sequence": 32}
 
 
-@dataclass(frozen=True)
 class PairingLimits:
     """When two captures are of one session, and how their packets and clocks are compared."""
 

@@ -5,7 +5,6 @@ A fall counts where it is larger than the rate's own wandering, as a start-up bu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -15,7 +14,6 @@ from trafficgen.distributions.scipy_special import special
 from trafficgen.units import BoolArray, FloatArray, IntArray, kbps_from_bytes, s_from_ns
 
 
-@dataclass(frozen=True)
 class FallLimits:
     """When a fall of the rate ends buffering, and when a stream runs out."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from trafficgen.calibration.laws.block_bootstrap import mean_with_interval
@@ -21,7 +19,6 @@ from trafficgen.units import (
 )
 
 
-@dataclass(frozen=True)
 class RateLimits:
     """Bins whose bytes are resampled for the interval of a mean rate."""
 

@@ -14,7 +14,6 @@ from trafficgen.flows import SessionView, extend_sequence, find_burst_threshold_
 from trafficgen.units import FloatArray, IntArray, s_from_ns
 
 
-@dataclass(frozen=True)
 class StallLimits:
     """When a pause of the packets is a stall."""
 

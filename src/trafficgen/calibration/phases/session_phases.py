@@ -319,7 +319,6 @@ def _resample_rows(count: int, *, generator: np.random.Generator) -> IntArray:
     return np.asarray(rows.reshape(_REPLICATES, -1)[:, :count], dtype=np.int64)
 
 
-@dataclass(frozen=True)
 class StrayLimits:
     """When packets after the last long pause are stray."""
 

@@ -15,7 +15,6 @@ from trafficgen.flows import SessionView
 from trafficgen.units import FloatArray, IntArray, kbps_from_bytes, ns_from_s, s_from_ns
 
 
-@dataclass(frozen=True)
 class LogLimits:
     """When a buffer is full, what shows a level's rate, and which pauses belong together."""
 

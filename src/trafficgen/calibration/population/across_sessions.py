@@ -159,7 +159,6 @@ def _error_share(error: FloatArray, between: float) -> float:
     return float(np.clip(typical / (typical + between), 0.0, 1.0))
 
 
-@dataclass(frozen=True)
 class AcrossLimits:
     """Which family the law across sessions has."""
 

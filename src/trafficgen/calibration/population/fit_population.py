@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
 class CorpusLimits:
     """Which sessions of a capture are fitted, and how many files a model names."""
 

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
 class SameSourceLimits:
     """How captures are cut into intervals, and when their rates answer to the path."""
 

@@ -13,7 +13,6 @@ from trafficgen.models import Estimate, FittedProvenance, Model, PopulationQuant
 from trafficgen.units import FloatArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
 
 
-@dataclass(frozen=True)
 class EstimateLimits:
     """How errors and features of a session are measured."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from trafficgen.calibration.laws.ranks import rank_correlation
@@ -16,7 +14,6 @@ from trafficgen.processes.bursts import rank_scores
 from trafficgen.units import FloatArray, IntArray, s_from_ns
 
 
-@dataclass(frozen=True)
 class BurstLimits:
     """When packets come in bursts, and when bursts depend on one another."""
 

@@ -44,7 +44,6 @@ from trafficgen.units import (
 )
 
 
-@dataclass(frozen=True)
 class ChoiceLimits:
     """How a process is checked, what it takes for chance, and when another one replaces it."""
 

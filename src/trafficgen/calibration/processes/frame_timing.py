@@ -20,7 +20,6 @@ from trafficgen.processes.frames import order_by_spectrum, order_lateness, sched
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 
-@dataclass(frozen=True)
 class TimingLimits:
     """When timestamps are the clock of frames, and how their times are described."""
 
@@ -48,7 +47,6 @@ class TimingLimits:
     nearer_ks: float = 0.01
 
 
-@dataclass(frozen=True)
 class SpectrumLimits:
     """How a spectrum is summarised."""
 
@@ -64,7 +62,6 @@ class SpectrumLimits:
     most_lines: int = 8
 
 
-@dataclass(frozen=True)
 class ClockLimits:
     """When bursts without timestamps are frames of a clock."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -26,7 +25,6 @@ _NAMES: tuple[FrameName, ...] = ("key", "predicted", "bidirectional")
 GapScale = Literal["packet", "frame", "bytes"]
 
 
-@dataclass(frozen=True)
 class FrameLimits:
     """How frames are cut into packets."""
 

@@ -15,7 +15,6 @@ _PATTERN_PERIODS = range(2, 7)
 _SHORTEST_FOLD = 3
 
 
-@dataclass(frozen=True)
 class GroupLimits:
     """When the sizes of frames show groups of pictures."""
 

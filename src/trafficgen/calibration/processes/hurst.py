@@ -33,7 +33,6 @@ _LOW_PASS = np.array([1 + _ROOT, 3 + _ROOT, 3 - _ROOT, 1 - _ROOT]) / (4 * np.sqr
 _HIGH_PASS = _LOW_PASS[::-1] * np.array([1, -1, 1, -1])
 
 
-@dataclass(frozen=True)
 class OctaveLimits:
     """Which octaves the fit uses, and when noise is part of it."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,7 +24,6 @@ from trafficgen.models import Estimate, Family, MmppProcess, MmppState
 from trafficgen.units import FloatArray
 
 
-@dataclass(frozen=True)
 class MmppLimits:
     """When gaps support the process."""
 

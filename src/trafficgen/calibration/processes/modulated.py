@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from trafficgen.units import BoolArray, FloatArray, ns_from_s
 _DIGITS = 4
 
 
-@dataclass(frozen=True)
 class BinLimits:
     """How finely the rate of a phase is described."""
 

@@ -27,7 +27,6 @@ _TIMESTAMP_BITS = 32
 _GOLDEN_RATIO = 0.6180339887498949
 
 
-@dataclass(frozen=True)
 class RestoreLimits:
     """When a source is framed, where missing frames belong, and when the schedule holds."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from trafficgen.processes.trains import RANKS, encode_ranks
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
 
-@dataclass(frozen=True)
 class TrainLimits:
     """When packets follow on one another, and how much of them is kept."""
 

@@ -128,7 +128,6 @@ def _timeout_share(p: FloatArray, window: FloatArray) -> FloatArray:
     return share
 
 
-@dataclass(frozen=True)
 class ResponseLimits:
     """When a path is congested, and when a source answers to it."""
 

@@ -14,7 +14,6 @@ from trafficgen.units import FloatArray, IntArray, bps_from_bytes, ns_from_s, s_
 _BITS = 32
 
 
-@dataclass(frozen=True)
 class ThroughputLimits:
     """How the throughput that a path gives TCP is measured."""
 

@@ -13,7 +13,6 @@ from trafficgen.models import Estimate, PathCondition, PooledPoint, ResponseCurv
 from trafficgen.units import FloatArray, IntArray
 
 
-@dataclass(frozen=True)
 class CurveLimits:
     """How many points a curve has, and bounds that keep its regression defined."""
 

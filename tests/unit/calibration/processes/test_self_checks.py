@@ -4,8 +4,6 @@ rate ask for more.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -112,7 +110,7 @@ def test_a_process_of_the_wrong_rate_fails() -> None:
 
 
 def test_few_sessions_of_many_packets_judge_as_many_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "_LIMITS", replace(choice.ChoiceLimits(), many_packets=10_000))
+    monkeypatch.setattr(choice.ChoiceLimits, "many_packets", 10_000)
     failed = sum(not check_poisson(seed, mean_gap_s=0.01).passed for seed in range(40))
     assert failed <= 6  # once in 20 times; more than six would be one in 250 such tests
     assert not check_poisson(3, mean_gap_s=0.011).passed
