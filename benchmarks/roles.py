@@ -22,7 +22,7 @@ from scipy import stats
 
 from benchmarks import generation_roles as generation
 from trafficgen import export, fit, generate, inspect, read_packets
-from trafficgen.calibration.laws.fit_law import fit_law
+from trafficgen.distributions.fitting.fit_law import fit_law
 from trafficgen.export.targets import TARGETS
 from trafficgen.packet_files.writing import write_packets
 from trafficgen.simulation.run import run_scenario

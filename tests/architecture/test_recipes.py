@@ -24,6 +24,7 @@ def follow(recipe: str, copy: Path) -> None:
         file = copy / first.split()[1]
         if kind != "diff":
             assert not file.exists(), f"{file} is there already"
+            file.parent.mkdir(exist_ok=True)
             file.write_text(body, encoding="utf-8")
             continue
         lines = body.splitlines()
@@ -125,7 +126,7 @@ def test_a_family_is_a_file_in_the_core_and_a_distribution(copy: Path) -> None:
     shutil.copytree(ROOT / "crates", copy / "crates")
     follow("add-a-family", copy)
     (copy / "use.py").write_text(
-        "from trafficgen.calibration.laws.families import families_of\n"
+        "from trafficgen.distributions.fitting.families import families_of\n"
         "from trafficgen.models import Law\n"
         "params = {'scale': 0.1}\n"
         "law = Law(unit='s', family='halfnorm', params=params, observations=0)\n"
@@ -135,20 +136,31 @@ def test_a_family_is_a_file_in_the_core_and_a_distribution(copy: Path) -> None:
     assert run(copy, "use.py").split() == ["0.08", "True"]
 
 
-def test_a_process_is_fitted_and_played_once_its_recipe_is_followed(copy: Path) -> None:
+def test_a_process_is_one_folder(copy: Path) -> None:
     follow("add-a-process", copy)
     (copy / "fit.py").write_text(
         "import numpy as np\n"
-        "from trafficgen.calibration.processes import choice\n"
-        "from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets\n"
-        "from trafficgen.processes import Span, playable\n"
+        "from trafficgen.calibration import process_choice\n"
+        "from trafficgen.models import Phase\n"
+        "from trafficgen.processes.base import Span, playable\n"
+        "from trafficgen.processes.fitting import LawFitter, PhasePackets\n"
         "packets = PhasePackets(\n"
         "    time_ns=np.arange(100) * 20_000_000, ip_bytes=np.full(100, 200),\n"
         "    span_ns=(0, 2_000_000_000), tick_s=1e-6, threshold_s=None)\n"
         "fit = LawFitter(lambda name: np.random.default_rng(1), 1e-6)\n"
-        "found = choice.PROPOSALS[0].propose(packets, fit).process\n"
-        "played = playable(found).play(Span(0.0, 0.99), lambda name: np.random.default_rng(1))\n"
-        "print(found.kind, round(found.period_s, 3), played.time_s.size, played.ip_bytes[0])\n",
+        "found = process_choice.PROPOSALS[0].propose(packets, fit).process\n"
+        "phase = {'name': 'playout', 'start_s': 0, 'duration_s': 2, 'rate_bps': 8e4}\n"
+        "read = Phase.model_validate(phase | {'process': found.model_dump()}).process\n"
+        "played = playable(read).play(Span(0.0, 0.99), lambda name: np.random.default_rng(1))\n"
+        "print(read.describe(), round(read.period_s, 3), played.time_s.size, played.ip_bytes[0])\n",
         encoding="utf-8",
     )
-    assert run(copy, "fit.py").split() == ["periodic", "0.02", "50", "200"]
+    assert run(copy, "fit.py").split() == ["a", "packet", "every", "20", "ms", "0.02", "50", "200"]
+
+
+def test_recipes_for_one_place_change_no_file_that_is_there() -> None:
+    for recipe in ("add-an-exporter", "add-a-published-source", "add-a-process"):
+        page = (RECIPES / f"{recipe}.md").read_text(encoding="utf-8")
+        made = [text.split()[1] for kind, text in _BLOCK.findall(page)]
+        assert "diff" not in [kind for kind, _ in _BLOCK.findall(page)]
+        assert len({Path(name).parent for name in made}) == 1

@@ -7,7 +7,6 @@ from tests.cli.conftest import Command
 from tests.conftest import CaptureFinder
 
 import trafficgen
-from trafficgen.cli._summaries import _describe_frames
 from trafficgen.models import FrameProcess
 
 
@@ -20,7 +19,7 @@ def test_frames_are_counted_in_time_rather_than_by_the_clock() -> None:
     frames = model.streams[0].phases[0].process
     assert isinstance(frames, FrameProcess)
     clock_hz = frames.frame_rate_hz.model_copy(update={"value": 20.0})
-    text = _describe_frames(frames.model_copy(update={"frame_rate_hz": clock_hz}))
+    text = frames.model_copy(update={"frame_rate_hz": clock_hz}).describe()
     assert text.startswith("15 frames a second (the commonest step of the clock is that of 20)")
     assert text.endswith(", key frames 150 frames apart")
 

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 import trafficgen
 from trafficgen.generation.arrivals import ARRIVALS
-from trafficgen.models.registered_source import SOURCES
+from trafficgen.processes.registered.source import SOURCES
 from trafficgen.registry import pickle_registered, restore_registered
 from trafficgen.units import FloatArray, IntArray
 from trafficgen.validation.metrics import METRICS

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from trafficgen.calibration.laws.families import FITTED_FAMILIES
-from trafficgen.calibration.laws.likelihood import fit_closed_form
+from trafficgen.distributions.fitting.families import FITTED_FAMILIES
+from trafficgen.distributions.fitting.likelihood import fit_closed_form
+from trafficgen.distributions.law import FAMILY_NAMES
 from trafficgen.models import Family
-from trafficgen.models.law import FAMILY_NAMES
 
 TRUTH: dict[Family, dict[str, float]] = {
     "expon": {"scale": 0.004},

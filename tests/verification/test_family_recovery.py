@@ -9,18 +9,18 @@ import pytest
 from scipy import stats
 from tests.verification.records import RecordCheck
 
-from trafficgen.calibration.laws.cells import group_into_cells
-from trafficgen.calibration.laws.families import families_of, free_parameters
-from trafficgen.calibration.laws.fit_law import fit_law
-from trafficgen.calibration.laws.selection import choose, fit_candidates
-from trafficgen.calibration.laws.ticks import count_ticks
-from trafficgen.calibration.laws.uncertainty import (
+from trafficgen.distributions import Distribution, distribution_of
+from trafficgen.distributions.fitting.cells import group_into_cells
+from trafficgen.distributions.fitting.families import families_of, free_parameters
+from trafficgen.distributions.fitting.fit_law import fit_law
+from trafficgen.distributions.fitting.selection import choose, fit_candidates
+from trafficgen.distributions.fitting.ticks import count_ticks
+from trafficgen.distributions.fitting.uncertainty import (
     Intervals,
     law_cells,
     wald_intervals,
     widen_for_dependence,
 )
-from trafficgen.distributions import Distribution, distribution_of
 from trafficgen.models import Law
 from trafficgen.units import FloatArray
 

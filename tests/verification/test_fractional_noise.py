@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from trafficgen.calibration.processes.fractional_noise import (
+from trafficgen.models import FractionalNoiseProcess
+from trafficgen.processes.base import Span, playable
+from trafficgen.processes.fitting import LawFitter, PhasePackets
+from trafficgen.processes.fractional_noise.fit import (
     judge_long_range,
     local_whittle,
     propose_fgn,
     rate_and_noise,
 )
-from trafficgen.calibration.processes.hurst import estimate_hurst
-from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets
-from trafficgen.models import FractionalNoiseProcess
-from trafficgen.processes import Span, playable
-from trafficgen.processes.fractional_noise import fractional_noise, noise_autocovariance
+from trafficgen.processes.fractional_noise.hurst import estimate_hurst
+from trafficgen.processes.fractional_noise.sample import fractional_noise, noise_autocovariance
 from trafficgen.units import FloatArray, IntArray, ns_array_from_s
 
 BIN_S = 0.1

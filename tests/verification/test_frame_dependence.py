@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from trafficgen.calibration.processes.frame_timing import normal_scores_of, score_spectrum
-from trafficgen.calibration.processes.hurst import autocorrelation
 from trafficgen.processes.autocorrelated_series import normal_scores, spectral_ranks
 from trafficgen.processes.base import to_playable
+from trafficgen.processes.fractional_noise.hurst import autocorrelation
+from trafficgen.processes.frames.timing import normal_scores_of, score_spectrum
 from trafficgen.units import FloatArray
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from trafficgen.calibration.laws.cells import group_into_cells
-from trafficgen.calibration.laws.likelihood import Bounds
-from trafficgen.calibration.laws.selection import fit_candidates
-from trafficgen.calibration.laws.ticks import count_ticks
-from trafficgen.calibration.laws.uncertainty import check_fit, law_cells, share_ticks
 from trafficgen.distributions import distribution_of
+from trafficgen.distributions.fitting.cells import group_into_cells
+from trafficgen.distributions.fitting.likelihood import Bounds
+from trafficgen.distributions.fitting.selection import fit_candidates
+from trafficgen.distributions.fitting.ticks import count_ticks
+from trafficgen.distributions.fitting.uncertainty import check_fit, law_cells, share_ticks
 from trafficgen.models import GoodnessOfFit
 from trafficgen.units import FloatArray
 

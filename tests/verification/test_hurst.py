@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.verification.records import RecordCheck
 
-from trafficgen.calibration.processes.hurst import autocorrelation, estimate_hurst
+from trafficgen.processes.fractional_noise.hurst import autocorrelation, estimate_hurst
 from trafficgen.units import FloatArray
 
 

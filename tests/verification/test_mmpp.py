@@ -9,7 +9,7 @@ import pytest
 from scipy import integrate, linalg
 
 from trafficgen._core import chain_vectors
-from trafficgen.calibration.processes.mmpp_likelihood import (
+from trafficgen.processes.mmpp.likelihood import (
     fit_mmpp,
     log_likelihood,
     occupancy,

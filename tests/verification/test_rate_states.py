@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from tests.verification.records import RecordCheck
 
-from trafficgen.calibration.levels.dwells import mean_dwell
-from trafficgen.calibration.levels.rate_levels import find_levels
-from trafficgen.calibration.processes.mmpp import propose_mmpp
-from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets
 from trafficgen.models import MmppProcess
+from trafficgen.processes.fitting import LawFitter, PhasePackets
+from trafficgen.processes.mmpp.fit import propose_mmpp
+from trafficgen.processes.semi_markov.dwells import mean_dwell
+from trafficgen.processes.semi_markov.rate_levels import find_levels
 from trafficgen.units import FloatArray, IntArray, ns_array_from_s
 
 KBPS = np.array([80.0, 150.0, 260.0, 450.0])

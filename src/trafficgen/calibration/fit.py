@@ -32,8 +32,8 @@ from trafficgen.capture.session import OpenedSession, open_session
 from trafficgen.errors import CalibrationError, CaptureWarning
 from trafficgen.flows import Exchanges, heaviest_upload, rate_curve, swap_ends
 from trafficgen.formatting import count_warnings, size_text
+from trafficgen.model_parts.estimate import refuse_odd_numbers
 from trafficgen.models import Application, Model
-from trafficgen.models.estimate import refuse_odd_numbers
 from trafficgen.models.parameters import TableOf
 from trafficgen.notebook import NotebookView
 from trafficgen.option_names import name_options

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.calibration.processes.hurst import autocorrelation
 from trafficgen.flows import gaps_s, rate_series
 from trafficgen.models import DispersionOfIntervals, Facts, FactsAtScale
+from trafficgen.processes.fractional_noise.hurst import autocorrelation
 from trafficgen.units import FloatArray, IntArray, ns_from_s
 
 

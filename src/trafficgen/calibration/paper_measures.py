@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 
-from trafficgen.calibration.levels.rate_levels import Levels
 from trafficgen.calibration.path.conditions import PathConditions
 from trafficgen.calibration.path.loss_measures import Loss
 from trafficgen.calibration.path.pairing import Pairing, PairSource
@@ -25,6 +24,7 @@ from trafficgen.flows.measures import (
     count_rate_changes,
     measure_data_rates,
 )
+from trafficgen.processes.semi_markov.rate_levels import Levels
 from trafficgen.units import (
     BoolArray,
     IntArray,

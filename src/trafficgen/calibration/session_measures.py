@@ -7,9 +7,6 @@ from typing import Literal
 
 import numpy as np
 
-from trafficgen.calibration.laws.fit_law import FittedLaw, fit_law
-from trafficgen.calibration.levels.rate_levels import Levels, find_levels
-from trafficgen.calibration.levels.switch_hazards import LevelAssociation, associate_switches
 from trafficgen.calibration.measured_facts import measure_facts
 from trafficgen.calibration.paper_measures import Measures, measure_as_papers
 from trafficgen.calibration.path.conditions import PathConditions
@@ -22,15 +19,14 @@ from trafficgen.calibration.phases.phase_rows import (
 )
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog, find_played_levels
-from trafficgen.calibration.processes.fractional_noise import (
-    LongRange,
-    judge_long_range,
-    rate_and_noise,
-)
-from trafficgen.calibration.processes.hurst import Hurst, autocorrelation, estimate_hurst
 from trafficgen.calibration.response.congestion_response import FoundResponse, find_response
+from trafficgen.calibration.response.switch_hazards import LevelAssociation, associate_switches
+from trafficgen.distributions.fitting.fit_law import FittedLaw, fit_law
 from trafficgen.flows import Bursts, SessionView, find_burst_threshold_s, gaps_s, segment_bursts
 from trafficgen.models import Facts, PacketProcess, Stream
+from trafficgen.processes.fractional_noise.fit import LongRange, judge_long_range, rate_and_noise
+from trafficgen.processes.fractional_noise.hurst import Hurst, autocorrelation, estimate_hurst
+from trafficgen.processes.semi_markov.rate_levels import Levels, find_levels
 from trafficgen.randomness import random_stream
 from trafficgen.units import BoolArray, FloatArray, ns_from_s, s_from_ns
 

@@ -13,8 +13,7 @@ import numpy as np
 from trafficgen._core import CLOCK_CANDIDATES_HZ
 from trafficgen.calibration.phases.phase_rows import StreamPart, divide_stream
 from trafficgen.calibration.phases.session_phases import Phases
-from trafficgen.calibration.processes.choice import fit_process
-from trafficgen.calibration.processes.phase_packets import FittedProcess, PhasePackets
+from trafficgen.calibration.process_choice import fit_process
 from trafficgen.errors import CalibrationError
 from trafficgen.flows import (
     SessionView,
@@ -33,6 +32,7 @@ from trafficgen.models import (
     Transport,
     smallest_header_bytes,
 )
+from trafficgen.processes.fitting import FittedProcess, PhasePackets
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns

@@ -7,14 +7,14 @@ from typing import cast
 
 import numpy as np
 
-from trafficgen.calibration.levels.dwells import mean_dwell
-from trafficgen.calibration.levels.rate_levels import Levels
-from trafficgen.calibration.levels.switch_hazards import LevelAssociation
 from trafficgen.calibration.paper_measures import Measures
 from trafficgen.calibration.phases.session_phases import Phases
+from trafficgen.calibration.response.switch_hazards import LevelAssociation
 from trafficgen.calibration.session_measures import SessionMeasures
 from trafficgen.flows import Bursts
 from trafficgen.models import Estimate, Friendliness, Law, MmppProcess, ModulatedProcess
+from trafficgen.processes.semi_markov.dwells import mean_dwell
+from trafficgen.processes.semi_markov.rate_levels import Levels
 from trafficgen.units import FloatArray, kbps_from_bps
 
 Json = dict[str, object]

@@ -27,7 +27,7 @@ def complete(values: Iterable[str]) -> Callable[[str], list[str]] | None:
 def complete_model(incomplete: str) -> list[str]:
     """Complete a model: a name of the catalogue, or a file of a model or a workload."""
     from trafficgen.models.published import entry_names  # noqa: PLC0415 - most runs complete nothing
-    from trafficgen.models.registered_source import SOURCES  # noqa: PLC0415
+    from trafficgen.processes.registered.source import SOURCES  # noqa: PLC0415
 
     names = [*entry_names(), *SOURCES]
     return [*_beginning(names, incomplete), *_files(incomplete, _MODEL_ENDINGS)]

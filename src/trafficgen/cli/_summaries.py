@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from trafficgen.cli._output import number, say_line
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from trafficgen.models import (
         Buffering,
         Estimate,
-        FrameProcess,
         Model,
         Phase,
         PooledResponse,
@@ -31,12 +29,6 @@ if TYPE_CHECKING:
         PopulationLaw,
     )
 
-#: Gaps whose standard deviation is more than so many times their mean are those of bursts.
-_BURSTY = 3.0
-#: Frame rates that differ by less count as the same.
-_SAME_RATE = 0.01
-#: So many distances of key frames are spelt out.
-_FEW_DISTANCES = 2
 _QUANTITIES = {
     "media_duration_s": "media",
     "playout_rate_bps": "playout",
@@ -128,51 +120,9 @@ def _print_path(model: Model) -> None:
 
 
 def _describe_phase(phase: Phase) -> str:
+    did = phase.process.describe(mean_gap_s=phase.packet_spacing_s)
     span = f"{format_duration(phase.start_s)} to {format_duration(phase.end_s)}"
-    return f"{span} at {rate_text(kbps_from_bps(phase.rate_bps))}, {_describe_process(phase)}"
-
-
-def _describe_process(phase: Phase) -> str:  # noqa: PLR0911 - one line a kind
-    process = phase.process
-    if process.kind == "bursts":
-        packets = number(process.burst_packets.distribution().mean)
-        return f"{packets} packets every {format_duration(process.spacing_s.distribution().mean)}"
-    if process.kind == "frames":
-        return _describe_frames(process)
-    if process.kind == "fgn":
-        return f"fractional Gaussian noise with H = {number(process.hurst.value)}"
-    if process.kind == "modulated":
-        return f"the rate going up and down over bins of {format_duration(process.bin_s)}"
-    if process.kind == "mmpp":
-        rates = " or ".join(number(state.rate_per_s.value) for state in process.states)
-        return f"{rates} packets per second at random, switched by a Markov chain"
-    if process.kind == "semi_markov":
-        levels = ", ".join(rate_text(kbps_from_bps(state.rate_bps)) for state in process.states)
-        return f"switching between {levels}"
-    if process.kind == "registered":
-        return f"placed by the registered source {printable(process.source)}"
-    gaps = process.gap_s.distribution()
-    text = f"a packet every {format_duration(phase.packet_spacing_s or gaps.mean)}"
-    is_bursty = gaps.variance > (_BURSTY * gaps.mean) ** 2
-    return f"{text} on average, in bursts with pauses between them" if is_bursty else text
-
-
-def _describe_frames(process: FrameProcess) -> str:
-    """Describe frames by their mean rate, and by that of the clock if it is another one."""
-    rate_hz, clock_hz = 1 / process.spacing_s.distribution().mean, process.frame_rate_hz.value
-    text = f"{number(rate_hz)} frames a second"
-    if abs(rate_hz / clock_hz - 1) > _SAME_RATE:
-        text += f" (the commonest step of the clock is that of {number(clock_hz)})"
-    if process.group is None:
-        return text
-    distances = process.group.distances
-    if len(distances) <= _FEW_DISTANCES:
-        apart = " or ".join(
-            f"{one.frames:,}" for one in sorted(distances, key=attrgetter("frames"))
-        )
-        return f"{text}, key frames {apart} frames apart"
-    mean = sum(part.frames * part.share for part in distances)
-    return f"{text}, a key frame every {number(mean)} frames on average"
+    return f"{span} at {rate_text(kbps_from_bps(phase.rate_bps))}, {did}"
 
 
 def _print_population(population: Population) -> None:

@@ -217,7 +217,7 @@ def register_distribution(
         >>> from math import inf
         >>> import scipy.stats
         >>> import trafficgen
-        >>> from trafficgen.models import Law
+        >>> from trafficgen.distributions.law import Law
         >>> positive = (0, inf)
         >>> trafficgen.register_distribution(
         ...     "burr12",

@@ -21,7 +21,7 @@ from trafficgen.errors import ExportError, GenerationError
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.models import Model, Phase, Stream
 from trafficgen.packet_files.report import ProjectionReport
-from trafficgen.processes import Span, playable
+from trafficgen.processes.base import Span, playable
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, IntArray
 

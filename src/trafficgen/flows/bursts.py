@@ -120,7 +120,7 @@ def find_burst_threshold_s(gap_s: FloatArray, *, tick_s: float = 1e-9) -> float 
     several valleys the one is taken that explains most of the variance of the logarithm, each gap
     weighted by its length (Otsu's criterion, 1979, on the time that a stream spends in gaps), so
     that pauses between chunks win over the spacing of packets within them. All families of
-    :mod:`trafficgen.models.law` have log-gaps of one mode, so a renewal stream has no threshold.
+    :mod:`trafficgen.distributions` have log-gaps of one mode, so a renewal stream has no threshold.
     Where there is no valley, pauses of a second and more part bursts if they take a fifth of the
     time and come regularly. Gaps are in order of time, shape (n,). Equal gaps are spread over one
     tick so that rounding makes no valleys.

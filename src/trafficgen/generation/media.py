@@ -10,7 +10,7 @@ import numpy.typing as npt
 from trafficgen import _core
 from trafficgen.generation.timeline import PlayedPhase, PlayedStream, Window
 from trafficgen.models import RtpFormat
-from trafficgen.processes import LARGEST_IP_BYTES, GeneratorOf, Span
+from trafficgen.processes.base import LARGEST_IP_BYTES, GeneratorOf, Span
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PHASES
 from trafficgen.units import BoolArray, IntArray, ns_array_from_s, s_from_ns

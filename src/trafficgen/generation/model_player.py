@@ -18,8 +18,8 @@ from trafficgen.generation.timeline import (
     packets_at_once,
     session_timeline,
 )
+from trafficgen.model_parts.estimate import refuse_odd_numbers
 from trafficgen.models import Model, Phase
-from trafficgen.models.estimate import refuse_odd_numbers
 
 #: Timelines that are cached: popular clips come repeatedly.
 _KEPT = 256

@@ -11,9 +11,9 @@ from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
 from trafficgen.generation.scaling import expected_bytes, quantiles_of, scale_process
 from trafficgen.generation.timeline import Timeline, session_timeline
+from trafficgen.model_parts.estimate import refuse_odd_numbers
 from trafficgen.models import Model, Phase, Population, PopulationQuantity, Prototype, Stream
-from trafficgen.models.estimate import refuse_odd_numbers
-from trafficgen.processes import playable
+from trafficgen.processes.base import playable
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, bps_from_bytes, bytes_from_bps
 

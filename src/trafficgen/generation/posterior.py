@@ -14,14 +14,18 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from trafficgen.calibration.laws.families import Scale
-from trafficgen.calibration.laws.likelihood import FamilyLaw, from_unconstrained, to_unconstrained
-from trafficgen.calibration.laws.uncertainty import law_cells, wald_intervals
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.distributions import FAMILIES, MIXTURES
+from trafficgen.distributions.fitting.families import Scale
+from trafficgen.distributions.fitting.likelihood import (
+    FamilyLaw,
+    from_unconstrained,
+    to_unconstrained,
+)
+from trafficgen.distributions.fitting.uncertainty import law_cells, wald_intervals
 from trafficgen.errors import GenerationError
+from trafficgen.model_parts.estimate import refuse_odd_numbers
 from trafficgen.models import Atom, Estimate, Law, Model, ModelPart, Phase, QuantilePoint, with_laws
-from trafficgen.models.estimate import refuse_odd_numbers
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray
 

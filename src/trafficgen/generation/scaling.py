@@ -9,6 +9,7 @@ from scipy import special
 
 from trafficgen.distributions import FAMILIES, MixedLaw
 from trafficgen.distributions.discrete import Discrete
+from trafficgen.model_parts.estimate import ModelPart
 from trafficgen.models import (
     Atom,
     BurstProcess,
@@ -19,8 +20,7 @@ from trafficgen.models import (
     RateClass,
     RenewalProcess,
 )
-from trafficgen.models.estimate import ModelPart
-from trafficgen.processes.bursts import has_few_bursts
+from trafficgen.processes.bursts.sample import has_few_bursts
 from trafficgen.units import FloatArray
 
 #: Parameters of families by which all their values are multiplied.

@@ -13,7 +13,7 @@ from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
 from trafficgen.models import LONGEST_S, FittedProvenance, Model, Stream
 from trafficgen.process_memory import memory_limit_bytes
-from trafficgen.processes import LARGEST_IP_BYTES, PlayableProcess, playable
+from trafficgen.processes.base import LARGEST_IP_BYTES, PlayableProcess, playable
 from trafficgen.units import ns_from_s
 
 #: Round-trip time of a model without one, s.

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from trafficgen.formatting import format_count, format_duration, number, rate_text, size_text
-from trafficgen.models.estimate import Estimate, ModelPart, NonNegativeEstimate
+from trafficgen.model_parts.estimate import Estimate, ModelPart, NonNegativeEstimate
 from trafficgen.models.web_pages import WebPages, describe_pages
 from trafficgen.notebook import NotebookView
 

@@ -13,6 +13,7 @@ import numpy as np
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.data_frames import frame_rows
 from trafficgen.distributions import MixedLaw
+from trafficgen.distributions.law import Law
 from trafficgen.formatting import (
     format_count,
     format_duration,
@@ -21,14 +22,13 @@ from trafficgen.formatting import (
     number,
     rate_text,
 )
-from trafficgen.models.estimate import Estimate, ModelPart
-from trafficgen.models.law import Law
+from trafficgen.model_parts.estimate import Estimate, ModelPart
 from trafficgen.models.parameters import name_members
-from trafficgen.models.process import Trains
 from trafficgen.models.response import describe_capacity
 from trafficgen.models.schema import Model
 from trafficgen.models.stream import Phase, Stream
 from trafficgen.notebook import NotebookView
+from trafficgen.processes.trains.model import Trains
 from trafficgen.units import kbps_from_bps
 
 if TYPE_CHECKING:

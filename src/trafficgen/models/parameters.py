@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from trafficgen.models.estimate import Estimate, ModelPart
-from trafficgen.models.law import Law
+from trafficgen.distributions.law import Law
+from trafficgen.model_parts.estimate import Estimate, ModelPart
 
 #: Columns of a record.
 COLUMNS: dict[str, type] = {

@@ -6,8 +6,8 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from trafficgen.models.estimate import Estimate, ModelPart
-from trafficgen.models.law import Law
+from trafficgen.distributions.law import Law
+from trafficgen.model_parts.estimate import Estimate, ModelPart
 from trafficgen.models.stream import Stream
 
 #: What is pooled; the last three are conditions of the captures, not of the source.

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from trafficgen.models.estimate import Estimate, ModelPart
+from trafficgen.model_parts.estimate import Estimate, ModelPart
 from trafficgen.models.response import CapacityStep, DelayRange, LossModel
 
 

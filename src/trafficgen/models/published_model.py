@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from trafficgen.data_frames import frame_rows
 from trafficgen.formatting import format_count, one_line, suggest_name
-from trafficgen.models.estimate import ModelPart
+from trafficgen.model_parts.estimate import ModelPart
 from trafficgen.models.parameters import unit_of
 from trafficgen.models.provenance import PublishedProvenance
 from trafficgen.models.schema import ModelRoot

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from trafficgen.formatting import format_duration, rate_text
-from trafficgen.models.estimate import Estimate, ModelPart, NonNegativeEstimate
+from trafficgen.model_parts.estimate import Estimate, ModelPart, NonNegativeEstimate
 
 
 class LossModel(ModelPart):

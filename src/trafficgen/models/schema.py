@@ -15,8 +15,9 @@ from pydantic import (
 from trafficgen.data_frames import frame_rows
 from trafficgen.errors import ModelFileError
 from trafficgen.formatting import format_count, list_first, number, one_line, printable, rate_text
+from trafficgen.model_parts.estimate import ModelPart, NonNegativeEstimate
+from trafficgen.model_parts.problems import describe_problem
 from trafficgen.models.application import Application
-from trafficgen.models.estimate import ModelPart, NonNegativeEstimate
 from trafficgen.models.parameters import (
     TABLES,
     TableOf,
@@ -25,13 +26,12 @@ from trafficgen.models.parameters import (
     list_parameters,
 )
 from trafficgen.models.population import Population
-from trafficgen.models.problems import describe_problem
-from trafficgen.models.process import TriedProcess
 from trafficgen.models.provenance import Provenance
 from trafficgen.models.response import CongestionResponse, PooledResponse
 from trafficgen.models.stream import Phase, Stream
 from trafficgen.notebook import NotebookView
 from trafficgen.option_names import name_options
+from trafficgen.processes.choice import TriedProcess
 from trafficgen.units import kbps_from_bps
 
 if TYPE_CHECKING:

@@ -7,9 +7,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from trafficgen.models.estimate import Estimate, ModelPart
-from trafficgen.models.process import PacketProcess, ProcessChoice
+from trafficgen.model_parts.estimate import Estimate, ModelPart
+from trafficgen.processes.choice import ProcessChoice
+from trafficgen.processes.kinds import PacketProcess
 from trafficgen.quantity_bounds import LONGEST_S
+from trafficgen.tables.protocols import smallest_header_bytes
 from trafficgen.units import bps_from_bytes
 
 PhaseName = Literal["buffering", "playout", "rebuffering", "end"]
@@ -60,11 +62,6 @@ class Acknowledgements(ModelPart):
         """Mean packets that an acknowledgement is for."""
         weighted = (count * share for count, share in enumerate(self.packet_shares, start=1))
         return math.fsum(weighted)
-
-
-def smallest_header_bytes(protocol: Literal["udp", "tcp"], *, ip_version: Literal[4, 6]) -> int:
-    """Return the IP and transport header without options, bytes (RFC 791, 8200, 768, 9293)."""
-    return {4: 20, 6: 40}[ip_version] + {"udp": 8, "tcp": 20}[protocol]
 
 
 class Transport(ModelPart):

@@ -7,7 +7,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from trafficgen.formatting import format_count, format_duration, number, size_text
-from trafficgen.models.estimate import Estimate, ModelPart, NonNegativeEstimate
+from trafficgen.model_parts.estimate import Estimate, ModelPart, NonNegativeEstimate
 
 
 class WebPages(ModelPart):

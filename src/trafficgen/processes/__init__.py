@@ -1,33 +1,21 @@
-"""Play packet processes: from the laws of a model to times and sizes of packets in a span of time.
+"""Packet processes, a folder each: ``model`` (keys of the model file), ``sample``, ``fit``.
 
-Generation plays models with it; calibration plays what it fitted, to check it against what was
-measured.
+Generation plays them; calibration fits them, and plays what it fitted to check it against what was
+measured. A folder is all that a process needs: :func:`import_parts` finds it.
 """
 
-# Each of these modules registers the class that plays its kind of process.
-from trafficgen.processes import bursts, fractional_noise, frames, mmpp, modulated, semi_markov
-from trafficgen.processes.base import (
-    LARGEST_IP_BYTES,
-    GeneratorOf,
-    PlayableProcess,
-    PlayedPackets,
-    Span,
-    playable,
-    players,
-)
+from __future__ import annotations
 
-__all__ = [
-    "LARGEST_IP_BYTES",
-    "GeneratorOf",
-    "PlayableProcess",
-    "PlayedPackets",
-    "Span",
-    "bursts",
-    "fractional_noise",
-    "frames",
-    "mmpp",
-    "modulated",
-    "playable",
-    "players",
-    "semi_markov",
-]
+import importlib
+import pkgutil
+from functools import cache
+from importlib.util import find_spec
+from types import ModuleType
+
+
+@cache
+def import_parts(part: str) -> tuple[ModuleType, ...]:
+    """Import one module of every process that has it, such as ``fit``, in order of their names."""
+    folders = sorted(found.name for found in pkgutil.iter_modules(__path__) if found.ispkg)
+    names = [f"{__name__}.{folder}.{part}" for folder in folders]
+    return tuple(importlib.import_module(name) for name in names if find_spec(name))

@@ -15,8 +15,8 @@ import numpy as np
 from scipy import special
 
 from trafficgen import _core
-from trafficgen.models import ScoreSpectrum
 from trafficgen.processes.base import to_playable
+from trafficgen.processes.spectrum import ScoreSpectrum
 from trafficgen.units import FloatArray, IntArray
 
 #: Turns of mapping ranks and restoring amplitudes at most; the autocorrelation hardly moves beyond.

@@ -8,17 +8,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property, singledispatch
+from functools import singledispatch
 from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import JsonValue
 
 from trafficgen.distributions import MixedLaw
+from trafficgen.distributions.law import Law
 from trafficgen.errors import GenerationError
-from trafficgen.models import Estimate, Law, ModelPart, PacketProcess, RegisteredProcess
-from trafficgen.models.registered_source import find_source
+from trafficgen.model_parts.estimate import Estimate, ModelPart
+from trafficgen.processes import import_parts
+from trafficgen.processes.kinds import PacketProcess
 from trafficgen.units import FloatArray, IntArray
 
 UintArray = npt.NDArray[np.uint32]
@@ -147,11 +148,13 @@ def plays(kind: type[ModelPart]) -> Callable[[_Player], _Player]:
 
 def players() -> Mapping[type[ModelPart], type[PlayableProcess]]:
     """Return the class that plays each kind of process."""
+    import_parts("sample")
     return _PLAYERS
 
 
 def playable(process: PacketProcess) -> PlayableProcess:
     """Convert a process to laws to draw from, once for all sessions."""
+    import_parts("sample")
     player: PlayableProcess = to_playable(process)
     return player
 
@@ -173,49 +176,3 @@ def draw_sizes(law: MixedLaw, count: int, generator: np.random.Generator) -> Uin
             generator, min(BLOCK, count - row), largest=LARGEST_IP_BYTES
         )
     return sizes
-
-
-#: Length whose packets are counted for an estimate, s.
-_COUNTED_S = 60.0
-
-
-@plays(RegisteredProcess)
-@dataclass(frozen=True, kw_only=True)
-class RegisteredPlayer(PlayableProcess):
-    """Player of a :class:`~trafficgen.models.RegisteredProcess`; meanings and units as there."""
-
-    source: str
-    settings: dict[str, JsonValue]
-    second_s: float
-
-    def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
-        """Return the packets in a span."""
-        length_s = span.length_s / self.second_s
-        time_s, ip_bytes = find_source(self.source).place_packets(
-            self.settings, generator_of("source"), length_s
-        )
-        if not time_s.size:
-            raise GenerationError(
-                f"source {self.source} places no packets in {length_s:g} s; give a longer duration,"
-                " other settings, or correct its function"
-            )
-        return PlayedPackets(span.start_s + self.second_s * time_s, ip_bytes)
-
-    def expected_packets(self, span_s: float, *, place: str) -> float:
-        """Return about how many packets a span has."""
-        return self._packets_per_s * span_s / self.second_s
-
-    @property
-    def is_divisible(self) -> bool:
-        """Whether a span may be played in parts: how its function goes on is not known."""
-        return False
-
-    def size_laws(self) -> dict[str, MixedLaw]:
-        """Return nothing: the function gives sizes."""
-        return {}
-
-    @cached_property
-    def _packets_per_s(self) -> float:
-        generator = np.random.default_rng(0)
-        time_s, _ = find_source(self.source).place_packets(self.settings, generator, _COUNTED_S)
-        return time_s.size / _COUNTED_S

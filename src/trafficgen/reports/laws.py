@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from trafficgen.calibration.laws.families import free_parameters
 from trafficgen.distributions import MixedLaw
+from trafficgen.distributions.fitting.families import free_parameters
 from trafficgen.formatting import format_share, number
 from trafficgen.models import Law
 from trafficgen.reports.charts import Axis, Band, Chart, Curve, Layer, Role

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 _NAMES = {
     0: "hopopt",
     1: "icmp",
@@ -45,3 +47,8 @@ _NUMBERS = {protocol_name(number): number for number in range(256)}
 def protocol_number(name: str) -> int | None:
     """Return the number of an IP protocol: 253 if the name is unknown, None if it is not IP."""
     return None if name == NOT_IP else _NUMBERS.get(name.lower(), EXPERIMENTAL_PROTOCOL)
+
+
+def smallest_header_bytes(protocol: Literal["udp", "tcp"], *, ip_version: Literal[4, 6]) -> int:
+    """Return the IP and transport header without options, bytes (RFC 791, 8200, 768, 9293)."""
+    return {4: 20, 6: 40}[ip_version] + {"udp": 8, "tcp": 20}[protocol]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from trafficgen.calibration.phases.session_phases import Phases, find_phases
-from trafficgen.calibration.processes.hurst import Hurst, estimate_hurst
 from trafficgen.flows import (
     SessionView,
     clock_tick_ns,
@@ -18,6 +17,7 @@ from trafficgen.flows import (
     segment_bursts,
 )
 from trafficgen.flows.measures import successive_ratios
+from trafficgen.processes.fractional_noise.hurst import Hurst, estimate_hurst
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, ns_from_s, s_from_ns
 from trafficgen.validation.distances import MOST_BINS, autocorrelation, span_s

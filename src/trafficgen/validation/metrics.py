@@ -8,10 +8,10 @@ from typing import Any, SupportsFloat, TypeAlias, TypeVar
 
 import numpy as np
 
-from trafficgen.calibration.processes.hurst import Hurst
 from trafficgen.errors import TrafficgenError
 from trafficgen.formatting import describe_value
 from trafficgen.options import takes_name
+from trafficgen.processes.fractional_noise.hurst import Hurst
 from trafficgen.registry import Registry, calling_module, name_failures, require_function
 from trafficgen.tables import PacketTable
 from trafficgen.validation.distances import (

@@ -22,7 +22,7 @@ from trafficgen.generation.intensities import (
     HourlyIntensity,
     ListedIntensity,
 )
-from trafficgen.models.estimate import ModelPart
+from trafficgen.model_parts.estimate import ModelPart
 from trafficgen.units import HOURS_PER_DAY, FloatArray
 from trafficgen.workloads.column_files import ColumnFiles
 from trafficgen.workloads.shorthand import (

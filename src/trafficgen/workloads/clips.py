@@ -19,8 +19,8 @@ from pydantic import Field, JsonValue
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import SettingError
+from trafficgen.model_parts.estimate import ModelPart
 from trafficgen.models import Model, PublishedModel
-from trafficgen.models.estimate import ModelPart
 from trafficgen.models.published import with_settings
 from trafficgen.units import FloatArray, IntArray
 from trafficgen.workloads.column_files import ColumnFiles

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
 from trafficgen.generation.arrivals import MOST_SESSIONS
-from trafficgen.models.estimate import ModelPart
+from trafficgen.model_parts.estimate import ModelPart
 from trafficgen.workloads.arrivals import ArrivalsPart
 from trafficgen.workloads.clips import ClipsPart
 from trafficgen.workloads.laws import LawOfLength, LawOfShare

@@ -12,8 +12,8 @@ from pydantic import TypeAdapter, ValidationError
 from trafficgen.errors import ModelFileError, WorkloadFileError
 from trafficgen.formatting import one_line
 from trafficgen.json_text import clean_texts
+from trafficgen.model_parts.problems import describe_problem
 from trafficgen.models import Model, ModelHolder, PublishedModel, YamlTextError, read_yaml
-from trafficgen.models.problems import describe_problem
 from trafficgen.models.published import find_model
 from trafficgen.named_files import with_outside_files
 from trafficgen.options import checks_arguments

@@ -11,9 +11,9 @@ from pydantic import TypeAdapter, ValidationError
 from trafficgen.errors import GenerationError
 from trafficgen.generation.arrivals import MOST_SESSIONS
 from trafficgen.generation.open_loop import OpenLoopSessions
+from trafficgen.model_parts.estimate import ModelPart
+from trafficgen.model_parts.problems import describe_problem
 from trafficgen.models import Model, PublishedModel
-from trafficgen.models.estimate import ModelPart
-from trafficgen.models.problems import describe_problem
 from trafficgen.models.published import set_options
 from trafficgen.models.registered_source import set_source
 from trafficgen.options import list_options

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, model_validator
 
 from trafficgen.formatting import describe_value, suggest_name
 from trafficgen.generation.addresses import Network
-from trafficgen.models.estimate import ModelPart
+from trafficgen.model_parts.estimate import ModelPart
 from trafficgen.options import parse_pairs
 from trafficgen.quantity_bounds import LONGEST_S, check_number
 from trafficgen.units import number_and_unit, per_s_from_text, s_from_text, share_from_text

@@ -62,7 +62,7 @@ def test_a_fit_gives_a_row_a_parameter_with_its_interval() -> None:
         inner = own[own["process"].notna()]
         assert set(inner["process"]) == {phase.process.kind}
         assert own.set_index("parameter").loc["rate_bps", "estimate"] == phase.rate_bps
-        packet_bytes = phase.process.packet_bytes  # type: ignore[union-attr]
+        packet_bytes = phase.process.packet_bytes  # type: ignore[attr-defined]
         law = inner[inner["parameter"].str.startswith("packet_bytes.")].set_index("parameter")
         median = packet_bytes.distribution().ppf(0.5)
         assert law.loc["packet_bytes.median", "estimate"] == median

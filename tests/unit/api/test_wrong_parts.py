@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import trafficgen
-from trafficgen.models.estimate import ModelPart
+from trafficgen.model_parts.estimate import ModelPart
 from trafficgen.simulation.path import PathLink, Queue
 
 WRONG = [None, 5, -1, 1.5, True, "x", b"x", [], [5], {}, {"a": 1}, {1: 2}, object(), float("nan")]

@@ -13,8 +13,8 @@ import pytest
 from scipy import special, stats
 
 from trafficgen import TrafficgenError, register_distribution
-from trafficgen.calibration.laws.fit_law import fit_law
 from trafficgen.distributions import distribution_of
+from trafficgen.distributions.fitting.fit_law import fit_law
 from trafficgen.models import Law
 
 POSITIVE = (0.0, inf)

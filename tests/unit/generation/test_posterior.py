@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from trafficgen.calibration.laws.fit_law import fit_law
+from trafficgen.distributions.fitting.fit_law import fit_law
 from trafficgen.errors import GenerationError
 from trafficgen.generation.posterior import PosteriorSampler
 from trafficgen.models import (

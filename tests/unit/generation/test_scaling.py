@@ -24,7 +24,7 @@ from trafficgen.models import (
     QuantilePoint,
     RateClass,
 )
-from trafficgen.processes import Span, playable
+from trafficgen.processes.base import Span, playable
 
 SIZE = Law(
     unit="bytes", family="atoms", atoms=(Atom(value=1000, p=1.0),), integer=True, observations=1

@@ -27,7 +27,7 @@ from trafficgen.models import (
     describe_capacity,
 )
 from trafficgen.models.differences import Difference, _compare, describe_value
-from trafficgen.models.process import Trains
+from trafficgen.processes.trains.model import Trains
 
 
 def _estimate(value: float, low: float | None = None, high: float | None = None) -> Estimate:

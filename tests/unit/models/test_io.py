@@ -10,8 +10,8 @@ import pytest
 import trafficgen
 from trafficgen.errors import ModelFileError
 from trafficgen.models import io
-from trafficgen.models.process import GroupOfPictures
 from trafficgen.models.yaml_text import read_yaml
+from trafficgen.processes.frames.model import GroupOfPictures
 
 
 def test_short_parts_stand_on_one_line_and_long_ones_are_indented() -> None:
@@ -73,11 +73,8 @@ def test_numbers_of_frames_that_no_session_has_are_refused(field: str) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (
-            {"kind": "framez"},
-            r"process: kind must be one of renewal, .*not 'framez' \(did you mean",
-        ),
-        ({"kind": 7}, "process: kind must be one of renewal, .*, not '7';"),
+        ({"kind": "framez"}, r"process: kind must be one of bursts, .*not 'framez' \(did you mean"),
+        ({"kind": 7}, "process: kind must be one of bursts, .*, not '7';"),
         ({"kind": None}, "process: kind is missing, which says what the other keys mean;"),
     ],
 )

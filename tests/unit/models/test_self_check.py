@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from trafficgen.model_parts.estimate import PartError
 from trafficgen.models import (
     Model,
     Phase,
@@ -12,7 +13,6 @@ from trafficgen.models import (
     describe_failed_checks,
     describe_judged_parts,
 )
-from trafficgen.models.estimate import PartError
 
 
 def tried(beyond_chance: dict[str, float] | None = None) -> TriedProcess:

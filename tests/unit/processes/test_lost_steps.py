@@ -7,9 +7,9 @@ import pytest
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
-from trafficgen.processes import Span
+from trafficgen.processes.base import Span
 from trafficgen.processes.rate_path import RateChain
-from trafficgen.processes.renewal import renewal_times
+from trafficgen.processes.renewal.sample import renewal_times
 
 _LATE_S = 1e9  # neighbouring numbers of 64 bits are a tenth of a microsecond apart there
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from trafficgen.errors import GenerationError
-from trafficgen.processes import Span
+from trafficgen.processes.base import Span
 from trafficgen.processes.rate_path import DwellDraws, RateChain, RatePath, place_on_path, time_in
 
 TRANSITION = np.array([[0, 0.75, 0.25], [0.5, 0, 0.5], [0.2, 0.8, 0]])

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from trafficgen.models import PacketProcess
-from trafficgen.processes import PlayableProcess, players
+from trafficgen.processes.base import PlayableProcess, players
 
 KINDS = get_args(get_args(PacketProcess)[0])
 

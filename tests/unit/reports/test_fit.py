@@ -13,15 +13,16 @@ import pytest
 from tests.conftest import build_table
 
 import trafficgen
-from trafficgen.calibration.laws.fit_law import FittedLaw
 from trafficgen.calibration.path.loss_measures import LossSource
 from trafficgen.calibration.phases.phase_rows import playout_gaps_s
 from trafficgen.calibration.session_fit import Calibration, SessionInputs, fit_session
+from trafficgen.distributions.fitting.fit_law import FittedLaw
 from trafficgen.errors import GenerationError
 from trafficgen.flows import SessionView, choose_session, rate_curve
 from trafficgen.generation import OpenLoopSessions
 from trafficgen.models import (
     Estimate,
+    FrameProcess,
     Law,
     PooledPoint,
     PooledResponse,
@@ -213,7 +214,7 @@ def test_frames_of_rtp_are_drawn_by_their_sizes(framed: trafficgen.Fit) -> None:
     assert {"frames", "frame-spacing"} <= shown
     assert [name for name in shown if name.startswith("frame-sizes-")]
     process = framed.model.streams[0].phases[0].process
-    assert process.kind == "frames"
+    assert isinstance(process, FrameProcess)
     assert f"{process.frame_rate_hz.value:.4g} frames a second" in chart_of(made, "frames").caption
 
 

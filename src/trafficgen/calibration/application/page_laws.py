@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from trafficgen.calibration.application.page_visits import PageVisits
-from trafficgen.calibration.laws.cells import group_into_cells
-from trafficgen.calibration.laws.likelihood import Bounds, FamilyLaw, fit_closed_form
-from trafficgen.calibration.laws.selection import Candidate, fit_candidates
-from trafficgen.calibration.laws.ticks import count_ticks
-from trafficgen.calibration.laws.uncertainty import law_cells, share_ticks, wald_intervals
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.distributions import Distribution
+from trafficgen.distributions.fitting.cells import group_into_cells
+from trafficgen.distributions.fitting.likelihood import Bounds, FamilyLaw, fit_closed_form
+from trafficgen.distributions.fitting.selection import Candidate, fit_candidates
+from trafficgen.distributions.fitting.ticks import count_ticks
+from trafficgen.distributions.fitting.uncertainty import law_cells, share_ticks, wald_intervals
 from trafficgen.models import Estimate, WebPages
 from trafficgen.units import NS_PER_S, FloatArray, IntArray
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.calibration.levels.rate_states import most_likely_path
+from trafficgen.processes.semi_markov.rate_states import most_likely_path
 from trafficgen.units import FloatArray, IntArray
 
 _MOST_RUNGS, _MOST_ROUNDS = 8, 30

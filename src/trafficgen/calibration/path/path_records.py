@@ -12,7 +12,7 @@ from trafficgen.calibration.path.source_reconstruction import (
     mark_retransmissions,
     restore_rtp_sources,
 )
-from trafficgen.calibration.processes.rtp_restoration import SentPackets
+from trafficgen.calibration.rtp_restoration import SentPackets
 from trafficgen.flows import SessionView
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, FloatArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
@@ -91,7 +91,7 @@ def trace_packets(view: SessionView, pairing: Pairing | None) -> PathRecords | N
     """Trace the media packets of a session; None if neither a pair, RTP nor TCP shows their fate.
 
     A pair shows everything. RTP shows losses, and delays as far as timestamps show when frames were
-    sent (see :func:`~trafficgen.calibration.processes.rtp_restoration.restore_rtp`). TCP shows
+    sent (see :func:`~trafficgen.calibration.rtp_restoration.restore_rtp`). TCP shows
     retransmissions, but no delays. Numbers on less than half of the media bytes say nothing about
     the session.
     """

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from trafficgen.calibration.processes.rtp_restoration import SentPackets, restore_rtp
+from trafficgen.calibration.rtp_restoration import SentPackets, restore_rtp
 from trafficgen.flows import SessionView, extend_sequence, rtp_loss
 from trafficgen.formatting import format_count
 from trafficgen.tables import PacketTable
@@ -54,7 +54,7 @@ def reconstruct_source(view: SessionView, *, congested_loss: float = CONGESTED_L
     - RTP: each number missing between the first and the highest is put back, with a timestamp and a
       size like its frame and its neighbours. If a flow lost ``congested_loss`` of its packets or
       more, the path queued those of the whole session: frames return to the schedule of their
-      timestamps (see :func:`trafficgen.calibration.processes.rtp_restoration.restore_rtp`).
+      timestamps (see :func:`trafficgen.calibration.rtp_restoration.restore_rtp`).
     - TCP: packets whose data had all arrived before are left out.
 
     A session that was captured at its sender stays the same.

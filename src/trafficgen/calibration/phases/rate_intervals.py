@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.calibration.laws.block_bootstrap import mean_with_interval
 from trafficgen.calibration.phases.session_phases import Phases
+from trafficgen.distributions.fitting.block_bootstrap import mean_with_interval
 from trafficgen.flows import SessionView
 from trafficgen.models import Estimate
 from trafficgen.randomness import random_stream

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from trafficgen.calibration.levels.cycles import cut_into_cycles
 from trafficgen.calibration.phases.buffering_end import count_buffering_cycles, measure_fast_start
 from trafficgen.flows import SessionView, extend_sequence, find_burst_threshold_s, gaps_s
+from trafficgen.flows.cycles import cut_into_cycles
 from trafficgen.units import FloatArray, IntArray, s_from_ns
 
 

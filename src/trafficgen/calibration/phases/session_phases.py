@@ -7,8 +7,6 @@ from typing import Literal
 
 import numpy as np
 
-from trafficgen.calibration.levels.cycles import Cycles, cut_into_cycles
-from trafficgen.calibration.levels.rate_levels import Levels, find_levels
 from trafficgen.calibration.phases.buffering_end import (
     begins_with_long_fetch,
     count_buffering_cycles,
@@ -20,7 +18,9 @@ from trafficgen.calibration.phases.buffering_end import (
 from trafficgen.calibration.phases.rebuffering import Pause, Stall, find_stalls
 from trafficgen.errors import CalibrationError
 from trafficgen.flows import SessionView
+from trafficgen.flows.cycles import Cycles, cut_into_cycles
 from trafficgen.formatting import format_duration, interval, number
+from trafficgen.processes.semi_markov.rate_levels import Levels, find_levels
 from trafficgen.units import IntArray, kbps_from_bytes, ns_from_s, s_from_ns
 
 #: Resamples behind the interval of the end of buffering.

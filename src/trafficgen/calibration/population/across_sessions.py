@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from trafficgen.calibration.laws.empirical import quantile_points
-from trafficgen.calibration.laws.fit_law import fit_law
+from trafficgen.distributions.fitting.empirical import quantile_points
+from trafficgen.distributions.fitting.fit_law import fit_law
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.models import Atom, Estimate, Law, PopulationLaw
 from trafficgen.quantity_bounds import most_of

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.calibration.laws.ranks import rank_correlations
 from trafficgen.calibration.model_size import LARGEST_MODEL_BYTES, compact_streams, model_bytes
 from trafficgen.calibration.population.across_sessions import Observed, fit_law_across_sessions
+from trafficgen.calibration.population.rank_correlations import rank_correlations
 from trafficgen.calibration.population.session_estimates import SessionEstimates
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.models import (

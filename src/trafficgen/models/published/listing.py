@@ -14,9 +14,9 @@ from trafficgen.formatting import format_count
 from trafficgen.models import Model, ModelHolder, PublishedModel, model_in, model_json_schema
 from trafficgen.models.differences import ModelDifferences, find_differences
 from trafficgen.models.published import entry_digest, entry_names, load_model
-from trafficgen.models.registered_source import SOURCES
 from trafficgen.notebook import NotebookView
 from trafficgen.options import checks_arguments
+from trafficgen.processes.registered.source import SOURCES
 
 if TYPE_CHECKING:
     import pandas as pd

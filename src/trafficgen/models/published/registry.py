@@ -24,13 +24,9 @@ from trafficgen.models import (
     read_yaml,
 )
 from trafficgen.models.published.mechanisms import check_mechanism
-from trafficgen.models.registered_source import (
-    SOURCES,
-    RegisteredSource,
-    SourceFunction,
-    list_sources,
-)
+from trafficgen.models.registered_source import list_sources, source_model
 from trafficgen.options import checks_arguments, takes_name
+from trafficgen.processes.registered.source import SOURCES, RegisteredSource, SourceFunction
 from trafficgen.registry import calling_module, require_function
 from trafficgen.standard_streams import STANDARD_INPUT
 
@@ -92,7 +88,7 @@ def load_model(name: str | Path) -> Model | PublishedModel:
     may_be_name = text != STANDARD_INPUT and "/" not in text
     if isinstance(name, str) and may_be_name and not Path(text).exists():
         if text in SOURCES:
-            return SOURCES[text].model()
+            return source_model(SOURCES[text])
         if meant := find_name(text, entry_names()):  # such as hls.js
             return load_entry(meant)
         if "." not in text:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from trafficgen.calibration.laws.fit_law import FittedLaw
 from trafficgen.calibration.phases.phase_rows import playout_gaps_s
-from trafficgen.calibration.processes.frame_timing import Frames, frames_of
-from trafficgen.calibration.processes.group_of_pictures import find_group
+from trafficgen.distributions.fitting.fit_law import FittedLaw
 from trafficgen.flows import gaps_within_flows_s, segment_bursts
 from trafficgen.formatting import format_duration, number
 from trafficgen.models import BurstProcess, FrameProcess, Law
+from trafficgen.processes.frames.group_of_pictures import find_group
+from trafficgen.processes.frames.timing import Frames, frames_of
 from trafficgen.reports.charts import BURST, GAP, SIZE, SPACING, Axis, Chart, Curve, Role
 from trafficgen.reports.fit.rate import PLAYED, note_as_sent
 from trafficgen.reports.fit.subject import FitSubject, StreamPart

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from trafficgen.calibration.levels.dwells import mean_dwell
 from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog
-from trafficgen.calibration.processes.hurst import Hurst
 from trafficgen.flows import rate_series
 from trafficgen.formatting import format_duration, rate_text
 from trafficgen.models import Facts
+from trafficgen.processes.fractional_noise.hurst import Hurst
+from trafficgen.processes.semi_markov.dwells import mean_dwell
 from trafficgen.reports.charts import TIME, Axis, Band, Cells, Chart, Curve, Rule, Span
 from trafficgen.reports.fit.subject import FitSubject, PlayedSessions
 from trafficgen.reports.page import Block, tabulate

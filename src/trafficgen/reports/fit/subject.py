@@ -11,13 +11,13 @@ import numpy as np
 from trafficgen.calibration.fit import Fit
 from trafficgen.calibration.measured_facts import measure_facts
 from trafficgen.calibration.phases.phase_rows import FittedViews, PhaseRows, phase_rows
-from trafficgen.calibration.processes.phase_packets import PhasePackets
 from trafficgen.calibration.session_measures import SessionMeasures
 from trafficgen.calibration.streams import gather_flows, split_into_phases
 from trafficgen.errors import GenerationError
 from trafficgen.flows import SessionView, choose_session
 from trafficgen.generation import OpenLoopSessions
 from trafficgen.models import Facts, FittedProvenance, Model, Phase, Stream
+from trafficgen.processes.fitting import PhasePackets
 from trafficgen.units import ns_from_s
 
 #: Sessions played for bands: their extremes hold a further one in 18 of 20 cases; fewer sessions

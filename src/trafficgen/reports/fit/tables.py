@@ -8,6 +8,7 @@ from itertools import zip_longest
 from trafficgen.formatting import format_share, interval, list_first, number
 from trafficgen.models import Estimate, Law, ModelPart, Phase
 from trafficgen.models.response import CapacityStep
+from trafficgen.processes.kinds import PROCESSES
 from trafficgen.reports.fit.subject import FitSubject
 from trafficgen.reports.page import Block, Mark, Table, Text, tabulate
 from trafficgen.units import kbps_from_bps
@@ -41,15 +42,7 @@ _NAMES = {
 }
 #: Digits of quantities that differ from 1 by little.
 _DIGITS = {"clock_ratio": 8}
-_PROCESSES = {
-    "renewal": "independent gaps (renewal)",
-    "bursts": "bursts",
-    "frames": "frame clock",
-    "modulated": "slowly varying rate",
-    "fgn": "fractional Gaussian noise",
-    "mmpp": "Markov-modulated Poisson",
-    "semi_markov": "semi-Markov rate states",
-}
+_PROCESSES = {one.model_fields["kind"].default: one.title for one in PROCESSES}
 
 
 def process_name(kind: str) -> str:

@@ -111,7 +111,7 @@ def test_prototypes_are_fewer_where_the_file_would_be_too_large() -> None:
 def test_a_compact_stream_plays_nearly_alike() -> None:
     (before,) = model(0, points=64).streams
     (after,) = compact_streams((before,))
-    gaps = [stream.phases[0].process.gap_s for stream in (before, after)]  # type: ignore[union-attr]
+    gaps = [stream.phases[0].process.gap_s for stream in (before, after)]  # type: ignore[attr-defined]
     assert len(gaps[1].quantiles) < len(gaps[0].quantiles)
     means = [gap.distribution().mean for gap in gaps]
     assert means[1] == pytest.approx(means[0], rel=0.005)

@@ -34,7 +34,7 @@ from trafficgen.export.targets.ns3.scenario import (
     write_scenario,
 )
 from trafficgen.models import BurstProcess, FittedProvenance, Model, Phase, RenewalProcess, Stream
-from trafficgen.processes import PlayedPackets, Span, playable
+from trafficgen.processes.base import PlayedPackets, Span, playable
 from trafficgen.randomness import random_stream
 from trafficgen.simulation.sources import PATH_LIMITED_SHARE
 from trafficgen.units import FloatArray, IntArray, bps_from_bytes, bytes_from_bps, ns_from_s

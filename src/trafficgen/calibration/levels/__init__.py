@@ -1,1 +1,0 @@
-"""Levels of a rate and the switches between them."""

@@ -1,0 +1,1 @@
+"""What every part of a model file is made of: checked parts, estimates, what is wrong with one."""

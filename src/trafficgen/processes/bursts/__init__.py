@@ -1,0 +1,1 @@
+"""Bursts of packets."""

@@ -1,0 +1,1 @@
+"""Fractional Gaussian noise: long-range dependence."""

@@ -1,0 +1,1 @@
+"""Frames on a clock, such as those of video."""

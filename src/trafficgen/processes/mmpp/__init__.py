@@ -1,0 +1,1 @@
+"""Markov-modulated Poisson processes."""

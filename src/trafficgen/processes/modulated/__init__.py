@@ -1,0 +1,1 @@
+"""Packets under a slowly varying rate."""

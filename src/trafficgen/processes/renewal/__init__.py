@@ -1,0 +1,1 @@
+"""Renewal processes: independent gaps between packets."""

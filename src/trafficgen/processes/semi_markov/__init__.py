@@ -1,0 +1,1 @@
+"""Rate states with dwell times of any law."""

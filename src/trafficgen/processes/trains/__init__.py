@@ -1,0 +1,1 @@
+"""Packet trains: the order of gaps and sizes."""

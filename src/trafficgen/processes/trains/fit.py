@@ -1,0 +1,175 @@
+"""Find what follows what in packet trains, and keep stretches of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from trafficgen.distributions.fitting.ranks import mean_ranks
+from trafficgen.flows import segment_bursts
+from trafficgen.processes.bursts.fit import fit_simple
+from trafficgen.processes.bursts.model import BurstProcess
+from trafficgen.processes.fitting import FittedProcess, LawFitter, PhasePackets, Proposal
+from trafficgen.processes.kinds import PacketProcess
+from trafficgen.processes.renewal.model import RenewalProcess
+from trafficgen.processes.trains.model import Trains
+from trafficgen.processes.trains.sample import RANKS, encode_ranks
+from trafficgen.units import BoolArray, FloatArray, IntArray
+
+
+class TrainLimits:
+    """When packets follow on one another, and how much of them is kept."""
+
+    #: Fewer packets say nothing of their order.
+    fewest: int = 100
+    #: A rank correlation counts from this many standard errors on: five to seven are looked at.
+    standard_errors: float = 4.0
+    #: Packets that are kept of a process, in stretches of at most so many.
+    most_packets: int = 4096
+    longest: int = 1024
+
+
+_LIMITS = TrainLimits()
+#: Multiples of it, less their whole numbers, are spread evenly (Weyl 1916).
+_GOLDEN_RATIO = 0.6180339887498949
+
+
+def propose_trains(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
+    """Fit independent gaps, or bursts, in the order of trains; None where they look independent."""
+    found = fit_simple(packets, fit)
+    process = add_trains(found.process, packets)
+    return None if process is None else replace(found, process=process)
+
+
+def add_trains(process: PacketProcess, packets: PhasePackets) -> PacketProcess | None:
+    """Return a process that has the order of its packets too; None where they look independent."""
+    gap_s = np.concatenate(([math.nan], packets.gap_s))
+    if isinstance(process, RenewalProcess):
+        return _with_trains(process, find_trains(gap_s, packets.sizes))
+    if isinstance(process, BurstProcess):
+        bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=process.threshold_s)
+        return _with_trains(process, find_trains(gap_s, packets.sizes, first=bursts.first))
+    return None
+
+
+def _with_trains(process: PacketProcess, trains: Trains | None) -> PacketProcess | None:
+    return None if trains is None else process.model_copy(update={"trains": trains})
+
+
+def find_trains(
+    gap_s: FloatArray, sizes: FloatArray, *, first: IntArray | None = None, sized: bool = True
+) -> Trains | None:
+    """Keep stretches of the ranks of gaps and sizes; None where these look independent.
+
+    ``gap_s`` is the gap before each packet, NaN where it has none, shape (n,); sizes likewise.
+    ``first`` are the first packets of bursts, whose gaps before do not count; the last ones' sizes
+    have a law of their own, and ranks among themselves. Without ``sized`` sizes are not kept.
+    """
+    gap_s = gap_s.copy()
+    last = np.zeros(gap_s.size, dtype=np.bool_)
+    if first is not None:
+        gap_s[first] = math.nan
+        last[np.append(first[1:], gap_s.size) - 1] = True
+    gap_rank = _rank(gap_s)
+    size_rank = _rank(np.where(last, math.nan, sizes))
+    last_rank = _rank(np.where(last, sizes, math.nan))
+    starts = np.array([0]) if first is None else first
+    packets = np.diff(np.append(starts, gap_s.size))
+    dependent = _is_dependent(gap_rank, size_rank)
+    if first is not None and not dependent:
+        dependent = _follows_place(gap_rank, starts, packets)
+    if gap_s.size < _LIMITS.fewest or not dependent:
+        return None
+    size_rank = np.where(last, last_rank, size_rank)
+    lengths, (starts, packets) = packets, _choose_stretches(starts, packets)
+    ends = np.cumsum(packets)
+    row = np.repeat(starts - (ends - packets), packets) + np.arange(packets.sum())
+    if first is not None:
+        # A burst that is cut has its last packet.
+        row[ends - 1] = (first + lengths - 1)[np.searchsorted(first, starts)]
+    return Trains(
+        packets=tuple(packets.tolist()),
+        gap_ranks=encode_ranks(_code(gap_rank[row])),
+        size_ranks=encode_ranks(_code(size_rank[row])) if sized else "",
+    )
+
+
+def keep_order(values: FloatArray) -> Trains:
+    """Keep stretches of the ranks of values in order of time, shape (n,)."""
+    starts, packets = _choose_stretches(np.array([0]), np.array([values.size]))
+    codes = _code(_rank(values))
+    kept = np.concatenate([codes[at : at + n] for at, n in zip(starts, packets, strict=True)])
+    return Trains(packets=tuple(packets.tolist()), gap_ranks=encode_ranks(kept))
+
+
+def _rank(values: FloatArray) -> FloatArray:
+    """Return mean ranks from 0 to 1; NaN stays."""
+    known = ~np.isnan(values)
+    ranks = np.full(values.size, np.nan)
+    # Ours: scipy.stats takes as long to load as the rest of a short fit.
+    ranks[known] = (mean_ranks(values[known]) - 0.5) / max(1, int(np.count_nonzero(known)))
+    return ranks
+
+
+def _code(rank: FloatArray) -> IntArray:
+    """Return whole numbers for ranks; those that do not count are spread evenly over all ranks.
+
+    They are drawn over when played, and must not take values of one kind with them.
+    """
+    spread = np.arange(rank.size) * _GOLDEN_RATIO % 1.0
+    return (np.where(np.isnan(rank), spread, rank) * RANKS).astype(np.int64)
+
+
+def _is_dependent(gap_rank: FloatArray, size_rank: FloatArray) -> bool:
+    """Return whether neighbours are correlated: gaps at lags 1 and 2, sizes, and both together."""
+    pairs = (
+        (gap_rank[:-1], gap_rank[1:]),
+        (gap_rank[:-2], gap_rank[2:]),
+        (size_rank[:-1], size_rank[1:]),
+        (gap_rank, size_rank),
+        (size_rank[:-1], gap_rank[1:]),
+    )
+    return any(_is_correlated(*pair) for pair in pairs)
+
+
+def _follows_place(gap_rank: FloatArray, starts: IntArray, packets: IntArray) -> bool:
+    """Return whether gaps depend on how many packets a burst has, or on their place: also last."""
+    place = np.arange(gap_rank.size) - np.repeat(starts, packets)
+    length = np.repeat(packets, packets)
+    sides = (place, length, place == length - 1)
+    return any(_is_correlated(gap_rank, _rank(one.astype(np.float64))) for one in sides)
+
+
+def _is_correlated(one: FloatArray, other: FloatArray) -> bool:
+    known: BoolArray = ~(np.isnan(one) | np.isnan(other))
+    one, other = one[known], other[known]
+    if one.size < _LIMITS.fewest or np.ptp(one) == 0 or np.ptp(other) == 0:
+        return False
+    found = float(np.corrcoef(one, other)[0, 1])
+    return abs(found) * math.sqrt(one.size) > _LIMITS.standard_errors
+
+
+def _choose_stretches(starts: IntArray, packets: IntArray) -> tuple[IntArray, IntArray]:
+    """Return stretches that fit: of bursts those at even ranks of their lengths, cut where long."""
+    most = _LIMITS.most_packets
+    if packets.size == 1 and packets[0] > most:
+        count = most // _LIMITS.longest
+        starts = np.linspace(0, packets[0] - _LIMITS.longest, count).astype(np.int64)
+        return starts, np.full(count, _LIMITS.longest)
+    if packets.size > 1:
+        packets = np.minimum(packets, _LIMITS.longest)
+    order, count = np.argsort(packets, kind="stable"), packets.size
+    while packets[(kept := order[_even_places(packets.size, count)])].sum() > most:
+        count = min(count - 1, int(count * most / packets[kept].sum()) + 1)
+    kept = np.sort(kept)
+    return starts[kept], packets[kept]
+
+
+def _even_places(size: int, count: int) -> IntArray:
+    return ((np.arange(count) + 0.5) * size / count).astype(np.int64)
+
+
+#: What `fit` tries.
+PROPOSALS = (Proposal("packet trains", 8, propose_trains),)

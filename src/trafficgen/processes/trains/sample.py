@@ -1,0 +1,137 @@
+"""Put gaps and sizes in the order of packet trains of the capture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from trafficgen import _core
+from trafficgen.processes.base import DrawnPart, UintArray, plays
+from trafficgen.processes.trains.model import RANK_DIGITS, Trains
+from trafficgen.units import BoolArray, FloatArray, IntArray
+
+#: Mean length of a stretch where packets come without bursts: long against the correlation of
+#: neighbours, short against a window in which rates are looked at.
+_MEAN_PACKETS = 100
+#: A burst is put in the order of a stored burst of its length; where these are fewer than twice
+#: this, of one that is so near in the order of lengths, up or down.
+_NEAR = 4
+_BASE = len(RANK_DIGITS)
+_PLACE = np.zeros(128, dtype=np.int64)
+_PLACE[np.frombuffer(RANK_DIGITS.encode(), dtype=np.uint8)] = np.arange(_BASE)
+#: Ranks are whole numbers below this.
+RANKS = _BASE * _BASE
+
+
+@plays(Trains)
+@dataclass(frozen=True, kw_only=True)
+class TrainOrder(DrawnPart):
+    """Stretches of a :class:`~trafficgen.models.Trains`, the shortest first.
+
+    Attributes:
+        packets: Packets of each stretch, ascending, shape (k,).
+        first: Row of the first packet of each stretch, shape (k,).
+        gap_rank: Rank of the gap before each packet, from 0 to 1, shape (n,); of its size likewise,
+            that of a burst's last packet among those, shape (0,) where sizes have an order of
+            their own.
+    """
+
+    packets: IntArray
+    first: IntArray
+    gap_rank: FloatArray
+    size_rank: FloatArray
+
+    @classmethod
+    def from_model(cls, part: Trains, **given: Any) -> TrainOrder:
+        """Convert the trains of a model."""
+        packets = np.array(part.packets)
+        first = np.cumsum(packets) - packets
+        order = np.argsort(packets, kind="stable")
+        return cls(
+            packets=packets[order],
+            first=first[order],
+            gap_rank=decode_ranks(part.gap_ranks),
+            size_rank=decode_ranks(part.size_ranks),
+        )
+
+    @cached_property
+    def _begins(self) -> BoolArray:
+        """Whether each packet is the first of a stretch, shape (n,)."""
+        begins = np.zeros(self.gap_rank.size, dtype=np.bool_)
+        begins[self.first] = True
+        return begins
+
+    def arrange(
+        self,
+        gaps_s: FloatArray,
+        sizes: UintArray,
+        generator: np.random.Generator,
+        *,
+        counts: IntArray | None = None,
+        last_sizes: UintArray | None = None,
+    ) -> tuple[FloatArray, UintArray]:
+        """Order gaps and sizes as in trains; both have a value a packet and come in any order.
+
+        ``counts`` are the packets of bursts: each follows a stored burst of about its length, and
+        the gap before its first packet is any. ``last_sizes`` are those of their last packets, in
+        any order. Without ``counts`` stretches of random lengths follow one another (Politis and
+        Romano 1994).
+        """
+        if counts is None:
+            rows = self._join_stretches(gaps_s.size, generator)
+            starts = np.flatnonzero(self._begins[rows])
+        else:
+            rows = _core.follow_bursts(
+                (self.packets, self.first), counts, generator.random(counts.size), _NEAR
+            )
+            ends = np.cumsum(counts)
+            starts = ends - counts
+            # A burst ends as the one that it follows.
+            stored_ends = np.sort(self.first + self.packets - 1)
+            rows[ends - 1] = stored_ends[np.searchsorted(stored_ends, rows[starts])]
+        any_rank = generator.random(starts.size)
+        noise = generator.random((2 if self.size_rank.size else 1, rows.size))
+        scores = _core.rank_scores(self.gap_rank, rows, noise[0], 1 / RANKS)
+        scores[starts] = any_rank + noise[0, starts] / RANKS
+        gaps_s = _core.order_by_scores(scores, gaps_s)
+        if self.size_rank.size:
+            scores = _core.rank_scores(self.size_rank, rows, noise[1], 1 / RANKS)
+            if counts is not None:
+                of_last, scores[ends - 1] = scores[ends - 1], noise[1, ends - 1]
+            sizes = _core.order_sizes_by_scores(scores, sizes)
+            if last_sizes is not None:
+                last_sizes = _core.order_sizes_by_scores(of_last, last_sizes)
+        if last_sizes is not None:
+            sizes[ends - 1] = last_sizes
+        return gaps_s, sizes
+
+    def arrange_series(self, values: FloatArray, generator: np.random.Generator) -> FloatArray:
+        """Order values, which come in any order, by ranks in stretches; shape (n,)."""
+        rows = self._join_stretches(values.size, generator)
+        noise = generator.random(rows.size)
+        return _core.order_by_scores(
+            _core.rank_scores(self.gap_rank, rows, noise, 1 / RANKS), values
+        )
+
+    def _join_stretches(self, count: int, generator: np.random.Generator) -> UintArray:
+        """Return the stored packet that each packet follows, in stretches of random lengths."""
+        pieces = 2 * (count // _MEAN_PACKETS) + 8
+        lengths = generator.geometric(1 / _MEAN_PACKETS, pieces)
+        while lengths.sum() < count:
+            lengths = np.concatenate((lengths, generator.geometric(1 / _MEAN_PACKETS, pieces)))
+        first = generator.integers(self.gap_rank.size, size=lengths.size)
+        return _core.join_stretches(first, lengths, count, self.gap_rank.size)
+
+
+def encode_ranks(ranks: IntArray) -> str:
+    """Write ranks, whole numbers from 0 to 4095, in two characters each."""
+    return "".join(RANK_DIGITS[rank // _BASE] + RANK_DIGITS[rank % _BASE] for rank in ranks)
+
+
+def decode_ranks(text: str) -> FloatArray:
+    """Read ranks, shape (n,), scaled to numbers from 0 on below 1."""
+    digits = _PLACE[np.frombuffer(text.encode(), dtype=np.uint8)].reshape(-1, 2)
+    return np.asarray((digits @ np.array([_BASE, 1])) / RANKS, dtype=np.float64)

@@ -1,0 +1,183 @@
+"""Gaps and sizes follow one another as in the trains of a capture."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trafficgen.models import Trains
+from trafficgen.processes.base import to_playable
+from trafficgen.processes.trains.fit import find_trains
+from trafficgen.processes.trains.sample import TrainOrder, decode_ranks, encode_ranks
+from trafficgen.units import FloatArray, IntArray
+
+_COUNT = 3000
+
+
+def _correlation(one: FloatArray, other: FloatArray) -> float:
+    return float(np.corrcoef(one, other)[0, 1])
+
+
+def _trains(seed: int) -> tuple[FloatArray, FloatArray]:
+    """Make packets in which a long gap follows a short one, and a small packet a long gap."""
+    generator = np.random.default_rng(seed)
+    gap_s = generator.exponential(1e-3, _COUNT)
+    gap_s[::2] += 5e-3
+    sizes = np.where(gap_s > 5e-3, 200.0, 1400.0) + generator.integers(0, 100, _COUNT)
+    return gap_s, sizes.astype(np.float64)
+
+
+def test_ranks_are_written_and_read() -> None:
+    ranks: IntArray = np.array([0, 1, 63, 64, 4095])
+    assert encode_ranks(ranks) == "AAABA/BA//"
+    assert decode_ranks("AAABA/BA//") == pytest.approx(ranks / 4096)
+    assert decode_ranks("").size == 0
+
+
+def test_independent_packets_have_no_trains() -> None:
+    generator = np.random.default_rng(1)
+    sizes = generator.integers(100, 1500, _COUNT).astype(np.float64)
+    assert find_trains(generator.exponential(1e-3, _COUNT), sizes) is None
+
+
+def test_what_follows_what_is_played_and_the_values_stay() -> None:
+    gap_s, sizes = _trains(1)
+    trains = find_trains(gap_s, sizes)
+    assert trains is not None
+    order: TrainOrder = to_playable(trains)
+    generator = np.random.default_rng(2)
+    drawn_s, drawn = generator.permutation(gap_s), generator.permutation(sizes).astype(np.uint32)
+    played_s, played = order.arrange(drawn_s, drawn, generator)
+    assert np.array_equal(np.sort(played_s), np.sort(drawn_s))
+    assert np.array_equal(np.sort(played), np.sort(drawn))
+    for one, other in (
+        ((gap_s[:-1], gap_s[1:]), (played_s[:-1], played_s[1:])),
+        ((gap_s[:-2], gap_s[2:]), (played_s[:-2], played_s[2:])),
+        ((gap_s, sizes), (played_s, played.astype(np.float64))),
+    ):
+        assert _correlation(*other) == pytest.approx(_correlation(*one), abs=0.06)
+    assert abs(_correlation(gap_s[:-1], gap_s[1:])) > 0.5  # there is something to keep
+
+
+def test_bursts_follow_bursts_of_about_their_length() -> None:
+    generator = np.random.default_rng(3)
+    counts = np.repeat([5, 50], 100)
+    first = np.cumsum(counts) - counts
+    place = np.arange(counts.sum()) - np.repeat(first, counts)
+    # Short bursts are slow, and each begins slowly.
+    gap_s = np.repeat(np.where(counts == 5, 0.05, 1e-3), counts) * np.exp(-0.1 * place)
+    gap_s *= generator.uniform(0.9, 1.1, gap_s.size)
+    trains = find_trains(gap_s, generator.integers(100, 200, gap_s.size).astype(float), first=first)
+    assert trains is not None
+    wanted = generator.permutation(counts)
+    drawn_s = generator.permutation(gap_s)
+    order: TrainOrder = to_playable(trains)
+    sizes = np.full(gap_s.size, 100, dtype=np.uint32)
+    played_s, _ = order.arrange(drawn_s, sizes, generator, counts=wanted)
+    begins = np.cumsum(wanted) - wanted
+    means = np.add.reduceat(played_s, begins) / wanted
+    assert means[wanted == 5].min() > 2 * means[wanted == 50].max()
+    long = begins[wanted == 50]
+    assert played_s[long + 1].mean() > 3 * played_s[long + 40].mean()
+
+
+def test_stored_bursts_of_other_lengths_are_not_followed_where_there_are_enough_alike() -> None:
+    counts = np.repeat([2, 3, 20], (10, 300, 3))
+    first = np.cumsum(counts) - counts
+    # A sender paces frames: more packets are nearer to one another.
+    gap_s = np.repeat(0.04 / counts, counts)
+    trains = find_trains(gap_s, np.ones(gap_s.size), first=first, sized=False)
+    assert trains is not None
+    assert trains.size_ranks == ""
+    order: TrainOrder = to_playable(trains)
+    wanted = np.random.default_rng(1).permutation(counts)
+    begins = np.cumsum(wanted) - wanted
+    within = np.delete(gap_s, first)
+    drawn_s = np.random.default_rng(2).choice(within, gap_s.size)
+    played_s, _ = order.arrange(
+        drawn_s, np.ones(gap_s.size, np.uint32), np.random.default_rng(3), counts=wanted
+    )
+    # Only bursts of 20, of which there are few, may follow others.
+    for packets in (2, 3):
+        second = played_s[begins[wanted == packets] + 1]
+        assert np.mean(np.isclose(second, 0.04 / packets)) > 0.9
+
+
+def test_what_counts_for_no_rank_takes_no_values_with_it() -> None:
+    generator = np.random.default_rng(4)
+    counts = np.tile([3, 4], 200)
+    first = np.cumsum(counts) - counts
+    sizes = generator.uniform(100, 1400, counts.sum())
+    gap_s = np.where(sizes > 700, 1e-3, 3e-3) * generator.uniform(0.9, 1.1, sizes.size)
+    trains = find_trains(gap_s, sizes, first=first)
+    assert trains is not None
+    order: TrainOrder = to_playable(trains)
+    _, played = order.arrange(gap_s, sizes.astype(np.uint32), generator, counts=counts)
+    # The last packets of bursts have a size law of their own: what they take is of all sizes.
+    taken = np.append(first[1:], sizes.size) - 1
+    assert np.quantile(played[taken], [0.1, 0.9]) == pytest.approx(
+        np.quantile(sizes, [0.1, 0.9]), rel=0.15
+    )
+
+
+def test_the_last_packet_of_a_burst_comes_as_soon_as_one_of_its_size_did() -> None:
+    generator = np.random.default_rng(5)
+    counts = generator.integers(3, 9, 400)
+    first = np.cumsum(counts) - counts
+    last = first + counts - 1
+    gap_s, sizes = generator.uniform(0.9e-3, 1.1e-3, counts.sum()), np.full(counts.sum(), 1500.0)
+    # The time on the wire: a last packet that is small comes soon.
+    sizes[last] = generator.integers(100, 1400, counts.size)
+    gap_s[last] *= sizes[last] / 1500
+    trains = find_trains(gap_s, sizes, first=first)
+    assert trains is not None
+    order: TrainOrder = to_playable(trains)
+    last_sizes = generator.permutation(sizes[last]).astype(np.uint32)
+    wanted = generator.permutation(counts)
+    played_s, played = order.arrange(
+        generator.permutation(np.delete(gap_s, first).repeat(2)[: gap_s.size]),
+        np.full(gap_s.size, 1500, dtype=np.uint32),
+        generator,
+        counts=wanted,
+        last_sizes=last_sizes,
+    )
+    ends = np.cumsum(wanted) - 1
+    assert sorted(played[ends]) == sorted(last_sizes)
+    assert _correlation(played_s[ends], played[ends].astype(np.float64)) > 0.9
+    assert np.mean(played_s[ends]) < 0.7 * np.mean(np.delete(played_s, ends))
+
+
+def test_a_burst_that_is_cut_keeps_its_last_packet() -> None:
+    gap_s = np.tile(np.append(np.full(199, 1e-3), 9e-3), 30)
+    gap_s *= np.random.default_rng(6).uniform(0.9, 1.1, gap_s.size)
+    first = np.arange(0, gap_s.size, 200)
+    trains = find_trains(gap_s, np.full(gap_s.size, 1500.0), first=first)
+    assert trains is not None
+    for kept in (trains, trains.keep(600)):
+        ranks = decode_ranks(kept.gap_ranks)
+        ends = np.cumsum(kept.packets) - 1
+        assert ranks[ends].min() > 0.99
+
+
+def test_bursts_longer_than_any_stored_go_on_as_the_longest() -> None:
+    trains = Trains(packets=(3,), gap_ranks="AA//AA", size_ranks="//AAAA")
+    order: TrainOrder = to_playable(trains)
+    gaps_s, sizes = np.arange(1.0, 12.0), np.arange(11, dtype=np.uint32)
+    played_s, played = order.arrange(
+        gaps_s, sizes, np.random.default_rng(1), counts=np.array([8, 3])
+    )
+    assert sorted(played_s) == sorted(gaps_s)
+    assert np.mean(played_s[[1, 3, 5, 7, 9]]) > np.mean(played_s[[2, 4, 6, 10]])
+    assert set(played[[0, 8]]) == {9, 10}
+
+
+def test_fewer_packets_keep_trains_of_all_lengths() -> None:
+    gap_s, sizes = _trains(1)
+    counts = np.tile([10, 20, 30], 50)
+    trains = find_trains(gap_s, sizes, first=np.cumsum(counts) - counts)
+    assert trains is not None
+    fewer = trains.keep(600)
+    assert sum(fewer.packets) <= 600
+    assert set(fewer.packets) == {10, 20, 30}
+    Trains.model_validate(fewer.model_dump())
+    assert trains.keep(10**6) is trains
