@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -76,12 +77,10 @@ def cut_into_cycles(
     last packet ends the stream and is in no cycle; with pauses, so is the last ON period. Times
     ascend, sizes are of IP packets, both of shape (n,).
     """
-    limits, gaps = CYCLE_LIMITS, gaps_s(time_ns)
-    duration_s = s_from_ns(int(time_ns[-1] - time_ns[0])) if time_ns.size else 0.0
-    paused = bool(gaps[gaps > pause_s].sum() >= limits.paused_share * duration_s > 0)
-    threshold_s = find_burst_threshold_s(gaps, tick_s=tick_s) or 0.0
+    limits, paused = CYCLE_LIMITS, is_paused(time_ns, pause_s=pause_s)
+    threshold_s = find_burst_threshold_s(gaps_s(time_ns), tick_s=tick_s) or 0.0
     bursts = segment_bursts(time_ns, size_bytes, threshold_s=threshold_s).first
-    shortest_s = max(limits.shortest_s, duration_s / limits.most)
+    shortest_s = max(limits.shortest_s, _duration_s(time_ns) / limits.most)
     longest_s = s_from_ns(int(np.diff(time_ns[bursts]).max(initial=0)))
     if not paused and longest_s > limits.longest_burst_s:
         # The gap between bursts is the spacing of a slower part.
@@ -105,6 +104,16 @@ def cut_into_cycles(
     )
 
 
+def is_paused(time_ns: IntArray, *, pause_s: float) -> bool:
+    """Return whether gaps longer than ``pause_s`` take a tenth of a stream's time."""
+    gaps, duration_s = gaps_s(time_ns), _duration_s(time_ns)
+    return bool(gaps[gaps > pause_s].sum() >= CYCLE_LIMITS.paused_share * duration_s > 0)
+
+
+def _duration_s(time_ns: IntArray) -> float:
+    return s_from_ns(int(time_ns[-1] - time_ns[0])) if time_ns.size else 0.0
+
+
 def _mean_period_s(start_ns: IntArray) -> float:
     """Return the mean period without the longest: a fat first one must not join others in pairs."""
     period_s = np.sort(s_from_ns(np.diff(start_ns)))
@@ -113,11 +122,9 @@ def _mean_period_s(start_ns: IntArray) -> float:
 
 def thin_starts(time_ns: IntArray, first: IntArray, *, shortest_ns: int) -> IntArray:
     """Keep the rows of ``first`` that follow the last kept one by at least ``shortest_ns``."""
-    start_ns = time_ns[first]
-    reached = np.searchsorted(start_ns, start_ns + shortest_ns)
-    following = np.maximum(reached, np.arange(1, first.size + 1)).tolist()
+    start_ns = time_ns[first].data  # searched as it is: most starts are never looked at
     kept, row = [], 0
     while row < first.size:
         kept.append(row)
-        row = following[row]
+        row = bisect_left(start_ns, start_ns[row] + shortest_ns, row + 1)
     return first[np.asarray(kept, dtype=np.int64)]

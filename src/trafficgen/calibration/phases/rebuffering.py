@@ -100,6 +100,8 @@ def find_unusual_pauses(gap_s: FloatArray, *, tick_s: float) -> list[int]:
     Outliers are tested from the largest set down, so that several stalls do not hide each other
     (Rosner 1983). Gaps are in order of time, shape (n,).
     """
+    if not (gap_s >= _LIMITS.shortest_s).any():
+        return []
     threshold_s = find_burst_threshold_s(gap_s, tick_s=tick_s) or 0.0
     pauses = np.flatnonzero(gap_s > threshold_s)
     ascending = pauses[np.argsort(gap_s[pauses], kind="stable")]

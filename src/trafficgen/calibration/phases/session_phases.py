@@ -18,7 +18,7 @@ from trafficgen.calibration.phases.buffering_end import (
 from trafficgen.calibration.phases.rebuffering import Pause, Stall, find_stalls
 from trafficgen.errors import CalibrationError
 from trafficgen.flows import SessionView
-from trafficgen.flows.cycles import Cycles, cut_into_cycles
+from trafficgen.flows.cycles import Cycles, cut_into_cycles, is_paused
 from trafficgen.formatting import format_duration, interval, number
 from trafficgen.processes.semi_markov.rate_levels import Levels, find_levels
 from trafficgen.units import IntArray, kbps_from_bytes, ns_from_s, s_from_ns
@@ -236,7 +236,9 @@ def _find_buffering(
 ) -> _Buffering | None:
     """Return where buffering ends; None if the start is not faster than the rest."""
     change, p_value, end_ns = count_buffering_cycles(cycles), None, None
-    for pause_s in _SHORTER_PAUSES_S if change is None else ():
+    for pause_s in _SHORTER_PAUSES_S:
+        if change is not None or not is_paused(time_ns, pause_s=pause_s):
+            continue
         shorter = cut_into_cycles(time_ns, size_bytes, tick_s=tick_s, pause_s=pause_s)
         if begins_with_long_fetch(shorter):
             change, cycles, end_ns = 1, shorter, int(shorter.active_end_ns[0])
