@@ -1,7 +1,8 @@
 """`-` as a file: standard input is opened by the name of a copy, standard output by its device.
 
-A capture on standard input is read as it comes, without a copy. Anything else (packet table, trace,
-model, workload) is copied to a temporary file with the ending of its kind, once in a process.
+A capture on standard input is read as it comes, without a copy, where it is read once. Anything
+else (packet table, trace, model, workload) is copied to a temporary file with the ending of its
+kind, once in a process. A stream may have no end: copies are bounded.
 """
 
 from __future__ import annotations
@@ -19,16 +20,22 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from trafficgen.errors import InputFileError, OutputFileError
-from trafficgen.expanded_files import expand_beginning, open_expanded
-from trafficgen.formatting import suggest_file
+from trafficgen.errors import CaptureError, InputFileError, OutputFileError
+from trafficgen.expanded_files import expand_beginning, is_compressed, open_expanded
+from trafficgen.formatting import size_text, suggest_file
 from trafficgen.interruptions import clean_up_at_end
 
 STANDARD_INPUT = "-"
 STANDARD_OUTPUT = Path("/dev/stdout")
+#: Longest text that is read, bytes; a stream of text is copied no further.
+LARGEST_TEXT_BYTES = 1_000_000_000
+#: Share of the room for temporary files that the copy of a stream may take.
+_LARGEST_SHARE = 0.5
+_PIECE_BYTES = 1 << 20
 _SNIFFED_BYTES = 4096
 #: What is looked at of a stream: compressed text begins to expand after a block.
 _PEEKED_BYTES = 1 << 16
+_TABLE_ENDING = ".parquet"
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 #: First line of YAML that is no comment: a key, or the mark of a document.
 _YAML_LINE = re.compile(r"---\s*$|[\"']?\w[\w-]*[\"']?:(\s|$)")
@@ -71,12 +78,56 @@ def input_file(name: str, *, stream_captures: bool = False) -> str:
     clean_up_at_end(lambda: Path(copy).unlink(missing_ok=True))
     copy = file.name
     with file:
-        shutil.copyfileobj(stream, file)
-    with open_expanded(copy) as expanded, suppress(InputFileError):
-        copy += _ending(expanded.read(_SNIFFED_BYTES))
+        copy_piece(stream, file)
+        with open_expanded(copy) as expanded, suppress(InputFileError):
+            copy += _ending(expanded.read(_SNIFFED_BYTES))
+        copy_rest(stream, file, name=name, most_bytes=_most_bytes(copy, file.name))
     Path(file.name).rename(copy)
     _copies[stream] = copy
     return copy
+
+
+def _most_bytes(name: str, place: str) -> int | None:
+    """Return how much of a stream is wanted, of which a piece was copied; None for all of it."""
+    if name.endswith(_TABLE_ENDING) or is_compressed(place):
+        return None
+    if name != place:
+        return LARGEST_TEXT_BYTES
+    from trafficgen._core import CaptureReader  # noqa: PLC0415 - most streams are something else
+
+    try:
+        CaptureReader([place], keep_packets=False).read(1)
+    except CaptureError:
+        return 0  # its reader will say so
+    return None
+
+
+def copy_piece(source: IO[bytes], copy: IO[bytes]) -> None:
+    """Copy the first piece of a stream to a file, which shows what it is."""
+    copy.write(source.read(_PIECE_BYTES))
+    copy.flush()
+
+
+def copy_rest(
+    source: IO[bytes], copy: IO[bytes], *, name: str, most_bytes: int | None = None
+) -> None:
+    """Copy the rest of a stream to a temporary file, and a little more than ``most_bytes`` at most.
+
+    Raises:
+        InputFileError: If the copy would take more than half of the room for temporary files.
+    """
+    room_bytes = int(_LARGEST_SHARE * shutil.disk_usage(Path(copy.name).parent).free)
+    while most_bytes is None or copy.tell() <= most_bytes:
+        if copy.tell() > room_bytes:
+            copy.truncate(0)
+            problem = (
+                f"is longer than {size_text(room_bytes)}, half of the room for temporary files"
+            )
+            remedy = "save it to a file and name that, or set TMPDIR to a folder with more room"
+            raise InputFileError(file=name, problem=problem, remedy=remedy)
+        if not copy.write(source.read(_PIECE_BYTES)):
+            break
+    copy.flush()
 
 
 def read_text_file(
@@ -143,7 +194,7 @@ def _may_be_capture(beginning: bytes) -> bool:
 def _ending(beginning: bytes) -> str:
     """Return the ending that suits a content; empty for what may be a capture, or is empty."""
     if beginning.startswith(b"PAR1"):
-        return ".parquet"
+        return _TABLE_ENDING
     encoding = "utf-16" if beginning.startswith(_UTF16_MARKS) else "utf-8-sig"
     try:  # the last character may be cut
         text = codecs.getincrementaldecoder(encoding)().decode(beginning)

@@ -6,11 +6,14 @@ import contextlib
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from tests.cli.conftest import Command
 from tests.mutated.commands import run_in_child
@@ -255,3 +258,93 @@ def test_a_device_is_not_read_without_end(
     assert result.code == 2
     assert result.err.count("\n") == 1, result.err
     assert device in result.err
+
+
+#: They read a capture as it comes, however long it is.
+_STREAMED = [
+    ("inspect", "-"),
+    ("fit", "{table}", "--receiver", "-"),
+    ("convert", "-", "-o", "converted.parquet"),
+]
+_READ_FROM_STDIN = [
+    *_STREAMED,
+    ("fit", "-"),
+    ("fit", "-", "--receiver", "{table}"),
+    ("compare", "-", "{table}"),
+    ("compare", "{table}", "-"),
+    ("compare", "-", "--against", "catalogue"),
+    ("convert", "-", "-o", "converted.csv", "--from", "packet-list"),
+    ("export", "-", "--to", "mgen", "-o", "exported"),
+    ("generate", "-", "-o", "made.csv"),
+    ("generate", "-", "--dry-run"),
+    ("simulate", "-", "--path", "rate=1Mbps"),
+    ("models", "show", "-"),
+    ("models", "diff", "-", "cbr"),
+    ("explore", "-", "--no-browser"),
+]
+_ENDLESS = {
+    "zeros": (b"", bytes(1 << 16)),
+    "noise": (b"", np.random.default_rng(1).bytes(1 << 16)),
+    "lines": (b"", b"1.5,100\n" * 8192),
+    "keys": (b"", b'{"a": 1,\n' * 8192),
+    "empty records": (struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1), bytes(1 << 16)),
+    "table": (b"PAR1", bytes(1 << 16)),
+}
+#: What a pipe, a few pieces and the text that is allowed here hold, bytes.
+_MOST_READ_BYTES, _MOST_LEFT_BYTES = 20_000_000, 7_000_000
+
+
+@pytest.mark.parametrize(
+    ("words", "content"),
+    [
+        pytest.param(words, content, id=f"{' '.join(words)}, {content}")
+        for words in _READ_FROM_STDIN
+        for content in _ENDLESS
+        if content != "empty records" or words not in _STREAMED
+    ],
+)
+def test_a_stream_without_end_is_left_with_one_line(
+    command: Command,
+    table_file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    content: str,
+) -> None:
+    for reader in ("standard_streams", "capture.traces.text"):
+        monkeypatch.setattr(f"trafficgen.{reader}.LARGEST_TEXT_BYTES", 4_000_000)
+    room = Path("room").absolute()
+    room.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(room))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=10_000_000))
+    written: list[int] = []
+    reader_end, writer_end = os.pipe()
+    begun = threading.Thread(
+        target=_write_on, args=(writer_end, *_ENDLESS[content], written), daemon=True
+    )
+    before = os.dup(0)
+    begun.start()
+    try:
+        os.dup2(reader_end, 0)
+        os.close(reader_end)
+        with os.fdopen(0, closefd=False) as stream:
+            monkeypatch.setattr("sys.stdin", stream)
+            result = command(*(word.format(table=table_file) for word in words))
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+    begun.join(timeout=60)
+    assert result.code == 2
+    assert result.err.count("\n") == 1, result.err
+    assert "standard input" in result.err or " -" in result.err, result.err
+    assert sum(written) < _MOST_READ_BYTES
+    left = sum(file.stat().st_size for file in room.iterdir())
+    assert left < _MOST_LEFT_BYTES  # until the program ends
+
+
+def _write_on(pipe: int, first: bytes, piece: bytes, written: list[int]) -> None:
+    """Write until nobody reads any more."""
+    with contextlib.suppress(OSError):
+        written.append(os.write(pipe, first))
+        while True:
+            written.append(os.write(pipe, piece))
+    os.close(pipe)

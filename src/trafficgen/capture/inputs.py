@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import os
 import re
-import shutil
 import stat
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
+from trafficgen._core import CaptureReader
 from trafficgen.capture.memory import Budget
 from trafficgen.capture.table_files import holds_packet_table, read_table
 from trafficgen.capture.table_streams import TableFile, open_table_file, packets_in
@@ -22,7 +22,13 @@ from trafficgen.formatting import describe_value, suggest_file
 from trafficgen.option_names import writes_flags
 from trafficgen.options import DataFrame
 from trafficgen.redaction import redact_addresses
-from trafficgen.standard_streams import STANDARD_INPUT, input_file, restore_name
+from trafficgen.standard_streams import (
+    STANDARD_INPUT,
+    copy_piece,
+    copy_rest,
+    input_file,
+    restore_name,
+)
 from trafficgen.tables import PacketTable
 from trafficgen.tables.metadata import is_dataset, part_paths
 
@@ -200,13 +206,21 @@ def keep_streams(names: list[str]) -> Iterator[list[str]]:
     """Give names that can be read twice: streams are copied to temporary files meanwhile."""
     with ExitStack() as stack:
         real_names = [_copy_stream(name, stack) if is_stream(name) else name for name in names]
-        try:
+        with _names_as_given(dict(zip(real_names, names, strict=True))):
             yield real_names
-        except CaptureError as error:
-            given = dict(zip(real_names, names, strict=True)).get(error.file, error.file)
-            if given == error.file:
-                raise
-            raise CaptureError(file=given, problem=error.problem, remedy=error.remedy) from error
+
+
+@contextmanager
+def _names_as_given(given: dict[str, str]) -> Iterator[None]:
+    """Give errors the names that the user gave for those of copies."""
+    try:
+        yield
+    except CaptureError as error:
+        if given.get(error.file, error.file) == error.file:
+            raise
+        raise CaptureError(
+            file=given[error.file], problem=error.problem, remedy=error.remedy
+        ) from error
 
 
 def _copy_stream(name: str, stack: ExitStack) -> str:
@@ -219,13 +233,15 @@ def _copy_stream(name: str, stack: ExitStack) -> str:
         with (
             nullcontext(sys.stdin.buffer) if name == STANDARD_INPUT else Path(name).open("rb")
         ) as source:
-            shutil.copyfileobj(source, copy)
+            copy_piece(source, copy)
+            with _names_as_given({copy.name: name}):  # what is no capture is refused
+                CaptureReader([copy.name], keep_packets=False).read(1)
+            copy_rest(source, copy, name=name)
     except OSError as error:
         problem = f"cannot be read ({error.strerror or error})"
         raise CaptureError(
             file=name, problem=problem, remedy="check the name and the permissions"
         ) from error
-    copy.flush()
     return copy.name
 
 

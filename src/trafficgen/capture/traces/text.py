@@ -18,10 +18,9 @@ from trafficgen.errors import CaptureError, PacketTableError
 from trafficgen.expanded_files import open_expanded
 from trafficgen.formatting import size_text
 from trafficgen.process_memory import memory_limit_bytes
-from trafficgen.standard_streams import STANDARD_INPUT
+from trafficgen.standard_streams import LARGEST_TEXT_BYTES, STANDARD_INPUT
 from trafficgen.units import NS_PER_S, BoolArray, IntArray
 
-LARGEST_FILE_BYTES = 1_000_000_000
 #: What a text takes until it is a table, bytes, measured: of the program, for each of its bytes,
 #: and for each line.
 _PROGRAM_BYTES, _BYTE_BYTES, _LINE_BYTES = 90_000_000, 6, 220
@@ -100,8 +99,8 @@ def read_text(name: str) -> TextFile:
     """
     limit_bytes = memory_limit_bytes()
     if limit_bytes is None:
-        return _decoded(name, _content(name, LARGEST_FILE_BYTES + 1))
-    content = _content(name, min(LARGEST_FILE_BYTES, limit_bytes // _BYTE_BYTES) + 1)
+        return _decoded(name, _content(name, LARGEST_TEXT_BYTES + 1))
+    content = _content(name, min(LARGEST_TEXT_BYTES, limit_bytes // _BYTE_BYTES) + 1)
     need_bytes = _PROGRAM_BYTES + _BYTE_BYTES * len(content) + _LINE_BYTES * content.count(b"\n")
     if need_bytes > limit_bytes:
         problem = f"needs more than {size_text(limit_bytes)} of memory, which is allowed"
@@ -143,8 +142,8 @@ def _content(name: str, most_bytes: int) -> bytes:
 
 
 def _decoded(name: str, content: bytes) -> TextFile:
-    if len(content) > LARGEST_FILE_BYTES:
-        problem = f"is longer than {LARGEST_FILE_BYTES:,} bytes"
+    if len(content) > LARGEST_TEXT_BYTES:
+        problem = f"is longer than {LARGEST_TEXT_BYTES:,} bytes"
         raise PacketTableError(
             file=name, problem=problem, remedy="cut it into parts, or make it Parquet"
         )
