@@ -107,7 +107,7 @@ class Law(ModelPart):
     """Distribution of one quantity: atoms with their probabilities, and a continuous family.
 
     Example:
-        >>> from trafficgen.distributions.law import Atom
+        >>> from trafficgen.models import Atom
     from trafficgen.distributions.law import Law
         >>> full = Atom(value=1500, p=0.25)
         >>> params = {"s": 0.5, "scale": 400}

@@ -217,7 +217,7 @@ def register_distribution(
         >>> from math import inf
         >>> import scipy.stats
         >>> import trafficgen
-        >>> from trafficgen.distributions.law import Law
+        >>> from trafficgen.models import Law
         >>> positive = (0, inf)
         >>> trafficgen.register_distribution(
         ...     "burr12",

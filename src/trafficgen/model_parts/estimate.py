@@ -203,7 +203,7 @@ class Estimate(ModelPart):
     """A fitted quantity; its unit is in the name of the field that holds it.
 
     Example:
-        >>> from trafficgen.model_parts.estimate import Estimate
+        >>> from trafficgen.models import Estimate
         >>> rtt_s = Estimate(value=0.045, low=0.043, high=0.048, method="handshakes")
         >>> rtt_s
         <Estimate 0.045, 95% [0.043, 0.048]>
