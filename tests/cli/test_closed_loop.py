@@ -122,6 +122,11 @@ def test_a_session_of_which_nothing_arrives_is_told_as_such(command: Command) ->
     assert "warning: no media packet reached the client" in result.err
 
 
+def test_a_phase_in_which_nothing_came_is_told_as_such(command: Command) -> None:
+    options = ["--duration", "30s", "--path", "rate=10Mbps,delay=20ms", "--tcp", "bbr3"]
+    assert "playout    no packets\n" in command("simulate", "dashjs", *options).out
+
+
 @pytest.mark.parametrize("ending", ["pcap", "csv"])
 def test_of_a_path_that_loses_all_the_receiver_sees_nothing(
     command: Command, tmp_path: Path, ending: str

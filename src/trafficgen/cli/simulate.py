@@ -150,8 +150,10 @@ def _print_session(result: trafficgen.SimulationResult) -> None:
     for name, phase in (("buffering", result.buffering), ("playout", result.playout)):
         if phase is not None:
             text = f"{format_duration(phase.duration_s)} at {rate_text(phase.rate_kbps)}"
-            text += f" ({rate_text(phase.offered_kbps)} offered,"
-            lines.append((name, f"{text} {number(100 * phase.loss, digits=3)}% lost)"))
+            if not math.isnan(phase.loss):
+                text += f" ({rate_text(phase.offered_kbps)} offered,"
+                text += f" {number(100 * phase.loss, digits=3)}% lost)"
+            lines.append((name, "no packets" if math.isnan(phase.rate_kbps) else text))
     if seen := events.playback(result.end_s):
         startup = "never" if seen.startup_s is None else f"after {format_duration(seen.startup_s)}"
         stalls = f" ({format_duration(seen.stalled_s)})" if seen.stalls else ""
