@@ -103,7 +103,8 @@ def _quic(results: Mapping[str, Any]) -> Iterator[str]:
         "Two recorded sessions over aioquic with CUBIC (*expected*), and the same player, title and"
         " path here (*found*), with aioquic's acknowledgements, slow start and small packets that"
         " fill the window. Then bulk flows with one congestion control on 10 Mbit/s with 40 ms:"
-        " means of three runs of 60 s over TCP (*expected*) and QUIC (*found*), after 10 s."
+        " means of three runs of 60 s over TCP (*expected*) and QUIC (*found*), after 10 s, and"
+        " shares of 32 runs."
     )
     yield checks_table(results)
 
@@ -124,10 +125,10 @@ def _kernel(results: Mapping[str, Any]) -> Iterator[str]:
     yield (
         "Bulk TCP of Linux beside constant-rate UDP over a token bucket. *Expected* are means of"
         " runs that were recorded once: of three, or, for the mixes of flows on 10 Mbit/s, of five"
-        " runs of 60 s in network namespaces (`make kernel` makes them anew). A mix names the"
-        " congestion controls, the queue in bandwidth-delay products and the round trip; its rows"
-        " are what all flows of a control get, the loss of all packets, and the mean wait of small"
-        " probes in the queue. What is known of those beyond 10% stands under"
+        " to ten runs of 60 s in network namespaces (`make kernel` makes them anew). A mix names"
+        " the congestion controls, the queue in bandwidth-delay products and the round trip; its"
+        " rows are what all flows of a control get, the loss of all packets, and the mean wait of"
+        " small probes in the queue. What is known of those beyond 10% stands under"
         " [simulation](simulation.md#where-bbr-and-cubic-part-from-the-kernel)."
     )
     yield checks_table(results)

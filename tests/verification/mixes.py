@@ -38,6 +38,7 @@ class Mix:
         seconds: So long it is counted.
         aqm: Active queue management of the queue; None: drop-tail.
         jitter_s: Mean of what a packet takes longer each way, in hosts and on the wire, s.
+        access_jitter_s: The same before the queue, s.
         tcp: Settings of the simulated TCP that are not the default.
     """
 
@@ -52,6 +53,7 @@ class Mix:
     seconds: int = 60
     aqm: str | None = None
     jitter_s: float = 0.0
+    access_jitter_s: float = 0.0
     tcp: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -125,7 +127,8 @@ def _agents(mix: Mix) -> Sequence[dict[str, object]]:
         }
         for number, control in enumerate(mix.controls)
     ]
-    return [agent | {"forward": [0], "reverse": [1]} for agent in agents]
+    forward = [2, 0] if mix.access_jitter_s > 0 else [0]
+    return [agent | {"forward": forward, "reverse": [1]} for agent in agents]
 
 
 def simulate_mix(mix: Mix, *, seed: int) -> Got:
@@ -147,6 +150,8 @@ def simulate_mix(mix: Mix, *, seed: int) -> Got:
     agents = _agents(mix)
     way = {"delay_s": mix.round_trip_s / 2, "delay_jitter_s": mix.jitter_s}
     links = [bottleneck, {"name": "back", **way}]
+    if mix.access_jitter_s > 0:
+        links.append({"name": "access", "delay_jitter_s": mix.access_jitter_s})
     outcome = run_scenario({"seed": seed, "links": links, "agents": agents, "end_s": 1e4})
     start_ns = mix.head_start_s * 10**9
     end_ns = start_ns + mix.seconds * 10**9

@@ -6,12 +6,14 @@ what each congestion control gets, the loss of all packets, and how long packets
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
+from scipy.stats import t as student_t
 from tests.verification import kernel_mixes, ns3_mixes
 from tests.verification.mixes import Mix, simulate_mix, summarise
 from tests.verification.records import RecordCheck
@@ -19,7 +21,9 @@ from tests.verification.runs_kept import load_runs
 
 from trafficgen.units import kbps_from_bps, ms_from_s
 
-SEEDS = range(1, 9)
+#: Eight of the kernel's mixes were too few: the mean share of CUBIC beside BBR had a standard error
+#: of 2%, its loss of 10%.
+SEEDS = {"kernel": range(1, 33), "ns-3": range(1, 9)}
 WITHIN = 0.1
 #: Below this, a run of a minute drops some fifty packets.
 LOSS_WORTH_COMPARING = 0.001
@@ -27,23 +31,20 @@ REFEREES: Mapping[str, tuple[Mapping[str, Mix], Path]] = {
     "kernel": (kernel_mixes.MIXES, kernel_mixes.FILE),
     "ns-3": (ns3_mixes.MIXES, ns3_mixes.FILE),
 }
-_SCATTER = "runs of the kernel differ by a sixth to a third: the mean of five is no better than 10%"
-_IN_STEP = (
-    "senders that are in step find a full queue again and again; what jitter the kernel has beside"
-    " the wire's is not known"
-)
+_SCATTER = "runs of the kernel differ: ours is within 10% of the interval of their mean, not of it"
+_LATE = "not shown; runs on a busier machine wait less: late frames come at once to a short queue"
+_PHASE = "which packet a full queue turns away is a matter of phase, beside UDP that is periodic"
 _DEVICE = "ns-3 holds one packet more, in the queue of its device behind the discipline"
 _STANDSTILL = "ns-3's TCP stands still for parts of its runs"
 _NO_SACK = "not shown; perhaps ns-3's TCP, which recovers without SACK here"
 _UNKNOWN = "the cause is not known"
 #: (referee, mix) -> quantity -> why it is beyond a tenth.
 _MISSES: Mapping[tuple[str, str], Mapping[str, str]] = {
-    ("kernel", "cubic, queue of 0.25, 100 ms"): {"queueing": _UNKNOWN},
+    ("kernel", "cubic, queue of 0.25, 100 ms"): {"queueing": _LATE},
     ("kernel", "cubic cubic, queue of 1, 40 ms"): {"loss": _SCATTER},
     ("kernel", "bbr, queue of 0.5, 40 ms"): {"loss": _SCATTER},
-    ("kernel", "bbr cubic, queue of 1, 40 ms"): {"cubic": _IN_STEP},
-    ("kernel", "bbr cubic, queue of 4, 40 ms"): {"loss": _SCATTER},
-    ("kernel", "reno with 3 Mbit/s of UDP, queue of 1, 40 ms"): {"loss": _UNKNOWN},
+    ("kernel", "bbr cubic, queue of 2, 100 ms"): {"loss": _SCATTER},
+    ("kernel", "reno with 3 Mbit/s of UDP, queue of 1, 40 ms"): {"loss": _PHASE},
     ("ns-3", "red: reno with 3 Mbit/s of UDP, 40 ms"): {"reno": _NO_SACK, "loss": _NO_SACK},
     ("ns-3", "pie: reno with 3 Mbit/s of UDP, 40 ms"): {"loss": _UNKNOWN, "queueing": _UNKNOWN},
     ("ns-3", "codel: reno with 3 Mbit/s of UDP, 40 ms"): {
@@ -95,7 +96,7 @@ def _theirs(referee: str) -> dict[str, dict[str, tuple[float, float]]]:
 @cache
 def _ours(referee: str, name: str) -> dict[str, tuple[float, float]]:
     mix = REFEREES[referee][0][name]
-    return summarise(mix, [simulate_mix(mix, seed=seed) for seed in SEEDS])
+    return summarise(mix, [simulate_mix(mix, seed=seed) for seed in SEEDS[referee]])
 
 
 @pytest.mark.parametrize(("referee", "name", "quantity"), CASES)
@@ -122,10 +123,42 @@ def test_what_flows_get_is_met(
         assert measured == pytest.approx(expected, rel=WITHIN)
 
 
+@pytest.mark.parametrize(
+    ("referee", "name", "quantity"),
+    [case for case, reason in KNOWN_MISSES.items() if reason == _SCATTER],
+)
+def test_where_runs_scatter_the_interval_of_their_mean_is_met(
+    referee: str, name: str, quantity: str
+) -> None:
+    (mean, deviation), (ours, _) = (
+        found[quantity] for found in (_theirs(referee)[name], _ours(referee, name))
+    )
+    runs_count = len(load_runs(REFEREES[referee][1])[name])
+    half = student_t.ppf(0.975, runs_count - 1) * deviation / math.sqrt(runs_count)
+    assert (mean - half) * (1 - WITHIN) <= ours <= (mean + half) * (1 + WITHIN)
+
+
+def test_jitter_before_the_queue_moves_loss_beside_udp_by_more_than_is_accepted(
+    record_check: RecordCheck,
+) -> None:
+    name = "reno with 3 Mbit/s of UDP, queue of 1, 40 ms"
+    with_jitter = replace(kernel_mixes.MIXES[name], access_jitter_s=5e-4)
+    runs = [simulate_mix(with_jitter, seed=seed) for seed in SEEDS["kernel"]]
+    moved, ours = summarise(with_jitter, runs)["loss"][0], _ours("kernel", name)["loss"][0]
+    record_check(
+        f"{name}, without and with 0.5 ms of jitter before the queue: loss",
+        expected=ours,
+        measured=moved,
+        unit="share",
+        accepted="more than a tenth apart",
+    )
+    assert abs(moved - ours) > WITHIN * ours
+
+
 def test_senders_in_step_part_further_from_the_kernel(record_check: RecordCheck) -> None:
     name = "bbr cubic, queue of 1, 40 ms"
     in_step = replace(kernel_mixes.MIXES[name], jitter_s=0.0)
-    runs = [simulate_mix(in_step, seed=seed) for seed in SEEDS]
+    runs = [simulate_mix(in_step, seed=seed) for seed in SEEDS["kernel"]]
     without_bps = summarise(in_step, runs)["cubic"][0]
     theirs_bps, ours_bps = (
         found["cubic"][0] for found in (_theirs("kernel")[name], _ours("kernel", name))

@@ -1,10 +1,11 @@
 //! CUBIC in segments and seconds: RFC 9438, or as Linux has it.
 //!
 //! Linux takes the target of a shortest instead of a smoothed round trip later, keeps the slower of
-//! both paces of Reno, forgets the maximum after a timeout, and grows by a twentieth in a round
-//! trip while it knows none.
+//! both paces of Reno, forgets the maximum after a timeout, grows by a twentieth in a round trip
+//! while it knows none, and counts in whole segments.
 
 use super::super::Time;
+use super::steps::Steps;
 
 const SCALE: f64 = 0.4; // C
 const DECREASE: f64 = 0.7; // beta_cubic
@@ -32,17 +33,17 @@ impl Epoch {
         self.origin + SCALE * (time_s - self.plateau_s).powi(3)
     }
 
-    /// Growth for each segment acknowledged, in whole numbers as Linux counts
+    /// Segments whose acknowledgement grows the window by one, in whole numbers as Linux counts
     /// (bictcp_update of net/ipv4/tcp_cubic.c): windows of a few segments grow faster by that.
-    fn growth_of_linux(&self, time_s: f64, window: f64, is_blind: bool) -> f64 {
+    fn segments_of_linux(&self, time_s: f64, window: f64, is_blind: bool) -> f64 {
         let target = self.origin + (self.window_at(time_s) - self.origin).trunc();
         let most = if is_blind { 1.0 / BLIND_GROWTH } else { 100.0 * window };
         let toward = |target: f64| (window / (target - window)).floor();
         let mut segments = if target > window { toward(target).min(most) } else { most };
-        if self.friendly.floor() > window {
-            segments = segments.min(toward(self.friendly.floor()));
+        if self.friendly > window {
+            segments = segments.min(toward(self.friendly));
         }
-        1.0 / segments.max(1.0 / GREATEST_GROWTH)
+        segments.max(1.0 / GREATEST_GROWTH)
     }
 }
 
@@ -54,6 +55,7 @@ pub(super) struct Cubic {
     /// Window before the last decrease (cwnd_prior).
     prior: f64,
     epoch: Option<Epoch>,
+    steps: Steps,
 }
 
 impl Cubic {
@@ -77,14 +79,16 @@ impl Cubic {
             origin: maximum.max(window),
             friendly: window,
         });
-        let is_slower = self.of_linux || epoch.friendly < self.prior;
-        let pace = if is_slower { FRIENDLY_INCREASE } else { 1.0 };
-        epoch.friendly += pace * acknowledged / window;
         let elapsed_s = (now - epoch.start) as f64 / NS_PER_S;
         let later_s = elapsed_s + round_trip_ns as f64 / NS_PER_S;
         if self.of_linux {
-            return epoch.growth_of_linux(later_s, window, maximum == 0.0) * acknowledged;
+            return self.steps.grow(now, window, acknowledged, |friendly_steps| {
+                epoch.friendly += friendly_steps;
+                epoch.segments_of_linux(later_s, window, maximum == 0.0)
+            });
         }
+        let pace = if epoch.friendly < self.prior { FRIENDLY_INCREASE } else { 1.0 };
+        epoch.friendly += pace * acknowledged / window;
         if epoch.window_at(elapsed_s) < epoch.friendly {
             return (epoch.friendly - window).max(0.0);
         }
@@ -96,8 +100,12 @@ impl Cubic {
     pub fn decrease(&mut self, window: f64, used: f64) -> f64 {
         let shrinking = window < self.maximum; // fast convergence (RFC 9438 4.7)
         self.maximum = if shrinking { used * (1.0 + DECREASE) / 2.0 } else { used };
+        if self.of_linux {
+            self.maximum = self.maximum.floor();
+        }
         self.prior = used;
         self.epoch = None;
+        self.steps = Steps::default();
         used * DECREASE
     }
 
@@ -157,8 +165,16 @@ mod tests {
         let mut cubic = Cubic::new(true);
         cubic.decrease(12.0, 12.0);
         // The function has 8.2 segments after 40 ms, which count as 9.
-        let growth = cubic.increase(0, 8.0, 1.0, 40_000_000);
-        assert!((growth - 1.0 / 8.0).abs() < 1e-12, "{growth}");
+        assert_eq!(cubic.increase(0, 8.0, 7.0, 40_000_000), 0.0);
+        assert_eq!(cubic.increase(0, 8.0, 1.0, 40_000_000), 1.0);
+    }
+
+    #[test]
+    fn linux_keeps_whole_segments_of_a_maximum_that_gives_room() {
+        let mut cubic = Cubic::new(true);
+        cubic.decrease(10.0, 10.0);
+        cubic.decrease(7.0, 7.0);
+        assert_eq!(cubic.maximum, 5.0);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod hystart;
 mod hystart_plus;
 mod reno;
 mod slow_start;
+mod steps;
 mod window;
 
 use std::fmt::Debug;
