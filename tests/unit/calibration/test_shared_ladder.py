@@ -67,3 +67,18 @@ def test_titles_agree_by_like_contents_where_files_differ() -> None:
     noise = np.random.default_rng(8)
     contents = [content(title, 40) * np.exp(noise.normal(0, 0.1, 40)) for title in (1, 1, 2)]
     assert find_titles(contents, contents) == [0, 0, 1]
+
+
+@pytest.mark.parametrize("seed", [0, 2, 7])
+def test_even_steps_are_not_shifted(seed: int) -> None:
+    # All steps are 1.8, so that ratios alone fit other rungs; the content is then odd.
+    ladder = np.array([340.0, 613.0, 1105.0, 1990.0, 3585.0])
+    draw = np.random.default_rng(seed)
+    slow = [0] * 9 + draw.integers(1, 3, 57).tolist()
+    fast = [0] * 7 + [1, 2] + draw.integers(3, 5, 61).tolist()
+    title = np.exp(draw.normal(0, 0.035, 70))
+    sessions = [ladder[rungs] * 250 * title[: len(rungs)] + 300 for rungs in (slow, fast)]
+    own = [ladder[:3] * 250 * 1.02, ladder * 250 * 0.99]
+    found = find_shared_ladder(sessions, [0, 0], own)
+    for states, rungs in zip(found.of_segment, (slow, fast), strict=True):
+        assert states.tolist() == rungs

@@ -28,6 +28,8 @@ _USUAL_SPREAD, _LEAST_SPREAD = 0.15, 0.03
 _LEAST_STEP, _LADDER, _MOST_RUNGS = float(np.log(1.2)), 4.6, 10
 #: A size so many standard errors off its rung may be at one that was not thought of.
 _FAR, _MOST_ROUNDS = 2.5, 30
+#: Ladders are found when the noise changes by less than this share.
+_SETTLED = 0.01
 #: Content so many standard deviations off may be that of other rungs; files are alike up to this.
 _ODD, _SAME_FILE = 1.0, 0.02
 #: Ladders with so many rungs more than the best one are tried.
@@ -92,12 +94,16 @@ def _are_alike(first: FloatArray, second: FloatArray) -> bool:
     return bool(np.all(logs.std(axis=1) > 0) and np.corrcoef(logs)[0, 1] >= _LIKE)
 
 
-def find_shared_ladder(sizes: Sequence[FloatArray], titles: Sequence[int]) -> SharedLadder:
+def find_shared_ladder(
+    sizes: Sequence[FloatArray], titles: Sequence[int], own_bytes: Sequence[FloatArray] = ()
+) -> SharedLadder:
     """Find the rungs that sessions share.
 
     Args:
         sizes: Bytes of the segments of each session in order, from the first of its title.
         titles: Number of the title of each session.
+        own_bytes: Mean sizes at the rungs that sessions show by themselves, where the search begins
+            too.
     """
     logs = [np.log(one) for one in sizes]
     longest = max(map(len, logs))
@@ -106,16 +112,14 @@ def find_shared_ladder(sizes: Sequence[FloatArray], titles: Sequence[int]) -> Sh
     ]
     data = _Sizes(logs, places)
     best: _State | None = None
+    union = _merge([np.log(one) for one in own_bytes])
     for rungs in range(1, _MOST_RUNGS + 1):
         if best is not None and rungs > len(best.rungs) + _MORE_RUNGS:
             break
         for means in _propose_starts(logs, rungs):
-            found = _climb(data, means)
-            while found is not None:
-                if best is None or found.score < best.score:
-                    best = found
-                grown = _grow(data, found)
-                found = grown if grown and grown.score < found.score else None
+            best = _improve(data, means, best)
+    if len(union):
+        best = _improve(data, union, best)
     assert best is not None
     content, known = data.estimate_content(best.states, best.rungs, best.scale)
     factors = np.exp(content)
@@ -213,6 +217,24 @@ def _propose_starts(logs: list[FloatArray], rungs: int) -> list[FloatArray]:
     return propose_means(pooled, rungs) if rungs <= len(pooled) else []
 
 
+def _improve(data: _Sizes, means: FloatArray, best: _State | None) -> _State | None:
+    """Return the likeliest rungs that are found from some, or the best so far."""
+    found = _climb(data, means)
+    while found is not None:
+        if best is None or found.score < best.score:
+            best = found
+        grown = _grow(data, found)
+        found = grown if grown and grown.score < found.score else None
+    return best
+
+
+def _merge(rungs: Sequence[FloatArray]) -> FloatArray:
+    """Return the rungs of all sessions, log sizes, ascending; near ones as their mean."""
+    ordered = np.sort(np.concatenate([*rungs, np.empty(0)]))
+    groups = np.split(ordered, np.flatnonzero(np.diff(ordered) > _LEAST_STEP) + 1)
+    return np.array([group.mean() for group in groups if group.size])
+
+
 def _climb(data: _Sizes, rungs: FloatArray) -> _State | None:
     """Return the likeliest rungs near some; None where rungs fall together."""
     scale, stay = _Scale(), 0.9
@@ -221,7 +243,7 @@ def _climb(data: _Sizes, rungs: FloatArray) -> _State | None:
         for log in data.logs
     ]
     for _ in range(_MOST_ROUNDS):
-        earlier = [one.copy() for one in states]
+        earlier, noise = [one.copy() for one in states], scale.noise
         if len(np.unique(np.concatenate(states))) < len(rungs):
             return None
         rungs, error = _solve(data, states, len(rungs), scale)
@@ -234,7 +256,9 @@ def _climb(data: _Sizes, rungs: FloatArray) -> _State | None:
         _move_together(data, states, rungs, scale, stay)
         later = np.concatenate([np.diff(one)[STARTS:] for one in states])
         stay = 1 - (np.count_nonzero(later) + 1) / (len(later) + 2)
-        if all(np.array_equal(one, two) for one, two in zip(states, earlier, strict=True)):
+        # Noise falls slowly to what it is, and decides which ladder is the likeliest.
+        is_settled = abs(scale.noise / noise - 1) < _SETTLED
+        if is_settled and all(map(np.array_equal, states, earlier)):
             break
     if len(np.unique(np.concatenate(states))) < len(rungs):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,11 @@ from trafficgen.calibration.application.recognition import (
     play_segments,
 )
 from trafficgen.calibration.application.rungs import Rungs
-from trafficgen.calibration.application.segment_clock import INTERVAL_ERRORS
+from trafficgen.calibration.application.segment_clock import (
+    INTERVAL_ERRORS,
+    find_waits,
+    guess_segment_clock,
+)
 from trafficgen.calibration.application.shared_ladder import (
     SharedLadder,
     find_shared_ladder,
@@ -25,7 +29,7 @@ from trafficgen.calibration.application.shared_ladder import (
 from trafficgen.formatting import format_count, rate_text
 from trafficgen.models import Application, Estimate, Rung, estimate_ladder
 from trafficgen.models.application import MOST_SEGMENTS
-from trafficgen.units import kbps_from_bytes
+from trafficgen.units import FloatArray, kbps_from_bytes
 
 #: Segments of one source are as long in each session, but for this part.
 _SAME_CLOCK = 0.05
@@ -67,7 +71,7 @@ def pool_players(
     sizes = [one.video.size_bytes for one in same]
     contents = [np.array(one.application.content) for one in same]
     titles = find_titles(sizes, contents)
-    ladder = find_shared_ladder(sizes, titles)
+    ladder = find_shared_ladder(sizes, titles, [_measure_rungs(one) for one in same])
     rungs = _make_rungs(ladder, clock)
     kbps = [rung.rate_kbps.value for rung in rungs]
     played = [
@@ -93,15 +97,35 @@ def pool_players(
 
 
 def _choose_clock(players: Sequence[SeenPlayer]) -> Estimate | None:
-    """Return the surest of the clocks; None if no session has one."""
+    """Return the surest of the clocks: one that was measured; None if no session has one."""
     clocks = [one.application.segment_s for one in players]
     known = [one for one in clocks if one is not None]
-    return min(known, key=lambda one: (one.high or np.inf) - (one.low or 0.0), default=None)
+    return min(known, key=lambda one: _width(one) if _width(one) > 0 else np.inf, default=None)
+
+
+def _width(clock: Estimate) -> float:
+    """Return the width of its interval, s: 0 of a usual duration that was preferred to others."""
+    return (clock.high or np.inf) - (clock.low or 0.0)
 
 
 def _has_clock(player: SeenPlayer, clock: Estimate) -> bool:
+    """Return whether segments may be as long: a guess gives way to what others show."""
     own = player.application.segment_s
-    return own is not None and abs(own.value / clock.value - 1) <= _SAME_CLOCK
+    if own is None:
+        return False
+    if abs(own.value / clock.value - 1) <= _SAME_CLOCK:
+        return True
+    waits = find_waits(player.video.request_s, player.video.idle_s)
+    guess = guess_segment_clock(player.video.request_s)
+    return not waits.any() and (guess is None or clock.value <= (guess.high or np.inf))
+
+
+def _measure_rungs(player: SeenPlayer) -> FloatArray:
+    """Return the mean size of a segment at each rung that a session shows by itself, bytes."""
+    own = player.application.segment_s
+    assert own is not None
+    rates = [rung.rate_kbps.value for rung in player.application.rungs]
+    return np.array(rates) * own.value / kbps_from_bytes(1, 1)
 
 
 def _make_rungs(ladder: SharedLadder, clock: Estimate) -> tuple[Rung, ...]:
@@ -123,14 +147,17 @@ def _fit_player(
     """Return policy, target and what else sessions share, and what is not known -> why."""
     highest_kbps = max(one.highest_kbps for one in played)
     known = [one for one in played if one.buffer.stalls is not None]
+    targets = [one.buffer.target_s for one in played if one.buffer.target_s is not None]
+    target = sorted(targets, key=lambda one: one.value)[len(targets) // 2] if targets else None
     decisions = [one.decide(kbps, highest_kbps) for one in known]
+    # A buffer that was never full has the target of the others.
+    decisions = [one if one.target else replace(one, target=target) for one in decisions]
     policy, why = fit_policy(decisions) if decisions else (None, "stalls are not known")
     own = played[place].buffer
     absent = dict(own.absent) | ({} if policy else {"policy": why})
-    targets = [one.buffer.target_s for one in played if one.buffer.target_s is not None]
     found: dict[str, Any] = {"policy": policy, "highest_throughput_kbps": highest_kbps}
-    if targets and own.target_s is None:
-        found["buffer_target_s"] = sorted(targets, key=lambda one: one.value)[len(targets) // 2]
+    if target is not None and own.target_s is None:
+        found["buffer_target_s"] = target
         del absent["buffer_target_s"]
     elif own.target_s is not None:
         found["buffer_target_s"] = own.target_s
