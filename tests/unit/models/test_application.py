@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -125,4 +127,16 @@ def test_no_rung_is_added_that_the_path_had_room_for() -> None:
     # A player within 0.85 of 3500 kbit/s would have visited what is below 2975.
     beside = complete_ladder([900, 1796], 3500, most_above=2, likely_kbps=2435)
     assert min(kbps for kbps in beside if kbps > 1796) > 2975
-    assert 3400 in complete_ladder([900, 1796], 3500, most_above=2, likely_kbps=3400)
+    # Where a player is likely to be, and the step below, agree nearly: the rung is between.
+    (near, _) = complete_ladder([900, 1796], 3500, most_above=2, likely_kbps=3400)[2:]
+    assert 3400 < near < 1796**2 / 900
+
+
+def test_ladders_go_on_as_they_are() -> None:
+    step = 1.6
+    even = [200 * step**place for place in range(5)]
+    for likely_kbps in (None, 1.8 * even[3]):
+        added = complete_ladder(even[:4], 1000, most_above=1, likely_kbps=likely_kbps)[-1]
+        assert added == pytest.approx(even[4], rel=0.05)
+    # One rung says nothing of steps.
+    assert complete_ladder([500], 600, most_above=1)[1] == pytest.approx(500 * math.sqrt(3))

@@ -4,7 +4,8 @@ Each candidate is the player of the catalogue (``chunked``) with the recorded la
 situation before each decision: the throughput of the segments that came, and the media in the
 buffer. A decision that it does not share is an error; the share of errors is not known, but rather
 small (a beta law). A family is worth the mean likelihood over its settings, which is how well each
-decision is predicted from those before it, so that a family of many settings has no advantage.
+decision is predicted from those before it, so that a family of many settings has no advantage;
+settings near published defaults weigh more.
 Errors come in rows, so that three decisions count as about one. How often a family of some weight
 is the right one is not measured yet.
 """
@@ -94,9 +95,9 @@ _FINE_GRIDS: dict[PolicyFamily, _Grid] = {
     },
 }
 _FINE_TARGETS = tuple(round(1.04**step, 3) for step in range(21))
-_LEAST_WEIGHT = 0.01
-#: Of settings beforehand: one more is so much less likely, and numbers are this far from the
-#: defaults (share, standard deviation).
+_LEAST_WEIGHT, _DIGITS = 0.01, 9
+#: Of settings beforehand: one more is so much less likely where rungs are not sure, and numbers are
+#: about this far from the defaults (share, scale of a Cauchy law: players have other ones too).
 _EXTRA, _USUAL = 0.5, 0.25
 #: Settings are likely down to this part of the best likelihood: a 95% interval of one number.
 _LIKELY = 0.147
@@ -159,7 +160,8 @@ def fit_policy(sessions: Sequence[Decisions]) -> tuple[PlayerPolicy | None, str]
     candidates, worth = weighed.candidates, weighed.worth
     # Families first, whichever ladder it is: which of them a top rules out must not choose it.
     weights = dict(zip(_GRIDS, worth.mean(axis=0) / worth.mean(axis=0).sum(), strict=True))
-    best, *others = sorted(weights, key=lambda family: -weights[family])
+    # Families that explain the same differ by rounding: of these the first is named.
+    best, *others = sorted(weights, key=lambda family: -round(weights[family], _DIGITS))
     own = worth[:, list(_GRIDS).index(best)]
     is_above = bool(_CLEAR_TOP * own[-1] >= own[0])
     place = -1 if is_above else 0
@@ -254,9 +256,12 @@ def _weigh_candidates(
         logs *= (_SURE_SPREAD / spread) ** 2
     log_scale = float(logs.max())
     likelihood = np.exp(logs - log_scale)
-    families = [one["policy"] for one in candidates]
+    families = np.array([one["policy"] for one in candidates])
+    usual = _usual_settings()
+    distance = np.array([_measure_oddness(one, usual)[1] for one in candidates])
+    prior = 1 / (1 + (distance / _USUAL) ** 2)
     worth = [
-        likelihood[:, [one == family for one in families]].mean(axis=1)
+        np.average(likelihood[:, families == family], axis=1, weights=prior[families == family])
         * (1 / len(_GRIDS) if is_sure else _PRIORS[family])
         for family in _GRIDS
     ]
@@ -304,7 +309,13 @@ def _count_errors(
     }
     # Settings of policies are parameters of the engine as they are.
     player = parameters_for_engine(with_settings(load_entry("chunked"), plain))
-    players = [json.dumps(player | _hold_a_segment(one, segment_s)) for one in candidates]
+    varied = {name for one in candidates for name in one}
+    shared = json.dumps({name: value for name, value in player.items() if name not in varied})
+    usual = {name: player[name] for name in varied if name in player}
+    players = [
+        f"{shared[:-1]}, {json.dumps(usual | _hold_a_segment(one, segment_s))[1:]}"
+        for one in candidates
+    ]
     idle_s = np.diff(downloads.request_s, prepend=downloads.request_s[:1])
     idle_s[1:] -= (downloads.arrival_s - downloads.request_s)[:-1]
     times_s = [
@@ -340,16 +351,14 @@ def _likely_settings(
 ) -> dict[str, PolicySetting]:
     """Return the likeliest settings of a family, with the range of numbers that are likely too.
 
-    Of settings that explain as much, the plainest, and of these the ones nearest to the defaults;
-    where it is not sure what was chosen, plain and usual settings are likelier beforehand.
+    Settings near the defaults are likelier beforehand; where it is not sure what was chosen, plain
+    ones too. Of settings that are as likely, the plainest.
     """
-    usual = parameters_for_engine(load_entry("chunked"))
-    if not is_sure:
-        usual |= {"throughput_share": SAFE_SHARE}
+    usual = _usual_settings()
     given, distance = np.transpose([_measure_oddness(one, usual) for one in settings])
-    weights = likelihood
+    weights = likelihood / (1 + (distance / _USUAL) ** 2)
     if not is_sure:
-        weights = likelihood * _EXTRA**given * np.exp(-0.5 * (distance / _USUAL) ** 2)
+        weights *= _EXTRA**given
     order = np.lexsort((distance, given, -weights))
     likeliest = settings[int(order[0])]
     found: dict[str, PolicySetting] = {}
@@ -364,6 +373,15 @@ def _likely_settings(
         elif name != "policy" and value is not None:
             found[name] = value
     return found
+
+
+def _usual_settings() -> dict[str, JsonValue]:
+    """Return the settings that players usually have."""
+    player = parameters_for_engine(load_entry("chunked"))
+    return {
+        **{name: value for name, value in player.items() if name != "buffer_target_s"},
+        "throughput_share": SAFE_SHARE,
+    }
 
 
 def _measure_oddness(one: _Candidate, usual: Mapping[str, JsonValue]) -> tuple[int, float]:
