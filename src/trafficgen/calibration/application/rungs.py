@@ -25,7 +25,7 @@ _MOST_GAIN = 60.0
 STARTS, _FURTHER = 4, 0.5
 #: Where a rung may lie (log): the first one from 100 kbit/s to 10 Mbit/s or so, each other one 1.25
 #: to 2.5 times above the one below, as on usual ladders and a little further.
-_LADDER, _ABOVE = 4.6, float(np.log(2.5 / _LEAST_STEP))
+LADDER, ABOVE = 4.6, float(np.log(2.5 / _LEAST_STEP))
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def find_rungs(size_bytes: FloatArray, explain: Callable[[Rungs], float] | None 
             states, cost, spread = trained
             # The evidence of each mean, which may lie anywhere in its range (Laplace).
             counts = np.bincount(states)
-            ranges = np.array([_LADDER, *[_ABOVE] * (len(counts) - 1)])
+            ranges = np.array([LADDER, *[ABOVE] * (len(counts) - 1)])
             score = cost + np.log(ranges / (spread * np.sqrt(2 * np.pi / counts))).sum()
             found[states.tobytes()] = (score, cost, Rungs(states, spread))
     best_score, _, best = min(found.values(), key=lambda each: each[0], default=(np.inf, 0.0, one))

@@ -16,7 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.calibration.application.rungs import STARTS, decode_rungs, propose_means
+from trafficgen.calibration.application.rungs import (
+    ABOVE,
+    LADDER,
+    STARTS,
+    decode_rungs,
+    propose_means,
+)
 from trafficgen.units import FloatArray, IntArray
 
 #: What sizes of a title vary by (log) besides content, to begin with and at least (headers), and
@@ -24,8 +30,8 @@ from trafficgen.units import FloatArray, IntArray
 _USUAL_NOISE, _LEAST_NOISE, _MOST_NOISE = 0.003, 0.001, 0.1
 #: Content varies by this (log) where nothing is known, and by no less than this.
 _USUAL_SPREAD, _LEAST_SPREAD = 0.15, 0.03
-#: Rungs are at least so far apart (log), may lie on a ladder so long, and are so many at most.
-_LEAST_STEP, _LADDER, _MOST_RUNGS = float(np.log(1.2)), 4.6, 10
+#: Rungs are at least so far apart (log), and are so many at most.
+_LEAST_STEP, _MOST_RUNGS = float(np.log(1.2)), 10
 #: A size so many standard errors off its rung may be at one that was not thought of.
 _FAR, _MOST_ROUNDS = 2.5, 30
 #: Ladders are found when the noise changes by less than this share.
@@ -263,7 +269,8 @@ def _climb(data: _Sizes, rungs: FloatArray) -> _State | None:
     if len(np.unique(np.concatenate(states))) < len(rungs):
         return None
     cost = _measure_cost(data, states, rungs, scale, stay)
-    score = cost + float(np.log(_LADDER / (error * np.sqrt(2 * np.pi))).sum())
+    ranges = np.array([LADDER, *[ABOVE] * (len(rungs) - 1)])
+    score = cost + float(np.log(ranges / (error * np.sqrt(2 * np.pi))).sum())
     return _State(states, rungs, error, scale, score)
 
 
