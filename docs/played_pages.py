@@ -166,6 +166,7 @@ def transfer_sections(results: Mapping[str, Any]) -> Iterator[str]:
     """Describe how near fits are on paths that they were not made on."""
     rows = results["transfers"]
     moved = [row for row in rows if row["fitted_at"] != row["played_at"]]
+    apart = [row for row in moved if row["captures"] == 1]
     yield "## Sessions over other paths"
     yield (
         "A session is fitted at one path and played over another: by `simulate`, which plays its"
@@ -174,7 +175,9 @@ def transfer_sections(results: Mapping[str, Any]) -> Iterator[str]:
         " what was recorded on that path, or what the true player did there in simulation. Rates"
         " are IP bytes of the media over the session. One path does not show the rungs that were"
         " not visited on it, nor which of several policies explains the visited ones: most of the"
-        " error. Where no player is found, packets are played."
+        " error. Where no player is found, packets are played. Two sessions of a player are also"
+        " fitted together (`fit --same-source`), and played over paths that neither of them had:"
+        " one between theirs, and one faster than both."
     )
     yield table(
         ("sessions", "pairs", "by", "median error", "largest", "within 10 %"),
@@ -190,17 +193,28 @@ def transfer_sections(results: Mapping[str, Any]) -> Iterator[str]:
         " pairs. Packets alone show a rate only."
     )
     yield table(
-        ("sessions, another path", "pairs", *_POINTS, "all"),
-        [_count_points(name, own) for name, own in _groups_of_transfers(rows) if own[0] in moved],
+        ("sessions", "pairs", *_POINTS, "all"),
+        [
+            _count_points(name, own)
+            for name, own in _groups_of_transfers(rows, by_path=True)
+            if own[0] in moved
+        ],
     )
-    missed = [row for row in moved if not all(_find_points(row))]
+    missed = [row for row in apart if not all(_find_points(row))]
     wider = [row for row in missed if row["least_kbps"] < row["rate_kbps"]]
     yield (
-        f"Of the {len(missed)} pairs that miss a goal, {len(wider)} are played over a faster path"
-        " than the session had, where its player takes rungs that the capture does not show: how"
-        " far apart they are, and whether it climbs them one by one, decide its rate and its few"
-        " switches. Several captures of one source show more of them"
-        " ([how to](../how-to/play-over-a-path.md))."
+        f"Of the {len(missed)} pairs of one capture that miss a goal, {len(wider)} are played over"
+        " a faster path than the session had, where its player takes rungs that the capture does"
+        " not show: how far apart they are, and whether it climbs them one by one, decide its rate"
+        " and its few switches. Several captures of one source show more of them"
+        " ([how to](../how-to/play-over-a-path.md)); above the highest one, they are as uncertain."
+    )
+    short = [row for row in moved if row["captures"] > 1 and not (_find_points(row)[0])]
+    above = sum(row["model_kbps"] > row["rate_kbps"] for row in short)
+    yield (
+        f"With two captures, {len(short)} pairs miss the rate, {above} of them by taking too much:"
+        " on a path faster than both, players have a next rung that is lower, or none, which no"
+        " capture shows."
     )
     yield "Each pair; rates and mean rungs in kbit/s, stalls in s:"
     yield table(
@@ -227,8 +241,7 @@ def _count_points(name: str, rows: list[dict[str, Any]]) -> tuple[str, ...]:
     """Count the pairs in which each point holds, and all of them."""
     hold = np.array([_find_points(row) for row in rows])
     counts = (*hold.sum(axis=0), hold.all(axis=1).sum())
-    kind = name.partition(",")[0]
-    return (kind, str(len(rows)), *(f"{count} ({count / len(rows):.0%})" for count in counts))
+    return (name, str(len(rows)), *(f"{count} ({count / len(rows):.0%})" for count in counts))
 
 
 def _find_points(row: Mapping[str, Any]) -> tuple[bool, ...]:
@@ -256,9 +269,20 @@ def _describe_errors(name: str, by: str, errors: Errors) -> tuple[str, ...]:
     return (name, str(sizes.size), by, f"{np.median(sizes):.0%}", f"{sizes.max():.0%}", near)
 
 
-def _groups_of_transfers(rows: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def _groups_of_transfers(
+    rows: list[dict[str, Any]], *, by_path: bool = False
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     for kind in ("recorded", "simulated"):
         own = [row for row in rows if row["source"].startswith(kind)]
-        moved = [row for row in own if row["fitted_at"] != row["played_at"]]
+        pooled = [row for row in own if row["captures"] > 1]
+        moved = [row for row in own if row not in pooled and row["fitted_at"] != row["played_at"]]
         yield f"{kind}, another path", moved
-        yield f"{kind}, its own path", [row for row in own if row not in moved]
+        yield f"{kind}, its own path", [row for row in own if row not in (*moved, *pooled)]
+        if not by_path:
+            yield f"{kind}, two captures, a third path", pooled
+            continue
+        for path in dict.fromkeys(row["played_at"] for row in pooled):
+            yield (
+                f"{kind}, two captures, at {path}",
+                [row for row in pooled if row["played_at"] == path],
+            )

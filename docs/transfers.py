@@ -1,10 +1,15 @@
-"""Sessions fitted at one path and played over another, beside what happened there."""
+"""Sessions fitted at one path, or two, and played over another, beside what happened there.
+
+``python docs/transfers.py FOLDER`` writes what players did that the lab recorded there by
+``lab_sessions.toml``.
+"""
 
 from __future__ import annotations
 
 import itertools
 import json
 import math
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +25,8 @@ import trafficgen
 Errors = npt.NDArray[np.float64]
 #: Recordings beside the repository.
 _RECORDED = Path(__file__).resolve().parents[2] / "shared" / "captures" / "lab-chunks"
+#: What the same players did on further paths: of these no capture is fitted.
+_FURTHER = Path(__file__).with_name("lab_sessions.json")
 _RECORDED_PLAYERS = ("abr", "quic", "fixed")
 _SECONDS = {"abr": 90.0, "quic": 80.0, "fixed": 90.0}
 #: Paths by the names of the recordings, which shape bytes of Ethernet frames.
@@ -27,11 +34,22 @@ _RECORDED_PATHS = {
     "p1000_40": "rate=1Mbps,delay=40ms,queue=40kB,overhead=14B",
     "p3000_25": "rate=3Mbps,delay=25ms,queue=60kB,overhead=14B",
 }
+_FURTHER_PATHS = {
+    "p2000_30": "rate=2Mbps,delay=30ms,queue=50kB,overhead=14B",
+    "p5000_15": "rate=5Mbps,delay=15ms,queue=80kB,overhead=14B",
+}
 _PATHS = {
     "1 Mbit/s": "rate=1Mbps,delay=40ms,queue=40kB",
     "3 Mbit/s": "rate=3Mbps,delay=25ms,queue=60kB",
+    "2 Mbit/s": "rate=2Mbps,delay=30ms,queue=50kB",
+    "5 Mbit/s": "rate=5Mbps,delay=15ms,queue=80kB",
 }
-_RATES_KBPS = {"p1000_40": 1e3, "p3000_25": 3e3, "1 Mbit/s": 1e3, "3 Mbit/s": 3e3}
+#: The first paths are fitted, by themselves and together.
+_FITTED = 2
+_RATES_KBPS = {
+    **{"p1000_40": 1e3, "p3000_25": 3e3, "p2000_30": 2e3, "p5000_15": 5e3},
+    **{"1 Mbit/s": 1e3, "3 Mbit/s": 3e3, "2 Mbit/s": 2e3, "5 Mbit/s": 5e3},
+}
 _SIMULATED_S, _SEGMENT_S, _SEED = 120.0, 2.0, 11
 _LADDER_KBPS = [300, 600, 1200, 2000, 3000]
 #: Simulated players, whose policy is known.
@@ -64,15 +82,28 @@ class Session:
 
 
 def transfer_rows() -> Iterator[dict[str, object]]:
-    """Yield a row for each session that is fitted at one path and played over each other one."""
+    """Yield a row for each path that sessions fitted at one are played over, or at two together."""
     with tempfile.TemporaryDirectory(prefix="trafficgen-transfers-") as folder:
         groups = [*_recorded_sessions(), *_simulated_sessions(Path(folder))]
         for sessions in groups:
-            fits = [_fit(session.capture) for session in sessions]
-            for (fitted, at), there in itertools.product(
-                zip(fits, sessions, strict=True), sessions
-            ):
-                yield _row(fitted, at, there)
+            fitted, further = sessions[:_FITTED], sessions[_FITTED:]
+            fits = [_fit(session.capture) for session in fitted]
+            rates_kbps = [float(fit.rate.rate_kbps(1)[0]) for fit in fits]
+            for place, there in itertools.product(range(_FITTED), fitted):
+                at = fitted[place]
+                yield {
+                    "fitted_at": at.path_name,
+                    "captures": 1,
+                    **_row(fits[place].model, rates_kbps[place], there),
+                }
+            pooled = _fit_together([session.capture for session in fitted])
+            names = " and ".join(session.path_name for session in fitted)
+            for there in further:
+                yield {
+                    "fitted_at": names,
+                    "captures": _FITTED,
+                    **_row(pooled, max(rates_kbps), there),
+                }
 
 
 def _recorded_sessions() -> Iterator[list[Session]]:
@@ -81,7 +112,6 @@ def _recorded_sessions() -> Iterator[list[Session]]:
             sessions = []
             for name, path in _RECORDED_PATHS.items():
                 log = json.loads((_RECORDED / f"{player}_{name}.json").read_text())
-                rungs = [one["kbps"] for one in log["player_log"] if one["event"] == "segment"]
                 received = _fit(_RECORDED / f"{player}_{name}-dst.pcap").rate.rate_kbps(1)
                 sessions.append(
                     Session(
@@ -91,12 +121,15 @@ def _recorded_sessions() -> Iterator[list[Session]]:
                         capture=_RECORDED / f"{player}_{name}-{side}.pcap",
                         duration_s=_SECONDS[player],
                         rate_kbps=float(received[0]),
-                        rungs_kbps=rungs,
-                        switches_per_min=60 * len(log["switches"]) / _SECONDS[player],
-                        stalled_s=sum(one.get("duration_s", 0.0) for one in log["stalls"]),
+                        **_measure_log(log, _SECONDS[player]),
                     )
                 )
-            yield sessions
+            source = sessions[0].source
+            further = json.loads(_FURTHER.read_text())[player]
+            yield sessions + [
+                Session(source, name, path, Path(), _SECONDS[player], **further[name])
+                for name, path in _FURTHER_PATHS.items()
+            ]
 
 
 def _simulated_sessions(folder: Path) -> Iterator[list[Session]]:
@@ -132,17 +165,14 @@ def _simulated_sessions(folder: Path) -> Iterator[list[Session]]:
         yield sessions
 
 
-def _row(fitted: trafficgen.Fit, at: Session, there: Session) -> dict[str, object]:
-    model = fitted.model
+def _row(model: trafficgen.Model, own_kbps: float, there: Session) -> dict[str, object]:
     played = _simulate(model, path=there.path, duration_s=there.duration_s)
     packets = _simulate(
         model.model_copy(update={"application": None}), path=there.path, duration_s=there.duration_s
     )
     found = _measure(played)
-    own_kbps = float(fitted.rate.rate_kbps(1)[0])
     return {
-        "source": at.source,
-        "fitted_at": at.path_name,
+        "source": there.source,
         "played_at": there.path_name,
         "plays": "player" if "plays" in played.notes else "packets",
         "rate_kbps": there.rate_kbps,
@@ -194,6 +224,36 @@ def _fit(capture: Path) -> trafficgen.Fit:
         return trafficgen.fit(capture)
 
 
+def _fit_together(captures: Sequence[Path]) -> trafficgen.Model:
+    with warnings.catch_warnings(action="ignore", category=trafficgen.CaptureWarning):
+        return trafficgen.fit_same_source([*map(str, captures)]).model
+
+
+def _measure_recorded(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return what recorded players did, by their names and paths."""
+    found: dict[str, dict[str, Any]] = {}
+    for player, name in itertools.product(_RECORDED_PLAYERS, _FURTHER_PATHS):
+        log = json.loads((folder / f"{player}_{name}.json").read_text())
+        received = _fit(folder / f"{player}_{name}-dst.pcap").rate.rate_kbps(1)
+        found.setdefault(player, {})[name] = {
+            "rate_kbps": round(float(received[0]), 1),
+            **_measure_log(log, _SECONDS[player]),
+        }
+    return found
+
+
+def _measure_log(log: Mapping[str, Any], duration_s: float) -> dict[str, Any]:
+    return {
+        "rungs_kbps": [one["kbps"] for one in log["player_log"] if one["event"] == "segment"],
+        "switches_per_min": 60 * len(log["switches"]) / duration_s,
+        "stalled_s": sum(one.get("duration_s", 0.0) for one in log["stalls"]),
+    }
+
+
 def errors_of(rows: Sequence[Mapping[str, Any]], key: str) -> Errors:
     """Return the relative errors of a rate of rows, shape (n,)."""
     return np.array([row[key] / row["rate_kbps"] - 1 for row in rows])
+
+
+if __name__ == "__main__":
+    _FURTHER.write_text(json.dumps(_measure_recorded(Path(sys.argv[1]))) + "\n")
