@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import filecmp
+import hashlib
 import os
 from collections.abc import Sequence
 
@@ -15,6 +15,8 @@ from trafficgen.option_names import name_options
 from trafficgen.units import s_from_ns
 
 _SECONDS_PER_DAY = 86_400
+#: Captures that agree so far are read whole to see whether one is a copy.
+_BEGINNING_BYTES = 1 << 16
 #: Tunnels that the readers look into: protocols, and ports of VXLAN, Geneve and Teredo (IANA).
 _TUNNEL_PROTOCOLS = ("gre", "ipip", "ipv6")
 _TUNNEL_PORTS = (4789, 8472, 6081, 3544)
@@ -48,13 +50,26 @@ def describe_oddities(counts: CountsDict, *, name: str, flows: int) -> list[str]
 
 def describe_copies(files: Sequence[str]) -> list[str]:
     """Return a warning if a file has the same bytes as another: its packets count twice."""
-    sizes = [os.stat(name).st_size if os.path.isfile(name) else 0 for name in files]  # noqa: PTH113, PTH116 - any text
-    for place, name in enumerate(files):
-        for other, size in zip(files[:place], sizes, strict=False):
-            if size and size == sizes[place] and filecmp.cmp(name, other, shallow=False):
-                problem = f"has the contents of {other}, and its packets count twice: give one"
-                return [f"{name}: {problem}"]
-    return []
+    alike = [name for name in files if os.path.isfile(name) and os.path.getsize(name)]  # noqa: PTH113, PTH202 - any text
+    for key in (os.path.getsize, _digest_beginning, _digest_file):  # each file is read once at most
+        groups: dict[int | bytes, list[str]] = {}
+        for name in alike:
+            groups.setdefault(key(name), []).append(name)
+        alike = [name for names in groups.values() if len(names) > 1 for name in names]
+    if not alike:
+        return []
+    other, name = alike[:2]
+    return [f"{name}: has the contents of {other}, and its packets count twice: give one"]
+
+
+def _digest_beginning(name: str) -> bytes:
+    with open(name, "rb") as file:  # noqa: PTH123 - any text
+        return hashlib.sha256(file.read(_BEGINNING_BYTES)).digest()
+
+
+def _digest_file(name: str) -> bytes:
+    with open(name, "rb") as file:  # noqa: PTH123 - any text
+        return hashlib.file_digest(file, "sha256").digest()
 
 
 def describe_tunnels(flows: pa.Table, *, name: str) -> list[str]:

@@ -4,6 +4,7 @@ others counted.
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from trafficgen.capture.memory import most_flows_in
 from trafficgen.capture.options import ReadOptions
 from trafficgen.capture.packets import read_flows, stream_capture
 from trafficgen.capture.scan import scan_capture
+from trafficgen.capture.warnings import describe_copies
 from trafficgen.packet_files.writing import write_packets
 
 
@@ -87,3 +89,13 @@ def test_a_capture_that_is_given_twice_is_warned_of(ten_flows: Path, tmp_path: P
     assert trafficgen.inspect([ten_flows, other]).warnings == ()
     [text] = trafficgen.inspect([ten_flows, other, copy]).warnings
     assert text.startswith(f"{copy}: has the contents of {ten_flows}, and its packets count twice")
+
+
+def test_copies_among_thousands_of_captures_are_found_by_reading_each_once(tmp_path: Path) -> None:
+    names = [str(tmp_path / f"{number}.pcap") for number in range(2_000)]
+    for number, name in enumerate(names):
+        Path(name).write_bytes(b"%100d" % min(number, 1_998))
+    begun_s = time.process_time()
+    [text] = describe_copies(names)
+    assert time.process_time() - begun_s < 5.0  # in pairs it took a minute
+    assert text.startswith(f"{names[-1]}: has the contents of {names[-2]}, and")
