@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from trafficgen.processes.fitting import FittedProcess, LawFitter, PhasePackets, Proposal
-from trafficgen.processes.frames.group_of_pictures import FoundGroup, find_group
+from trafficgen.processes.frames.group_of_pictures import FoundGroup, find_group, fit_profile
 from trafficgen.processes.frames.model import FrameName, FrameProcess, FrameType
 from trafficgen.processes.frames.timing import (
     Frames,
@@ -82,12 +82,17 @@ def _fit_frames(packets: PhasePackets, frames: Frames, fit: LawFitter) -> Fitted
     if trains is not None:
         gap_scale, gap_sample = "packet", np.delete(before_s, frames.first)
     types = found.types if found else np.zeros(frames.first.size, dtype=np.int64)
+    group, scores = None, scores_within_types(sizes, types)
+    if found is not None:
+        profile = fit_profile(scores, found.places).round(3)
+        scores = scores - np.append(profile, 0.0)[np.minimum(found.places, profile.size)]
+        group = found.group.model_copy(update={"profile": tuple(profile.tolist())})
     leads = _lead_packets(packets, frames)
     process = FrameProcess(
         **vars(timing),
         types=_types(packets, frames, types, found=found, leads=leads, fit=fit),
-        group=found.group if found else None,
-        size_spectrum=score_spectrum(scores_within_types(sizes, types)),
+        group=group,
+        size_spectrum=score_spectrum(scores),
         packetisation="equal" if _is_equal(packets, frames, leads) else "filled",
         packet_bytes=fit.law("packet_bytes", _filled_sizes(packets, frames, leads), "bytes"),
         gap_within_s=fit.law("gap_within_s", gap_sample, "s") if gap_sample.size else None,

@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from trafficgen.processes.frames.model import GroupDistance, GroupOfPictures
+from trafficgen.processes.frames.model import LONGEST_PROFILE, GroupDistance, GroupOfPictures
+from trafficgen.processes.frames.sample import places_after
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
 _PATTERN_PERIODS = range(2, 7)
@@ -47,6 +48,8 @@ class GroupLimits:
     #: Large frames nearer to a key frame than this share of the median group follow from it, as at
     #: the start of a stream.
     shortest: float = 0.1
+    #: Sizes have a profile where places in other groups explain this share of their variance.
+    profile_share: float = 0.1
 
 
 _LIMITS = GroupLimits()
@@ -56,10 +59,11 @@ _BLOCK = 50_000
 
 @dataclass(frozen=True)
 class FoundGroup:
-    """Groups of pictures and the type of each frame: 0 key, 1 predicted, 2 bidirectional."""
+    """Groups of pictures; arrays have the shape (k,)."""
 
     group: GroupOfPictures
-    types: IntArray
+    types: IntArray  #: of each frame: 0 key, 1 predicted, 2 bidirectional
+    places: IntArray  #: frames since the key frame
 
 
 def find_group(frame_bytes: FloatArray) -> FoundGroup | None:
@@ -211,10 +215,7 @@ def _describe_group(keys: IntArray, size: FloatArray) -> FoundGroup:
         even = np.linspace(0, 1, _LIMITS.most_distances)
         distance = np.unique(np.quantile(lengths, even, method="nearest"))
         times = np.ones(distance.size, dtype=np.int64)
-    frame = np.arange(size.size)
-    row = np.searchsorted(keys, frame, side="right") - 1
-    usual = int(distance[times.argmax()])
-    since = np.where(row >= 0, frame - keys[np.maximum(row, 0)], frame - keys[0] + usual)
+    since = places_after(keys, size.size, usual=int(distance[times.argmax()]))
     is_key = np.zeros(size.size, dtype=np.bool_)
     is_key[keys] = True
     types = np.where(is_key, 0, 1)
@@ -230,7 +231,7 @@ def _describe_group(keys: IntArray, size: FloatArray) -> FoundGroup:
         reference_period=pattern[0] if pattern else None,
         reference_position=pattern[1] if pattern else 0,
     )
-    return FoundGroup(group, types)
+    return FoundGroup(group, types, since)
 
 
 def _find_pattern(since: IntArray, size: FloatArray, is_key: BoolArray) -> tuple[int, int] | None:
@@ -251,3 +252,25 @@ def _find_pattern(since: IntArray, size: FloatArray, is_key: BoolArray) -> tuple
         if share > best_share + 0.02:
             best_share, best = share, (period, int(means.argmax()))
     return best
+
+
+def fit_profile(scores: FloatArray, places: IntArray) -> FloatArray:
+    """Return the mean score at each place in a group; none where places say little of scores.
+
+    Each score is predicted from those at its place in other groups: without an order there, that is
+    worse than the mean of all. Means are shrunk to 0 by their errors (James and Stein 1961).
+    """
+    members, sums = (np.bincount(places, weights=part) for part in (scores**0, scores))
+    others = members[places] - 1
+    known = others > 0
+    if places.max() >= LONGEST_PROFILE or not known.any():
+        return np.zeros(0)
+    predicted = (sums[places] - scores)[known] / others[known]
+    unexplained = float(np.mean((scores[known] - predicted) ** 2))
+    if unexplained >= (1 - _LIMITS.profile_share) * float(scores[known].var()):
+        return np.zeros(0)
+    mean = sums / np.maximum(members, 1)
+    within = float(np.sum((scores - mean[places]) ** 2)) / max(1, scores.size - np.sum(members > 0))
+    error = within / np.maximum(members, 1)
+    between = max(0.0, float(np.mean((mean**2 - error)[members > 0])))
+    return np.where(members > 0, mean * between / (between + error), 0.0)

@@ -20,6 +20,8 @@ _SAME_RATE = 0.01
 _FEW_DISTANCES = 2
 #: More frames than any session has; what counts them fits into 32 bits.
 _MOST_FRAMES = (1 << 31) - 1
+#: The longest group whose sizes are described place by place: 20 s of film.
+LONGEST_PROFILE = 600
 FrameName = Literal["frame", "key", "predicted", "bidirectional"]
 
 
@@ -57,6 +59,11 @@ class GroupOfPictures(ModelPart):
     """Every so many frames one is predicted, the others are bidirectional."""
     reference_position: int = Field(default=0, ge=0, le=_MOST_FRAMES)
     """Place of the predicted frame in this period."""
+    profile: tuple[Annotated[float, Field(ge=-4, le=4)], ...] = Field(
+        default=(), max_length=LONGEST_PROFILE
+    )
+    """Mean of the normal scores of sizes, among those of a type, at each place from the key frame
+    on; 0 at later ones. What it leaves of their variance has the spectrum of the sizes."""
 
 
 class FrameProcess(Process):

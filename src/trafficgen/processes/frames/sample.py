@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from trafficgen import _core
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
-from trafficgen.processes.autocorrelated_series import Spectrum, spectral_ranks
+from trafficgen.processes.autocorrelated_series import Spectrum, normal_scores, spectral_ranks
 from trafficgen.processes.base import (
     LARGEST_IP_BYTES,
     DrawnPart,
@@ -60,13 +60,15 @@ class GroupLaws(DrawnPart):
     first_key_frame: int
     reference_period: int | None
     reference_position: int
+    profile: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
     def from_model(cls, part: GroupOfPictures, **given: Any) -> GroupLaws:
         """Convert groups of pictures of a model."""
         frames = np.array([distance.frames for distance in part.distances])
         share = np.array([distance.share for distance in part.distances])
-        return super().from_model(part, frames=frames, share=share, **given)
+        profile = np.array(part.profile)
+        return super().from_model(part, frames=frames, share=share, profile=profile, **given)
 
     def shares(self) -> dict[str, float]:
         """Return the share of frames that are of each type, by name."""
@@ -75,10 +77,10 @@ class GroupLaws(DrawnPart):
         others = {"predicted": predicted, "bidirectional": 1 - predicted}
         return {"key": key} | {name: (1 - key) * share for name, share in others.items()}
 
-    def types(
+    def places(
         self, count: int, generator: np.random.Generator, *, frames_before: int = 0
     ) -> IntArray:
-        """Draw the type of each frame: 0 key, 1 predicted, 2 bidirectional, shape (count,).
+        """Draw the place of each frame in its group, 0 for a key frame, shape (count,).
 
         Groups go on from ``frames_before`` as if those had the most frequent length.
         """
@@ -96,15 +98,35 @@ class GroupLaws(DrawnPart):
         while keys[-1] < count:
             length = generator.choice(self.frames, p=self.share / self.share.sum())
             keys = np.append(keys, keys[-1] + length)
-        frame = np.arange(count)
-        row = np.searchsorted(keys, frame, side="right") - 1
-        before = keys[0] - usual
-        since = frame - np.where(row >= 0, keys[np.maximum(row, 0)], before)
-        types = np.ones(count, dtype=np.int64)
+        return places_after(keys, count, usual=usual)
+
+    def types(self, places: IntArray) -> IntArray:
+        """Return the types of frames at places: 0 key, 1 predicted, 2 bidirectional."""
+        types = np.ones(places.size, dtype=np.int64)
         if self.reference_period is not None:
-            types[since % self.reference_period != self.reference_position] = 2
-        types[keys[keys < count]] = 0
+            types[places % self.reference_period != self.reference_position] = 2
+        types[places == 0] = 0
         return types
+
+    def order_by_profile(self, ranks: IntArray, places: IntArray) -> IntArray:
+        """Return ranks of sizes that have the profile of the group, from those of what is left."""
+        left = math.sqrt(max(0.0, 1 - float(np.mean(self.profile**2))))
+        mean = np.append(self.profile, 0.0)[np.minimum(places, self.profile.size)]
+        scores = mean + left * normal_scores(ranks.size)[ranks]
+        ordered = np.empty_like(ranks)
+        ordered[np.argsort(scores)] = np.arange(ranks.size)
+        return ordered
+
+
+def places_after(keys: IntArray, count: int, *, usual: int) -> IntArray:
+    """Return how many frames after the last key frame each is, shape (count,).
+
+    Those before the first key frame belong to groups of the usual length that have none.
+    """
+    frame = np.arange(count)
+    row = np.searchsorted(keys, frame, side="right") - 1
+    before = (frame - keys[0] - 1) % usual + 1
+    return np.where(row >= 0, frame - keys[np.maximum(row, 0)], before)
 
 
 @plays(FrameProcess)
@@ -150,10 +172,9 @@ class FrameLaws(PlayableProcess):
             )
         if span.first_at_start:
             lateness_s[0] = self.first_lateness_s
-        types = frame_types(
+        types, frame_bytes = frame_sizes(
             self, count, generator_of=generator_of, frames_before=before.count if before else 0
         )
-        frame_bytes = frame_sizes(self, types, generator_of=generator_of)
         counts, sizes = cut_into_packets(self, types, frame_bytes, generator_of=generator_of)
         time_s = _core.frame_times(
             instant_s + lateness_s,
@@ -261,27 +282,30 @@ def type_rows(types: Sequence[FrameTypeLaws]) -> dict[str, int]:
     return {name: place.get(name, 0) for name in ("key", "predicted", "bidirectional")}
 
 
-def frame_types(
+def frame_sizes(
     laws: FrameLaws, count: int, *, generator_of: GeneratorOf, frames_before: int = 0
-) -> IntArray:
-    """Return the index into ``laws.types`` of each frame after some others, shape (count,)."""
-    if laws.group is None:
-        return np.zeros(count, dtype=np.int64)
-    rows = np.array(list(type_rows(laws.types).values()))
-    types = laws.group.types(count, generator_of("group"), frames_before=frames_before)
-    return rows[types]
+) -> tuple[IntArray, IntArray]:
+    """Draw the types and bytes of frames after some others.
 
+    Bytes are ranks of one series, mapped to the law of each type.
 
-def frame_sizes(laws: FrameLaws, types: IntArray, *, generator_of: GeneratorOf) -> IntArray:
-    """Draw the bytes of each frame: ranks of one series, mapped to the law of each type."""
-    ranks = spectral_ranks(laws.size_spectrum, types.size, generator_of("frame_bytes order"))
+    Returns:
+        Index into ``laws.types`` and bytes of each frame, both of shape (count,).
+    """
+    ranks = spectral_ranks(laws.size_spectrum, count, generator_of("frame_bytes order"))
+    types = np.zeros(count, dtype=np.int64)
+    if laws.group is not None:
+        places = laws.group.places(count, generator_of("group"), frames_before=frames_before)
+        types = np.array(list(type_rows(laws.types).values()))[laws.group.types(places)]
+        if laws.group.profile.size:
+            ranks = laws.group.order_by_profile(ranks, places)
     counts = np.bincount(types, minlength=len(laws.types)).tolist()
     values = [
-        part.frame_bytes.ascending_sample(generator_of(f"frame_bytes {part.name}"), count)
-        for part, count in zip(laws.types, counts, strict=True)
+        part.frame_bytes.ascending_sample(generator_of(f"frame_bytes {part.name}"), members)
+        for part, members in zip(laws.types, counts, strict=True)
     ]
     sizes = _core.values_by_rank(ranks, types, np.concatenate(values))
-    return np.maximum(np.rint(sizes, out=sizes), 1).astype(np.int64)
+    return types, np.maximum(np.rint(sizes, out=sizes), 1).astype(np.int64)
 
 
 def cut_into_packets(

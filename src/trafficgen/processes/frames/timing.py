@@ -39,6 +39,8 @@ class TimingLimits:
     most_spacings: float = 20.0
     #: A frame within this many gaps of the one before may have waited for it.
     waiting_gaps: float = 1.5
+    #: Frames that a decoder puts in order (H.264: 16).
+    most_reordered: int = 16
     #: Lateness is preferred unless its spacings are off by more than this, and by more than those
     #: drawn directly. Groups of pictures bear more: key frames then stay where the clock has them,
     #: and with them the rate.
@@ -99,6 +101,7 @@ class Frames:
     start_s: FloatArray  #: its first packet after the phase's first one, s
     end_s: FloatArray  #: its last packet after the phase's first one, s
     clock_s: FloatArray  #: instants by the media clock in ascending order, from 0, s
+    reordered: int = 0  #: places by which timestamps come early, at most
 
 
 def frames_of(packets: PhasePackets) -> Frames | None:
@@ -119,7 +122,14 @@ def frames_of(packets: PhasePackets) -> Frames | None:
         start_s=time_s[first],
         end_s=time_s[first + counts - 1],
         clock_s=(ticks - ticks[0]) / clock_hz,
+        reordered=_places_early(timestamp[first], ticks),
     )
+
+
+def _places_early(timestamps: IntArray, ascending: IntArray) -> int:
+    """Return by how many places timestamps come early, as those of frames predicted from do."""
+    early = np.searchsorted(ascending, timestamps) - np.arange(timestamps.size)
+    return min(max(0, int(early.max())), _LIMITS.most_reordered)
 
 
 def frames_of_bursts(packets: PhasePackets) -> Frames | None:
@@ -210,7 +220,9 @@ def fit_timing(
     ratio = _clock_ratio(frames.clock_s, start_s)
     if not _LIMITS.smallest_ratio < ratio.value < _LIMITS.largest_ratio:
         return None
-    steps_s, sent_s = np.diff(frames.clock_s), np.diff(start_s)
+    # At the end timestamps are not in order yet: those that belong before were not sent.
+    ordered = start_s.size - frames.reordered
+    steps_s, sent_s = np.diff(frames.clock_s[:ordered]), np.diff(start_s)
     rate = _frame_rate(steps_s)
     as_sent = fit.law("spacing_s", sent_s, "s")
     direct = FrameTiming(rate, ratio, as_sent, score_spectrum(sent_s), None, None)
@@ -220,6 +232,10 @@ def fit_timing(
     known = np.ones(start_s.size, dtype=np.bool_)
     if not paced:
         known = _is_not_delayed(start_s, end_s, gap_s)
+    known[ordered:] = False
+    # What was due before the first frame was sent waited for it, which has a lateness of its own.
+    due_s = lateness_s[0] - lateness_s.min(where=known, initial=lateness_s[0])
+    known[ratio.value * frames.clock_s <= due_s] = False
     spread = float(np.ptp(np.quantile(lateness_s[known], [0.02, 0.98]))) if known.any() else np.inf
     wide = spread > _LIMITS.most_spacings * float(sent_s.mean())
     if float(known.mean()) < _LIMITS.known_share or wide:

@@ -103,6 +103,21 @@ def test_timestamps_that_go_back_and_forth_are_one_clock_in_order_of_sending() -
     np.testing.assert_allclose(np.diff(frames.clock_s), 0.04)
 
 
+def test_frames_sent_at_once_and_a_last_group_that_is_cut_are_not_late_later() -> None:
+    order = (np.arange(300) // 3)[:, None] * 3
+    shown = (order[::3] + np.array([2, 0, 1])).ravel()[:-2]  # the last ones shown before are cut
+    late_s = np.random.default_rng(0).uniform(0, 3e-4, shown.size)
+    sent_s = np.maximum(np.arange(shown.size) * 0.04, 0.12 + np.arange(shown.size) * 1e-5) + late_s
+    sent_s[:4] = 0.12 + 1e-4 * np.arange(4)
+    process = fitted(packets_of(sent_s, np.full(shown.size, 1000), shown * 3600))
+    assert process.lateness_s is not None
+    assert process.first_lateness_s == pytest.approx(0.12, abs=1e-3)
+    played = process.lateness_s.distribution().ascending_sample(generator_of("late"), 300)
+    assert played[-1] < 1e-3
+    spacing_s = process.spacing_s.distribution().ascending_sample(generator_of("spacing"), 300)
+    np.testing.assert_allclose(spacing_s, 0.04, rtol=1e-4)
+
+
 def test_lost_or_skipped_frames_are_longer_steps_of_the_clock() -> None:
     kept = np.flatnonzero(np.arange(600) % 10 != 7)
     process = fitted(packets_of(kept * 0.04, np.full(kept.size, 2000), kept * 3600))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.processes.frames.group_of_pictures import find_group
+from trafficgen.processes.frames.group_of_pictures import find_group, fit_profile
 from trafficgen.units import FloatArray
 
 
@@ -78,3 +78,15 @@ def test_predicted_frames_between_bidirectional_ones_are_told_by_their_period() 
     np.testing.assert_array_equal(
         np.flatnonzero(found.types == 1), np.flatnonzero((place % 3 == 1) & (place > 0))
     )
+
+
+def test_a_profile_is_found_where_places_say_something_of_sizes_and_only_there() -> None:
+    rng = np.random.default_rng(5)
+    places = np.arange(20 * 50) % 50
+    true = np.where(places > 0, np.sin(places), 0.0)
+    scores = (true + rng.normal(size=places.size)) / np.sqrt(1.5)
+    found = fit_profile(scores, places)
+    assert np.corrcoef(found, true[:50])[0, 1] > 0.85
+    for seed in range(20):
+        slow = np.cumsum(np.random.default_rng(seed).normal(size=places.size))
+        assert fit_profile((slow - slow.mean()) / slow.std(), places).size == 0

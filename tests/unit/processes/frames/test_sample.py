@@ -16,7 +16,7 @@ from trafficgen.processes.frames.sample import (
     FrameTypeLaws,
     GroupLaws,
     cut_into_packets,
-    frame_types,
+    frame_sizes,
     schedule_frames,
 )
 from trafficgen.units import FloatArray
@@ -163,9 +163,31 @@ def test_key_frames_come_after_the_first_one_at_the_lengths_of_groups() -> None:
         FrameTypeLaws(name=name, frame_bytes=atom(1000), lead_bytes=(), lead_share=0.0)
         for name in ("key", "predicted", "bidirectional")
     )
-    assert frame_types(laws(types=types, group=group), 12, generator_of=generator_of).tolist() == [
-        1, 2, 0, 1, 2, 1, 2, 0, 1, 2, 1, 2,
-    ]  # fmt: skip
+    found, _ = frame_sizes(laws(types=types, group=group), 12, generator_of=generator_of)
+    assert found.tolist() == [1, 2, 0, 1, 2, 1, 2, 0, 1, 2, 1, 2]
+
+
+def test_sizes_follow_the_profile_of_their_group() -> None:
+    group = GroupLaws(
+        frames=np.array([4]),
+        share=np.array([1.0]),
+        first_key_frame=0,
+        reference_period=None,
+        reference_position=0,
+        profile=np.array([0.0, 1.2, -0.8, -0.4]),
+    )
+    normal = MixedLaw(continuous=distribution_of("norm", {"loc": 1000, "scale": 100}))
+    types = tuple(
+        FrameTypeLaws(name=name, frame_bytes=law, lead_bytes=(), lead_share=0.0)
+        for name, law in (("key", atom(9000)), ("predicted", normal))
+    )
+    _, sizes = frame_sizes(laws(types=types, group=group), 4000, generator_of=generator_of)
+    key, second, third, last = sizes.reshape(-1, 4).mean(axis=0)
+    assert (key, second > last > third) == (9000, True)
+    # Normal scores of what is left have the rest of the variance, so that the law stays.
+    assert abs(np.mean(sizes[sizes < 9000]) - 1000) < 5
+    share = np.var([second, third, last]) / np.var(sizes[sizes < 9000])
+    assert abs(share - (1.2**2 + 0.8**2 + 0.4**2) / 4) < 0.1
 
 
 @given(
