@@ -35,6 +35,8 @@ class FrameLimits:
     #: many frames begin with leads of the very same sizes.
     common_leads: float = 0.25
     same_leads: int = 5
+    #: Leads are sent at once where gaps after them are below this share of others in their frames.
+    at_once: float = 0.25
     #: Packets of a frame are equal when they differ by less than this share, in at least this share
     #: of the frames.
     equal_within: float = 0.1
@@ -68,7 +70,10 @@ def propose_burst_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess
 
 
 def _fit_frames(packets: PhasePackets, frames: Frames, fit: LawFitter) -> FittedProcess | None:
-    gap_scale, gap_sample = _gap_within(packets, frames)
+    leads = _lead_packets(packets, frames)
+    lead_gap_s = _gaps_after_leads(packets, frames, leads)
+    shares = frames.counts - (0 if lead_gap_s is None else leads)
+    gap_scale, gap_sample = _gap_within(packets, frames, shares)
     paced = gap_scale == "frame"
     before_s, trains = np.append(np.nan, packets.gap_s), None
     if gap_sample.size and _log_spread(gap_sample, packets.tick_s) > _LIMITS.regular_spread:
@@ -87,7 +92,6 @@ def _fit_frames(packets: PhasePackets, frames: Frames, fit: LawFitter) -> Fitted
         profile = fit_profile(scores, found.places).round(3)
         scores = scores - np.append(profile, 0.0)[np.minimum(found.places, profile.size)]
         group = found.group.model_copy(update={"profile": tuple(profile.tolist())})
-    leads = _lead_packets(packets, frames)
     process = FrameProcess(
         **vars(timing),
         types=_types(packets, frames, types, found=found, leads=leads, fit=fit),
@@ -97,16 +101,39 @@ def _fit_frames(packets: PhasePackets, frames: Frames, fit: LawFitter) -> Fitted
         packet_bytes=fit.law("packet_bytes", _filled_sizes(packets, frames, leads), "bytes"),
         gap_within_s=fit.law("gap_within_s", gap_sample, "s") if gap_sample.size else None,
         gap_scale=gap_scale,
+        lead_gap_s=None
+        if lead_gap_s is None or not paced
+        else fit.law("lead_gap_s", lead_gap_s, "s"),
         trains=trains,
     )
     return FittedProcess(process, fit.problems)
 
 
-def _gap_within(packets: PhasePackets, frames: Frames) -> tuple[GapScale, FloatArray]:
+def _gaps_after_leads(packets: PhasePackets, frames: Frames, leads: IntArray) -> FloatArray | None:
+    """Return the gaps after leads, s, where these are sent at once; else None.
+
+    They are far below what others of their frames have.
+    """
+    mine = np.flatnonzero((leads > 0) & (frames.counts > leads + 1))
+    if mine.size < _LIMITS.same_leads:
+        return None
+    begun_s = s_from_ns(packets.time_ns[frames.first + leads] - packets.time_ns[frames.first])
+    others = frames.counts - leads - 1
+    after_s = begun_s[mine] / leads[mine]
+    left_s = (frames.end_s - frames.start_s - begun_s)[mine] / others[mine]
+    if np.median(after_s) > _LIMITS.at_once * np.median(left_s):
+        return None
+    return np.asarray(after_s, dtype=np.float64)
+
+
+def _gap_within(
+    packets: PhasePackets, frames: Frames, shares: IntArray
+) -> tuple[GapScale, FloatArray]:
     """Return what gaps within frames scale with, and a sample of them, s; empty for single packets.
 
-    Gaps are those of packets, or fill the time of a frame (a sender that paces), or grow with the
-    packet (a slow link): whichever leaves the smallest spread of the logarithm.
+    ``shares`` are the packets of each frame that share its time. Gaps are those of packets, or fill
+    the time of a frame (a sender that paces), or grow with the packet (a slow link): whichever
+    leaves the smallest spread of the logarithm.
     """
     within = np.ones(packets.time_ns.size, dtype=np.bool_)
     within[frames.first] = False
@@ -114,12 +141,12 @@ def _gap_within(packets: PhasePackets, frames: Frames) -> tuple[GapScale, FloatA
     if gap_s.size == 0:
         return "packet", gap_s
     frame = np.repeat(np.arange(frames.first.size), frames.counts)[within]
-    several = frames.counts > 1
-    gaps_of_whole = frames.counts / np.maximum(frames.counts - 1, 1)
+    several = shares > 1
+    gaps_of_whole = shares / np.maximum(shares - 1, 1)
     whole_s = (frames.end_s - frames.start_s)[several] * gaps_of_whole[several]
     by_bytes_s = gap_s * float(packets.ip_bytes.max()) / np.maximum(packets.ip_bytes[within], 1)
     samples: dict[GapScale, FloatArray] = {"packet": gap_s, "frame": whole_s, "bytes": by_bytes_s}
-    shared = gap_s * frames.counts[frame]
+    shared = gap_s * shares[frame]
     spread = {
         "packet": _log_spread(gap_s, packets.tick_s),
         "frame": _log_spread(shared, packets.tick_s) + 0.1,

@@ -110,6 +110,9 @@ class FrameProcess(Process):
     """packet: each gap is drawn; frame: gap_within_s is the time of a frame, shared by its
     packets; bytes: gap_within_s is the gap of a packet of the largest size, others have it in
     proportion to theirs."""
+    lead_gap_s: LawOfTime | None = None
+    """Gap after each lead packet of frames that share gap_within_s, s: these are sent at once; null
+    where they share it too."""
     trains: Trains | None = None
     """What gaps follow one another within a frame; null where they are independent. Frames then
     wait for the last packet of the frame before, not for a gap after it."""

@@ -147,6 +147,7 @@ class FrameLaws(PlayableProcess):
     packet_bytes: MixedLaw
     gap_within_s: MixedLaw | None
     gap_scale: Literal["packet", "frame", "bytes"]
+    lead_gap_s: MixedLaw | None = None
     trains: TrainOrder | None = None
 
     def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
@@ -175,12 +176,13 @@ class FrameLaws(PlayableProcess):
         types, frame_bytes = frame_sizes(
             self, count, generator_of=generator_of, frames_before=before.count if before else 0
         )
-        counts, sizes = cut_into_packets(self, types, frame_bytes, generator_of=generator_of)
+        frames = cut_into_packets(self, types, frame_bytes, generator_of=generator_of)
+        counts, sizes = frames.counts, frames.sizes
         time_s = _core.frame_times(
             instant_s + lateness_s,
             counts,
-            self._draw_gaps(counts, sizes, generator_of),
-            of_frames=self.gap_scale == "frame",
+            self._draw_gaps(frames, generator_of),
+            of_frames=self.gap_scale == "frame" and self.lead_gap_s is None,
             start_s=span.start_s,
             first_at_start=span.first_at_start,
         )
@@ -192,15 +194,23 @@ class FrameLaws(PlayableProcess):
         clock_s = span.start_s + instant_s[:begun] - zero_s
         return PlayedPackets(time_s[:within], sizes[:within], first[:begun], frame_clock_s=clock_s)
 
-    def _draw_gaps(
-        self, counts: IntArray, sizes: UintArray, generator_of: GeneratorOf
-    ) -> FloatArray | None:
+    def _draw_gaps(self, frames: CutFrames, generator_of: GeneratorOf) -> FloatArray | None:
         """Draw the gap before each packet, or the length of each frame, s; None without gaps."""
         if self.gap_within_s is None:
             return None
+        counts, sizes = frames.counts, frames.sizes
         generator = generator_of("gap_within_s")
         if self.gap_scale == "frame":
-            return self.gap_within_s.sample(generator, counts.size)
+            whole_s = self.gap_within_s.sample(generator, counts.size)
+            if self.lead_gap_s is None:
+                return whole_s
+            gap_s = np.repeat(whole_s / (counts - frames.leads), counts)
+            gap_s[np.cumsum(counts) - counts] = 0.0
+            lead_rows = frames.lead_rows()
+            gap_s[lead_rows + 1] = self.lead_gap_s.sample(
+                generator_of("lead_gap_s"), lead_rows.size
+            )
+            return gap_s
         gap_s = self.gap_within_s.sample(generator, sizes.size)
         if self.gap_scale == "bytes":
             gap_s *= sizes / max(1.0, min(self.packet_bytes.support[1], LARGEST_IP_BYTES))
@@ -224,6 +234,30 @@ class FrameLaws(PlayableProcess):
         rows = type_rows(self.types)
         parts = ((share, self.types[rows[name]]) for name, share in shares.items())
         return frames * sum(share * part.expected_packets(packet) for share, part in parts)
+
+
+@dataclass(frozen=True)
+class CutFrames:
+    """Frames as packets.
+
+    Attributes:
+        counts: Packets of each, shape (k,).
+        sizes: IP bytes of each packet, shape (n,).
+        leads: Packets of each before its picture, fewer than it has, shape (k,).
+    """
+
+    counts: IntArray
+    sizes: UintArray
+    leads: IntArray
+
+    def lead_rows(self) -> IntArray:
+        """Return the rows of the leads among all packets."""
+        first = np.repeat(np.cumsum(self.counts) - self.counts, self.leads)
+        return (
+            first
+            + np.arange(first.size)
+            - np.repeat(np.cumsum(self.leads) - self.leads, self.leads)
+        )
 
 
 @dataclass(frozen=True)
@@ -310,20 +344,18 @@ def frame_sizes(
 
 def cut_into_packets(
     laws: FrameLaws, types: IntArray, frame_bytes: IntArray, *, generator_of: GeneratorOf
-) -> tuple[IntArray, UintArray]:
+) -> CutFrames:
     """Cut frames into packets that add up to their bytes.
 
     ``types`` and ``frame_bytes``, at least 1, have shape (k,).
-
-    Returns:
-        Number of packets of each frame, shape (k,), and IP bytes of each packet, shape (n,).
     """
-    cutter = _core.FrameCutter(frame_bytes)
+    cutter, number = _core.FrameCutter(frame_bytes), np.zeros(types.size, dtype=np.int64)
     for row, part in enumerate(laws.types):
         if not part.lead_bytes:
             continue
         leads = generator_of(f"lead {part.name}").random(types.size) < part.lead_share
         mine = np.flatnonzero((types == row) & leads & (frame_bytes > sum(part.lead_bytes)))
+        number[mine] = len(part.lead_bytes)
         for lead in part.lead_bytes:
             cutter.take(mine, lead)
     if laws.packetisation == "equal":
@@ -332,7 +364,7 @@ def cut_into_packets(
         generator, unfilled = generator_of("packet_bytes"), frame_bytes.size
         while unfilled:
             unfilled = cutter.fill(laws.packet_bytes.sample(generator, unfilled))
-    return cutter.end()
+    return CutFrames(*cutter.end(), number)
 
 
 def order_by_spectrum(

@@ -151,6 +151,33 @@ def test_packets_within_a_frame_that_share_its_time_are_told_from_those_with_a_f
     assert abs(process.gap_within_s.distribution().mean - 0.04) < 1e-4
 
 
+def test_leads_that_are_sent_at_once_do_not_share_the_time_of_their_frame() -> None:
+    time_s, sizes, stamps = [], [], []
+    for frame in range(300):
+        begun_s, leads = frame * 0.04, (66, 44) if frame % 25 == 0 else ()
+        pictures = 15 if leads else 2 + frame % 3
+        time_s += [begun_s + 2e-5 * number for number in range(len(leads))]
+        begun_s += 2e-5 * len(leads)
+        time_s += [begun_s + 0.038 / pictures * number for number in range(pictures)]
+        sizes += [*leads, *[1400] * (pictures - 1), 900]
+        stamps += [frame * 3600] * (len(leads) + pictures)
+    time_ns = ns_array_from_s(np.array(time_s))
+    packets = PhasePackets(
+        time_ns=time_ns,
+        ip_bytes=np.array(sizes),
+        span_ns=(int(time_ns[0]), int(time_ns[-1])),
+        tick_s=1e-6,
+        rtp_timestamp=np.array(stamps),
+        clock_hz=90_000,
+    )
+    process = fitted(packets)
+    assert process.gap_scale == "frame"
+    assert process.lead_gap_s is not None
+    assert process.lead_gap_s.distribution().mean == pytest.approx(2e-5, rel=0.01)
+    assert process.gap_within_s is not None
+    assert process.gap_within_s.distribution().mean == pytest.approx(0.038, rel=0.01)
+
+
 def test_without_timestamps_or_with_few_frames_there_is_no_frame_clock() -> None:
     packets = packets_of(np.arange(100) * 0.04, np.full(100, 1000), np.arange(100) * 3600)
     bare = PhasePackets(

@@ -124,6 +124,15 @@ def test_a_late_first_frame_is_followed_by_those_that_were_due() -> None:
     )
 
 
+def test_leads_of_a_paced_frame_are_sent_at_once() -> None:
+    key = FrameTypeLaws(name="frame", frame_bytes=atom(2910), lead_bytes=(66, 44), lead_share=1.0)
+    paced = laws(types=(key,), gap_within_s=atom(0.03), gap_scale="frame", lead_gap_s=atom(1e-5))
+    played = paced.play(Span(0, 0.07), generator_of)
+    assert played.ip_bytes.tolist() == [66, 44, 1400, 1400] * 2
+    once_s = np.array([0, 1e-5, 2e-5, 0.01502])
+    np.testing.assert_allclose(played.time_s, np.concatenate((once_s, 0.04 + once_s)), atol=1e-9)
+
+
 def test_a_process_that_continues_keeps_its_clock_and_its_groups() -> None:
     group = GroupLaws(
         frames=np.array([7]),
@@ -207,10 +216,12 @@ def test_packets_add_up_to_their_frames(
     law = MixedLaw(continuous=distribution_of("expon", {"loc": 1.0, "scale": scale}), integer=True)
     sizes = np.array(frame_bytes)
     process = laws(types=(part,), packetisation=packetisation, packet_bytes=law)
-    counts, packets = cut_into_packets(
+    cut = cut_into_packets(
         process, np.zeros(sizes.size, dtype=np.int64), sizes, generator_of=generator_of
     )
+    counts, packets = cut.counts, cut.sizes
     assert counts.min() >= 1
+    assert np.all(cut.leads < counts)
     frame = np.repeat(np.arange(sizes.size), counts)
     np.testing.assert_array_equal(np.bincount(frame, weights=packets, minlength=sizes.size), sizes)
     assert packets.min() >= 1
