@@ -113,8 +113,8 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
     several scales and their autocorrelation, no more than from one another. Where it fails, the
     others are fitted in order of their complexity until one passes; where all fail, the one that
     comes closest is taken. Fractional noise is tried even after rate states passed: two states
-    follow many a swinging rate, and the nearer of the two is taken. Bursts that look like frames
-    are tried in any case (:attr:`Proposal.refines`), and so are those of RTP timestamps.
+    follow many a swinging rate, and the nearer of the two is taken. Frames of RTP timestamps, and
+    bursts that look like frames, are tried in any case (:attr:`Proposal.refines`).
     """
     name, count = packets.name, packets.time_ns.size
     report_step(f"{name}: fitting independent gaps or bursts of {count:,} packets")
@@ -132,8 +132,7 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
     checks = [check_played(simple.process, independent=True)]
     best, settled = 0, checks[0].passed
     for number, proposal in enumerate(PROPOSALS, start=1):
-        refines = proposal.refines or (settled and proposal.keeps_clock)
-        if settled and not refines and not (best and proposal.follows_levels):
+        if settled and not proposal.refines and not (best and proposal.follows_levels):
             continue
         report_step(f"{name}: trying {proposal.name} ({number} of {len(PROPOSALS)})")
         found = proposal.propose(packets, fit.start_anew())
@@ -147,9 +146,9 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
         checks.append(check)
         trusted = proposal.proven and (proposal.varies or _keeps_gaps(check, checks[0]))
         passed = check.passed or (trusted and _is_tolerable(check))
-        if settled and proposal.keeps_clock and not passed:
+        if settled and proposal.refines and not passed:
             continue
-        if _is_preferred(check, checks[best], passed=passed, refines=refines):
+        if _is_preferred(check, checks[best], passed=passed, refines=proposal.refines):
             best, settled = len(fitted) - 1, passed
     ordered = add_trains(fitted[best].process, packets)
     if ordered is not None and ordered != fitted[best].process:
@@ -161,13 +160,14 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
 
 def _is_preferred(check: Check, before: Check, *, passed: bool, refines: bool) -> bool:
     """Return whether a process takes the place of the nearest one so far."""
-    if passed and refines:
-        return all(
-            check.distances[name] <= before.distances[name] + _LIMITS.slack
-            for name in check.distances
-            if not name.startswith("rate") or name == f"rate.{_LIMITS.bins_s[0]:g}"
-        )
-    return check.score < (1.0 if passed else _LIMITS.clearly_better) * before.score
+    if check.score < (1.0 if passed else _LIMITS.clearly_better) * before.score:
+        return True
+    hardly_farther = (
+        check.distances[name] <= before.distances[name] + _LIMITS.slack
+        for name in check.distances
+        if not name.startswith("rate") or name == f"rate.{_LIMITS.bins_s[0]:g}"
+    )
+    return passed and refines and all(hardly_farther)
 
 
 def _keeps_laws(check: Check, before: Check) -> bool:

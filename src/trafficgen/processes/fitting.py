@@ -110,13 +110,10 @@ class Proposal:
     #: make up each. Of others, sessions that differ much are a sign of laws that do not fit
     #: together.
     varies: bool = False
-    #: Whether it says of bursts what no statistic of the check sees: that they stay on a grid, and
-    #: that one law of frame sizes replaces two. It is tried even after a process passed, and taken
-    #: where it passes and is hardly farther.
+    #: Whether it says what no statistic of the check sees: that bursts or timestamps stay on a
+    #: clock, and that one law of frame sizes replaces two. It is tried even after a process passed,
+    #: and taken where it passes and is nearer or hardly farther.
     refines: bool = False
-    #: Whether it reads a clock: that no statistic of the check sees either. Where another process
-    #: passed before, it counts as one that refines it.
-    keeps_clock: bool = False
     #: Whether it is tried even after another one than the simplest passed: two states follow many a
     #: swinging rate.
     follows_levels: bool = False

@@ -237,6 +237,6 @@ def _filled_sizes(packets: PhasePackets, frames: Frames, leads: IntArray) -> Flo
 
 #: What `fit` tries.
 PROPOSALS = (
-    Proposal("frames", 4, propose_frames, proven=True, keeps_clock=True),
+    Proposal("frames", 4, propose_frames, proven=True, refines=True),
     Proposal("frames as bursts", 5, propose_burst_frames, proven=True, refines=True),
 )
