@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import special
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
-from trafficgen.generation.scaling import expected_bytes, quantiles_of, scale_process
+from trafficgen.generation.scaling import expected_bytes, quantiles_of, scale_process, vary_bursts
 from trafficgen.generation.timeline import Timeline, session_timeline
 from trafficgen.model_parts.estimate import refuse_odd_numbers
-from trafficgen.models import Model, Phase, Population, PopulationQuantity, Prototype, Stream
+from trafficgen.models import (
+    BurstProcess,
+    Model,
+    Phase,
+    Population,
+    PopulationQuantity,
+    Prototype,
+    Stream,
+    VariedLaw,
+)
 from trafficgen.processes.base import playable
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, bps_from_bytes, bytes_from_bps
@@ -41,6 +51,7 @@ class DrawnSession:
         silence_s: Before the first media packet, s.
         buffering_duration_s: Length of the buffering, s; 0: none.
         buffering_ratio: Buffering rate / playout rate.
+        factors: Laws of its bursts over those of the prototype; empty where it has these.
     """
 
     prototype: int
@@ -49,6 +60,7 @@ class DrawnSession:
     silence_s: float
     buffering_duration_s: float
     buffering_ratio: float
+    factors: Mapping[VariedLaw, float] = field(default_factory=dict)
 
 
 class SessionSampler:
@@ -79,7 +91,9 @@ class SessionSampler:
         """
         generator = random_stream(self._seed, session=session, purpose="population/session")
         scores = self._root @ generator.standard_normal(len(_DRAWN))
-        at_prototype, at_buffering, at_silence, how_silent = generator.random(4).tolist()
+        at_prototype, at_buffering, at_silence, how_silent, at_variant = generator.random(
+            5
+        ).tolist()
         values = {
             quantity: self._value(self._laws[quantity], float(special.ndtr(score)))
             for quantity, score in zip(_DRAWN, scores, strict=True)
@@ -106,6 +120,7 @@ class SessionSampler:
             silence_s=silence_s,
             buffering_duration_s=buffering_s if has_buffering else 0.0,
             buffering_ratio=values["buffering_ratio"] if has_buffering else 1.0,
+            factors=self._choose_factors(chosen, values["playout_rate_bps"], at_variant),
         )
 
     def timeline(
@@ -137,13 +152,34 @@ class SessionSampler:
         distance = np.log(rate_bps / rates) / deviation
         weights = np.log([each.weight for each in prototypes])
         log_weight = weights - np.log(deviation) - distance**2 / 2
-        weight = np.cumsum(np.exp(log_weight - log_weight.max()))
-        place = int(np.searchsorted(weight, uniform * weight[-1], side="right"))
-        return min(place, len(prototypes) - 1)
+        return _draw(log_weight, uniform)
+
+    def _choose_factors(
+        self, prototype: int, rate_bps: float, uniform: float
+    ) -> Mapping[VariedLaw, float]:
+        """Return the factors of a session of the group, one of about the same rate.
+
+        Sessions are weighted by a normal kernel around the logarithm of the rate (Silverman 1986).
+        """
+        group = self._population.prototypes[prototype]
+        if not group.variants:
+            return {}
+        rates = np.array([each.rate_bps for each in group.variants])
+        width = group.group_log_deviation * rates.size ** (-1 / 5)
+        return group.variants[
+            _draw(-((np.log(rate_bps / rates) / width) ** 2) / 2, uniform)
+        ].factors
 
     @staticmethod
     def _value(law: MixedLaw, probability: float) -> float:
         return float(quantiles_of(law, np.array([probability]))[0])
+
+
+def _draw(log_weight: FloatArray, uniform: float) -> int:
+    """Return the place that a uniform number draws in proportion to weights."""
+    weight = np.cumsum(np.exp(log_weight - log_weight.max()))
+    place = int(np.searchsorted(weight, uniform * weight[-1], side="right"))
+    return min(place, weight.size - 1)
 
 
 def _correlation(population: Population) -> FloatArray:
@@ -200,11 +236,15 @@ class _Original:
     def streams_of(self, drawn: DrawnSession) -> tuple[Stream, ...]:
         """Return the streams of a session: phases at its times, processes at its rates."""
         streams = []
-        for stream in self.streams:
+        for number, stream in enumerate(self.streams):
             phases: list[Phase] = []
             for phase in stream.phases:
                 for placed, rate_bps in self._place(phase, drawn):
-                    phases.append(_at_rate(placed, rate_bps, first=not phases))
+                    process = placed.process
+                    if number == 0 and isinstance(process, BurstProcess):
+                        process = vary_bursts(process, drawn.factors)
+                    varied = placed.model_copy(update={"process": process})
+                    phases.append(_at_rate(varied, rate_bps, first=not phases))
             if phases:
                 streams.append(stream.model_copy(update={"phases": tuple(phases)}))
         return tuple(streams)

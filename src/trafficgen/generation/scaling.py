@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -19,6 +20,7 @@ from trafficgen.models import (
     QuantilePoint,
     RateClass,
     RenewalProcess,
+    VariedLaw,
 )
 from trafficgen.processes.bursts.sample import has_few_bursts
 from trafficgen.units import FloatArray
@@ -83,6 +85,12 @@ def _scale_bursts(process: BurstProcess, factor: float) -> BurstProcess:
     if abs(stretch - 1) >= _CLOSE:
         spacing = scale_law(spacing, stretch)
     return larger.model_copy(update={"spacing_s": spacing})
+
+
+def vary_bursts(process: BurstProcess, factors: Mapping[VariedLaw, float]) -> BurstProcess:
+    """Return bursts whose laws are multiplied."""
+    laws = {name: scale_law(getattr(process, name), factor) for name, factor in factors.items()}
+    return process.model_copy(update=laws)
 
 
 def expected_bytes(process: PacketProcess, span_s: float, *, first_at_start: bool) -> float | None:

@@ -32,12 +32,15 @@ from trafficgen.models.io import model_json_schema as model_json_schema
 from trafficgen.models.io import model_of as model_of
 from trafficgen.models.io import read_model as read_model
 from trafficgen.models.io import save_model as save_model
+from trafficgen.models.population import MOST_VARIANTS as MOST_VARIANTS
 from trafficgen.models.population import LadderRung as LadderRung
 from trafficgen.models.population import Population as Population
 from trafficgen.models.population import PopulationLaw as PopulationLaw
 from trafficgen.models.population import PopulationQuantity as PopulationQuantity
 from trafficgen.models.population import Prototype as Prototype
 from trafficgen.models.population import RankCorrelation as RankCorrelation
+from trafficgen.models.population import SessionVariant as SessionVariant
+from trafficgen.models.population import VariedLaw as VariedLaw
 from trafficgen.models.provenance import CaptureConditions as CaptureConditions
 from trafficgen.models.provenance import FittedProvenance as FittedProvenance
 from trafficgen.models.provenance import PublishedProvenance as PublishedProvenance

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from trafficgen.distributions.law import Law
 from trafficgen.model_parts.estimate import Estimate, ModelPart
 from trafficgen.models.stream import Stream
+
+#: Sessions of a group that are kept.
+MOST_VARIANTS = 64
 
 #: What is pooled; the last three are conditions of the captures, not of the source.
 PopulationQuantity = Literal[
@@ -62,6 +65,20 @@ class LadderRung(ModelPart):
     """Share of the sessions with levels that have it."""
 
 
+#: Laws of bursts that differ from session to session, besides their packets, which follow the rate.
+VariedLaw = Literal["spacing_s", "gap_within_s", "packet_bytes", "last_packet_bytes"]
+
+
+class SessionVariant(ModelPart):
+    """How the bursts of one session of a group differ from those of its prototype."""
+
+    rate_bps: float = Field(gt=0)
+    """Its playout rate, bit/s: sessions of about that rate have its bursts."""
+    factors: dict[VariedLaw, Annotated[float, Field(gt=0, le=1e6)]]
+    """Its laws over those of the prototype: means of spacings, geometric means of gaps, and sizes
+    of full packets."""
+
+
 class Prototype(ModelPart):
     """A session whose packet processes represent a group; it is played scaled to a drawn rate."""
 
@@ -83,6 +100,8 @@ class Prototype(ModelPart):
     """Its own playout rate, bit/s."""
     streams: tuple[Stream, ...] | None
     """Its streams; null where they are those of the model itself."""
+    variants: tuple[SessionVariant, ...] = Field(default=(), max_length=MOST_VARIANTS)
+    """Sessions of the group with bursts in the playout, as the prototype has."""
 
 
 class Population(ModelPart):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,7 @@ from trafficgen.models import (
     PopulationQuantity,
     Prototype,
     RankCorrelation,
+    SessionVariant,
 )
 from trafficgen.tables import PacketTable
 from trafficgen.workloads import run
@@ -172,6 +174,27 @@ def test_sessions_are_drawn_from_the_laws(udp_model: Model) -> None:
     assert np.corrcoef(rate, length)[0, 1] == pytest.approx(-0.7, abs=3.3 * 0.51 / 2000**0.5)
     silent = np.array([each.silence_s == 0 for each in drawn])
     assert silent.mean() == pytest.approx(0.5, abs=3.3 * 0.5 / 2000**0.5)
+
+
+def test_sessions_have_the_bursts_of_one_of_about_their_rate(udp_model: Model) -> None:
+    model = with_population(udp_model)
+    assert model.population is not None
+    (prototype,) = model.population.prototypes
+    slow, fast = (
+        SessionVariant(rate_bps=rate_bps, factors={"spacing_s": factor})
+        for rate_bps, factor in ((150e3, 2.0), (600e3, 0.5))
+    )
+    varied = prototype.model_copy(update={"variants": (slow, fast)})
+    population = model.population.model_copy(update={"prototypes": (varied,)})
+    sampler = SessionSampler(model, population, seed=1)
+    drawn = [sampler.draw(session) for session in range(200)]
+    # The kernel has a width of 0.26: between the rates are six of them.
+    usual = SessionSampler(model, model.population, seed=1)
+    for session, one in enumerate(drawn):
+        if abs(np.log(one.playout_rate_bps / 300e3)) > 0.5:
+            assert one.factors == (slow if one.playout_rate_bps < 300e3 else fast).factors
+        assert replace(one, factors={}) == usual.draw(session)
+    assert {one.factors["spacing_s"] for one in drawn} == {0.5, 2.0}
 
 
 def test_sessions_of_a_clip_are_alike_and_not_the_same(

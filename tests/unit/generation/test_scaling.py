@@ -13,6 +13,7 @@ from trafficgen.generation.scaling import (
     quantiles_of,
     scale_law,
     scale_process,
+    vary_bursts,
 )
 from trafficgen.models import (
     Atom,
@@ -67,6 +68,24 @@ BURSTS = {
         family="quantiles", quantiles=(QuantilePoint(p=0.0, value=1), QuantilePoint(p=1.0, value=9))
     ),
 }
+
+
+def test_bursts_of_another_session_have_its_laws_and_send_at_the_same_rate() -> None:
+    before = bursts(BURSTS["gamma"])
+    varied = vary_bursts(before, {"spacing_s": 0.5, "gap_within_s": 3.0})
+    rate = expected_bytes(varied, 100.0, first_at_start=True)
+    assert rate is not None
+    after = scale_process(varied, played_bytes(before, span_s=100.0) / rate)
+    assert isinstance(after, BurstProcess)
+    means = [
+        (one.spacing_s.distribution().mean, one.gap_within_s.distribution().mean)
+        for one in (before, after)
+    ]
+    assert means[1][0] / means[0][0] == pytest.approx(0.5, rel=0.05)
+    assert means[1][1] / means[0][1] == pytest.approx(3.0)
+    assert played_bytes(after, span_s=100.0) == pytest.approx(
+        played_bytes(before, span_s=100.0), rel=0.1
+    )
 
 
 @pytest.mark.parametrize("factor", [0.2, 0.7, 1.0, 3.0])

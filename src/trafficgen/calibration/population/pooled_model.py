@@ -13,12 +13,16 @@ from trafficgen.calibration.population.rank_correlations import rank_correlation
 from trafficgen.calibration.population.session_estimates import SessionEstimates
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.models import (
+    MOST_VARIANTS,
+    BurstProcess,
     LadderRung,
     Model,
     Population,
     PopulationLaw,
     PopulationQuantity,
     Prototype,
+    SessionVariant,
+    VariedLaw,
 )
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, IntArray
@@ -141,6 +145,9 @@ _NEVER: dict[PopulationQuantity, str] = {
 }
 #: Levels nearer than this ratio are one rung: encoders leave larger steps.
 _RUNG_RATIO = 1.2
+#: Full packets are of this quantile of sizes; gaps are compared at these, none below a microsecond.
+_FULL, _SHORTEST_GAP_S = 0.95, 1e-6
+_PROBABILITIES = (np.arange(100) + 0.5) / 100
 #: A group's rates spread by this much at least, so that sessions near its edge may be drawn.
 _SMALLEST_LOG_DEVIATION = 0.1
 
@@ -248,6 +255,50 @@ def _prototypes(sessions: Sequence[SessionEstimates], groups: Groups) -> tuple[P
                 buffering_duration_s=model.buffering.duration_s.value if model.buffering else 0.0,
                 playout_rate_bps=model.playout.rate_bps.value,
                 streams=compact_streams(model.streams) if group else None,
+                variants=_variants(model, [sessions[row] for row in np.flatnonzero(members)]),
             )
         )
     return tuple(prototypes)
+
+
+def _variants(prototype: Model, members: Sequence[SessionEstimates]) -> tuple[SessionVariant, ...]:
+    """Return how members of a group differ from it in their bursts, of many an even choice by rate.
+
+    Groups with one member, or without bursts in their playout, have none.
+    """
+    usual = _playout_bursts(prototype)
+    bursts = [(each, found) for each in members if (found := _playout_bursts(each.model))]
+    if usual is None or len(bursts) < 2:
+        return ()
+    own = _sizes_of_laws(usual)
+    bursts.sort(key=lambda pair: pair[0].observed["playout_rate_bps"].value)
+    kept = np.linspace(0, len(bursts) - 1, min(len(bursts), MOST_VARIANTS)).astype(np.int64)
+    return tuple(
+        SessionVariant(
+            rate_bps=bursts[row][0].observed["playout_rate_bps"].value,
+            factors={
+                name: float(f"{size / own[name]:.4g}")
+                for name, size in _sizes_of_laws(bursts[row][1]).items()
+                if size > 0 and own[name] > 0
+            },
+        )
+        for row in kept
+    )
+
+
+def _playout_bursts(model: Model) -> BurstProcess | None:
+    """Return the bursts of the last phase of the first stream, if that has any."""
+    process = model.streams[0].phases[-1].process
+    return process if isinstance(process, BurstProcess) else None
+
+
+def _sizes_of_laws(process: BurstProcess) -> dict[VariedLaw, float]:
+    """Return what variants compare: typical spacing, gap, and size of full packets."""
+    gaps_s = process.gap_within_s.distribution().ppf(_PROBABILITIES)
+    full_bytes = float(process.packet_bytes.distribution().ppf(_FULL))
+    return {
+        "spacing_s": process.spacing_s.distribution().mean,
+        "gap_within_s": float(np.exp(np.mean(np.log(np.maximum(gaps_s, _SHORTEST_GAP_S))))),
+        "packet_bytes": full_bytes,
+        "last_packet_bytes": full_bytes,
+    }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.unit.generation.conftest import model_with, stream
@@ -13,6 +15,7 @@ from trafficgen.calibration.population.session_estimates import SessionEstimates
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.models import (
     Atom,
+    BurstProcess,
     Law,
     Model,
     Phase,
@@ -106,6 +109,50 @@ def test_prototypes_are_fewer_where_the_file_would_be_too_large() -> None:
     assert pooled.population is not None
     assert model_bytes(pooled) <= LARGEST_MODEL_BYTES
     assert 1 <= len(pooled.population.prototypes) < 4
+
+
+def with_bursts(one: SessionEstimates, spacing_s: float, gap_s: float) -> SessionEstimates:
+    """Return a session whose playout are bursts of two packets."""
+    (played,) = one.model.streams
+    (phase,) = played.phases
+    laws = {
+        name: Law(
+            unit=unit,
+            family="atoms",
+            atoms=(Atom(value=value, p=1.0),),
+            integer=unit != "s",
+            observations=100,
+        )
+        for name, unit, value in (
+            ("spacing_s", "s", spacing_s),
+            ("gap_within_s", "s", gap_s),
+            ("burst_packets", "packets", 2),
+            ("packet_bytes", "bytes", 1000),
+            ("last_packet_bytes", "bytes", 400),
+        )
+    }
+    process = BurstProcess.model_validate({"threshold_s": 0.1, **laws})
+    phases = (phase.model_copy(update={"process": process}),)
+    streams = (played.model_copy(update={"phases": phases}),)
+    return replace(one, model=one.model.model_copy(update={"streams": streams}))
+
+
+def test_sessions_of_a_group_differ_in_their_bursts() -> None:
+    sessions = [
+        with_bursts(session(number), 0.2 * (1 + number), 0.001 / (1 + number))
+        for number in range(5)
+    ]
+    pooled = pool_sessions([*sessions, session(9)], captures=6, seed=0)
+    assert pooled.population is not None
+    (prototype,) = pooled.population.prototypes
+    assert prototype.name == "session2"
+    found = {round(one.rate_bps / 2e4) - 10: one.factors for one in prototype.variants}
+    assert sorted(found) == [0, 1, 2, 3, 4]
+    for number, factors in found.items():
+        ratio = (1 + number) / 3
+        expected = {"spacing_s": ratio, "gap_within_s": 1 / ratio, "packet_bytes": 1.0}
+        assert factors == pytest.approx(expected | {"last_packet_bytes": 1.0}, rel=1e-3)
+    assert pool_sessions([session(1)], captures=1, seed=0).population.prototypes[0].variants == ()
 
 
 def test_a_compact_stream_plays_nearly_alike() -> None:
