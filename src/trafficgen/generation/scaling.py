@@ -88,8 +88,12 @@ def _scale_bursts(process: BurstProcess, factor: float) -> BurstProcess:
 
 
 def vary_bursts(process: BurstProcess, factors: Mapping[VariedLaw, float]) -> BurstProcess:
-    """Return bursts whose laws are multiplied."""
-    laws = {name: scale_law(getattr(process, name), factor) for name, factor in factors.items()}
+    """Return bursts whose laws are multiplied, those that they have."""
+    laws: dict[str, Law] = {
+        name: scale_law(law, factor)
+        for name, factor in factors.items()
+        if (law := getattr(process, name)) is not None
+    }
     return process.model_copy(update=laws)
 
 

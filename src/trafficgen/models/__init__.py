@@ -32,6 +32,7 @@ from trafficgen.models.io import model_json_schema as model_json_schema
 from trafficgen.models.io import model_of as model_of
 from trafficgen.models.io import read_model as read_model
 from trafficgen.models.io import save_model as save_model
+from trafficgen.models.population import MOST_FACTOR as MOST_FACTOR
 from trafficgen.models.population import MOST_VARIANTS as MOST_VARIANTS
 from trafficgen.models.population import LadderRung as LadderRung
 from trafficgen.models.population import Population as Population

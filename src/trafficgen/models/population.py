@@ -10,8 +10,8 @@ from trafficgen.distributions.law import Law
 from trafficgen.model_parts.estimate import Estimate, ModelPart
 from trafficgen.models.stream import Stream
 
-#: Sessions of a group that are kept.
-MOST_VARIANTS = 64
+#: Sessions of a group that are kept, and how far their laws may be from those of the prototype.
+MOST_VARIANTS, MOST_FACTOR = 64, 1e6
 
 #: What is pooled; the last three are conditions of the captures, not of the source.
 PopulationQuantity = Literal[
@@ -74,7 +74,7 @@ class SessionVariant(ModelPart):
 
     rate_bps: float = Field(gt=0)
     """Its playout rate, bit/s: sessions of about that rate have its bursts."""
-    factors: dict[VariedLaw, Annotated[float, Field(gt=0, le=1e6)]]
+    factors: dict[VariedLaw, Annotated[float, Field(gt=0, le=MOST_FACTOR)]]
     """Its laws over those of the prototype: means of spacings, geometric means of gaps, and sizes
     of full packets."""
 

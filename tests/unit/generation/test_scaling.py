@@ -77,12 +77,12 @@ def test_bursts_of_another_session_have_its_laws_and_send_at_the_same_rate() -> 
     assert rate is not None
     after = scale_process(varied, played_bytes(before, span_s=100.0) / rate)
     assert isinstance(after, BurstProcess)
-    means = [
-        (one.spacing_s.distribution().mean, one.gap_within_s.distribution().mean)
-        for one in (before, after)
-    ]
-    assert means[1][0] / means[0][0] == pytest.approx(0.5, rel=0.05)
-    assert means[1][1] / means[0][1] == pytest.approx(3.0)
+    spacing_s, gap_s = (
+        [getattr(one, name).distribution().mean for one in (before, after)]
+        for name in ("spacing_s", "gap_within_s")
+    )
+    assert spacing_s[1] / spacing_s[0] == pytest.approx(0.5, rel=0.05)
+    assert gap_s[1] / gap_s[0] == pytest.approx(3.0)
     assert played_bytes(after, span_s=100.0) == pytest.approx(
         played_bytes(before, span_s=100.0), rel=0.1
     )

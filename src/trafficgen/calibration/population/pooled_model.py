@@ -13,6 +13,7 @@ from trafficgen.calibration.population.rank_correlations import rank_correlation
 from trafficgen.calibration.population.session_estimates import SessionEstimates
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.models import (
+    MOST_FACTOR,
     MOST_VARIANTS,
     BurstProcess,
     LadderRung,
@@ -255,7 +256,9 @@ def _prototypes(sessions: Sequence[SessionEstimates], groups: Groups) -> tuple[P
                 buffering_duration_s=model.buffering.duration_s.value if model.buffering else 0.0,
                 playout_rate_bps=model.playout.rate_bps.value,
                 streams=compact_streams(model.streams) if group else None,
-                variants=_variants(model, [sessions[row] for row in np.flatnonzero(members)]),
+                variants=_variants(
+                    model, [sessions[row] for row in np.flatnonzero(members).tolist()]
+                ),
             )
         )
     return tuple(prototypes)
@@ -277,12 +280,12 @@ def _variants(prototype: Model, members: Sequence[SessionEstimates]) -> tuple[Se
         SessionVariant(
             rate_bps=bursts[row][0].observed["playout_rate_bps"].value,
             factors={
-                name: float(f"{size / own[name]:.4g}")
+                name: float(f"{min(max(size / own[name], 1 / MOST_FACTOR), MOST_FACTOR):.4g}")
                 for name, size in _sizes_of_laws(bursts[row][1]).items()
-                if size > 0 and own[name] > 0
+                if name in own
             },
         )
-        for row in kept
+        for row in kept.tolist()
     )
 
 
@@ -293,12 +296,17 @@ def _playout_bursts(model: Model) -> BurstProcess | None:
 
 
 def _sizes_of_laws(process: BurstProcess) -> dict[VariedLaw, float]:
-    """Return what variants compare: typical spacing, gap, and size of full packets."""
-    gaps_s = process.gap_within_s.distribution().ppf(_PROBABILITIES)
+    """Return what variants compare: typical spacing, gap, and size of full packets.
+
+    Those that are 0 or have no bound are left out, as is the gap of single packets.
+    """
     full_bytes = float(process.packet_bytes.distribution().ppf(_FULL))
-    return {
+    sizes: dict[VariedLaw, float] = {
         "spacing_s": process.spacing_s.distribution().mean,
-        "gap_within_s": float(np.exp(np.mean(np.log(np.maximum(gaps_s, _SHORTEST_GAP_S))))),
         "packet_bytes": full_bytes,
         "last_packet_bytes": full_bytes,
     }
+    if process.gap_within_s is not None:
+        gaps_s = process.gap_within_s.distribution().ppf(_PROBABILITIES)
+        sizes["gap_within_s"] = float(np.exp(np.mean(np.log(np.maximum(gaps_s, _SHORTEST_GAP_S)))))
+    return {name: size for name, size in sizes.items() if 0 < size < np.inf}

@@ -270,7 +270,7 @@ def fit_profile(scores: FloatArray, places: IntArray) -> FloatArray:
     if unexplained >= (1 - _LIMITS.profile_share) * float(scores[known].var()):
         return np.zeros(0)
     mean = sums / np.maximum(members, 1)
-    within = float(np.sum((scores - mean[places]) ** 2)) / max(1, scores.size - np.sum(members > 0))
-    error = within / np.maximum(members, 1)
+    free = max(1, scores.size - int(np.count_nonzero(members)))
+    error = np.sum((scores - mean[places]) ** 2) / free / np.maximum(members, 1)
     between = max(0.0, float(np.mean((mean**2 - error)[members > 0])))
     return np.where(members > 0, mean * between / (between + error), 0.0)

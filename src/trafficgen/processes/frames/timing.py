@@ -221,8 +221,8 @@ def fit_timing(
     if not _LIMITS.smallest_ratio < ratio.value < _LIMITS.largest_ratio:
         return None
     # At the end timestamps are not in order yet: those that belong before were not sent.
-    ordered = start_s.size - frames.reordered
-    steps_s, sent_s = np.diff(frames.clock_s[:ordered]), np.diff(start_s)
+    whole = start_s.size - frames.reordered
+    steps_s, sent_s = np.diff(frames.clock_s[:whole]), np.diff(start_s)
     rate = _frame_rate(steps_s)
     as_sent = fit.law("spacing_s", sent_s, "s")
     direct = FrameTiming(rate, ratio, as_sent, score_spectrum(sent_s), None, None)
@@ -232,7 +232,7 @@ def fit_timing(
     known = np.ones(start_s.size, dtype=np.bool_)
     if not paced:
         known = _is_not_delayed(start_s, end_s, gap_s)
-    known[ordered:] = False
+    known[whole:] = False
     # What was due before the first frame was sent waited for it, which has a lateness of its own.
     due_s = lateness_s[0] - lateness_s.min(where=known, initial=lateness_s[0])
     known[ratio.value * frames.clock_s <= due_s] = False
