@@ -116,12 +116,14 @@ def with_bursts(one: SessionEstimates, spacing_s: float, gap_s: float) -> Sessio
     (played,) = one.model.streams
     (phase,) = played.phases
     laws = {
-        name: Law(
-            unit=unit,
-            family="atoms",
-            atoms=(Atom(value=value, p=1.0),),
-            integer=unit != "s",
-            observations=100,
+        name: Law.model_validate(
+            {
+                "unit": unit,
+                "family": "atoms",
+                "atoms": (Atom(value=value, p=1.0),),
+                "integer": unit != "s",
+                "observations": 100,
+            }
         )
         for name, unit, value in (
             ("spacing_s", "s", spacing_s),
@@ -152,7 +154,9 @@ def test_sessions_of_a_group_differ_in_their_bursts() -> None:
         ratio = (1 + number) / 3
         expected = {"spacing_s": ratio, "gap_within_s": 1 / ratio, "packet_bytes": 1.0}
         assert factors == pytest.approx(expected | {"last_packet_bytes": 1.0}, rel=1e-3)
-    assert pool_sessions([session(1)], captures=1, seed=0).population.prototypes[0].variants == ()
+    alone = pool_sessions([session(1)], captures=1, seed=0).population
+    assert alone is not None
+    assert alone.prototypes[0].variants == ()
 
 
 def test_a_compact_stream_plays_nearly_alike() -> None:
