@@ -186,7 +186,7 @@ def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
         ...     _ = trafficgen.simulate(model, path=path, duration_s=60, out=f"{rate}.parquet")
         >>> fitted = trafficgen.fit_same_source([f"{rate}.parquet" for rate in rates])
         >>> fitted
-        <SameSourceFit over 2 paths: thinning, 1 warning>
+        <SameSourceFit over 2 paths: thinning>
     """
     names = as_paths(paths)
     if not names:
