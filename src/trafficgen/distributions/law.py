@@ -107,8 +107,7 @@ class Law(ModelPart):
     """Distribution of one quantity: atoms with their probabilities, and a continuous family.
 
     Example:
-        >>> from trafficgen.models import Atom
-    from trafficgen.distributions.law import Law
+        >>> from trafficgen.models import Atom, Law
         >>> full = Atom(value=1500, p=0.25)
         >>> params = {"s": 0.5, "scale": 400}
         >>> law = Law(
