@@ -101,39 +101,79 @@ def test_a_link_type_is_one_entry_of_a_table(tmp_path: Path) -> None:
     assert text.count("LinkHeader {\n        number: 138,") == 1
 
 
+def copy_the_core(to: Path) -> None:
+    for name in ("Cargo.toml", "Cargo.lock"):
+        shutil.copy(ROOT / name, to)
+    shutil.copytree(ROOT / "crates", to / "crates")
+
+
+def cargo(folder: Path, *arguments: str) -> str:
+    """Run cargo on a copy of the core, in the folder in which the core itself is built."""
+    target = {"CARGO_TARGET_DIR": os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))}
+    done = subprocess.run(
+        ["cargo", *arguments],
+        cwd=folder,
+        env={"PYO3_PYTHON": sys.executable} | os.environ | target,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 @pytest.mark.slow  # it builds the tests of the core
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="not installed: cargo")
 def test_what_is_added_to_the_core_works(tmp_path: Path) -> None:
-    for name in ("Cargo.toml", "Cargo.lock"):
-        shutil.copy(ROOT / name, tmp_path)
-    for name in ("crates", "src"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("*.so"))
+    copy_the_core(tmp_path)
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("*.so"))
     follow("add-a-link-type", tmp_path)
     follow("add-a-family", tmp_path)
-    command = ["cargo", "test", "--quiet", "--locked", "--profile", "quick"]
-    command += ["--package", "trafficgen-core", "--lib", "every_"]
-    target = {"CARGO_TARGET_DIR": str(ROOT / "target")}
-    done = subprocess.run(
-        command, cwd=tmp_path, env=os.environ | target, check=False, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    passed = re.search(r"ok\. (\d+) passed", done.stdout)
-    assert passed is not None, done.stdout
-    assert int(passed[1]) >= 3  # of every family, of every link type
+    command = ["test", "--quiet", "--locked", "--profile", "quick"]
+    shown = cargo(tmp_path, *command, "--package", "trafficgen-core", "--lib", "every_")
+    passed = re.search(r"ok\. (\d+) passed", shown)
+    assert passed is not None, shown
+    assert int(passed[1]) >= 5  # of every family, of every link type
 
 
-def test_a_family_is_a_file_in_the_core_and_a_distribution(copy: Path) -> None:
-    shutil.copytree(ROOT / "crates", copy / "crates")
+def test_a_family_is_one_file_of_the_core(tmp_path: Path) -> None:
+    copy_the_core(tmp_path)
+    before = {file for file in tmp_path.rglob("*") if file.is_file()}
+    follow("add-a-family", tmp_path)
+    (added,) = {file for file in tmp_path.rglob("*") if file.is_file()} - before
+    assert added.parent == tmp_path / "crates" / "trafficgen-core" / "src" / "laws"
+    table = added.with_name("mod.rs").read_text(encoding="utf-8")
+    assert re.findall(r".*halfnorm.*", table) == ["mod halfnorm;", "    &halfnorm::HalfNormal,"]
+
+
+@pytest.mark.slow  # it builds the core
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="not installed: cargo")
+def test_a_family_is_fitted_and_played_once_its_recipe_is_followed(copy: Path) -> None:
+    copy_the_core(copy)
     follow("add-a-family", copy)
+    built = copy / "built"
+    command = ["rustc", "--quiet", "--locked", "--profile", "quick", "--package", "trafficgen-py"]
+    cargo(copy, *command, "--lib", "--", "-o", str(built))
+    (library,) = (copy / "src" / "trafficgen" / "_core").glob("*.so")
+    library.unlink()
+    shutil.copy(built, library)
     (copy / "use.py").write_text(
+        "import numpy as np\n"
+        "from trafficgen.distributions.fitting.cells import group_into_cells\n"
         "from trafficgen.distributions.fitting.families import families_of\n"
+        "from trafficgen.distributions.fitting.selection import fit_candidates\n"
         "from trafficgen.models import Law\n"
         "params = {'scale': 0.1}\n"
-        "law = Law(unit='s', family='halfnorm', params=params, observations=0)\n"
-        "print(round(law.distribution().mean, 3), 'halfnorm' in families_of('s'))\n",
+        "law = Law(unit='s', family='halfnorm', params=params, observations=0).distribution()\n"
+        "print(round(law.mean, 6), 'halfnorm' in families_of('s'))\n"
+        "sample = law.sample(np.random.default_rng(1), 20000)\n"
+        "cells = group_into_cells(sample, tick=1e-9, is_difference=True)\n"
+        "(found,) = fit_candidates(cells, ['halfnorm'])\n"
+        "print(abs(found.maximum.law.params['scale'] / 0.1 - 1) < 0.025)\n",
         encoding="utf-8",
     )
-    assert run(copy, "use.py").split() == ["0.08", "True"]
+    # The mean is 0.1 * sqrt(2 / pi), the scale's relative standard error 1 / sqrt(2 n) = 0.005.
+    assert run(copy, "use.py").split() == ["0.079788", "True", "True"]
 
 
 def test_a_process_is_one_folder(copy: Path) -> None:

@@ -1,20 +1,22 @@
 //! Laws and likelihoods of grouped samples on numpy arrays.
 
-use numpy::ndarray::{Array2, Array3};
+use numpy::ndarray::{Array2, Array3, ArrayD};
 use numpy::{
-    Complex64, IntoPyArray, PyArray1, PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArray2,
-    PyReadonlyArray3, PyUntypedArrayMethods,
+    Complex64, IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayDyn, PyReadonlyArray1,
+    PyReadonlyArray2, PyReadonlyArray3, PyReadonlyArrayDyn, PyUntypedArrayMethods,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::ops::Range;
 use trafficgen_core::laws::{
-    self, AnyFamily, Bounds, Edges, GroupedSample, Kind, Law, Maximum, Scale,
+    self, AnyFamily, Bounds, Edges, Fault, GroupedSample, Kind, Law, Maximum, Range as Ends, Scale,
 };
 use trafficgen_core::markov::{self, ChainVectors, GapSums, Spectrum};
 
 type Array<'py> = PyReadonlyArray1<'py, f64>;
+type AnyArray<'py> = PyReadonlyArrayDyn<'py, f64>;
+type NewArray<'py> = PyResult<Bound<'py, PyArrayDyn<f64>>>;
 type Places<'py> = PyReadonlyArray1<'py, i64>;
 type EdgeArrays<'py> = (Array<'py>, Array<'py>, Places<'py>);
 /// Values, and how often each one was found.
@@ -34,13 +36,22 @@ pub fn law_families(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(table)
 }
 
+/// Mixtures by name, and the family of their components.
+pub fn law_mixtures(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let table = PyDict::new(py);
+    for (name, component) in laws::mixtures() {
+        table.set_item(*name, *component)?;
+    }
+    Ok(table)
+}
+
 /// Step of the differences that stand for the slopes of a family from Python.
 const STEP: f64 = 1e-5;
 
 /// A family whose distribution function is a Python function of parameters, values and side.
 struct PythonFamily {
     name: &'static str,
-    shapes: &'static [&'static str],
+    shapes: &'static [(&'static str, Ends)],
     free: &'static [(&'static str, Scale)],
     kind: Kind,
     tails: Py<PyAny>,
@@ -50,7 +61,7 @@ impl AnyFamily for PythonFamily {
     fn name(&self) -> &'static str {
         self.name
     }
-    fn shapes(&self) -> &'static [&'static str] {
+    fn shapes(&self) -> &'static [(&'static str, Ends)] {
         self.shapes
     }
     fn free(&self) -> &'static [(&'static str, Scale)] {
@@ -59,8 +70,10 @@ impl AnyFamily for PythonFamily {
     fn kind(&self) -> Kind {
         self.kind
     }
-    fn is_valid(&self, params: &[f64]) -> bool {
-        !self.tail(params, 1.0, false).is_nan()
+    fn find_fault(&self, params: &[f64]) -> Option<Fault> {
+        let value = self.tail(params, 1.0, false);
+        let fault = Fault { name: "a parameter", needs: "one that its functions take", value };
+        value.is_nan().then_some(fault)
     }
     fn tail(&self, params: &[f64], x: f64, upper: bool) -> f64 {
         self.tails(params, &[x], upper)[0]
@@ -97,6 +110,19 @@ impl AnyFamily for PythonFamily {
         }
         (self.tails(params, points, upper), slopes)
     }
+    // Quantiles and moments come from Python, which does not ask for them here.
+    fn high(&self, _: &[f64]) -> f64 {
+        f64::INFINITY
+    }
+    fn has_quantile(&self, _: &[f64]) -> bool {
+        false
+    }
+    fn quantiles(&self, _: &[f64], probabilities: &[f64], _: bool) -> Vec<f64> {
+        vec![f64::NAN; probabilities.len()]
+    }
+    fn partial_moment(&self, _: &[f64], _: i32, _: f64, _: f64) -> f64 {
+        f64::NAN
+    }
 }
 
 /// Adds a family by its distribution function, with one free parameter or more.
@@ -117,7 +143,8 @@ pub fn add_family(
     if free.is_empty() {
         return Err(refuse(format!("{name} has no free parameter")));
     }
-    let shapes: Vec<&'static str> = shapes.into_iter().map(|shape| &*shape.leak()).collect();
+    let shapes: Vec<(&'static str, Ends)> =
+        shapes.into_iter().map(|shape| (&*shape.leak(), Ends::Real)).collect();
     let low = f64::NEG_INFINITY; // the function knows where the law starts
     laws::add_family(Box::new(PythonFamily {
         name: name.leak(),
@@ -129,40 +156,56 @@ pub fn add_family(
     Ok(())
 }
 
-/// P(X > x) if `upper`, else P(X <= x), of a law without bounds.
-#[pyfunction]
-pub fn law_tail<'py>(
-    py: Python<'py>,
-    family: &str,
-    params: &Bound<'py, PyDict>,
-    x: Array<'py>,
-    upper: bool,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    at_values(py, family, params, &x, |law, x| law.tails(x, upper))
+/// A family or a mixture with its parameters.
+#[pyclass(frozen, name = "Law")]
+pub struct PyLaw(Law);
+
+#[pymethods]
+impl PyLaw {
+    #[new]
+    fn new(family: &str, params: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Ok(PyLaw(read_law(family, params, (None, None))?))
+    }
+
+    /// P(X > x) if `upper`, else P(X <= x).
+    fn tail<'py>(&self, py: Python<'py>, x: AnyArray<'py>, upper: bool) -> NewArray<'py> {
+        map_values(py, &x, |x| self.0.tails(x, upper))
+    }
+
+    /// Quantiles, or the values that are exceeded with probabilities.
+    fn quantiles<'py>(&self, py: Python<'py>, p: AnyArray<'py>, upper: bool) -> NewArray<'py> {
+        map_values(py, &p, |p| self.0.quantiles(p, upper))
+    }
+
+    /// E[X^order; low < X <= high] for an order from 0 to 2.
+    fn partial_moment(&self, order: i32, low: f64, high: f64) -> f64 {
+        self.0.partial_moment(order, low, high)
+    }
+
+    /// Smallest and largest value.
+    #[getter]
+    fn support(&self) -> (f64, f64) {
+        self.0.support()
+    }
+
+    /// Whether quantiles have a closed form.
+    #[getter]
+    fn has_quantile(&self) -> bool {
+        self.0.has_quantile()
+    }
 }
 
-/// Quantiles of a law of positive values: where [`law_tail`] has given values.
-#[pyfunction]
-pub fn law_quantiles<'py>(
+/// Computes a function of the values of an array, without the interpreter's lock.
+fn map_values<'py>(
     py: Python<'py>,
-    family: &str,
-    params: &Bound<'py, PyDict>,
-    p: Array<'py>,
-    upper: bool,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    at_values(py, family, params, &p, |law, p| law.quantiles(p, upper))
-}
-
-/// Computes a function of a law without bounds, without the interpreter's lock.
-fn at_values<'py>(
-    py: Python<'py>,
-    family: &str,
-    params: &Bound<'py, PyDict>,
-    values: &Array<'py>,
-    compute: impl Fn(&Law, &[f64]) -> Vec<f64> + Send + Sync,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let (law, values) = (read_law(family, params, (None, None))?, values.as_slice()?);
-    Ok(py.detach(|| compute(&law, values)).into_pyarray(py))
+    values: &AnyArray<'py>,
+    compute: impl Fn(&[f64]) -> Vec<f64> + Send + Sync,
+) -> NewArray<'py> {
+    let shape = values.shape().to_vec();
+    let flat = values.as_array();
+    let flat = flat.as_standard_layout();
+    let computed = py.detach(|| flat.as_slice().map(&compute)).unwrap_or_default();
+    Ok(ArrayD::from_shape_vec(shape, computed).map_err(refuse)?.into_pyarray(py))
 }
 
 /// Weights, means and standard deviations of a mixture of normal laws, improved by EM.

@@ -23,6 +23,7 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("CLOCK_CANDIDATES_HZ", trafficgen_core::flow::CLOCK_CANDIDATES_HZ.to_vec())?;
     module.add("LAW_FAMILIES", laws::law_families(module.py())?)?;
+    module.add("LAW_MIXTURES", laws::law_mixtures(module.py())?)?;
     module.add_class::<reader::CaptureReader>()?;
     module.add_class::<reader::PyFlowPlan>()?;
     module.add_class::<reader::PyExpandedFile>()?;
@@ -41,12 +42,11 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(laws::sample_distance, module)?)?;
     module.add_function(wrap_pyfunction!(laws::change_points, module)?)?;
     module.add_function(wrap_pyfunction!(laws::window_modes, module)?)?;
-    module.add_function(wrap_pyfunction!(laws::law_tail, module)?)?;
-    module.add_function(wrap_pyfunction!(laws::law_quantiles, module)?)?;
     module.add_function(wrap_pyfunction!(laws::mix_normals, module)?)?;
     module.add_function(wrap_pyfunction!(laws::move_law, module)?)?;
     module.add_class::<laws::PyGroupedSample>()?;
     module.add_class::<laws::PyMaximum>()?;
+    module.add_class::<laws::PyLaw>()?;
     module.add_class::<play::QuantileTables>()?;
     module.add_class::<play::PyFrameCutter>()?;
     module.add_class::<play::SteppedLaw>()?;

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import final
 
@@ -19,6 +19,7 @@ from trafficgen._core.types import (
 __all__ = [
     "CLOCK_CANDIDATES_HZ",
     "LAW_FAMILIES",
+    "LAW_MIXTURES",
     "AliasTable",
     "CaptureReader",
     "CaptureWriter",
@@ -28,6 +29,7 @@ __all__ = [
     "FlowPlan",
     "FrameCutter",
     "GroupedSample",
+    "Law",
     "Maximum",
     "QuantileTables",
     "SimulationOutcome",
@@ -41,8 +43,6 @@ __all__ = [
     "follow_bursts",
     "frame_times",
     "join_stretches",
-    "law_quantiles",
-    "law_tail",
     "matrix_exponentials",
     "mix_normals",
     "move_law",
@@ -69,6 +69,8 @@ __version__: str
 CLOCK_CANDIDATES_HZ: list[int]
 #: Name -> parameters in order, and those that are estimated with their scales.
 LAW_FAMILIES: dict[str, tuple[list[str], dict[str, str]]]
+#: Mixture -> family of its components.
+LAW_MIXTURES: dict[str, str]
 
 _Floats = npt.NDArray[np.float64]
 _Edges = tuple[_Floats, _Floats, npt.NDArray[np.int64]]
@@ -253,7 +255,6 @@ def add_family(
     is_whole: bool,
     tails: Callable[[list[float], _Floats, bool], _Floats],
 ) -> None: ...
-def law_tail(family: str, params: dict[str, float], x: _Floats, upper: bool) -> _Floats: ...
 def chain_vectors(matrices: _Floats, first: _Floats) -> tuple[_Floats, _Floats, _Floats]: ...
 
 _Complexes = npt.NDArray[np.complex128]
@@ -268,7 +269,6 @@ def change_points(total: _Floats, time_s: _Floats, shortest: int, penalty: float
 def window_modes(
     values: _Floats, firsts: list[int], stops: list[int], width: float
 ) -> tuple[_Floats, _Places]: ...
-def law_quantiles(family: str, params: dict[str, float], p: _Floats, upper: bool) -> _Floats: ...
 def mix_normals(
     values: _Floats,
     counts: _Floats,
@@ -341,6 +341,17 @@ class QuantileTables:
         cls, lower: tuple[_Floats, _Floats], upper: tuple[_Floats, _Floats]
     ) -> QuantileTables: ...
     def quantiles(self, probability: _Floats, upper: bool) -> _Floats: ...
+
+@final
+class Law:
+    def __new__(cls, family: str, params: Mapping[str, float]) -> Law: ...
+    def tail(self, x: _Floats, upper: bool) -> _Floats: ...
+    def quantiles(self, p: _Floats, upper: bool) -> _Floats: ...
+    def partial_moment(self, order: int, low: float, high: float) -> float: ...
+    @property
+    def support(self) -> tuple[float, float]: ...
+    @property
+    def has_quantile(self) -> bool: ...
 
 @final
 class GroupedSample:

@@ -1,7 +1,7 @@
 """Distributions under their scipy.stats names, truncated ones, and laws with atoms."""
 
 from trafficgen.distributions.base import Distribution
-from trafficgen.distributions.exponential import Exponential
+from trafficgen.distributions.core_law import CoreLaw
 from trafficgen.distributions.families import (
     DISCRETE_FAMILIES,
     FAMILIES,
@@ -10,12 +10,8 @@ from trafficgen.distributions.families import (
     distribution_of,
     truncate,
 )
-from trafficgen.distributions.gamma import Gamma
-from trafficgen.distributions.generalised_pareto import GeneralisedPareto
-from trafficgen.distributions.lognormal import Lognormal
 from trafficgen.distributions.mixed import MixedLaw
 from trafficgen.distributions.own_families import OWN_FAMILIES
-from trafficgen.distributions.pareto import Pareto
 from trafficgen.distributions.quantiles import Quantiles
 from trafficgen.distributions.tailed import BodyAndTail
 from trafficgen.distributions.truncated import Truncated
@@ -26,13 +22,9 @@ __all__ = [
     "MIXTURES",
     "OWN_FAMILIES",
     "BodyAndTail",
+    "CoreLaw",
     "Distribution",
-    "Exponential",
-    "Gamma",
-    "GeneralisedPareto",
-    "Lognormal",
     "MixedLaw",
-    "Pareto",
     "Quantiles",
     "Truncated",
     "check_family",

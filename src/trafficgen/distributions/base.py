@@ -1,13 +1,10 @@
-"""What every continuous distribution can do, and the location-scale families on top of it."""
+"""What every distribution can do."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf
-from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +20,10 @@ _TO_INFINITY = np.errstate(divide="ignore", over="ignore")
 
 
 class Distribution(ABC):
-    """A continuous distribution of one real quantity; results have the shape of the arguments."""
+    """A distribution of one quantity, continuous or of whole numbers.
+
+    Results have the shape of the arguments.
+    """
 
     @property
     @abstractmethod
@@ -84,99 +84,3 @@ class Distribution(ABC):
         if math.isinf(second):
             return inf
         return max(0.0, second - self.mean**2)
-
-
-class StandardForm(NamedTuple):
-    """Functions of Z, the variable of a family with loc = 0 and scale = 1."""
-
-    cdf: Callable[[FloatArray], Reals]  #: P(Z <= z) for z within the ends
-    sf: Callable[[FloatArray], Reals]  #: P(Z > z) for z within the ends
-    ppf: Callable[[FloatArray], Reals]  #: quantile of a probability
-    isf: Callable[[FloatArray], Reals]  #: value that Z exceeds with a probability
-    #: Draws, shape (count,), that the caller may overwrite.
-    sample: Callable[[np.random.Generator, int], FloatArray]
-    low: float = 0.0  #: smallest possible value
-    high: float = inf  #: largest possible value
-
-
-@dataclass(frozen=True, kw_only=True)
-class LocationScale(Distribution):
-    """A family ``loc + scale * Z`` with Z of a standard form, as scipy.stats defines them.
-
-    Attributes:
-        loc: Shift of the standard form.
-        scale: Factor of the standard form, > 0.
-    """
-
-    #: Parameters that must be positive and finite.
-    _positive: ClassVar[tuple[str, ...]] = ("scale",)
-
-    loc: float = 0.0
-    scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        require_positive(self, *self._positive)
-
-    @property
-    @abstractmethod
-    def _standard(self) -> StandardForm:
-        """Functions of Z."""
-
-    @abstractmethod
-    def _standard_partial_moment(self, order: int, low: float, high: float) -> float:
-        """Return E[Z**order; low < Z <= high] for ends within those of Z."""
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """Smallest and largest possible value."""
-        standard = self._standard
-        return self.loc + self.scale * standard.low, self.loc + self.scale * standard.high
-
-    def _cdf(self, x: FloatArray) -> Reals:
-        standard = self._standard
-        return standard.cdf(self._standardise(x, standard))
-
-    def _sf(self, x: FloatArray) -> Reals:
-        standard = self._standard
-        return standard.sf(self._standardise(x, standard))
-
-    def _ppf(self, p: FloatArray) -> Reals:
-        return self.loc + self.scale * self._standard.ppf(p)
-
-    def _isf(self, p: FloatArray) -> Reals:
-        return self.loc + self.scale * self._standard.isf(p)
-
-    def _standardise(self, x: FloatArray, standard: StandardForm) -> FloatArray:
-        z = (x - self.loc) / self.scale
-        return np.minimum(np.maximum(z, standard.low), standard.high)  # half the time of np.clip
-
-    def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
-        """Return E[X**order; low < X <= high], by the binomial theorem from the moments of Z."""
-        ends = np.array([low, max(low, high)])
-        bottom, top = self._standardise(ends, self._standard).tolist()
-        return math.fsum(
-            math.comb(order, k)
-            * self.loc ** (order - k)
-            * self.scale**k
-            * self._standard_partial_moment(k, bottom, top)
-            for k in range(order + 1)
-            if k == order or self.loc != 0.0
-        )
-
-    def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        """Return independent draws, shape (count,)."""
-        draws = self._standard.sample(generator, count)
-        draws *= self.scale
-        if self.loc != 0.0:
-            draws += self.loc
-        return draws
-
-
-def require_positive(law: Distribution, *names: str) -> None:
-    """Raise ``ValueError`` unless parameters of a law are positive finite numbers."""
-    for name in names:
-        number = getattr(law, name)
-        if not (math.isfinite(number) and number > 0):
-            raise ValueError(
-                f"{name} of {type(law).__name__} must be positive and finite, got {number}"
-            )

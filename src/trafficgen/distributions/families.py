@@ -2,62 +2,30 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Iterable, Mapping
 
+from trafficgen._core import LAW_FAMILIES, LAW_MIXTURES
 from trafficgen.distributions.base import Distribution
-from trafficgen.distributions.beta import Beta
-from trafficgen.distributions.discrete import Discrete, Geometric, NegativeBinomial, Poisson, Zeta
-from trafficgen.distributions.exponential import Exponential
-from trafficgen.distributions.gamma import Gamma
-from trafficgen.distributions.generalised_pareto import GeneralisedPareto
-from trafficgen.distributions.gumbel import Gumbel
-from trafficgen.distributions.logistic import Logistic
-from trafficgen.distributions.loglogistic import LogLogistic
-from trafficgen.distributions.lognormal import Lognormal
+from trafficgen.distributions.core_law import CoreLaw
 from trafficgen.distributions.mixture import Mixture
-from trafficgen.distributions.normal import Normal
 from trafficgen.distributions.own_families import OWN_FAMILIES, own_law
-from trafficgen.distributions.pareto import Pareto, TruncatedPareto
 from trafficgen.distributions.truncated import Truncated
-from trafficgen.distributions.weibull import Weibull
 
-#: scipy.stats name -> class; the fields of a class are the family's scipy.stats parameters.
-FAMILIES: Mapping[str, type[Distribution]] = {
-    "expon": Exponential,
-    "lognorm": Lognormal,
-    "gamma": Gamma,
-    "weibull_min": Weibull,
-    "pareto": Pareto,
-    "genpareto": GeneralisedPareto,
-    "truncpareto": TruncatedPareto,
-    "fisk": LogLogistic,
-    "norm": Normal,
-    "logistic": Logistic,
-    "gumbel_r": Gumbel,
-    "beta": Beta,
-    "geom": Geometric,
-    "nbinom": NegativeBinomial,
-    "zipf": Zeta,
-    "poisson": Poisson,
-}
+#: scipy.stats names of the families of the core.
+FAMILIES: tuple[str, ...] = tuple(LAW_FAMILIES)
 
-#: Name -> family and parameters of the components. A mixture of k has the parameters of each,
-#: numbered from 1, and the components' probabilities ``p1`` to ``pk``; scipy.stats has no such
-#: families.
+#: Name -> family of the components, and those of their parameters that are estimated. A mixture of
+#: k has the parameters of each, numbered from 1, and the components' probabilities ``p1`` to
+#: ``pk``; scipy.stats has no such families.
 MIXTURES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "hyperexpon": ("expon", ("scale",)),
-    "lognorm_mixture": ("lognorm", ("s", "scale")),
-}
-
-#: Family -> names of its parameters.
-_PARAMETERS = {
-    name: frozenset(inspect.signature(kind).parameters) for name, kind in FAMILIES.items()
+    name: (component, tuple(LAW_FAMILIES[component][1])) for name, component in LAW_MIXTURES.items()
 }
 
 #: Families of whole numbers.
-DISCRETE_FAMILIES = frozenset(name for name, kind in FAMILIES.items() if issubclass(kind, Discrete))
+DISCRETE_FAMILIES = frozenset(
+    name for name, (params, _) in LAW_FAMILIES.items() if "scale" not in params
+)
 
 
 OWN_FAMILIES.reserve(*FAMILIES, *MIXTURES, "quantiles", "atoms")
@@ -86,10 +54,15 @@ def distribution_of(family: str, params: Mapping[str, float]) -> Distribution:
     if family not in FAMILIES:
         check_family(family)
         return own_law(family, params)
-    known = _PARAMETERS[family]
-    if set(params) - known or known - {"loc", "scale"} - set(params):
+    return _core_law(family, params)
+
+
+def _core_law(family: str, params: Mapping[str, float]) -> CoreLaw:
+    known = LAW_FAMILIES[family][0]
+    given = {"loc": 0.0, "scale": 1.0} | dict(params)
+    if set(params) - set(known) or set(known) - set(given):
         raise _parameter_error(family, sorted(known), params)
-    return FAMILIES[family](**params)
+    return CoreLaw(family, tuple(float(given[name]) for name in known))
 
 
 def _parameter_error(family: str, known: Iterable[str], params: Iterable[str]) -> ValueError:
@@ -107,7 +80,7 @@ def _mixture(family: str, params: Mapping[str, float]) -> Mixture:
         family=family,
         weights=tuple(params[f"p{number}"] for number in numbers),
         components=tuple(
-            distribution_of(component, {name: params[f"{name}{number}"] for name in names})
+            _core_law(component, {name: params[f"{name}{number}"] for name in names})
             for number in numbers
         ),
     )

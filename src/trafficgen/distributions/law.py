@@ -13,7 +13,6 @@ from trafficgen.distributions import (
     MIXTURES,
     BodyAndTail,
     Distribution,
-    GeneralisedPareto,
     MixedLaw,
     Quantiles,
     check_family,
@@ -241,7 +240,8 @@ class Law(ModelPart):
         )
         if self.tail is None:
             return body
-        beyond = GeneralisedPareto(c=self.tail.c, loc=self.tail.threshold, scale=self.tail.scale)
+        params = {"c": self.tail.c, "loc": self.tail.threshold, "scale": self.tail.scale}
+        beyond = distribution_of("genpareto", params)
         return BodyAndTail(body=body, tail=beyond, tail_probability=self.tail.p)
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import Any
 
 import numpy as np
 
-from trafficgen._core import law_quantiles, law_tail
+from trafficgen._core import Law
 from trafficgen.distributions.base import Distribution
+from trafficgen.distributions.core_law import CoreLaw
 from trafficgen.units import FloatArray
 
 
@@ -21,7 +21,7 @@ class Mixture(Distribution):
 
     family: str  #: name of the mixture
     weights: tuple[float, ...]  #: probabilities of the components, positive, adding up to 1
-    components: tuple[Distribution, ...]  #: their laws
+    components: tuple[CoreLaw, ...]  #: their laws
 
     def __post_init__(self) -> None:
         if len(self.weights) != len(self.components) or not self.weights:
@@ -43,34 +43,30 @@ class Mixture(Distribution):
         return np.array(self.weights) / math.fsum(self.weights)
 
     def _cdf(self, x: FloatArray) -> FloatArray:
-        return self._tail(x, upper=False)
+        return self._law.tail(x, upper=False)
 
     def _sf(self, x: FloatArray) -> FloatArray:
-        return self._tail(x, upper=True)
-
-    def _tail(self, x: FloatArray, *, upper: bool) -> FloatArray:
-        flat = np.ascontiguousarray(x).reshape(-1)
-        return law_tail(self.family, self._params, flat, upper).reshape(np.shape(x))
+        return self._law.tail(x, upper=True)
 
     def _ppf(self, p: FloatArray) -> FloatArray:
-        return self._quantiles(p, upper=False)
+        return self._law.quantiles(p, upper=False)
 
     def _isf(self, p: FloatArray) -> FloatArray:
-        return self._quantiles(p, upper=True)
-
-    def _quantiles(self, p: FloatArray, *, upper: bool) -> FloatArray:
-        flat = np.ascontiguousarray(p).reshape(-1)
-        return law_quantiles(self.family, self._params, flat, upper).reshape(np.shape(p))
+        return self._law.quantiles(p, upper=True)
 
     @cached_property
-    def _params(self) -> dict[str, float]:
-        components: tuple[Any, ...] = self.components  # all laws are dataclasses
-        parts = zip(self.weights, components, strict=True)
-        return {
-            f"{name}{number}": float(value)
+    def _law(self) -> Law:
+        parts = zip(self.weights, self.components, strict=True)
+        params = {
+            f"{name}{number}": value
             for number, (weight, part) in enumerate(parts, start=1)
-            for name, value in ({"p": weight} | asdict(part)).items()
+            for name, value in ({"p": weight} | part.named_params).items()
         }
+        return Law(self.family, params)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what another process needs; the core's law is made there again."""
+        return {name: value for name, value in vars(self).items() if name != "_law"}
 
     def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
         """Return E[X**order; low < X <= high]."""

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from trafficgen.distributions.base import Distribution
+from trafficgen.distributions.starting_point import QUARTILES, fit_quartiles
 from trafficgen.errors import TrafficgenError
 from trafficgen.formatting import one_line
 from trafficgen.options import check_argument, checks_arguments
@@ -19,18 +20,17 @@ from trafficgen.registry import Registry, calling_module
 from trafficgen.units import FloatArray
 
 _Unit = Literal["s", "bytes", "packets"]
-#: How a parameter within bounds becomes a number without bounds, and where a search for it starts.
-_SCALES: Mapping[tuple[float, float], tuple[str, float]] = {
-    (0.0, inf): ("log", 1.0),
-    (0.0, 1.0): ("logit", 0.5),
-    (1.0, inf): ("log_above_1", 2.0),
-    (-inf, inf): ("identity", 0.0),
+#: How a parameter within bounds becomes a number without bounds.
+_SCALES: Mapping[tuple[float, float], str] = {
+    (0.0, inf): "log",
+    (0.0, 1.0): "logit",
+    (1.0, inf): "log_above_1",
+    (-inf, inf): "identity",
 }
 #: Logarithms of small probabilities between which a tail shows whether a moment is finite; the
 #: second pair is for functions that know no smaller ones.
 _FAR_TAILS = ((400.0, 600.0), (20.0, 33.0))
-#: Probabilities at which a new family is tried, and the sample from which that starts.
-_SHARES = np.array([0.25, 0.5, 0.75])
+#: The sample from which a new family is tried.
 _TRIAL = -np.log1p(-np.linspace(0.01, 0.99, 99))
 
 
@@ -63,7 +63,7 @@ class OwnFamily:
     @property
     def scales(self) -> dict[str, str]:
         """Estimated parameters and how each becomes a number without bounds."""
-        found = {name: _SCALES[ends][0] for name, ends in self.bounds.items()}
+        found = {name: _SCALES[ends] for name, ends in self.bounds.items()}
         return found | ({"loc": "shift"} if "loc" in found else {})
 
     def tail(self, params: Iterable[float], x: FloatArray, *, upper: bool) -> FloatArray:
@@ -246,7 +246,7 @@ def register_distribution(
     units = (*units,)
     for unit in units:
         check_argument("register_distribution: each of units", unit, _Unit)
-    own = OwnFamily(functions, ends, start or (lambda sample: _fit_median(own, sample)), units)
+    own = OwnFamily(functions, ends, start or (lambda sample: _fit_quartiles(own, sample)), units)
     _check_shapes(name, own)
     _try_out(name, own)
     OWN_FAMILIES.register(name, own, module=calling_module())
@@ -290,10 +290,10 @@ def _try_out(name: str, own: OwnFamily) -> None:
             given = {"loc": 0.0} | {key: float(one) for key, one in own.start(_TRIAL).items()}
             params = [given[key] for key in (*own.shapes, "loc", "scale")]
             again = [
-                own.tail(params, own.quantile(params, _SHARES, upper=upper), upper=upper)
+                own.tail(params, own.quantile(params, QUARTILES, upper=upper), upper=upper)
                 for upper in (False, True)
             ]
-        if np.allclose(again, _SHARES, rtol=0, atol=1e-3):
+        if np.allclose(again, QUARTILES, rtol=0, atol=1e-3):
             return
     except KeyError as error:
         problem = f"start gives no {error}"
@@ -306,8 +306,9 @@ def _try_out(name: str, own: OwnFamily) -> None:
     )
 
 
-def _fit_median(own: OwnFamily, sample: FloatArray) -> dict[str, float]:
-    params = {name: _SCALES[ends][1] for name, ends in own.bounds.items()}
-    shapes = [params[name] for name in own.shapes]
-    median = float(own.quantile([*shapes, 0.0, 1.0], np.array(0.5), upper=False))
-    return params | {"scale": float(np.median(sample)) / median if median > 0 else 1.0}
+def _fit_quartiles(own: OwnFamily, sample: FloatArray) -> dict[str, float]:
+    def quartiles_of(params: dict[str, float]) -> FloatArray:
+        shapes = [params[name] for name in own.shapes]
+        return own.quantile([*shapes, 0.0, 1.0], QUARTILES, upper=False)
+
+    return fit_quartiles(own.scales, quartiles_of, np.quantile(sample, QUARTILES))

@@ -17,9 +17,7 @@ import numpy as np
 
 from trafficgen._core import QuantileTables
 from trafficgen.distributions.base import Distribution
-from trafficgen.distributions.beta import Beta
-from trafficgen.distributions.discrete import ROUNDING, Discrete
-from trafficgen.distributions.gamma import Gamma
+from trafficgen.distributions.core_law import CoreLaw
 from trafficgen.distributions.mixture import Mixture
 from trafficgen.distributions.tailed import BodyAndTail
 from trafficgen.distributions.truncated import Truncated
@@ -43,6 +41,8 @@ _LARGEST_SWING = 100.0
 _ROUNDING = 1e-12
 #: Values of a law of whole numbers at most.
 _MOST_COUNTS = 1 << 12
+#: A probability that was computed from a value leads back to it in spite of rounding.
+_ROUNDED_PROBABILITY = 4e-16
 #: Laws whose tables are kept.
 _KEPT = 64
 
@@ -58,12 +58,15 @@ def tabulate(law: Distribution) -> Distribution:
 
 
 @tabulate.register(Mixture)
-@tabulate.register(Gamma)
-@tabulate.register(Beta)
-@tabulate.register(Discrete)
 @lru_cache(_KEPT)
 def _tabulate(law: Distribution) -> TabulatedLaw:
-    return TabulatedCounts(law=law) if isinstance(law, Discrete) else TabulatedLaw(law=law)
+    is_whole = isinstance(law, CoreLaw) and law.is_whole
+    return TabulatedCounts(law=law) if is_whole else TabulatedLaw(law=law)
+
+
+@tabulate.register
+def _tabulate_core_law(law: CoreLaw) -> Distribution:
+    return law if law.has_quantile else _tabulate(law)
 
 
 @tabulate.register
@@ -139,7 +142,7 @@ class TabulatedCounts(TabulatedLaw):
     """A law of whole numbers whose quantiles are looked up among its probabilities."""
 
     def _ppf(self, p: FloatArray) -> FloatArray:
-        place = np.searchsorted(self._reached, p * (1 - ROUNDING), side="left")
+        place = np.searchsorted(self._reached, p * (1 - _ROUNDED_PROBABILITY), side="left")
         values = np.array(self.law.support[0] + place, dtype=np.float64)
         beyond = (place == self._reached.size) | (p >= 1.0)
         if np.any(beyond):

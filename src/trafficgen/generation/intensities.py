@@ -13,8 +13,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
+from trafficgen.scipy_special import special
 from trafficgen.units import HOURS_PER_DAY, S_PER_HOUR, FloatArray
 
 _DAY_S = HOURS_PER_DAY * S_PER_HOUR

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import special
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
@@ -25,6 +24,7 @@ from trafficgen.models import (
 )
 from trafficgen.processes.base import playable
 from trafficgen.randomness import random_stream
+from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray, bps_from_bytes, bytes_from_bps
 
 #: Quantities drawn together, always in this order, so that a draw keeps its place.

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
-from scipy import special
 
-from trafficgen.distributions import FAMILIES, MixedLaw
-from trafficgen.distributions.discrete import Discrete
+from trafficgen.distributions import DISCRETE_FAMILIES, MixedLaw
 from trafficgen.model_parts.estimate import ModelPart
 from trafficgen.models import (
     Atom,
@@ -23,6 +21,7 @@ from trafficgen.models import (
     VariedLaw,
 )
 from trafficgen.processes.bursts.sample import has_few_bursts
+from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray
 
 #: Parameters of families by which all their values are multiplied.
@@ -192,7 +191,7 @@ def scale_law(law: Law, factor: float) -> Law:
     Location and scale of a family are multiplied; a family that this does not scale becomes
     quantiles.
     """
-    if issubclass(FAMILIES.get(law.family, object), Discrete):  # no such family times a factor
+    if law.family in DISCRETE_FAMILIES:  # no such family times a factor
         return _scale_quantiles(law, factor)
     params = {name: v * factor if name in _SCALED_PARAMS else v for name, v in law.params.items()}
     scale = partial(_scale_value, factor=factor, integer=law.integer)

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from scipy import special
 
 from trafficgen import _core
 from trafficgen.processes.base import to_playable
 from trafficgen.processes.spectrum import ScoreSpectrum
+from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray, IntArray
 
 #: Turns of mapping ranks and restoring amplitudes at most; the autocorrelation hardly moves beyond.

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.distributions.fitting.families import free_parameters
@@ -15,6 +14,7 @@ from trafficgen.formatting import format_share, number
 from trafficgen.models import Law
 from trafficgen.reports.charts import Axis, Band, Chart, Curve, Layer, Role
 from trafficgen.reports.samples import Sample, chart_survival, choose_quantiles, distribution_curve
+from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray
 
 _POINTS = 240

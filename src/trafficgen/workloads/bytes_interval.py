@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow.compute as pc
-from scipy import special
 
 from trafficgen.models import Model
 from trafficgen.progress import report_each
+from trafficgen.scipy_special import special
 from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.sessions import plan_model, sessions_of_workload
 

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy import special
 
 from trafficgen.errors import GenerationError
 from trafficgen.formatting import format_count, format_duration, rate_text, size_text
@@ -28,6 +27,7 @@ from trafficgen.packet_files.destinations import format_of
 from trafficgen.packet_files.writing import write_packets
 from trafficgen.progress import following, report_step
 from trafficgen.randomness import random_stream
+from trafficgen.scipy_special import special
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import (
     NS_PER_S,

@@ -11,7 +11,6 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy import special
 
 from trafficgen.errors import GenerationError, SimulationError
 from trafficgen.generation.addresses import AddressPlan
@@ -20,6 +19,7 @@ from trafficgen.generation.session import FlowRow, StreamSchedule, stream_schedu
 from trafficgen.models import PublishedModel
 from trafficgen.process_memory import memory_limit_bytes
 from trafficgen.randomness import random_stream
+from trafficgen.scipy_special import special
 from trafficgen.simulation.applications import Player, make_player
 from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.path import UNLIMITED_PATH

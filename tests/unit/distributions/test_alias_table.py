@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from trafficgen._core import AliasTable
-from trafficgen.distributions import Gamma, MixedLaw, Truncated
+from trafficgen.distributions import MixedLaw, Truncated, distribution_of
 
 #: A right table is refused by chance once in a million seeds.
 SMALLEST_P = 1e-6
 
 SIZES = MixedLaw(
-    continuous=Truncated(whole=Gamma(a=8.0, scale=10.0), minimum=39.5, maximum=150.5),
+    continuous=Truncated(
+        whole=distribution_of("gamma", {"a": 8.0, "scale": 10.0}), minimum=39.5, maximum=150.5
+    ),
     values=(1500.0, 60.0, 52.5),
     probabilities=(0.2, 0.05, 0.05),
     integer=True,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from trafficgen.distributions import Exponential, Lognormal, MixedLaw, Pareto, Truncated
+from trafficgen.distributions import MixedLaw, Truncated, distribution_of
 
 SAMPLE = 50_000
 
@@ -26,7 +26,9 @@ def test_atoms_alone_are_a_discrete_law() -> None:
 
 
 def test_mixture_puts_the_rest_on_the_continuous_part() -> None:
-    law = MixedLaw(continuous=Exponential(scale=2.0), values=(5.0,), probabilities=(0.4,))
+    law = MixedLaw(
+        continuous=distribution_of("expon", {"scale": 2.0}), values=(5.0,), probabilities=(0.4,)
+    )
     assert law.mean == pytest.approx(0.4 * 5 + 0.6 * 2)
     assert law.variance == pytest.approx(0.4 * 25 + 0.6 * 8 - law.mean**2)
     np.testing.assert_allclose(law.cdf([0.0, 5.0]), [0.0, 0.4 + 0.6 * (1 - math.exp(-2.5))])
@@ -41,7 +43,9 @@ def test_mixture_puts_the_rest_on_the_continuous_part() -> None:
 def test_rounded_law_has_the_moments_of_its_whole_numbers() -> None:
     # Rounding an exponential of mean 1 with bounds [1, 50] moves its mean a lot; the sum over k is
     # exact.
-    continuous = Truncated(whole=Exponential(scale=1.0), minimum=1.0, maximum=50.0)
+    continuous = Truncated(
+        whole=distribution_of("expon", {"scale": 1.0}), minimum=1.0, maximum=50.0
+    )
     law = MixedLaw(continuous=continuous, integer=True)
     k = np.arange(1, 51)
     p = np.diff(np.append(continuous.cdf(np.append(0, k[:-1] + 0.5)), 1.0))
@@ -56,7 +60,9 @@ def test_rounded_law_has_the_moments_of_its_whole_numbers() -> None:
 
 
 def test_rounded_draws_stay_within_whole_bounds() -> None:
-    continuous = Truncated(whole=Lognormal(s=1.0, scale=3.0), minimum=1.6, maximum=4.4)
+    continuous = Truncated(
+        whole=distribution_of("lognorm", {"s": 1.0, "scale": 3.0}), minimum=1.6, maximum=4.4
+    )
     law = MixedLaw(continuous=continuous, integer=True)
     assert law.support == (2, 4)
     draws = law.sample(np.random.default_rng(0), 1000)
@@ -65,7 +71,7 @@ def test_rounded_draws_stay_within_whole_bounds() -> None:
 
 
 def test_moments_of_a_rounded_heavy_tail_include_what_lies_far_out() -> None:
-    law = MixedLaw(continuous=Pareto(b=1.2, scale=1000.0), integer=True)
+    law = MixedLaw(continuous=distribution_of("pareto", {"b": 1.2, "scale": 1000.0}), integer=True)
     assert law.mean == pytest.approx(6000.0, rel=1e-6)
     assert math.isinf(law.variance)
 
@@ -74,14 +80,16 @@ def test_impossible_weights_are_refused() -> None:
     with pytest.raises(ValueError, match="add up to 1"):
         MixedLaw(continuous=None, values=(1.0,), probabilities=(0.5,))
     with pytest.raises(ValueError, match="at most 1"):
-        MixedLaw(continuous=Exponential(), values=(1.0, 2.0), probabilities=(0.7, 0.7))
+        MixedLaw(
+            continuous=distribution_of("expon", {}), values=(1.0, 2.0), probabilities=(0.7, 0.7)
+        )
     with pytest.raises(ValueError, match="1 atoms have 2 probabilities"):
-        MixedLaw(continuous=Exponential(), values=(1.0,), probabilities=(0.2, 0.3))
+        MixedLaw(continuous=distribution_of("expon", {}), values=(1.0,), probabilities=(0.2, 0.3))
 
 
 @pytest.mark.parametrize("count", [2, 15, 1000])
 def test_spread_draws_come_one_from_each_slice_of_equal_probability(count: int) -> None:
-    law = MixedLaw(continuous=Lognormal(s=1.5, scale=2.0))
+    law = MixedLaw(continuous=distribution_of("lognorm", {"s": 1.5, "scale": 2.0}))
     draws = law.spread_sample(np.random.default_rng(3), count)
     slices = np.sort(np.floor(law.cdf(draws) * count))
     np.testing.assert_array_equal(slices, np.arange(count))
@@ -89,7 +97,9 @@ def test_spread_draws_come_one_from_each_slice_of_equal_probability(count: int) 
 
 def test_spread_draws_take_atoms_as_often_as_their_probability_says() -> None:
     law = MixedLaw(
-        continuous=Lognormal(s=0.4, scale=500.0), values=(1500.0, 40.0), probabilities=(0.5, 0.125)
+        continuous=distribution_of("lognorm", {"s": 0.4, "scale": 500.0}),
+        values=(1500.0, 40.0),
+        probabilities=(0.5, 0.125),
     )
     draws = law.spread_sample(np.random.default_rng(4), 800)
     assert (draws == 1500.0).sum() == 400
@@ -100,7 +110,7 @@ def test_spread_draws_take_atoms_as_often_as_their_probability_says() -> None:
 
 
 def test_spread_draws_come_in_random_order() -> None:
-    law = MixedLaw(continuous=Lognormal(s=1.0, scale=1.0))
+    law = MixedLaw(continuous=distribution_of("lognorm", {"s": 1.0, "scale": 1.0}))
     draws = law.spread_sample(np.random.default_rng(5), 2000)
     # Lag-1 correlation of ranks of a random order has standard deviation 1 / sqrt(n).
     ranks = np.argsort(np.argsort(draws)).astype(float)
@@ -109,7 +119,9 @@ def test_spread_draws_come_in_random_order() -> None:
 
 def test_quantiles_stop_at_atoms_and_go_on_behind_them() -> None:
     # P(X <= x) of an exponential of mean 2 with weight 0.6 and an atom of 0.4 at 5.
-    law = MixedLaw(continuous=Exponential(scale=2.0), values=(5.0,), probabilities=(0.4,))
+    law = MixedLaw(
+        continuous=distribution_of("expon", {"scale": 2.0}), values=(5.0,), probabilities=(0.4,)
+    )
     below = 0.6 * (1 - math.exp(-2.5))
     np.testing.assert_allclose(law.ppf([below + 1e-9, below + 0.2, below + 0.4]), [5, 5, 5])
     for p in (0.1, 0.5, below + 0.41, 0.99):
@@ -119,7 +131,9 @@ def test_quantiles_stop_at_atoms_and_go_on_behind_them() -> None:
 
 def test_quantiles_of_whole_numbers_are_the_smallest_that_reach_the_probability() -> None:
     law = MixedLaw(
-        continuous=Truncated(whole=Exponential(scale=3.0), minimum=1.0, maximum=50.0),
+        continuous=Truncated(
+            whole=distribution_of("expon", {"scale": 3.0}), minimum=1.0, maximum=50.0
+        ),
         values=(7.0,),
         probabilities=(0.25,),
         integer=True,

@@ -14,7 +14,6 @@ from trafficgen.distributions import (
     FAMILIES,
     BodyAndTail,
     Distribution,
-    GeneralisedPareto,
     MixedLaw,
     Quantiles,
     distribution_of,
@@ -88,7 +87,7 @@ def composites(draw: some.DrawFn) -> Distribution:
     bounded = truncate(law, minimum=float(low), maximum=float(high))
     if draw(some.booleans()):
         return bounded
-    tail = GeneralisedPareto(c=0.4, loc=float(high), scale=float(high))
+    tail = distribution_of("genpareto", {"c": 0.4, "loc": float(high), "scale": float(high)})
     return BodyAndTail(body=bounded, tail=tail, tail_probability=draw(some.floats(0.01, 0.3)))
 
 

@@ -231,7 +231,7 @@ REFUSED = [
     ("duration: {uniform: {low: 3s, high: 2s}}\n" + GROUP, "low 3s is not below high 2s"),
     ("duration: {uniform: {low: 1, high: 2s}}\n" + GROUP, "times and plain numbers are mixed"),
     ("duration: {exponential: 3s, least: 5s, most: 4s}\n" + GROUP, "least 5s is above most 4s"),
-    ("duration: {exponential: 0s}\n" + GROUP, "scale of Exponential must be positive"),
+    ("duration: {exponential: 0s}\n" + GROUP, "scale of expon must be positive"),
     ("duration: {table: {values: [1s, 2s], weights: [1]}}\n" + GROUP, "2 values have 1 weights"),
     ("duration: {table: {values: [1s], file: a.txt}}\n" + GROUP, "either values or a file"),
     ("duration: {table: {file: negative.csv}}\n" + GROUP, "negative values"),

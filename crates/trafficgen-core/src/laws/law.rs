@@ -2,11 +2,8 @@
 
 use thiserror::Error;
 
-use super::{find_family, AnyFamily, MIXTURES};
-
-/// Width of a range of logarithms that counts as a point, and steps after which a search ends.
-const NARROW: f64 = 1e-15;
-const MOST_STEPS: usize = 100;
+use super::numeric::find_root;
+use super::{find_family, AnyFamily, Fault, MIXTURES};
 
 /// Smallest and largest value that can be seen; infinite where there is no bound.
 pub type Bounds = (f64, f64);
@@ -18,8 +15,10 @@ pub enum LawError {
     UnknownFamily(String),
     #[error("{family} has no parameter {name}")]
     UnknownParameter { family: String, name: String },
-    #[error("a parameter of {0} is out of range")]
-    OutOfRange(String),
+    #[error("{name} of {family} must be {needs}, got {value:?}")]
+    OutOfRange { family: String, name: &'static str, needs: &'static str, value: f64 },
+    #[error("the weights of {0} must be positive and add up to 1")]
+    WrongWeights(String),
     #[error("{0} has no probability between the bounds")]
     NothingBetween(String),
 }
@@ -87,10 +86,14 @@ impl Law {
 
     /// Checks the parameters and applies bounds.
     fn restrict(mut self, bounds: Bounds) -> Result<Self, LawError> {
-        let valid = |part: &Part| part.weight > 0.0 && part.family.is_valid(&part.params);
+        let fault = self.parts.iter().find_map(|part| part.family.find_fault(&part.params));
+        if let Some(Fault { name, needs, value }) = fault {
+            return Err(LawError::OutOfRange { family: self.name, name, needs, value });
+        }
         let total: f64 = self.parts.iter().map(|part| part.weight).sum();
-        if !self.parts.iter().all(valid) || (total - 1.0).abs() > 1e-4 {
-            return Err(LawError::OutOfRange(self.name));
+        let positive = self.parts.iter().all(|part| part.weight > 0.0);
+        if !positive || (total - 1.0).abs() > 1e-4 {
+            return Err(LawError::WrongWeights(self.name));
         }
         for part in &mut self.parts {
             part.weight /= total;
@@ -195,8 +198,36 @@ impl Law {
         tails
     }
 
-    /// Quantiles of a law of positive values that has no atoms: where [`Law::tail`] has a value.
+    /// Smallest and largest value of the law without bounds.
+    pub fn support(&self) -> Bounds {
+        let ends = self.parts.iter().map(|Part { family, params, .. }| {
+            let names = family.parameters();
+            let at = |name| names.iter().position(|known| *known == name).map(|at| params[at]);
+            let (loc, scale) = (at("loc").unwrap_or(0.0), at("scale").unwrap_or(1.0));
+            (loc + scale * family.kind().low(), family.high(params))
+        });
+        let endless = (f64::INFINITY, f64::NEG_INFINITY);
+        ends.fold(endless, |all, own| (all.0.min(own.0), all.1.max(own.1)))
+    }
+
+    /// Whether quantiles are quick to compute.
+    pub fn has_quantile(&self) -> bool {
+        self.parts.len() == 1 && self.parts[0].family.has_quantile(&self.parts[0].params)
+    }
+
+    /// E[X^order; low < X <= high] of the law without bounds; infinite where it diverges.
+    pub fn partial_moment(&self, order: i32, low: f64, high: f64) -> f64 {
+        let moment =
+            |part: &Part| part.weight * part.family.partial_moment(&part.params, order, low, high);
+        self.parts.iter().map(moment).sum()
+    }
+
+    /// Quantiles of the law without bounds, or the values exceeded with probabilities if `upper`;
+    /// a mixture has positive values only.
     pub fn quantiles(&self, probabilities: &[f64], upper: bool) -> Vec<f64> {
+        if let [part] = self.parts.as_slice() {
+            return part.family.quantiles(&part.params, probabilities, upper);
+        }
         probabilities.iter().map(|p| self.quantile(*p, upper)).collect()
     }
 
@@ -309,42 +340,6 @@ impl Law {
             *total = if self.restriction.is_none() { total.min(1.0) } else { *total };
         }
         (tails, slopes)
-    }
-}
-
-/// Finds where an ascending function is 0 between two places (Chandrupatla, Advances in Engineering
-/// Software 28, 1997): by inverse quadratic interpolation where it is safe, else by halving.
-fn find_root(ascending: impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {
-    let (mut near, mut far) = ((low, ascending(low)), (high, ascending(high)));
-    let mut share = 0.5;
-    for _ in 0..MOST_STEPS {
-        let place = near.0 + share * (far.0 - near.0);
-        let middle = (place, ascending(place));
-        let third;
-        if (middle.1 < 0.0) == (near.1 < 0.0) {
-            third = near;
-        } else {
-            (third, far) = (far, near);
-        }
-        near = middle;
-        let least = NARROW * near.0.abs().max(1.0) / (far.0 - near.0).abs();
-        if near.1 == 0.0 || least.is_nan() || least > 0.5 {
-            break;
-        }
-        let xi = (near.0 - far.0) / (third.0 - far.0);
-        let phi = (near.1 - far.1) / (third.1 - far.1);
-        share = 0.5;
-        if phi * phi < xi && (1.0 - phi) * (1.0 - phi) < 1.0 - xi {
-            share = near.1 / (far.1 - near.1) * third.1 / (far.1 - third.1)
-                + (third.0 - near.0) / (far.0 - near.0) * near.1 / (third.1 - near.1) * far.1
-                    / (third.1 - far.1);
-        }
-        share = share.clamp(least, 1.0 - least);
-    }
-    if near.1.abs() <= far.1.abs() {
-        near.0
-    } else {
-        far.0
     }
 }
 

@@ -8,6 +8,8 @@
 use super::real::Real;
 
 const MOST_TERMS: usize = 100_000;
+/// Beyond this sum of its shapes a beta law is a point: its logarithms have no digits left.
+const LARGEST_SUM: f64 = 1e15;
 /// From this shape on the gamma law is close enough to a normal one to be integrated.
 const LARGE_SHAPE: f64 = 200.0;
 /// Points and weights of Gauss and Legendre's rule on [-1, 1], the positive half of 16.
@@ -31,6 +33,74 @@ const WEIGHTS: [f64; 8] = [
     0.062_253_523_938_647_89,
     0.027_152_459_411_754_09,
 ];
+
+/// Numerators and denominators of Wichura's three parts of the normal quantile, by ascending power.
+const NORMAL: [[f64; 8]; 6] = [
+    [
+        3.387_132_872_796_366_5,
+        133.141_667_891_784_38,
+        1_971.590_950_306_551_3,
+        13_731.693_765_509_46,
+        45_921.953_931_549_87,
+        67_265.770_927_008_7,
+        33_430.575_583_588_13,
+        2_509.080_928_730_122_7,
+    ],
+    [
+        1.0,
+        42.313_330_701_600_91,
+        687.187_007_492_057_9,
+        5_394.196_021_424_751,
+        21_213.794_301_586_597,
+        39_307.895_800_092_71,
+        28_729.085_735_721_943,
+        5_226.495_278_852_854,
+    ],
+    [
+        1.423_437_110_749_683_5,
+        4.630_337_846_156_546,
+        5.769_497_221_460_691,
+        3.647_848_324_763_204_5,
+        1.270_458_252_452_368_4,
+        0.241_780_725_177_450_6,
+        0.022_723_844_989_269_184,
+        0.000_774_545_014_278_341_4,
+    ],
+    [
+        1.0,
+        2.053_191_626_637_759,
+        1.676_384_830_183_803_8,
+        0.689_767_334_985_1,
+        0.148_103_976_427_480_08,
+        0.015_198_666_563_616_457,
+        0.000_547_593_808_499_534_5,
+        1.050_750_071_644_416_9e-09,
+    ],
+    [
+        6.657_904_643_501_103,
+        5.463_784_911_164_114,
+        1.784_826_539_917_291_3,
+        0.296_560_571_828_504_87,
+        0.026_532_189_526_576_124,
+        0.001_242_660_947_388_078_4,
+        2.711_555_568_743_487_6e-05,
+        2.010_334_399_292_288_1e-07,
+    ],
+    [
+        1.0,
+        0.599_832_206_555_888,
+        0.136_929_880_922_735_8,
+        0.014_875_361_290_850_615,
+        0.000_786_869_131_145_613_3,
+        1.846_318_317_510_054_8e-05,
+        1.421_511_758_316_446e-07,
+        2.044_263_103_389_939_7e-15,
+    ],
+];
+/// Share of an integral by which halving a panel may change it, above the rounding of values that
+/// were searched for; and how often a panel is halved.
+const INTEGRAL_ERROR: f64 = 1e-11;
+const MOST_HALVINGS: u32 = 10;
 
 /// Derivative of the logarithm of the gamma function, for x > 0.
 pub fn digamma(x: f64) -> f64 {
@@ -173,6 +243,21 @@ fn away_from_zero<T: Real>(x: T) -> T {
     }
 }
 
+/// P(low < X <= high) of the gamma law of shape a, from the tail in which it keeps its digits.
+pub fn gamma_between(a: f64, low: f64, high: f64) -> f64 {
+    let (one, other) = (gamma_tails(a, low), gamma_tails(a, high));
+    between(one, other)
+}
+
+/// The probability between two places, of which both tails are known.
+pub fn between(low: (f64, f64), high: (f64, f64)) -> f64 {
+    if low.0 > 0.5 {
+        low.1 - high.1
+    } else {
+        high.0 - low.0
+    }
+}
+
 /// Regularised incomplete beta function of x and its complement; `rest` is 1 - x.
 pub fn beta_tails<T: Real>(a: T, b: T, x: T, rest: T) -> (T, T) {
     let (zero, one) = (T::constant(0.0), T::constant(1.0));
@@ -182,7 +267,11 @@ pub fn beta_tails<T: Real>(a: T, b: T, x: T, rest: T) -> (T, T) {
     if rest.value() <= 0.0 {
         return (one, zero);
     }
-    let whole = (a + b).ln_gamma() - a.ln_gamma() - b.ln_gamma();
+    let sum = a + b;
+    if sum.value() > LARGEST_SUM {
+        return if x.value() * sum.value() > a.value() { (one, zero) } else { (zero, one) };
+    }
+    let whole = sum.ln_gamma() - a.ln_gamma() - b.ln_gamma();
     let front = (whole + a * x.ln() + b * rest.ln()).exp();
     if x.value() < (a.value() + 1.0) / (a.value() + b.value() + 2.0) {
         let lower = front / a * beta_fraction(a, b, x);
@@ -246,4 +335,63 @@ pub fn zeta<T: Real>(a: T, q: f64) -> T {
         rising = rising.times(1.0 / (end * end));
     }
     sum
+}
+
+/// Quantile of the normal law (Wichura, "Algorithm AS 241", Applied Statistics 37, 1988, PPND16).
+pub fn normal_quantile(p: f64) -> f64 {
+    let ratio = |x: f64, above: &[f64; 8], below: &[f64; 8]| {
+        let sum = |terms: &[f64; 8]| terms.iter().rev().fold(0.0, |sum, term| sum * x + term);
+        sum(above) / sum(below)
+    };
+    let from_middle = p - 0.5;
+    if from_middle.abs() <= 0.425 {
+        return from_middle * ratio(0.180_625 - from_middle * from_middle, &NORMAL[0], &NORMAL[1]);
+    }
+    let distance = (-p.min(1.0 - p).ln()).sqrt();
+    let size = if distance <= 5.0 {
+        ratio(distance - 1.6, &NORMAL[2], &NORMAL[3])
+    } else {
+        ratio(distance - 5.0, &NORMAL[4], &NORMAL[5])
+    };
+    size.copysign(from_middle)
+}
+
+/// ln(p / (1 - p)), with its digits near 1 / 2 too.
+pub fn logit(p: f64) -> f64 {
+    if (0.3..0.65).contains(&p) {
+        let twice = 2.0 * p - 1.0;
+        return twice.ln_1p() - (-twice).ln_1p();
+    }
+    (p / (1.0 - p)).ln()
+}
+
+/// Integral by Gauss and Legendre's rule, on panels that are halved until that changes nothing.
+pub fn integrate(f: impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {
+    let rule = |low: f64, high: f64| {
+        let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
+        let pair = |(point, weight): (&f64, f64)| {
+            weight * (f(middle - half * point) + f(middle + half * point))
+        };
+        half * POINTS.iter().zip(WEIGHTS).map(pair).sum::<f64>()
+    };
+    let (mut panels, mut at, mut width) = (Vec::new(), low, 1.0_f64);
+    while at < high {
+        let end = (at + width).min(high);
+        panels.push((at, end, rule(at, end), 0));
+        (at, width) = (end, 1.5 * width);
+    }
+    let size: f64 = panels.iter().map(|panel| panel.2.abs()).sum();
+    let mut total = 0.0;
+    while let Some((low, high, whole, halvings)) = panels.pop() {
+        let middle = 0.5 * (low + high);
+        let (left, right) = (rule(low, middle), rule(middle, high));
+        let error = (left + right - whole).abs();
+        if error <= INTEGRAL_ERROR * size || halvings == MOST_HALVINGS || error.is_nan() {
+            total += left + right;
+        } else {
+            panels.push((low, middle, left, halvings + 1));
+            panels.push((middle, high, right, halvings + 1));
+        }
+    }
+    total
 }

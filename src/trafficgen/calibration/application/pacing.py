@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.distributions.scipy_special import special
 from trafficgen.flows import extend_sequence
 from trafficgen.models import Estimate, Pacing
+from trafficgen.scipy_special import special
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, FloatArray, kbps_from_bytes, s_from_ns
 

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from pydantic import JsonValue
-from scipy import special
 
 from trafficgen.calibration.application.playback import Downloads, Playback
 from trafficgen.models import Estimate, PlayerPolicy, PolicyFamily, PolicySetting
 from trafficgen.models.application import SAFE_SHARE
 from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
+from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray, IntArray
 
 _Candidate = dict[str, str | bool | float | None]

@@ -6,11 +6,11 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from trafficgen.calibration.phases.buffering_end import count_buffering_cycles, measure_fast_start
 from trafficgen.flows import SessionView, extend_sequence, find_burst_threshold_s, gaps_s
 from trafficgen.flows.cycles import cut_into_cycles
+from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray, IntArray, s_from_ns
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from trafficgen.distributions.fitting.empirical import quantile_points
 from trafficgen.distributions.fitting.fit_law import fit_law
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.models import Atom, Estimate, Law, PopulationLaw
 from trafficgen.quantity_bounds import most_of
+from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray
 
 #: Probability of the intervals.

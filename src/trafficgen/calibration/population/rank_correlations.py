@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.distributions.fitting.ranks import mean_ranks
 from trafficgen.models import Estimate, PopulationQuantity, RankCorrelation
+from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray
 
 #: Fewer sessions that have both quantities say nothing about their dependence.

@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from trafficgen.models import Estimate, PathCondition, PooledPoint, ResponseCurve
+from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray, IntArray
 
 

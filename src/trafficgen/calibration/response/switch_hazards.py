@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import special
 
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.flows import SessionView, extend_sequence
 from trafficgen.processes.semi_markov.rate_levels import Levels
+from trafficgen.scipy_special import special
 from trafficgen.units import BoolArray, FloatArray, IntArray, ns_from_s
 
 #: Fewer switches in a direction do not show what they depend on.

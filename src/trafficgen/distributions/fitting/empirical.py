@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from trafficgen.critical_values import KOLMOGOROV_95
-from trafficgen.distributions import GeneralisedPareto, truncate
+from trafficgen.distributions import distribution_of, truncate
 from trafficgen.distributions.fitting.cells import group_into_cells
 from trafficgen.distributions.fitting.families import initial_estimates
 from trafficgen.distributions.fitting.likelihood import FamilyLaw, maximise
@@ -112,8 +112,8 @@ def _scale_for_mean(c: float, mean: float, reach: float) -> float | None:
     """Find the scale with which a generalised Pareto law up to a largest value has a mean."""
 
     def excess_mean(scale: float) -> float:
-        law = truncate(GeneralisedPareto(c=c, scale=scale), minimum=None, maximum=reach)
-        return law.mean - mean
+        whole = distribution_of("genpareto", {"c": c, "scale": scale})
+        return truncate(whole, minimum=None, maximum=reach).mean - mean
 
     low, high = 0.5 * mean * (1 - c), 20 * mean
     if excess_mean(low) > 0 or excess_mean(high) < 0:

@@ -1,7 +1,8 @@
 """What fitting needs to know of each family: its free parameters and its initial estimates.
 
 The search for the maximum of a likelihood starts at moments, ends of the sample, or the result of
-a few rounds of EM. A family that is not in this table is never fitted.
+a few rounds of EM; that of a family for which nothing better is known, where its median is that of
+the sample.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from typing import Literal, cast
 import numpy as np
 
 from trafficgen._core import LAW_FAMILIES, add_family, mix_normals
-from trafficgen.distributions import MIXTURES, OWN_FAMILIES
+from trafficgen.distributions import DISCRETE_FAMILIES, MIXTURES, OWN_FAMILIES, distribution_of
 from trafficgen.distributions.fitting.cells import Cells
 from trafficgen.distributions.own_families import OwnFamily
+from trafficgen.distributions.starting_point import QUARTILES, fit_quartiles, middle_params
 from trafficgen.errors import CalibrationError
 from trafficgen.registry import name_failures
 from trafficgen.units import FloatArray, IntArray
@@ -297,6 +299,26 @@ def _poisson(sample: Cells) -> list[Params]:
     return [{"mu": mean - loc, "loc": loc} for loc in locs if mean > loc]
 
 
+def _match_quartiles(family: str) -> Starts:
+    """Start where the median of a family is that of the sample; all its shapes are estimated."""
+    scales = LAW_FAMILIES[family][1]
+
+    def starts(sample: Cells) -> list[Params]:
+        quartiles = np.array([sample.quantile(float(p)) for p in QUARTILES])
+        loc = 0.0
+        if family in DISCRETE_FAMILIES:
+            first, _ = distribution_of(family, middle_params(scales)).support
+            loc = min(0.0, float(np.rint(sample.values[0])) - first)
+            quartiles = np.rint(quartiles) - loc
+
+        def quartiles_of(params: Params) -> FloatArray:
+            return distribution_of(family, params).ppf(QUARTILES)
+
+        return [{"loc": loc} | fit_quartiles(scales, quartiles_of, quartiles)]
+
+    return starts
+
+
 _ALL: tuple[Unit, ...] = ("s", "bytes", "packets")
 _COUNTS: tuple[Unit, ...] = ("packets",)
 
@@ -323,6 +345,15 @@ FITTED_FAMILIES: dict[str, FittedFamily] = {
     "hyperexpon/3": FittedFamily(_hyperexponential(3), units=(), richer=("s",)),
     "lognorm_mixture/2": FittedFamily(_lognormal_mixture(2), units=(), richer=_ALL),
     "lognorm_mixture/3": FittedFamily(_lognormal_mixture(3), units=(), richer=_ALL),
+}
+
+
+FITTED_FAMILIES |= {
+    name: FittedFamily(
+        _match_quartiles(name), units=_COUNTS if name in DISCRETE_FAMILIES else ("s", "bytes")
+    )
+    for name in LAW_FAMILIES
+    if name not in FITTED_FAMILIES
 }
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import special
 
 from trafficgen import _core
 from trafficgen.critical_values import NORMAL_95
@@ -15,6 +14,7 @@ from trafficgen.distributions import Distribution, distribution_of, truncate
 from trafficgen.distributions.fitting.cells import Cells
 from trafficgen.distributions.fitting.families import Params, Scale, free_parameters, gamma_shape
 from trafficgen.distributions.law import Family
+from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray
 
 MOST_ROUNDS = 60

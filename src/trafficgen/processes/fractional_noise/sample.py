@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import special
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
@@ -21,6 +20,7 @@ from trafficgen.processes.base import (
     plays,
 )
 from trafficgen.processes.fractional_noise.model import FractionalNoiseProcess
+from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray, IntArray
 
 #: Packets are drawn for this share more bytes than needed, at least.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import special
 
 from trafficgen import _core
 from trafficgen.critical_values import NORMAL_95
@@ -20,6 +19,7 @@ from trafficgen.processes.frames.sample import order_by_spectrum, order_lateness
 from trafficgen.processes.spectrum import ScoreSpectrum, SpectralLine
 from trafficgen.processes.trains.fit import keep_order
 from trafficgen.processes.trains.model import Trains
+from trafficgen.scipy_special import special
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import special
 
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.distributions.law import Alternative, GoodnessOfFit, Law
+from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray
 
 DwellFamily = Literal["expon", "gamma", "lognorm", "weibull_min"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from trafficgen.distributions import Gamma, Lognormal, MixedLaw, Truncated
+from trafficgen.distributions import MixedLaw, Truncated, distribution_of
 from trafficgen.models import Atom, BurstProcess, Law
 from trafficgen.processes.base import Span, playable
 from trafficgen.processes.bursts.sample import BurstLaws, draw_packets
@@ -109,9 +109,13 @@ def test_few_heavy_bursts_keep_the_rate_of_the_model_whatever_the_seed() -> None
     # between seeds.
     laws = BurstLaws(
         threshold_s=0.02,
-        spacing_s=MixedLaw(continuous=Gamma(a=4.0, scale=0.5)),
+        spacing_s=MixedLaw(continuous=distribution_of("gamma", {"a": 4.0, "scale": 0.5})),
         burst_packets=MixedLaw(
-            continuous=Truncated(whole=Lognormal(s=1.5, scale=50.0), minimum=1.0, maximum=2000.0),
+            continuous=Truncated(
+                whole=distribution_of("lognorm", {"s": 1.5, "scale": 50.0}),
+                minimum=1.0,
+                maximum=2000.0,
+            ),
             integer=True,
         ),
         gap_within_s=None,
