@@ -124,34 +124,21 @@ fn reno_follows_the_full_model_with_timeouts_up_to_five_percent_loss() {
 
 #[test]
 fn cubic_follows_its_response_function_where_it_is_faster_than_reno() {
+    // The function is that of RFC 9438's CUBIC. That of Linux, by whole segments, is up to a fifth
+    // faster (losses at equal distances of 1000: 1.21), as CUBIC by default is compared elsewhere.
+    let rfc = TcpConfig { window_validation: Some(false), ..bulk(CongestionControl::Cubic) };
     for (probability, rtt_ms) in [(1e-3, 200), (1e-4, 100), (1e-4, 200)] {
         let rtt_ns = rtt_ms * MS;
         // RFC 9438 figure 5, for losses at equal distances
         let expected =
             (0.4f64 * 3.7 / 1.2).powf(0.25) * (rtt_ms as f64 / 1e3 / probability).powf(0.75);
-        let loss = Loss::Every((1.0 / probability) as u64);
-        let measured =
-            mean_window(&bulk(CongestionControl::Cubic), rtt_ns, probability, loss, expected * 4.0);
-        assert_near(
-            measured,
-            expected,
-            0.2,
-            &format!("loss {probability}, round trip {rtt_ms} ms"),
-        );
-        let more_random = Loss::Bernoulli(probability);
-        let measured = mean_window(
-            &bulk(CongestionControl::Cubic),
-            rtt_ns,
-            probability,
-            more_random,
-            expected,
-        );
-        assert_near(
-            measured,
-            expected,
-            0.2,
-            &format!("random loss {probability}, round trip {rtt_ms} ms"),
-        );
+        for (loss, rounds) in
+            [(Loss::Every((1.0 / probability) as u64), 4.0), (Loss::Bernoulli(probability), 1.0)]
+        {
+            let what = format!("{loss:?}, round trip {rtt_ms} ms");
+            let measured = mean_window(&rfc, rtt_ns, probability, loss, expected * rounds);
+            assert_near(measured, expected, 0.2, &what);
+        }
     }
 }
 
