@@ -33,7 +33,8 @@ _ENDINGS = (".yaml", ".yml", ".json")
 #: JSON only the key that every workload needs, so that models are not read twice.
 _KEYS = {"groups", "sessions", "for", "arrivals", "mix"}
 _LINE = re.compile(
-    rf"""^(?:[ {{]*["']?groups|(?:{"|".join(sorted(_KEYS))}))["']?\s*:""", re.MULTILINE
+    rf"""(?:^[ {{]*["']?groups["']?|["']groups["']|^(?:{"|".join(sorted(_KEYS))}))\s*:""",
+    re.MULTILINE,
 )
 
 

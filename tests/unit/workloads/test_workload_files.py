@@ -4,6 +4,7 @@ remedy.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -551,3 +552,11 @@ def test_a_list_that_is_too_long_is_refused_before_its_items(key: str, item: obj
     content = {"sessions": 1, "groups": items if key == "groups" else [group]}
     with pytest.raises(WorkloadFileError, match=f"{key}: .*at most 1000 items, not 100000"):
         description_of(content, file="long.yaml")
+
+
+@pytest.mark.parametrize("name", ["workload.json", "workload.yaml"])
+def test_a_workload_as_json_on_one_line_is_no_model(tmp_path: Path, name: str) -> None:
+    keys = {"description": "one line", "sessions": 1, "groups": [{"model": "cbr"}]}
+    (tmp_path / name).write_text(json.dumps(keys))
+    assert is_workload_file(tmp_path / name)
+    assert not is_workload_file("cbr")
