@@ -3,7 +3,7 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use super::input::{CaptureError, Input, ReadBuffer};
+use super::input::{share_buffers, CaptureError, Input, ReadBuffer};
 
 /// A file, decompressed within the bounds of captures.
 pub struct ExpandedFile {
@@ -17,7 +17,7 @@ impl ExpandedFile {
             Some(bytes) => Input::from_reader(Cursor::new(bytes), None)?,
             None => Input::open(path)?,
         };
-        Ok(Self { buffer: ReadBuffer::new(input.bytes) })
+        Ok(Self { buffer: ReadBuffer::new(input.bytes, share_buffers(1)) })
     }
 
     /// The next bytes, `most` of them except at the end; all that came before a fault is given.

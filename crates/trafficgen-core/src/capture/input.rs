@@ -196,6 +196,14 @@ fn bounded(
 
 /// Large enough that a read costs little per packet, small enough to stay in the processor's cache.
 const BUFFER_BYTES: usize = 1 << 18;
+/// What the buffers of all files take together, and one of them at least.
+const ALL_BUFFERS_BYTES: usize = 1 << 26;
+const SMALLEST_BUFFER_BYTES: usize = 1 << 12;
+
+/// The size of the buffer of each of so many files.
+pub(super) fn share_buffers(files: usize) -> usize {
+    (ALL_BUFFERS_BYTES / files.max(1)).clamp(SMALLEST_BUFFER_BYTES, BUFFER_BYTES)
+}
 
 /// A window on a byte stream that grows when a record needs it. Buffered reads beat mmap where page
 /// faults are dear.
@@ -211,10 +219,10 @@ pub(super) struct ReadBuffer {
 }
 
 impl ReadBuffer {
-    pub fn new(inner: Box<dyn Read + Send + Sync>) -> Self {
+    pub fn new(inner: Box<dyn Read + Send + Sync>, buffer_bytes: usize) -> Self {
         Self {
             inner,
-            bytes: vec![0; BUFFER_BYTES],
+            bytes: vec![0; buffer_bytes],
             start: 0,
             end: 0,
             offset: 0,
@@ -311,5 +319,14 @@ mod tests {
     fn what_expands_is_stopped_by_proportion_and_not_by_size() {
         assert!(given_bytes(1 << 20) <= ALWAYS_EXPANDED_BYTES + (1 << 20));
         assert_eq!(given_bytes(8 << 20), 2 << 30);
+    }
+
+    #[test]
+    fn buffers_of_many_files_fit_into_the_room_for_all() {
+        for files in [1, 256, 257, 1000, 16_384] {
+            assert!(share_buffers(files) * files <= ALL_BUFFERS_BYTES);
+        }
+        assert_eq!(share_buffers(2), BUFFER_BYTES);
+        assert_eq!(share_buffers(1_000_000), SMALLEST_BUFFER_BYTES);
     }
 }

@@ -1,5 +1,8 @@
 //! Several capture files read as one, in order of time.
 
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+use std::collections::BinaryHeap;
 use std::path::PathBuf;
 
 use super::input::CaptureError;
@@ -11,8 +14,9 @@ use super::record::Record;
 pub struct MergedReader {
     names: Vec<String>,
     files: Vec<CaptureFile>,
-    /// Files with a record at hand.
-    open: Vec<usize>,
+    /// Files with a record at hand, by its time: the first is that of the current record. Of equal
+    /// times the file that was named first goes first.
+    open: BinaryHeap<Reverse<(i64, usize)>>,
     current: usize,
     started: bool,
 }
@@ -27,7 +31,7 @@ impl MergedReader {
         for (index, path) in paths.iter().enumerate() {
             files.push((
                 path.display().to_string(),
-                CaptureFile::open(path).map_err(|error| (index, error))?,
+                CaptureFile::open_beside(path, paths.len()).map_err(|error| (index, error))?,
             ));
         }
         Ok(Self::new(files))
@@ -36,7 +40,7 @@ impl MergedReader {
     /// Merges opened files, given with their names.
     pub fn new(files: Vec<(String, CaptureFile)>) -> Self {
         let (names, files) = files.into_iter().unzip();
-        Self { names, files, open: Vec::new(), current: 0, started: false }
+        Self { names, files, open: BinaryHeap::new(), current: 0, started: false }
     }
 
     /// Moves to the next record of all files; false when all are read.
@@ -57,15 +61,20 @@ impl MergedReader {
     fn advance_many(&mut self) -> bool {
         if !self.started {
             self.started = true;
+            let begun = (0..self.files.len()).filter(|&index| self.files[index].advance());
+            let begun: Vec<usize> = begun.collect();
             self.open =
-                (0..self.files.len()).filter(|&index| self.files[index].advance()).collect();
-        } else if !self.files[self.current].advance() {
-            let current = self.current;
-            self.open.retain(|&index| index != current);
+                begun.into_iter().map(|index| Reverse((self.time_ns(index), index))).collect();
+        } else if self.files[self.current].advance() {
+            let time_ns = self.time_ns(self.current);
+            if let Some(mut first) = self.open.peek_mut() {
+                first.0 .0 = time_ns;
+            }
+        } else if let Some(first) = self.open.peek_mut() {
+            PeekMut::pop(first);
         }
-        // Equal times: the file that was named first goes first.
-        let first = self.open.iter().copied().min_by_key(|&index| (self.time_ns(index), index));
-        self.current = first.unwrap_or(self.current);
+        let first = self.open.peek();
+        self.current = first.map_or(self.current, |&Reverse((_, index))| index);
         first.is_some()
     }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-use super::input::{reason_of, CaptureError, Compression, Input, ReadBuffer};
+use super::input::{reason_of, share_buffers, CaptureError, Compression, Input, ReadBuffer};
 use super::pcap::PcapReader;
 use super::pcapng::PcapngReader;
 use super::record::{Found, Record, Stop};
@@ -64,7 +64,12 @@ pub struct CaptureFile {
 impl CaptureFile {
     /// Opens a file (`-`: standard input) and reads its header.
     pub fn open(path: &Path) -> Result<Self, CaptureError> {
-        Self::new(Input::open(path)?)
+        Self::open_beside(path, 1)
+    }
+
+    /// Opens a file as [`Self::open`] does, one of so many that share the room for buffers.
+    pub fn open_beside(path: &Path, files: usize) -> Result<Self, CaptureError> {
+        Self::new(Input::open(path)?, share_buffers(files))
     }
 
     /// Reads the header of a capture that comes from anywhere; `total_bytes` is its length where
@@ -73,11 +78,11 @@ impl CaptureFile {
         reader: impl Read + Send + Sync + 'static,
         total_bytes: Option<u64>,
     ) -> Result<Self, CaptureError> {
-        Self::new(Input::from_reader(reader, total_bytes)?)
+        Self::new(Input::from_reader(reader, total_bytes)?, share_buffers(1))
     }
 
-    fn new(input: Input) -> Result<Self, CaptureError> {
-        let mut buffer = ReadBuffer::new(input.bytes);
+    fn new(input: Input, buffer_bytes: usize) -> Result<Self, CaptureError> {
+        let mut buffer = ReadBuffer::new(input.bytes, buffer_bytes);
         let format = match open_format(&mut buffer) {
             Ok(format) => format,
             Err(error) => return Err(prefer_stream_failure(error, &buffer, input.compression)),
