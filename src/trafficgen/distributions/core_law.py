@@ -1,4 +1,4 @@
-"""A family of the core with its parameters."""
+"""Distributions that the core computes, and a family of the core with its parameters."""
 
 from __future__ import annotations
 
@@ -39,8 +39,31 @@ def _exceed(exponential: FloatArray, c: float) -> FloatArray:
     return np.asarray(np.expm1(c * exponential) / c) if abs(c) >= 1e-6 else exponential
 
 
+class CoreDistribution(Distribution):
+    """A distribution whose probabilities and quantiles the core computes."""
+
+    _law: Law
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Smallest and largest possible value."""
+        return self._law.support
+
+    def _cdf(self, x: FloatArray) -> FloatArray:
+        return self._law.tail(x, upper=False)
+
+    def _sf(self, x: FloatArray) -> FloatArray:
+        return self._law.tail(x, upper=True)
+
+    def _ppf(self, p: FloatArray) -> FloatArray:
+        return self._law.quantiles(p, upper=False)
+
+    def _isf(self, p: FloatArray) -> FloatArray:
+        return self._law.quantiles(p, upper=True)
+
+
 @dataclass(frozen=True)
-class CoreLaw(Distribution):
+class CoreLaw(CoreDistribution):
     """A law ``loc + scale * Z`` of a family of the core, or ``loc + K`` of whole numbers."""
 
     family: str  #: name in scipy.stats
@@ -67,23 +90,6 @@ class CoreLaw(Distribution):
     def has_quantile(self) -> bool:
         """Whether quantiles have a closed form, which is quick to compute."""
         return self._law.has_quantile
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """Smallest and largest possible value."""
-        return self._law.support
-
-    def _cdf(self, x: FloatArray) -> FloatArray:
-        return self._law.tail(x, upper=False)
-
-    def _sf(self, x: FloatArray) -> FloatArray:
-        return self._law.tail(x, upper=True)
-
-    def _ppf(self, p: FloatArray) -> FloatArray:
-        return self._law.quantiles(p, upper=False)
-
-    def _isf(self, p: FloatArray) -> FloatArray:
-        return self._law.quantiles(p, upper=True)
 
     def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
         """Return E[X**order; low < X <= high] for order 0, 1 or 2; infinite where it diverges."""

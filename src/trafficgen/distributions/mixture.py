@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 
 import numpy as np
 
 from trafficgen._core import Law
-from trafficgen.distributions.base import Distribution
-from trafficgen.distributions.core_law import CoreLaw
+from trafficgen.distributions.core_law import CoreDistribution, CoreLaw
 from trafficgen.units import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mixture(Distribution):
+class Mixture(CoreDistribution):
     """Draws from one of several components."""
 
     family: str  #: name of the mixture
     weights: tuple[float, ...]  #: probabilities of the components, positive, adding up to 1
     components: tuple[CoreLaw, ...]  #: their laws
+    _law: Law = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if len(self.weights) != len(self.components) or not self.weights:
@@ -31,42 +31,21 @@ class Mixture(Distribution):
             raise ValueError(
                 f"the weights of a mixture must be positive and add up to 1, got {self.weights}"
             )
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """Smallest and largest possible value."""
-        ends = [component.support for component in self.components]
-        return min(low for low, _ in ends), max(high for _, high in ends)
-
-    @property
-    def _shares(self) -> FloatArray:
-        return np.array(self.weights) / math.fsum(self.weights)
-
-    def _cdf(self, x: FloatArray) -> FloatArray:
-        return self._law.tail(x, upper=False)
-
-    def _sf(self, x: FloatArray) -> FloatArray:
-        return self._law.tail(x, upper=True)
-
-    def _ppf(self, p: FloatArray) -> FloatArray:
-        return self._law.quantiles(p, upper=False)
-
-    def _isf(self, p: FloatArray) -> FloatArray:
-        return self._law.quantiles(p, upper=True)
-
-    @cached_property
-    def _law(self) -> Law:
         parts = zip(self.weights, self.components, strict=True)
         params = {
             f"{name}{number}": value
             for number, (weight, part) in enumerate(parts, start=1)
             for name, value in ({"p": weight} | part.named_params).items()
         }
-        return Law(self.family, params)
+        object.__setattr__(self, "_law", Law(self.family, params))
 
-    def __getstate__(self) -> dict[str, object]:
-        """Return what another process needs; the core's law is made there again."""
-        return {name: value for name, value in vars(self).items() if name != "_law"}
+    def __reduce__(self) -> tuple[object, ...]:
+        family, weights, components = self.family, self.weights, self.components
+        return partial(Mixture, family=family, weights=weights, components=components), ()
+
+    @property
+    def _shares(self) -> FloatArray:
+        return np.array(self.weights) / math.fsum(self.weights)
 
     def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
         """Return E[X**order; low < X <= high]."""
