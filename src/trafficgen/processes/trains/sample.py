@@ -16,6 +16,8 @@ from trafficgen.units import BoolArray, FloatArray, IntArray
 #: Mean length of a stretch where packets come without bursts: long against the correlation of
 #: neighbours, short against a window in which rates are looked at.
 _MEAN_PACKETS = 100
+#: In as many bursts as are stored, stretches of them follow so many of the capture, on average.
+_STRETCHES = 8
 #: A burst is put in the order of a stored burst of its length; where these are fewer than twice
 #: this, of one that is so near in the order of lengths, up or down.
 _NEAR = 4
@@ -75,17 +77,17 @@ class TrainOrder(DrawnPart):
     ) -> tuple[FloatArray, UintArray]:
         """Order gaps and sizes as in trains; both have a value a packet and come in any order.
 
-        ``counts`` are the packets of bursts: each follows a stored burst of about its length, and
-        the gap before its first packet is any. ``last_sizes`` are those of their last packets, in
-        any order. Without ``counts`` stretches of random lengths follow one another (Politis and
-        Romano 1994).
+        ``counts`` are the packets of bursts: each follows a stored burst of about its length, near
+        in time to what the burst before follows, and the gap before its first packet is any.
+        ``last_sizes`` are those of their last packets, in any order. Without ``counts`` stretches
+        of random lengths follow one another (Politis and Romano 1994).
         """
         if counts is None:
             rows = self._join_stretches(gaps_s.size, generator)
             starts = np.flatnonzero(self._begins[rows])
         else:
             rows = _core.follow_bursts(
-                (self.packets, self.first), counts, generator.random(counts.size), _NEAR
+                (self.packets, self.first), counts, self._draw_places(counts.size, generator), _NEAR
             )
             ends = np.cumsum(counts)
             starts = ends - counts
@@ -115,6 +117,17 @@ class TrainOrder(DrawnPart):
         return _core.order_by_scores(
             _core.rank_scores(self.gap_rank, rows, noise, 1 / RANKS), values
         )
+
+    def _draw_places(self, count: int, generator: np.random.Generator) -> FloatArray:
+        """Draw the place in stored time, from 0 to 1, of what each burst follows, shape (count,).
+
+        Bursts follow those of one stretch of time, then of another: what changes slowly stays.
+        """
+        begins = generator.random(count) < _STRETCHES / self.packets.size
+        begins[:1] = True
+        burst = np.arange(count)
+        begun = np.maximum.accumulate(np.where(begins, burst, 0))
+        return (generator.random(count)[begun] + (burst - begun) / self.packets.size) % 1.0
 
     def _join_stretches(self, count: int, generator: np.random.Generator) -> UintArray:
         """Return the stored packet that each packet follows, in stretches of random lengths."""

@@ -81,6 +81,32 @@ def test_bursts_follow_bursts_of_about_their_length() -> None:
     assert played_s[long + 1].mean() > 3 * played_s[long + 40].mean()
 
 
+def test_gaps_of_bursts_change_as_slowly_as_stored_ones() -> None:
+    generator = np.random.default_rng(5)
+    counts = generator.integers(2, 6, 1000)
+    first = np.cumsum(counts) - counts
+    # A sender that is busy in every other stretch of 100 bursts.
+    busy = np.arange(counts.size) // 100 % 2 == 1
+    gap_s = np.repeat(np.where(busy, 2e-3, 1e-3), counts) * generator.uniform(
+        0.9, 1.1, counts.sum()
+    )
+    trains = find_trains(gap_s, np.ones(gap_s.size), first=first, sized=False)
+    assert trains is not None
+    order: TrainOrder = to_playable(trains)
+    wanted = generator.permutation(counts)
+    begins = np.cumsum(wanted) - wanted
+    played_s, _ = order.arrange(
+        np.delete(gap_s, first)[generator.integers(0, gap_s.size - first.size, gap_s.size)],
+        np.ones(gap_s.size, np.uint32),
+        generator,
+        counts=wanted,
+    )
+    slow = played_s[begins + 1] > 1.5e-3
+    assert 0.35 < slow.mean() < 0.65
+    changes = int(np.count_nonzero(np.diff(slow)))
+    assert changes < 0.2 * counts.size  # 0.5 where each burst follows any of its length
+
+
 def test_stored_bursts_of_other_lengths_are_not_followed_where_there_are_enough_alike() -> None:
     counts = np.repeat([2, 3, 20], (10, 300, 3))
     first = np.cumsum(counts) - counts
