@@ -119,7 +119,7 @@ def entry_page(name: str) -> str:
 def _entry_sections(model: trafficgen.PublishedModel) -> Iterator[str]:
     yield " ".join(model.description.split())
     yield (
-        f"Review: {model.provenance.review}. What that and the *basis* of a value say:"
+        f"Review: {model.provenance.review}. What these words and the *basis* of a value mean:"
         " [catalogue](../catalogue.md)."
     )
     yield "## Citations"
@@ -221,7 +221,7 @@ def _finding_sections(name: str) -> Iterator[str]:
         one for experiment in experiments() for one in experiment.findings if one.entry == name
     ]
     if not findings:
-        yield "None is measured on it: it stands for no single paper's application."
+        yield "No finding is measured on this model."
         return
     ids = dict.fromkeys(one.id for one in findings)
     yield (

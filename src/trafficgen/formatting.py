@@ -220,7 +220,7 @@ def suggest_file(path: Path) -> str:
     """Return `` (did you mean ramp.csv?)`` for a missing file with a similar one in its folder."""
     try:
         missing = not path.exists()
-        # A link to nothing is there itself, but is no remedy.
+        # A link to nothing is there itself, but is not a remedy.
         others = [one for one in sorted(path.parent.iterdir()) if one.exists()] if missing else []
     except (OSError, ValueError):
         return ""

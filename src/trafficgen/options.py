@@ -411,7 +411,7 @@ def check_options(chosen: object) -> None:
 def check_bounds(place: str, name: str, value: float) -> None:
     """Raise ValueError for a number beyond the bounds of the unit on which its name ends.
 
-    Infinity passes: it is no limit, where an option takes it.
+    Infinity passes: it is not a limit, where an option takes it.
     """
     if value in (math.inf, -math.inf):
         return
@@ -428,7 +428,7 @@ def refuse_odd_names(value: object) -> None:
             name = os.fspath(one)
             try:
                 is_odd = "\0" in os.fsdecode(os.fsencode(name))
-            except UnicodeEncodeError:  # a lone surrogate that is no byte
+            except UnicodeEncodeError:  # a lone surrogate that is not a byte
                 is_odd = True
             if is_odd:
                 problem = "has a character that no system takes in a name"

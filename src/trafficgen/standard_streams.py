@@ -37,7 +37,7 @@ _SNIFFED_BYTES = 4096
 _PEEKED_BYTES = 1 << 16
 _TABLE_ENDING = ".parquet"
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-#: First line of YAML that is no comment: a key, or the mark of a document.
+#: First line of YAML that is not a comment: a key, or the mark of a document.
 _YAML_LINE = re.compile(r"---\s*$|[\"']?\w[\w-]*[\"']?:(\s|$)")
 #: Streams that were copied -> name of the copy.
 _copies: dict[object, str] = {}
@@ -142,11 +142,11 @@ def read_text_file(
     """Read a whole text file, UTF-8 with or without its mark.
 
     ``remedy`` is what to give instead of a file that cannot be read, and ``shorten`` what to do
-    about one that is too large (None: the same). One that is to be ``regular`` is no pipe, which
+    about one that is too large (None: the same). One that is to be ``regular`` is not a pipe, which
     would be waited for: it is read again later, or nobody has named it.
 
     Raises:
-        InputFileError: If it cannot be read, is no text or too large; of the kind ``error``.
+        InputFileError: If it cannot be read, is not text or too large; of the kind ``error``.
     """
     try:
         if regular and not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - of any name

@@ -157,7 +157,7 @@ def bytes_from_text(text: str) -> float | None:
 
 
 def memory_from_text(text: str) -> float | None:
-    """Return bytes from a text such as ``500MB``, ``1G`` or ``2GiB``; None if it is no size."""
+    """Return bytes from a text such as ``500MB``, ``1G`` or ``2GiB``; None if it is not a size."""
     return _scaled(text, MEMORY_UNITS_BYTES)
 
 

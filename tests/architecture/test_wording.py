@@ -21,6 +21,7 @@ BANNED = {
     r"said|asked": "name the actor and the action in the present",
     r"beside": "next to, compared with, or competing",
     r"(?:is|are|was) none": "is not one of, is invalid, or there is no",
+    r"(?<!there )(?:is|are|was) no\s(?!(?:longer|more|less|fewer|further|\w+er) )": "is not a",
     r"sent again": "retransmitted",
     r"comes? out at": "is",
     r"strangers?": "unknown, untrusted",

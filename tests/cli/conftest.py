@@ -38,7 +38,7 @@ class Result:
 
 
 def _refuse(constant: str) -> None:
-    raise AssertionError(f"{constant} is no JSON")
+    raise AssertionError(f"{constant} is not JSON")
 
 
 Command = Callable[..., Result]

@@ -54,7 +54,7 @@ def test_absurd_quantities_are_refused(
     command: Command, name: str, flag: str, form: str, number: str
 ) -> None:
     if flag == "--memory" and number == "1e300":
-        return  # more than any computer has is no limit
+        return  # more than any computer has is not a limit
     result = command(name, *_NEEDED.get(name, ("cbr",)), flag, form.format(number))
     assert result.code == 2
     assert result.err.count("\n") == 1

@@ -1,4 +1,4 @@
-"""Files that files name: all references to files x what is no file of a few numbers.
+"""Files that files name: all references to files x what is not a file of a few numbers.
 
 Devices and pipes would be read without end or waited for; files elsewhere, and large ones, are
 nobody's to read. Nothing of the text of such a file is quoted.

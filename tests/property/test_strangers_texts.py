@@ -47,7 +47,7 @@ from trafficgen.workloads.column_files import read_numbers
 ROOT = Path(__file__).resolve().parents[2]
 T = TypeVar("T")
 
-#: What breaks readers: numbers without end, brackets without end, what is no text, what is no
+#: What breaks readers: numbers without end, brackets without end, what is not text, what is no
 #: number.
 _BREAKERS = st.sampled_from(
     [
@@ -398,7 +398,7 @@ def test_bytes_that_are_not_utf8_are_read_or_one_clear_error(tmp_path: Path, nam
 
 
 @given(flips=st.lists(st.tuples(st.floats(0, 0.999), st.integers(0, 255)), min_size=1, max_size=12))
-@example(flips=[(0.28125, 128)])  # a column's name that is no text
+@example(flips=[(0.28125, 128)])  # a column's name that is not text
 @settings(max_examples=200, deadline=None)
 def test_a_damaged_parquet_table_is_a_table_or_one_clear_error(
     flips: list[tuple[float, int]],

@@ -145,9 +145,9 @@ def _divide_by_zero(reference: object, candidate: object) -> float:
     ("metric", "problem"),
     [
         (_divide_by_zero, r"metric mine fails \(ZeroDivisionError: division by zero\)"),
-        (lambda *tables: None, "metric mine gives None, which is no number"),
-        (lambda *tables: np.zeros(3), "metric mine gives ndarray, which is no number"),
-        (lambda *tables: "0.3", "metric mine gives '0.3', which is no number"),
+        (lambda *tables: None, "metric mine gives None, which is not a number"),
+        (lambda *tables: np.zeros(3), "metric mine gives ndarray, which is not a number"),
+        (lambda *tables: "0.3", "metric mine gives '0.3', which is not a number"),
     ],
 )
 def test_a_metric_that_gives_no_number_is_named(metric: Any, problem: str) -> None:

@@ -68,6 +68,6 @@ def test_intervals_cover(to_bad: float, to_good: float, record_check: RecordChec
             accepted="92.5% to 99%",
         )
     # binomial standard error of 95% in 1000 replicates: 0.7%; a Wilson interval of an estimated
-    # correlation is no exact one, and intervals of few runs are conservative
+    # correlation is not an exact one, and intervals of few runs are conservative
     assert 0.925 <= hits / replicates <= 0.99
     assert 0.925 <= runs_hit / replicates <= 0.99

@@ -214,5 +214,5 @@ def test_intervals_of_the_slope_cover() -> None:
         curve = fit_response_curve(simulated(rng, slope=-2.0), "loss_rate")
         wanted = np.exp(-2.0 * (curve.points[-1].condition - curve.points[0].condition))
         held += curve.end_to_end.low < wanted < curve.end_to_end.high
-    # 95% of 200, within 3.3 standard deviations of the binomial; wider intervals are no fault.
+    # 95% of 200, within 3.3 standard deviations of the binomial; wider intervals are not a fault.
     assert held / replicates > 0.95 - 3.3 * np.sqrt(0.95 * 0.05 / replicates)

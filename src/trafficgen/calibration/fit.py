@@ -52,7 +52,7 @@ _LIGHTEST_OF_SEVERAL, _LIGHTEST_OF_ONE = 0.05, 0.2
 _LIGHTEST_COUNTED = 0.01
 #: What to do where little was uploaded.
 #: An upload is named from so many times what is fitted on, and from so many bytes on, some seven
-#: full packets: less is no stream.
+#: full packets: less is not a stream.
 _LARGER_UPLOAD, _LEAST_UPLOAD_BYTES = 1.1, 10_000
 _NO_UPLOAD = "leave [--upload] out to take what servers sent, or capture more of the stream"
 
@@ -206,17 +206,17 @@ def recognise_source(
     options: SessionFitOptions,
     log: PlayerLog | None = None,
 ) -> Fit:
-    """Return a fit with the exchanges of its session and what its source did by them.
+    """Return a fit with its session's exchanges and the application that they show.
 
     Args:
         fitted: The fit of the session.
         opened: The session.
         names: Its files, for errors.
-        options: Those of the fit.
-        log: What the player logged, on the session's clock.
+        options: Options of the fit.
+        log: The player's log, on the session's clock.
 
     Raises:
-        CalibrationError: If the source has numbers that no model may have.
+        CalibrationError: If an estimate is outside the range that a model allows.
     """
     exchanges = _exchanges(opened, options)
     application: Application | None = None
@@ -259,7 +259,7 @@ def _refuse_odd_numbers(place: str = "") -> AbstractContextManager[None]:
 
 
 def _doubt_transfer(calibration: Calibration) -> list[str]:
-    """Say that one response at one rate may be a download, which is no stream."""
+    """Say that one response at one rate may be a download, which is not a stream."""
     model = calibration.model
     if model.application is None or model.application.kind != "bulk":
         return []
@@ -276,7 +276,7 @@ def _doubt_transfer(calibration: Calibration) -> list[str]:
 def _add_application(
     model: Model, application: Application | None, absent: dict[str, str]
 ) -> Model:
-    """Return a model that says what its source did, or of what is no RTP why that is unknown."""
+    """Return a model that says what its source did, or, without RTP, why that is unknown."""
     if application is None and all(stream.transport.rtp for stream in model.streams):
         return model
     return model.model_copy(
@@ -428,7 +428,7 @@ def _other_session_hints(opened: OpenedSession, *, several: bool) -> list[str]:
 def _upload_hints(opened: OpenedSession, *, is_chosen: bool) -> list[str]:
     """Warn if more goes to a server than the session brings to its client.
 
-    The upload of another session is no remedy for one that is chosen by its number.
+    The upload of another session is not a remedy for one that is chosen by its number.
     """
     view, flows = opened.view, opened.inspection.flows
     fitted_bytes = int(view.table.payload_bytes[view.media].sum())

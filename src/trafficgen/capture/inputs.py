@@ -46,11 +46,11 @@ _TABLE_NAME = "table"
 
 
 def as_paths(paths: Paths) -> list[str]:
-    """Return one or several paths as a list of names; ``-`` becomes a copy if it is no capture.
+    """Return one or several paths as a list of names; ``-`` becomes a copy if it is not a capture.
 
     Raises:
         CaptureError: If standard input is named more than once.
-        TypeError: If something in the list is no name.
+        TypeError: If something in the list is not a name.
     """
     listed = [paths] if isinstance(paths, str | bytes | Path) else list(paths)
     for one in listed:
@@ -76,7 +76,7 @@ def _refuse_wrong_name(name: str) -> None:
         problem = "is compressed in a way that is not read"
         raise PacketTableError(file=name, problem=problem, remedy=remedy)
     if not name:
-        raise CaptureError(file="''", problem="is no name of a file", remedy="name a capture")
+        raise CaptureError(file="''", problem="is not the name of a file", remedy="name a capture")
     path = Path(name)
     pattern = str(path / "*.pcap")
     if not writes_flags():  # which no shell expands
@@ -234,7 +234,7 @@ def _copy_stream(name: str, stack: ExitStack) -> str:
             nullcontext(sys.stdin.buffer) if name == STANDARD_INPUT else Path(name).open("rb")
         ) as source:
             copy_piece(source, copy)
-            with _names_as_given({copy.name: name}):  # what is no capture is refused
+            with _names_as_given({copy.name: name}):  # what is not a capture is refused
                 CaptureReader([copy.name], keep_packets=False).read(1)
             copy_rest(source, copy, name=name)
     except OSError as error:

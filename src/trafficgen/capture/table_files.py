@@ -140,7 +140,7 @@ def _clean_columns(rows: pa.Table) -> pa.Table:
         if not pa.types.is_string(field.type):
             continue
         column = rows.column(place)
-        column.validate(full=True)  # the pattern below does not see what is no UTF-8
+        column.validate(full=True)  # the pattern below does not see what is not UTF-8
         if pc.any(pc.match_substring_regex(column, "[^ -~]")).as_py():
             cleaned = pa.chunked_array([clean_texts(column.to_pylist())], type=field.type)
             rows = rows.set_column(place, field, cleaned)
@@ -272,7 +272,7 @@ def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
 
 
 def _open_regular(path: Path) -> IO[bytes]:
-    """Open a file; the files of a table are no pipes, which would be waited for, and no devices."""
+    """Open a file of a table: neither a pipe, which would be waited for, nor a device."""
     if path.exists() and not path.is_file():
         raise ValueError("no regular file")
     return open_expanded(path)

@@ -28,7 +28,7 @@ _TABLED_VALUES = 1 << 16
 class MixedLaw:
     """Takes each atom with its probability, else draws from the continuous part."""
 
-    continuous: Distribution | None  #: law of what is no atom; None where the atoms are everything
+    continuous: Distribution | None  #: law without the atoms; None where they are everything
     values: tuple[float, ...] = ()  #: values of the atoms
     probabilities: tuple[float, ...] = ()  #: probabilities of the atoms, adding up to at most 1
     #: Whether draws of the continuous part are rounded to whole numbers within its support.

@@ -253,7 +253,7 @@ def register_distribution(
 
 
 def _check_functions(name: str, functions: FamilyFunctions) -> None:
-    """Refuse what is no continuous distribution whose parameters can be estimated."""
+    """Refuse what is not a continuous distribution whose parameters can be estimated."""
     missing = [one for one in ("cdf", "ppf") if not callable(getattr(functions, one, None))]
     problem = f"its functions have no {missing[0]}" if missing else ""
     if hasattr(functions, "dist") and hasattr(functions, "kwds"):

@@ -223,7 +223,7 @@ def _interpolate(
     between = low + np.multiply.outer(_CHECKS, high - low)
     reached = tail(points)
     starts, stops = reached[0], reached[-1]
-    with np.errstate(all="ignore"):  # where probabilities are equal, polynomials are no numbers
+    with np.errstate(all="ignore"):  # where probabilities are equal, polynomials are not numbers
         share = (reached - starts) / (stops - starts)
         newton = points
         for order in range(1, len(_NODES)):

@@ -98,7 +98,7 @@ def write_folder(target: Target, directory: str | Path, write: Writer) -> Projec
     A stream gets the one file of an export, without its README.
 
     Raises:
-        OutputFileError: If the folder cannot be written, or a file that is no earlier export's
+        OutputFileError: If the folder cannot be written, or a file that is not an earlier export's
             would be overwritten.
     """
     report_step(f"exporting for {target.name}")

@@ -61,7 +61,7 @@ class Frames:
         macs: Addresses of the network cards of server and client, 6 bytes each.
         bytes_before: IP bytes of the packets that were to be sent, before any was split.
         packets_split: Packets of the original table that were split.
-        left_out: What of the original table is not among them or was changed, a sentence each.
+        left_out: What is missing from the original table or was changed, a sentence each.
     """
 
     table: PacketTable

@@ -82,7 +82,8 @@ def _played(stream: Stream, phase: Phase, name: str, *, target: str) -> PlayedPh
     gap_s = np.diff(time_s)
     if not gap_s.any():
         raise ExportError(
-            f"{target}: all packets of {name} come at once, which is no law; export packets instead"
+            f"{target}: all packets of {name} come at once, which is not a law; export packets"
+            " instead"
         )
     starts = played.burst_starts if played.burst_starts is not None else np.empty(0, dtype=np.int64)
     packets = np.diff(starts)

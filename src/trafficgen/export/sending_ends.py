@@ -11,7 +11,7 @@ from trafficgen.export.flow_schedule import Direction, FlowSchedule, refuse_larg
 from trafficgen.export.settings import Setting, Settings
 
 #: Labels of a host name (RFC 952, RFC 1123), with the underscores that some networks have; the last
-#: one is no number, or else the whole would be an IPv4 address.
+#: one is not a number, or else the whole would be an IPv4 address.
 _LABEL = r"[0-9A-Za-z_](?:[0-9A-Za-z_-]{0,61}[0-9A-Za-z_])?"
 _NAME = re.compile(rf"(?:{_LABEL}\.)*(?![0-9]+\.?$){_LABEL}\.?")
 _LONGEST_NAME = 253

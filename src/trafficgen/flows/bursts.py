@@ -190,7 +190,7 @@ def spread_over_tick(sorted_values: FloatArray, *, tick_s: float) -> FloatArray:
 
     A gap of 0 is anything below half a tick. It is spread evenly in the logarithm over the two
     powers of ten below that: a law's tail thins out slowly there, and must not look like a kind of
-    gaps. Where the values are no multiples of the tick, those spread of neighbours overlap.
+    gaps. Where the values are not multiples of the tick, those spread of neighbours overlap.
     """
     n = sorted_values.size
     starts = np.flatnonzero(np.concatenate(([True], np.diff(sorted_values) > 0.25 * tick_s)))

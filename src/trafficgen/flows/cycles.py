@@ -20,7 +20,7 @@ class CycleLimits:
     #: Cycles are at least this long, and there are no more than this many.
     shortest_s: float = 0.25
     most: int = 2000
-    #: Without pauses, bursts that last longer are no bursts.
+    #: Without pauses, bursts that last longer are not bursts.
     longest_burst_s: float = 2.0
     #: Periods shorter than this share of the mean one are joined with the next.
     shortest_period: float = 0.5

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from trafficgen.tables import RtpStreamCount
 
 _VIDEO_CLOCK_HZ = 90_000
-#: Static payload types whose clock is no evidence (RFC 3551): MPEG audio and transport streams.
+#: Static payload types whose clock is not evidence (RFC 3551): MPEG audio and transport streams.
 _STATIC_MEDIA = {14: "audio", 33: "mixed"}
 _DYNAMIC_TYPES_FROM = 35
 #: Frames are in several packets each if so many packets have the timestamp of the one before, and

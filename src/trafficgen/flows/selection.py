@@ -16,7 +16,7 @@ from trafficgen.formatting import list_first
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, IntArray
 
-#: Phases whose packets are no media: capacity probes and control messages.
+#: Phases whose packets are not media: capacity probes and control messages.
 _NOT_MEDIA = ("probe", "signalling")
 _PAIRS = (
     ("server", "client"),

@@ -39,7 +39,7 @@ _PLAIN = (
 _WITH_VALUE = ("value_error", "too_short", "too_long", "json_invalid", "tag_invalid", "not_found")
 #: What Python takes besides the keys of a file.
 _CLASS = re.compile(r" or instance of \w+$")
-#: Parts of a place that are no keys: the type tried there.
+#: Parts of a place that are not keys: the type tried there.
 _TYPE = re.compile(r"(tuple|list|union|function-\w+)\[.*\]|\[key\]|str|float|int|bool")
 _MOST_PROBLEMS = 10_000
 #: Places of further problems that a message names.
@@ -82,7 +82,7 @@ def explain_problem(problem: ErrorDetails) -> str:
 
 
 def _explain_json(problem: str) -> str:
-    """Return where a text is no JSON."""
+    """Return where a text is not JSON."""
     place = problem.rpartition(" at ")[2]
     if problem.startswith("EOF"):
         return f"it must be JSON, but the text ends too early, at {place}"

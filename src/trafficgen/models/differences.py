@@ -62,7 +62,7 @@ class Difference:
         first: In the first model: value, ``low`` and ``high`` of an estimate, the median of a law,
             or the value itself; None where it is missing.
         second: The same in the second model.
-        ks: Kolmogorov-Smirnov distance of two laws; None for what is no law.
+        ks: Kolmogorov-Smirnov distance of two laws; None for what is not a law.
         ks_limit: Distance that two samples of this size exceed once in 20 times by chance.
     """
 
@@ -181,7 +181,7 @@ def find_differences(first: Model, second: Model) -> ModelDifferences:
 def _pair_streams(first: Model, second: Model) -> tuple[tuple[str, str], ...]:
     """Return the names of streams that only one model has, with what comes nearest in the other.
 
-    One that is known as audio is no partner of one that is known as video.
+    One that is known as audio is not a partner of one that is known as video.
     """
     names = [{one.name for one in model.streams} for model in (first, second)]
     alone = [one for one in first.streams if one.name not in names[1]]

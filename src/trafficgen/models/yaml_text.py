@@ -111,8 +111,8 @@ def read_yaml(text: str) -> object:
     """Return the values of one YAML document, as JSON has them.
 
     Raises:
-        YamlTextError: If it is no YAML, or holds a date, an alias or a key twice; the message names
-            the line.
+        YamlTextError: If it is not YAML, or holds a date, an alias or a key twice; the message
+            names the line.
     """
     import yaml  # noqa: PLC0415 - as above
 

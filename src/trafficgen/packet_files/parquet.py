@@ -54,10 +54,10 @@ _OPTIONS: dict[str, Any] = {
 
 
 def write_parquet_stream(stream: PacketStream, path: Path) -> None:
-    """Write packets as they come to a Parquet file (zstd), from which the table reads back equal.
+    """Write packets as they arrive to a Parquet file (zstd) that reads back as an equal table.
 
-    The columns are those of :data:`~trafficgen.tables.PACKET_SCHEMA`, absent ones null; the schema
-    metadata has under ``trafficgen`` a JSON object with all else, see
+    The columns are those of :data:`~trafficgen.tables.PACKET_SCHEMA`; absent ones are null.
+    Everything else is a JSON object in the schema metadata, under the key ``trafficgen``: see
     :func:`trafficgen.tables.metadata.table_metadata`.
 
     Raises:

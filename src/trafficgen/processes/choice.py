@@ -41,7 +41,7 @@ class TriedProcess(ModelPart):
 
 
 class ProcessChoice(ModelPart):
-    """What was tried for a phase, in order; the process of the phase is one of them."""
+    """The processes that were tried for a phase, in order; the phase has one of them."""
 
     chosen: int = Field(ge=0)
     """Which of those tried was chosen, from 0."""

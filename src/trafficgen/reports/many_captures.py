@@ -251,7 +251,7 @@ def report_same_source(fitted: SameSourceFit) -> Report:
 
 
 def _judge_source(fitted: SameSourceFit) -> Headline:
-    """Judge by what could be decided: an unknown response is no result."""
+    """Judge by what could be decided: an unknown response is not a result."""
     response, doubts = fitted.response, len(fitted.warnings)
     kind = response.kind.replace("_", " ")
     rate = rate_text(kbps_from_bps(response.uncongested_rate_bps))

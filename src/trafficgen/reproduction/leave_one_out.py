@@ -39,7 +39,7 @@ class SectionScore:
 
     Attributes:
         section: Beginning of the ids of its findings, such as ``CCZ-H``.
-        rows: Its rows that are no inputs, with the values chosen.
+        rows: Its rows that are not inputs, with the values chosen.
         draw: Number of the draw that was chosen, from 0.
     """
 

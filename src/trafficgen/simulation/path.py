@@ -385,7 +385,7 @@ def read_path(path: PathLike) -> Path:
     if "=" in text or text.startswith(PRESET):
         return Path.parse(text)
     if text in load_presets():
-        raise SimulationError(f"path: {text!r} is no file; did you mean {PRESET}{text}?")
+        raise SimulationError(f"path: {text!r} is not a file; did you mean {PRESET}{text}?")
     raise SimulationError(
         f"path: {one_line(text)!r} is neither a file nor a list such as rate=725kbps,delay=45ms or"
         f" {PRESET}lte; keys are {list_keys()}"

@@ -92,7 +92,7 @@ def check_steps(steps: Sequence[tuple[float, float]]) -> None:
         raise ValueError(f"steps begin at {steps[0][0]:g} s; begin them at 0s")
     for _, rate_bps in steps:
         if not 0 <= rate_bps < math.inf:
-            raise ValueError("steps have a rate that is no number from 0 on")
+            raise ValueError("steps have a rate that is not a number from 0 on")
         check_number(rate_bps, "bps")
     if steps and steps[-1][1] == 0:
         raise ValueError("steps end with a rate of 0, which stays; end them with another")

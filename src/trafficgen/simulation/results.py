@@ -130,7 +130,7 @@ class SimulationResult(NotebookView):
     Attributes:
         run: The simulation.
         notes: How it was made: model, digest, settings, path, competing flows, seed.
-        answers: What comes out of several runs, with intervals; empty after a single one.
+        answers: Results of several runs, with intervals; empty after a single one.
 
     Example:
         >>> import trafficgen

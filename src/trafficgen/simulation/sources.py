@@ -79,7 +79,7 @@ class Source:
     schedules: tuple[Schedule, ...] = ()
     #: TCP of the bulk flows that it was measured with; None: that of today.
     competing_tcp: Mapping[str, object] | None = None
-    #: What of a fitted model is played; None: its packets, or it is no fitted model.
+    #: What of a fitted model is played; None: its packets, or it is not a fitted model.
     plays: str | None = None
 
 

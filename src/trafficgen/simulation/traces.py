@@ -183,7 +183,7 @@ def _parse_csv(lines: Sequence[str], *, period_s: float | None) -> Capacity:
     try:
         numbered = list(enumerate(csv.reader(lines), start=1))
     except csv.Error as error:
-        raise _TraceError(f"is no CSV ({error})") from error
+        raise _TraceError(f"is not CSV ({error})") from error
     rows = [(number, row) for number, row in numbered if any(cell.strip() for cell in row)]
     if not rows:
         raise _TraceError("is empty")
@@ -221,7 +221,7 @@ def _parse_json(text: str, *, file: str, period_s: float | None, way: Way) -> Ca
         where = "nesting or numbers too large"
         if isinstance(error, json.JSONDecodeError):
             where = f"line {error.lineno}"
-        raise _TraceError(f"is no valid JSON ({where})") from None
+        raise _TraceError(f"is not valid JSON ({where})") from None
     if isinstance(found, list):
         return _trace_of_periods(found, file=file, period_s=period_s)
     if isinstance(found, dict) and "times_s" in found:
@@ -249,7 +249,7 @@ def _trace_of_periods(periods: Sequence[Any], *, file: str, period_s: float | No
     for number, period in enumerate(periods, start=1):
         place = f"entry {number}"
         if not isinstance(period, dict):
-            raise _TraceError(f"{place} is no object with a duration and a bandwidth")
+            raise _TraceError(f"{place} is not an object with a duration and a bandwidth")
         duration_s = s_from_ms(_number(place, period, _DURATIONS))
         rate_bps = bps_from_kbps(_number(place, period, _CAPACITIES_KBPS))
         if duration_s == 0:
@@ -271,7 +271,7 @@ def _trace_of_lists(found: Mapping[str, Any], *, period_s: float | None) -> Capa
         isinstance(times_s, list) and isinstance(rates, list) and 0 < len(rates) == len(times_s)
     ):
         raise _TraceError(
-            "times_s and rates_kbps (or rates_bps) are no lists of the same length above 0"
+            "times_s and rates_kbps (or rates_bps) must be lists of the same length, not empty"
         )
     steps = _Steps()
     for number, (time_s, rate) in enumerate(zip(times_s, rates, strict=True), start=1):

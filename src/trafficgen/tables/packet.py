@@ -278,7 +278,7 @@ class PacketTable(NotebookView):
         """Return the table with the packets where ``rows``, shape (n,), is true, and all flows.
 
         Raises:
-            ValueError: If rows are no truth values, or not one a packet.
+            ValueError: If rows are not truth values, or not one a packet.
         """
         if np.asarray(rows).dtype != np.bool_ or np.shape(rows) != (len(self),):
             raise ValueError(

@@ -22,7 +22,7 @@ from trafficgen.validation.verdict import Verdict, find_closer_baselines, judge
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Limits on the AUC of a classifier, which is no metric: 0.5 is equal.
+#: Limits on the AUC of a classifier, which is not a metric: 0.5 is equal.
 TWO_SAMPLE_LIMITS = {f"two_sample.{of}": of for of in ("windows", "sessions")}
 
 

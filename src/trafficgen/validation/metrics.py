@@ -140,7 +140,7 @@ def _compute_own(name: str, reference: Measurement, candidate: Measurement) -> f
         found: Any = METRICS[name](reference.view.table, candidate.view.table)
     problem = ""
     if not isinstance(found, SupportsFloat) or getattr(found, "ndim", False):
-        problem = "is no number"
+        problem = "is not a number"
     elif float(found) < 0:
         problem = "is negative"
     if problem:

@@ -231,7 +231,7 @@ def _is_on_one_side(metrics: object, name: str) -> bool:
 
 
 def _pair_of(metrics: object, name: str) -> list[float]:
-    """Return a metric's values of reference and candidate; nothing where it is no pair."""
+    """Return a metric's values of reference and candidate; nothing where it is not a pair."""
     for key in name.split("."):
         metrics = metrics[key] if isinstance(metrics, Mapping) and key in metrics else None
     pair = list(metrics.values()) if isinstance(metrics, Mapping) else metrics

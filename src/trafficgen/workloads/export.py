@@ -47,7 +47,7 @@ def export(
 
     Args:
         table: A packet table, a data frame or the name of a table or capture, whose packets are
-            exported as this very schedule; a fitted model, a fit or the name of its file
+            exported packet by packet; a fitted model, a fit or the name of its file
             (``.json``), whose law is exported where the target can draw it; or a workload or its
             file, whose sessions are exported in bounded memory.
         options: See :class:`~trafficgen.export.options.ExportOptions`.
@@ -55,7 +55,7 @@ def export(
     Raises:
         ExportError: If there is no such target, or it cannot express the traffic.
         SettingError: If the target has no such setting.
-        OutputFileError: If the folder cannot be written, or a file that is no earlier export's
+        OutputFileError: If the folder cannot be written, or a file that is not an earlier export's
             would be overwritten.
         SelectionError: If there is no such flow.
         InputFileError: If a file of packets cannot be read, or does not fit into the memory.

@@ -121,7 +121,7 @@ def mix_sessions(
 
 
 def find_view(at: View) -> View | None:
-    """Return the receiver's view, or None: what each end sends, of which a file shows a part."""
+    """Return the receiver's view; None for the sender's, which is what each end sends."""
     return None if at == "sender" else at
 
 
@@ -225,7 +225,7 @@ def _check_request(options: GenerateOptions) -> None:
 
 
 def parse_variation(options: GenerateOptions) -> VariedPart:
-    """Return how options let sessions differ; raise GenerationError for what is not understood."""
+    """Return how sessions vary by the options; raise GenerationError for an invalid variation."""
     if options.scale_rate is not None and options.scale_rate > HIGHEST_SCALE:
         raise GenerationError(
             f"[--scale-rate {options.scale_rate:g}] is above {HIGHEST_SCALE}; give a smaller factor"

@@ -112,7 +112,7 @@ NetworkText = Annotated[str, _keep_text(parse_network)]
 
 
 class KindPart(ModelPart):
-    """One kind with its keys; a value that is no object is that of its first key."""
+    """One kind with its keys; a value that is not an object is that of its first key."""
 
     @model_validator(mode="before")
     @classmethod

@@ -228,7 +228,7 @@ def _open_url(url: str) -> tuple[Any, str]:
 def _one_line_errors(place: str, *, keep: type[Exception] = ImportError) -> Iterator[None]:
     """Report any error of a file system in one line; ``keep`` is the one that the caller handles.
 
-    The packages behind fsspec raise exceptions of their own, some of which are no ``OSError``.
+    The packages behind fsspec raise exceptions of their own, some of which are not ``OSError``.
     """
     try:
         yield

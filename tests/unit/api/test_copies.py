@@ -19,7 +19,7 @@ from trafficgen.notebook import NotebookView
 
 CAPTURE = "examples/captures/http_burst_then_paced.pcap.gz"
 SHORT: Any = {"duration_s": 20}
-#: Functions that are no work with a result: they register, follow, serve or write.
+#: Functions that are not work with a result: they register, follow, serve or write.
 _WITHOUT_RESULT = {
     "demo",
     "explore",
@@ -31,7 +31,7 @@ _WITHOUT_RESULT = {
 }
 #: Results that hold what they say and nothing else: they compare by it.
 _VALUES = (Model, PublishedModel, trafficgen.PacketTable, trafficgen.Path)
-#: Public classes that are no results of work.
+#: Public classes that are not results of work.
 _NOT_WRITTEN = {"LocalPage", "Step"}
 
 

@@ -90,7 +90,7 @@ WRONG: list[tuple[str, tuple[object, ...], dict[str, object], str]] = [
     ("reproduce", (3,), {}, "must be"),
     ("reproduce", ("BMW-T1.1",), {"runs": 0}, "runs"),
     ("load_model", (3,), {}, "name must be a text or a path, not 3"),
-    ("fit", ("",), {}, "'': is no name of a file; name a capture"),
+    ("fit", ("",), {}, "'': is not the name of a file; name a capture"),
     ("fit", (CAPTURE,), {"session": 3}, "there is no session 3; there is only session 0"),
     ("measure_exchanges", (CAPTURE,), {"session": 3}, "no session 3; there is only session 0"),
     ("save_exchanges", (3, "x.csv"), {}, "exchanges must be Exchanges, not 3"),

@@ -15,7 +15,7 @@ from trafficgen.model_parts.estimate import ModelPart
 from trafficgen.simulation.path import PathLink, Queue
 
 WRONG = [None, 5, -1, 1.5, True, "x", b"x", [], [5], {}, {"a": 1}, {1: 2}, object(), float("nan")]
-#: Words of pydantic and of Python, and places that are no keys.
+#: Words of pydantic and of Python, and places that are not keys.
 NOT_PLAIN = re.compile(
     r"\n|pydantic|validation error|[Ii]nput (should|was)|extra_|tuple|valid (string|dict|int|tuple)"
     r"|instance of|type=|NoneType|[Ff]ield required|file as a whole|\[key\]|union|a array|should be"

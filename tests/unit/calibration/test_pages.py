@@ -126,7 +126,7 @@ def exchanges_of(
 
 
 def others() -> Iterator[tuple[str, FloatArray, FloatArray]]:
-    """Yield sessions of requests that are no pages: waits before each, s, and sizes."""
+    """Yield sessions of requests that are not pages: waits before each, s, and sizes."""
     rng, count = np.random.default_rng(6), 300
     wide = np.exp(rng.normal(8, 2, count)) + 1
     yield "messages at any time", rng.exponential(20, count), wide

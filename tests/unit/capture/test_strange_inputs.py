@@ -1,4 +1,4 @@
-"""Inputs that are no files, and arguments that nobody should give: one line and exit code 2, never
+"""Inputs that are not files, and arguments that nobody should give: one line and exit code 2, never
 a traceback.
 """
 

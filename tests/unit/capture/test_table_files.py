@@ -184,7 +184,7 @@ def test_more_flows_than_client_ports_still_have_their_own_addresses(tmp_path: P
 
 
 def _with_a_name_of_bytes(path: Path) -> Path:
-    """Write a Parquet file again with one more column, whose name is no UTF-8."""
+    """Write a Parquet file again with one more column, whose name is not UTF-8."""
     table = pq.read_table(path)
     schema = pa.schema([*table.schema, pa.field(b"odd\xff", pa.int64())], table.schema.metadata)
     columns = [*table.columns, pa.array(range(table.num_rows))]

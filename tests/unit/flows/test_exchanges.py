@@ -64,7 +64,7 @@ def test_kinds_tell_playlists_segments_and_audio_apart() -> None:
     found = exchanges([*video, *audio, *start])
     kinds = found.column("kind").tolist()
     assert kinds == ["control", "small", "control", *["media", "audio"] * 10]
-    # One rung after another is no audio: the two do not take turns.
+    # One rung after another is not audio: the two do not take turns.
     rungs = [row(2.0 * k, 2.0 * k + 1, 80_000 if k < 8 else 300_000) for k in range(20)]
     assert set(exchanges(rungs).column("kind")) == {"media"}
 

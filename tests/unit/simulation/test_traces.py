@@ -52,7 +52,7 @@ def test_rates_over_time_say_their_unit(tmp_path: Path, text: str, rates_bps: li
         ("time_s,rate_bps\n0,0\n", "no rate"),
         ("time_s,rate_bps\n0,5\n3,0\n", "stays"),
         ("time_s,rate_bps\n0,5\n1e300,7\n", "line 3"),
-        ('time_s,rate_bps\n0,"' + "5" * 200_000 + '"\n', "no CSV"),
+        ('time_s,rate_bps\n0,"' + "5" * 200_000 + '"\n', "not CSV"),
         ("1\n" + "9" * 20 + "\n", "line 2"),
         ("9" * 5000 + "\n", "line 1"),
     ],
@@ -124,11 +124,11 @@ def test_what_a_path_does_not_take_from_json_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("[", "no valid JSON .line 1"),
+        ("[", "not valid JSON .line 1"),
         ("[]", "no period that lasts"),
         ("{}", "without a known form"),
         ('{"uplink": 3}', "without a known form of traces .uplink"),
-        ("[3]", "entry 1 is no object"),
+        ("[3]", "entry 1 is not an object"),
         ('[{"duration_ms": 5}]', "entry 1 has no bandwidth_kbps or capacity"),
         (
             '[{"duration_ms": 5, "bandwidth_kbps": 1}, {"bandwidth_kbps": 7}]',
@@ -142,11 +142,11 @@ def test_what_a_path_does_not_take_from_json_is_told(tmp_path: Path) -> None:
         ('[{"duration_ms": NaN, "bandwidth_kbps": 1}]', "entry 1: duration_ms is nan"),
         ('[{"duration_ms": 5, "bandwidth_kbps": 0}]', "no rate is above 0"),
         ('[{"duration_ms": 1e300, "bandwidth_kbps": 1}]', "goes on for 1e.297 s"),
-        ('{"times_s": [0, 1], "rates_kbps": [5]}', "no lists of the same length"),
+        ('{"times_s": [0, 1], "rates_kbps": [5]}', "must be lists of the same length"),
         ('{"times_s": [1, 1], "rates_kbps": [5, 6]}', "entry 2: 1 s does not come after 1 s"),
         ('{"times_s": [0, 1], "rates_kbps": [5, 0]}', "stays"),
-        ("[" * 100_000, "no valid JSON"),
-        ('[{"duration_ms": ' + "9" * 5000 + ', "bandwidth_kbps": 1}]', "no valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
+        ('[{"duration_ms": ' + "9" * 5000 + ', "bandwidth_kbps": 1}]', "not valid JSON"),
     ],
 )
 def test_other_json_is_refused_with_the_entry(tmp_path: Path, text: str, part: str) -> None:

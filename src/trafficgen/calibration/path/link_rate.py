@@ -25,7 +25,7 @@ class LinkLimits:
     mode_ratio: float = 1.05
     #: A mode with a smaller share of the pairs does not stand out.
     smallest_mode_share: float = 0.2
-    #: A mode below this multiple of the mean rate is no link's: the pairs were spread before.
+    #: A mode below this multiple of the mean rate is not a link's: the pairs were spread before.
     least_of_mean: float = 0.95
     #: A mode below this multiple of the mean rate may be the source's own pace.
     clear_of_mean: float = 1.5

@@ -59,14 +59,19 @@ _METHOD = "Wilson interval, as many independent packets as the runs of losses le
 
 
 def estimate_loss(lost_runs: IntArray, *, packets: int, source: LossSource) -> Loss:
-    """Estimate the loss of a sequence of packets from the lengths of its runs of lost ones.
+    """Estimate the loss rate and its burstiness from the lengths of runs of lost packets.
 
-    The two-state chain of Gilbert (1960) loses every packet of its bad state: with n_01 runs of
-    loss among n_0 packets that came, P(good to bad) is n_01 / n_0 and P(bad to good) is runs /
-    lost, both maximum likelihood. Independent loss (Bernoulli) is the case in which the two add up
-    to 1. The interval of the rate is Wilson's (1927) for as many independent packets as the chain's
-    correlation rho = 1 - sum of the two leaves, n (1 - rho) / (1 + rho); without evidence for runs
-    (BIC) rho is 0. ``lost_runs`` has shape (r,); ``packets`` counts lost ones too and is above 0.
+    The two-state chain of Gilbert (1960) loses every packet of its bad state. With r runs of loss
+    among n_0 packets that arrived, the maximum likelihood estimates are r / n_0 for P(good to bad)
+    and r / lost for P(bad to good). Loss is independent (Bernoulli) where the two add up to 1. The
+    interval of the rate is Wilson's (1927) with an effective number of packets,
+    n (1 - rho) / (1 + rho): rho is the chain's correlation, 1 - the sum of the two probabilities,
+    or 0 without evidence for runs (BIC).
+
+    Args:
+        lost_runs: Length of each run, packets, shape (r,).
+        packets: All packets, lost ones included; above 0.
+        source: How the loss was seen.
     """
     lost, runs = int(lost_runs.sum()), int(lost_runs.size)
     came = packets - lost

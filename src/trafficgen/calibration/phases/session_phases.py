@@ -144,8 +144,8 @@ def find_phases(
 
     Late strays and a last part that runs out are cut off first; then the start is tested for being
     faster than the rest (:mod:`~trafficgen.calibration.phases.buffering_end`) on whole cycles, so
-    that an ON period alone is no phase; stalls are searched for in the playout. The media may begin
-    anywhere in the file, and all media flows of the session count together.
+    that an ON period alone is not a phase; stalls are searched for in the playout. The media may
+    begin anywhere in the file, and all media flows of the session count together.
 
     With ``keep_visible`` a start that stands out is buffering although the test cannot separate it
     from a rate that wanders. A known ``buffering_end_s`` counts from the first media packet; it is
@@ -261,7 +261,7 @@ def _find_buffering(
 
 
 def _climbs(levels: Levels, *, before_ns: int) -> bool:
-    """Return whether a source climbs to a higher level in its start: then that is no burst."""
+    """Return whether a source climbs to a higher level in its start: then that is not a burst."""
     begun = levels.level[levels.edge_ns[:-1] < before_ns]
     return bool((np.diff(begun) > 0).any())
 

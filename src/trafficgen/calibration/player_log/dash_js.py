@@ -120,7 +120,7 @@ class _Reader:
             self._read_rendered(place, entry)
         elif metric in _METRICS:
             if not isinstance(value, dict):
-                raise log_error(self.name, f"{place}.value is no object", AS_LOGGED)
+                raise log_error(self.name, f"{place}.value is not an object", AS_LOGGED)
             self._read_metric(f"{place}.value", metric, entry.get("mediaType"), value)
 
     def _read_rendered(self, place: str, entry: dict[str, Any]) -> None:

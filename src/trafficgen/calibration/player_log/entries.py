@@ -26,7 +26,7 @@ AS_LOGGED = "give the log as the player wrote it"
 _UNITS = {"time_s": "s", "buffer_s": "s", "position_s": "s", "level": "kbps"}
 #: Where an object keeps its entries.
 _ENTRIES = ("log", "events", "entries", "metrics")
-#: Later times (in 2286) are no milliseconds; a range that begins so soon is the one that plays, s.
+#: Later times (in 2286) are not milliseconds; a range that begins so soon is the one that plays, s.
 _LATEST_UNIX_S, _NEXT_RANGE_S = 1e10, 0.1
 
 
@@ -159,10 +159,10 @@ def read_records(name: str, place: str, found: object) -> list[tuple[str, dict[s
     """Return the objects of a list with their places.
 
     Raises:
-        PlayerLogError: If it is no list of objects.
+        PlayerLogError: If it is not a list of objects.
     """
     if not isinstance(found, list):
-        raise log_error(name, f"{place} is no list", AS_LOGGED)
+        raise log_error(name, f"{place} is not a list", AS_LOGGED)
     for row, one in enumerate(found):
         if not isinstance(one, dict):
             problem = f"{place}[{row}] is {_shorten(one)}, not an object"

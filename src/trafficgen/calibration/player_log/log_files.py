@@ -56,7 +56,7 @@ def read_player_log(path: str | Path) -> PlayerLog:
     starts. Fields may be empty.
 
     Raises:
-        PlayerLogError: If the file cannot be read or is no player log, with the place.
+        PlayerLogError: If the file cannot be read or is not a player log, with the place.
     """
     name = str(path)
     text = read_text_file(
@@ -79,7 +79,7 @@ def read_player_log(path: str | Path) -> PlayerLog:
     try:
         return _from_csv(name, text)
     except csv.Error as error:
-        raise log_error(name, f"is no CSV: {error}", _FORMAT_REMEDY) from None
+        raise log_error(name, f"is not CSV: {error}", _FORMAT_REMEDY) from None
 
 
 def _from_json(name: str, text: str) -> PlayerLog:

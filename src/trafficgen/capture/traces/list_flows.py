@@ -130,7 +130,7 @@ def _of_addresses(
 def sources_of_roles(reading: Reading, texts: Texts) -> Texts:
     """Return columns with sources and destinations where a list has servers and clients instead.
 
-    Names that are no addresses are left out.
+    Names that are not addresses are left out.
     """
     result = {role: values for role, values in texts.items() if role not in _ROLES}
     if "server" not in texts or "source" in texts or "destination" in texts:

@@ -19,7 +19,7 @@ from trafficgen.formatting import format_count
 from trafficgen.units import ETHERNET_HEADER_BYTES, BoolArray, IntArray, s_from_ns
 
 _SECONDS_DIGITS = 9
-#: Decimals of a size that show that it is no whole number.
+#: Decimals of a size that show that it is not a whole number.
 _FRACTION_DIGITS = 6
 #: Times without a unit in their name: from this size on they can only be ns, us, ms since 1970.
 _EPOCHS = ((1e17, 0), (1e14, 3), (1e11, 6))

@@ -94,7 +94,7 @@ def read_text(name: str) -> TextFile:
     """Return a text file, or standard input (``-``); UTF-8, or UTF-16 with its mark.
 
     Raises:
-        PacketTableError: If it cannot be read, is no text, longer than 1 GB, or too long for the
+        PacketTableError: If it cannot be read, is not text, longer than 1 GB, or too long for the
             memory.
     """
     limit_bytes = memory_limit_bytes()
@@ -110,7 +110,7 @@ def read_text(name: str) -> TextFile:
 
 
 def text_beginning(name: str) -> TextFile | None:
-    """Return the beginning of a file; None if it is no text or cannot be read."""
+    """Return the beginning of a file; None if it is not text or cannot be read."""
     try:
         content = _content(name, _SNIFFED_BYTES)
         beginning = _decoded(name, content)
@@ -152,7 +152,7 @@ def _decoded(name: str, content: bytes) -> TextFile:
     elif b"\0" in content:
         raise PacketTableError(
             file=name,
-            problem="is no text",
+            problem="is not text",
             remedy="give a text trace, or a capture with its ending",
         )
     else:
@@ -214,7 +214,7 @@ def parse_decimals(values: pa.Array, digits: int) -> tuple[IntArray, BoolArray]:
     """Return decimals times ten to the power ``digits``, rounded, and which were in range.
 
     Without an exponent the digits themselves are read, so that nanoseconds since 1970 keep their
-    last digit; shapes (n,) and (n,). What is no number is 0.
+    last digit; shapes (n,) and (n,). What is not a number is 0.
     """
     result, known = np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=np.bool_)
     for start in range(0, len(values), _ROWS_PER_STEP):

@@ -115,7 +115,8 @@ class Reading:
     def refuse_content(self) -> PacketTableError:
         """Return the error of a file without a usable line, which shows the first line there is."""
         number, line = self.file.first_content()
-        shown = f"line {number}: {line[:40]!r} is no {self.format.line}" if number else "is empty"
+        found = f"line {number}: {line[:40]!r}"
+        shown = f"{found} is not a {self.format.line}" if number else "is empty"
         return self.error(shown, self.format.remedy)
 
     def error(self, problem: str, remedy: str) -> PacketTableError:

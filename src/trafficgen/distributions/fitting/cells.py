@@ -62,7 +62,7 @@ class ClockEdges:
     def points(self) -> tuple[FloatArray, FloatArray, IntArray]:
         """Points, weights and first points of the mean over a tick around each edge.
 
-        Edges of many ticks, and of values that are no differences, are points themselves.
+        Edges of many ticks, and of values that are not differences, are points themselves.
         """
         smoothed = _SIZES.smoothed_ticks * self.tick if self.is_difference else -np.inf
         points, weights, sizes = [], [], []

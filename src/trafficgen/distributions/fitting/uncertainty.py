@@ -50,7 +50,7 @@ class LawCells:
 
     @property
     def covariance(self) -> FloatArray:
-        """Covariance of the free parameters' estimates from one value, shape (p, p)."""
+        """Covariance of the free parameters' estimates if there were one value, shape (p, p)."""
         information = self.scores.T @ (self.probabilities[:, None] * self.scores)
         inverse = np.linalg.pinv(information, rcond=_SINGULAR, hermitian=True)
         return np.asarray(inverse, dtype=np.float64)

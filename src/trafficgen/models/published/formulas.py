@@ -47,7 +47,7 @@ def names_in_formulas(value: JsonValue) -> frozenset[str]:
     """Return the options and parameters that the formulas in a value name.
 
     Raises:
-        ValueError: If one is no formula.
+        ValueError: If one is not a formula.
     """
     if isinstance(value, list | dict):
         parts = value.values() if isinstance(value, dict) else value
@@ -96,9 +96,9 @@ def _parse(text: str) -> ast.expr:
     try:
         return ast.parse(text.removeprefix(_MARK).strip(), mode="eval").body
     except SyntaxError as error:
-        raise ValueError(f"{_brief(text)} is no formula ({error.msg}); {_REMEDY}") from error
+        raise ValueError(f"{_brief(text)} is not a formula ({error.msg}); {_REMEDY}") from error
     except (ValueError, RecursionError, MemoryError) as error:  # NUL; nested too deeply
-        raise ValueError(f"{_brief(text)} is no formula; {_REMEDY}") from error
+        raise ValueError(f"{_brief(text)} is not a formula; {_REMEDY}") from error
 
 
 def _brief(value: object) -> str:
@@ -119,7 +119,9 @@ def _compute(
             if name not in known:
                 known[name] = evaluate_formulas(names[name], names, known)
             if isinstance(known[name], list | dict):  # lists of lists of lists grow without end
-                raise ValueError(f"a formula cannot have {name!r}, which is no number and no text")
+                raise ValueError(
+                    f"a formula cannot have {name!r}, which is neither a number nor text"
+                )
             return known[name]
         case ast.IfExp(test=test, body=yes, orelse=no):
             return _compute(yes if _compute(test, names, known) else no, names, known)
@@ -140,5 +142,5 @@ def _compute(
 def _real(value: object) -> float:
     """Return a number as one whose powers take no time and no memory."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{_brief(value)} is no number")
+        raise TypeError(f"{_brief(value)} is not a number")
     return float(value)

@@ -121,7 +121,7 @@ def _find_outliers(excess: FloatArray) -> IntArray | None:
         if steps[row] < _LIMITS.empty:
             return None
         keys = _drop_neighbours(np.flatnonzero(excess >= ascending[first + row]))
-        # One or two large frames, or a large start, are no groups.
+        # One or two large frames, or a large start, are not groups.
         if keys.size >= _LIMITS.fewest_keys:
             return keys
     return None

@@ -30,7 +30,7 @@ class TimingLimits:
     fewest_frames: int = 16
     #: Frames among which slopes are taken.
     slope_points: int = 400
-    #: A clock outside of these ratios to real time is no clock of this stream.
+    #: A clock outside of these ratios to real time is not a clock of this stream.
     smallest_ratio: float = 0.05
     largest_ratio: float = 20.0
     #: Lateness is known of this share of frames at least, and spreads over no more than this many
@@ -208,7 +208,7 @@ class FrameTiming:
 def fit_timing(
     frames: Frames, *, gap_s: FloatArray, paced: bool, grouped: bool, fit: LawFitter
 ) -> FrameTiming | None:
-    """Fit the times of frames; None where the timestamps are no clock of them.
+    """Fit the times of frames; None where the timestamps are not a clock of them.
 
     Two descriptions are fitted: instants of the clock with lateness after them, and spacings as
     sent. The first keeps bounds on drift and lets frames queue; it is taken unless spacings played

@@ -160,7 +160,7 @@ def chart_time_scales(subject: FitSubject) -> Iterator[Chart | None]:
                 high=max(0.25, float(extremes[1])),
             ),
             layers=(Rule(name="none", at=0.0), *layers, measured),
-            caption=f"{caption} 0 is no dependence. {note}".strip(),
+            caption=f"{caption} 0 means no dependence. {note}".strip(),
         )
     yield _chart_variance_time(subject)
 

@@ -111,7 +111,7 @@ def deal_paths(clips: Sequence[PlaylistClip], seed: int) -> list[PlaylistClip]:
     """Return the clips in their order, their paths (round-trip time and loss) dealt anew.
 
     The papers show the distributions of both, not which clip lies behind which path: what comes
-    of one deal alone, such as a correlation with the loss, is no finding. They show them for the
+    of one deal alone, such as a correlation with the loss, is not a finding. They show them for the
     servers that answer pings, whose paths therefore go to the clips of such servers.
     """
     stream = random_stream(seed, session=0, purpose="chung/paths")

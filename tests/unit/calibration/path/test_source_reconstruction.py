@@ -96,7 +96,7 @@ def test_plain_udp_stays_as_it_was_captured(make_table: TableMaker) -> None:
 def test_tcp_packets_that_fill_a_hole_are_kept_and_those_that_repeat_are_not(
     make_table: TableMaker,
 ) -> None:
-    # 0 1 [2 late] 3 2 3(again) 4: only the second 3 is no new data
+    # 0 1 [2 late] 3 2 3(again) 4: only the second 3 is not new data
     number = np.array([0, 1, 3, 2, 3, 4])
     sequence = (4_294_966_000 + number * 1000) % (1 << 32)
     table = make_table(

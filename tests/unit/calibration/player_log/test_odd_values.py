@@ -49,7 +49,7 @@ def _kind_of(entry: Any) -> str:
     return str([entry.get(name) for name in names]) if isinstance(entry, dict) else "entry"
 
 
-#: Logs of each kind that is no player's own.
+#: Logs of each kind that is not a player's own.
 _PLAIN: dict[str, Any] = {
     "plain.json": [
         {"time_s": time, "buffer_s": 2, "position_s": time, "level": "a", "stalled": time < 2}

@@ -185,7 +185,9 @@ def test_impossible_ports_and_addresses_are_damage(tmp_path: Path) -> None:
     with pytest.warns(CaptureWarning, match="2 lines were not understood"):
         trace = _read(tmp_path, SENT.splitlines()[4] + "\n" + bad)
     assert trace.table.payload_bytes.tolist() == [28]
-    with pytest.raises(PacketTableError, match=r"line 1: .* is no line of a packet in an MGEN log"):
+    with pytest.raises(
+        PacketTableError, match=r"line 1: .* is not a line of a packet in an MGEN log"
+    ):
         _read(tmp_path, bad)
 
 
@@ -230,7 +232,7 @@ def test_a_format_that_is_not_the_named_one_is_one_clear_error(tmp_path: Path) -
     (tmp_path / "log").write_text(DITG)
     with pytest.raises(
         PacketTableError,
-        match=r"line 1: 'Flow>0001 .*' is no line of a packet in an MGEN log; give",
+        match=r"line 1: 'Flow>0001 .*' is not a line of a packet in an MGEN log; give",
     ):
         read_trace(str(tmp_path / "log"), format_name="mgen")
     with pytest.raises(SettingError, match=r"Unknown trace format 'pcapng'\. Use one of ditg"):

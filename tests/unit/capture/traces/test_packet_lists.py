@@ -171,7 +171,8 @@ def test_damaged_rows_are_counted_with_the_line_of_the_first(tmp_path: Path) -> 
 
 def test_a_list_without_a_readable_row_is_one_error(tmp_path: Path) -> None:
     with pytest.raises(
-        PacketTableError, match=r"list\.csv: line 2: 'soon, big' is no time and size, and none of"
+        PacketTableError,
+        match=r"list\.csv: line 2: 'soon, big' is not a time and size, and none of",
     ):
         _read(tmp_path, "time_s,ip_bytes\nsoon,big\nlater,bigger\n")
     with pytest.raises(PacketTableError, match="has no rows"):
@@ -346,7 +347,7 @@ def test_files_that_cannot_be_read_are_one_error(tmp_path: Path) -> None:
     with pytest.raises(PacketTableError, match=r"cannot be read \(No such file"):
         read_trace(str(tmp_path / "missing.csv"))
     (tmp_path / "binary").write_bytes(b"\0\1\2" * 100)
-    with pytest.raises(PacketTableError, match="is no text"):
+    with pytest.raises(PacketTableError, match="is not text"):
         read_trace(str(tmp_path / "binary"))
 
 

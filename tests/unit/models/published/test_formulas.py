@@ -57,7 +57,7 @@ def test_a_whole_number_stays_one() -> None:
         ("= 9 ** 9 ** 9", "cannot be computed"),
         ("= mode + fps", "cannot be computed"),
         ("= loop", "cannot be computed"),
-        ("= 1 +", "is no formula"),
+        ("= 1 +", "is not a formula"),
     ],
 )
 def test_what_is_no_formula_says_why(formula: str, problem: str) -> None:
@@ -65,7 +65,7 @@ def test_what_is_no_formula_says_why(formula: str, problem: str) -> None:
         evaluate_formulas(formula, {**NAMES, "loop": "= loop"})
 
 
-#: Formulas that would take memory or time without end, or that are no numbers.
+#: Formulas that would take memory or time without end, or that are not numbers.
 HOSTILE = {
     "texts of gigabytes": "= 'a' * many",
     "lists of gigabytes": "= rows * many",

@@ -119,7 +119,7 @@ def _rows(
         bad[first - 1 : first - 1 + len(lines)] = odd
         lines = pc.if_else(pa.array(odd), "", lines)
         text = "\n".join(lines.to_pylist())
-    # Numbered columns: a name that stands twice is no reason to refuse a list.
+    # Numbered columns: a name that stands twice is not a reason to refuse a list.
     labels = [str(number) for number in range(len(names))]
     content = text.encode(errors="replace")
     if not content.strip():
@@ -236,7 +236,7 @@ def _read_rows(
     if not usable.any():
         shown = ", ".join(texts[name][0].as_py()[:20] for name in (wanted.time, *named.values()))
         problem = (
-            f"{reading.noun} {numbers[0]}: {shown!r} is no time and size, and none of the rows"
+            f"{reading.noun} {numbers[0]}: {shown!r} is not a time and size, and none of the rows"
             " after it has them"
         )
         remedy = (

@@ -29,7 +29,7 @@ def read_syncodecs(reading: Reading) -> Columns:
     """Return the packets of a syncodecs trace: number, type, X, time, size of each frame.
 
     X is not read. Older traces have the quantiser there and the PSNR in the place of the time:
-    values that fall, or do not rise, are no times. Such frames, and all frames where the options
+    values that fall, or do not rise, are not times. Such frames, and all frames where the options
     give a frame rate, are sent evenly.
 
     Raises:
