@@ -83,7 +83,7 @@ def test_on_a_full_disk_every_command_says_so_in_a_line_and_leaves_nothing(
         if room_bytes and name not in LARGE:
             continue
         line = refused(words, capfd)
-        assert "No space left on device" in line or "0 GB are free" in line, (name, line)
+        assert "No space left on device" in line or "0 B are free" in line, (name, line)
 
 
 #: Those whose output does not fit into three pages.

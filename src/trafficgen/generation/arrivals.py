@@ -24,6 +24,7 @@ from trafficgen.formatting import (
     format_count,
     format_duration,
     number,
+    size_text,
     suggest_name,
 )
 from trafficgen.generation.intensities import ConstantIntensity, Intensity
@@ -178,8 +179,8 @@ class PoissonArrivals(Arrivals):
         mass = self._mass(window_s)
         if mass > MOST_SESSIONS:
             raise GenerationError(
-                f"about {mass:.3g} sessions start in {window_s:g} s, more than {MOST_SESSIONS:,};"
-                " ask for a shorter time or a lower rate"
+                f"about {number(mass)} sessions start in {format_duration(window_s)}, more than"
+                f" {MOST_SESSIONS:,}; ask for a shorter time or a lower rate"
             )
         gaps = generator.standard_exponential(_enough(mass))
         while (times_s := self.intensity.arrivals_s(gaps))[-1] < window_s:
@@ -287,7 +288,7 @@ def arrival_times_ns(
     limit_bytes = memory_limit_bytes()
     if limit_bytes is not None and (sessions or 0) * _START_BYTES > limit_bytes:
         raise GenerationError(
-            f"the starts of {sessions:,} sessions do not fit in the {limit_bytes / 1e9:.3g} GB of"
+            f"the starts of {sessions:,} sessions do not fit in the {size_text(limit_bytes)} of"
             " memory that are allowed ([--memory|memory_bytes]); ask for fewer, or give more"
         )
     generator = random_stream(seed, session=0, purpose=purpose)
@@ -357,7 +358,7 @@ class RegisteredArrivals(Arrivals):
             raise GenerationError(f"arrivals {self.name}: {error}; correct the keys") from error
         with name_failures(f"arrivals {self.name}", kind=GenerationError):
             given = function(generator, sessions, window_s, **self.keys)
-        times_s, found = np.zeros(0), f"{describe_value(given)}, which is no array of times"
+        times_s, found = np.zeros(0), f"{describe_value(given)}, which is not an array of times"
         with suppress(TypeError, ValueError):
             times_s = np.asarray(given, np.float64)
             found = "" if times_s.ndim == 1 else found

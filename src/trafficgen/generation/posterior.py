@@ -184,8 +184,8 @@ def _draw_estimates(part: Part, generator: np.random.Generator) -> Part:
 
 
 def refuse_wide_intervals(name: str, remedy: str) -> AbstractContextManager[None]:
-    """Raise GenerationError where a draw around a model is no number that a model may have."""
-    problem = f"{name}: an interval is so wide that a draw from it is no number of a model"
+    """Raise GenerationError where a draw around a model is not a number that a model may have."""
+    problem = f"{name}: an interval is so wide that a draw from it is not a number of a model"
     return refuse_odd_numbers(GenerationError, problem, remedy)
 
 

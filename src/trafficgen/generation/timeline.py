@@ -11,6 +11,7 @@ import numpy as np
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
+from trafficgen.formatting import number, size_text
 from trafficgen.models import LONGEST_S, FittedProvenance, Model, Stream
 from trafficgen.process_memory import memory_limit_bytes
 from trafficgen.processes.base import LARGEST_IP_BYTES, PlayableProcess, playable
@@ -86,11 +87,11 @@ class PlayedStream:
     def with_length(self, media_s: float, *, longer_s: float) -> PlayedStream:
         """Return the stream with its last playout ``longer_s`` longer, cut at ``media_s``, s."""
         phases = []
-        playouts = [number for number, phase in enumerate(self.phases) if phase.name == "playout"]
+        playouts = [place for place, phase in enumerate(self.phases) if phase.name == "playout"]
         stretched = playouts[-1] if playouts else len(self.phases) - 1
-        for number, phase in enumerate(self.phases):
-            start_s = phase.start_s + (longer_s if number > stretched else 0.0)
-            stop_s = phase.end_s + (longer_s if number >= stretched else 0.0)
+        for place, phase in enumerate(self.phases):
+            start_s = phase.start_s + (longer_s if place > stretched else 0.0)
+            stop_s = phase.end_s + (longer_s if place >= stretched else 0.0)
             if start_s < media_s:
                 phases.append(replace(phase, start_s=start_s, end_s=min(stop_s, media_s)))
         return replace(self, phases=tuple(phases))
@@ -266,11 +267,12 @@ def check_memory(
     needed_bytes = packets * packet_bytes + flows * _BYTES_PER_FLOW
     limit_bytes, machine_bytes = memory_limit_bytes(), machine_memory_bytes()
     if needed_bytes > min(limit_bytes or machine_bytes, machine_bytes):
-        room = f"this machine has {machine_bytes / 1e9:.3g} GB"
+        room = f"this machine has {size_text(machine_bytes)}"
         if limit_bytes is not None and needed_bytes < machine_bytes:
-            room = f"{limit_bytes / 1e9:.3g} GB is allowed ([--memory|memory_bytes])"
+            room = f"{size_text(limit_bytes)} is allowed ([--memory|memory_bytes])"
         raise GenerationError(
-            f"about {packets:.2g} packets in {sessions} sessions need {needed_bytes / 1e9:.3g} GB"
+            f"about {number(packets, digits=2)} packets in {number(sessions)} sessions need"
+            f" {size_text(needed_bytes)}"
             f" of memory, {room}; {_REMEDY}"
         )
 

@@ -17,7 +17,7 @@ from trafficgen._core import simulate
 from trafficgen._core.types import SimulatedAgentDict, SimulatedFlowDict
 from trafficgen.capture.memory import COSTS, Budget
 from trafficgen.errors import SimulationError, SimulationWarning, warn
-from trafficgen.formatting import size_text
+from trafficgen.formatting import number, size_text
 from trafficgen.generation.timeline import machine_memory_bytes
 from trafficgen.process_memory import memory_limit_bytes
 from trafficgen.progress import has_listener, report_step
@@ -302,14 +302,15 @@ def _check(taking_part: Sequence[Participant], links: Links, budget: Budget | No
         packets = _steady_packets(one, end_s)
         if packets > _MOST_PACKETS:
             raise SimulationError(
-                f"{one.name}: about {packets:.3g} packets are more than {_MOST_PACKETS:,};"
-                " lower its rate or shorten it"
+                f"{one.name}: about {number(packets, digits=3)} packets are more than"
+                f" {_MOST_PACKETS:,}; lower its rate or shorten it"
             )
         if budget is not None and not budget.holds(math.ceil(packets)):
             need = budget.need_bytes(packets)
             raise SimulationError(
-                f"{one.name}: about {packets:.3g} packets need some {size_text(need)} of memory,"
-                f" {size_text(budget.memory_bytes or 0)} is allowed; lower its rate, shorten it, or"
+                f"{one.name}: about {number(packets, digits=3)} packets need {size_text(need)} of"
+                f" memory, more than the {size_text(budget.memory_bytes or 0)} allowed; lower its"
+                " rate, shorten it, or"
                 f" give [--memory|memory_bytes] {_size(need)}"
             )
     endless = (

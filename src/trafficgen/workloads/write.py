@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.errors import GenerationError
-from trafficgen.formatting import format_count, format_share, number, one_line
+from trafficgen.formatting import format_count, format_share, number, one_line, size_text
 from trafficgen.generation.timeline import machine_memory_bytes
 from trafficgen.models import PublishedModel
 from trafficgen.notebook import NotebookView
@@ -226,9 +226,9 @@ def check_sessions(sessions: Sessions, memory_bytes: int | None) -> None:
     needed_bytes = in_one * _USE.bytes_per_packet
     if memory_bytes is not None and needed_bytes > memory_bytes:
         raise GenerationError(
-            f"a session of about {in_one:.2g} packets needs {needed_bytes / 1e9:.3g} GB of memory,"
-            f" more than the {memory_bytes / 1e9:.3g} GB of [--memory|memory_bytes]; ask for"
-            " shorter sessions, or give more"
+            f"a session of about {number(in_one, digits=2)} packets needs"
+            f" {size_text(needed_bytes)} of memory, more than the {size_text(memory_bytes)} of"
+            " [--memory|memory_bytes]; ask for shorter sessions, or give more"
         )
 
 
@@ -244,7 +244,7 @@ def _check_room(sessions: Sessions, folder: Path, memory_bytes: int, *, blocks_h
     free_bytes = shutil.disk_usage(folder.parent).free + earlier_bytes
     if needed_bytes > free_bytes:
         raise GenerationError(
-            f"{sessions.count} sessions need about {needed_bytes / 1e9:.3g} GB of disk while they"
-            f" are made, {free_bytes / 1e9:.3g} GB are free for {folder}; ask for fewer or shorter"
+            f"{sessions.count:,} sessions need about {size_text(needed_bytes)} of disk while they"
+            f" are made, {size_text(free_bytes)} are free for {folder}; ask for fewer or shorter"
             " sessions, or make room"
         )

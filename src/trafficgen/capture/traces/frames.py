@@ -18,7 +18,7 @@ from trafficgen.capture.traces.tables import (
 )
 from trafficgen.capture.traces.trace_format import Reading
 from trafficgen.errors import SettingError
-from trafficgen.formatting import format_count
+from trafficgen.formatting import format_count, number
 from trafficgen.process_memory import memory_limit_bytes
 from trafficgen.units import BITS_PER_BYTE, NS_PER_S, IntArray
 
@@ -171,7 +171,7 @@ def cut_frames(reading: Reading, frames: Frames, *, rtp: bool = True) -> Columns
 def _check_packets(reading: Reading, frames: int, packets: float) -> None:
     """Refuse frames that make more packets than frames have, or than memory holds."""
     if packets > max(_ALWAYS_PACKETS, frames * _MOST_PACKETS_A_FRAME):
-        problem = f"{format_count(frames, 'frame')} would make {packets:.3g} packets"
+        problem = f"{format_count(frames, 'frame')} would make {number(packets, digits=3)} packets"
         raise reading.error(problem, "check what the sizes count: [--size-unit|size_unit]")
     budget = Budget(memory_limit_bytes(), TABLE_PACKET_BYTES)
     if not budget.holds(int(packets)):
