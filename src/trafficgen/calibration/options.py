@@ -81,8 +81,8 @@ class SessionFitOptions(FitOptions):
         None,
         "--player-log-offset",
         help=(
-            "Zero of the player log after the capture's first packet, such as 2s or -2s; default:"
-            " its Unix time, or that packet."
+            "Time 0 of the player log, counted from the capture's first packet, such as 2s or -2s;"
+            " default: its Unix time, or that packet."
         ),
         metavar="TIME",
         parse=parse_offset_s,

@@ -47,8 +47,8 @@ def memory_option(default: int | None = DEFAULT_MEMORY_BYTES) -> Any:
         default,
         "--memory",
         help=(
-            "Memory that the work may take, such as 500MB or 4GB; the program's own, up to 250"
-            " MB, counts into it and is not reduced by a lower limit."
+            "Most memory to use, such as 500MB or 4GB; this includes the program itself, which"
+            " takes up to 250 MB whatever the limit."
         ),
         metavar="SIZE",
         parse=parse_memory,

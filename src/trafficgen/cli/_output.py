@@ -70,8 +70,8 @@ _NOT_PLAIN = r"[^ !#-\[\]-~]"
 class Messages:
     """Messages to the person at the terminal; a quiet command does not warn either."""
 
-    quiet: bool = option(False, "-q", "--quiet", help="Say errors only.")
-    verbose: bool = option(False, "-v", "--verbose", help="Say more on stderr.")
+    quiet: bool = option(False, "-q", "--quiet", help="Print errors only.")
+    verbose: bool = option(False, "-v", "--verbose", help="Print more on stderr.")
 
     def __post_init__(self) -> None:
         if self.quiet:

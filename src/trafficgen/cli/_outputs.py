@@ -71,7 +71,7 @@ def claim(
     Args:
         outputs: What is to be written.
         force: Whether files that exist are replaced.
-        inputs: What is read, as given; names that are no files are left alone.
+        inputs: What is read, as given; names that are not files are left alone.
         as_json: Whether the command prints JSON on standard output.
         quiet: Whether nothing is printed where standard output gets an output.
         check_names: Raises the error of a wrong name, if there is one.

@@ -148,7 +148,7 @@ def clear_line() -> None:
 
 
 def _write(text: str) -> None:
-    with suppress(OSError, ValueError):  # a full disk behind stderr is no reason to end the work
+    with suppress(OSError, ValueError):  # a full disk behind stderr is not a reason to end the work
         sys.stderr.write(text)
         sys.stderr.flush()
 

@@ -32,7 +32,7 @@ class Page:
         None,
         "--report",
         metavar="FILE.html",
-        help="Write a report with plots to this file; it needs no network to be read.",
+        help="Write a report with plots to this file; it can be read offline.",
         parse=output_path,
     )
 
@@ -44,7 +44,7 @@ class Reports(Page):
     interactive: bool = option(
         False,
         "--interactive",
-        help="Let charts over time of the report be zoomed, by a script within the page.",
+        help="Make the charts over time of the report zoomable (a script inside the page).",
     )
     plots: Path | None = option(
         None, "--plots", metavar="DIR", help="Write each plot into this folder, for papers."

@@ -69,7 +69,7 @@ def compare(
 ) -> None:
     """Measure how closely traffic matches a reference.
 
-    CBR, Poisson and resampling, which people use today, are measured next to it.
+    CBR, Poisson and resampled traffic are measured too, as baselines.
 
     Example: trafficgen compare capture.pcapng synthetic.pcap --fail-above gap_s.ks=0.1 --fail-above
     packets=0.1

@@ -21,7 +21,7 @@ def demo(
         Path, typer.Option("-o", "--out", metavar="DIR", help="Folder for the results.")
     ] = Path("demo-results"),
     force: Force = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say errors only.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
 ) -> None:
     """Take a tour with a capture that comes with trafficgen.
 

@@ -33,7 +33,7 @@ def export(
             metavar="TABLE",
             autocompletion=complete_traffic,
             help=(
-                "Packet table (.parquet, .csv) or capture, exported as this very schedule; a"
+                "Packet table (.parquet, .csv) or capture, exported packet by packet; a"
                 " fitted model (.json),"
                 " whose law is exported for targets that draw it themselves; or a workload file"
                 " (.yaml), exported in bounded memory; - is standard input."

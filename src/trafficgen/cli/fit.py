@@ -166,7 +166,7 @@ def _name_together(population: bool, same_source: bool, workers: int | None) -> 
 def _choose_work(
     options: SessionFitOptions, together: str | None, workers: int | None
 ) -> Callable[[list[str]], trafficgen.Fit | PopulationFit | SameSourceFit]:
-    """Return the fit that options choose, loaded: that is no part of its progress."""
+    """Return the fit that options choose, loaded: that is not part of its progress."""
     shared = {one.name: getattr(options, one.name) for one in fields(FitOptions)}
     if together == "--population":
         return partial(trafficgen.fit_population, workers=workers, **shared)

@@ -36,10 +36,14 @@ def reproduce(
             autocompletion=complete_finding,
         ),
     ] = None,
-    runs: Annotated[int, typer.Option(min=1, help="Runs of each set-up, with other seeds.")] = 5,
+    runs: Annotated[
+        int, typer.Option(min=1, help="Runs of each experiment, each with another seed.")
+    ] = 5,
     seeds: Annotated[
         int,
-        typer.Option(min=1, help="Do all that so often, for each row's probability of passing."),
+        typer.Option(
+            min=1, help="Repeat everything this many times; report how often each row passes."
+        ),
     ] = 1,
     sensitivity: Annotated[
         bool,
@@ -73,7 +77,7 @@ def reproduce(
             "--memory",
             metavar="SIZE",
             parser=parse_memory,
-            help="Memory that the work may take, such as 1GB; default: no limit.",
+            help="Most memory to use, such as 1GB; default: no limit.",
         ),
     ] = None,
     list_findings: Annotated[
@@ -84,9 +88,9 @@ def reproduce(
     as_json: AsJson = False,
     messages: Messages,
 ) -> None:
-    """Simulate the set-ups of the papers, next to published values.
+    """Simulate the experiments of the papers and compare the results with the published values.
 
-    The exit code is 1 when a quantity is not within the range that is accepted.
+    The exit code is 1 when a quantity is outside its accepted range.
 
     Example: trafficgen reproduce BMW-T1.1 BMW-T1.2
 

@@ -23,7 +23,7 @@ def view_option() -> Any:
     return option(
         "sender",
         "--at",
-        help="Whose view a pcap or CSV shows.",
+        help="End of the path whose view a pcap or CSV shows.",
         metavar="sender|receiver",
         parse=parse_view,
         values=("sender", "receiver"),
@@ -48,7 +48,7 @@ def format_option() -> Any:
     return option(
         None,
         "--to",
-        help="Format of the packets; default: by the ending of the output. [-o - needs it.|]",
+        help="Format of the packets; default: by the ending of the output. [Required with -o -.|]",
         metavar="|".join(FORMAT_NAMES),
         parse=parse_format,
         values=FORMAT_NAMES,

@@ -50,10 +50,10 @@ class SimulateOptions:
             :class:`~trafficgen.Path`; ``recorded`` is that of the capture of a fitted model.
         compete: Competing flows, such as ``tcp@-10s``, ``cbr:200kbps``, ``ping`` or a model's name.
         settings: Options and parameters of a published model.
-        runs: Play the session so often, with other seeds, and of a fitted model with what its
-            capture leaves open drawn again: policy, buffer, rungs that were not visited, laws.
-            ``answers`` of the result has intervals then.
-        at: Whose view a pcap or CSV shows.
+        runs: Repeat the session this many times with other seeds, so that ``answers`` of the result
+            has intervals. A fitted model also draws again what its capture leaves open: policy,
+            buffer, rungs that were not visited, laws.
+        at: End of the path whose view a pcap or CSV shows.
     """
 
     path: PathLike = field(metadata=offer(Option(("--path",), PATH_HELP, "PATH", str)))
@@ -93,8 +93,8 @@ class SimulateOptions:
         1,
         "--runs",
         help=(
-            "Play the session so often, with other seeds, and of a fitted model with what its"
-            " capture leaves open drawn again, for intervals of what comes out."
+            "Repeat the session this many times with other seeds and report intervals; a fitted"
+            " model also draws again what its capture leaves open."
         ),
         low=1,
     )

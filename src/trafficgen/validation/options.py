@@ -59,7 +59,7 @@ class CompareOptions:
     )
     from_s: float = from_option(
         "Compare a window of both sides that starts at this time after the first packet of each,"
-        " such as 90s: what a fit until then has not seen."
+        " such as 90s: the part that a fit until then did not see."
     )
     to_s: float | None = to_option()
     seed: int = option(0, "--seed", help="Seed of the baselines and of the classifier.", low=0)

@@ -70,8 +70,8 @@ class GenerateOptions:
         None,
         "--sessions",
         help=(
-            "Number of sessions, each with its own addresses; default: 1, or as many as start in"
-            " the time that is given; of a workload as its file gives."
+            "Number of sessions, each with its own addresses; default: the workload file's, or 1,"
+            " or as many as start in the time that is given."
         ),
         low=1,
     )
@@ -86,8 +86,8 @@ class GenerateOptions:
         None,
         "--arrival-rate",
         help=(
-            "Sessions starting in a second, as a Poisson process, or a rate such as 30/min; it"
-            " counts more than the number of sessions in a workload file. Default: together,"
+            "Sessions that start per second (a Poisson process), or a rate such as 30/min; it"
+            " replaces the number of sessions in a workload file. Default: all start together,"
             " or as other options say."
         ),
         metavar="R",
@@ -106,7 +106,7 @@ class GenerateOptions:
     scale_rate: float | None = option(
         None,
         "--scale-rate",
-        help="Rate of all sessions / that of the fitted model, such as 1.5.",
+        help="Multiply the rate of a fitted model by this factor, such as 1.5.",
         metavar="FACTOR",
         parse=parse_positive,
     )
@@ -156,8 +156,8 @@ class WorkloadOptions(GenerateOptions):
         "--for",
         help=(
             "Time in which sessions start, such as 24h (60 is 60 s); with [--sessions|sessions]"
-            " they start at random times in it (a Poisson process). Of a workload file with a"
-            " number of sessions, its first part."
+            " they start at random times in it (a Poisson process). A workload file with a number"
+            " of sessions is cut at this time."
         ),
         metavar="TIME",
         parse=parse_duration_s,
@@ -212,8 +212,7 @@ class SharedPathOptions(SimulateOptions):
         None,
         "--sessions",
         help=(
-            "Number of sessions that share the path; default: one of a model, of a workload file as"
-            " it gives."
+            "Number of sessions that share the path; default: the workload file's, or 1 of a model."
         ),
         low=1,
     )

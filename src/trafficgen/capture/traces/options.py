@@ -39,28 +39,28 @@ class TraceOptions:
     payload_bytes: int | None = option(
         None,
         "--payload-bytes",
-        help="Largest part of a frame in a packet; default: fills IP packets of 1500 bytes.",
+        help="Most bytes of a frame in one packet; default: fills IP packets of 1500 bytes.",
         metavar="BYTES",
         low=0,
     )
     sizes: SizeKind | None = option(
         None,
         "--sizes",
-        help="What sizes are of, if a list does not say it; default: ip.",
+        help="Part of a packet that sizes count, if a list does not say it; default: ip.",
         metavar="|".join(SIZE_KINDS),
         parse=str,
     )
     size_unit: SizeUnit | None = option(
         None,
         "--size-unit",
-        help="What frame sizes count; default: bytes.",
+        help="Unit of frame sizes; default: bytes.",
         metavar="|".join(SIZE_UNITS),
         parse=str,
     )
     line_rate_bps: float | None = option(
         None,
         "--line-rate",
-        help="Rate at which packets of a frame follow, such as 10Mbps; default: all at once.",
+        help="Rate at which the packets of a frame are sent, such as 10Mbps; default: all at once.",
         metavar="RATE",
         parse=parse_line_rate,
     )
@@ -72,7 +72,7 @@ class TraceOptions:
     protocol: TransportName | None = option(
         None,
         "--protocol",
-        help="Protocol of a list or a D-ITG log, which names none; default: udp.",
+        help="Protocol of a packet list or D-ITG log that names none; default: udp.",
         metavar="|".join(TRANSPORTS),
         parse=str,
     )
