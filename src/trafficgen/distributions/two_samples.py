@@ -1,4 +1,4 @@
-"""How far apart two samples are: the two-sample Kolmogorov-Smirnov distance."""
+"""How two samples compare: their Kolmogorov-Smirnov distance, and the correlation of ranks."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trafficgen._core import sample_distance
+from trafficgen.units import FloatArray
 
 
 def ks_distance(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> float:
@@ -18,3 +19,14 @@ def ks_distance(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> float:
     """
     first, second = (np.ascontiguousarray(sample, np.float64) for sample in (one, other))
     return sample_distance(first, second)
+
+
+def mean_ranks(values: FloatArray) -> FloatArray:
+    """Rank values from 1 on; ties share the mean of theirs, shape (n,)."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[place], dtype=np.float64)
+
+
+def rank_correlation(one: FloatArray, other: FloatArray) -> float:
+    """Correlate the ranks of two samples that are not constant (Spearman 1904)."""
+    return float(np.corrcoef(mean_ranks(one), mean_ranks(other))[0, 1])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trafficgen.critical_values import NORMAL_95
-from trafficgen.distributions.fitting.ranks import mean_ranks
+from trafficgen.distributions.two_samples import mean_ranks
 from trafficgen.models import Estimate, PopulationQuantity, RankCorrelation
 from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray

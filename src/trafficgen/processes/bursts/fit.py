@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from trafficgen.distributions.fitting.ranks import rank_correlation
+from trafficgen.distributions.two_samples import rank_correlation
 from trafficgen.flows import Bursts, gamma_to_exponential, segment_bursts
 from trafficgen.flows.cycles import CYCLE_LIMITS
 from trafficgen.processes.autocorrelated_series import sample_autocorrelation

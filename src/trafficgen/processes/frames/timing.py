@@ -8,9 +8,8 @@ import numpy as np
 
 from trafficgen import _core
 from trafficgen.critical_values import NORMAL_95
-from trafficgen.distributions.fitting.ranks import mean_ranks
 from trafficgen.distributions.law import Law
-from trafficgen.distributions.two_samples import ks_distance
+from trafficgen.distributions.two_samples import ks_distance, mean_ranks
 from trafficgen.flows import Bursts, segment_bursts
 from trafficgen.model_parts.estimate import Estimate
 from trafficgen.processes.base import to_playable

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from trafficgen.distributions.fitting.ranks import mean_ranks
+from trafficgen.distributions.two_samples import mean_ranks
 from trafficgen.flows import segment_bursts
 from trafficgen.processes.bursts.fit import fit_simple
 from trafficgen.processes.bursts.model import BurstProcess

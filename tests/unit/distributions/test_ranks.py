@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from trafficgen.distributions.fitting.ranks import mean_ranks, rank_correlation
+from trafficgen.distributions.two_samples import mean_ranks, rank_correlation
 
 
 @given(st.lists(st.integers(-3, 3).map(float) | st.floats(-1e9, 1e9), min_size=1, max_size=60))
