@@ -23,11 +23,10 @@ from trafficgen.calibration.session_fit import (
     SessionInputs,
     fit_session,
 )
-from trafficgen.capture.frames import read_frame
 from trafficgen.capture.inputs import Paths, as_paths, input_names, is_stream, name_in_model
 from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, count_pieces
 from trafficgen.capture.options import LEAST_MEMORY_BYTES, SessionChoice
-from trafficgen.capture.reading import read_packets
+from trafficgen.capture.reading import read_frame, read_packets
 from trafficgen.capture.session import OpenedSession, open_session
 from trafficgen.errors import CalibrationError, CaptureWarning
 from trafficgen.flows import Exchanges, heaviest_upload, rate_curve, swap_ends

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from trafficgen.capture.frames import read_frame
+import pyarrow as pa
+
+from trafficgen.capture.bare_tables import head_of_columns
 from trafficgen.capture.inputs import (
     Paths,
     as_paths,
@@ -24,16 +26,19 @@ from trafficgen.capture.options import (
 )
 from trafficgen.capture.packets import PacketsBeyondLimitError, read_capture, stream_capture
 from trafficgen.capture.scan import CaptureScan, scan_capture
-from trafficgen.capture.table_files import check_table
+from trafficgen.capture.table_files import cast_packets, check_table, has_packet_columns
 from trafficgen.capture.table_streams import packets_in
-from trafficgen.errors import CaptureWarning, ExportError, warn
+from trafficgen.errors import CaptureWarning, ExportError, PacketTableError, warn
 from trafficgen.flows import Inspection, inspect_stream, inspect_table
 from trafficgen.flows.exchanges import Exchanges
 from trafficgen.options import DataFrame, checks_arguments, takes
 from trafficgen.outputs import whole_files
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
+from trafficgen.tables.counts import with_counts
 from trafficgen.tables.stream import PacketStream
 
+#: What errors call a data frame.
+_FRAME_NAME = "data frame"
 _OTHER_REMEDY = "or cut the input (editcap does that for captures)"
 
 
@@ -244,3 +249,42 @@ def save_exchanges(exchanges: Exchanges, path: str | Path) -> None:
             from pyarrow import parquet  # noqa: PLC0415 - few write it
 
             parquet.write_table(exchanges.table, file, compression="zstd")
+
+
+def read_frame(frame: DataFrame) -> PacketTable:
+    """Return the packets of a data frame.
+
+    Its columns are those of a packet table or of a packet list.
+
+    Raises:
+        PacketTableError: If it has no time or no size, or holds impossible values.
+
+    Warns:
+        CaptureWarning: For each doubt, such as rows that could not be read or columns that are not
+            used.
+    """
+    try:
+        table = pa.table(frame)
+    except (TypeError, ValueError) as error:  # pyarrow's errors of values are kinds of it
+        problem = f"cannot be read ({str(error).splitlines()[0]})"
+        remedy = "give columns of numbers and texts"
+        if not hasattr(frame, "columns") and hasattr(frame, "to_frame"):
+            problem = f"is one column, a {type(frame).__name__}"
+            remedy = "give a frame with a time and a size, such as time_s and ip_bytes"
+        raise PacketTableError(file=_FRAME_NAME, problem=problem, remedy=remedy) from error
+    if not has_packet_columns(table.column_names):
+        return _read_list(table)
+    packets = cast_packets(table, _FRAME_NAME)
+    origin_ns = getattr(frame, "attrs", {}).get("origin_ns", 0)
+    head = head_of_columns(table, _FRAME_NAME, table.column_names, origin_ns)
+    found = replace(head, packets=packets, notes={"files": [_FRAME_NAME]})
+    return check_table(replace(found, flows=with_counts(found)), _FRAME_NAME)
+
+
+def _read_list(table: pa.Table) -> PacketTable:
+    from trafficgen.capture.traces.formats.packet_list import read_columns  # noqa: PLC0415 - captures need no readers of traces
+
+    read = read_columns(table, _FRAME_NAME)
+    for text in read.doubts:
+        warn(f"{_FRAME_NAME}: {text}", CaptureWarning)
+    return read.table

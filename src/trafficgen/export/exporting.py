@@ -13,10 +13,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trafficgen.capture.frames import read_frame
 from trafficgen.capture.memory import TABLE_PACKET_BYTES, Budget
 from trafficgen.capture.options import ReadOptions
-from trafficgen.capture.reading import read_or_stream
+from trafficgen.capture.reading import read_frame, read_or_stream
 from trafficgen.errors import ExportError, InputFileError
 from trafficgen.export.options import ExportOptions
 from trafficgen.export.settings import Settings

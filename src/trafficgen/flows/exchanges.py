@@ -26,7 +26,6 @@ from trafficgen.units import BoolArray, IntArray, s_from_ns
 if TYPE_CHECKING:
     import pandas as pd
 
-KINDS = ("media", "audio", "small", "control")
 EXCHANGE_COLUMNS = (
     Column("connection", pa.uint32(), "Number of its flow, as `inspect` lists it."),
     nullable(

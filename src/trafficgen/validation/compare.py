@@ -7,10 +7,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from trafficgen.capture.frames import read_frame
 from trafficgen.capture.inputs import Paths, file_text, input_names
 from trafficgen.capture.memory import COMPARE_PACKET_BYTES, Budget, count_pieces
 from trafficgen.capture.options import ReadOptions
+from trafficgen.capture.reading import read_frame
 from trafficgen.capture.session import open_session
 from trafficgen.flows import SessionView, clock_tick_ns, resegment
 from trafficgen.options import DataFrame, takes

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trafficgen.capture.frames import read_frame
 from trafficgen.capture.inputs import Paths, file_text, input_names
 from trafficgen.capture.memory import COMPARE_PACKET_BYTES
 from trafficgen.capture.options import ReadOptions, SessionChoice
+from trafficgen.capture.reading import read_frame
 from trafficgen.capture.session import open_session
 from trafficgen.data_frames import frame_rows
 from trafficgen.errors import SelectionError

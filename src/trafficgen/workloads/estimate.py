@@ -25,7 +25,7 @@ from trafficgen.notebook import NotebookView
 from trafficgen.options import takes
 from trafficgen.packet_files.destinations import format_of
 from trafficgen.packet_files.writing import write_packets
-from trafficgen.progress import following, report_step
+from trafficgen.progress import following, report_each, report_step
 from trafficgen.randomness import random_stream
 from trafficgen.scipy_special import special
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
@@ -37,7 +37,6 @@ from trafficgen.units import (
     kbps_from_bps,
     s_from_ns,
 )
-from trafficgen.workloads.bytes_interval import SAMPLED_PACKETS, find_bytes_interval
 from trafficgen.workloads.files import load_playable
 from trafficgen.workloads.merge import write_batches
 from trafficgen.workloads.mix import MixedSessions
@@ -46,6 +45,10 @@ from trafficgen.workloads.plan import PlannedWorkload
 from trafficgen.workloads.sessions import choose_sessions, plan_model, sessions_of_workload
 from trafficgen.workloads.write import check_sessions, makes_in_memory
 
+#: Sessions of one model that are played for the interval of its bytes, and of long ones at least.
+_VARIED, _FEWEST_VARIED = 20, 5
+#: Packets after which no other session is played for an estimate.
+_SAMPLED_PACKETS = 300_000
 #: Most sessions that are played for an estimate, and the time after which no other is begun, s.
 _SAMPLED, _SAMPLED_S = 60, 2.0
 #: Start of a worker process, s; what runs on two cores with a load of 14 took / their estimate was
@@ -194,10 +197,40 @@ def estimate_workload(
         sessions = sessions_of_workload(workload, seed=options.seed, sessions=1, at=options.at)
     check_sessions(sessions, options.memory_bytes)
     estimate = _estimate(sessions, out, options)
-    is_long = estimate.packets > SAMPLED_PACKETS
+    is_long = estimate.packets > _SAMPLED_PACKETS
     if estimate.sessions > 1 or is_long or not isinstance(playable, Model):
         return estimate
-    return replace(estimate, ip_bytes_interval=find_bytes_interval(playable, options))
+    return replace(estimate, ip_bytes_interval=_find_bytes_interval(playable, options))
+
+
+def _find_bytes_interval(model: Model, options: WorkloadOptions) -> tuple[float, float] | None:
+    """Return the interval in which the IP bytes of 95% of a model's sessions lie.
+
+    None if a session may have none.
+
+    Sessions are played with parameters drawn from their uncertainty. The logarithms of their bytes
+    are taken as normal, with a mean and a variance that are known from so many sessions only.
+
+    Source: prediction interval of a normal law by Student's t.
+    """
+    several = replace(options, sessions=_VARIED, arrivals=None, posterior=True, jitter_s=None)
+    workload = plan_model(model, several)
+    sessions = sessions_of_workload(workload, seed=options.seed, sessions=_VARIED, at=options.at)
+    sizes: list[int] = []
+    packets = 0
+    for number in report_each(range(_VARIED), "varying", total=_VARIED, unit="sessions"):
+        if len(sizes) >= _FEWEST_VARIED and packets > _SAMPLED_PACKETS:
+            break
+        tables, _ = sessions.block(number, 1)
+        packets += sum(table.num_rows for table in tables)
+        sizes.append(sum(pc.sum(table["ip_bytes"]).as_py() or 0 for table in tables))
+    if min(sizes) <= 0:
+        return None
+    logs, count = np.log(np.array(sizes, dtype=np.float64)), len(sizes)
+    half = float(special.stdtrit(count - 1, 0.975) * logs.std(ddof=1) * math.sqrt(1 + 1 / count))
+    one_packet = sum(sizes) / max(1, packets)  # at the end of a session there may be one more
+    low, high = (math.exp(logs.mean() + side) for side in (-half, half))
+    return max(0.0, low - one_packet), high + one_packet
 
 
 @dataclass(frozen=True)
@@ -380,7 +413,7 @@ def _error_share(values: IntArray, totals: FloatArray, played: _Expected) -> flo
 
 def _play_sample(sessions: AnySessions, options: WorkloadOptions) -> _Sample:
     """Play sessions of the whole, the first and the last before all, while time and memory last."""
-    most_packets = min(options.memory_bytes // _HELD_BYTES, SAMPLED_PACKETS)
+    most_packets = min(options.memory_bytes // _HELD_BYTES, _SAMPLED_PACKETS)
     numbers = np.linspace(0, sessions.count - 1, min(_SAMPLED, sessions.count)).astype(int)
     inner = random_stream(options.seed, session=0, purpose="dry run").permutation(numbers[1:-1])
     order = list(dict.fromkeys([int(numbers[0]), int(numbers[-1]), *inner.tolist()]))
