@@ -22,7 +22,7 @@ _S_PER_MIN = _MIN_PER_H = 60
 _SHORT_S, _MICRO_S, _MICRO_BELOW_S = {"s": 1.0, "ms": 1e-3}, {"µs": 1e-6}, 1e-5
 #: Longer times are in whole days.
 _LONGEST_H, _S_PER_DAY = 1000, 86_400
-#: What is cut word by word is at most so many times as long as what is left of it.
+#: What is cut word by word is at most this many times as long as what is left of it.
 _LONGEST_LOOKED_AT = 100
 #: A number by itself, not a part of a name.
 _LONG_FIGURE = re.compile(r"(?<![\w./-])(?=[\d.]{21})\d+(?:\.\d+)?(?![\w/-]|\.\w)")

@@ -13,7 +13,7 @@ _LEARNT_BYTES = 31 << 20
 
 @contextmanager
 def limit_memory(memory_bytes: int | None) -> Iterator[None]:
-    """Let what is called within the block take so much memory; None: as much as before it."""
+    """Let what is called within the block take this much memory; None: as much as before it."""
     token = _LIMIT_BYTES.set(_LIMIT_BYTES.get() if memory_bytes is None else memory_bytes)
     try:
         yield

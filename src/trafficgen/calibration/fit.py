@@ -50,8 +50,8 @@ _LIGHTEST_OF_SEVERAL, _LIGHTEST_OF_ONE = 0.05, 0.2
 #: those that carry this share each.
 _LIGHTEST_COUNTED = 0.01
 #: What to do where little was uploaded.
-#: An upload is named from so many times what is fitted on, and from so many bytes on, some seven
-#: full packets: less is not a stream.
+#: An upload is named from this many times what is fitted on, and from this many bytes on, some
+#: seven full packets: less is not a stream.
 _LARGER_UPLOAD, _LEAST_UPLOAD_BYTES = 1.1, 10_000
 _NO_UPLOAD = "leave [--upload] out to take what servers sent, or capture more of the stream"
 
@@ -354,7 +354,7 @@ def digest_files(names: Sequence[str]) -> tuple[str, ...]:
 def _read_other_end(options: SessionFitOptions, *, packets: int) -> PacketTable | None:
     """Read the second capture in order of time; its problems are not those of the fit.
 
-    So many ``packets`` are in memory already.
+    ``packets`` packets are in memory already.
 
     Raises:
         InputFileError: If its packets do not fit into what memory is left.

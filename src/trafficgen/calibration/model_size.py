@@ -77,7 +77,7 @@ def _compact(law: Law) -> Law:
 
 
 def compact_model(model: Model, *, most_bytes: int = MOST_BYTES) -> Model:
-    """Return a model whose file has at most so many bytes.
+    """Return a model whose file has at most this many bytes.
 
     Alternatives that lost by most go first, then packets of trains and points of smoothed
     empirical laws in turn. A model that cannot shrink so far becomes as small as possible.

@@ -81,15 +81,15 @@ class Budget:
         return max(COSTS.fewest_packets, room_bytes // self.packet_bytes)
 
     def holds(self, packets: int) -> bool:
-        """Return whether so many packets fit."""
+        """Return whether this many packets fit."""
         return self.most_packets is None or packets <= self.most_packets
 
     def need_bytes(self, packets: float) -> int:
-        """Return the memory that so many packets need, bytes."""
+        """Return the memory that this many packets need, bytes."""
         return COSTS.program_bytes + round(packets * self.packet_bytes)
 
     def memory_after(self, packets: int) -> int | None:
-        """Return the memory that is left with so many packets in memory, bytes."""
+        """Return the memory that is left with this many packets in memory, bytes."""
         if self.memory_bytes is None:
             return None
         return self.memory_bytes - packets * self.packet_bytes
@@ -103,7 +103,7 @@ class Budget:
         of_table: bool = False,
         at_least: bool = False,
     ) -> InputFileError:
-        """Return the error for an input of so many packets, or ``at_least`` so many."""
+        """Return the error for an input of this many packets, or ``at_least`` this many."""
         need = size_text(self.need_bytes(packets))
         more = "more [--memory]" if at_least else f"[--memory {need.replace(' ', '')}]"
         return (PacketTableError if of_table else CaptureError)(

@@ -179,7 +179,7 @@ class _Opening:
         return bool(to_server > to_client)
 
     def _refuse_beyond(self, packets: int, inspection: Inspection, *, more: bool = False) -> None:
-        """Raise if so many packets, or ``more`` than so many, do not fit into memory."""
+        """Raise if this many packets, or ``more`` than this many, do not fit into memory."""
         if self.budget.holds(packets):
             return
         remedy = (

@@ -15,12 +15,12 @@ from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-#: Rows may take this many times the room of their Parquet file, or so many bytes if those are more.
+#: Rows may take this many times the room of their Parquet file, or this many bytes if that is more.
 _MOST_EXPANSION = 256
 _ALWAYS_EXPANDED_BYTES = 1 << 30
 _CELL_BYTES = 8
-#: Texts are names and addresses: a column of them has so many bytes in a row at most, and some that
-#: are longer.
+#: Texts are names and addresses: a column of them has at most this many bytes in a row, and some
+#: that are longer.
 _TEXT_BYTES = 64
 _ALWAYS_TEXT_BYTES = 1 << 24
 _LONGEST_SPAN_NS = int(np.iinfo(np.int64).max)

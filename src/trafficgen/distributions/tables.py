@@ -32,7 +32,7 @@ _SMALLEST_SHARE = 1e-3
 _SMALLEST = 54
 _NODES = 0.5 - 0.5 * np.cos(np.pi * np.arange(6) / 5)
 _CHECKS = 0.5 * (_NODES[1:] + _NODES[:-1])
-#: Narrower pieces (as a share of their probability), and those beyond so many, are left to the law.
+#: Narrower pieces (as a share of their probability) and those beyond this many are left to the law.
 _NARROWEST = 1e-6
 _MOST_PIECES = 1 << 14
 #: Coefficients of a polynomial add up to this many times the values that it covers at most.

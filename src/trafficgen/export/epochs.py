@@ -1,7 +1,7 @@
 """Piecewise constant projection of flows, for tools that know a rate and a size alone.
 
-In each epoch a flow has so many packets of one size, evenly spaced (iperf, MGEN's PERIODIC, Open
-Traffic Generator).
+In each epoch a flow has a number of packets of one size, evenly spaced (iperf, MGEN's
+PERIODIC).
 """
 
 from __future__ import annotations

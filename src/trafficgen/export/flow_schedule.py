@@ -253,7 +253,7 @@ def split_large(flow: FlowSchedule, *, high_bytes: int) -> tuple[FlowSchedule, i
 
 
 def cut_payloads(flow: FlowSchedule, pieces: IntArray) -> FlowSchedule:
-    """Cut each payload into so many pieces at its time; each piece repeats the packet's headers."""
+    """Cut each payload into its number of pieces; each piece repeats the packet's headers."""
     if int(pieces.max()) == 1:
         return flow
     row, _, payload_bytes = share_evenly(flow.payload_bytes, pieces)

@@ -62,7 +62,7 @@ def source_ports_from(first_port: int, ports: range, *, destination: str, target
     """Return one port a flow to send from, from ``first_source_port`` up.
 
     Raises:
-        SettingError: If there are not so many, or, on one machine, they are among the ports that
+        SettingError: If there are not this many, or, on one machine, they are among the ports that
             are sent to: a sink that listens there leaves none to send from.
     """
     sources = ports_from(first_port, len(ports), target=target, setting="first_source_port")

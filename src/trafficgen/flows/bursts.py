@@ -29,7 +29,7 @@ class BurstLimits:
         valley_deviations: and is below it by this many standard deviations of Poisson counts.
         pause_s: Pauses of at least this length separate bursts even without a valley, s, if there
             are
-        fewest_pauses: at least so many, which make up
+        fewest_pauses: at least this many, which make up
         largest_pause_share: at most this share of the gaps and
         least_paused_time: at least this share of the time, and are regular: the likelihood ratio of
             a gamma to an exponential law of the packets between them exceeds

@@ -15,8 +15,8 @@ _VIDEO_CLOCK_HZ = 90_000
 #: Static payload types whose clock is not evidence (RFC 3551): MPEG audio and transport streams.
 _STATIC_MEDIA = {14: "audio", 33: "mixed"}
 _DYNAMIC_TYPES_FROM = 35
-#: Frames are in several packets each if so many packets have the timestamp of the one before, and
-#: are of so many bytes: digits dialled (RFC 4733) share timestamps as well, in small packets.
+#: Frames are in several packets each if this many packets have the timestamp of the one before, and
+#: are of this many bytes: digits dialled (RFC 4733) share timestamps as well, in small packets.
 _SPLIT_SHARE = 0.1
 _SPLIT_BYTES = 300
 _FEWEST_FRAMES_PER_S = 2

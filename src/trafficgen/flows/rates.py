@@ -88,13 +88,13 @@ class RateSeries:
         return self.size_bytes * kbps_from_bytes(1.0, self.bin_s)
 
     def join_bins(self, count: int) -> RateSeries:
-        """Return the rate in bins of so many of these; a last one that is not whole is dropped."""
+        """Return the rate in bins ``count`` times as long; an incomplete last one is dropped."""
         whole = self.size_bytes[: self.size_bytes.size // count * count]
         return RateSeries(self.start_ns, self.bin_ns * count, whole.reshape(-1, count).sum(axis=1))
 
 
 def rate_curve(time_ns: IntArray, size_bytes: IntArray, *, bins: int = CURVE_BINS) -> RateCurve:
-    """Return the bytes in so many equal parts of the time from first to last packet, for drawings.
+    """Return the bytes in equal parts of the time from first to last packet, for drawings.
 
     Times ascend; the curve counts its time from the first packet.
     """

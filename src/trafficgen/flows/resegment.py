@@ -20,7 +20,7 @@ class OffloadLimits:
             use.
         largest_jumbo_bytes: Longest packet of links with jumbo frames.
         fewest_jumbo: Number of packets of the largest size from which jumbo frames are believed.
-        jumbo_to_full: So many of them are there for each full packet of up to 1500 bytes.
+        jumbo_to_full: Jumbo frames / full packets of up to 1500 bytes, at least.
         least_full_bytes: Packets of at least this size may be full ones, which show the MTU.
         largest_offload_bytes: Longest packet that a host hands to its card (Linux: GSO_MAX_SIZE);
             longer ones are damage, and are left as they are: 2 GiB would be a million pieces.

@@ -41,9 +41,9 @@ class SessionLimits:
             mDNS, LLMNR, WS-Discovery), tunnels (OpenVPN, L2TP, GTP, IPsec, VXLAN, Geneve,
             WireGuard), accounting (RADIUS) and flow records (NetFlow, IPFIX, sFlow): no media.
         together_share: UDP of one session is at the same time for this share of its longer flow,
-        together_s: which lasts so long, s: short exchanges overlap by chance.
-        ipv4_network_bits: Servers that share so many bits are of one content network,
-        ipv6_network_bits: and so many of IPv6: the usual sizes of announced networks.
+        together_s: which lasts this long, s: short exchanges overlap by chance.
+        ipv4_network_bits: Servers that share this many bits are of one content network,
+        ipv6_network_bits: and this many of IPv6: the usual sizes of announced networks.
     """
 
     web_ports: frozenset[int] = frozenset({80, 443, 8000, 8080, 8443})

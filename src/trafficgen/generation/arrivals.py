@@ -51,7 +51,7 @@ class Arrivals(ABC):
         """Return when each session starts, s from the workload's start, ascending.
 
         Without ``sessions`` as many start as fit into the window, without ``window_s`` it is as
-        long as it takes; with both, exactly so many sessions start in this time. The generator is
+        long as it takes; with both, exactly this many sessions start in this time. The generator is
         for the arrivals alone.
 
         Raises:
@@ -69,7 +69,7 @@ class Arrivals(ABC):
         return True
 
     def explain(self, *, sessions: int | None, window_s: float | None) -> str:
-        """Return what of it is changed to make so many sessions; empty if nothing is."""
+        """Return what of it is changed to make this many sessions; empty if nothing is."""
         del sessions, window_s
         return ""
 
@@ -141,7 +141,7 @@ class PoissonArrivals(Arrivals):
         return self.is_known
 
     def explain(self, *, sessions: int | None, window_s: float | None) -> str:
-        """Return by how much its rates are scaled to make so many sessions in a window."""
+        """Return by how much its rates are scaled to make this many sessions in a window."""
         if sessions is None or window_s is None or not self.is_known:
             return ""
         factor = number(sessions / self._mass(window_s))

@@ -27,7 +27,7 @@ from trafficgen.models import Model
 from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA, PacketTable
 from trafficgen.units import FloatArray, IntArray
 
-#: Sessions differ: so many of them are sampled for the mean length.
+#: Sessions differ: this many of them are sampled for the mean length.
 _SAMPLED = 1000
 
 

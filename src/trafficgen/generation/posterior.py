@@ -35,7 +35,7 @@ _KEPT = 16
 _TICK_S = 1e-9
 #: Fewer values leave no law that could be drawn.
 _FEWEST_VALUES = 2
-#: Draws that give no law of the family are repeated so often; then the estimates stay.
+#: Draws that give no law of the family are repeated this often; then the estimates stay.
 _TRIES = 10
 #: Estimates between 0 and 1 by definition; all others are positive.
 _SHARES = ("hurst",)

@@ -93,7 +93,7 @@ def draw_acknowledged(
 def _draw_by_law(
     law: Acknowledgements, count: int, run_ends: IntArray, generator: np.random.Generator
 ) -> Acknowledged:
-    """Return which of so many segments are acknowledged; ``run_ends`` are the last before pauses.
+    """Return which segments are acknowledged; ``run_ends`` are the last before pauses.
 
     A late acknowledgement takes the place of the one that would be for both sides of a pause, so
     that pauses add none.

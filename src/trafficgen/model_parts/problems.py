@@ -49,7 +49,7 @@ _NAMED_PLACES = 5
 def describe_problem(error: ValidationError, whole: type[BaseModel]) -> tuple[str, str]:
     """Return the first problem of a ``whole`` with its place, and what to do, or "" if unclear."""
     if error.error_count() > _MOST_PROBLEMS:
-        # To list so many takes long.
+        # To list them all takes long.
         return f"{error.error_count():,} of its values are wrong", ""
     first, at, more = _split_problems(error)
     place = f"{at}: " if at else ""

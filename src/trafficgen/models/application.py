@@ -23,10 +23,10 @@ PolicyFamily = Literal["fixed", "throughput", "buffer", "bola", "dynamic", "mpc"
 #: Authoring Specification recommends 1.5 to 2. The estimated ones err by part of a step.
 RUNG_STEP, _WIDEST_STEP, _STEP_ERROR = math.sqrt(1.5 * 2), 2.0, 0.1
 #: The next step of a ladder is the mean of those below it, each weighing half of the one above it,
-#: and of so many usual ones.
+#: and of this many usual ones.
 _OLDER, _USUAL_STEPS = 0.5, 0.4
-#: It is so far off (log, standard deviation), which counts as that of so many steps: 0.11 to 0.17
-#: on the ladders of Apple's specification and of Netflix.
+#: It is this far off (log, standard deviation), which counts as that of this many steps: 0.11
+#: to 0.17 on the ladders of Apple's specification and of Netflix.
 _STEP_SPREAD, _SPREAD_STEPS = 0.14, 2.0
 #: A rung is so far from the middle of its neighbours (log, standard deviation): 0.06 to 0.1 on the
 #: ladders of Apple's specification and of Netflix (Li and others 2014).

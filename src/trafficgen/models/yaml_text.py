@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 #: Characters from which on speed counts more than the words of an error in the syntax.
 _FAST_FROM = 50_000
-#: No model or workload has more levels: the slower loader ends at about so many.
+#: No model or workload has more levels: the slower loader ends at about this many.
 _DEEPEST = 300
 #: No number of a model or a workload has more characters.
 _LONGEST_NUMBER = 100

@@ -13,7 +13,7 @@ from trafficgen.units import FloatArray, IntArray
 
 #: A path whose mean rate is within this share of the capture's is taken.
 _TOLERATED_SHARE = 0.02
-#: So many dwells are drawn in all for the paths to choose from, and so many paths at most.
+#: This many dwells are drawn in all for the paths to choose from, and this many paths at most.
 _DRAWN_DWELLS = 20_000
 _MOST_PATHS = 200
 #: Sessions of this share of the capture's phase and more keep its mean rate.

@@ -38,7 +38,7 @@ _STATES = (
 #: What the verdict accepts, chosen by us: time in stalls / session, and loss / sent packets, the
 #: smaller where nothing is retransmitted.
 MOST_STALLED, NOTICED_LOSS, MOST_LOSS = 0.1, 0.01, 0.05
-#: A fitted model that takes more than so many times its own length has been held up by the path.
+#: A fitted model that takes more than this many times its own length has been held up by the path.
 _MOST_LENGTHENED = 1.05
 #: Values that a row of conditions still spells out.
 _MOST_VALUES = 12

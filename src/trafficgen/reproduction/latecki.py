@@ -36,9 +36,9 @@ _VIDEO_START_S, _VIDEO_END_S = 40.0, 160.0
 #: From here on losses count as those of the rate that was found (LJM-E8), s after the video's
 #: start.
 _FOUND_AFTER_S = 25.0
-#: Converged: from then on within so much of the last value (LJM-E6).
+#: Converged: from then on within this much of the last value (LJM-E6).
 _CONVERGED_KBPS = 1.0
-#: The queue's build-up in figure 1: looked at for so long, and then its stable part, s after the
+#: The queue's build-up in figure 1: looked at for this long, and then its stable part, s after the
 #: video's start.
 _TRANSITION_S, _STABLE_FROM_S, _STABLE_TO_S = 5.0, 10.0, 40.0
 #: Rates that are the same but for rounding.

@@ -143,7 +143,7 @@ class Reproduction(NotebookView):
         rows: A row for each quantity.
         seed: Seed from which those of the runs were derived.
         runs: Runs whose mean a verdict takes.
-        seeds: How often there were so many runs.
+        seeds: How many times the runs were repeated, each time with another seed.
 
     Example:
         >>> import trafficgen

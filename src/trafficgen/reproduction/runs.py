@@ -31,7 +31,7 @@ _Values = dict[tuple[str, int], dict[str, float]]
 _Job = tuple[_Key, Piece, int, tuple[str, ...], Moves]
 #: What a simulation and its measures take until the end, and a worker, bytes, measured.
 _PIECE_BYTES, _WORKER_BYTES = 4000, 200_000_000
-#: However little memory is allowed, so much is taken.
+#: However little memory is allowed, this much is taken.
 _LEAST_BYTES = 300_000_000
 _SEEDS = 1 << 53  # JSON carries whole numbers below this exactly
 
@@ -109,7 +109,7 @@ def check_memory(chosen: Chosen, times: int, workers: int = 1) -> int:
     """Return how many workers the memory that is allowed has room for, of those that are wanted.
 
     Raises:
-        SimulationError: If the results of all experiments, done so often, do not fit.
+        SimulationError: If the results of all experiments, done this often, do not fit.
     """
     limit_bytes, machine_bytes = memory_limit_bytes(), machine_memory_bytes()
     pieces = times * sum(one.repeats * len(one.pieces) for one, _ in chosen)

@@ -142,9 +142,9 @@ class PathLink(ModelPart):
     harq_delay_s: Annotated[float | None, TIME] = Field(default=None, ge=1e-4, le=1e3)
     """How long each takes, s; null: 0.008."""
     handover_every_s: Annotated[float | None, TIME] = Field(default=None, ge=1e-4, le=1e6)
-    """The link goes over to another station in these intervals, s."""
+    """Time from one handover of the link to the next, s."""
     handover_s: Annotated[float | None, TIME] = Field(default=None, ge=1e-4, le=1e6)
-    """So long each time; what is sent meanwhile arrives after it, s."""
+    """Length of each handover, s; what is sent meanwhile arrives after it."""
     reverse_rate_bps: _Rate = None
     """Capacity to the server, bit/s."""
     reverse_trace: _File = None

@@ -44,7 +44,7 @@ _PACKET_BYTES = 200
 #: What a session takes before it sends, a character of its parameters in JSON, and half a second of
 #: what a group receives, bytes, measured.
 _SESSION_BYTES, _CHARACTER_BYTES, _INTERVAL_BYTES = 8000, 12, 24
-#: However little memory is allowed, so much is taken: the program and a few thousand sessions.
+#: However little memory is allowed, this much is taken: the program and a few thousand sessions.
 _LEAST_BYTES = 300_000_000
 _NO_ROOM = re.compile(r"no room for more than (?P<packets>\d+) packets, (?P<time_s>[\d.]+) s")
 #: What counts as media: the rest is control and bulk.
@@ -178,7 +178,7 @@ def _name_series(taking_part: Sequence[Participant]) -> list[str]:
 
 
 def check_session_count(sessions: int) -> None:
-    """Raise SimulationError if so many sessions on one path do not fit in the memory."""
+    """Raise SimulationError if this many sessions on one path do not fit in the memory."""
     _check_memory(sessions * _SESSION_BYTES, f"{sessions:,} sessions that share a path")
 
 

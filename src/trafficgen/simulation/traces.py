@@ -143,7 +143,7 @@ class _Steps:
             remedy = "end with a rate above 0 or give trace_period"
             raise _TraceError("the last rate is 0 and stays", remedy)
         if period_s is not None and period_s < self.times_s[-1]:
-            remedy = "make trace_period at least so long"
+            remedy = "make trace_period at least this long"
             raise _TraceError(f"goes on to {self.times_s[-1]:g} s", remedy)
         capacity = {"times_s": self.times_s, "rates_bps": self.rates_bps, "period_s": period_s}
         return Capacity({"steps": capacity}, self._mean_bps(period_s))

@@ -39,7 +39,7 @@ def repeat_runs(
     *,
     path_kbps: float | None,
 ) -> tuple[Answer, ...]:
-    """Return what a session measures, with the interval of so many runs as the options say.
+    """Return what a session measures, with the interval of this many runs as the options say.
 
     The first run has what is likeliest. Intervals hold 95% of the runs.
 

@@ -71,7 +71,7 @@ def even_pieces(pieces: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
 def sort_pieces(
     pieces: Iterable[pa.Table], *, name: str, window_rows: int = ORDER_WINDOW_ROWS
 ) -> Iterator[pa.Table]:
-    """Sort packets that are late by at most so many rows, stably; raise CaptureError for more."""
+    """Sort packets that are late by at most this many rows, stably; raise CaptureError for more."""
     held: pa.Table | None = None
     until_ns = np.iinfo(np.int64).min
     for piece in pieces:

@@ -50,7 +50,7 @@ FEATURES = {
     "transport": "transport",
 }
 _SAMPLED = [name for name in FEATURES if name != "transport"]
-#: Samples are compared at so many quantiles.
+#: Samples are compared at this many quantiles.
 _QUANTILES = (np.arange(200) + 0.5) / 200
 #: Packets closer than this leave at one instant, s: what parts them is the link.
 _AT_ONCE_S = 1e-3

@@ -48,7 +48,7 @@ _START_S = 10.0
 _BIN_S = 0.1
 #: Captures count at most microseconds: a shorter gap is one of 0 s in most of them.
 _SHORTEST_GAP_S = 1e-6
-#: So many windows, or sessions, of a side are described at most, spread evenly over it.
+#: At most this many windows, or sessions, of a side are described, spread evenly over it.
 MOST_ROWS = 400
 _FEWEST_PAIRS = 5
 

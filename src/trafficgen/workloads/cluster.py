@@ -36,7 +36,7 @@ class DaskCluster:
         scheduler: Its address, such as ``tcp://host:8786``.
         connect_s: Time for it to answer and for the first worker to come, s; shorter fails on a
             busy network, longer lets a wrong address go unnoticed.
-        patience_s: A cluster without workers for so long is given up, s; shorter fails while
+        patience_s: A cluster without workers for this long is given up, s; shorter fails while
             workers restart.
         close_s: Time to close the connection, s.
         poll_s: Interval between looks at scheduler and workers, s; shorter loads the scheduler.

@@ -189,7 +189,7 @@ class WorkloadDescription(ModelPart):
     start within `for`, or as the file of the arrivals lists."""
     window: TimeText | None = Field(default=None, alias="for")
     """Time in which sessions start; they play to their end. Null: until all have started, or the
-    time of the file of the arrivals. With `sessions` too, exactly so many start in it: the rates
+    time of the file of the arrivals. With `sessions` too, exactly this many start in it: the rates
     of `arrivals` are scaled."""
     arrivals: ArrivalsPart | None = None
     """When sessions start; null: all together, or at random times in `for`."""

@@ -209,7 +209,7 @@ def _find_bytes_interval(model: Model, options: WorkloadOptions) -> tuple[float,
     None if a session may have none.
 
     Sessions are played with parameters drawn from their uncertainty. The logarithms of their bytes
-    are taken as normal, with a mean and a variance that are known from so many sessions only.
+    are taken as normal, with a mean and a variance that are known from these few sessions only.
 
     Source: prediction interval of a normal law by Student's t.
     """

@@ -49,7 +49,7 @@ def uniform_draws(seed: int, purpose: str, first: int, count: int) -> FloatArray
 
 #: Most flows of a session of a published model whose addresses are used again; most have five.
 _FLOWS_OF_ENTRY = 32
-#: Sessions that are sampled for the mean length: so many runs of so many.
+#: Sessions that are sampled for the mean length: this many runs of this many.
 _SAMPLED_RUNS, _SAMPLED_EACH = 8, 125
 
 

@@ -19,7 +19,7 @@ from trafficgen.worker_processes import defer_interrupts, worker_pool
 from trafficgen.workloads.blocks import Block, FinishedBlock, Sessions, make_block
 from trafficgen.workloads.storage import Storage
 
-#: A block is given up when workers have ended so often during it: it may be the cause.
+#: A block is given up when workers have ended this often during it: it may be the cause.
 MOST_DEATHS = 3
 #: Blocks handed over for each that is being made, so that no worker waits for the next.
 AHEAD = 2

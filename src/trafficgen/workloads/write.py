@@ -58,7 +58,7 @@ class _MemoryUse:
 _USE = _MemoryUse()
 #: Sessions whose bytes are within this share of the largest are alike.
 _ALIKE = 0.05
-#: Sessions differ: of so many, and the first of each group, the largest has to fit.
+#: Sessions differ: of this many, and the first of each group, the largest has to fit.
 _SAMPLED = 20
 
 

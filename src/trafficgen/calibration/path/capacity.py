@@ -38,7 +38,7 @@ from trafficgen.units import (
 _WINDOW_S, _FEWEST_PAIRS = 1.0, 20
 #: Modes of windows differ by less than this ratio while the rate stays: of pairs, and of trains.
 _STEP_RATIO, _TRAIN_STEP_RATIO = 1.04, 1.12
-#: Packets in a train, the shortest first; it is taken if so many windows have a mode (share).
+#: Packets in a train, the shortest first; it is taken if this many windows have a mode (share).
 _TRAINS, _ENOUGH_WINDOWS = (1, 32, 64), 0.6
 #: Acknowledgements are delayed and joined, so that pairs of them show less.
 _TRAINS_OF_ACKNOWLEDGEMENTS = (16, 32)
@@ -199,7 +199,7 @@ def _measure_acknowledgements(table: PacketTable) -> _Measured:
 def _make_trains(
     end_s: FloatArray, gap_s: FloatArray, size_bytes: FloatArray, *, packets: int, tick_s: float
 ) -> _Pairs:
-    """Return trains of so many packets after a first one, those that may have queued."""
+    """Return trains of this many packets after a first one, those that may have queued."""
     use = choose_pairs(gap_s, size_bytes, tick_s=tick_s)
     if packets > 1:
         total_s, total_bytes = np.cumsum(gap_s), np.cumsum(size_bytes)

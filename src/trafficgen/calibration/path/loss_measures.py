@@ -136,6 +136,6 @@ def _bics(*, runs: int, lost: int, came: int) -> tuple[float, float]:
 
 
 def _log_likelihood(successes: int, trials: int) -> float:
-    """Return the log-likelihood of so many successes at their own share."""
+    """Return the log-likelihood of this many successes at their own share."""
     parts = (count for count in (successes, trials - successes) if count)
     return sum((count * float(np.log(count / trials)) for count in parts), 0.0)

@@ -254,7 +254,7 @@ def rate_drop_p_value(cycles: Cycles, change: int) -> float:
 
 
 def size_drop_p_value(size_bytes: FloatArray) -> float:
-    """Compute the probability that the first of log-normal sizes is so much larger than the rest.
+    """Compute the probability that the first of log-normal sizes is this much larger than the rest.
 
     One-sided; the prediction interval of a normal law (Student's with n - 2 degrees of freedom for
     n sizes). It serves the ON periods of ON/OFF streams with few of them, of which the first fills

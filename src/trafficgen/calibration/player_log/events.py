@@ -24,7 +24,7 @@ class LogLimits:
     hold_s: float = 10.0
     #: While full, it grows at most at this share of the mean rate at which it was filled.
     largest_growth: float = 0.4
-    #: A level's rate needs so much media, s: with less, buffered media of its neighbours count.
+    #: A level's rate needs this much media, s: with less, buffered media of its neighbours count.
     least_media_s: float = 10.0
     #: A pause of the packets belongs to a stall of the player no further apart than this, s.
     near_s: float = 10.0

@@ -152,7 +152,7 @@ class ResponseLimits:
     calm_share: float = 0.1
     #: Largest delay that a point of the curve names, s.
     largest_delay_s: float = 1e3
-    #: A source switches levels if so many levels at most
+    #: A source switches levels if this many levels at most
     most_levels: int = 6
     #: explain this share of the variance of its rate
     explained: float = 0.9

@@ -22,8 +22,9 @@ from trafficgen.formatting import format_count, number
 from trafficgen.process_memory import memory_limit_bytes
 from trafficgen.units import BITS_PER_BYTE, NS_PER_S, IntArray
 
-#: A short text could ask for any number of packets: so many are always made, and more where frames
-#: have no more packets than this on average (14 MB; a whole segment of video in a line is less).
+#: A short text could ask for any number of packets: this many are always made, and more where
+#: frames have no more packets than this on average (14 MB; a whole segment of video in a line is
+#: less).
 _ALWAYS_PACKETS = 1_000_000
 _MOST_PACKETS_A_FRAME = 10_000
 #: Largest UDP payload in IPv4 (RFC 768 with RFC 791): 65535 less 28.
@@ -40,7 +41,7 @@ TIMES_NOT_USED = "the trace has times of its own, which are not used, since a fr
 _FRAME_RATE = re.compile(
     r"(?i)\b(?:fps|frame rate|frames per second)\b\D{0,20}?([0-9]{1,9}(?:\.[0-9]{1,9})?)"
 )
-#: Ascending sizes of so many lines may be the milliseconds of a mahimahi trace.
+#: Ascending sizes of this many lines may be the milliseconds of a mahimahi trace.
 _MAHIMAHI_LINES = 10
 #: Between a frame a day and a billion frames a second.
 _FRAME_RATES_FPS = (1e-5, 1e9)

@@ -239,7 +239,7 @@ def rtp_columns(texts: Texts) -> dict[str, pa.Array]:
 
 
 def _unsigned(texts: pa.Array, bits: int) -> tuple[IntArray, BoolArray]:
-    """Return numbers (decimal or 0x...) and which fit into so many bits, shape (n,) each."""
+    """Return numbers (decimal or 0x...) and which fit into this many bits, shape (n,) each."""
     if not pc.any(pc.match_substring_regex(texts, "^0[xX]")).as_py():
         found = pc.extract_regex(texts, r"^(?P<number>[0-9]{1,12})$")
         values = parse_integers(pc.fill_null(pc.struct_field(found, "number"), str(1 << bits)))

@@ -21,7 +21,7 @@ class BlockLimits:
     chance_errors: float = 2.0
     #: Resamples of an interval; more make its ends vary less with the seed.
     replicates: int = 999
-    #: A block is at most this share of the series, and an interval uses at least so many blocks.
+    #: A block is at most this share of the series, and an interval uses at least this many blocks.
     longest_share: float = 0.1
     fewest_blocks: int = 4
     #: Shorter series have no interval.

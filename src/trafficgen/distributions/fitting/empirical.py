@@ -22,7 +22,7 @@ class PointLimits:
 
     #: Points at most; more do not bring a law closer than sampling error.
     most: int = 64
-    #: A point needs this many values, but a law has at least so many points.
+    #: A point needs this many values, but a law has at least this many points.
     values_per_point: int = 2
     fewest: int = 3
     #: With fewer values, two points in three follow the distribution function, not the tails.
@@ -80,7 +80,7 @@ def empirical_law(
 
 
 def _fit_tail(sample: FloatArray, count: int, *, tick: float) -> Tail | None:
-    """Fit the tail of so many values; None where it is not heavier than exponential."""
+    """Fit the tail of this many values; None where it is not heavier than exponential."""
     threshold = _round_digits(0.5 * float(sample[-count - 1] + sample[-count]))
     excess = sample[-count:] - threshold
     if excess[0] < 0 or np.unique(excess).size < _TAILS.fewest // 2:

@@ -42,7 +42,7 @@ _LOGISTIC_ABOVE_ZERO = 7.0
 #: ... and of the law of the largest extreme value (1 of 10,000).
 _GUMBEL_ABOVE_ZERO = 2.2
 #: The law of the largest extreme value leans to one side by this much, the logistic law not at all;
-#: samples that lean otherwise, by more than this and so many over the root of their size, have
+#: samples that lean otherwise, by more than this and this many over the root of their size, have
 #: neither law and cost no search.
 _GUMBEL_LEAN = 0.22
 _LEAN_WITHIN, _LEAN_ERRORS = 0.12, 5.0

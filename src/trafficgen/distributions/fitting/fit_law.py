@@ -38,7 +38,7 @@ class FitLimits:
     ks: float = 0.05
     mean_error: float = 0.03
     #: Mean of a sample / mean of its law at most. A few values that are nearly all of a sum leave
-    #: a mean so uncertain that any law would do; gaps would be played so many times as often.
+    #: a mean so uncertain that any law would do; gaps would be played this many times as often.
     mean_ratio: float = 10.0
     #: A mixture has more parameters than a description should: it has to be closer than others.
     ks_of_mixture: float = 0.02

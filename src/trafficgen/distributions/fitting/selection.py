@@ -39,7 +39,7 @@ class SelectionLimits:
     #: A family needs this many values for each parameter; two parameters need no more than this.
     values_per_parameter: int = 10
     values_of_two: int = 20
-    #: Each start gets so many steps; a family further behind the best of all than this share of
+    #: Each start gets this many steps; a family further behind the best of all than this share of
     #: the sample (and this much) goes no further: it is not taken wherever its maximum is.
     first_rounds: int = 5
     far_behind: float = 0.02

@@ -32,7 +32,7 @@ _STEP = 1e-5
 #: Size of the subsample and number of bootstrap samples of a p-value.
 _SUBSAMPLE = 2000
 _REPLICATES = 499
-#: A distance is evaluated at so many distinct values at most.
+#: A distance is evaluated at this many distinct values at most.
 _MOST_VALUES = 20_000
 _P_VALUE_METHOD = (
     "parametric bootstrap of the KS and Anderson-Darling distances with re-estimation by one step"

@@ -54,12 +54,12 @@ class LongRangeLimits:
     #: Qu's test leaves out this share of the frequencies; its 5% critical value for this share.
     trimmed: float = 0.05
     qu_critical: float = 1.155
-    #: At most so many level shifts are removed: more would explain away long memory itself.
+    #: At most this many level shifts are removed: more would explain away long memory itself.
     most_shifts: int = 3
     #: A level has at least this share of the bins; a shift takes this share off the variance.
     shortest_level: float = 0.1
     explained: float = 0.4
-    #: A frequency with this share of the variance, and so many times its neighbours, is a period.
+    #: A frequency with this share of the variance, and this many times its neighbours, is a period.
     period_share: float = 0.2
     period_excess: float = 20.0
     neighbours: int = 16

@@ -142,8 +142,8 @@ def _evidence_of_noise(energy: FloatArray, counts: FloatArray, known: float) -> 
 def _offset_gain(octaves: int, offset: float) -> FloatArray:
     """Return how much energy of an octave is left when a rate's bins begin at this share of ours.
 
-    Each bin then holds so much of one value and the rest of the next: a filter whose gain is 1 - 2
-    f (1 - f) (1 - cos w), here averaged over the octave's band.
+    Each bin then holds this much of one value and the rest of the next: a filter whose gain is 1 -
+    2 f (1 - f) (1 - cos w), here averaged over the octave's band.
     """
     edges = np.pi / 2.0 ** np.arange(octaves + 1)
     mean_cosine = (np.sin(edges[:-1]) - np.sin(edges[1:])) / (edges[:-1] - edges[1:])

@@ -30,7 +30,7 @@ class MmppLimits:
     """When gaps support the process."""
 
     fewest_gaps: int = 500
-    #: Means over so many gaps vary more than independent ones would, by this many standard errors.
+    #: Means over this many gaps vary more than independent ones, by this many standard errors.
     windows: tuple[int, ...] = (2, 10, 50, 250)
     dependent_z: float = 4.0
     #: It beats independent gaps by this much of BIC: "very strong" (Kass and Raftery 1995).

@@ -21,13 +21,13 @@ from trafficgen.units import FloatArray
 
 ComplexArray = npt.NDArray[np.complex128]
 
-#: Gaps that are fitted at most, in their order; the recursions take a few milliseconds for so many.
+#: Gaps that are fitted at most, in their order; recursions over this many take a few milliseconds.
 MOST_GAPS = 20_000
 #: Densities are no smaller: after a gap that no state explains, the recursions go on.
 _SMALLEST_DENSITY = 1e-200
 #: The algorithm stops when the log-likelihood of a gap grows by less than this.
 _TOLERANCE = 1e-7
-#: Local rates for the first guess are over so many gaps.
+#: Local rates for the first guess are over this many gaps.
 _WINDOWS = (4, 20, 100)
 _FIRST_ITERATIONS = 6
 
@@ -111,7 +111,7 @@ def residuals(gap_s: FloatArray, fit: MmppFit) -> FloatArray:
 
 
 def fit_mmpp(gap_s: FloatArray, *, states: int, iterations: int = 60) -> MmppFit | None:
-    """Fit a process by the EM algorithm; None where the gaps do not support so many states.
+    """Fit a process by the EM algorithm; None where the gaps do not support this many states.
 
     The first guess is a hidden Markov model on local rates over 4, 20 and 100 gaps; of the three
     the likeliest after a few steps is taken. With more than 20,000 gaps, the first 20,000 are

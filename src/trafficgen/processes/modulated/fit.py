@@ -28,10 +28,10 @@ class BinLimits:
     lags_s: float = 15.0
     largest_lag_share: float = 1 / 3
     most_lags: int = 96
-    #: The law of the bytes of a bin has a point for so many active bins, within bounds.
+    #: The law of the bytes of a bin has a point for this many active bins, within bounds.
     bins_per_point: int = 4
     points: tuple[int, int] = (8, 32)
-    #: A class of rates has so many packets, and bursts of its own where these are so many.
+    #: A class of rates has this many packets, and bursts of its own where these are this many.
     packets_per_class: int = 1000
     fewest_bursts: int = 20
     most_classes: int = 4

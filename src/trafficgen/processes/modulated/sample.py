@@ -87,7 +87,7 @@ class ClassLaws(DrawnPart):
         return long
 
     def _starts_burst(self, count: int, generator: np.random.Generator) -> BoolArray:
-        """Return which of so many packets are the first of a burst."""
+        """Return which of a number of packets are the first of a burst."""
         starts = np.zeros(count, dtype=np.bool_)
         row = 0
         while self.burst_packets is not None and row < count:
@@ -177,7 +177,7 @@ class ModulatedLaws(PlayableProcess):
 
 
 def _draw_sizes(law: MixedLaw, total: float, generator: np.random.Generator) -> UintArray:
-    """Draw sizes that add up to at least so many bytes."""
+    """Draw sizes that add up to at least this many bytes."""
     sizes = np.zeros(0, dtype=np.uint32)
     while float(sizes.sum(dtype=np.float64)) < total:
         missing = total - float(sizes.sum(dtype=np.float64))

@@ -9,7 +9,7 @@ from trafficgen.formatting import format_duration
 from trafficgen.processes.process import Process
 from trafficgen.processes.trains.model import Trains
 
-#: Gaps whose standard deviation is more than so many times their mean are those of bursts.
+#: Gaps whose standard deviation is more than this many times their mean are those of bursts.
 _BURSTY = 3.0
 
 

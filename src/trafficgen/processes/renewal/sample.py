@@ -127,7 +127,7 @@ def renewal_times(
 
 
 def is_spread(law: MixedLaw, count: int) -> bool:
-    """Return whether so many draws are spread over the law, as chance would move their sum."""
+    """Return whether this many draws are spread over the law, as chance would move their sum."""
     smallest = _MOVED_SHARE * law.mean
     moved = not law.variance <= smallest * smallest * count
     return moved and 1 < count <= _LARGEST_SPREAD

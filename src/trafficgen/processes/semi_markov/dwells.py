@@ -60,7 +60,7 @@ class DwellFit:
     log_sd: dict[str, float]
 
     def bic(self, observations: int) -> float:
-        """Bayesian information criterion for so many whole dwells; smaller is better."""
+        """Bayesian information criterion for this many whole dwells; smaller is better."""
         return len(self.log_sd) * float(np.log(observations)) - 2 * self.log_likelihood
 
     def ends(self, sign: int) -> dict[str, float]:

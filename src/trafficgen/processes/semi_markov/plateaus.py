@@ -35,7 +35,7 @@ class PlateauLimits:
     clustered_z: float = 4.0
     #: The dispersion is at least that of rates that differ by this much from unit to unit.
     smallest_variation: float = 0.01
-    #: The dispersion is compared over so many units at a time, at first and then within plateaus.
+    #: The dispersion is compared over this many units at a time, at first and then within plateaus.
     first_batches: tuple[int, ...] = (1, 2)
     later_batches: tuple[int, ...] = (1, 2, 4, 8)
     fewest_batches: int = 8

@@ -49,12 +49,12 @@ _ENTRIES: dict[Transport, str] = {
     "udp": "realplayer8_chung2002",
     "tcp": "realplayer8_tcp_chung2002",
 }
-#: Both players are started by hand or script at the same time: each within so many s of the start
+#: Both players are started by hand or script at the same time: each within this many s of the start
 #: of the run.
 _START_SPREAD_S = 0.5
 #: What is under way at the end of a playout arrives, answers to pings included, s.
 _RUN_ON_S = 3.0
-#: A run is given up after so many times the clip's length, and this long beyond it, s.
+#: A run is given up after this many times the clip's length, and this long beyond it, s.
 _LONGEST_LENGTHS, _LONGEST_EXTRA_S = 4.0, 300.0
 _SEEDS = 1 << 53
 #: Agents of the entries that they were made of.
@@ -64,8 +64,8 @@ _BIN_NS = ns_from_s(MEASURE_BIN_S)
 #: Code of the buffering phase in the log, in the order of the packet table's dictionary.
 _BUFFERING = 2
 _LARGEST_IP_BYTES = 1500
-#: A player whose end comes so long after its last media packet has left without them (CCZ-S1: after
-#: a minute).
+#: A player whose end comes this long after its last media packet has left without them (CCZ-S1:
+#: after a minute).
 _LEAVES_AFTER_S = 50.0
 
 

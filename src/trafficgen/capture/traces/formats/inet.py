@@ -18,7 +18,7 @@ _LINE = (
 _SEEN = (
     r"^\s*(?:[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]{1,3})?|0)\s+[0-9]{1,10}(?:\s+[0-9]{1,9})?\s*(?:#.*)?$"
 )
-#: So many delays that only grow are more likely times.
+#: This many delays that only grow are more likely times.
 _ENOUGH_TO_TELL = 3
 
 

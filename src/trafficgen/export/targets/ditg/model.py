@@ -215,7 +215,7 @@ def _within(played: PlayedPhase) -> Closest:
 
 
 def _gaps_drawn(within_s: FloatArray, counts: FloatArray, pauses_s: FloatArray) -> FloatArray:
-    """Return gaps of all kinds in the shares in which bursts of so many packets have them."""
+    """Mix gaps within bursts, zero gaps and pauses in the shares that the burst sizes imply."""
     packets = counts[: pauses_s.size].astype(np.int64)
     bursts = max(1, int(np.searchsorted(np.cumsum(packets), _MOST_GAPS)))
     packets = np.minimum(packets[:bursts], _MOST_GAPS)

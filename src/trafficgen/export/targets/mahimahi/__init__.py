@@ -209,7 +209,7 @@ def _of_path(path: Path, settings: Settings, lacks: list[str]) -> list[_Link]:
 
 def _delivery(config: Mapping[str, Any], settings: Settings, lacks: list[str]) -> Delivery:
     capacity = config["capacity"]
-    # A packet takes so much more of the trace than of the rate.
+    # A packet takes this much more of the trace than of the rate.
     packet_bytes, overhead_bytes = settings.whole("packet_bytes"), int(config["overhead_bytes"])
     more = (packet_bytes + TUNNEL_HEADER_BYTES) / (packet_bytes + overhead_bytes)
     if capacity is None:

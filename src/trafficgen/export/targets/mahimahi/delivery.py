@@ -26,7 +26,7 @@ from trafficgen.units import (
 
 #: Lines that a trace has at most: some 10 MB.
 MOST_LINES = 2_000_000
-#: A constant rate repeats after so long at most, and sooner where its count of lines comes out as
+#: A constant rate repeats after this long at most, and sooner where its count of lines comes out as
 #: exactly.
 _LONGEST_PERIOD_MS = 60_000
 #: Relative error of a constant rate at which the search for a period ends.
@@ -177,8 +177,8 @@ def _spread(edges_ms: FloatArray, share: FloatArray, *, count: int, rate_bps: fl
     """
     count = max(1, count)
     wanted = np.arange(1, count + 1) / count
-    # The first edge by which so much has passed; before it the share grows, so there is no division
-    # by zero.
+    # The first edge by which this much has passed; before it the share grows, so there is no
+    # division by zero.
     edge = np.clip(np.searchsorted(share, wanted - _ROUNDING), 1, share.size - 1)
     part = (wanted - share[edge - 1]) / np.diff(share)[edge - 1]
     exact_ms = edges_ms[edge - 1] + np.clip(part, 0, 1) * np.diff(edges_ms)[edge - 1]
