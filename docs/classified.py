@@ -22,13 +22,13 @@ from trafficgen.validation.windows import Described, describe_windows, split_ses
 
 #: Recordings beside the repository.
 RECORDED = Path(__file__).resolve().parents[2] / "shared" / "captures"
-_SHIPPED = Path(__file__).resolve().parents[1] / "examples" / "captures"
-#: Kind of traffic -> captures. Of recordings at both ends of a path, UDP is taken at the sender,
-#: whose packets a model describes, the others at the client.
+#: Kind of traffic -> captures, none of them twice: a classifier that judges one must not have seen
+#: a copy of it. Of recordings at both ends of a path, UDP is taken at the sender, whose packets a
+#: model describes, the others at the client.
 KINDS: dict[str, tuple[str, ...]] = {
     "RTP": (
         *("streaming/trex_rtsp*", "streaming/sipp_rtp*", "streaming/zj_rtsp*"),
-        *("lab/rt*-src.pcap", "rtsp_rtp*"),
+        "lab/rt*-src.pcap",
     ),
     "conferencing": ("conferencing/*", "streaming/urjc_webrtc*"),
     "UDP next to TCP": ("lab/ref_*-src.pcap",),
@@ -81,8 +81,7 @@ def classified_rows(*, wins: bool = True) -> dict[str, object]:
 
 def list_captures(kind: str) -> list[Path]:
     """Return the captures of a kind of traffic, in order."""
-    tops = (RECORDED, _SHIPPED)
-    return sorted(path for one in KINDS[kind] for top in tops for path in top.glob(one))
+    return sorted(path for one in KINDS[kind] for path in RECORDED.glob(one))
 
 
 def _captures() -> Iterator[_Capture]:
