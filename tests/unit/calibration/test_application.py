@@ -12,7 +12,7 @@ import pytest
 import trafficgen
 from trafficgen.calibration.application.playback import STALLS_BY_GUESS
 from trafficgen.calibration.application.recognition import recognise_application
-from trafficgen.calibration.application.rungs import find_rungs
+from trafficgen.calibration.application.rungs import Explanation, Rungs, find_rungs
 from trafficgen.calibration.application.segment_clock import (
     find_segment_clock,
     guess_segment_clock,
@@ -178,6 +178,21 @@ def test_rungs_are_told_apart_by_sizes_that_stay() -> None:
     found = find_rungs(75_000.0 * rates * np.sqrt(content(45)))
     assert found.of_segment.tolist() == np.repeat([0, 1, 2, 1], [3, 12, 20, 10]).tolist()
     assert find_rungs(300_000 * content(40)).of_segment.max() == 0
+
+
+def test_rungs_that_change_often_are_found_by_what_a_player_chooses() -> None:
+    true = np.array([0, 1, 2, 3, 2, 3, 1, 2, 3, 3, 2, 1, 2, 3, 2, 3, 3, 2, 3, 1, 2, 3, 2, 2, 3, 2])
+    ladder = np.log(100_000 * 1.6 ** np.arange(4))
+    sizes = np.exp(ladder[true] + np.random.default_rng(5).normal(0, 0.13, len(true)))
+
+    def explain(rungs: Rungs) -> Explanation:
+        # Of three players one chose the rungs, whichever of them are told apart already.
+        right = np.array_equal(rungs.of_segment, true)
+        players = np.array([true, 3 - true, np.full(len(true), 2)])
+        return Explanation(-2.0 if right else -15.0, ladder, players, np.log([0.2, 0.4, 0.4]))
+
+    assert find_rungs(sizes).of_segment.max() < 3
+    assert find_rungs(sizes, explain).of_segment.tolist() == true.tolist()
 
 
 def test_rungs_of_one_segment_are_found_while_a_player_climbs() -> None:

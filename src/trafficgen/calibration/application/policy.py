@@ -186,19 +186,39 @@ def fit_policy(sessions: Sequence[Decisions]) -> tuple[PlayerPolicy | None, str]
     )
 
 
-def score_choices(sessions: Sequence[Decisions], *, independent: bool = False) -> float:
-    """Return how well the policies together predict the choices, as a log-likelihood.
+@dataclass(frozen=True)
+class Prediction:
+    """What the policies say of the choices of a session.
 
-    What players may be is the same for all hypotheses of what they knew, so that these can be
-    compared by it: 0 where decisions are too few.
+    Attributes:
+        log_likelihood: How well they together predict the choices. What players may be is the same
+            for all hypotheses of what they knew, so that these can be compared by it.
+        ladder_kbps: Rungs of the highest ladder.
+        rung: Place in it that each candidate would have chosen, shape (candidates, n).
+        log_prior: How likely each is beforehand, shape (candidates,).
+    """
+
+    log_likelihood: float
+    ladder_kbps: list[float]
+    rung: IntArray
+    log_prior: FloatArray
+
+
+def predict_choices(session: Decisions, *, independent: bool = False) -> Prediction | None:
+    """Return how well policies predict the choices of a session; None where they are too few.
 
     Args:
-        sessions: Decisions in each; all have the same ladders.
+        session: Its decisions.
         independent: Whether each decision counts as one, and segments are surely at their rungs.
     """
-    weighed = _weigh_candidates(sessions, independent=independent)
-    return (
-        0.0 if weighed is None else weighed.log_scale + float(np.log(weighed.worth.mean(0).sum()))
+    weighed = _weigh_candidates([session], independent=independent)
+    if weighed is None:
+        return None
+    return Prediction(
+        weighed.log_scale + float(np.log(weighed.worth.mean(0).sum())),
+        session.choices.ladders_kbps[-1],
+        weighed.predicted,
+        weighed.log_prior,
     )
 
 
@@ -213,6 +233,9 @@ class _Weighed:
         worth: Mean likelihood of each family times its prior, shape (ladders, families).
         log_scale: Logarithm of the factor.
         is_sure: Whether segments are surely at their rungs.
+        predicted: What each would have chosen in the last session with the last ladder, shape
+            (candidates, n).
+        log_prior: How likely each is beforehand, shape (candidates,).
     """
 
     candidates: list[_Candidate]
@@ -220,6 +243,8 @@ class _Weighed:
     worth: FloatArray
     log_scale: float
     is_sure: bool
+    predicted: IntArray
+    log_prior: FloatArray
 
 
 def _weigh_candidates(
@@ -243,12 +268,14 @@ def _weigh_candidates(
         for grid in grids
         for values in itertools.product(*grid.values())
     ]
-    wrong = np.array(
-        [
-            np.sum([_count_errors(one, ladder, candidates) for one in sessions], axis=0)
-            for ladder in ladders
-        ]
-    )
+    are_fixed = np.array([one["policy"] == "fixed" for one in candidates])
+    wrong = np.zeros((len(ladders), len(candidates)), dtype=np.int64)
+    for place, one in itertools.product(range(len(ladders)), sessions):
+        predicted = _replay(one, ladders[place], candidates)
+        is_wrong = predicted != one.choices.downloads.rung
+        # The first is by a default, but that of a player of one rung.
+        is_wrong[~are_fixed, 0] = False
+        wrong[place] += np.count_nonzero(is_wrong, axis=1)
     logs = _log_likelihood(wrong, sum(counts), rungs=len(ladders[-1]))
     logs *= 1.0 if independent else _INDEPENDENT
     own_likelihood = np.exp(logs - logs.max())
@@ -260,12 +287,20 @@ def _weigh_candidates(
     usual = _usual_settings()
     distance = np.array([_measure_oddness(one, usual)[1] for one in candidates])
     prior = 1 / (1 + (distance / _USUAL) ** 2)
-    worth = [
-        np.average(likelihood[:, families == family], axis=1, weights=prior[families == family])
-        * (1 / len(_GRIDS) if is_sure else _PRIORS[family])
-        for family in _GRIDS
-    ]
-    return _Weighed(candidates, own_likelihood, np.transpose(worth), log_scale, is_sure)
+    worth = []
+    for family in _GRIDS:
+        own = families == family
+        prior[own] *= (1 / len(_GRIDS) if is_sure else _PRIORS[family]) / prior[own].sum()
+        worth.append(likelihood[:, own] @ prior[own])
+    return _Weighed(
+        candidates,
+        own_likelihood,
+        np.transpose(worth),
+        log_scale,
+        is_sure,
+        predicted,
+        np.log(prior),
+    )
 
 
 def _grids(
@@ -295,10 +330,8 @@ def _log_likelihood(wrong: IntArray, decisions: int, *, rungs: int) -> FloatArra
     return np.asarray(logs, dtype=np.float64)
 
 
-def _count_errors(
-    session: Decisions, ladder_kbps: list[float], candidates: list[_Candidate]
-) -> IntArray:
-    """Return how many decisions of a session each candidate does not share."""
+def _replay(session: Decisions, ladder_kbps: list[float], candidates: list[_Candidate]) -> IntArray:
+    """Return what each candidate would have chosen in a session, shape (candidates, n)."""
     choices, playback = session.choices, session.playback
     downloads = choices.downloads
     segment_s, rung = choices.segment_s, downloads.rung
@@ -328,11 +361,7 @@ def _count_errors(
     sizes, rungs = choices.size_bytes.astype(np.int64), rung.astype(np.int64)
     from trafficgen._core import replay_players  # noqa: PLC0415 - few sessions have clear rungs
 
-    predicted = np.array(replay_players(players, times_s, sizes, rungs))
-    is_wrong = predicted != rung
-    # The first is by a default, but that of a player of one rung.
-    is_wrong[[one["policy"] != "fixed" for one in candidates], 0] = False
-    return np.asarray(np.count_nonzero(is_wrong, axis=1), dtype=np.int64)
+    return np.array(replay_players(players, times_s, sizes, rungs))
 
 
 def _hold_a_segment(candidate: _Candidate, segment_s: float) -> _Candidate:

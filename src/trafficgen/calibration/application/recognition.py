@@ -20,8 +20,13 @@ from trafficgen.calibration.application.playback import (
     anchor_buffer,
     fit_buffer,
 )
-from trafficgen.calibration.application.policy import Choices, Decisions, fit_policy, score_choices
-from trafficgen.calibration.application.rungs import Rungs, find_rungs
+from trafficgen.calibration.application.policy import (
+    Choices,
+    Decisions,
+    fit_policy,
+    predict_choices,
+)
+from trafficgen.calibration.application.rungs import Explanation, Rungs, find_rungs
 from trafficgen.calibration.application.segment_clock import (
     INTERVAL_ERRORS,
     find_segment_clock,
@@ -245,9 +250,30 @@ def _find_visited_rungs(video: Segments, clock: Estimate, log: PlayerLog | None)
     """Return rungs by the sizes and by what policies choose, whichever usual clock it is."""
     clocks = _list_clocks(clock)
 
-    def explain(rungs: Rungs) -> float:
-        scores = [_score_rungs(video, rungs, one, log, independent=True) for one in clocks]
-        return float(np.logaddexp.reduce(scores) - np.log(len(scores)))
+    def explain(rungs: Rungs) -> Explanation | None:
+        found = []
+        for one in clocks:
+            ladder = _rungs(video, rungs, one)
+            # Players have no rungs below a rate.
+            if ladder[0].rate_kbps.value < _LEAST_RUNG_KBPS:
+                return None
+            played = play_segments(video, rungs, one, log)
+            decisions = played.decide(estimate_ladder(ladder, one), played.highest_kbps)
+            found.append(predict_choices(decisions, independent=True))
+        known = [one for one in found if one is not None]
+        if len(known) < len(clocks):  # too few decisions
+            return None
+        # Ladders by other clocks differ in whether there is a rung above.
+        ladder_kbps, clock_s = max(
+            ((one.ladder_kbps, length.value) for one, length in zip(known, clocks, strict=True)),
+            key=lambda pair: len(pair[0]),
+        )
+        return Explanation(
+            float(np.logaddexp.reduce([one.log_likelihood for one in known]) - np.log(len(known))),
+            np.log(np.array(ladder_kbps) / kbps_from_bytes(1, clock_s)),
+            np.concatenate([one.rung for one in known]),
+            np.concatenate([one.log_prior for one in known]),
+        )
 
     found = find_rungs(video.size_bytes, explain)
     return Rungs(np.unique(found.of_segment, return_inverse=True)[1], found.spread)
@@ -261,21 +287,17 @@ def _list_clocks(clock: Estimate) -> list[Estimate]:
     return [clock.model_copy(update={"value": value}) for value in values]
 
 
-def _score_rungs(
-    video: Segments,
-    rungs: Rungs,
-    clock: Estimate,
-    log: PlayerLog | None = None,
-    *,
-    independent: bool = False,
-) -> float:
-    """Return how well policies predict the choices; players have no rungs below a rate."""
-    ladder = _rungs(video, rungs, clock)
-    if ladder[0].rate_kbps.value < _LEAST_RUNG_KBPS:
-        return -np.inf
-    played = play_segments(video, rungs, clock, log)
-    decisions = played.decide(estimate_ladder(ladder, clock), played.highest_kbps)
-    return score_choices([decisions], independent=independent)
+def _score_rungs(video: Segments, rungs: Rungs, clock: Estimate) -> float:
+    """Return how well policies predict the choices."""
+    played = play_segments(video, rungs, clock)
+    ladder_kbps = estimate_ladder(_rungs(video, rungs, clock), clock)
+    return _score(played.decide(ladder_kbps, played.highest_kbps))
+
+
+def _score(decisions: Decisions) -> float:
+    """Return how well policies predict decisions, as a log-likelihood; 0 where they are too few."""
+    found = predict_choices(decisions)
+    return 0.0 if found is None else found.log_likelihood
 
 
 def _prefer_clock(
@@ -331,7 +353,7 @@ def _recognise_segments(
         decisions = played.decide(likely_kbps, played.highest_kbps)
 
         def explain(playback: Playback) -> float:
-            return score_choices([replace(decisions, playback=playback)])
+            return _score(replace(decisions, playback=playback))
 
         played = replace(played, buffer=fit_buffer(played.downloads, clock, explain))
     buffer = played.buffer

@@ -23,6 +23,8 @@ _MOST_GAIN = 60.0
 #: A player begins low and climbs: a change is as likely as none after each of the first segments,
 #: and one to a rung further up, or down instead of up, is so much less likely.
 STARTS, _FURTHER = 4, 0.5
+#: Part of the decisions that a player's policy does not explain.
+_WRONG = 0.1
 #: Where a rung may lie (log): the first one from 100 kbit/s to 10 Mbit/s or so, each other one 1.25
 #: to 2.5 times above the one below, as on usual ladders and a little further.
 LADDER, ABOVE = 4.6, float(np.log(2.5 / _LEAST_STEP))
@@ -41,65 +43,150 @@ class Rungs:
     spread: float
 
 
-def find_rungs(size_bytes: FloatArray, explain: Callable[[Rungs], float] | None = None) -> Rungs:
+@dataclass(frozen=True)
+class Explanation:
+    """What players would have chosen, given some rungs.
+
+    Attributes:
+        log_likelihood: How likely the choices are by them all (natural logarithm).
+        ladder: Log sizes at the rungs that they may have had, ascending.
+        predicted: Place in it of what each player would have chosen, shape (players, n).
+        log_prior: How likely each player is beforehand, shape (players,).
+    """
+
+    log_likelihood: float
+    ladder: FloatArray
+    predicted: IntArray
+    log_prior: FloatArray
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Rungs, how unlikely they are by the evidence (negative log), and by the chain alone."""
+
+    rungs: Rungs
+    score: float
+    cost: float
+
+
+def find_rungs(
+    size_bytes: FloatArray, explain: Callable[[Rungs], Explanation | None] | None = None
+) -> Rungs:
     """Find the rungs of segments by their sizes in order of their requests.
 
     Args:
         size_bytes: Sizes of the segments, bytes, shape (n,).
-        explain: Returns the log-likelihood (natural) of the choices of a rung after the first one,
-            by what players do: those that change often are unlikely for a chain. None: the chain
-            alone.
+        explain: Returns what players choose; None where it says nothing of these rungs: those that
+            change often are unlikely for a chain. None: the chain alone.
     """
     logs = np.log(size_bytes)
-    one = Rungs(np.zeros(len(logs), dtype=np.int64), float(logs.std()))
-    # Scores by states: several beginnings may lead to the same.
-    found: dict[bytes, tuple[float, float, Rungs]] = {}
+    # Several beginnings may lead to the same states.
+    found: dict[bytes, _Found] = {}
     for rungs in range(1, min(_MOST_RUNGS, len(logs)) + 1):
         for means in propose_means(logs, rungs):
-            trained = _train(logs, means)
-            if trained is None:
-                continue
-            states, cost, spread = trained
-            # The evidence of each mean, which may lie anywhere in its range (Laplace).
-            counts = np.bincount(states)
-            ranges = np.array([LADDER, *[ABOVE] * (len(counts) - 1)])
-            score = cost + np.log(ranges / (spread * np.sqrt(2 * np.pi / counts))).sum()
-            found[states.tobytes()] = (score, cost, Rungs(states, spread))
-    best_score, _, best = min(found.values(), key=lambda each: each[0], default=(np.inf, 0.0, one))
+            states = _train(logs, means)
+            if states is not None and (one := _weigh(logs, states)) is not None:
+                found[states.tobytes()] = one
+    if not found:
+        return Rungs(np.zeros(len(logs), dtype=np.int64), float(logs.std()))
+    best = min(found.values(), key=lambda each: each.score)
     if explain is None:
-        return best
-    explained_score = np.inf
-    for score, cost, rungs_found in found.values():
-        if score > best_score + _MOST_GAIN:
-            continue
-        gain = _gain_by_policy(logs, cost, rungs_found, explain(rungs_found))
-        if score - gain < explained_score:
-            best, explained_score = rungs_found, score - gain
-    return best
+        return best.rungs
+    explained, least = best.rungs, np.inf
+    for one in found.values():
+        if one.score <= best.score + _MOST_GAIN:
+            rungs_found, score = _follow_players(logs, one, explain, set(found))
+            if score < least:
+                explained, least = rungs_found, score
+    return explained
 
 
-def _gain_by_policy(logs: FloatArray, cost: float, rungs: Rungs, policy_log: float) -> float:
+def _follow_players(
+    logs: FloatArray,
+    found: _Found,
+    explain: Callable[[Rungs], Explanation | None],
+    known: set[bytes],
+) -> tuple[Rungs, float]:
+    """Return the likeliest rungs near some by what players choose, and their score."""
+    best, least = found.rungs, np.inf
+    for _ in range(_MOST_ROUNDS):
+        explanation = explain(found.rungs)
+        if explanation is None:
+            return best, min(least, found.score)
+        score = found.score - _gain_by_policy(logs, found, explanation.log_likelihood)
+        if score >= least:
+            break
+        best, least = found.rungs, score
+        states = _decode_choices(logs, best.spread, explanation)
+        if states.tobytes() in known or (moved := _weigh(logs, states)) is None:
+            break
+        known.add(states.tobytes())
+        found = moved
+    return best, least
+
+
+def _decode_choices(logs: FloatArray, spread: float, by: Explanation) -> IntArray:
+    """Return the likeliest rungs by sizes and by the player that explains these best."""
+    count, rows = len(by.ladder), np.arange(len(logs))
+    distance = -0.5 * ((logs[:, None] - by.ladder) / spread) ** 2
+    density = np.exp(distance - distance.max(axis=1, keepdims=True))
+    other = _WRONG / max(count - 1, 1)
+    # The first choice is by a default, whatever the policy.
+    explained = (1 - _WRONG - other) * density[rows, by.predicted]
+    likely = np.log(other * density.sum(axis=1) + explained)[:, 1:].sum(axis=1) + by.log_prior
+    weights = np.full_like(density, other)
+    weights[rows, by.predicted[int(likely.argmax())]] = 1 - _WRONG
+    weights[0] = 1.0
+    states = (density * weights).argmax(axis=1)
+    return np.unique(states, return_inverse=True)[1]
+
+
+def _weigh(logs: FloatArray, states: IntArray) -> _Found | None:
+    """Return how likely states are by chain and sizes; None where rungs fall together."""
+    counts = np.bincount(states)
+    means = np.bincount(states, logs) / counts
+    rest = logs - means[states]
+    spread = max(float(np.sqrt(rest @ rest / max(len(logs) - len(means), 1))), _LEAST_SPREAD)
+    if np.any(np.diff(means) < max(np.log(_LEAST_STEP), _LEAST_ERRORS * spread)):
+        return None
+    only = np.full((len(logs), len(means)), np.inf)
+    only[np.arange(len(logs)), states] = rest
+    cost = decode_rungs(only, np.full(len(logs), spread), _stay(states))[1]
+    # The evidence of each mean, which may lie anywhere in its range (Laplace).
+    ranges = np.array([LADDER, *[ABOVE] * (len(counts) - 1)])
+    score = cost + float(np.log(ranges / (spread * np.sqrt(2 * np.pi / counts))).sum())
+    return _Found(Rungs(states, spread), score, cost)
+
+
+def _stay(states: IntArray) -> float:
+    """Return how likely a rung is kept after the first segments."""
+    later = np.diff(states)[STARTS:]
+    return 1 - (np.count_nonzero(later) + 1) / (len(later) + 2)
+
+
+def _gain_by_policy(logs: FloatArray, found: _Found, policy_log: float) -> float:
     """Return the logarithm of how much likelier rungs are by chain or policy than by the chain.
 
     Chain and policy are equally likely beforehand: the factor of one half is that of all rungs, and
     is left out.
     """
+    rungs = found.rungs
     counts = np.bincount(rungs.of_segment)
     means = np.bincount(rungs.of_segment, logs) / counts
     rest = (logs - means[rungs.of_segment]) / rungs.spread
     density_log = -0.5 * float(rest @ rest) - len(logs) * np.log(rungs.spread * np.sqrt(2 * np.pi))
-    chain_log = -cost - density_log
+    chain_log = -found.cost - density_log
     policy_log -= np.log(len(counts))
     return float(np.logaddexp(chain_log, policy_log) - chain_log)
 
 
-def _train(logs: FloatArray, means: FloatArray) -> tuple[IntArray, float, float] | None:
-    """Return states, negative log-likelihood and spread; None where rungs fall together."""
+def _train(logs: FloatArray, means: FloatArray) -> IntArray | None:
+    """Return states; None where rungs fall together."""
     spread, stay = 0.1, 0.9
-    states, cost = np.full(len(logs), -1), np.inf
+    states = np.full(len(logs), -1)
     for _ in range(_MOST_ROUNDS):
         earlier = states
-        states, cost = decode_rungs(logs[:, None] - means, np.full(len(logs), spread), stay)
+        states, _ = decode_rungs(logs[:, None] - means, np.full(len(logs), spread), stay)
         if np.array_equal(states, earlier):
             break
         present = [logs[states == state] for state in range(len(means))]
@@ -108,11 +195,8 @@ def _train(logs: FloatArray, means: FloatArray) -> tuple[IntArray, float, float]
         means = np.array([part.mean() for part in present])
         rest = logs - means[states]
         spread = max(float(np.sqrt(rest @ rest / max(len(logs) - len(means), 1))), _LEAST_SPREAD)
-        later = np.diff(states)[STARTS:]
-        stay = 1 - (np.count_nonzero(later) + 1) / (len(later) + 2)
-    if np.any(np.diff(means) < max(np.log(_LEAST_STEP), _LEAST_ERRORS * spread)):
-        return None
-    return states, cost, spread
+        stay = _stay(states)
+    return states
 
 
 def propose_means(logs: FloatArray, rungs: int) -> list[FloatArray]:
