@@ -199,7 +199,8 @@ def _from_ground_truth(name: str, found: dict[str, Any]) -> PlayerLog:
             level_kbps = number(place, entry, "to_kbps")
             rows.append(LogEntry(number(place, entry, "t"), level=level_kbps))
     stalls = read_records(name, "stalls", found.get("stalls") or [])
-    if not rows:
+    start_s = read_number(name, "the log", found, "playback_start_s")
+    if not rows and start_s is None:
         raise log_error(name, "has no entries", AS_LOGGED)
     return build_log(
         name,
@@ -208,7 +209,7 @@ def _from_ground_truth(name: str, found: dict[str, Any]) -> PlayerLog:
         form="lab",
         end_s=end_s,
         playback=(
-            read_number(name, "the log", found, "playback_start_s"),
+            start_s,
             tuple(
                 Pause(number(place, stall, "t_s"), number(place, stall, "seconds"))
                 for place, stall in stalls

@@ -55,6 +55,16 @@ def test_json_and_unix_times_say_the_same(tmp_path: Path) -> None:
         )
 
 
+def test_a_lab_log_of_a_start_and_stalls_needs_no_samples(tmp_path: Path) -> None:
+    truth = {
+        **{"t0_unix_s": 1.7e9, "player_log": [{"t": 5.06, "event": "playing"}]},
+        **{"playback_start_s": 5.06, "stalls": [{"t_s": 17.9, "seconds": 0.84}]},
+    }
+    log = read_player_log(written(tmp_path, json.dumps(truth), name="log.json"))
+    assert log.playback_start_s == 5.06
+    assert [(stall.start_s, stall.duration_s) for stall in log.stalls] == [(17.9, 0.84)]
+
+
 def test_levels_worked_by_hand(tmp_path: Path) -> None:
     levels = find_played_levels(read_player_log(written(tmp_path, CSV)))
     assert levels is not None
