@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -131,7 +132,12 @@ def _list_reasons(rows: _Rows, youtube: _Rows) -> Iterator[str]:
         " segments: their sizes are taken for a neighbour's, which is off by them, and the switches"
         " between the two are missed."
     )
-    unknown = Counter(row["absent"]["stalls"] for row in told if row["stalls"][2] is None)
+    # Reasons begin with the range of each session.
+    unknown = Counter(
+        re.sub(r"^from [^:]*: ", "", row["absent"]["stalls"])
+        for row in told
+        if row["stalls"][2] is None
+    )
     for why, count in unknown.most_common():
         yield f"Stalls are not known of {format_count(count, 'capture')}: {why}."
     chunks, right = (sum(one[key] for one in youtube) for key in ("chunks", "right"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,13 @@ def test_rungs_that_no_policy_explains_leave_stalls_of_a_guess_unknown() -> None
     assert found is not None
     assert len(found.rungs) > 1
     assert found.stalls is None
-    assert absent["application.stalls"] == STALLS_BY_GUESS
+    # 5 s of media come in 6.9 s: it stalled before each segment but the first, or seldom if they
+    # are of 8 s.
+    ranged, _, why = absent["application.stalls"].partition(": ")
+    assert why == STALLS_BY_GUESS
+    low, high, *_ = (int(one) for one in re.findall("[0-9]+", ranged))
+    assert low <= 1
+    assert high >= 22
 
 
 @pytest.mark.parametrize("segment_s", [4.0, 5.0])

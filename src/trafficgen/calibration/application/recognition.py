@@ -71,6 +71,8 @@ _SURE_CLOCK = 0.95
 #: Part of the sessions that stall for more of their time than a guess of the duration takes into
 #: account: an assumption.
 _LONG_STALLS = 0.1
+#: Least part of the time that is played in sessions whose stalls are given as a range.
+_LEAST_PLAYED = 0.5
 
 _NO_SEGMENTS = dict.fromkeys(
     ("stalls", "startup_s", "buffer_target_s", "policy"),
@@ -178,9 +180,11 @@ def _recognise_responses(
     if remark and log is None:
         clock, remark = _prefer_clock(video, rungs, clock, remark)
     found, absent = _recognise_segments(video, rungs, clock, log)
-    is_guess = bool(remark) and log is None and found["stalls"] is not None
-    if is_guess and not _is_longer_than_others(video, rungs, clock):
-        found["stalls"], absent["stalls"] = None, STALLS_BY_GUESS
+    if remark and log is None:
+        if found["stalls"] is not None and not _is_longer_than_others(video, rungs, clock):
+            found["stalls"], absent["stalls"] = None, STALLS_BY_GUESS
+        if absent.get("stalls") == STALLS_BY_GUESS:
+            absent["stalls"] = f"{_range_stalls(video, rungs, clock)}: {STALLS_BY_GUESS}"
     if remark:
         absent["segment_s"] = remark
     if len(audio):
@@ -338,6 +342,21 @@ def _is_longer_than_others(video: Segments, rungs: Rungs, clock: Estimate) -> bo
     logs = np.array([_score_rungs(video, rungs, one) for one in clocks])
     logs[1:] += np.log(_LONG_STALLS / (1 - _LONG_STALLS) / len(shorter_s))
     return bool(np.exp(logs[0] - np.logaddexp.reduce(logs)) >= _SURE_CLOCK)
+
+
+def _range_stalls(video: Segments, rungs: Rungs, guess: Estimate) -> str:
+    """Return how many stalls there were, and for how long, by the usual durations of segments."""
+    low_s, high_s = guess.low or 0.0, guess.high or guess.value
+    lengths_s = {*list_usual_durations(low_s * _LEAST_PLAYED, high_s).tolist(), guess.value}
+    stalls = [
+        play_segments(video, rungs, guess.model_copy(update={"value": one})).buffer.playback.stalls
+        for one in sorted(lengths_s)
+    ]
+    counts = [len(one) for one in stalls]
+    totals_s = [sum(stall.duration_s for stall in one) for one in stalls]
+    return (
+        f"from {min(counts)} to {max(counts)}, {min(totals_s):.0f} to {max(totals_s):.0f} s in all"
+    )
 
 
 def _recognise_segments(
