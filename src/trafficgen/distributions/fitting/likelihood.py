@@ -188,19 +188,23 @@ def _lognormal(sample: _Sample) -> ClosedFit:
     )
 
 
+def _trigamma(shape: float) -> float:
+    return float(special.zeta(2.0, shape))
+
+
 def _gamma(sample: _Sample) -> ClosedFit:
     """Solve log a - digamma(a) = log mean - mean log by Newton's method on log a."""
     n = sample.n
     s = max(float(np.log(sample.mean)) - sample.mean_log, 1e-12)
     shape = gamma_shape(s)
     for _ in range(_NEWTON_STEPS):
-        slope = 1 / shape - float(special.polygamma(1, shape))
-        step = (float(np.log(shape) - special.digamma(shape)) - s) / (shape * slope)
+        slope = 1 / shape - _trigamma(shape)
+        step = (float(np.log(shape) - special.psi(shape)) - s) / (shape * slope)
         shape *= float(np.exp(-np.clip(step, -2, 2)))
         if abs(step) < _NEWTON_TOLERANCE:
             break
     scale = sample.mean / shape
-    trigamma = float(special.polygamma(1, shape))
+    trigamma = _trigamma(shape)
     determinant = n * (shape * trigamma - 1)
     log_sd = {"a": np.sqrt(shape / determinant) / shape, "scale": np.sqrt(trigamma / determinant)}
     density = (shape - 1) * sample.mean_log - shape - float(special.gammaln(shape))
