@@ -8,6 +8,7 @@ rates of trains of packets do (Dovrolis, Ramanathan, Moore 2001).
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -244,18 +245,32 @@ def _find_modes(
         is_link = is_full or not may_be_of_source(mode[0], mean_bps, has_loss=False)
         (found if is_link else unsure).append(_Stretch(start_s, end_s, *mode, step_ratio))
     # At the rate that other windows show, the source was as fast as the link.
-    found += [one for one in unsure if any(map(one.has_rate_of, found))]
+    known = sorted(found, key=_rate_bps)
+    found += [one for one in unsure if _is_of_known_rate(one, known)]
     return sorted(found, key=lambda one: one.start_s), busy
+
+
+def _rate_bps(one: _Stretch) -> float:
+    return one.rate_bps
+
+
+def _is_of_known_rate(one: _Stretch, known: list[_Stretch]) -> bool:
+    """Return whether the next slower or faster of the known ones, by rate, has the rate."""
+    place = bisect_left(known, one.rate_bps, key=_rate_bps)
+    return any(map(one.has_rate_of, known[max(0, place - 1) : place + 1]))
 
 
 def _join(windows: list[_Stretch], *, fewest: int) -> list[_Stretch]:
     """Join windows in a row that are of one rate; a stray one is left out, where some agree."""
     rows: list[list[_Stretch]] = []
+    rates_bps: list[float] = []  # of the last row, ascending
     for window in windows:
-        if rows and window.has_rate_of(_merge(rows[-1])):
+        if rows and window.has_rate_of(replace(window, rate_bps=_median(rates_bps))):
             rows[-1].append(window)
         else:
             rows.append([window])
+            rates_bps = []
+        insort(rates_bps, window.rate_bps)
     kept: list[list[_Stretch]] = []
     for row in rows:
         if len(row) > 1 or (fewest == 1 and row[0].share >= _SURE_SHARE):
@@ -267,8 +282,13 @@ def _join(windows: list[_Stretch], *, fewest: int) -> list[_Stretch]:
 
 
 def _merge(row: list[_Stretch]) -> _Stretch:
-    rates_bps = [one.rate_bps for one in row]
-    return replace(row[0], end_s=row[-1].end_s, rate_bps=float(np.median(rates_bps)))
+    rates_bps = sorted(map(_rate_bps, row))
+    return replace(row[0], end_s=row[-1].end_s, rate_bps=_median(rates_bps))
+
+
+def _median(ascending: list[float]) -> float:
+    half = len(ascending) // 2
+    return (ascending[half] + ascending[~half]) / 2
 
 
 def _sharpen(pairs: _Pairs, stretches: list[_Stretch]) -> list[_Stretch]:
