@@ -1,9 +1,11 @@
-"""Distributions that the core computes, and a family of the core with its parameters."""
+"""Distributions that the core computes: a family with its parameters, and mixtures of one."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -105,4 +107,47 @@ class CoreLaw(CoreDistribution):
         draws *= scale
         if loc != 0.0:
             draws += loc
+        return draws
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mixture(CoreDistribution):
+    """Draws from one of several components, as the hyperexponential law does."""
+
+    family: str  #: name of the mixture
+    weights: tuple[float, ...]  #: probabilities of the components, positive, adding up to 1
+    components: tuple[CoreLaw, ...]  #: their laws
+    _law: Law = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        parts = zip(self.weights, self.components, strict=True)
+        params = {
+            f"{name}{number}": value
+            for number, (weight, part) in enumerate(parts, start=1)
+            for name, value in ({"p": weight} | part.named_params).items()
+        }
+        object.__setattr__(self, "_law", Law(self.family, params))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        family, weights, components = self.family, self.weights, self.components
+        return partial(Mixture, family=family, weights=weights, components=components), ()
+
+    @property
+    def _shares(self) -> FloatArray:
+        return np.array(self.weights) / math.fsum(self.weights)
+
+    def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
+        """Return E[X**order; low < X <= high]."""
+        return math.fsum(
+            float(share) * part.partial_moment(order, low=low, high=high)
+            for share, part in zip(self._shares, self.components, strict=True)
+        )
+
+    def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
+        """Return independent draws, shape (count,)."""
+        chosen = generator.choice(len(self.weights), size=count, p=self._shares)
+        draws = np.empty(count)
+        for number, part in enumerate(self.components):
+            here = np.flatnonzero(chosen == number)
+            draws[here] = part.sample(generator, here.size)
         return draws

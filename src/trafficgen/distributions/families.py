@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from trafficgen._core import LAW_FAMILIES, LAW_MIXTURES
 from trafficgen.distributions.base import Distribution
-from trafficgen.distributions.core_law import CoreLaw
-from trafficgen.distributions.mixture import Mixture
+from trafficgen.distributions.core_law import CoreLaw, Mixture
 from trafficgen.distributions.own_families import OWN_FAMILIES, own_law
 from trafficgen.distributions.truncated import Truncated
 

@@ -17,8 +17,7 @@ import numpy as np
 
 from trafficgen._core import QuantileTables
 from trafficgen.distributions.base import Distribution
-from trafficgen.distributions.core_law import CoreLaw
-from trafficgen.distributions.mixture import Mixture
+from trafficgen.distributions.core_law import CoreLaw, Mixture
 from trafficgen.distributions.tailed import BodyAndTail
 from trafficgen.distributions.truncated import Truncated
 from trafficgen.units import BoolArray, FloatArray
