@@ -66,7 +66,7 @@ def test_mistakes_in_names_and_options_count_more_than_an_output_that_exists(
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        ("fit table.parquet --report page.pdf", "page.pdf: is a page of HTML by its content"),
+        ("fit table.parquet --report page.pdf", "page.pdf: is not the name of an HTML page"),
         ("compare table.parquet table.parquet --report page.txt", "end its name in .html"),
         ("fit table.parquet --report a.html --plots a.html", "a.html: is given for two outputs"),
     ],

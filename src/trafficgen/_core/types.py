@@ -105,7 +105,7 @@ class CountsDict(TypedDict):
 
 
 class SimulatedFlowDict(TypedDict):
-    """A simulated flow; ``media`` is an index into ``MEDIA``, counts exist over TCP and QUIC."""
+    """A simulated flow; ``media`` is an index into ``MEDIA``, UDP has no counts."""
 
     agent: int
     name: str

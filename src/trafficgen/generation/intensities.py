@@ -79,7 +79,9 @@ class HourlyIntensity(Intensity):
 
     def __post_init__(self) -> None:
         if len(self.rates_per_s) != HOURS_PER_DAY:
-            raise ValueError(f"a day has {HOURS_PER_DAY} hours, got {len(self.rates_per_s)} rates")
+            raise ValueError(
+                f"give {HOURS_PER_DAY} rates, one an hour, not {len(self.rates_per_s)}"
+            )
         if not all(rate >= 0 and math.isfinite(rate) for rate in self.rates_per_s):
             raise ValueError("the rates of the hours must be finite and not negative")
         _require_positive("the rate of at least one hour", max(self.rates_per_s))

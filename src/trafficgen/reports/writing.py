@@ -105,7 +105,7 @@ def write_page(result: Reportable | Report, path: str | Path, *, interactive: bo
 def check_page_name(path: str | Path) -> None:
     """Refuse a name that a page cannot have, before it is drawn."""
     if Path(path).suffix.lower() not in _PAGE_ENDINGS and not is_stream(Path(path)):
-        problem = "is a page of HTML by its content, not by its name"
+        problem = "is not the name of an HTML page"
         raise OutputFileError(file=str(path), problem=problem, remedy="end its name in .html")
     if not Path(path).parent.is_dir():
         problem = f"cannot be written (there is no folder {Path(path).parent})"

@@ -342,7 +342,9 @@ class Path(NotebookView, ModelPart):
             SimulationError: If the path is a chain of links, which only a file can hold.
         """
         if len(self.links) > 1:
-            raise SimulationError("path: a chain of links has no form on one line; use a file")
+            raise SimulationError(
+                "path: a chain of links cannot be written on one line; use a file"
+            )
         return ",".join([*_write_keys(self.links[0]), *_write_keys(self)])
 
     @property

@@ -141,7 +141,7 @@ class _Steps:
             raise _TraceError("no rate is above 0")
         if period_s is None and self.rates_bps[-1] == 0:
             remedy = "end with a rate above 0 or give trace_period"
-            raise _TraceError("the last rate is 0 and stays", remedy)
+            raise _TraceError("the last rate, which stays, is 0", remedy)
         if period_s is not None and period_s < self.times_s[-1]:
             remedy = "make trace_period at least this long"
             raise _TraceError(f"goes on to {self.times_s[-1]:g} s", remedy)

@@ -95,7 +95,7 @@ class MixedSessions:
 
     @property
     def notes(self) -> dict[str, object]:
-        """How they are made, for the notes of their table."""
+        """How the sessions are made, for the notes of the packet table."""
         counts = np.bincount(self.groups, minlength=len(self.workload.groups)).tolist()
         groups = [
             {"name": group.name, "model": group.model.name, "sessions": sessions}

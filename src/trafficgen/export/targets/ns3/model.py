@@ -73,7 +73,7 @@ class OnOff:
         return self.packet_bytes / bytes_from_bps(self.data_rate_bps, 1.0)
 
     def play(self, generator: np.random.Generator, cycles: int) -> tuple[FloatArray, IntArray]:
-        """Return the times of packets of this many cycles, s, and the cycle of each."""
+        """Return the time of each packet, s, and its cycle, both of shape (packets,)."""
         on_s, off_s = self.on_s.sample(generator, cycles), self.off_s.sample(generator, cycles)
         ends_s = np.cumsum(on_s) + _MARGIN_S
         on_clock_s = np.arange(1, int(ends_s[-1] / self.packet_s) + 1) * self.packet_s
