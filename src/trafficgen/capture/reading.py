@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from trafficgen.capture.bare_tables import head_of_columns
 from trafficgen.capture.inputs import (
     Paths,
     as_paths,
@@ -34,7 +33,7 @@ from trafficgen.flows.exchanges import Exchanges
 from trafficgen.options import DataFrame, checks_arguments, takes
 from trafficgen.outputs import whole_files
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
-from trafficgen.tables.counts import with_counts
+from trafficgen.tables.counts import head_of_columns, with_counts
 from trafficgen.tables.stream import PacketStream
 
 #: What errors call a data frame.

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from trafficgen.capture.bare_tables import head_of_columns
 from trafficgen.capture.table_limits import refuse_expansion, refuse_repeated, refuse_span
 from trafficgen.errors import CaptureError, CaptureWarning, PacketTableError, warn
 from trafficgen.expanded_files import PACKED_ENDINGS, open_expanded, strip_packed_ending
@@ -27,7 +26,7 @@ from trafficgen.tables import (
     REQUIRED_FIELDS,
     PacketTable,
 )
-from trafficgen.tables.counts import with_counts
+from trafficgen.tables.counts import head_of_columns, with_counts
 from trafficgen.tables.flow import FLOW_COLUMNS_OF_PACKETS
 from trafficgen.tables.metadata import (
     FLOWS_FILE,

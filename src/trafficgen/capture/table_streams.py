@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from trafficgen.capture.bare_tables import head_of_columns
 from trafficgen.capture.table_files import (
     cast_packets,
     check_ids,
@@ -29,7 +28,7 @@ from trafficgen.errors import PacketTableError
 from trafficgen.expanded_files import is_compressed, open_expanded
 from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
-from trafficgen.tables.counts import infer_flows, tcp_flows
+from trafficgen.tables.counts import head_of_columns, infer_flows, tcp_flows
 from trafficgen.tables.flow import FLOW_COLUMNS_OF_PACKETS, first_of_flows
 from trafficgen.tables.metadata import part_paths
 from trafficgen.tables.stream import PacketStream, sort_pieces

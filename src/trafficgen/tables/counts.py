@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
 
 import numpy as np
@@ -11,9 +11,11 @@ import pyarrow.compute as pc
 
 from trafficgen._core._rust import CLOCK_CANDIDATES_HZ
 from trafficgen._core.types import RtpStreamColumns, RtpStreamDict
+from trafficgen.errors import CaptureWarning, PacketTableError, warn
+from trafficgen.formatting import list_first
 from trafficgen.tables.addresses import HOSTS_IN_RANGE, documentation_client, documentation_server
-from trafficgen.tables.flow import FLOW_SCHEMA
-from trafficgen.tables.packet import PacketTable
+from trafficgen.tables.flow import FLOW_COLUMNS_OF_PACKETS, FLOW_SCHEMA, set_flow_columns
+from trafficgen.tables.packet import PACKET_SCHEMA, PacketTable
 from trafficgen.units import BoolArray, IntArray
 
 _SERVER_PORT = 5004  # RFC 3551 section 8 registers it for RTP
@@ -23,6 +25,8 @@ _CLIENT_PORTS = 12_000
 #: with few.
 MOST_FLOWS = 1 << 22
 _MOST_FLOWS_OF_FEW_PACKETS = 1 << 17
+#: What `PacketTable.to_pandas` adds to the columns, and names of an index of pandas in files.
+_REDUNDANT_NAMES = ("direction", "", "Unnamed: 0", "__index_level_0__")
 
 
 def with_counts(table: PacketTable) -> pa.Table:
@@ -150,3 +154,36 @@ def each_stream(columns: RtpStreamColumns) -> Iterator[tuple[int, RtpStreamDict]
             "jitter_s": dict(zip(CLOCK_CANDIDATES_HZ, jitter_s, strict=True)),
         }
         yield int(columns["flow"][row]), stream
+
+
+def head_of_columns(
+    packets: pa.Table,
+    name: str,
+    names: Iterable[str],
+    origin_ns: int = 0,
+    flows: pa.Table | None = None,
+) -> PacketTable:
+    """Return all but the packets of a packet table without our metadata.
+
+    ``packets`` are its packets, or the first ones of each flow, ``names`` all of its columns,
+    ``origin_ns`` the time of ``time_ns == 0`` since 1970, and ``flows`` what is assumed of the
+    flows (None infers it from the packets).
+
+    Raises:
+        PacketTableError: If the ids of flows are too high.
+
+    Warns:
+        CaptureWarning: If columns are not used.
+    """
+    if flows is None:
+        highest = pc.max(packets.column("flow")).as_py() if packets.num_rows else -1
+        try:
+            flows = infer_flows(highest, packets.num_rows, tcp_flows(packets))
+        except ValueError as error:
+            remedy = "number the flows from 0"
+            raise PacketTableError(file=name, problem=str(error), remedy=remedy) from error
+    flows, unused = set_flow_columns(flows, packets)
+    known = {*PACKET_SCHEMA.names, *FLOW_COLUMNS_OF_PACKETS, *_REDUNDANT_NAMES}
+    if unused := unused + [other for other in names if other not in known]:
+        warn(f"{name}: columns that are not used: {list_first(unused, most=20)}", CaptureWarning)
+    return PacketTable(PACKET_SCHEMA.empty_table(), flows, origin_ns=origin_ns)
