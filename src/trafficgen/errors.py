@@ -28,6 +28,8 @@ wrong.
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 import warnings
 from typing import Self
@@ -35,6 +37,9 @@ from typing import Self
 from trafficgen.formatting import clean_text, cut_middle, shorten_figures
 from trafficgen.option_names import name_options
 
+#: What the system says of a process, or a machine, that may open no more files.
+TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE)
+_MORE_FILES = "let the command open more files (ulimit -n 1024)"
 #: Letters of a message that is shown.
 _LONGEST_MESSAGE = 1000
 
@@ -78,6 +83,12 @@ def _restore_error(
     return error
 
 
+def find_remedy(problem: str, *, usual: str) -> str:
+    """Return what to do about a problem with a file; too many open ones are not its fault."""
+    is_full = any(os.strerror(number) in problem for number in TOO_MANY_FILES)
+    return _MORE_FILES if is_full else usual
+
+
 class InputFileError(TrafficgenError):
     """A file that cannot be used.
 
@@ -99,10 +110,10 @@ class InputFileError(TrafficgenError):
 
     def __init__(self, *, file: str, problem: str, remedy: str) -> None:
         self.file, self.problem = file, name_options(problem)
-        self.remedy = name_options(remedy)
+        self.remedy = name_options(find_remedy(problem, usual=remedy))
         shown = file if file.isprintable() else repr(file)  # a name may have several lines
         place = "standard input" if file == "-" else shown
-        super().__init__(f"{place}: {problem}; {remedy}")
+        super().__init__(f"{place}: {problem}; {self.remedy}")
 
 
 class CaptureError(InputFileError):

@@ -38,10 +38,12 @@ def find_named_file(name: str, folder: Path, *, most_bytes: int) -> Path:
         most_bytes: Largest size.
 
     Raises:
-        ValueError: If it is in another folder, no regular file or too large: the problem and,
-            after a semicolon, the remedy.
+        ValueError: If it is standard input, in another folder, no regular file or too large: the
+            problem and, after a semicolon, the remedy.
     """
     path = folder / name
+    if "-" in (name, str(path)):
+        raise ValueError("'-' is standard input, which is not taken here; name a regular file")
     place, root = Path(os.path.realpath(path)), os.path.realpath(folder)
     if not (_outside_allowed.get() or place.is_relative_to(root)):
         raise ValueError(

@@ -37,7 +37,7 @@ from typing import (
     runtime_checkable,
 )
 
-from trafficgen.errors import InputFileError, TrafficgenError
+from trafficgen.errors import TOO_MANY_FILES, InputFileError, TrafficgenError
 from trafficgen.formatting import describe_value, list_or, suggest_name
 from trafficgen.option_names import name_options
 from trafficgen.process_memory import limit_memory
@@ -206,7 +206,7 @@ def takes(options: Callable[P, O]) -> _Door[P, O]:
                 keywords[names[name]] = keywords.pop(name)
                 typed[names[name]] = name
             bound = _bind(work.__name__, shown, given, keywords).arguments
-            with _name_as_typed(typed), _refuse_long_names():
+            with _name_as_typed(typed), _name_system_limits():
                 for name, value in bound.items():
                     place = f"{work.__name__}: {name}"
                     _refuse_empty_option(place, value, shown.parameters[name])
@@ -255,12 +255,13 @@ def _name_as_typed(typed: Mapping[str, str]) -> Iterator[None]:
 
 
 @contextmanager
-def _refuse_long_names() -> Iterator[None]:
-    """Raise InputFileError for a name that is too long for the system, whoever looks it up."""
+def _name_system_limits() -> Iterator[None]:
+    """Raise InputFileError for a name that is too long, or a file too many, whoever opens it."""
     try:
         yield
     except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:
+        is_limit = error.errno in (errno.ENAMETOOLONG, *TOO_MANY_FILES)
+        if not is_limit or error.filename is None:
             raise
         problem, remedy = f"cannot be used ({error.strerror})", "check the name"
         raise InputFileError(file=str(error.filename), problem=problem, remedy=remedy) from error
@@ -292,7 +293,7 @@ def _check_all(work: Callable[P, R], *, like: type | None = None) -> Callable[P,
             hint = hints.get(name, Any)
             _refuse_empty_option(f"{place}: {name}", value, shown.parameters[name])
             bound.arguments[name] = _check(f"{place}: {name}", value, hint, declared.get(name))
-        with _refuse_long_names():
+        with _name_system_limits():
             return work(*bound.args, **bound.kwargs)
 
     return with_checks

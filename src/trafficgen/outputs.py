@@ -296,10 +296,10 @@ def whole_folder(
     staging, old = _temporary(place, "part"), _temporary(place, "old")
 
     def remove() -> None:
-        shutil.rmtree(staging, ignore_errors=True)
+        _remove_folder(staging)
         if old.exists() and not folder.exists():
             old.replace(folder)
-        shutil.rmtree(old, ignore_errors=True)
+        _remove_folder(old)
 
     try:
         check_folder(folder, earlier=earlier, is_earlier=is_earlier)
@@ -377,9 +377,17 @@ def _remove_leftovers(path: Path) -> None:
         if found is None or Path(f"/proc/{found[1]}").exists():
             continue
         if part.is_dir():
-            shutil.rmtree(part, ignore_errors=True)
+            _remove_folder(part)
         else:
             part.unlink(missing_ok=True)
+
+
+def _remove_folder(folder: Path) -> None:
+    """Remove a folder with what is in it; an empty one also where no more files can be opened."""
+    with suppress(OSError):
+        folder.rmdir()
+        return
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _sync(path: Path) -> None:

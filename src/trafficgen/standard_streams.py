@@ -160,6 +160,8 @@ def read_text_file(
     except (OSError, ValueError) as cause:
         reason = cause.strerror if isinstance(cause, OSError) else "not a text file"
         problem = f"cannot be read ({reason}){suggest_file(Path(path))}"
+        if str(path) == STANDARD_INPUT:
+            problem = "is not taken here, only a file"
         raise error(file=str(path), problem=problem, remedy=remedy) from cause
     raise error(file=str(path), problem=problem, remedy=shorten or remedy)
 

@@ -11,6 +11,7 @@ import os
 import resource
 import shutil
 import socket
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -84,9 +85,12 @@ def _in_a_folder(tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
 
 
-def _play(command: Command, reference: str, text: str, *more: str) -> tuple[int, str]:
-    Path("here/names.yaml").write_text(text)
-    what = ["here/names.yaml"] if "path" not in reference else ["cbr", "--path", "here/names.yaml"]
+def _play(
+    command: Command, reference: str, text: str, *more: str, folder: str = "here"
+) -> tuple[int, str]:
+    names = str(Path(folder) / "names.yaml")
+    Path(names).write_text(text)
+    what = [names] if "path" not in reference else ["cbr", "--path", names]
     before = resource.getrusage(resource.RUSAGE_SELF)
     result = command("generate", *what, "-q", "-o", "out.csv", *more)
     after = resource.getrusage(resource.RUSAGE_SELF)
@@ -127,11 +131,41 @@ def test_names_without_an_ending_are_files_of_the_folder_too(
     assert "7777" not in said
 
 
+@pytest.mark.parametrize("folder", ["here", "."])
 @pytest.mark.parametrize("reference", REFERENCES)
-def test_no_file_names_standard_input(command: Command, reference: str) -> None:
-    code, said = _play(command, reference, REFERENCES[reference].replace("NAME", "'-'"))
+def test_no_file_names_standard_input(
+    command: Command, monkeypatch: pytest.MonkeyPatch, reference: str, folder: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)  # reading it fails
+    text = REFERENCES[reference].replace("NAME", "'-'")
+    code, said = _play(command, reference, text, folder=folder)
     assert (code, said.count("\n")) == (2, 1)
-    assert "standard input" not in said
+    assert "'-' is standard input, which is not taken here; name a regular file" in said
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("fit", "packets.csv", "--player-log", "-"),
+        ("simulate", "cbr", "--path", "-"),
+        ("simulate", "cbr", "--path", "delay=5ms,trace=-"),
+        ("simulate", "cbr", "--path", "rate=5Mbps,reverse_trace=-"),
+        *(
+            ("generate", "cbr", "-o", "out.csv", "--for", "1h", "--arrivals", f"{kind}:-")
+            for kind in ("hourly", "rates", "file")
+        ),
+    ],
+    ids=" ".join,
+)
+def test_a_file_that_is_read_again_is_not_standard_input(
+    command: Command, arguments: tuple[str, ...]
+) -> None:
+    command("generate", "cbr", "-o", "packets.csv", "--duration", "5")
+    result = command(*arguments)
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert "not taken here" in result.err
+    assert "No such file" not in result.err
+    assert not Path("out.csv").exists()
 
 
 @pytest.mark.parametrize("name", [*_ELSEWHERE, "../secret", "{folder}/../secret"])

@@ -31,7 +31,7 @@ from trafficgen.cli._signals import (
     watch,
 )
 from trafficgen.cli._streams import StdoutError, open_streams
-from trafficgen.errors import OutputFileError, TrafficgenError, TrafficgenWarning
+from trafficgen.errors import OutputFileError, TrafficgenError, TrafficgenWarning, find_remedy
 from trafficgen.formatting import clean_text, cut_middle, one_line, shorten_figures, suggest_name
 from trafficgen.option_names import write_flags
 
@@ -172,7 +172,9 @@ def _error_text(error: Exception) -> str | None:
         return error.line if isinstance(error, StdoutError) else clean_text(str(error))
     if isinstance(error, OSError) and error.strerror:  # such as a name that is too long
         where = "" if error.filename is None else f"{one_line(error.filename)}: "
-        return f"{where}cannot be used ({error.strerror}); check the name and the permissions"
+        problem = f"cannot be used ({error.strerror})"
+        remedy = find_remedy(problem, usual="check the name and the permissions")
+        return f"{where}{problem}; {remedy}"
     if not isinstance(error, typer.exceptions.TyperException):
         return None
     context = getattr(error, "ctx", None)

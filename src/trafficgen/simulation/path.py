@@ -386,6 +386,8 @@ def read_path(path: PathLike) -> Path:
         )
     if "=" in text or text.startswith(PRESET):
         return Path.parse(text)
+    if text == "-":
+        raise SimulationError("path: standard input is not taken here; name a file")
     if text in load_presets():
         raise SimulationError(f"path: {text!r} is not a file; did you mean {PRESET}{text}?")
     raise SimulationError(

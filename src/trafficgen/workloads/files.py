@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from trafficgen.errors import ModelFileError, WorkloadFileError
+from trafficgen.errors import TOO_MANY_FILES, ModelFileError, WorkloadFileError
 from trafficgen.formatting import one_line
 from trafficgen.json_text import clean_texts
 from trafficgen.model_parts.problems import describe_problem
@@ -102,7 +102,9 @@ def is_workload_file(path: str | Path) -> bool:
         if not _LINE.search(text):
             return False
         content = read_yaml(text)
-    except (OSError, YamlTextError):
+    except (OSError, YamlTextError) as error:
+        if getattr(error, "errno", None) in TOO_MANY_FILES:
+            raise  # the next reader may have the room that this one lacked
         return True  # reading it will report why it cannot be read
     return isinstance(content, dict) and not _KEYS.isdisjoint(content)
 
