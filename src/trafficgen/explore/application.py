@@ -13,6 +13,7 @@ from dataclasses import asdict
 from functools import partial
 from importlib import resources
 from importlib.resources.abc import Traversable
+from itertools import chain
 from typing import Any, TypeVar
 
 from pydantic_core import to_json
@@ -78,6 +79,10 @@ class Guard:
 
         refusal = self._refusal(Headers(scope=scope), path=scope["path"])
         answer = self._app if refusal is None else PlainTextResponse(refusal, status_code=403)
+        # The server bounds a head that has no end yet, not one that came whole.
+        head = chain([scope["path"], scope["query_string"]], *scope["headers"])
+        if sum(map(len, head)) > LARGEST_REQUEST_BYTES:
+            answer = _refuse(f"a head has at most {LARGEST_REQUEST_BYTES} bytes", status=431)
         await answer(scope, receive, send_with_headers)
 
     def _refusal(self, headers: Headers, *, path: str) -> str | None:

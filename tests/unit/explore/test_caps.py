@@ -104,6 +104,14 @@ def test_a_head_without_an_end_is_refused(opened: LocalPage) -> None:
     assert _answer(opened, request).startswith((b"HTTP/1.1 400", b"HTTP/1.1 431"))
 
 
+@pytest.mark.parametrize("pieces", [1, 2000], ids=["one header", "many headers"])
+def test_a_whole_head_has_a_bound_too(opened: LocalPage, pieces: int) -> None:
+    header = b"X: " + b"x" * (2 * serving._LARGEST_HEAD_BYTES // pieces) + b"\r\n"
+    head = b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n" % opened.port
+    answer = _answer(opened, head + header * pieces + b"\r\n")
+    assert answer.startswith((b"HTTP/1.1 400", b"HTTP/1.1 431"))
+
+
 _HOST = b"Host: 127.0.0.1:PORT\r\n"
 _ASK = b"POST /api/simulate HTTP/1.1\r\n" + _HOST + b"Content-Type: application/json\r\n"
 _LONG = b'{"model": "cbr", "duration_s": 300}'
