@@ -20,6 +20,9 @@ mod trafficgen_errors {
 }
 use trafficgen_errors::SimulationError;
 
+/// Rows that the processor's cache holds while their columns are filled.
+const ROWS_AT_ONCE: usize = 512;
+
 /// A schedule as Python has it: times in ns, payload in bytes, phases, RTP timestamps, ends of
 /// frames; equal shapes (n,).
 type ScheduleArrays<'py> = (
@@ -88,14 +91,6 @@ fn goes_on(at: Time, progress: Option<&Py<PyAny>>, signal: &mut Option<PyErr>) -
 #[pyclass(frozen, module = "trafficgen._core._rust")]
 pub struct SimulationOutcome {
     outcome: Outcome,
-}
-
-fn column<'py, V: numpy::Element>(
-    py: Python<'py>,
-    rows: &[Row],
-    of: impl Fn(&Row) -> V,
-) -> Bound<'py, PyArray1<V>> {
-    rows.iter().map(of).collect::<Vec<V>>().into_pyarray(py)
 }
 
 fn event_to_python<'py>(py: Python<'py>, event: &SessionEvent) -> PyResult<Bound<'py, PyAny>> {
@@ -253,33 +248,37 @@ impl SimulationOutcome {
         let rows = &self.outcome.rows;
         let result = PyDict::new(py);
         macro_rules! set {
-            ($($key:literal => $of:expr),+ $(,)?) => {
-                $(result.set_item($key, column(py, rows, $of))?;)+
+            ($($key:ident => $of:expr),+ $(,)?) => {
+                $(let mut $key = Vec::with_capacity(rows.len());)+
+                for block in rows.chunks(ROWS_AT_ONCE) {
+                    $($key.extend(block.iter().map($of));)+
+                }
+                $(result.set_item(stringify!($key), $key.into_pyarray(py))?;)+
             };
         }
         set! {
-            "time_ns" => |row: &Row| row.time_ns,
-            "arrival_ns" => |row: &Row| row.arrival_ns,
-            "arrived" => |row: &Row| row.arrival_ns != LOST,
-            "queueing_ns" => |row: &Row| row.queueing_ns,
-            "flow" => |row: &Row| row.flow,
-            "to_client" => |row: &Row| row.to_client,
-            "ip_bytes" => |row: &Row| row.ip_bytes,
-            "payload_bytes" => |row: &Row| row.payload_bytes,
-            "phase" => |row: &Row| row.phase as u8,
-            "scale_level" => |row: &Row| row.level,
-            "retransmission" => |row: &Row| row.retransmission,
-            "rtp_known" => |row: &Row| row.rtp.is_some(),
-            "rtp_sequence" => |row: &Row| row.rtp.map_or(0, |rtp| rtp.sequence),
-            "rtp_timestamp" => |row: &Row| row.rtp.map_or(0, |rtp| rtp.timestamp),
-            "rtp_marker" => |row: &Row| row.rtp.is_some_and(|rtp| rtp.marker),
-            "tcp_known" => |row: &Row| row.tcp.is_some(),
-            "tcp_sequence" => |row: &Row| row.tcp.map_or(0, |tcp| tcp.sequence),
-            "tcp_acknowledgement" => |row: &Row| row.tcp.map_or(0, |tcp| tcp.acknowledgement),
-            "tcp_flags" => |row: &Row| row.tcp.map_or(0, |tcp| tcp.flags),
-            "tcp_window" => |row: &Row| row.tcp.map_or(0, |tcp| tcp.window_bytes),
-            "drop" => |row: &Row| row.drop.map_or(0, |reason| reason as u8),
-            "drop_link" => |row: &Row| row.link,
+            time_ns => |row: &Row| row.time_ns,
+            arrival_ns => |row: &Row| row.arrival_ns,
+            arrived => |row: &Row| row.arrival_ns != LOST,
+            queueing_ns => |row: &Row| row.queueing_ns,
+            flow => |row: &Row| row.flow,
+            to_client => |row: &Row| row.to_client,
+            ip_bytes => |row: &Row| row.ip_bytes,
+            payload_bytes => |row: &Row| row.payload_bytes,
+            phase => |row: &Row| row.phase as u8,
+            scale_level => |row: &Row| row.level,
+            retransmission => |row: &Row| row.retransmission,
+            rtp_known => |row: &Row| row.rtp.is_some(),
+            rtp_sequence => |row: &Row| row.rtp.map_or(0, |rtp| rtp.sequence),
+            rtp_timestamp => |row: &Row| row.rtp.map_or(0, |rtp| rtp.timestamp),
+            rtp_marker => |row: &Row| row.rtp.is_some_and(|rtp| rtp.marker),
+            tcp_known => |row: &Row| row.tcp.is_some(),
+            tcp_sequence => |row: &Row| row.tcp.map_or(0, |tcp| tcp.sequence),
+            tcp_acknowledgement => |row: &Row| row.tcp.map_or(0, |tcp| tcp.acknowledgement),
+            tcp_flags => |row: &Row| row.tcp.map_or(0, |tcp| tcp.flags),
+            tcp_window => |row: &Row| row.tcp.map_or(0, |tcp| tcp.window_bytes),
+            drop => |row: &Row| row.drop.map_or(0, |reason| reason as u8),
+            drop_link => |row: &Row| row.link,
         }
         Ok(result)
     }
