@@ -22,6 +22,8 @@ DISCIPLINES: dict[str, tuple[str, dict[str, Any]]] = {
         "ns3::RedQueueDisc",
         {
             "ARED": ns.BooleanValue(True),
+            # Of the largest share of drops (2001, section 4).
+            "Bottom": ns.DoubleValue(0.01),
             # Gaps between drops are uniform up to 1 / p packets (Floyd and Jacobson, section 7);
             # ns-3's own choice is from 1 / p to 2 / p, a third of the drops.
             "Wait": ns.BooleanValue(False),
@@ -38,8 +40,9 @@ EPHEMERAL = 49152
 def configure() -> None:
     """Set TCP as in the simulation that is compared."""
     configure_tcp()
-    # With SACK its TCP stands still after a lost retransmission.
-    ns.Config.SetDefault("ns3::TcpSocketBase::Sack", ns.BooleanValue(False))
+    # Its Reno grows by acknowledgements and not by what they say: half as fast where one stands for
+    # two packets; and with delayed acknowledgements it stands still for seconds.
+    ns.Config.SetDefault("ns3::TcpSocket::DelAckCount", ns.UintegerValue(1))
 
 
 def manage(device: Any, aqm: str, mix: dict[str, Any]) -> None:

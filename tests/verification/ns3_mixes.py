@@ -27,13 +27,12 @@ OVERHEAD_BYTES = 2
 LIMIT = 200
 #: What ns-3's TCP does and does not let one change, in the settings of the simulated one.
 NS3_TCP: Mapping[str, object] = {
-    "delayed_ack_timeout_ns": 200_000_000,
+    "delayed_acks": False,
     "minimum_rto_above_srtt": False,
     "lost_retransmission_detection": False,
     "rack": False,
     "window_validation": False,
     "quick_acks": 0,
-    "sack": False,
 }
 
 
