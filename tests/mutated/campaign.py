@@ -104,10 +104,14 @@ def tasks(paths: list[Path], seed: str, folder: Path) -> Iterator[Task]:
     }
     names = [name for name, count in _OF_A_ROUND.items() for _ in range(count)]
     dice.shuffle(names)
-    starts = dice.choice([number for number, name in enumerate(names) if "commands" in name])
+    places = [number for number, name in enumerate(names) if "commands" in name]
+    since, is_started = dice.choice(places[: len(places) // 2]), False
     for number, name in enumerate(names):
         arguments, out = next(kinds[name])
-        yield Task(arguments, out, number == starts and arguments[0] != "explore")
+        starts = not is_started and number >= since and number in places
+        starts = starts and arguments[0] != "explore"  # which would not end
+        is_started = is_started or starts
+        yield Task(arguments, out, starts)
 
 
 @dataclass
