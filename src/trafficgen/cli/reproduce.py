@@ -88,7 +88,7 @@ def reproduce(
     as_json: AsJson = False,
     messages: Messages,
 ) -> None:
-    """Simulate the experiments of the papers and compare the results with the published values.
+    """Simulate the papers' experiments, next to published values.
 
     The exit code is 1 when a quantity is outside its accepted range.
 
