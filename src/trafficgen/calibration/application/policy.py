@@ -62,7 +62,7 @@ _GRIDS: dict[PolicyFamily, list[_Grid]] = {
 }
 #: Beta law of the share of decisions that a policy does not explain: a tenth on average. One
 #: decision counts as this part of one that does not depend on others.
-_ERRORS, _INDEPENDENT = (1.0, 9.0), 0.3
+_ERRORS, INDEPENDENT = (1.0, 9.0), 0.3
 #: Where sizes vary by more than this within a rung (log), segments may be at other rungs: decisions
 #: count less, by the square of the ratio, and families are as likely beforehand as in use, where
 #: players mostly follow the throughput (hls.js, Shaka, ExoPlayer) or both (dash.js).
@@ -277,7 +277,7 @@ def _weigh_candidates(
         is_wrong[~are_fixed, 0] = False
         wrong[place] += np.count_nonzero(is_wrong, axis=1)
     logs = _log_likelihood(wrong, sum(counts), rungs=len(ladders[-1]))
-    logs *= 1.0 if independent else _INDEPENDENT
+    logs *= 1.0 if independent else INDEPENDENT
     own_likelihood = np.exp(logs - logs.max())
     if not is_sure:
         logs *= (_SURE_SPREAD / spread) ** 2

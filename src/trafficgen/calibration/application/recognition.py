@@ -21,6 +21,7 @@ from trafficgen.calibration.application.playback import (
     fit_buffer,
 )
 from trafficgen.calibration.application.policy import (
+    INDEPENDENT,
     Choices,
     Decisions,
     fit_policy,
@@ -291,16 +292,19 @@ def _list_clocks(clock: Estimate) -> list[Estimate]:
     return [clock.model_copy(update={"value": value}) for value in values]
 
 
-def _score_rungs(video: Segments, rungs: Rungs, clock: Estimate) -> float:
-    """Return how well policies predict the choices."""
+def _score_rungs(
+    video: Segments, rungs: Rungs, clock: Estimate, *, independent: bool = False
+) -> float:
+    """Return how well policies predict the choices; each counts by itself if ``independent``."""
     played = play_segments(video, rungs, clock)
     ladder_kbps = estimate_ladder(_rungs(video, rungs, clock), clock)
-    return _score(played.decide(ladder_kbps, played.highest_kbps))
+    decisions = played.decide(ladder_kbps, played.highest_kbps)
+    return _score(decisions, independent=independent)
 
 
-def _score(decisions: Decisions) -> float:
+def _score(decisions: Decisions, *, independent: bool = False) -> float:
     """Return how well policies predict decisions, as a log-likelihood; 0 where they are too few."""
-    found = predict_choices(decisions)
+    found = predict_choices(decisions, independent=independent)
     return 0.0 if found is None else found.log_likelihood
 
 
@@ -315,8 +319,9 @@ def _prefer_clock(
     clocks = _list_clocks(guess)
     if len(clocks) < 2 or not rungs.of_segment.any():
         return guess, remark
-    logs = np.array([_score_rungs(video, rungs, one) for one in clocks])
-    logs -= np.log(1 + np.arange(len(clocks)))
+    # All clocks have the same rungs, so that these being unsure makes no clock likelier.
+    logs = np.array([_score_rungs(video, rungs, one, independent=True) for one in clocks])
+    logs = INDEPENDENT * logs - np.log(1 + np.arange(len(clocks)))
     weights = np.exp(logs - logs.max())
     best = int(weights.argmax())
     if weights[best] < _SURE_CLOCK * weights.sum():
