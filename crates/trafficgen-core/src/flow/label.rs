@@ -17,7 +17,8 @@ use super::label_text::{dns_answers, first_request, host_name, Request};
 
 /// Packets with payload that are looked at in a connection.
 const LOOKS: u8 = 8;
-/// Bytes of one request that are held until its name has come, and requests that are held at once.
+/// Bytes of one request that are looked at and held until its name has come, and requests that are
+/// held at once.
 const MAX_REQUEST_BYTES: usize = 8192;
 const MAX_REQUESTS: usize = 2048;
 /// Names that are kept, and addresses in each of two generations of DNS answers.
@@ -128,7 +129,7 @@ impl Labels {
             self.look_into_tcp(place, packet);
         } else if [packet.source_port, packet.destination_port].contains(&DNS_PORT) {
             self.set_application(place.flow, Application::Dns);
-            self.keep_answers(packet.payload);
+            self.keep_answers(first_bytes(packet.payload));
         } else {
             match application_over_udp(packet.payload) {
                 Some(Application::Quic) => self.look_into_quic(place.flow, packet.payload),
@@ -169,18 +170,20 @@ impl Labels {
     }
 
     fn look_into_tcp(&mut self, place: Place, packet: &Decoded<'_>) {
-        let cut = packet.payload.len() < packet.payload_bytes as usize;
+        // Segments that the network card put together have up to 256 kB.
+        let payload = first_bytes(packet.payload);
+        let cut = payload.len() < packet.payload_bytes as usize;
         let next_sequence = packet.tcp.sequence.wrapping_add(packet.payload_bytes);
         let request = match self.begun.get_mut(&place.flow) {
             Some(begun) if begun.forward != place.forward => return,
             Some(begun) if begun.next_sequence != packet.tcp.sequence => return,
             Some(begun) => {
                 let room = MAX_REQUEST_BYTES.saturating_sub(begun.bytes.len());
-                begun.bytes.extend_from_slice(&packet.payload[..packet.payload.len().min(room)]);
+                begun.bytes.extend_from_slice(&payload[..payload.len().min(room)]);
                 begun.next_sequence = next_sequence;
                 first_request(&begun.bytes, cut || begun.bytes.len() >= MAX_REQUEST_BYTES)
             }
-            None => first_request(packet.payload, cut),
+            None => first_request(payload, cut),
         };
         match request {
             Request::Other => {}
@@ -192,7 +195,7 @@ impl Labels {
             Request::Begun(application) => {
                 self.flows[place.flow as usize].application = Some(application);
                 if !self.begun.contains_key(&place.flow) && self.begun.len() < MAX_REQUESTS {
-                    let bytes = packet.payload.to_vec();
+                    let bytes = payload.to_vec();
                     self.begun
                         .insert(place.flow, Begun { forward: place.forward, next_sequence, bytes });
                 }
@@ -225,6 +228,10 @@ impl Labels {
         self.number_of.insert(name, number);
         Some(number)
     }
+}
+
+fn first_bytes(payload: &[u8]) -> &[u8] {
+    payload.get(..MAX_REQUEST_BYTES).unwrap_or(payload)
 }
 
 /// What a UDP payload begins with.
@@ -362,6 +369,36 @@ mod tests {
             labels.look(FORWARD, &over_tcp(17 + 4000 * u32::from(look), &[b'x'; 4000]));
         }
         assert_eq!(labels.begun.len(), MAX_REQUESTS - 1);
+    }
+
+    /// A request of so many bytes in front of the header that has the name.
+    fn request_with(before_host: usize) -> Vec<u8> {
+        let mut request = b"GET /a HTTP/1.1\r\nCookie: ".to_vec();
+        request.resize(before_host - 2, b'x');
+        request.extend_from_slice(b"\r\nHost: video.example\r\n\r\n");
+        request
+    }
+
+    #[test]
+    fn names_are_looked_for_in_the_first_bytes_of_a_request_only() {
+        let name_bytes = b"Host: video.example\r\n\r\n".len();
+        let within = MAX_REQUEST_BYTES - name_bytes;
+        for segment_bytes in [1460, 4000, MAX_REQUEST_BYTES, 256 * 1024] {
+            for (before_host, name) in
+                [(within, "video.example"), (MAX_REQUEST_BYTES, ""), (100_000, "")]
+            {
+                let mut labels = Labels::default();
+                let mut sequence = 0;
+                for piece in request_with(before_host).chunks(segment_bytes) {
+                    labels.look(FORWARD, &over_tcp(sequence, piece));
+                    sequence += piece.len() as u32;
+                    let held: usize = labels.begun.values().map(|begun| begun.bytes.len()).sum();
+                    assert!(held <= MAX_REQUEST_BYTES, "{held} bytes of {segment_bytes}");
+                }
+                assert_eq!(labels.application(0), Some(Application::Http));
+                assert_eq!(labels.name(0), name, "{before_host} bytes in {segment_bytes}");
+            }
+        }
     }
 
     #[test]

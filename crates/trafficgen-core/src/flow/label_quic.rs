@@ -104,7 +104,9 @@ impl Hello {
                     }
                     let piece = cursor.rest.get(..length as usize).unwrap_or(cursor.rest);
                     cursor.take(piece.len())?;
-                    if self.pieces.len() < MAX_PIECES {
+                    let held: usize = self.pieces.iter().map(|piece| piece.1.len()).sum();
+                    let has_room = held + piece.len() <= MAX_HELLO_BYTES as usize;
+                    if has_room && self.pieces.len() < MAX_PIECES {
                         self.pieces.push((offset as usize, piece.to_vec()));
                     }
                 }
@@ -322,6 +324,18 @@ mod tests {
             let name = put_together.add(&seal(&version, [1, 2, 3, 4], &head, &early));
             assert_eq!(name, Some(Some(b"example.com".to_vec())));
         }
+    }
+
+    #[test]
+    fn pieces_that_overlap_take_little() {
+        let frame = [&[6, 0x41, 0, 0x4f, 0xa0][..], &[0; 4000]].concat(); // 4,000 bytes from 256 on
+        let mut hello = Hello::default();
+        for number in 0..8 {
+            let packet = seal(&V1, [0, 0, 0, number], &[0xc0, 0, 0, 0, 1], &frame);
+            assert_eq!(hello.add(&packet), None);
+        }
+        let held: usize = hello.pieces.iter().map(|piece| piece.1.len()).sum();
+        assert_eq!(held, 8000);
     }
 
     #[test]
