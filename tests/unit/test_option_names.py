@@ -31,6 +31,7 @@ QUOTED = (
     "`ITGDec LOG -l",
     "`editcap -F",
     "trafficgen reproduce --list",
+    "ulimit -n",
     PATH_HELP,
 )
 #: Flags alone, which a function puts into brackets.

@@ -48,7 +48,7 @@ def format_option() -> Any:
     return option(
         None,
         "--to",
-        help="Format of the packets; default: by the ending of the output. [Required with -o -.|]",
+        help="Format of the packets; default: by the ending of the output. [-o - requires it.|]",
         metavar="|".join(FORMAT_NAMES),
         parse=parse_format,
         values=FORMAT_NAMES,
