@@ -6,14 +6,15 @@ looked for before a name is wanted that trafficgen does not have itself.
 
 from __future__ import annotations
 
+import os
 import pickle
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import ModuleInfo, iter_modules
 from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -162,8 +163,21 @@ class ModuleRegistry(Registry[T]):
         return iter(self._module_names())
 
     def _module_names(self) -> list[str]:
-        modules = iter_modules(sys.modules[self._package].__path__)
+        modules = find_modules(sys.modules[self._package].__path__)
         return sorted(module.name.replace("_", "-") for module in modules)
+
+
+def find_modules(folders: Iterable[str]) -> list[ModuleInfo]:
+    """Return the modules in the folders of a package, sorted.
+
+    Raises:
+        OSError: If a folder cannot be listed, such as where no more files may be opened;
+            ``iter_modules`` takes it for empty.
+    """
+    paths = list(folders)
+    for path in paths:
+        os.scandir(path).close()
+    return sorted(iter_modules(paths))
 
 
 def calling_module() -> str:

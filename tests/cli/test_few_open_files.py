@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.test_disks_without_room import WRITERS
+from tests.mutated.campaign import import_all
 from tests.mutated.commands import run_in_child
 
 import trafficgen
@@ -34,7 +35,8 @@ COMMANDS = {
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the commands read."""
+    """A folder with what the commands read; what they import is, whichever tests ran before."""
+    import_all()
     folder = tmp_path_factory.mktemp("inputs")
     trafficgen.generate("cbr", folder / "table.parquet", duration_s=20)
     trafficgen.generate("cbr", folder / "packets.pcap", duration_s=20)

@@ -182,7 +182,7 @@ def _costliest(costs: list[list[Any]]) -> list[list[Any]]:
     return heapq.nlargest(_COSTLIEST, costs, key=lambda cost: cost[0])
 
 
-def _import_all() -> None:
+def import_all() -> None:
     """Import what commands need, so that those that are forked need not."""
     for module in pkgutil.walk_packages(trafficgen.__path__, "trafficgen."):
         with suppress(ImportError):  # an extra
@@ -233,7 +233,7 @@ def main() -> int:
         help="a folder of captures, in place of the usual ones",
     )
     options = parser.parse_args()
-    _import_all()
+    import_all()
     good_inputs(), bombs(), list_catalogue()  # made once
     gc.freeze()  # commands that are forked copy no pages of what is imported
     paths, began_s = captures(options.captures or FOLDERS), time.monotonic()

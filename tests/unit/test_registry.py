@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from pydantic import JsonValue
 
 import trafficgen
+from trafficgen.export.targets import TARGETS
 from trafficgen.generation.arrivals import ARRIVALS
 from trafficgen.processes.registered.source import SOURCES
 from trafficgen.registry import pickle_registered, restore_registered
@@ -293,3 +295,16 @@ def test_a_model_of_a_source_that_is_not_registered_says_so(steady: str, tmp_pat
         trafficgen.generate(tmp_path / "steady.json", duration_s=5)
     with pytest.raises(trafficgen.TrafficgenError, match="choose another name"):
         trafficgen.register_source("cbr")(place_steadily)
+
+
+def test_a_folder_that_cannot_be_listed_is_not_an_empty_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(path: str) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), path)
+
+    assert "ditg" in TARGETS
+    for function in (os.listdir, os.scandir):
+        monkeypatch.setattr(os, function.__name__, refuse)
+    with pytest.raises(OSError, match="Too many open files"):
+        list(TARGETS)
