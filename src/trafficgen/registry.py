@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from operator import attrgetter
 from pkgutil import ModuleInfo, iter_modules
 from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -177,7 +178,7 @@ def find_modules(folders: Iterable[str]) -> list[ModuleInfo]:
     paths = list(folders)
     for path in paths:
         os.scandir(path).close()
-    return sorted(iter_modules(paths))
+    return sorted(iter_modules(paths), key=attrgetter("name"))
 
 
 def calling_module() -> str:
