@@ -63,6 +63,7 @@ _GRIDS: dict[PolicyFamily, list[_Grid]] = {
 #: Beta law of the share of decisions that a policy does not explain: a tenth on average. One
 #: decision counts as this part of one that does not depend on others.
 _ERRORS, INDEPENDENT = (1.0, 9.0), 0.3
+WRONG_SHARE = _ERRORS[0] / sum(_ERRORS)
 #: Where sizes vary by more than this within a rung (log), segments may be at other rungs: decisions
 #: count less, by the square of the ratio, and families are as likely beforehand as in use, where
 #: players mostly follow the throughput (hls.js, Shaka, ExoPlayer) or both (dash.js).

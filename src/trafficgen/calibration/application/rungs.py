@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trafficgen.calibration.application.policy import WRONG_SHARE
 from trafficgen.processes.semi_markov.rate_states import most_likely_path
 from trafficgen.units import FloatArray, IntArray
 
@@ -23,8 +24,6 @@ _MOST_GAIN = 60.0
 #: A player begins low and climbs: a change is as likely as none after each of the first segments,
 #: and one to a rung further up, or down instead of up, is so much less likely.
 STARTS, _FURTHER = 4, 0.5
-#: Part of the decisions that a player's policy does not explain.
-_WRONG = 0.1
 #: Where a rung may lie (log): the first one from 100 kbit/s to 10 Mbit/s or so, each other one 1.25
 #: to 2.5 times above the one below, as on usual ladders and a little further.
 LADDER, ABOVE = 4.6, float(np.log(2.5 / _LEAST_STEP))
@@ -49,7 +48,7 @@ class Explanation:
 
     Attributes:
         log_likelihood: How likely the choices are by them all (natural logarithm).
-        ladder: Log sizes at the rungs that they may have had, ascending.
+        ladder: Sizes at the rungs that they may have had, natural logarithm of bytes, ascending.
         predicted: Place in it of what each player would have chosen, shape (players, n).
         log_prior: How likely each player is beforehand, shape (players,).
     """
@@ -62,11 +61,17 @@ class Explanation:
 
 @dataclass(frozen=True)
 class _Found:
-    """Rungs, how unlikely they are by the evidence (negative log), and by the chain alone."""
+    """Rungs and how likely they are (natural logarithms).
+
+    Attributes:
+        rungs: The rungs.
+        score: How unlikely they are by the evidence (negative).
+        chain_log: How likely they follow one another by the chain, whatever the sizes.
+    """
 
     rungs: Rungs
     score: float
-    cost: float
+    chain_log: float
 
 
 def find_rungs(
@@ -113,7 +118,7 @@ def _follow_players(
         explanation = explain(found.rungs)
         if explanation is None:
             return best, min(least, found.score)
-        score = found.score - _gain_by_policy(logs, found, explanation.log_likelihood)
+        score = found.score - _gain_by_policy(found, explanation.log_likelihood)
         if score >= least:
             break
         best, least = found.rungs, score
@@ -130,12 +135,12 @@ def _decode_choices(logs: FloatArray, spread: float, by: Explanation) -> IntArra
     count, rows = len(by.ladder), np.arange(len(logs))
     distance = -0.5 * ((logs[:, None] - by.ladder) / spread) ** 2
     density = np.exp(distance - distance.max(axis=1, keepdims=True))
-    other = _WRONG / max(count - 1, 1)
+    other = WRONG_SHARE / max(count - 1, 1)
     # The first choice is by a default, whatever the policy.
-    explained = (1 - _WRONG - other) * density[rows, by.predicted]
+    explained = (1 - WRONG_SHARE - other) * density[rows, by.predicted]
     likely = np.log(other * density.sum(axis=1) + explained)[:, 1:].sum(axis=1) + by.log_prior
     weights = np.full_like(density, other)
-    weights[rows, by.predicted[int(likely.argmax())]] = 1 - _WRONG
+    weights[rows, by.predicted[int(likely.argmax())]] = 1 - WRONG_SHARE
     weights[0] = 1.0
     states = (density * weights).argmax(axis=1)
     return np.unique(states, return_inverse=True)[1]
@@ -155,7 +160,9 @@ def _weigh(logs: FloatArray, states: IntArray) -> _Found | None:
     # The evidence of each mean, which may lie anywhere in its range (Laplace).
     ranges = np.array([LADDER, *[ABOVE] * (len(counts) - 1)])
     score = cost + float(np.log(ranges / (spread * np.sqrt(2 * np.pi / counts))).sum())
-    return _Found(Rungs(states, spread), score, cost)
+    scaled = rest / spread
+    sizes_log = -0.5 * float(scaled @ scaled) - len(logs) * np.log(spread * np.sqrt(2 * np.pi))
+    return _Found(Rungs(states, spread), score, -cost - float(sizes_log))
 
 
 def _stay(states: IntArray) -> float:
@@ -164,20 +171,14 @@ def _stay(states: IntArray) -> float:
     return 1 - (np.count_nonzero(later) + 1) / (len(later) + 2)
 
 
-def _gain_by_policy(logs: FloatArray, found: _Found, policy_log: float) -> float:
+def _gain_by_policy(found: _Found, policy_log: float) -> float:
     """Return the logarithm of how much likelier rungs are by chain or policy than by the chain.
 
     Chain and policy are equally likely beforehand: the factor of one half is that of all rungs, and
     is left out.
     """
-    rungs = found.rungs
-    counts = np.bincount(rungs.of_segment)
-    means = np.bincount(rungs.of_segment, logs) / counts
-    rest = (logs - means[rungs.of_segment]) / rungs.spread
-    density_log = -0.5 * float(rest @ rest) - len(logs) * np.log(rungs.spread * np.sqrt(2 * np.pi))
-    chain_log = -found.cost - density_log
-    policy_log -= np.log(len(counts))
-    return float(np.logaddexp(chain_log, policy_log) - chain_log)
+    policy_log -= np.log(found.rungs.of_segment.max() + 1)
+    return float(np.logaddexp(found.chain_log, policy_log) - found.chain_log)
 
 
 def _train(logs: FloatArray, means: FloatArray) -> IntArray | None:
