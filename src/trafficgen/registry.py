@@ -14,7 +14,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from operator import attrgetter
 from pkgutil import ModuleInfo, iter_modules
 from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -169,7 +168,7 @@ class ModuleRegistry(Registry[T]):
 
 
 def find_modules(folders: Iterable[str]) -> list[ModuleInfo]:
-    """Return the modules in the folders of a package, sorted.
+    """Return the modules in the folders of a package.
 
     Raises:
         OSError: If a folder cannot be listed, such as where no more files may be opened;
@@ -178,7 +177,7 @@ def find_modules(folders: Iterable[str]) -> list[ModuleInfo]:
     paths = list(folders)
     for path in paths:
         os.scandir(path).close()
-    return sorted(iter_modules(paths), key=attrgetter("name"))
+    return list(iter_modules(paths))
 
 
 def calling_module() -> str:

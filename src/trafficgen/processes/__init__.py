@@ -17,6 +17,6 @@ from trafficgen.registry import find_modules
 @cache
 def import_parts(part: str) -> tuple[ModuleType, ...]:
     """Import one module of every process that has it, such as ``fit``, in order of their names."""
-    folders = [found.name for found in find_modules(__path__) if found.ispkg]
+    folders = sorted(found.name for found in find_modules(__path__) if found.ispkg)
     names = [f"{__name__}.{folder}.{part}" for folder in folders]
     return tuple(importlib.import_module(name) for name in names if find_spec(name))
