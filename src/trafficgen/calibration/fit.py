@@ -49,10 +49,10 @@ if TYPE_CHECKING:
 _LIGHTEST_OF_SEVERAL, _LIGHTEST_OF_ONE = 0.05, 0.2
 #: those that carry this share each.
 _LIGHTEST_COUNTED = 0.01
-#: What to do where little was uploaded.
 #: An upload is named from this many times what is fitted on, and from this many bytes on, some
 #: seven full packets: less is not a stream.
 _LARGER_UPLOAD, _LEAST_UPLOAD_BYTES = 1.1, 10_000
+#: What to do where little was uploaded.
 _NO_UPLOAD = "leave [--upload] out to take what servers sent, or capture more of the stream"
 
 

@@ -16,7 +16,8 @@ from trafficgen.units import BoolArray, FloatArray, IntArray
 #: Mean length of a stretch where packets come without bursts: long against the correlation of
 #: neighbours, short against a window in which rates are looked at.
 _MEAN_PACKETS = 100
-#: In as many bursts as are stored, stretches of them follow so many of the capture, on average.
+#: A played sequence as long as the stored one changes its place in stored time this often, on
+#: average.
 _STRETCHES = 8
 #: A burst is put in the order of a stored burst of its length; where these are fewer than twice
 #: this, of one that is so near in the order of lengths, up or down.
