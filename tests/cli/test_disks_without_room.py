@@ -36,12 +36,17 @@ WRITERS = {
 }
 
 
+def write_inputs(folder: Path) -> None:
+    """Write a packet table, and a model that is fitted to it."""
+    trafficgen.generate("cbr", folder / "table.parquet", duration_s=20)
+    trafficgen.save_model(trafficgen.fit(folder / "table.parquet").model, folder / "model.json")
+
+
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with what the commands read."""
     folder = tmp_path_factory.mktemp("inputs")
-    trafficgen.generate("cbr", folder / "table.parquet", duration_s=20)
-    trafficgen.save_model(trafficgen.fit(folder / "table.parquet").model, folder / "model.json")
+    write_inputs(folder)
     return folder
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.cli.test_disks_without_room import WRITERS
+from tests.cli.test_disks_without_room import WRITERS, write_inputs
 from tests.mutated.campaign import import_all
 from tests.mutated.commands import run_in_child
 
@@ -38,9 +38,8 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with what the commands read; what they import is, whichever tests ran before."""
     import_all()
     folder = tmp_path_factory.mktemp("inputs")
-    trafficgen.generate("cbr", folder / "table.parquet", duration_s=20)
+    write_inputs(folder)
     trafficgen.generate("cbr", folder / "packets.pcap", duration_s=20)
-    trafficgen.save_model(trafficgen.fit(folder / "table.parquet").model, folder / "model.json")
     (folder / "path.yaml").write_text("links: [{trace: rates.csv, delay: 5ms}]")
     (folder / "rates.csv").write_text("time_s,rate\n0,1Mbps\n")
     (folder / "log.csv").write_text("time_s,buffer_s\n0,1\n1,2\n")
