@@ -36,7 +36,7 @@ _SCATTER = "runs of the kernel differ: ours is within 10% of the interval of the
 _LATE = "not shown; runs on a busier machine wait less: late frames come at once to a short queue"
 _PHASE = "which packet a full queue turns away is a matter of phase, beside UDP that is periodic"
 _DEVICE = "ns-3 holds one packet more, in the queue of its device behind the discipline"
-_AVERAGE = f"{_DEVICE}, which RED's average leaves out: with that, a third of the miss is gone"
+_AVERAGE = f"not shown; {_DEVICE}, which RED's average leaves out"
 #: (referee, mix) -> quantity -> why it is beyond a tenth.
 _MISSES: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("kernel", "cubic, queue of 0.25, 100 ms"): {"queueing": _LATE},
