@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, PacketTable
-from trafficgen.tables.addresses import (
+from trafficgen.tables.protocols import (
     PAIRS,
     documentation_client,
     documentation_pair,

@@ -20,7 +20,7 @@ import trafficgen
 from classified import RECORDED
 from trafficgen.flows import Exchanges
 from trafficgen.models import Application, CapacityStep
-from trafficgen.packet_files.options import View
+from trafficgen.packet_files.formats import View
 from trafficgen.packet_files.writing import write_packets
 from trafficgen.units import NS_PER_S
 from transfers import PLAYERS

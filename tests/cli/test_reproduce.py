@@ -13,7 +13,7 @@ import pytest
 
 from trafficgen.reproduction import Experiment, Finding
 from trafficgen.reproduction import reproduce as reproducing
-from trafficgen.reproduction.experiment import Measures, Piece
+from trafficgen.reproduction.finding import Measures, Piece
 
 Command = Callable[..., Any]
 

@@ -159,7 +159,7 @@ def test_what_was_printed_before_a_signal_is_printed_once() -> None:
     program = (
         "import sys, threading, os, signal\n"
         "from contextlib import suppress\n"
-        "from trafficgen.cli._streams import open_streams\n"
+        "from trafficgen.cli.app import open_streams\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored in the background
         "reader, writer = os.pipe()\n"
         "os.dup2(writer, 1); os.close(writer); open_streams()\n"

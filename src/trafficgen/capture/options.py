@@ -11,7 +11,7 @@ from trafficgen.capture.traces.formats import FORMATS
 from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.option_names import name_options
 from trafficgen.options import option
-from trafficgen.packet_files.options import View, format_option, view_option
+from trafficgen.packet_files.formats import View, format_option, view_option
 from trafficgen.units import memory_from_text, parse_duration_s, parse_time_s
 
 #: Memory that a command takes by default, bytes.

@@ -54,7 +54,7 @@ def complete_competitor(incomplete: str) -> list[str]:
 def complete_path(incomplete: str) -> list[str]:
     """Complete the last key of a path such as ``rate=1Mbps,del``, or a name of ``preset:``."""
     from trafficgen.simulation.path import RECORDED, list_keys  # noqa: PLC0415 - see above
-    from trafficgen.simulation.presets import PRESET, load_presets  # noqa: PLC0415
+    from trafficgen.simulation.path_keys import PRESET, load_presets  # noqa: PLC0415
 
     before, comma, last = incomplete.rpartition(",")
     values = [f"{key}=" for key in list_keys().split(", ")]

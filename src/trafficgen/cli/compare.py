@@ -12,8 +12,7 @@ from trafficgen.cli._completion import complete_metric
 from trafficgen.cli._curves import Curve, curve_bins, print_curves
 from trafficgen.cli._options import AsJson, expand_options
 from trafficgen.cli._output import Messages, number, print_json, say_line
-from trafficgen.cli._outputs import Force, Outputs, claim, refuse_missing
-from trafficgen.cli._reports import Reports, write_reports
+from trafficgen.cli._outputs import Force, Outputs, Reports, claim, refuse_missing, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.formatting import format_quantity
 from trafficgen.validation.options import CompareOptions

@@ -17,8 +17,7 @@ from trafficgen.capture.options import EXCHANGE_ENDINGS
 from trafficgen.cli._curves import Curve, Marks, curve_bins, letters_of, print_curves
 from trafficgen.cli._options import AsJson, Captures, expand_options
 from trafficgen.cli._output import Messages, number, print_json, say_line
-from trafficgen.cli._outputs import Force, Outputs, claim, refuse_missing
-from trafficgen.cli._reports import Reports, write_reports
+from trafficgen.cli._outputs import Force, Outputs, Reports, claim, refuse_missing, write_reports
 from trafficgen.cli._summaries import print_model
 from trafficgen.formatting import (
     endpoint,

@@ -96,7 +96,7 @@ def _list_model(one: CatalogueModel) -> None:
 
 
 def _list_paths(*, as_json: bool) -> None:
-    from trafficgen.simulation.presets import PRESET  # noqa: PLC0415 - not of --help
+    from trafficgen.simulation.path_keys import PRESET  # noqa: PLC0415 - not of --help
 
     presets = trafficgen.Path.presets()
     if as_json:

@@ -12,8 +12,7 @@ from trafficgen.capture.options import parse_memory
 from trafficgen.cli._completion import complete_finding
 from trafficgen.cli._options import AsJson, Seed, expand_options
 from trafficgen.cli._output import Messages, number, print_json, say_line
-from trafficgen.cli._outputs import Force, Outputs, claim
-from trafficgen.cli._reports import Page, Reports, write_reports
+from trafficgen.cli._outputs import Force, Outputs, Page, Reports, claim, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.formatting import format_count
 from trafficgen.process_memory import limit_memory

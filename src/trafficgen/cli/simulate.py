@@ -22,8 +22,7 @@ from trafficgen.cli._options import (
     settings_of,
 )
 from trafficgen.cli._output import Messages, number, print_json, say_line
-from trafficgen.cli._outputs import Force, Outputs, claim, files_among
-from trafficgen.cli._reports import Reports, write_reports
+from trafficgen.cli._outputs import Force, Outputs, Reports, claim, files_among, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.formatting import format_count, format_duration, format_share, rate_text
 from trafficgen.simulation.options import SimulateOptions
@@ -256,7 +255,7 @@ def _phase_intervals(result: trafficgen.SimulationResult) -> list[tuple[float, f
 
 def print_shares(result: trafficgen.WorkloadResult) -> None:
     """Print who got what: groups, competing flows, all sessions, links."""
-    from trafficgen.workloads.share_texts import (  # noqa: PLC0415 - --help needs none of it
+    from trafficgen.workloads.shares import (  # noqa: PLC0415 - --help needs none of it
         LINK_HEADER,
         SHARE_HEADER,
         describe_shares,

@@ -1,6 +1,6 @@
 """Distributions under their scipy.stats names, truncated ones, and laws with atoms."""
 
-from trafficgen.distributions.base import Distribution
+from trafficgen.distributions.base import Distribution, Quantiles
 from trafficgen.distributions.core_law import CoreLaw
 from trafficgen.distributions.families import (
     DISCRETE_FAMILIES,
@@ -12,9 +12,7 @@ from trafficgen.distributions.families import (
 )
 from trafficgen.distributions.mixed import MixedLaw
 from trafficgen.distributions.own_families import OWN_FAMILIES
-from trafficgen.distributions.quantiles import Quantiles
-from trafficgen.distributions.tailed import BodyAndTail
-from trafficgen.distributions.truncated import Truncated
+from trafficgen.distributions.tails import BodyAndTail, Truncated
 
 __all__ = [
     "DISCRETE_FAMILIES",

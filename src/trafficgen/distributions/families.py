@@ -9,7 +9,7 @@ from trafficgen._core import LAW_FAMILIES, LAW_MIXTURES
 from trafficgen.distributions.base import Distribution
 from trafficgen.distributions.core_law import CoreLaw, Mixture
 from trafficgen.distributions.own_families import OWN_FAMILIES, own_law
-from trafficgen.distributions.truncated import Truncated
+from trafficgen.distributions.tails import Truncated
 
 #: scipy.stats names of the families of the core.
 FAMILIES: tuple[str, ...] = tuple(LAW_FAMILIES)

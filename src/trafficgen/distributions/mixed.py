@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trafficgen import _core
-from trafficgen.distributions.base import Distribution
-from trafficgen.distributions.quantiles import Quantiles
+from trafficgen.distributions.base import Distribution, Quantiles
 from trafficgen.distributions.tables import tabulate
 from trafficgen.units import FloatArray
 

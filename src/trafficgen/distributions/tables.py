@@ -18,8 +18,7 @@ import numpy as np
 from trafficgen._core import QuantileTables
 from trafficgen.distributions.base import Distribution
 from trafficgen.distributions.core_law import CoreLaw, Mixture
-from trafficgen.distributions.tailed import BodyAndTail
-from trafficgen.distributions.truncated import Truncated
+from trafficgen.distributions.tails import BodyAndTail, Truncated
 from trafficgen.units import BoolArray, FloatArray
 
 #: Largest relative error of a table at the points where it is checked.

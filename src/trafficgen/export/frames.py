@@ -16,7 +16,7 @@ from trafficgen.export.flow_schedule import share_evenly, turn_round
 from trafficgen.export.sending_ends import HIGHEST_PORT
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.tables import PacketTable
-from trafficgen.tables.addresses import documentation_client, documentation_server
+from trafficgen.tables.protocols import documentation_client, documentation_server
 from trafficgen.tables.stream import PacketStream, stream_of
 from trafficgen.units import BoolArray, s_from_ns
 

@@ -10,7 +10,7 @@ from trafficgen.capture.options import memory_option
 from trafficgen.export.settings import SettingValue
 from trafficgen.export.targets import TARGETS
 from trafficgen.options import option, seed_option
-from trafficgen.packet_files.options import View, view_option
+from trafficgen.packet_files.formats import View, view_option
 from trafficgen.standard_streams import output_path
 from trafficgen.units import parse_duration_s
 

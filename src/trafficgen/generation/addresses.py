@@ -8,7 +8,7 @@ from functools import cached_property
 
 from trafficgen.errors import GenerationError
 from trafficgen.models import Stream
-from trafficgen.tables.addresses import PAIRS, documentation_pair
+from trafficgen.tables.protocols import PAIRS, documentation_pair
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from trafficgen._core import time_order
 from trafficgen.tables import PACKET_SCHEMA, PHASES
-from trafficgen.tables.buffers import rows_taken
+from trafficgen.tables.columns import rows_taken
 from trafficgen.units import ETHERNET_HEADER_BYTES, BoolArray, IntArray
 
 #: Packets from which on a part gets a table of its own.

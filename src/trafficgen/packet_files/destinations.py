@@ -8,8 +8,14 @@ from urllib.parse import unquote, urlsplit
 from trafficgen.errors import ExportError, SettingError
 from trafficgen.outputs import check_files, check_folder, is_stream
 from trafficgen.packet_files.csv import csv_files
-from trafficgen.packet_files.formats import DATASET, FILE_FORMATS, FileFormat, format_for
-from trafficgen.packet_files.options import FORMAT_NAMES, parse_format
+from trafficgen.packet_files.formats import (
+    DATASET,
+    FILE_FORMATS,
+    FORMAT_NAMES,
+    FileFormat,
+    format_for,
+    parse_format,
+)
 from trafficgen.tables.metadata import is_dataset
 
 _OTHERS = FORMAT_NAMES[1:]

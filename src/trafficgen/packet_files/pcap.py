@@ -19,7 +19,7 @@ from trafficgen.outputs import whole_files
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.progress import report_step
 from trafficgen.tables import PacketTable
-from trafficgen.tables.buffers import validity_of, values_of
+from trafficgen.tables.columns import validity_of, values_of
 from trafficgen.tables.protocols import EXPERIMENTAL_PROTOCOL, NOT_IP, protocol_number
 from trafficgen.tables.stream import PIECE_ROWS, PacketStream
 from trafficgen.units import ETHERNET_HEADER_BYTES, FEWEST_FRAME_BYTES, WHOLE_FRAME_BYTES

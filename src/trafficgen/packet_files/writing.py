@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from trafficgen.packet_files.csv import csv_files, csv_losses, write_csv_stream
 from trafficgen.packet_files.destinations import format_of
-from trafficgen.packet_files.formats import FileFormat, check_options
-from trafficgen.packet_files.options import View, parse_view
+from trafficgen.packet_files.formats import FileFormat, View, check_options, parse_view
 from trafficgen.packet_files.parquet import write_dataset_stream, write_parquet_stream
 from trafficgen.packet_files.pcap import CaptureLosses, capture_report, write_capture_stream
 from trafficgen.packet_files.report import ProjectionReport

@@ -20,14 +20,15 @@ from trafficgen.reports.simulation import (
     tabulate_links,
 )
 from trafficgen.units import FloatArray, bps_from_kbps, bytes_from_bps, megabytes
-from trafficgen.workloads.share_texts import (
+from trafficgen.workloads.shares import (
     SHARE_HEADER,
+    SessionShare,
+    WorkloadResult,
     count_players,
     describe_shares,
     share_rows,
     total_rate_text,
 )
-from trafficgen.workloads.shares import SessionShare, WorkloadResult
 
 _ROLES: tuple[Role, ...] = ("measured", "synthetic", "law", "extra", "other", "more")
 _SUM: Role = "baseline"

@@ -14,9 +14,8 @@ from typing import Any, Literal
 import numpy as np
 
 from trafficgen.models.published import competing_tcp
-from trafficgen.reproduction.experiment import Experiment, Measures, merge_pieces
-from trafficgen.reproduction.open_values import entry_of
-from trafficgen.reproduction.testbed import EventLog, bulk_tcp, link, player
+from trafficgen.reproduction.finding import Experiment, Measures, merge_pieces
+from trafficgen.reproduction.testbed import EventLog, bulk_tcp, entry_of, link, player
 from trafficgen.simulation.outcome import Outcome
 from trafficgen.simulation.run import run_scenario
 from trafficgen.units import FloatArray, kbps_from_bps, kbps_from_bytes, ns_from_s, s_from_ns

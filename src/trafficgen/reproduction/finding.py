@@ -1,27 +1,105 @@
-"""What the papers found: statements and published values, read from one data file a paper.
+"""Experiments of the papers and what they found, read from one data file a paper.
 
 The files are ``models/published/findings/*.yaml``. A finding has an id, such as ``CCZ-H1``, a
 statement in one sentence and its place in the paper. Its quantities are rows of `trafficgen
-reproduce`: each names the experiment that measures it and the key of its value there. A finding
-without quantities is a set-up, a definition or context.
+reproduce`: each names the experiment that measures it and the key of its value there, and has a
+role, which says what a row within its range proves. A finding without quantities is a set-up, a
+definition or context.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from trafficgen.formatting import number, one_line
 from trafficgen.models import ModelPart, read_yaml
+from trafficgen.models.published import load_entry
+from trafficgen.models.published_model import Parameter, PublishedModel, TablePart, leaves
 from trafficgen.notebook import NotebookView
 from trafficgen.options import checks_arguments
-from trafficgen.reproduction.roles import Role, find_role
+
+Role = Literal["predicted", "calibrated", "input"]
+#: An id, and the end of a range that begins with it: CCZ-W5..W7, BMW-T1.1..9, CCZ-M1 to M3.
+_IDS = re.compile(
+    r"\b(?P<paper>[A-Z]{2,4})-(?P<kind>[A-Z]+)(?P<number>\d+)(?:\.(?P<part>\d+))?"
+    r"(?:(?:\.\.| to )(?:(?P=paper)-)?(?P<last>[A-Z]*\d+))?"
+)
+#: A share in an entry may be per cent in a paper, kbit/s may be bit/s.
+_SCALES = (1.0, 0.01, 100.0, 0.001, 1000.0)
+
+
+class _Use(NamedTuple):
+    """What a parameter, or a part of one, says of the findings that it rests on."""
+
+    is_figure: bool
+    findings: frozenset[str]
+    numbers: tuple[float, ...]
+
+
+def find_role(entry: str, finding: str, published: object) -> Role:
+    """Return the role of a quantity of a finding that is simulated with a catalogue entry.
+
+    It is ``input`` if a parameter whose basis is a figure of the paper names the finding as its
+    source and holds the published value, ``calibrated`` if any other parameter names the finding
+    in its source or reason.
+    """
+    named = [use for use in _uses(entry) if finding in use.findings]
+    if isinstance(published, int | float) and any(
+        use.is_figure and any(_are_equal(published, one) for one in use.numbers) for use in named
+    ):
+        return "input"
+    return "calibrated" if named else "predicted"
+
+
+def list_ids(text: str) -> set[str]:
+    """Return the ids of findings that a text names, those within ranges too."""
+    found: set[str] = set()
+    for match in _IDS.finditer(text):
+        paper, kind, number, part, last = match.group("paper", "kind", "number", "part", "last")
+        head = f"{paper}-{kind}"
+        first = int(part or number)
+        end = first if last is None else int(last.lstrip(kind))
+        names = range(first, max(first, end) + 1)
+        found |= {f"{head}{number}.{one}" if part else f"{head}{one}" for one in names}
+    return found
+
+
+@cache
+def _uses(entry: str) -> tuple[_Use, ...]:
+    model = load_entry(entry)
+    return tuple(use for one in _parameters(model) for use in _uses_of(one))
+
+
+def _parameters(model: PublishedModel) -> Iterator[Parameter]:
+    yield from model.mechanism.parameters.values()
+    if model.competing_tcp is not None:
+        yield model.competing_tcp
+
+
+def _uses_of(parameter: Parameter) -> Iterator[_Use]:
+    numbers: dict[str, list[float]] = {}
+    for path, value in leaves(parameter.value):
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            numbers.setdefault(parameter.basis_of(path), []).append(float(value))
+    parts: list[Parameter | TablePart] = [parameter, *parameter.parts.values()]
+    for part in parts:
+        texts = " ".join(filter(None, (part.source, part.reason)))
+        found = frozenset(list_ids(texts))
+        yield _Use(part.basis == "figure", found, tuple(numbers.get(part.basis, ())))
+
+
+def _are_equal(published: float, value: float) -> bool:
+    return any(math.isclose(published, value * scale, rel_tol=1e-9) for scale in _SCALES)
+
 
 Published = int | float | str | None
 
@@ -206,3 +284,46 @@ def findings_by_experiment() -> dict[str, tuple[Finding, ...]]:
         for experiment, row in paper.rows():
             found.setdefault(experiment, []).append(row)
     return {experiment: tuple(rows) for experiment, rows in found.items()}
+
+
+Measures = dict[str, Any]
+#: Simulates a part of a run from a seed and returns small measures of it.
+Piece = Callable[[int], Measures]
+
+
+def average_pieces(pieces: Sequence[Measures]) -> Measures:
+    """Return the mean of each measure over the pieces of a run."""
+    return {key: np.mean([piece[key] for piece in pieces]) for key in pieces[0]}
+
+
+def merge_pieces(pieces: Sequence[Measures]) -> Measures:
+    """Return the measures of all pieces of a run, whose keys differ."""
+    return {key: value for piece in pieces for key, value in piece.items()}
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A set-up of a paper: what is simulated, and the values that follow from it.
+
+    Its functions are functions of a module or partials of them, which other processes can load.
+
+    Attributes:
+        name: Name, unique among all experiments; seeds are derived from it.
+        pieces: Simulations that make up one run, each in any process. Each takes a seed, which
+            differs from piece to piece and from run to run, and returns small measures.
+        combine: Returns the value of every finding's key from the measures of all pieces of a run;
+            NaN marks a quantity that could not be measured.
+        repeats: How often `reproduce` does it in each run, whose values are the means: more often
+            where the mean of the default runs would still be a matter of the seed. Studies that
+            move open values do it once.
+    """
+
+    name: str
+    pieces: tuple[Piece, ...]
+    combine: Callable[[Sequence[Measures]], Measures] = average_pieces
+    repeats: int = 1
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Rows that it measures: those of the data files with its name."""
+        return findings_by_experiment()[self.name]

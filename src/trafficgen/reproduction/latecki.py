@@ -22,9 +22,8 @@ from trafficgen.calibration.path.delay_trends import (
     find_delay_trends,
 )
 from trafficgen.models.published import parameters_for_engine
-from trafficgen.reproduction.experiment import Experiment, Measures
-from trafficgen.reproduction.open_values import entry_of
-from trafficgen.reproduction.testbed import EventLog, link, player
+from trafficgen.reproduction.finding import Experiment, Measures
+from trafficgen.reproduction.testbed import EventLog, entry_of, link, player
 from trafficgen.simulation.outcome import Outcome
 from trafficgen.simulation.run import run_scenario
 from trafficgen.units import FloatArray, ms_from_s, s_from_ns

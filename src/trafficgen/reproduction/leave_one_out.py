@@ -18,11 +18,11 @@ from trafficgen.errors import SimulationError
 from trafficgen.notebook import NotebookView
 from trafficgen.options import checks_arguments
 from trafficgen.randomness import random_stream
-from trafficgen.reproduction.open_values import Moves, list_open_values
 from trafficgen.reproduction.reproduce import choose
 from trafficgen.reproduction.results import FindingResult
 from trafficgen.reproduction.runs import check_memory, run_settings
 from trafficgen.reproduction.sensitivity import split_by_paper
+from trafficgen.reproduction.testbed import Moves, list_open_values
 from trafficgen.simulation.options import SimulateOptions
 
 if TYPE_CHECKING:

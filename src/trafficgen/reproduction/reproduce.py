@@ -13,8 +13,7 @@ from trafficgen.formatting import suggest_name
 from trafficgen.options import check_argument, checks_arguments
 from trafficgen.reproduction.boyden import EXPERIMENTS as BOYDEN
 from trafficgen.reproduction.chung.experiments import list_experiments as list_chung
-from trafficgen.reproduction.experiment import Experiment
-from trafficgen.reproduction.finding import Finding, PublishedFinding, papers
+from trafficgen.reproduction.finding import Experiment, Finding, PublishedFinding, papers
 from trafficgen.reproduction.latecki import EXPERIMENTS as LATECKI
 from trafficgen.reproduction.nichols.experiments import EXPERIMENTS as NICHOLS
 from trafficgen.reproduction.results import Reproduction

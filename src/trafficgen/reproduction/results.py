@@ -14,8 +14,7 @@ from trafficgen.data_frames import frame_rows
 from trafficgen.formatting import format_count, number
 from trafficgen.notebook import NotebookView
 from trafficgen.options import checks_arguments
-from trafficgen.reproduction.finding import Finding
-from trafficgen.reproduction.roles import Role
+from trafficgen.reproduction.finding import Finding, Role
 
 if TYPE_CHECKING:
     import pandas as pd

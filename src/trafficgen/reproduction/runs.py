@@ -15,10 +15,9 @@ from trafficgen.models.published import entry_digest, load_entry
 from trafficgen.process_memory import memory_limit_bytes
 from trafficgen.progress import report_each
 from trafficgen.randomness import random_stream
-from trafficgen.reproduction.experiment import Experiment, Measures, Piece
-from trafficgen.reproduction.finding import Finding
-from trafficgen.reproduction.open_values import Moves, with_moves
+from trafficgen.reproduction.finding import Experiment, Finding, Measures, Piece
 from trafficgen.reproduction.results import FindingResult, mean_of_measured
+from trafficgen.reproduction.testbed import Moves, with_moves
 from trafficgen.worker_processes import defer_interrupts, report_results, worker_pool
 
 #: Experiments, each with the findings that are wanted of it.

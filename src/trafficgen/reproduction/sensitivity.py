@@ -14,12 +14,11 @@ from trafficgen.data_frames import frame_rows
 from trafficgen.formatting import format_count
 from trafficgen.notebook import NotebookView
 from trafficgen.options import checks_arguments
-from trafficgen.reproduction.experiment import Experiment
-from trafficgen.reproduction.finding import Finding
-from trafficgen.reproduction.open_values import Moves, list_open_values
+from trafficgen.reproduction.finding import Experiment, Finding
 from trafficgen.reproduction.reproduce import choose
 from trafficgen.reproduction.results import FindingResult
 from trafficgen.reproduction.runs import Chosen, run_settings
+from trafficgen.reproduction.testbed import Moves, list_open_values
 from trafficgen.simulation.options import SimulateOptions
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from trafficgen.capture.options import memory_option
 from trafficgen.options import Option, offer, option, seed_option
-from trafficgen.packet_files.options import View, format_option
+from trafficgen.packet_files.formats import View, format_option
 from trafficgen.standard_streams import output_path
 from trafficgen.units import parse_duration_s
 

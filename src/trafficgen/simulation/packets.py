@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from trafficgen.simulation.run import Run
 from trafficgen.tables import FLOW_SCHEMA, MEDIA, PACKET_SCHEMA, PHASES, PacketTable
-from trafficgen.tables.addresses import documentation_pair
 from trafficgen.tables.counts import with_counts
+from trafficgen.tables.protocols import documentation_pair
 from trafficgen.units import ETHERNET_HEADER_BYTES
 
 _PLAIN_COLUMNS = ("flow", "to_client", "ip_bytes", "payload_bytes", "retransmission")

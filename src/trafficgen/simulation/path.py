@@ -26,6 +26,7 @@ from trafficgen.simulation.path_keys import (
     IN_FLIGHT,
     NEEDS,
     PACKETS,
+    PRESET,
     QUEUE,
     RATE,
     SHARE,
@@ -36,9 +37,11 @@ from trafficgen.simulation.path_keys import (
     TIME_AFTER_MEDIA,
     AqmName,
     Kind,
+    Preset,
+    apply_preset,
     check_steps,
+    load_presets,
 )
-from trafficgen.simulation.presets import PRESET, Preset, apply_preset, load_presets
 from trafficgen.simulation.traces import LARGEST_TRACE_BYTES
 from trafficgen.standard_streams import read_text_file
 

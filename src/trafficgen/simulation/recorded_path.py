@@ -13,8 +13,7 @@ from trafficgen.formatting import one_line
 from trafficgen.models import CaptureConditions, FittedProvenance, Model, PublishedModel
 from trafficgen.options import parse_pairs
 from trafficgen.simulation.path import RECORDED, Path
-from trafficgen.simulation.path_keys import STEPS
-from trafficgen.simulation.presets import change_link
+from trafficgen.simulation.path_keys import STEPS, change_link
 from trafficgen.units import bps_from_kbps, bytes_from_bps
 
 if TYPE_CHECKING:

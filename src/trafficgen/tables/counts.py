@@ -13,9 +13,9 @@ from trafficgen._core._rust import CLOCK_CANDIDATES_HZ
 from trafficgen._core.types import RtpStreamColumns, RtpStreamDict
 from trafficgen.errors import CaptureWarning, PacketTableError, warn
 from trafficgen.formatting import list_first
-from trafficgen.tables.addresses import HOSTS_IN_RANGE, documentation_client, documentation_server
 from trafficgen.tables.flow import FLOW_COLUMNS_OF_PACKETS, FLOW_SCHEMA, set_flow_columns
 from trafficgen.tables.packet import PACKET_SCHEMA, PacketTable
+from trafficgen.tables.protocols import HOSTS_IN_RANGE, documentation_client, documentation_server
 from trafficgen.units import BoolArray, IntArray
 
 _SERVER_PORT = 5004  # RFC 3551 section 8 registers it for RTP

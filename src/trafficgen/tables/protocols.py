@@ -1,4 +1,4 @@
-"""Names and numbers of IP protocols (IANA registry), as flow tables label flows."""
+"""Protocols as flow tables label them (IANA registry), and addresses for synthetic flows."""
 
 from __future__ import annotations
 
@@ -52,3 +52,35 @@ def protocol_number(name: str) -> int | None:
 def smallest_header_bytes(protocol: Literal["udp", "tcp"], *, ip_version: Literal[4, 6]) -> int:
     """Return the IP and transport header without options, bytes (RFC 791, 8200, 768, 9293)."""
     return {4: 20, 6: 40}[ip_version] + {"udp": 8, "tcp": 20}[protocol]
+
+
+#: Hosts that a /24 has without its network and broadcast address.
+HOSTS_IN_RANGE = 254
+#: RFC 5737 has two more networks than that of the servers.
+_CLIENT_NETWORKS = ("198.51.100", "203.0.113")
+#: Pairs of a server and a client.
+PAIRS = HOSTS_IN_RANGE * len(_CLIENT_NETWORKS) * HOSTS_IN_RANGE
+
+
+def documentation_server(number: int = 0, *, ipv6: bool = False) -> str:
+    """Return a server's address in 192.0.2.0/24 or 2001:db8:0:1::/64; numbers wrap at 254."""
+    host = number % HOSTS_IN_RANGE + 1
+    return f"2001:db8:0:1::{host:x}" if ipv6 else f"192.0.2.{host}"
+
+
+def documentation_client(number: int = 0, *, ipv6: bool = False) -> str:
+    """Return a client's address in 198.51.100.0/24 or 2001:db8:0:2::/64; numbers wrap at 254."""
+    host = number % HOSTS_IN_RANGE + 1
+    return f"2001:db8:0:2::{host:x}" if ipv6 else f"198.51.100.{host}"
+
+
+def documentation_pair(number: int, *, ipv6: bool = False) -> tuple[str, str]:
+    """Return addresses of a server and a client, which repeat after :data:`PAIRS` numbers."""
+    clients = HOSTS_IN_RANGE * len(_CLIENT_NETWORKS)
+    host, place = number // clients % HOSTS_IN_RANGE + 1, number % clients
+    if ipv6:
+        return f"2001:db8::{host:x}", f"2001:db8:1::{place + 1:x}"
+    return (
+        f"192.0.2.{host}",
+        f"{_CLIENT_NETWORKS[place // HOSTS_IN_RANGE]}.{place % HOSTS_IN_RANGE + 1}",
+    )

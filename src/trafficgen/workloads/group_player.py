@@ -33,7 +33,7 @@ from trafficgen.simulation.sources import (
     prepare_player_source,
 )
 from trafficgen.tables import PacketTable
-from trafficgen.tables.addresses import documentation_pair
+from trafficgen.tables.protocols import documentation_pair
 from trafficgen.units import FloatArray, IntArray, s_from_ns
 from trafficgen.workloads.clips import Variants
 from trafficgen.workloads.description import Variation

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from trafficgen._core import time_order
 from trafficgen.progress import report_step
 from trafficgen.tables import PHASES
-from trafficgen.tables.buffers import rows_taken
+from trafficgen.tables.columns import rows_taken
 from trafficgen.workloads.storage import Folder, Storage, no_room
 
 #: Rows of a batch: small enough that hundreds of parts can be open at once, large enough that a

@@ -24,7 +24,7 @@ from trafficgen.generation.columns import PlacedColumns, order_windows, superpos
 from trafficgen.generation.model_player import Viewing
 from trafficgen.generation.session import FlowRow, SessionPackets
 from trafficgen.models import Model
-from trafficgen.packet_files.options import View
+from trafficgen.packet_files.formats import View
 from trafficgen.packet_files.writing import select_view
 from trafficgen.randomness import random_stream
 from trafficgen.tables import FLOW_SCHEMA, PacketTable

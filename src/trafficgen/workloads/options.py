@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from trafficgen.capture.options import memory_option
 from trafficgen.options import option, seed_option
-from trafficgen.packet_files.options import View, format_option, view_option
+from trafficgen.packet_files.formats import View, format_option, view_option
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.units import (
     DEFAULT_ORIGIN_NS,

@@ -17,7 +17,7 @@ from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import set_options
 from trafficgen.models.registered_source import set_source
 from trafficgen.options import list_options
-from trafficgen.packet_files.options import View
+from trafficgen.packet_files.formats import View
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.simulation.path import UNLIMITED_PATH
 from trafficgen.simulation.simulate import run_sessions, warn_of_short_session

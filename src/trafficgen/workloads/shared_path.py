@@ -18,7 +18,7 @@ from trafficgen.simulation.run import Run, check_session_count
 from trafficgen.simulation.simulate import check_flows, run_together
 from trafficgen.simulation.sources import SCHEDULED_BYTES, Participant
 from trafficgen.tables import DEFAULT_ORIGIN_NS, PacketTable
-from trafficgen.tables.addresses import documentation_pair
+from trafficgen.tables.protocols import documentation_pair
 from trafficgen.units import s_from_ns
 from trafficgen.workloads.files import load_playable
 from trafficgen.workloads.group_player import GroupPlayer

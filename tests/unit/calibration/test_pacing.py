@@ -11,7 +11,7 @@ import pytest
 
 import trafficgen
 from trafficgen.calibration.application.pacing import Download, fit_pacing
-from trafficgen.packet_files.options import View
+from trafficgen.packet_files.formats import View
 
 SEEDS = 200
 

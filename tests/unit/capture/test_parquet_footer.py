@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from trafficgen.capture.parquet_footer import text_columns
+from trafficgen.capture.table_limits import text_columns
 
 
 def _written(**how: Any) -> io.BytesIO:

@@ -10,7 +10,7 @@ import pytest
 
 from trafficgen.errors import GenerationError
 from trafficgen.generation.addresses import AddressPlan, AddressRange
-from trafficgen.tables.addresses import PAIRS, documentation_pair
+from trafficgen.tables.protocols import PAIRS, documentation_pair
 
 
 def ranges(*texts: str) -> dict[int, AddressRange]:

@@ -10,7 +10,7 @@ import pytest
 import trafficgen
 from trafficgen.errors import ModelFileError
 from trafficgen.models import io
-from trafficgen.models.yaml_text import read_yaml
+from trafficgen.models.io import read_yaml
 from trafficgen.processes.frames.model import GroupOfPictures
 
 

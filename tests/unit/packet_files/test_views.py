@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.packet_files.options import View
+from trafficgen.packet_files.formats import View
 from trafficgen.packet_files.writing import select_view
 from trafficgen.tables import PacketTable
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from trafficgen.reproduction import Experiment, Finding
-from trafficgen.reproduction.experiment import Measures, Piece
+from trafficgen.reproduction.finding import Measures, Piece
 
 
 def dice_finding(**parts: Any) -> Finding:

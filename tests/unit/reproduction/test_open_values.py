@@ -8,7 +8,7 @@ from pydantic import JsonValue
 import trafficgen
 from trafficgen.errors import SelectionError
 from trafficgen.models.published import load_entry
-from trafficgen.reproduction.open_values import entry_of, list_open_values, move_values, with_moves
+from trafficgen.reproduction.testbed import entry_of, list_open_values, move_values, with_moves
 
 ENTRY = "realvideo10_boyden2005"
 

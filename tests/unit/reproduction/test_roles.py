@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trafficgen.reproduction.finding import Quantity, papers
-from trafficgen.reproduction.roles import find_role, list_ids
+from trafficgen.reproduction.finding import Quantity, find_role, list_ids, papers
 
 ROWS = [row for paper in papers() for _, row in paper.rows()]
 

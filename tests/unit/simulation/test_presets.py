@@ -8,7 +8,7 @@ import pytest
 import trafficgen
 from trafficgen.errors import SimulationError
 from trafficgen.simulation.path import Queue, read_path
-from trafficgen.simulation.presets import load_presets
+from trafficgen.simulation.path_keys import load_presets
 
 
 @pytest.mark.parametrize("name", load_presets())

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trafficgen.tables import PACKET_SCHEMA
-from trafficgen.tables.buffers import rows_taken, validity_of, values_of
+from trafficgen.tables.columns import rows_taken, validity_of, values_of
 
 
 def packets_of(rows: int, *, seed: int, null_share: float) -> pa.Table:

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from trafficgen.errors import PacketTableError
 from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA, PACKET_SCHEMA, PacketTable
-from trafficgen.tables.addresses import documentation_client, documentation_server
 from trafficgen.tables.counts import with_counts
+from trafficgen.tables.protocols import documentation_client, documentation_server
 from trafficgen.units import ETHERNET_HEADER_BYTES, BoolArray, IntArray
 
 UDP_HEADER_BYTES = 8

@@ -24,7 +24,7 @@ from trafficgen.reproduction.chung.testbed import (
     scenario,
     token_bucket,
 )
-from trafficgen.reproduction.experiment import Experiment, Measures
+from trafficgen.reproduction.finding import Experiment, Measures
 from trafficgen.simulation.run import run_scenario
 from trafficgen.units import bps_from_kbps
 

@@ -12,7 +12,7 @@ from scipy import stats
 from trafficgen.calibration.response.congestion_response import tcp_friendly_kbps
 from trafficgen.flows.measures import rate_differences, spread
 from trafficgen.reproduction.chung.testbed import Pair, Playout
-from trafficgen.reproduction.experiment import Measures
+from trafficgen.reproduction.finding import Measures
 from trafficgen.units import FloatArray, IntArray
 
 #: Token rates of CCZ-S1, kbit/s; below the first the two streams no longer fit side by side.

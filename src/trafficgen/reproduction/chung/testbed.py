@@ -27,8 +27,7 @@ from trafficgen.flows.measures import (
 from trafficgen.models.published import load_entry
 from trafficgen.models.published_model import PublishedModel
 from trafficgen.randomness import random_stream
-from trafficgen.reproduction.open_values import entry_of
-from trafficgen.reproduction.testbed import EventLog, link, player
+from trafficgen.reproduction.testbed import EventLog, entry_of, link, player
 from trafficgen.simulation.outcome import Outcome
 from trafficgen.tables import MEDIA
 from trafficgen.units import (

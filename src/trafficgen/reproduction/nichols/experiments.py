@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats
 
 from trafficgen.calibration.response.congestion_response import tcp_friendly_kbps
-from trafficgen.reproduction.experiment import Experiment, Measures
+from trafficgen.reproduction.finding import Experiment, Measures
 from trafficgen.reproduction.nichols.testbed import (
     CAPACITIES_KBPS,
     LATENCY_S,

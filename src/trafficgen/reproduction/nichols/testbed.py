@@ -15,8 +15,7 @@ from pydantic import JsonValue
 
 from trafficgen.models.published import competing_tcp
 from trafficgen.randomness import random_stream
-from trafficgen.reproduction.open_values import entry_of
-from trafficgen.reproduction.testbed import EventLog, bulk_tcp, link, player
+from trafficgen.reproduction.testbed import EventLog, bulk_tcp, entry_of, link, player
 from trafficgen.simulation.outcome import Outcome
 from trafficgen.simulation.run import run_scenario
 from trafficgen.units import (

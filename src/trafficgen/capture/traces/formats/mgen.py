@@ -10,7 +10,7 @@ from trafficgen.capture.traces.log_records import read_log
 from trafficgen.capture.traces.tables import Columns, Ends
 from trafficgen.capture.traces.text import IGNORED, matches, parse_clock
 from trafficgen.capture.traces.trace_format import Reading, TraceFormat, any_line
-from trafficgen.tables.addresses import documentation_server
+from trafficgen.tables.protocols import documentation_server
 from trafficgen.units import BoolArray, IntArray
 
 _PACKET = (

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from trafficgen.export.target import Target
 from trafficgen.export.targets.ditg.model import MODEL_SETTINGS, write_ditg_model
-from trafficgen.export.targets.ditg.schedule import SCHEDULE_SETTINGS, write_ditg
-from trafficgen.export.targets.ditg.workload import WORKLOAD_SETTINGS, write_ditg_workload
+from trafficgen.export.targets.ditg.schedule import (
+    SCHEDULE_SETTINGS,
+    WORKLOAD_SETTINGS,
+    write_ditg,
+    write_ditg_workload,
+)
 
 TARGET = Target(
     name="ditg",
