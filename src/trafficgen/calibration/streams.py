@@ -222,29 +222,34 @@ def describe_transport(table: PacketTable, media: BoolArray, *, flow: int) -> Tr
     protocol: Literal["udp", "tcp"] = row["protocol"]
     ip_version: Literal[4, 6] = 6 if ":" in row["server"] else 4
     smallest = smallest_header_bytes(protocol, ip_version=ip_version)
-    return Transport(
+    transport = Transport(
         protocol=protocol,
         ip_version=ip_version,
         server_port=row["server_port"],
         client_port=row["client_port"],
         header_bytes=max(smallest, int(np.bincount(np.maximum(header_bytes, 0)).argmax())),
         rtp=_rtp_format(table, media, payload_type=row["payload_type"], clock_hz=row["clock_hz"]),
-        acknowledgements=_describe_acknowledgements(table, media, flow=flow)
-        if protocol == "tcp"
-        else None,
     )
+    if protocol == "udp" and not transport.is_quic:
+        return transport
+    found = _describe_acknowledgements(table, media, flow=flow, over_quic=protocol == "udp")
+    return transport.model_copy(update={"acknowledgements": found})
 
 
 def _describe_acknowledgements(
-    table: PacketTable, media: BoolArray, *, flow: int
+    table: PacketTable, media: BoolArray, *, flow: int, over_quic: bool
 ) -> Acknowledgements | None:
     """Return how many media packets the client acknowledges at once; None with few such packets.
 
-    At the client times show it, duplicate acknowledgements of packets behind a loss among them. At
-    the server, where acknowledgements arrive after later packets, numbers do. The way that finds
-    fewer acknowledgements of no packet is taken.
+    Over QUIC all packets of the client count: what they hold is encrypted, and nearly all that it
+    sends while it receives acknowledges (RFC 9000, section 13.2). At the client times show it,
+    duplicate acknowledgements of packets behind a loss among them. At the server, where
+    acknowledgements arrive after later packets, numbers do. The way that finds fewer
+    acknowledgements of no packet is taken.
     """
-    pure = (table.flow == flow) & ~table.to_client & (table.payload_bytes == 0)
+    pure = (table.flow == flow) & ~table.to_client
+    if not over_quic:
+        pure &= table.payload_bytes == 0
     if np.count_nonzero(pure) < _FEWEST_ACKNOWLEDGEMENTS:
         return None
     arrived = np.searchsorted(table.time_ns[media], table.time_ns[pure], side="right")
@@ -262,6 +267,7 @@ def _describe_acknowledgements(
     return Acknowledgements(
         packet_shares=tuple((counts / packets.size).tolist()),
         repeat_probability=min(max(float(a @ b) / power, 0.0), _MOST_REPEATED) if power else 0.0,
+        ip_bytes=int(np.median(table.ip_bytes[pure])) if over_quic else None,
     )
 
 

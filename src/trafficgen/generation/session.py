@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trafficgen.generation.addresses import AddressPlan, Endpoints, session_endpoints
-from trafficgen.generation.columns import FlowColumns, PlacedColumns
+from trafficgen.generation.columns import FlowColumns, PlacedColumns, join_parts
 from trafficgen.generation.media import (
     MediaPackets,
     RtpHeaders,
@@ -18,7 +18,7 @@ from trafficgen.generation.media import (
     media_packets,
     scale_payloads,
 )
-from trafficgen.generation.tcp import TcpFlow
+from trafficgen.generation.tcp import TcpFlow, draw_acknowledged
 from trafficgen.generation.timeline import PlayedStream, Timeline, Window
 from trafficgen.models import Stream, Transport
 from trafficgen.randomness import random_stream
@@ -28,6 +28,8 @@ from trafficgen.units import ETHERNET_HEADER_BYTES, BoolArray, IntArray, ns_from
 FlowRow = dict[str, object]
 #: Payload of the first packet of a player over UDP, bytes.
 _OPENING_PAYLOAD_BYTES = 4
+#: Longest wait before an acknowledgement over QUIC (max_ack_delay of RFC 9000, section 18.2).
+_ACK_DELAY_NS = 25_000_000
 
 
 def session_packets(
@@ -143,6 +145,10 @@ class _FlowPlayer:
             self._tcp = TcpFlow(stream.transport, rtt_s=timeline.rtt_s, generator=generator)
         elif stream.transport.rtp is not None:
             self._rtp = RtpHeaders(stream.transport.rtp, generator)
+        self._feedback: np.random.Generator | None = None
+        if self._tcp is None and stream.transport.acknowledgements is not None:
+            purpose = f"{stream.name}/acknowledgements"
+            self._feedback = random_stream(seed, session=session, purpose=purpose)
         self._jitter_ns = ns_from_s(jitter_s)
         self._delays: np.random.Generator | None = None
         if self._jitter_ns:
@@ -174,9 +180,24 @@ class _FlowPlayer:
         else:
             headers = {} if self._rtp is None else self._rtp.columns(media)
             parts = [] if opening_ns is None else [_udp_opening(transport, time_ns=opening_ns)]
-            parts.append(_udp_media(transport, self._delayed(media), headers=headers))
+            media = self._delayed(media)
+            sent = _udp_media(transport, media, headers=headers)
+            parts.append(sent if self._feedback is None else self._acknowledged(media, sent))
         self._count(parts)
         return parts
+
+    def _acknowledged(self, media: MediaPackets, sent: FlowColumns) -> FlowColumns:
+        """Return datagrams of media with the client's acknowledgements of them, as QUIC sends.
+
+        They follow at once, as at the client: elsewhere no numbers show what they acknowledge.
+        """
+        transport = self._played.stream.transport
+        assert self._feedback is not None
+        found = draw_acknowledged(transport, media.time_ns, generator=self._feedback)
+        time_ns = media.time_ns[found.rows] + found.late * _ACK_DELAY_NS
+        return join_parts(
+            [sent, _udp_acknowledgements(transport, time_ns, media.phase[found.rows])]
+        )
 
     def _delayed(self, media: MediaPackets) -> MediaPackets:
         if self._delays is None:
@@ -227,6 +248,22 @@ def _udp_opening(transport: Transport, *, time_ns: int) -> FlowColumns:
         ip_bytes=np.array([transport.header_bytes + _OPENING_PAYLOAD_BYTES], dtype=np.uint32),
         payload_bytes=np.array([_OPENING_PAYLOAD_BYTES], dtype=np.uint32),
         phase=np.array([PHASES.index("signalling")], dtype=np.int8),
+    )
+
+
+def _udp_acknowledgements(
+    transport: Transport, time_ns: IntArray, phase: npt.NDArray[np.int8]
+) -> FlowColumns:
+    """Return datagrams of the client, each of the typical size."""
+    assert transport.acknowledgements is not None
+    smallest = transport.header_bytes + 1
+    each = np.uint32(max(transport.acknowledgements.ip_bytes or smallest, smallest))
+    return FlowColumns(
+        time_ns=time_ns,
+        to_client=False,
+        ip_bytes=np.full(time_ns.size, each),
+        payload_bytes=np.full(time_ns.size, each - np.uint32(transport.header_bytes)),
+        phase=phase,
     )
 
 

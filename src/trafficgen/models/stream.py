@@ -36,8 +36,14 @@ MOST_ACKNOWLEDGED = 64
 _SHARES_TOLERANCE = 1e-6
 
 
+def _without_null(written: dict[str, object], name: str) -> dict[str, object]:
+    if written.get(name, 0) is None:
+        del written[name]
+    return written
+
+
 class Acknowledgements(ModelPart):
-    """How many packets of media a TCP receiver acknowledges at a time.
+    """How many packets of media a receiver over TCP or QUIC acknowledges at a time.
 
     A receiver acknowledges packet by packet for a while, then every second one, or as many as its
     network card joins. Successive numbers are those of a DAR(1) chain (Jacobs and Lewis 1978): the
@@ -50,6 +56,13 @@ class Acknowledgements(ModelPart):
     """Share of the acknowledgements that are for one packet, for two and so on; their sum is 1."""
     repeat_probability: float = Field(ge=0, lt=1)
     """Probability that an acknowledgement is for as many packets as the one before, undrawn."""
+    ip_bytes: int | None = Field(default=None, ge=28, lt=65_535)
+    """IP total length of the client's packets over QUIC, their median, bytes; left out with TCP,
+    where it is that of the headers."""
+
+    @model_serializer(mode="wrap")
+    def _leave_out_unknown(self, write: SerializerFunctionWrapHandler) -> dict[str, object]:
+        return _without_null(write(self), "ip_bytes")
 
     @model_validator(mode="after")
     def _shares_sum_to_one(self) -> Self:
@@ -80,14 +93,12 @@ class Transport(ModelPart):
     rtp: RtpFormat | None = None
     """RTP fields; null where the stream is not RTP."""
     acknowledgements: Acknowledgements | None = None
-    """Packets acknowledged at a time, TCP; left out where unknown: every second one is."""
+    """Packets acknowledged at a time, TCP and QUIC; left out where unknown: over TCP every second
+    one is, over UDP none."""
 
     @model_serializer(mode="wrap")
     def _leave_out_unknown(self, write: SerializerFunctionWrapHandler) -> dict[str, object]:
-        written: dict[str, object] = write(self)
-        if written.get("acknowledgements", 0) is None:
-            del written["acknowledgements"]
-        return written
+        return _without_null(write(self), "acknowledgements")
 
     @property
     def is_quic(self) -> bool:
@@ -96,10 +107,10 @@ class Transport(ModelPart):
 
     @property
     def packets_per_media_packet(self) -> float:
-        """Packets of a flow per media packet, TCP acknowledgements included."""
-        if self.protocol != "tcp":
-            return 1.0
-        return 1 + 1 / (self.acknowledgements.mean_packets if self.acknowledgements else 2)
+        """Packets of a flow per media packet, acknowledgements included."""
+        if self.acknowledgements is not None:
+            return 1 + 1 / self.acknowledgements.mean_packets
+        return 1.5 if self.protocol == "tcp" else 1.0
 
     @model_validator(mode="after")
     def _headers_fit(self) -> Self:

@@ -113,6 +113,22 @@ def test_few_acknowledgements_give_no_law(make_table: TableMaker) -> None:
     assert transport.acknowledgements is None
 
 
+@pytest.mark.parametrize(("server_port", "counts"), [(443, True), (5004, False)])
+def test_only_over_quic_datagrams_of_the_client_acknowledge(
+    make_table: TableMaker, *, server_port: int, counts: bool
+) -> None:
+    count = 600
+    table = make_table(
+        np.arange(count) * 0.001,
+        flows=[{"flow": 0, "protocol": "udp", "server_port": server_port}],
+        to_client=np.arange(count) % 3 != 2,
+    )
+    found = describe_transport(table, table.to_client, flow=0).acknowledgements
+    assert (found is not None) == counts
+    if found is not None:
+        assert found.packet_shares == (0.0, 1.0)
+
+
 def test_other_protocols_are_refused(make_table: TableMaker) -> None:
     with pytest.raises(CalibrationError, match="flow 0 is sctp"):
         transport_of(make_table, [0.0, 1.0], {"protocol": "sctp"})

@@ -142,6 +142,23 @@ def test_a_receiver_acknowledges_by_the_law_of_the_model_which_a_fit_finds_again
     assert found.mean_packets == pytest.approx(law.mean_packets, rel=0.04)
 
 
+def test_a_receiver_over_quic_acknowledges_by_its_law_and_the_media_stay(udp_model: Model) -> None:
+    law = Acknowledgements(packet_shares=(0.2, 0.8), repeat_probability=0.5, ip_bytes=70)
+    (stream,) = acknowledging(udp_model, law).streams
+    transport = stream.transport.model_copy(update={"server_port": 443})
+    streams = (stream.model_copy(update={"transport": transport}),)
+    model = udp_model.model_copy(update={"streams": streams})
+    table = OpenLoopSessions(model=model, seed=4, duration_s=600.0).make_table()
+    before = OpenLoopSessions(model=udp_model, seed=4, duration_s=600.0).make_table()
+    assert table.time_ns[table.to_client].tolist() == before.time_ns[before.to_client].tolist()
+    assert (np.diff(table.time_ns) >= 0).all()
+    found = describe_transport(table, table.to_client, flow=0).acknowledgements
+    assert found is not None
+    assert found.ip_bytes == 70
+    assert found.mean_packets == pytest.approx(law.mean_packets, rel=0.02)
+    assert found.repeat_probability == pytest.approx(law.repeat_probability, abs=0.05)
+
+
 def test_numbers_of_packets_acknowledged_are_a_chain_with_the_shares_of_the_law(
     tcp_model: Model,
 ) -> None:
