@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,6 +44,8 @@ class FitLimits:
     #: A mixture has more parameters than a description should: it has to be closer than others.
     ks_of_mixture: float = 0.02
     plain_parameters: int = 3
+    #: Nor may a few values far beyond the sample make its standard deviation larger by this factor.
+    spread_of_mixture: float = 2.0
     #: Sampling error allows nearly every family with fewer values: they have to be this close.
     few_values: int = 100
     ks_of_few: float = 0.1
@@ -397,6 +400,12 @@ def _find_misfit(choice: _Choice) -> str | None:
     is_close = ks <= (_LIMITS.ks_of_mixture if rich else _LIMITS.ks)
     if not is_close and (ks > by_chance or choice.is_rejected):
         return f"{chosen.family}, the best family, is off by a KS distance of {ks:.3f}"
+    spread, own_spread = math.sqrt(chosen.distribution.variance), float(rest.std())
+    if rich and not few and spread > _LIMITS.spread_of_mixture * own_spread:
+        return (
+            f"{chosen.family}, the best family, has the standard deviation {spread:.4g} rather than"
+            f" {own_spread:.4g}"
+        )
     mean, found = chosen.distribution.mean, float(rest.mean())
     off, error = abs(mean - found), 0.0 if few else 2 * float(rest.std()) / root
     has_mean = off <= _LIMITS.mean_error * found

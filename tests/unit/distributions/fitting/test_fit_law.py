@@ -98,6 +98,17 @@ def test_two_modes_are_a_mixture() -> None:
     assert found.law.params["scale1"] == pytest.approx(np.exp(-6), rel=4 * 0.4 / np.sqrt(3 * N))
 
 
+def test_a_mixture_does_not_play_values_far_beyond_the_sample() -> None:
+    # A receiver of a full link: a clock, and a few gaps of any length up to one of 11 ms.
+    rng = np.random.default_rng(1)
+    clock = np.concatenate((rng.normal(2.484e-3, 2e-6, 4000), rng.normal(2.484e-3, 10e-6, 2000)))
+    sample = rng.permutation(np.concatenate((clock, rng.lognormal(-6.5, 1.7, 30).clip(0, 0.011))))
+    found = fitted(np.rint(sample * 1e6) / 1e6, tick=1e-6)
+    law = found.law.distribution()
+    assert np.sqrt(law.variance) == pytest.approx(sample.std(), rel=0.3)
+    assert law.mean == pytest.approx(sample.mean(), rel=1e-3)
+
+
 def test_a_part_of_a_mixture_that_comes_only_at_first_is_not_held_against_all_of_it() -> None:
     # The step that stands for an estimate without the last values went far past it: a worse family
     # seemed to foresee them better than the mixture.
