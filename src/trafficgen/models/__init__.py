@@ -114,6 +114,7 @@ from trafficgen.processes.semi_markov.model import StatePackets as StatePackets
 from trafficgen.processes.spectrum import ScoreSpectrum as ScoreSpectrum
 from trafficgen.processes.spectrum import SpectralLine as SpectralLine
 from trafficgen.processes.trains.model import RANK_DIGITS as RANK_DIGITS
+from trafficgen.processes.trains.model import TrainClock as TrainClock
 from trafficgen.processes.trains.model import Trains as Trains
 from trafficgen.quantity_bounds import LONGEST_S as LONGEST_S
 from trafficgen.tables.protocols import smallest_header_bytes as smallest_header_bytes

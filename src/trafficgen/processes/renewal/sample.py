@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,8 @@ _LARGEST_SPREAD = 1 << 20
 _DRAWS = 8
 #: Gaps with this coefficient of variation are spread in any process.
 _HEAVY_VARIATION = 2.0
+#: A clock may be faster than the gaps that are drawn: this share more of them is drawn.
+_MORE = 0.02
 
 
 @plays(RenewalProcess)
@@ -45,7 +47,9 @@ class RenewalLaws(PlayableProcess):
 
     def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
         """Return the packets in a span."""
-        time_s = renewal_times(self.gap_s, span, generator_of("gap_s"))[:-1]
+        clock = None if self.trains is None else self.trains.clock
+        drawn = span if clock is None else replace(span, end_s=span.end_s + _MORE * span.length_s)
+        time_s = renewal_times(self.gap_s, drawn, generator_of("gap_s"))[:-1]
         sizes = draw_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
         if self.trains is not None and time_s.size > 1:
             # The first gap is that before the second packet: the first one's is any.
@@ -53,7 +57,12 @@ class RenewalLaws(PlayableProcess):
             gaps_s[1:], sizes[1:] = self.trains.arrange(
                 gaps_s[1:], sizes[1:], generator_of("order of trains")
             )
+            if clock is not None:
+                gaps_s[1:] = clock.keep(gaps_s[1:])
             time_s = time_s[0] + np.cumsum(gaps_s)
+            if clock is not None:
+                within = int(np.searchsorted(time_s, span.end_s))
+                time_s, sizes = time_s[:within], sizes[:within]
         return PlayedPackets(time_s, sizes)
 
     def expected_packets(self, span_s: float, *, place: str) -> float:

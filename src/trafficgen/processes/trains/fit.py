@@ -14,8 +14,8 @@ from trafficgen.processes.bursts.model import BurstProcess
 from trafficgen.processes.fitting import FittedProcess, LawFitter, PhasePackets, Proposal
 from trafficgen.processes.kinds import PacketProcess
 from trafficgen.processes.renewal.model import RenewalProcess
-from trafficgen.processes.trains.model import Trains
-from trafficgen.processes.trains.sample import RANKS, encode_ranks
+from trafficgen.processes.trains.model import TrainClock, Trains
+from trafficgen.processes.trains.sample import MEAN_PACKETS, RANKS, deviation_of_sums, encode_ranks
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
 
@@ -29,6 +29,11 @@ class TrainLimits:
     #: Packets that are kept of a process, in stretches of at most so many.
     most_packets: int = 4096
     longest: int = 1024
+    #: A clock shows in sums of at most so many gaps, of which there are at least so many. They vary
+    #: less than those of the stretches in which trains are played by at least this factor.
+    most_in_sum: int = 1024
+    fewest_sums: int = 16
+    steadier: float = 0.7
 
 
 _LIMITS = TrainLimits()
@@ -47,7 +52,10 @@ def add_trains(process: PacketProcess, packets: PhasePackets) -> PacketProcess |
     """Return a process that has the order of its packets too; None where they look independent."""
     gap_s = np.concatenate(([math.nan], packets.gap_s))
     if isinstance(process, RenewalProcess):
-        return _with_trains(process, find_trains(gap_s, packets.sizes))
+        trains = find_trains(gap_s, packets.sizes)
+        if trains is not None:
+            trains = trains.model_copy(update={"clock": find_clock(packets.gap_s)})
+        return _with_trains(process, trains)
     if isinstance(process, BurstProcess):
         bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=process.threshold_s)
         return _with_trains(process, find_trains(gap_s, packets.sizes, first=bursts.first))
@@ -94,6 +102,23 @@ def find_trains(
         gap_ranks=encode_ranks(_code(gap_rank[row])),
         size_ranks=encode_ranks(_code(size_rank[row])) if sized else "",
     )
+
+
+def find_clock(gap_s: FloatArray) -> TrainClock | None:
+    """Measure how evenly packets come in the long run; None where trains alone keep that.
+
+    Where packets keep a clock, sums of many gaps vary less than independent sums of a few (index of
+    dispersion for intervals: Cox and Lewis 1966). ``gap_s`` is in order of time, shape (n,).
+    """
+    count = min(_LIMITS.most_in_sum, gap_s.size // _LIMITS.fewest_sums)
+    if count <= MEAN_PACKETS:
+        return None
+    deviation_s = deviation_of_sums(gap_s, count)
+    of_stretches_s = math.sqrt(count / MEAN_PACKETS) * deviation_of_sums(gap_s, MEAN_PACKETS)
+    if not deviation_s < _LIMITS.steadier * of_stretches_s:
+        return None
+    mean_s = float(gap_s.mean())
+    return TrainClock(mean_gap_s=mean_s, packets=count, deviation=deviation_s / (count * mean_s))
 
 
 def keep_order(values: FloatArray) -> Trains:

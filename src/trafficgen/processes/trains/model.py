@@ -15,6 +15,20 @@ _FEWEST_KEPT = 64
 _RANKS = Field(pattern=r"^([A-Za-z0-9+/]{2})*$", max_length=1 << 17)
 
 
+class TrainClock(ModelPart):
+    """How evenly packets come in the long run, where gaps make up for one another.
+
+    On a full link packets keep the clock of its rate: a late one is followed by a shorter gap.
+    """
+
+    mean_gap_s: float = Field(gt=0)
+    """Mean gap, s: that of the clock."""
+    packets: int = Field(ge=1, le=1 << 16)
+    """Gaps over which their sum was measured."""
+    deviation: float = Field(ge=0, le=1)
+    """Standard deviation of the sum of so many successive gaps, as a share of its mean."""
+
+
 class Trains(ModelPart):
     """The order of gaps and sizes in packet trains: their ranks in stretches of the capture.
 
@@ -31,6 +45,9 @@ class Trains(ModelPart):
     size_ranks: Annotated[str, _RANKS] = ""
     """Rank of the size of each packet, in the same way, of the last packet of a burst among those;
     empty where sizes have an order of their own, as the packets of a frame."""
+    clock: TrainClock | None = None
+    """How evenly packets come in the long run; null where gaps do not make up for one another, and
+    in bursts and frames."""
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

@@ -9,24 +9,65 @@ from typing import Any
 import numpy as np
 
 from trafficgen import _core
-from trafficgen.processes.base import DrawnPart, UintArray, plays
-from trafficgen.processes.trains.model import RANK_DIGITS, Trains
+from trafficgen.processes.base import DrawnPart, UintArray, plays, to_playable
+from trafficgen.processes.trains.model import RANK_DIGITS, TrainClock, Trains
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
 #: Mean length of a stretch where packets come without bursts: long against the correlation of
 #: neighbours, short against a window in which rates are looked at.
-_MEAN_PACKETS = 100
+MEAN_PACKETS = 100
 #: A played sequence as long as the stored one changes its place in stored time this often, on
 #: average.
 _STRETCHES = 8
 #: A burst is put in the order of a stored burst of its length; where these are fewer than twice
 #: this, of one that is so near in the order of lengths, up or down.
 _NEAR = 4
+#: A clock is kept by one of so many gaps; sums are measured where the gaps are at least so many
+#: times those of a sum.
+_RUN = 64
+#: Packets are made up for that are so many times the distance of the quartiles of gaps late.
+_STEP = 4.0
+_FEWEST_SUMS = 4
 _BASE = len(RANK_DIGITS)
 _PLACE = np.zeros(128, dtype=np.int64)
 _PLACE[np.frombuffer(RANK_DIGITS.encode(), dtype=np.uint8)] = np.arange(_BASE)
 #: Ranks are whole numbers below this.
 RANKS = _BASE * _BASE
+
+
+@plays(TrainClock)
+@dataclass(frozen=True, kw_only=True)
+class ClockOfTrains(DrawnPart):
+    """A :class:`~trafficgen.models.TrainClock`; meanings as there."""
+
+    mean_gap_s: float
+    packets: int
+    deviation: float
+
+    def keep(self, gaps_s: FloatArray) -> FloatArray:
+        """Return gaps with the mean of the clock, whose sums vary no more than it says; shape (n,).
+
+        Where that makes packets too late or early, by more than most gaps vary, one of a few dozen
+        gaps makes up for it, the longest or the shortest: others are a clock's own.
+        """
+        count, runs = min(self.packets, gaps_s.size // _FEWEST_SUMS), gaps_s.size // _RUN
+        if count == 0 or runs == 0:
+            return gaps_s
+        played_s = deviation_of_sums(gaps_s, count)
+        kept_s = self.deviation * self.packets * self.mean_gap_s
+        kept = gaps_s.copy()
+        own = kept[: runs * _RUN].reshape(runs, _RUN)
+        sums_s = own.sum(axis=1)
+        varied_s = sums_s - sums_s.mean()
+        if played_s > kept_s:
+            varied_s *= kept_s / played_s
+        late_s = sums_s - varied_s - _RUN * self.mean_gap_s
+        step_s = _STEP * float(np.subtract(*np.quantile(gaps_s, (0.75, 0.25))))
+        if step_s > 0:
+            late_s = np.diff(np.rint(np.cumsum(late_s) / step_s) * step_s, prepend=0.0)
+        chosen = np.where(late_s > 0, own.argmax(axis=1), own.argmin(axis=1))
+        own[np.arange(runs), chosen] -= late_s
+        return np.maximum(kept, 0.0)
 
 
 @plays(Trains)
@@ -46,6 +87,7 @@ class TrainOrder(DrawnPart):
     first: IntArray
     gap_rank: FloatArray
     size_rank: FloatArray
+    clock: ClockOfTrains | None = None
 
     @classmethod
     def from_model(cls, part: Trains, **given: Any) -> TrainOrder:
@@ -58,6 +100,7 @@ class TrainOrder(DrawnPart):
             first=first[order],
             gap_rank=decode_ranks(part.gap_ranks),
             size_rank=decode_ranks(part.size_ranks),
+            clock=to_playable(part.clock),
         )
 
     @cached_property
@@ -132,12 +175,19 @@ class TrainOrder(DrawnPart):
 
     def _join_stretches(self, count: int, generator: np.random.Generator) -> UintArray:
         """Return the stored packet that each packet follows, in stretches of random lengths."""
-        pieces = 2 * (count // _MEAN_PACKETS) + 8
-        lengths = generator.geometric(1 / _MEAN_PACKETS, pieces)
+        pieces = 2 * (count // MEAN_PACKETS) + 8
+        lengths = generator.geometric(1 / MEAN_PACKETS, pieces)
         while lengths.sum() < count:
-            lengths = np.concatenate((lengths, generator.geometric(1 / _MEAN_PACKETS, pieces)))
+            lengths = np.concatenate((lengths, generator.geometric(1 / MEAN_PACKETS, pieces)))
         first = generator.integers(self.gap_rank.size, size=lengths.size)
         return _core.join_stretches(first, lengths, count, self.gap_rank.size)
+
+
+def deviation_of_sums(values: FloatArray, count: int) -> float:
+    """Return the standard deviation of sums of so many successive values, shape (n,)."""
+    ends = np.cumsum(values)
+    ends -= np.arange(1, values.size + 1) * (ends[-1] / values.size)
+    return float(np.std(ends[count:] - ends[:-count]))
 
 
 def encode_ranks(ranks: IntArray) -> str:

@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 
 from trafficgen.models import Trains
-from trafficgen.processes.base import to_playable
-from trafficgen.processes.trains.fit import find_trains
-from trafficgen.processes.trains.sample import TrainOrder, decode_ranks, encode_ranks
-from trafficgen.units import FloatArray, IntArray
+from trafficgen.processes.base import Span, playable, to_playable
+from trafficgen.processes.fitting import LawFitter, PhasePackets
+from trafficgen.processes.trains.fit import find_clock, find_trains, propose_trains
+from trafficgen.processes.trains.sample import (
+    TrainOrder,
+    decode_ranks,
+    deviation_of_sums,
+    encode_ranks,
+)
+from trafficgen.randomness import random_stream
+from trafficgen.units import FloatArray, IntArray, ns_array_from_s
 
 _COUNT = 3000
 
@@ -57,6 +64,57 @@ def test_what_follows_what_is_played_and_the_values_stay() -> None:
     ):
         assert _correlation(*other) == pytest.approx(_correlation(*one), abs=0.06)
     assert abs(_correlation(gap_s[:-1], gap_s[1:])) > 0.5  # there is something to keep
+
+
+def _full_link(seed: int, count: int = 8000) -> FloatArray:
+    """Make gaps of a full link of a packet in 5 ms: few packets are late, no others."""
+    generator = np.random.default_rng(seed)
+    late_s = np.abs(generator.normal(0, 2e-5, count))
+    late_s[generator.random(count) < 0.02] += 3e-3
+    return np.diff(5e-3 * np.arange(count) + late_s)
+
+
+def test_a_full_link_keeps_its_clock() -> None:
+    gap_s = _full_link(1)
+    clock = find_clock(gap_s)
+    assert clock is not None
+    assert clock.mean_gap_s == pytest.approx(5e-3, rel=1e-4)
+    # Gaps in stretches, as trains are played, in which a packet in 50 is not made up for.
+    played_s = np.random.default_rng(2).permutation(gap_s[:7900].reshape(-1, 50)).ravel() * 1.001
+    kept_s = to_playable(clock).keep(played_s)
+    assert kept_s[:7872].mean() == pytest.approx(5e-3, rel=1e-4)  # in whole runs of 64
+    many = clock.packets
+    assert deviation_of_sums(kept_s, many) < 0.5 * deviation_of_sums(played_s, many)
+    assert np.mean(np.isclose(kept_s, played_s)) > 0.98  # others are as they were drawn
+
+
+def test_gaps_that_do_not_make_up_for_one_another_have_no_clock() -> None:
+    generator = np.random.default_rng(3)
+    assert find_clock(generator.uniform(4e-3, 6e-3, 8000)) is None
+    assert find_clock(generator.exponential(5e-3, 8000)) is None
+    # Neighbours that make up for one another stay together in trains.
+    wait_s = generator.exponential(1e-3, 8000)
+    assert find_clock(generator.normal(5e-3, 1e-3, 7999) + 0.1 * np.diff(wait_s)) is None
+
+
+def test_a_played_full_link_has_as_many_packets_in_each_second_as_in_the_capture() -> None:
+    gap_s = _full_link(4)
+    time_ns = ns_array_from_s(np.concatenate(([0.0], np.cumsum(gap_s))))
+    packets = PhasePackets(
+        time_ns, np.full(time_ns.size, 1500), (0, int(time_ns[-1]) + 1), tick_s=1e-9
+    )
+    fitted = propose_trains(packets, LawFitter(lambda _: np.random.default_rng(5), 1e-9))
+    assert fitted is not None
+    for seed in range(3):
+
+        def generator_of(purpose: str, seed: int = seed) -> np.random.Generator:
+            return random_stream(seed, session=0, purpose=purpose)
+
+        played = playable(fitted.process).play(Span(0.0, packets.span_s), generator_of)
+        assert played.time_s[-1] < packets.span_s
+        assert played.time_s.size == pytest.approx(time_ns.size, abs=2)
+        in_bins = np.bincount(played.time_s.astype(int))[:-1]
+        assert np.abs(in_bins - 200).max() <= 2
 
 
 def test_bursts_follow_bursts_of_about_their_length() -> None:
