@@ -14,8 +14,8 @@ from trafficgen import generate_workload
 from trafficgen.generation.columns import superpose
 from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.models import Model, read_model
-from trafficgen.packet_files.parquet import write_parquet_stream
 from trafficgen.packet_files.pcap import write_capture_stream
+from trafficgen.packet_files.table_files import write_parquet_stream
 from trafficgen.units import WHOLE_FRAME_BYTES
 from trafficgen.workloads.blocks import BLOCK_PACKETS, cut
 from trafficgen.workloads.options import WorkloadOptions

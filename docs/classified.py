@@ -13,10 +13,9 @@ import numpy as np
 import trafficgen
 from trafficgen.capture.session import open_session
 from trafficgen.flows import SessionView, clock_tick_ns, resegment
-from trafficgen.validation.baselines import BASELINES, generate_baseline
 from trafficgen.validation.compare import compare_sessions
 from trafficgen.validation.distances import sample_distances
-from trafficgen.validation.measurement import burst_threshold_s
+from trafficgen.validation.measurement import BASELINES, burst_threshold_s, generate_baseline
 from trafficgen.validation.two_sample import LabelledRows, distinguish, run_tests
 from trafficgen.validation.windows import Described, describe_windows, split_sessions
 

@@ -17,8 +17,7 @@ from trafficgen.flows.exchanges import EXCHANGE_COLUMNS
 from trafficgen.packet_files.formats import FILE_FORMATS
 from trafficgen.tables import MEDIA, PHASES
 from trafficgen.tables.columns import Column
-from trafficgen.tables.control import RTCP_COLUMNS, SIGNALLING_COLUMNS
-from trafficgen.tables.flow import FLOW_COLUMNS
+from trafficgen.tables.flow import FLOW_COLUMNS, RTCP_COLUMNS, SIGNALLING_COLUMNS
 from trafficgen.tables.packet import PACKET_COLUMNS
 
 

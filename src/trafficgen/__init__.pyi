@@ -60,10 +60,10 @@ from trafficgen.reports.writing import save_report as save_report
 from trafficgen.reproduction import Finding as Finding
 from trafficgen.reproduction import FindingResult as FindingResult
 from trafficgen.reproduction import Reproduction as Reproduction
-from trafficgen.reproduction.leave_one_out import LeaveOneOut as LeaveOneOut
-from trafficgen.reproduction.leave_one_out import leave_one_out as leave_one_out
 from trafficgen.reproduction.reproduce import reproduce as reproduce
+from trafficgen.reproduction.sensitivity import LeaveOneOut as LeaveOneOut
 from trafficgen.reproduction.sensitivity import Sensitivity as Sensitivity
+from trafficgen.reproduction.sensitivity import leave_one_out as leave_one_out
 from trafficgen.reproduction.sensitivity import measure_sensitivity as measure_sensitivity
 from trafficgen.simulation.path import Path as Path
 from trafficgen.simulation.results import SimulationResult as SimulationResult
@@ -81,8 +81,8 @@ from trafficgen.workloads.export import export as export
 from trafficgen.workloads.files import load_workload as load_workload
 from trafficgen.workloads.generate import generate as generate
 from trafficgen.workloads.generate import generate_workload as generate_workload
+from trafficgen.workloads.generate import simulate_workload as simulate_workload
 from trafficgen.workloads.plan import PlannedWorkload as PlannedWorkload
-from trafficgen.workloads.shared_path import simulate_workload as simulate_workload
 from trafficgen.workloads.shares import WorkloadResult as WorkloadResult
 from trafficgen.workloads.write import WrittenWorkload as WrittenWorkload
 

@@ -20,8 +20,7 @@ from trafficgen.capture.traces.formats import FORMATS
 from trafficgen.cli.app import command_table
 from trafficgen.export.targets import TARGETS
 from trafficgen.tables.columns import Column
-from trafficgen.tables.control import RTCP_COLUMNS, SIGNALLING_COLUMNS
-from trafficgen.tables.flow import FLOW_COLUMNS
+from trafficgen.tables.flow import FLOW_COLUMNS, RTCP_COLUMNS, SIGNALLING_COLUMNS
 from trafficgen.tables.packet import PACKET_COLUMNS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -113,7 +113,7 @@ def test_a_signal_that_comes_where_nothing_can_be_raised_ends_the_command_all_th
     monkeypatch.chdir(model_file.parent)
     program = (
         "import importlib, os, signal\n"
-        "csv = importlib.import_module('trafficgen.packet_files.csv')\n"
+        "csv = importlib.import_module('trafficgen.packet_files.table_files')\n"
         "class Deaf:\n"
         "    def __del__(self): os.kill(os.getpid(), signal.SIGTERM)\n"
         "write = csv._write_packets\n"

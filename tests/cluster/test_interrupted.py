@@ -18,10 +18,9 @@ from tests.cluster.played import BLOCKS, Deadly, digest, play, until
 
 from trafficgen.errors import GenerationError, SettingError
 from trafficgen.progress import Step, following
-from trafficgen.workloads.blocks import RUN, Block
+from trafficgen.workloads.blocks import RUN, Block, ProcessPool, Task, Workers
 from trafficgen.workloads.cluster import DaskCluster, versions_here
 from trafficgen.workloads.storage import Folder
-from trafficgen.workloads.workers import ProcessPool, Task, Workers
 
 COMMAND = (sys.executable, "-m", "tests.cluster.command")
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from trafficgen.capture.packets import read_capture
+from trafficgen.capture.reading import read_capture
 from trafficgen.packet_files.writing import write_packets
 from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, PacketTable
 from trafficgen.units import NS_PER_S

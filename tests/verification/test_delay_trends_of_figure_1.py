@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.calibration.path.delay_trends import DECREASING, INCREASING, find_delay_trends
+from trafficgen.calibration.path.conditions import DECREASING, INCREASING, find_delay_trends
 from trafficgen.units import FloatArray
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.unit.generation.conftest import model_with, phase, stream
 
-from trafficgen.capture.packets import read_capture
+from trafficgen.capture.reading import read_capture
 from trafficgen.flows import choose_session
 from trafficgen.generation import OpenLoopSessions
 from trafficgen.models import Atom, BurstProcess, Law

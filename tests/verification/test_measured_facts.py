@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.calibration.measured_facts import measure_facts
+from trafficgen.calibration.session_measures import measure_facts
 from trafficgen.units import ns_array_from_s
 
 

@@ -15,7 +15,7 @@ from tests.conftest import CaptureFinder
 from tests.verification.records import RecordCheck
 
 import trafficgen
-from trafficgen.capture.packets import read_capture
+from trafficgen.capture.reading import read_capture
 
 CONTROLS = ("reno", "cubic", "bbr", "bbr3")
 #: 10 Mbit/s, 40 ms there and back, and queues of half of what is under way, of two and of six.

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trafficgen.calibration.path.capacity import dispersion_rates_bps, strongest_mode
 from trafficgen.calibration.path.clock_skew import steady_line
-from trafficgen.calibration.path.link_rate import dispersion_rates_bps, strongest_mode
 from trafficgen.flows import extend_sequence
 from trafficgen.tables import PacketTable
 from trafficgen.units import (

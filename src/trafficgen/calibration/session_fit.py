@@ -12,11 +12,11 @@ from trafficgen.calibration.path.conditions import PathConditions, find_conditio
 from trafficgen.calibration.path.pairing import Pairing, pair_arrivals, pair_sessions
 from trafficgen.calibration.path.source_reconstruction import reconstruct_source
 from trafficgen.calibration.phases.phase_rows import FittedViews
-from trafficgen.calibration.phases.rate_intervals import estimate_phase_rates
 from trafficgen.calibration.phases.session_phases import (
     PHASES_METHOD,
     SHARE_OF_DOWNLOAD,
     Phases,
+    estimate_phase_rates,
     find_phases,
 )
 from trafficgen.calibration.player_log.events import PlayerLog, anchor_phases

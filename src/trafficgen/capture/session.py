@@ -19,7 +19,7 @@ from trafficgen.capture.inputs import (
 )
 from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, count_pieces, weight_of
 from trafficgen.capture.options import ReadOptions, SessionChoice, TimeWindow
-from trafficgen.capture.packets import read_flows, stream_capture
+from trafficgen.capture.reading import read_flows, stream_capture
 from trafficgen.capture.scan import scan_capture
 from trafficgen.capture.table_files import check_table
 from trafficgen.capture.table_streams import TableFile, packets_in

@@ -1,11 +1,11 @@
 """Distributions under their scipy.stats names, truncated ones, and laws with atoms."""
 
 from trafficgen.distributions.base import Distribution, Quantiles
-from trafficgen.distributions.core_law import CoreLaw
 from trafficgen.distributions.families import (
     DISCRETE_FAMILIES,
     FAMILIES,
     MIXTURES,
+    CoreLaw,
     check_family,
     distribution_of,
     truncate,

@@ -17,7 +17,7 @@ import numpy as np
 
 from trafficgen._core import QuantileTables
 from trafficgen.distributions.base import Distribution
-from trafficgen.distributions.core_law import CoreLaw, Mixture
+from trafficgen.distributions.families import CoreLaw, Mixture
 from trafficgen.distributions.tails import BodyAndTail, Truncated
 from trafficgen.units import BoolArray, FloatArray
 

@@ -106,13 +106,13 @@ from trafficgen.processes.mmpp.model import MmppProcess as MmppProcess
 from trafficgen.processes.mmpp.model import MmppState as MmppState
 from trafficgen.processes.modulated.model import ModulatedProcess as ModulatedProcess
 from trafficgen.processes.modulated.model import RateClass as RateClass
+from trafficgen.processes.process import ScoreSpectrum as ScoreSpectrum
+from trafficgen.processes.process import SpectralLine as SpectralLine
 from trafficgen.processes.registered.model import RegisteredProcess as RegisteredProcess
 from trafficgen.processes.renewal.model import RenewalProcess as RenewalProcess
 from trafficgen.processes.semi_markov.model import RateState as RateState
 from trafficgen.processes.semi_markov.model import SemiMarkovProcess as SemiMarkovProcess
 from trafficgen.processes.semi_markov.model import StatePackets as StatePackets
-from trafficgen.processes.spectrum import ScoreSpectrum as ScoreSpectrum
-from trafficgen.processes.spectrum import SpectralLine as SpectralLine
 from trafficgen.processes.trains.model import RANK_DIGITS as RANK_DIGITS
 from trafficgen.processes.trains.model import TrainClock as TrainClock
 from trafficgen.processes.trains.model import Trains as Trains

@@ -7,7 +7,6 @@ from urllib.parse import unquote, urlsplit
 
 from trafficgen.errors import ExportError, SettingError
 from trafficgen.outputs import check_files, check_folder, is_stream
-from trafficgen.packet_files.csv import csv_files
 from trafficgen.packet_files.formats import (
     DATASET,
     FILE_FORMATS,
@@ -16,6 +15,7 @@ from trafficgen.packet_files.formats import (
     format_for,
     parse_format,
 )
+from trafficgen.packet_files.table_files import csv_files
 from trafficgen.tables.metadata import is_dataset
 
 _OTHERS = FORMAT_NAMES[1:]

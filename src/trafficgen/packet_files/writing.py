@@ -9,12 +9,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from trafficgen.packet_files.csv import csv_files, csv_losses, write_csv_stream
 from trafficgen.packet_files.destinations import format_of
 from trafficgen.packet_files.formats import FileFormat, View, check_options, parse_view
-from trafficgen.packet_files.parquet import write_dataset_stream, write_parquet_stream
 from trafficgen.packet_files.pcap import CaptureLosses, capture_report, write_capture_stream
 from trafficgen.packet_files.report import ProjectionReport
+from trafficgen.packet_files.table_files import (
+    csv_files,
+    csv_losses,
+    write_csv_stream,
+    write_dataset_stream,
+    write_parquet_stream,
+)
 from trafficgen.tables import PacketTable
 from trafficgen.tables.counts import as_captured
 from trafficgen.tables.stream import PacketStream, stream_of

@@ -15,7 +15,7 @@ import numpy as np
 
 from trafficgen import _core
 from trafficgen.processes.base import to_playable
-from trafficgen.processes.spectrum import ScoreSpectrum
+from trafficgen.processes.process import ScoreSpectrum
 from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray, IntArray
 

@@ -11,12 +11,20 @@ import numpy as np
 
 from trafficgen.formatting import format_duration, number, rate_text, size_text
 from trafficgen.provenance import software_version
-from trafficgen.reports.charts import BURST, GAP, SIZE, SPACING, Axis, Chart, Curve, Role, Rule
 from trafficgen.reports.page import (
+    BURST,
+    GAP,
+    SIZE,
+    SPACING,
+    Axis,
     Block,
+    Chart,
+    Curve,
     Headline,
     Mark,
     Report,
+    Role,
+    Rule,
     Table,
     Text,
     build_report,
@@ -31,10 +39,15 @@ from trafficgen.reports.samples import (
     chart_survival,
 )
 from trafficgen.units import kbps_from_bytes
-from trafficgen.validation.baselines import BASELINES, generate_baseline
 from trafficgen.validation.comparison import Comparison
 from trafficgen.validation.distances import rate_variances, variance_time_bins_s
-from trafficgen.validation.measurement import Measurement, Totals, measure
+from trafficgen.validation.measurement import (
+    BASELINES,
+    Measurement,
+    Totals,
+    generate_baseline,
+    measure,
+)
 from trafficgen.validation.ranking import FEATURES, Ranking
 from trafficgen.validation.verdict import Grade
 

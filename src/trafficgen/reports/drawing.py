@@ -17,7 +17,7 @@ from trafficgen.formatting import printable
 from trafficgen.options import check_argument
 from trafficgen.outputs import whole_folder
 from trafficgen.progress import report_each
-from trafficgen.reports.charts import LIGHT, TIME, Axis, Band, Cells, Chart, Curve, Rule, Span
+from trafficgen.reports.page import LIGHT, TIME, Axis, Band, Cells, Chart, Curve, Rule, Span
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

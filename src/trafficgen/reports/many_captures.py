@@ -18,15 +18,19 @@ from trafficgen.models import (
     PopulationQuantity,
     ResponseCurve,
 )
-from trafficgen.reports.charts import Axis, Band, Chart, Curve, Rule
 from trafficgen.reports.fit.packets import family_name
 from trafficgen.reports.fit.tables import process_name
 from trafficgen.reports.laws import PlottedLaw, chart_law
 from trafficgen.reports.page import (
+    Axis,
+    Band,
     Block,
+    Chart,
+    Curve,
     Headline,
     Mark,
     Report,
+    Rule,
     Table,
     Text,
     build_report,

@@ -11,12 +11,17 @@ import numpy as np
 from trafficgen.formatting import format_count, number
 from trafficgen.models.published import load_entry
 from trafficgen.provenance import software_version
-from trafficgen.reports.charts import Axis, Chart, Curve, Layer, Role, Rule
 from trafficgen.reports.page import (
+    Axis,
     Block,
+    Chart,
+    Curve,
     Headline,
+    Layer,
     Mark,
     Report,
+    Role,
+    Rule,
     Table,
     Text,
     build_report,

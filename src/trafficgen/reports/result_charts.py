@@ -23,12 +23,11 @@ from trafficgen.models.published.listing import CatalogueModels
 from trafficgen.models.published_model import PublishedModel
 from trafficgen.notebook import NotebookView
 from trafficgen.packet_files.report import ProjectionReport
-from trafficgen.reports.charts import TIME, Axis, Chart, Curve, Layer, Role, Rule, Span
+from trafficgen.reports.page import TIME, Axis, Chart, Curve, Layer, Role, Rule, Span
 from trafficgen.reports.samples import choose_bin_s
 from trafficgen.reproduction.finding import Finding
-from trafficgen.reproduction.leave_one_out import LeaveOneOut
 from trafficgen.reproduction.results import FindingResult
-from trafficgen.reproduction.sensitivity import Sensitivity
+from trafficgen.reproduction.sensitivity import LeaveOneOut, Sensitivity
 from trafficgen.simulation.path import Path
 from trafficgen.simulation.results import SimulationResult
 from trafficgen.simulation.simulate import simulate

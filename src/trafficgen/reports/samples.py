@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trafficgen.flows import SessionView, rate_series
 from trafficgen.models import Estimate
-from trafficgen.reports.charts import TIME, Axis, Chart, Curve, Layer, Role
+from trafficgen.reports.page import TIME, Axis, Chart, Curve, Layer, Role
 from trafficgen.units import NS_PER_S, SIZE_UNITS_BYTES, FloatArray, s_from_ns
 
 #: Points of a curve: more than a wide screen has columns.

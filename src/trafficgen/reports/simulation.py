@@ -14,8 +14,22 @@ from typing import Any
 import numpy as np
 
 from trafficgen.formatting import format_count, format_duration, format_share, number, rate_text
-from trafficgen.reports.charts import TIME, Axis, Chart, Curve, Layer, Role, Span
-from trafficgen.reports.page import Headline, Mark, Report, Table, Text, build_report, tabulate
+from trafficgen.reports.page import (
+    TIME,
+    Axis,
+    Chart,
+    Curve,
+    Headline,
+    Layer,
+    Mark,
+    Report,
+    Role,
+    Span,
+    Table,
+    Text,
+    build_report,
+    tabulate,
+)
 from trafficgen.reports.samples import thin
 from trafficgen.simulation.measures import IntervalMeasure
 from trafficgen.simulation.path import Path

@@ -9,8 +9,19 @@ from itertools import chain
 import numpy as np
 
 from trafficgen.formatting import format_count, format_share, number
-from trafficgen.reports.charts import Axis, Chart, Curve, Layer, Role
-from trafficgen.reports.page import Headline, Mark, Report, Table, build_report, tabulate
+from trafficgen.reports.page import (
+    Axis,
+    Chart,
+    Curve,
+    Headline,
+    Layer,
+    Mark,
+    Report,
+    Role,
+    Table,
+    build_report,
+    tabulate,
+)
 from trafficgen.reports.samples import choose_bin_s, distribution_curve, thin
 from trafficgen.reports.simulation import (
     MOST_LOSS,

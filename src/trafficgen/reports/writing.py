@@ -28,12 +28,25 @@ from trafficgen.notebook import NotebookView
 from trafficgen.options import check_argument, checks_arguments
 from trafficgen.outputs import is_stream, whole_files
 from trafficgen.progress import report_step
-from trafficgen.reports.charts import DARK, LIGHT, Band, Cells, Chart, Curve, Layer, Role, Span
 from trafficgen.reports.comparison import report_comparison, report_ranking
 from trafficgen.reports.drawing import FORMATS, draw_svg, plot_chart, save_charts
 from trafficgen.reports.fit.report import report_fit
 from trafficgen.reports.many_captures import report_population, report_same_source
-from trafficgen.reports.page import Block, Mark, Report, Text
+from trafficgen.reports.page import (
+    DARK,
+    LIGHT,
+    Band,
+    Block,
+    Cells,
+    Chart,
+    Curve,
+    Layer,
+    Mark,
+    Report,
+    Role,
+    Span,
+    Text,
+)
 from trafficgen.reports.reproduction import report_reproduction
 from trafficgen.reports.result_charts import charts_of, play_model
 from trafficgen.reports.simulation import report_simulation

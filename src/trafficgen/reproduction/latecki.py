@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from pydantic import JsonValue
 
-from trafficgen.calibration.path.delay_trends import (
+from trafficgen.calibration.path.conditions import (
     DECREASING,
     INCREASING,
     classify,

@@ -15,18 +15,18 @@ from trafficgen.data_frames import data_frame
 from trafficgen.formatting import format_count, format_quantity, number, one_line
 from trafficgen.notebook import NotebookView
 from trafficgen.options import checks_arguments
-from trafficgen.simulation.budgets import BudgetShare, judge_budgets
 from trafficgen.simulation.measures import (
     INTERVAL_S,
     Bins,
+    BudgetShare,
     Delay,
     IntervalMeasure,
     delays,
     interval_measure,
+    judge_budgets,
 )
 from trafficgen.simulation.outcome import TotalsDict
-from trafficgen.simulation.packets import packet_table
-from trafficgen.simulation.run import Run
+from trafficgen.simulation.run import Run, packet_table
 from trafficgen.simulation.session_events import SessionEvents
 from trafficgen.simulation.sources import STREAMS
 from trafficgen.tables import DEFAULT_ORIGIN_NS, MEDIA, PHASES, PacketTable

@@ -23,11 +23,10 @@ from trafficgen.provenance import software_version
 from trafficgen.simulation.competitors import Competitor, participants, quic_settings
 from trafficgen.simulation.links import Links
 from trafficgen.simulation.options import SimulateOptions
-from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.path import UNLIMITED_PATH, Path, read_path
 from trafficgen.simulation.recorded_path import with_recorded_path
 from trafficgen.simulation.results import SimulationResult
-from trafficgen.simulation.run import Run, run_path
+from trafficgen.simulation.run import Run, packet_table, run_path
 from trafficgen.simulation.sources import (
     LENGTH_KEYS,
     SILENCE_KEYS,

@@ -1,7 +1,13 @@
 """Column schemas of packets, flows and signalling, which every other part of trafficgen shares."""
 
-from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA
-from trafficgen.tables.flow import FLOW_SCHEMA, MEDIA, RtpStreamCount
+from trafficgen.tables.counts import FlowRates, RateCurve, average_parts
+from trafficgen.tables.flow import (
+    FLOW_SCHEMA,
+    MEDIA,
+    RTCP_SCHEMA,
+    SIGNALLING_SCHEMA,
+    RtpStreamCount,
+)
 from trafficgen.tables.packet import (
     OPTIONAL_FIELDS,
     PACKET_SCHEMA,
@@ -10,7 +16,6 @@ from trafficgen.tables.packet import (
     PacketTable,
     check_columns,
 )
-from trafficgen.tables.rate_curve import FlowRates, RateCurve, average_parts
 from trafficgen.units import DEFAULT_ORIGIN_NS
 
 __all__ = [

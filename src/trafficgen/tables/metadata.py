@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA
-from trafficgen.tables.flow import FLOW_SCHEMA
+from trafficgen.tables.flow import FLOW_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA
 from trafficgen.tables.packet import PacketTable
 
 #: Key of the object in a Parquet file's schema metadata.

@@ -21,8 +21,7 @@ from trafficgen.formatting import day_and_time, describe_value, format_count, li
 from trafficgen.notebook import SHOWN_ROWS, FirstRows, NotebookView
 from trafficgen.options import checks_arguments
 from trafficgen.tables.columns import Column, nullable, schema_of
-from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA
-from trafficgen.tables.flow import FLOW_SCHEMA, append_flow_columns
+from trafficgen.tables.flow import FLOW_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA, append_flow_columns
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 if TYPE_CHECKING:
@@ -109,9 +108,9 @@ class PacketTable(NotebookView):
             optional ones.
         flows: Flow table (:data:`~trafficgen.tables.flow.FLOW_SCHEMA`), one row a flow.
         origin_ns: Time of ``time_ns == 0`` since 1970-01-01 UTC, ns.
-        signalling: Control messages (:data:`~trafficgen.tables.control.SIGNALLING_SCHEMA`).
+        signalling: Control messages (:data:`~trafficgen.tables.flow.SIGNALLING_SCHEMA`).
         notes: Free facts about how the table was made (seed, model, warnings), JSON-compatible.
-        rtcp: Sender and receiver reports (:data:`~trafficgen.tables.control.RTCP_SCHEMA`).
+        rtcp: Sender and receiver reports (:data:`~trafficgen.tables.flow.RTCP_SCHEMA`).
 
     Example:
         >>> import trafficgen

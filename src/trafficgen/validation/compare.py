@@ -16,9 +16,14 @@ from trafficgen.flows import SessionView, clock_tick_ns, resegment
 from trafficgen.options import DataFrame, takes
 from trafficgen.progress import report_step
 from trafficgen.tables import PacketTable
-from trafficgen.validation.baselines import BASELINES, generate_baseline
 from trafficgen.validation.comparison import Comparison
-from trafficgen.validation.measurement import Measurement, burst_threshold_s, measure
+from trafficgen.validation.measurement import (
+    BASELINES,
+    Measurement,
+    burst_threshold_s,
+    generate_baseline,
+    measure,
+)
 from trafficgen.validation.metrics import (
     Metrics,
     compute_metrics,

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from trafficgen.formatting import format_duration
-from trafficgen.validation.baselines import COPIED_SAMPLES
+from trafficgen.validation.measurement import COPIED_SAMPLES
 
 if TYPE_CHECKING:
     from trafficgen.validation.measurement import Measurement

@@ -20,8 +20,7 @@ from typing import Any
 from trafficgen.errors import GenerationError, SettingError, TrafficgenError
 from trafficgen.extras import require
 from trafficgen.provenance import DISTRIBUTION, software_version
-from trafficgen.workloads.blocks import Block, FinishedBlock
-from trafficgen.workloads.workers import AHEAD, Task, make_pickled
+from trafficgen.workloads.blocks import AHEAD, Block, FinishedBlock, Task, make_pickled
 
 #: What the packets depend on besides trafficgen itself.
 _PACKAGES = ("numpy", "scipy")

@@ -21,9 +21,8 @@ from trafficgen.process_memory import memory_limit_bytes
 from trafficgen.randomness import random_stream
 from trafficgen.scipy_special import special
 from trafficgen.simulation.applications import Player, make_player
-from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.path import UNLIMITED_PATH
-from trafficgen.simulation.run import LARGEST_SEED, LONGEST_SESSION_S, run_path
+from trafficgen.simulation.run import LARGEST_SEED, LONGEST_SESSION_S, packet_table, run_path
 from trafficgen.simulation.sources import (
     LENGTH_KEYS,
     Participant,

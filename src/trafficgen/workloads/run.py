@@ -32,7 +32,11 @@ from trafficgen.workloads.blocks import (
     RUN,
     Block,
     FinishedBlock,
+    ProcessPool,
     Sessions,
+    Task,
+    ThisProcess,
+    Workers,
     check_run,
     count_finished,
     cut,
@@ -45,7 +49,6 @@ from trafficgen.workloads.cluster import DaskCluster, versions_here
 from trafficgen.workloads.merge import DamagedPartError, MemoryPart, merge_at_once, merge_parts
 from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.storage import Folder, Storage, storage_at
-from trafficgen.workloads.workers import ProcessPool, Task, ThisProcess, Workers
 
 _LOCK = "lock"
 #: Folder in a work folder for temporary files.

@@ -19,8 +19,7 @@ from trafficgen.formatting import (
     rate_text,
 )
 from trafficgen.notebook import FirstRows, NotebookView
-from trafficgen.simulation.budgets import judge_budgets
-from trafficgen.simulation.measures import INTERVAL_S
+from trafficgen.simulation.measures import INTERVAL_S, judge_budgets
 from trafficgen.simulation.results import list_values
 from trafficgen.simulation.run import MEDIA_FLOWS, Run
 from trafficgen.simulation.session_events import SessionEvents

@@ -13,7 +13,7 @@ import trafficgen
 from trafficgen.calibration.fit import _doubt_transfer
 from trafficgen.calibration.options import FitOptions
 from trafficgen.calibration.session_fit import Calibration, SessionInputs, fit_session
-from trafficgen.capture.packets import read_capture
+from trafficgen.capture.reading import read_capture
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.flows import choose_session
 from trafficgen.models import Application, BurstProcess, Model, RenewalProcess, dump_model

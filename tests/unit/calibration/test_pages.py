@@ -13,8 +13,7 @@ import pytest
 from scipy import stats
 
 import trafficgen
-from trafficgen.calibration.application.page_laws import fit_pages, have_laws
-from trafficgen.calibration.application.page_visits import find_page_visits
+from trafficgen.calibration.application.page_laws import find_page_visits, fit_pages, have_laws
 from trafficgen.flows import ConnectionExchanges, Exchanges
 from trafficgen.models import Application, Model, WebPages, describe_application
 from trafficgen.models.published import load_entry, parameters_for_engine

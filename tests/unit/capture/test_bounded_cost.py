@@ -17,7 +17,7 @@ import trafficgen
 from trafficgen.calibration.player_log.log_files import read_player_log
 from trafficgen.capture.rtsp import parse_media_clocks, parse_rtsp
 from trafficgen.capture.traces.formats import FORMATS
-from trafficgen.capture.traces.list_columns import plain_name
+from trafficgen.capture.traces.list_values import plain_name
 from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.capture.traces.reading import read_trace
 from trafficgen.errors import TrafficgenError

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from trafficgen.capture.packets import read_capture
+from trafficgen.capture.reading import read_capture
 
 Frames = Callable[[SimpleNamespace, int], bytes]
 

@@ -14,7 +14,7 @@ from tests.conftest import TableMaker
 import trafficgen
 from trafficgen.capture.memory import most_flows_in
 from trafficgen.capture.options import ReadOptions
-from trafficgen.capture.packets import read_flows, stream_capture
+from trafficgen.capture.reading import read_flows, stream_capture
 from trafficgen.capture.scan import scan_capture
 from trafficgen.capture.warnings import describe_copies
 from trafficgen.packet_files.writing import write_packets

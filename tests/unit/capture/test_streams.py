@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import TableMaker
 
 import trafficgen
-from trafficgen.capture.packets import read_flows, stream_capture
+from trafficgen.capture.reading import read_flows, stream_capture
 from trafficgen.capture.scan import scan_capture
 from trafficgen.capture.table_streams import open_table_file, packets_in
 from trafficgen.errors import CaptureError, PacketTableError

@@ -12,7 +12,7 @@ import pytest
 
 import trafficgen
 from trafficgen.errors import OutputFileError, PacketTableError
-from trafficgen.packet_files.parquet import write_dataset_stream
+from trafficgen.packet_files.table_files import write_dataset_stream
 from trafficgen.packet_files.writing import write_packets
 from trafficgen.tables import PacketTable
 from trafficgen.tables.metadata import FLOWS_FILE, METADATA_FILE, part_name

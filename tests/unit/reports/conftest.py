@@ -7,8 +7,8 @@ import pytest
 from tests.conftest import build_table
 
 from trafficgen.flows import SessionView, choose_session
-from trafficgen.reports.charts import Chart
 from trafficgen.reports.drawing import _draw_for_page
+from trafficgen.reports.page import Chart
 from trafficgen.validation.compare import compare_sessions
 from trafficgen.validation.comparison import Comparison
 

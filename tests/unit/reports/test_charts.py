@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from trafficgen.reports.charts import DARK, LIGHT, Axis, Role
+from trafficgen.reports.page import DARK, LIGHT, Axis, Role
 
 #: How full colour vision and simulated dichromats see linear RGB (Machado et al. 2009, severity 1).
 VISION = {

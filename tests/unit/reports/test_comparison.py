@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from tests.unit.reports.conftest import bursts, texts_cut_on_a_phone
 
-from trafficgen.reports.charts import Chart, Curve
 from trafficgen.reports.comparison import metric_name, report_comparison
-from trafficgen.reports.page import Table
+from trafficgen.reports.page import Chart, Curve, Table
 from trafficgen.validation.compare import compare_sessions
 from trafficgen.validation.comparison import Comparison
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from trafficgen.errors import OutputFileError
-from trafficgen.reports.charts import TIME, Axis, Band, Cells, Chart, Curve, Rule, Span
 from trafficgen.reports.drawing import draw_figure, draw_svg, save_charts
+from trafficgen.reports.page import TIME, Axis, Band, Cells, Chart, Curve, Rule, Span
 
 RATE = Chart(
     name="rate",

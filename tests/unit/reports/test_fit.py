@@ -31,7 +31,6 @@ from trafficgen.models import (
 )
 from trafficgen.models.response import CapacityStep
 from trafficgen.packet_files.writing import write_packets
-from trafficgen.reports.charts import Axis, Band, Cells, Chart, Curve, Rule, Span
 from trafficgen.reports.drawing import draw_svg
 from trafficgen.reports.fit import subject
 from trafficgen.reports.fit.path import LOSS_SOURCES
@@ -39,7 +38,19 @@ from trafficgen.reports.fit.report import report_fit
 from trafficgen.reports.fit.tables import tabulate_capacity
 from trafficgen.reports.laws import PlottedLaw, chart_law, chart_law_quantiles, chart_law_tail
 from trafficgen.reports.many_captures import report_same_source
-from trafficgen.reports.page import Report, Table, Text, drop_folder
+from trafficgen.reports.page import (
+    Axis,
+    Band,
+    Cells,
+    Chart,
+    Curve,
+    Report,
+    Rule,
+    Span,
+    Table,
+    Text,
+    drop_folder,
+)
 from trafficgen.reports.samples import Sample
 from trafficgen.reports.writing import render_html, report_of
 from trafficgen.units import kbps_from_bps, s_from_ns

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from trafficgen.models.published import entry_digest, load_entry
-from trafficgen.reports.charts import Chart, Curve
-from trafficgen.reports.page import Report, Table, Text
+from trafficgen.reports.page import Chart, Curve, Report, Table, Text
 from trafficgen.reports.writing import report_of
 from trafficgen.reproduction import Finding, FindingResult, Reproduction
 

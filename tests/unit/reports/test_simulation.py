@@ -12,9 +12,8 @@ import pytest
 
 import trafficgen
 from trafficgen.cli.app import run
-from trafficgen.reports.charts import Chart, Curve, Span
 from trafficgen.reports.drawing import draw_figure
-from trafficgen.reports.page import Report, Table, Text
+from trafficgen.reports.page import Chart, Curve, Report, Span, Table, Text
 from trafficgen.reports.writing import report_of
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "captures" / "http_burst_then_paced.pcap.gz"

@@ -11,8 +11,7 @@ from tests.unit.reports.conftest import texts_cut_on_a_phone
 from tests.unit.reports.test_simulation import chart_of, tables_of
 
 import trafficgen
-from trafficgen.reports.charts import Curve
-from trafficgen.reports.page import Report
+from trafficgen.reports.page import Curve, Report
 from trafficgen.reports.writing import report_of
 
 WORKLOAD = """

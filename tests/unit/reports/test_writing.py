@@ -12,8 +12,18 @@ from pathlib import Path
 import pytest
 
 from trafficgen.errors import OutputFileError
-from trafficgen.reports.charts import Axis, Chart, Curve, Span
-from trafficgen.reports.page import Headline, Report, Section, Table, Text, tabulate
+from trafficgen.reports.page import (
+    Axis,
+    Chart,
+    Curve,
+    Headline,
+    Report,
+    Section,
+    Span,
+    Table,
+    Text,
+    tabulate,
+)
 from trafficgen.reports.writing import render_html, write_page
 
 HOSTILE = '</script><script>alert(1)</script><img src="x" onerror="alert(2)">.pcap'

@@ -19,7 +19,7 @@ from trafficgen.models.published import entry_digest, load_entry
 from trafficgen.progress import following
 from trafficgen.reproduction import Reproduction, run_experiments, select_findings
 from trafficgen.reproduction.finding import average_pieces
-from trafficgen.reproduction.runs import run_settings
+from trafficgen.reproduction.reproduce import run_settings
 
 HERE = Path(__file__).parent
 

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import CaptureFinder
 
 import trafficgen
-from trafficgen.capture.packets import read_capture
+from trafficgen.capture.reading import read_capture
 
 
 def recorded_delay_ms(find: CaptureFinder, name: str) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trafficgen.flows import SessionView
-from trafficgen.validation.baselines import BASELINES, generate_baseline
+from trafficgen.validation.measurement import BASELINES, generate_baseline
 
 ViewOf = Callable[..., SessionView]
 

@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trafficgen.flows import SessionView
-from trafficgen.validation.baselines import BASELINES
 from trafficgen.validation.compare import compare_sessions, judge_baselines
 from trafficgen.validation.comparison import Comparison
-from trafficgen.validation.measurement import Totals
+from trafficgen.validation.measurement import BASELINES, Totals
 from trafficgen.validation.verdict import Grade, judge
 
 _NAN = math.nan

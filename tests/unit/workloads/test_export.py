@@ -20,7 +20,7 @@ from trafficgen.errors import ExportError, OutputFileError
 from trafficgen.export.stream_runs import iterate_epochs
 from trafficgen.export.targets.mgen import workload as mgen_workload
 from trafficgen.tables.stream import stream_of
-from trafficgen.workloads import workers
+from trafficgen.workloads import blocks
 from trafficgen.workloads.blocks import FinishedBlock, make_block
 from trafficgen.workloads.export import session_groups
 from trafficgen.workloads.sessions import sessions_of_workload
@@ -136,7 +136,7 @@ def test_a_failed_export_keeps_its_blocks_for_the_next_one(
         made.append(1)
         return make_block(*given, **more)
 
-    monkeypatch.setattr(workers, "make_block", make)
+    monkeypatch.setattr(blocks, "make_block", make)
     with monkeypatch.context() as patch:
         patch.setattr("trafficgen.workloads.export.write_pieces", fail)
         with pytest.raises(OutputFileError, match=r"(\d) of \1 blocks are done and kept"):

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from trafficgen.calibration.application.pacing import fit_pacing, measure_download
-from trafficgen.calibration.application.page_laws import fit_pages, have_laws
-from trafficgen.calibration.application.page_visits import find_page_visits
+from trafficgen.calibration.application.page_laws import find_page_visits, fit_pages, have_laws
 from trafficgen.calibration.application.playback import (
     STALLS_BY_GUESS,
     BufferFit,

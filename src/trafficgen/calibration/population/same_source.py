@@ -18,8 +18,12 @@ from trafficgen.calibration.population.fit_population import (
     warn_of_left_out,
 )
 from trafficgen.calibration.population.pooled_player import SeenPlayer, pool_players
-from trafficgen.calibration.response.path_intervals import PathIntervals, measure_intervals
-from trafficgen.calibration.response.response_curve import Observations, fit_response_curve
+from trafficgen.calibration.response.response_curve import (
+    Observations,
+    PathIntervals,
+    fit_response_curve,
+    measure_intervals,
+)
 from trafficgen.capture.inputs import Paths, as_paths, name_in_model
 from trafficgen.capture.memory import share_memory
 from trafficgen.capture.session import open_session

@@ -10,8 +10,7 @@ from pydantic import Field, model_validator
 from trafficgen.distributions.law import LawOfBytes, LawOfTime
 from trafficgen.formatting import number
 from trafficgen.model_parts.estimate import Estimate, ModelPart
-from trafficgen.processes.process import Process
-from trafficgen.processes.spectrum import ScoreSpectrum
+from trafficgen.processes.process import Process, ScoreSpectrum
 from trafficgen.processes.trains.model import Trains
 
 #: Frame rates that differ by less count as the same.

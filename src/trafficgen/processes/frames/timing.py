@@ -15,7 +15,7 @@ from trafficgen.model_parts.estimate import Estimate
 from trafficgen.processes.base import to_playable
 from trafficgen.processes.fitting import LawFitter, PhasePackets
 from trafficgen.processes.frames.sample import order_by_spectrum, order_lateness, schedule_frames
-from trafficgen.processes.spectrum import ScoreSpectrum, SpectralLine
+from trafficgen.processes.process import ScoreSpectrum, SpectralLine
 from trafficgen.processes.trains.fit import keep_order
 from trafficgen.processes.trains.model import Trains
 from trafficgen.scipy_special import special

@@ -9,8 +9,7 @@ from pydantic import Field, model_validator
 from trafficgen.distributions.law import LawOfBytes
 from trafficgen.formatting import number
 from trafficgen.model_parts.estimate import Estimate, ModelPart
-from trafficgen.processes.jump_chain import MOST_STATES, JumpRow, check_jump_chain
-from trafficgen.processes.process import Process
+from trafficgen.processes.process import MOST_STATES, JumpRow, Process, check_jump_chain
 
 
 class MmppState(ModelPart):

@@ -10,8 +10,7 @@ from trafficgen.distributions.law import LawOfTime
 from trafficgen.formatting import rate_text
 from trafficgen.model_parts.estimate import ModelPart
 from trafficgen.processes.bursts.model import BurstProcess
-from trafficgen.processes.jump_chain import MOST_STATES, JumpRow, check_jump_chain
-from trafficgen.processes.process import Process
+from trafficgen.processes.process import MOST_STATES, JumpRow, Process, check_jump_chain
 from trafficgen.processes.renewal.model import RenewalProcess
 from trafficgen.units import kbps_from_bps
 

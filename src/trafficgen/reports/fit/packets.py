@@ -13,10 +13,10 @@ from trafficgen.formatting import format_duration, number
 from trafficgen.models import BurstProcess, FrameProcess, Law
 from trafficgen.processes.frames.group_of_pictures import find_group
 from trafficgen.processes.frames.timing import Frames, frames_of
-from trafficgen.reports.charts import BURST, GAP, SIZE, SPACING, Axis, Chart, Curve, Role
 from trafficgen.reports.fit.rate import PLAYED, note_as_sent
 from trafficgen.reports.fit.subject import FitSubject, StreamPart
 from trafficgen.reports.laws import PlottedLaw, chart_law, chart_law_quantiles, chart_law_tail
+from trafficgen.reports.page import BURST, GAP, SIZE, SPACING, Axis, Chart, Curve, Role
 from trafficgen.reports.samples import Sample, chart_distribution
 from trafficgen.units import FloatArray
 

@@ -16,9 +16,9 @@ from trafficgen.calibration.response.congestion_response import (
 )
 from trafficgen.formatting import format_duration, number
 from trafficgen.models import LossModel, ResponsePoint
-from trafficgen.reports.charts import TIME, Axis, Band, Chart, Curve, Layer, Role, Rule
 from trafficgen.reports.fit.rate import phase_spans
 from trafficgen.reports.fit.subject import FitSubject
+from trafficgen.reports.page import TIME, Axis, Band, Chart, Curve, Layer, Role, Rule
 from trafficgen.reports.samples import choose_bin_s, points_with_intervals, relative_rate_axis
 from trafficgen.units import FloatArray, kbps_from_bps, s_from_ns
 

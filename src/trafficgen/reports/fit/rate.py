@@ -13,9 +13,19 @@ from trafficgen.formatting import format_duration, rate_text
 from trafficgen.models import Facts
 from trafficgen.processes.fractional_noise.hurst import Hurst
 from trafficgen.processes.semi_markov.dwells import mean_dwell
-from trafficgen.reports.charts import TIME, Axis, Band, Cells, Chart, Curve, Rule, Span
 from trafficgen.reports.fit.subject import FitSubject, PlayedSessions
-from trafficgen.reports.page import Block, tabulate
+from trafficgen.reports.page import (
+    TIME,
+    Axis,
+    Band,
+    Block,
+    Cells,
+    Chart,
+    Curve,
+    Rule,
+    Span,
+    tabulate,
+)
 from trafficgen.reports.samples import (
     Sample,
     Side,

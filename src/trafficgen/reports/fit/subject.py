@@ -9,9 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from trafficgen.calibration.fit import Fit
-from trafficgen.calibration.measured_facts import measure_facts
 from trafficgen.calibration.phases.phase_rows import FittedViews, PhaseRows, phase_rows
-from trafficgen.calibration.session_measures import SessionMeasures
+from trafficgen.calibration.session_measures import SessionMeasures, measure_facts
 from trafficgen.calibration.streams import gather_flows, split_into_phases
 from trafficgen.errors import GenerationError
 from trafficgen.flows import SessionView, choose_session

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trafficgen.calibration.path.delay_trends import classify, combine_scales, find_delay_trends
+from trafficgen.calibration.path.conditions import classify, combine_scales, find_delay_trends
 
 NAN = float("nan")
 

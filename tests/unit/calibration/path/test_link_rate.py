@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trafficgen.calibration.path.link_rate import estimate_link_rate, strongest_mode
+from trafficgen.calibration.path.capacity import estimate_link_rate, strongest_mode
 from trafficgen.tables import PacketTable
 
 TableMaker = Callable[..., PacketTable]

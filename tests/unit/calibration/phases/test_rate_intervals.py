@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.calibration.phases.rate_intervals import estimate_phase_rates
-from trafficgen.calibration.phases.session_phases import Phases
+from trafficgen.calibration.phases.session_phases import Phases, estimate_phase_rates
 from trafficgen.flows import SessionView
 
 

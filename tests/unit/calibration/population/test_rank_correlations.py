@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trafficgen.calibration.population.rank_correlations import rank_correlations
+from trafficgen.calibration.population.pooled_model import rank_correlations
 
 
 def test_a_monotone_relation_counts_whatever_its_shape() -> None:

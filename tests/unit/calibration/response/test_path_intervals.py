@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from trafficgen.calibration.response.path_intervals import PathIntervals, measure_intervals
+from trafficgen.calibration.response.response_curve import PathIntervals, measure_intervals
 from trafficgen.flows import choose_session
 from trafficgen.tables import PacketTable
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from trafficgen.distributions.fitting.block_bootstrap import (
+from trafficgen.distributions.fitting.uncertainty import (
     long_run_variance,
     mean_with_interval,
     variance_inflation,

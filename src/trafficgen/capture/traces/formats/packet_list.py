@@ -15,18 +15,16 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from trafficgen.capture.table_files import open_parquet
-from trafficgen.capture.traces.list_columns import (
-    NEAR_MISSES,
-    ListColumns,
-    list_columns,
-    plain_name,
-)
 from trafficgen.capture.traces.list_flows import Texts, has_ends, list_flows, sources_of_roles
 from trafficgen.capture.traces.list_values import (
+    NEAR_MISSES,
+    ListColumns,
     Sizes,
     arrivals,
+    list_columns,
     list_sizes,
     list_times,
+    plain_name,
     rtp_columns,
     size_columns,
     with_udp_payload,
