@@ -95,7 +95,7 @@ RUNG_STEP, _WIDEST_STEP, _STEP_ERROR = math.sqrt(1.5 * 2), 2.0, 0.1
 _OLDER, _USUAL_STEPS = 0.5, 0.4
 #: It is this far off (log, standard deviation), which counts as that of this many steps: 0.11
 #: to 0.17 on the ladders of Apple's specification and of Netflix.
-_STEP_SPREAD, _SPREAD_STEPS = 0.14, 2.0
+STEP_SPREAD, _SPREAD_STEPS = 0.14, 2.0
 #: A rung is so far from the middle of its neighbours (log, standard deviation): 0.06 to 0.1 on the
 #: ladders of Apple's specification and of Netflix (Li and others 2014).
 _UNEVEN, _FEWEST_EVEN = 0.1, 3
@@ -415,10 +415,9 @@ def complete_ladder(
     """
     ladder = [*visited_kbps[:1]]
     for low, high in itertools.pairwise(visited_kbps):
-        between = math.ceil(math.log(high / low) / math.log(_WIDEST_STEP) - _STEP_ERROR)
-        ladder += _fill(low, high, max(between, 1), likely_kbps)
+        ladder += _fill(low, high, count_steps(low, high), likely_kbps)
     top_kbps = visited_kbps[-1]
-    step, spread = _predict_step(ladder)
+    step, spread = predict_step(ladder)
     safe_kbps = math.inf if throughput_kbps is None else SAFE_SHARE * throughput_kbps
     if top_kbps * math.exp(step) > safe_kbps:
         steps = most_above
@@ -436,12 +435,18 @@ def complete_ladder(
     return ladder
 
 
-def _predict_step(ladder_kbps: Sequence[float]) -> tuple[float, float]:
+def count_steps(low_kbps: float, high_kbps: float) -> int:
+    """Return how many steps of a ladder there are between two rungs, at least."""
+    steps = math.log(high_kbps / low_kbps) / math.log(_WIDEST_STEP)
+    return max(math.ceil(steps - _STEP_ERROR), 1)
+
+
+def predict_step(ladder_kbps: Sequence[float]) -> tuple[float, float]:
     """Return the next step of a ladder and its standard deviation (both log)."""
     steps = np.diff(np.log(ladder_kbps))
     weights = np.append(_OLDER ** np.arange(len(steps))[::-1], _USUAL_STEPS)
     step = float(np.average([*steps, math.log(RUNG_STEP)], weights=weights))
-    squares = _SPREAD_STEPS * _STEP_SPREAD**2 + float(np.sum((steps - step) ** 2))
+    squares = _SPREAD_STEPS * STEP_SPREAD**2 + float(np.sum((steps - step) ** 2))
     return step, math.sqrt(squares / (_SPREAD_STEPS + len(steps)))
 
 

@@ -20,8 +20,9 @@ from trafficgen.models import (
     describe_pages,
     estimate_ladder,
 )
-from trafficgen.models.application import RUNG_STEP, SAFE_SHARE
+from trafficgen.models.application import SAFE_SHARE
 from trafficgen.randomness import random_stream
+from trafficgen.simulation.ladder_draws import draw_ladder
 
 #: A player whose policy is unknown takes what the path gives if its mean rung was this share of the
 #: throughput (or stays there, if it visited no other one), else the highest rung within SAFE_SHARE.
@@ -41,6 +42,8 @@ _FULL_SHARE = 0.9
 #: Media within this part of a segment of whole segments are whole ones; sums are less exact by it.
 _CLOCK_ERROR, _ROUNDING = 0.05, 1e-9
 _CONNECTIONS = (1, 2, 3, 4, 6, 8)
+#: Draws the rungs that were not visited, or the rate of the path that they are placed by, kbit/s.
+UnvisitedRungs = np.random.Generator | float | None
 #: Requests of pages overlap if more than this share of them does.
 _FEW_OVERLAPS = 0.05
 
@@ -69,7 +72,7 @@ def make_player(
     session: int,
     duration_s: float | None,
     seed: int,
-    path_kbps: float | None = None,
+    unvisited: UnvisitedRungs = None,
 ) -> Player | None:
     """Return the player of a fitted model; None if it is not known what its client requests.
 
@@ -82,8 +85,8 @@ def make_player(
         session: Number of the session.
         duration_s: How long it is to last, s; None: as much media as the capture has.
         seed: Of the draws.
-        path_kbps: Rate of the path, kbit/s: of rungs that were not visited, one is where its
-            player's choice is on average; None where that is not known.
+        unvisited: Rungs that were not visited: a generator draws them. A rate of the path, kbit/s:
+            one of them is where its player's choice is on average; None where that is not known.
     """
     application = model.application
     if application is not None and application.pages is not None:
@@ -104,7 +107,7 @@ def make_player(
     if family != "fixed":
         own_s = float(wanted_s) if isinstance(wanted_s, int | float) else target_s
         fitted = _Player(family, chosen, own_s, is_target_known=is_known)
-        ladder, played_s, kept = _add_rungs(application, visited, fitted, path_kbps)
+        ladder, played_s, kept = _add_rungs(application, visited, fitted, unvisited)
         if wanted_s is None:
             target_s = played_s
         if "ladder_kbps" not in settings:
@@ -148,7 +151,7 @@ class _Player:
 
 
 def _add_rungs(
-    application: Application, visited: list[float], player: _Player, path_kbps: float | None
+    application: Application, visited: list[float], player: _Player, unvisited: UnvisitedRungs
 ) -> tuple[list[float], float, dict[str, JsonValue]]:
     """Return the ladder that is played, kbit/s, and the target, s, and settings that fit it."""
     policy, seen_kbps = application.policy, application.highest_throughput_kbps
@@ -158,9 +161,13 @@ def _add_rungs(
     is_whole &= visited[-1] <= SAFE_SHARE * (seen_kbps or math.inf)
     share = player.settings.get("throughput_share")
     share = min(share, SAFE_SHARE) if isinstance(share, float) else SAFE_SHARE
-    likely_kbps = None if path_kbps is None else _RUNG_SHARE * share * _PLAYERS_SHARE * path_kbps
-    above = 0 if is_whole else _MOST_ABOVE
-    ladder = complete_ladder(visited, seen_kbps, most_above=above, likely_kbps=likely_kbps)
+    if isinstance(unvisited, np.random.Generator):
+        safe_kbps = share * (seen_kbps or math.inf)
+        ladder = draw_ladder(visited, safe_kbps, unvisited, is_whole=is_whole)
+    else:
+        likely_kbps = unvisited and _RUNG_SHARE * share * _PLAYERS_SHARE * unvisited
+        above = 0 if is_whole else _MOST_ABOVE
+        ladder = complete_ladder(visited, seen_kbps, most_above=above, likely_kbps=likely_kbps)
     if policy is None or not is_own:
         return ladder, player.target_s, {}
     fitted = complete_ladder(visited, seen_kbps, most_above=int(policy.rungs_above))
@@ -216,17 +223,6 @@ def _make_browser(
         assumed=tuple(assumed),
         entry="web_3gpp2",
     )
-
-
-def draw_path_kbps(path_kbps: float | None, generator: np.random.Generator) -> float | None:
-    """Return a rate of the path, kbit/s, by which :func:`make_player` places unvisited rungs.
-
-    The highest rung below a player's choice is anywhere within a step below it, evenly in its
-    logarithm; at the path's own rate, it is where that is on average.
-    """
-    if path_kbps is None:
-        return None
-    return path_kbps * float(RUNG_STEP ** -generator.random()) / _RUNG_SHARE
 
 
 def _reach(media_s: float | None, segment_s: float) -> float:

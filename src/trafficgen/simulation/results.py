@@ -94,8 +94,8 @@ class Answer:
         name: What it is, with its unit, such as ``mean_rung_kbps``.
         recorded: In the capture that the model was fitted to; None where that is not known.
         value: In the first run, with what is likeliest; None: it did not happen.
-        low: 2.5% of the runs are below it.
-        high: 2.5% of the runs are above it.
+        low: A further run is below it with a chance of 2.5%; of fewer than 40, the smallest.
+        high: A further run is above it with a chance of 2.5%; of fewer than 40, the largest.
         runs: How many runs there were.
         missing: Runs in which it did not happen, such as a playback that never starts.
     """
@@ -119,7 +119,7 @@ class Answer:
             "quantity": _QUANTITIES[self.name],
             "recorded": recorded,
             "here": value,
-            f"95% of {self.runs} runs": f"{low} to {high}{never}",
+            f"95% by {self.runs} runs": f"{low} to {high}{never}",
         }
 
 

@@ -20,6 +20,7 @@ from trafficgen.options import check_argument, takes
 from trafficgen.packet_files.destinations import choose_format
 from trafficgen.packet_files.writing import write_packets
 from trafficgen.provenance import software_version
+from trafficgen.simulation.applications import UnvisitedRungs
 from trafficgen.simulation.competitors import Competitor, participants, quic_settings
 from trafficgen.simulation.links import Links
 from trafficgen.simulation.options import SimulateOptions
@@ -101,7 +102,7 @@ def simulate(
     warn_of_short_session(result.run)
     kind = result.run.participants[0].source.kind
     if options.runs > 1:
-        answers = repeat_runs(found, options, result, _play_once, path_kbps=path_kbps)
+        answers = repeat_runs(found, options, result, _play_once)
         notes = {**result.notes, "runs": options.runs}
         result = replace(result, notes=notes, answers=answers)
     if result.arrivals_s == (0.0, 0.0) and kind != STREAMS:
@@ -115,11 +116,11 @@ def simulate(
 
 
 def _play_once(
-    model: Model | PublishedModel, options: SimulateOptions, path_kbps: float | None
+    model: Model | PublishedModel, options: SimulateOptions, unvisited: UnvisitedRungs
 ) -> SimulationResult:
     settings, duration_s = options.settings or {}, options.duration_s
     sources = sources_of(
-        model, settings, duration_s=duration_s, seed=options.seed, path_kbps=path_kbps
+        model, settings, duration_s=duration_s, seed=options.seed, unvisited=unvisited
     )
     return SimulationResult(*run_sessions(sources, options))
 
@@ -412,7 +413,7 @@ def generate_over_path(
             sessions=sessions,
             duration_s=duration_s,
             seed=seed,
-            path_kbps=_path_kbps(options),
+            unvisited=_path_kbps(options),
         ),
         options,
         starts_s=s_from_ns(starts_ns).tolist(),

@@ -35,7 +35,7 @@ from trafficgen.models.published import (
 )
 from trafficgen.models.published.mechanisms import check_mechanism
 from trafficgen.models.registered_source import set_source
-from trafficgen.simulation.applications import Player, make_player
+from trafficgen.simulation.applications import Player, UnvisitedRungs, make_player
 from trafficgen.simulation.response import response_parameters
 from trafficgen.units import BITS_PER_BYTE, IntArray, bps_from_kbps, ns_array_from_s
 
@@ -196,15 +196,15 @@ def sources_of(
     first_session: int = 0,
     duration_s: float | None = None,
     seed: int = 0,
-    path_kbps: float | None = None,
+    unvisited: UnvisitedRungs = None,
 ) -> list[Source]:
     """Return sessions of a model as sources of the engine.
 
     The model may be the name of a catalogue entry, which ``settings`` change, or of a model file.
     Each session of a fitted model draws from the random streams of its number, from
     ``first_session`` on, and lasts for ``duration_s``; None: as long as the model's. One whose
-    player or browser is known plays that, with ``settings`` of its catalogue entry, over a path of
-    ``path_kbps``.
+    player or browser is known plays that, with ``settings`` of its catalogue entry and the rungs
+    that :func:`make_player` makes of ``unvisited``.
 
     Raises:
         ModelFileError: If the model cannot be read.
@@ -217,7 +217,7 @@ def sources_of(
     numbers = range(first_session, first_session + sessions)
     players = [
         make_player(
-            found, settings, session=number, duration_s=duration_s, seed=seed, path_kbps=path_kbps
+            found, settings, session=number, duration_s=duration_s, seed=seed, unvisited=unvisited
         )
         for number in numbers
     ]

@@ -18,7 +18,7 @@ from trafficgen.models import Application, Estimate, Model, PublishedModel
 from trafficgen.models.application import PlayerPolicy, PolicyFamily
 from trafficgen.progress import report_each
 from trafficgen.randomness import random_stream
-from trafficgen.simulation.applications import draw_path_kbps
+from trafficgen.simulation.applications import UnvisitedRungs
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.simulation.results import Answer, SimulationResult
 from trafficgen.units import kbps_from_bps
@@ -27,28 +27,22 @@ _PURPOSE = "simulate/runs"
 #: Policies that a fit weighs and that choose rungs, equally likely where a capture shows none.
 _CHOOSING: tuple[PolicyFamily, ...] = ("throughput", "buffer", "bola", "dynamic", "mpc")
 
-#: Plays a model with options, and a rate of the path that its unvisited rungs are placed by.
-Play = Callable[[Model | PublishedModel, SimulateOptions, float | None], SimulationResult]
+#: Plays a model with options, and what says where its unvisited rungs are.
+Play = Callable[[Model | PublishedModel, SimulateOptions, UnvisitedRungs], SimulationResult]
 
 
 def repeat_runs(
-    model: Model | PublishedModel,
-    options: SimulateOptions,
-    first: SimulationResult,
-    play: Play,
-    *,
-    path_kbps: float | None,
+    model: Model | PublishedModel, options: SimulateOptions, first: SimulationResult, play: Play
 ) -> tuple[Answer, ...]:
     """Return what a session measures, with the interval of this many runs as the options say.
 
-    The first run has what is likeliest. Intervals hold 95% of the runs.
+    The first run has what is likeliest. Intervals hold a further run with a chance of 95%.
 
     Args:
         model: What is played.
         options: Those of the first run.
         first: Its result.
         play: Plays a model.
-        path_kbps: Rate of the narrowest link, kbit/s; None without a limit.
     """
     sampler = PosteriorSampler(model, seed=options.seed) if isinstance(model, Model) else None
     found = [_measure(first)]
@@ -62,10 +56,9 @@ def repeat_runs(
             with refuse_wide_intervals(drawn.name, "play it once, without [--runs]"):
                 application = drawn.application and _draw_application(drawn.application, generator)
                 drawn = drawn.model_copy(update={"application": application})
-        placed_kbps = draw_path_kbps(path_kbps, generator)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SimulationWarning)  # the first run has warned
-            found.append(_measure(play(drawn, changed, placed_kbps)))
+            found.append(_measure(play(drawn, changed, generator)))
     recorded = _recorded(model)
     return tuple(
         _answer(name, recorded.get(name), [one[name] for one in found])
@@ -76,7 +69,8 @@ def repeat_runs(
 
 def _answer(name: str, recorded: float | None, values: list[float | None]) -> Answer:
     known = [value for value in values if value is not None]
-    low, high = np.quantile(known, [0.025, 0.975]).tolist()
+    # The chance of a further run to be below: k of n + 1 where k of n are (Hyndman and Fan 1996).
+    low, high = np.quantile(known, [0.025, 0.975], method="weibull").tolist()
     missing = len(values) - len(known)
     return Answer(name, recorded, values[0], low, high, runs=len(values), missing=missing)
 
@@ -145,6 +139,7 @@ def _draw_application(application: Application, generator: np.random.Generator) 
     pairs = zip(application.rungs, rates, strict=True)
     return application.model_copy(
         update={
+            "segment_s": draw(application.segment_s),
             "rungs": tuple(rung.model_copy(update={"rate_kbps": rate}) for rung, rate in pairs),
             "buffer_target_s": draw(application.buffer_target_s),
             "audio_kbps": draw(application.audio_kbps),

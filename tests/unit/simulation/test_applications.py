@@ -18,6 +18,7 @@ from trafficgen.errors import SimulationError, SimulationWarning
 from trafficgen.models import Application, Estimate, Model, PlayerPolicy, Rung, complete_ladder
 from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
 from trafficgen.simulation.applications import make_player
+from trafficgen.simulation.ladder_draws import draw_ladder
 from trafficgen.simulation.sources import sources_of
 
 #: A player that takes what it can get, of a title whose sizes vary a little.
@@ -142,6 +143,39 @@ def test_settings_say_what_it_would_have_been(fitted: Model) -> None:
         play(fitted, NARROW, settings={"bufer_target_s": 4})
 
 
+def test_ladders_are_drawn_about_the_rungs_that_were_visited() -> None:
+    visited, safe_kbps = [300.0, 600.0, 1700.0], 2100.0
+    generator = np.random.default_rng(3)
+    ladders = [draw_ladder(visited, safe_kbps, generator, is_whole=False) for _ in range(400)]
+    for ladder in ladders:
+        steps = np.diff(np.log(ladder))
+        assert set(visited) <= set(ladder)
+        assert np.all(steps > 0)
+        assert np.all(steps[ladder.index(1700.0) :] >= np.log(1.2) - 1e-9)
+        # The path had room for this one.
+        assert not any(1700 < kbps < safe_kbps for kbps in ladder)
+        assert not any(300 < kbps < 600 for kbps in ladder)
+    between = {sum(600 < kbps < 1700 for kbps in ladder) for ladder in ladders}
+    above = [sum(kbps > 1700 for kbps in ladder) for ladder in ladders]
+    assert between >= {1, 2}
+    assert {0, 1, 2, 3, 4, 5} <= set(above)
+    whole = [draw_ladder(visited, safe_kbps, generator, is_whole=True) for _ in range(20)]
+    assert {max(ladder) for ladder in whole} == {1700.0}
+
+
+def test_a_ladder_ends_the_likelier_the_more_room_the_path_had() -> None:
+    shares = []
+    for safe_kbps in (1700.0, 2800.0, 4500.0):
+        generator = np.random.default_rng(3)
+        tops = [
+            max(draw_ladder([300.0, 600.0, 1700.0], safe_kbps, generator, is_whole=False))
+            for _ in range(400)
+        ]
+        shares.append(np.mean(np.array(tops) == 1700.0))
+    assert 0.05 < shares[0] < shares[1] < shares[2]
+    assert shares[2] > 0.5
+
+
 def test_the_application_is_in_the_model_file(fitted: Model, tmp_path: Path) -> None:
     trafficgen.save_model(fitted, tmp_path / "model.json")
     assert trafficgen.load_model(tmp_path / "model.json") == fitted
@@ -213,7 +247,7 @@ def test_a_rung_is_where_the_choice_of_a_player_is_on_average(
     model = fitted.model_copy(
         update={"application": application(rungs, highest_throughput_kbps=seen_kbps)}
     )
-    player = make_player(model, {}, session=0, duration_s=None, seed=0, path_kbps=3000)
+    player = make_player(model, {}, session=0, duration_s=None, seed=0, unvisited=3000)
     assert player is not None
     assert player.settings["ladder_kbps"] == pytest.approx(ladder, rel=1e-2)
 
@@ -221,7 +255,7 @@ def test_a_rung_is_where_the_choice_of_a_player_is_on_average(
 def test_a_player_at_one_rung_that_took_all_of_its_path_stays_there(fitted: Model) -> None:
     found = application([600.0], highest_throughput_kbps=620.0)
     model = fitted.model_copy(update={"application": found})
-    player = make_player(model, {}, session=0, duration_s=None, seed=0, path_kbps=3000)
+    player = make_player(model, {}, session=0, duration_s=None, seed=0, unvisited=3000)
     assert player is not None
     assert player.settings["policy"] == "fixed"
     assert player.settings["ladder_kbps"] == [600]

@@ -1,0 +1,95 @@
+"""Ladders that a player may have, as far as a capture shows them.
+
+The rungs that were visited stay; those between and above them are drawn: how many there are, and
+how far apart. Laws are those of published ladders: Apple's HLS Authoring Specification, Netflix's,
+YouTube's, and those of Pensieve, Puffer and the DASH Industry Forum.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from trafficgen.models.application import RUNG_STEP, STEP_SPREAD, count_steps, predict_step
+from trafficgen.scipy_special import special
+
+#: Log step of any ladder about RUNG_STEP (standard deviation), and where steps end.
+_ANY_SPREAD, _LEAST_STEP, _MOST_STEP = 0.25, math.log(1.2), math.log(3.0)
+#: Each rung between visited ones was passed over: so likely it was, beforehand.
+_PASSED, _MOST_BETWEEN = 0.5, 5
+#: Ladders have at least this many rungs, mostly; those that have end at each with this chance: 5 to
+#: 10 rungs, 7 on average. One with fewer ends with the other chance.
+_USUAL_RUNGS, _ENDS, _ENDS_EARLY, _MOST_RUNGS = 5, 0.25, 0.1, 20
+
+
+def draw_ladder(
+    visited_kbps: list[float], safe_kbps: float, generator: np.random.Generator, *, is_whole: bool
+) -> list[float]:
+    """Draw a ladder with the rungs that were visited.
+
+    Args:
+        visited_kbps: Rungs that were visited, kbit/s, ascending.
+        safe_kbps: A rung up to this rate would have been visited, kbit/s; infinite where unknown.
+        generator: Of the draws.
+        is_whole: Whether there is no rung above.
+
+    Returns:
+        The ladder, kbit/s, ascending.
+    """
+    ladder = [*visited_kbps[:1]]
+    for low, high in itertools.pairwise(visited_kbps):
+        ladder += _draw_between(low, high, generator)
+    return ladder if is_whole else ladder + _draw_above(ladder, safe_kbps, generator)
+
+
+def _draw_between(low_kbps: float, high_kbps: float, generator: np.random.Generator) -> list[float]:
+    """Draw the rungs above one up to another.
+
+    Steps are evenly likely to be any number whose sum is about that far (a renewal process).
+    """
+    far = math.log(high_kbps / low_kbps)
+    least = count_steps(low_kbps, high_kbps)
+    counts = np.arange(least, least + (_MOST_BETWEEN if least > 1 else 1))
+    spreads = _ANY_SPREAD * np.sqrt(counts)
+    off = (far - counts * math.log(RUNG_STEP)) / spreads
+    weights = np.exp(-0.5 * off**2) / spreads * _PASSED**counts
+    count = int(generator.choice(counts, p=weights / weights.sum()))
+    steps = np.exp(STEP_SPREAD * generator.standard_normal(count))
+    ends = np.cumsum(steps) / steps.sum()
+    return [*(low_kbps * np.exp(far * ends[:-1])).tolist(), high_kbps]
+
+
+def _draw_above(
+    ladder_kbps: list[float], safe_kbps: float, generator: np.random.Generator
+) -> list[float]:
+    """Draw the rungs above the highest one: none, or one beyond what was safe, and others."""
+    step, spread = predict_step(ladder_kbps)
+    top_kbps, found = ladder_kbps[-1], list[float]()
+    # Without a bound of the rate, the path had no room that shows whether there are more.
+    least = max(math.log(safe_kbps / top_kbps), _LEAST_STEP) if safe_kbps < math.inf else None
+    ends = _ends_at(len(ladder_kbps))
+    if least is not None:
+        beyond = float(special.ndtr((step - least) / spread))
+        ends /= ends + (1 - ends) * beyond
+    while generator.random() >= ends and len(found) + len(ladder_kbps) < _MOST_RUNGS:
+        low = _LEAST_STEP if least is None else min(least, _MOST_STEP)
+        # The first is about the steps below it, the others are about as far apart as that.
+        step = _draw_step(step, spread, low, generator)
+        least, spread = None, STEP_SPREAD
+        top_kbps *= math.exp(step)
+        found.append(top_kbps)
+        ends = _ends_at(len(ladder_kbps) + len(found))
+    return found
+
+
+def _ends_at(rungs: int) -> float:
+    return _ENDS if rungs >= _USUAL_RUNGS else _ENDS_EARLY
+
+
+def _draw_step(step: float, spread: float, least: float, generator: np.random.Generator) -> float:
+    """Draw a log step from a normal law that is cut off."""
+    low, high = special.ndtr((np.array([least, _MOST_STEP]) - step) / spread)
+    drawn = step + spread * float(special.ndtri(low + (high - low) * generator.random()))
+    return min(max(drawn, least), _MOST_STEP) if math.isfinite(drawn) else max(step, least)
