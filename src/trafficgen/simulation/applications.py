@@ -94,7 +94,9 @@ def make_player(
     if application is None or not application.rungs or application.segment_s is None:
         return None
     segment_s, target = application.segment_s.value, application.buffer_target_s
-    family, chosen = _choose_policy(application, session=session, seed=seed)
+    fitted_family, chosen = _choose_policy(application, session=session, seed=seed)
+    wanted = settings.get("policy")
+    family = wanted if isinstance(wanted, str) else fitted_family
     # Rungs by the buffer show its target even if it was never full.
     fitted_s = chosen.pop("buffer_target_s", None)
     if target is not None:
@@ -103,11 +105,14 @@ def make_player(
     wanted_s = settings.get("buffer_target_s")
     is_known = target is not None or wanted_s is not None
     visited = estimate_ladder(application.rungs, application.segment_s)
-    ladder = visited
-    if family != "fixed":
+    ladder, played_s, kept = visited, target_s, dict[str, JsonValue]()
+    if fitted_family != "fixed" or family != "fixed":
         own_s = float(wanted_s) if isinstance(wanted_s, int | float) else target_s
-        fitted = _Player(family, chosen, own_s, is_target_known=is_known)
+        fitted = _Player(fitted_family, chosen, own_s, is_target_known=is_known)
         ladder, played_s, kept = _add_rungs(application, visited, fitted, unvisited)
+    if family != fitted_family:
+        chosen = {}  # what is known of a policy says nothing of another one
+    else:
         if wanted_s is None:
             target_s = played_s
         if "ladder_kbps" not in settings:

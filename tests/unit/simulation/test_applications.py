@@ -143,6 +143,37 @@ def test_settings_say_what_it_would_have_been(fitted: Model) -> None:
         play(fitted, NARROW, settings={"bufer_target_s": 4})
 
 
+def test_another_policy_than_the_fitted_one_has_the_whole_ladder(fitted: Model) -> None:
+    found = application(
+        [600.0],
+        policy=PlayerPolicy(family="fixed", parameters={"fixed_kbps": known(600.0)}, weight=1.0),
+        highest_throughput_kbps=900.0,
+    )
+    model = fitted.model_copy(update={"application": found})
+    ladders: list[Any] = []
+    wanted: dict[str, Any] = {"policy": "bola"}
+    for settings in ({}, wanted, wanted | {"ladder_kbps": [300, 600]}):
+        player = make_player(model, settings, session=0, duration_s=None, seed=0)
+        assert player is not None
+        ladders.append(player.settings["ladder_kbps"])
+    assert ladders[0] == [600]
+    assert len(ladders[1]) > 1
+    assert ladders[2] == [300, 600]
+
+
+def test_another_policy_than_the_fitted_one_has_its_buffer(fitted: Model) -> None:
+    policy = PlayerPolicy(family="buffer", parameters={"buffer_target_s": known(30.0)}, weight=1.0)
+    found = application([300.0, 600.0], policy=policy, highest_throughput_kbps=700.0)
+    model = fitted.model_copy(
+        update={"application": found.model_copy(update={"buffer_target_s": None})}
+    )
+    settings: dict[str, Any] = {"policy": "throughput"}
+    other = make_player(model, settings, session=0, duration_s=None, seed=0)
+    assert other is not None
+    # What a buffer holds is the same, whatever goes by it.
+    assert other.settings["buffer_target_s"] == 30
+
+
 def test_ladders_are_drawn_about_the_rungs_that_were_visited() -> None:
     visited, safe_kbps = [300.0, 600.0, 1700.0], 2100.0
     generator = np.random.default_rng(3)
