@@ -78,6 +78,7 @@ class SessionInputs:
         buffering_end_s: Known end of buffering, s from the first media packet; 0 for no buffering,
             None to find it.
         remedy: What to do where the session has too few media packets for a model.
+        refuse_unsuited: Whether such a session is refused before it is fitted.
     """
 
     files: tuple[str, ...] = ()
@@ -88,6 +89,7 @@ class SessionInputs:
     player_log: PlayerLog | None = None
     buffering_end_s: float | None = None
     remedy: str = CHOOSE_ANOTHER
+    refuse_unsuited: bool = False
 
 
 @dataclass(frozen=True)
@@ -137,13 +139,15 @@ def fit_session(
     Raises:
         TooFewObservationsError: If the session has fewer than three media packets, or all at one
             time.
-        CalibrationError: If a media flow is neither UDP nor TCP, or the second capture is of
-            something else.
+        CalibrationError: If it has too few for a model and ``inputs`` refuse that, a media flow is
+            neither UDP nor TCP, or the second capture is of something else.
     """
     inputs, options = inputs or SessionInputs(), options or FitOptions()
     ends = _match_ends(view, inputs, options)
     view, inputs = ends.view, ends.inputs
     _check_media(view, inputs.remedy)
+    if inputs.refuse_unsuited and (unsuited := describe_unsuited(view)) is not None:
+        raise CalibrationError(unsuited)
     tick_s = s_from_ns(clock_tick_ns(view.media_time_ns))
     report_step(f"looking for phases in {view.media_time_ns.size} media packets")
     phases = _find_phases(view, tick_s, inputs, options)

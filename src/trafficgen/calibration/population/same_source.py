@@ -24,6 +24,7 @@ from trafficgen.calibration.response.response_curve import (
     fit_response_curve,
     measure_intervals,
 )
+from trafficgen.calibration.session_fit import SessionInputs
 from trafficgen.capture.inputs import Paths, as_paths, name_in_model
 from trafficgen.capture.memory import share_memory
 from trafficgen.capture.session import open_session
@@ -196,18 +197,16 @@ def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
     if not names:
         raise nothing_fitted_error(names, {})
     options = replace(options, memory_bytes=share_memory(options.memory_bytes, len(names)))
+    inputs = SessionInputs(refuse_unsuited=True)
     fits: list[tuple[str, Fit, SessionView]] = []
     left_out: dict[str, str] = {}
     for name in report_each(names, "fitting", total=len(names), unit="captures"):
         try:
             opened = open_session(name, options.choice, options)
-            fitted = fit_open_session(opened, [name], options)
+            fitted = fit_open_session(opened, [name], options, inputs=inputs)
             fitted = recognise_source(fitted, opened, [name], SessionFitOptions())
         except TrafficgenError as error:
             left_out[name] = str(error)
-            continue
-        if (unsuited := fitted.calibration.unsuited) is not None:
-            left_out[name] = f"{name}: {unsuited}"
             continue
         fits.append((name_in_model(name), fitted, opened.view))
     if not fits:
