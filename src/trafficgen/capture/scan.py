@@ -345,7 +345,8 @@ def _texts(texts: Texts) -> pa.Array:
 
 
 def _protocols(numbers: npt.NDArray[np.uint8]) -> pa.Array:
-    names = pa.array([protocol_name(number) for number in range(256)])
+    largest = int(numbers.max(initial=0))
+    names = pa.array([protocol_name(number) for number in range(largest + 1)])
     return names.take(pa.array(numbers))
 
 
