@@ -54,8 +54,10 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(play::solve_toeplitz, module)?)?;
     module.add_function(wrap_pyfunction!(play::sort_values, module)?)?;
     module.add_function(wrap_pyfunction!(play::stable_order, module)?)?;
+    module.add_function(wrap_pyfunction!(play::mean_ranks, module)?)?;
     module.add_function(wrap_pyfunction!(play::order_by_scores, module)?)?;
     module.add_function(wrap_pyfunction!(play::order_sizes_by_scores, module)?)?;
+    module.add_function(wrap_pyfunction!(play::deal_spacings, module)?)?;
     module.add_function(wrap_pyfunction!(play::join_stretches, module)?)?;
     module.add_function(wrap_pyfunction!(play::follow_bursts, module)?)?;
     module.add_function(wrap_pyfunction!(play::rank_scores, module)?)?;

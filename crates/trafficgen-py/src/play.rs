@@ -189,6 +189,16 @@ pub fn stable_order<'py>(
     Ok(py.detach(|| generate::stable_order(values)).into_pyarray(py))
 }
 
+/// Ranks of values from 1 on; equal ones share the mean of theirs.
+#[pyfunction]
+pub fn mean_ranks<'py>(
+    py: Python<'py>,
+    values: Floats<'py>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let values = values.as_slice()?;
+    Ok(py.detach(|| generate::mean_ranks(values)).into_pyarray(py))
+}
+
 /// Values in the order of scores; equal ones keep theirs.
 #[pyfunction]
 pub fn order_by_scores<'py>(
@@ -215,6 +225,22 @@ pub fn order_sizes_by_scores<'py>(
         return Err(refuse("scores and sizes of different numbers"));
     }
     Ok(py.detach(|| generate::order_sizes_by_scores(scores, sizes)).into_pyarray(py))
+}
+
+/// Spacings dealt so that each is longer than its burst needs, as far as there are such.
+#[pyfunction]
+pub fn deal_spacings<'py>(
+    py: Python<'py>,
+    spacings: Floats<'py>,
+    needs: Floats<'py>,
+    numbers: Floats<'py>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (spacings, needs) = (spacings.as_slice()?, needs.as_slice()?);
+    let numbers = numbers.as_slice()?;
+    if spacings.len() != needs.len() || needs.len() != numbers.len() {
+        return Err(refuse("spacings, needs and numbers of different numbers"));
+    }
+    Ok(py.detach(|| generate::deal_spacings(spacings, needs, numbers)).into_pyarray(py))
 }
 
 /// The stored packet that each of `count` packets follows, in stretches one after the other.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trafficgen._core import sample_distance, stable_order
+from trafficgen import _core
 from trafficgen.units import FloatArray
 
 
@@ -18,19 +18,12 @@ def ks_distance(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> float:
     Math. Stat. 1948.
     """
     first, second = (np.ascontiguousarray(sample, np.float64) for sample in (one, other))
-    return sample_distance(first, second)
+    return _core.sample_distance(first, second)
 
 
 def mean_ranks(values: FloatArray) -> FloatArray:
     """Rank values from 1 on; ties share the mean of theirs, shape (n,)."""
-    # A third of the time and half of the memory of `np.unique` with many values.
-    order = stable_order(np.ascontiguousarray(values, dtype=np.float64))
-    ascending = values[order]
-    starts = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1])[: values.size])
-    counts = np.diff(starts, append=values.size)
-    ranks = np.empty(values.size)
-    ranks[order] = np.repeat(starts + (counts + 1) / 2, counts)
-    return ranks
+    return _core.mean_ranks(np.ascontiguousarray(values, dtype=np.float64))
 
 
 def rank_correlation(one: FloatArray, other: FloatArray) -> float:

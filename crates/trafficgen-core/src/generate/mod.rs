@@ -23,12 +23,12 @@ pub use correlated_order::correlated_order;
 pub use frames::{frame_times, values_by_rank, FrameCutter, Gaps, Start};
 pub use linear_table::LinearTable;
 pub use quantile_table::{QuantileTable, PIECE_NUMBERS};
-pub use radix::{sort_values, stable_order};
+pub use radix::{mean_ranks, sort_values, stable_order};
 pub use spectral_ranks::spectral_ranks;
 pub use stream_key::stream_key;
 pub use time_order::time_order;
 pub use toeplitz::solve_toeplitz;
 pub use trains::{
-    join_stretches, order_by_scores, order_sizes_by_scores, rank_scores, share_packets,
-    StoredBursts,
+    deal_spacings, join_stretches, order_by_scores, order_sizes_by_scores, rank_scores,
+    share_packets, StoredBursts,
 };

@@ -41,6 +41,23 @@ pub fn stable_order(values: &[f64]) -> Vec<i64> {
     words.into_iter().map(|word| i64::from(word as u32)).collect()
 }
 
+/// Ranks of values from 1 on; equal ones share the mean of theirs.
+#[must_use]
+pub fn mean_ranks(values: &[f64]) -> Vec<f64> {
+    let (mut words, mut ranks) = (Vec::new(), vec![0.0; values.len()]);
+    order_values(values.len(), |place| values[place], &mut words, &mut Vec::new());
+    let value = |word: &u64| values[*word as u32 as usize];
+    let mut below = 0;
+    for equal in words.chunk_by(|one, next| value(one) == value(next)) {
+        let mean = below as f64 + (equal.len() + 1) as f64 / 2.0;
+        for word in equal {
+            ranks[*word as u32 as usize] = mean;
+        }
+        below += equal.len();
+    }
+    ranks
+}
+
 /// Values in ascending order.
 pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
     if values.is_sorted() {
@@ -147,8 +164,14 @@ fn pass(words: &mut Vec<u64>, other: &mut Vec<u64>, shift: u32, next: &mut Count
 
 #[cfg(test)]
 mod tests {
-    use super::{sort_values, stable_order};
+    use super::{mean_ranks, sort_values, stable_order};
     use proptest::prelude::*;
+
+    #[test]
+    fn equal_values_share_the_mean_of_their_ranks() {
+        assert_eq!(mean_ranks(&[3.0, -0.0, 3.0, 0.0, 1e-40, 3.0]), [5.0, 1.5, 5.0, 1.5, 3.0, 5.0]);
+        assert!(mean_ranks(&[]).is_empty());
+    }
 
     proptest! {
         #[test]

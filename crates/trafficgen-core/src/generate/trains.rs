@@ -152,6 +152,34 @@ fn sorted_sizes(sizes: &[u32]) -> Vec<u32> {
     found
 }
 
+/// Spacings dealt so that each is longer than its burst needs, as far as there are such: bursts
+/// choose in order of need, the neediest first, each by its number in [0, 1) among the spacings left
+/// that are long enough, or else takes the longest one left. As those that suit a burst also suit
+/// all less needy ones, every order that leaves room is equally likely.
+///
+/// # Panics
+///
+/// When there are not as many needs and numbers as spacings.
+#[must_use]
+pub fn deal_spacings(spacings: &[f64], needs: &[f64], numbers: &[f64]) -> Vec<f64> {
+    assert!(spacings.len() == needs.len() && needs.len() == numbers.len(), "one for each burst");
+    let ascending = sorted(spacings);
+    let (mut words, mut dealt) = (Vec::new(), vec![0.0; spacings.len()]);
+    order_values(needs.len(), |place| -needs[place], &mut words, &mut Vec::new());
+    let mut pool: Vec<f64> = Vec::new();
+    let mut left = ascending.into_iter().rev().peekable();
+    for (word, number) in words.into_iter().zip(numbers) {
+        let burst = word as u32 as usize;
+        pool.extend(std::iter::from_fn(|| left.next_if(|spacing| *spacing > needs[burst])));
+        if pool.is_empty() {
+            pool.extend(left.next());
+        }
+        let chosen = (number * pool.len() as f64) as usize;
+        dealt[burst] = pool.swap_remove(chosen.min(pool.len() - 1));
+    }
+    dealt
+}
+
 /// How many of the packets, one after the other, each bin takes by its bytes: a packet belongs to
 /// the bin in whose share of the bytes its middle lies.
 #[must_use]
@@ -182,7 +210,8 @@ pub fn share_packets(sizes: &[u32], bins: &[f64]) -> Vec<i64> {
 #[cfg(test)]
 mod tests {
     use super::{
-        join_stretches, order_by_scores, order_sizes_by_scores, share_packets, StoredBursts,
+        deal_spacings, join_stretches, order_by_scores, order_sizes_by_scores, share_packets,
+        StoredBursts,
     };
     use proptest::prelude::*;
 
@@ -207,6 +236,16 @@ mod tests {
                 .collect::<Vec<_>>()
         );
         assert_eq!(stored.follow(&[0, 1], &[0.3, 0.0], 1), [7]);
+    }
+
+    #[test]
+    fn each_burst_gets_a_spacing_that_is_long_enough_as_far_as_there_are_such() {
+        let needs = [1.0, 5.0, 2.0, 9.0];
+        // 9 has none and takes the longest; 5 then has 6 alone, 2 chooses between 4 and 3.
+        assert_eq!(deal_spacings(&[3.0, 6.0, 4.0, 8.0], &needs, &[0.0; 4]), [3.0, 6.0, 4.0, 8.0]);
+        let numbers = [0.0, 0.0, 0.9, 0.9];
+        assert_eq!(deal_spacings(&[3.0, 6.0, 4.0, 8.0], &needs, &numbers), [4.0, 6.0, 3.0, 8.0]);
+        assert!(deal_spacings(&[], &[], &[]).is_empty());
     }
 
     #[test]

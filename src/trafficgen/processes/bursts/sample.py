@@ -245,7 +245,8 @@ def _keep_apart(
     short_s = float(np.maximum(needed_s - spacing_s, 0.0).sum())
     waits = laws.dependence is not None and short_s <= _WAITING_SHARE * float(spacing_s.sum())
     if not waits:
-        spacing_s = _deal_spacings(spacing_s, needed_s, generator_of("dealt spacing_s"))
+        numbers = generator_of("dealt spacing_s").random(spacing_s.size)
+        spacing_s = _core.deal_spacings(spacing_s, needed_s, numbers)
     if waits or laws.mean_need_s < laws.spacing_s.mean:
         return np.maximum(spacing_s, needed_s + _SHORTEST_EXCESS_S), None
     length_s = needed_s - laws.threshold_s
@@ -281,33 +282,6 @@ def _draw_offsets(
     offsets_s = np.cumsum(gaps_s, out=gaps_s)
     offsets_s -= np.repeat(offsets_s[first_rows], counts)
     return offsets_s, sizes
-
-
-def _deal_spacings(
-    spacing_s: FloatArray, needed_s: FloatArray, generator: np.random.Generator
-) -> FloatArray:
-    """Deal the spacings so that each is longer than its burst needs, as far as there are such.
-
-    Bursts choose in order of need, the neediest first, each evenly among the spacings left that are
-    long enough. As those that suit a burst also suit all less needy ones, every order that leaves
-    room is equally likely.
-    """
-    largest_first = np.sort(spacing_s)[::-1]
-    neediest_first = np.argsort(-needed_s, kind="stable")
-    suiting = np.searchsorted(-largest_first, -needed_s[neediest_first], side="left")
-    # Where none is long enough, the longest one left is taken.
-    suiting = np.maximum(suiting, np.arange(1, suiting.size + 1))
-    dealt_s = np.empty(spacing_s.size)
-    pool: list[float] = []
-    offered, values = 0, largest_first.tolist()
-    draws = generator.random(spacing_s.size).tolist()
-    for burst, until, draw in zip(neediest_first.tolist(), suiting.tolist(), draws, strict=True):
-        pool += values[offered:until]
-        offered = until
-        chosen = int(draw * len(pool))
-        pool[chosen], pool[-1] = pool[-1], pool[chosen]
-        dealt_s[burst] = pool.pop()
-    return dealt_s
 
 
 def _correlate(scores: FloatArray, rank_correlation: float, own: FloatArray) -> FloatArray:

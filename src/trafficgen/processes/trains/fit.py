@@ -82,7 +82,6 @@ def find_trains(
         last[np.append(first[1:], gap_s.size) - 1] = True
     gap_rank = _rank(gap_s)
     size_rank = _rank(np.where(last, math.nan, sizes))
-    last_rank = _rank(np.where(last, sizes, math.nan))
     starts = np.array([0]) if first is None else first
     packets = np.diff(np.append(starts, gap_s.size))
     dependent = _is_dependent(gap_rank, size_rank)
@@ -90,7 +89,7 @@ def find_trains(
         dependent = _follows_place(gap_rank, starts, packets)
     if gap_s.size < _LIMITS.fewest or not dependent:
         return None
-    size_rank = np.where(last, last_rank, size_rank)
+    size_rank[last] = _rank(sizes[last])
     lengths, (starts, packets) = packets, _choose_stretches(starts, packets)
     ends = np.cumsum(packets)
     row = np.repeat(starts - (ends - packets), packets) + np.arange(packets.sum())
@@ -132,9 +131,14 @@ def keep_order(values: FloatArray) -> Trains:
 def _rank(values: FloatArray) -> FloatArray:
     """Return mean ranks from 0 to 1; NaN stays."""
     known = ~np.isnan(values)
-    ranks = np.full(values.size, np.nan)
     # Ours: scipy.stats takes as long to load as the rest of a short fit.
-    ranks[known] = (mean_ranks(values[known]) - 0.5) / max(1, int(np.count_nonzero(known)))
+    found = mean_ranks(values[known])
+    found -= 0.5
+    found /= max(1, found.size)
+    if found.size == values.size:
+        return found
+    ranks = np.full(values.size, np.nan)
+    ranks[known] = found
     return ranks
 
 
@@ -162,8 +166,12 @@ def _is_dependent(gap_rank: FloatArray, size_rank: FloatArray) -> bool:
 def _follows_place(gap_rank: FloatArray, starts: IntArray, packets: IntArray) -> bool:
     """Return whether gaps depend on how many packets a burst has, or on their place: also last."""
     place = np.arange(gap_rank.size) - np.repeat(starts, packets)
+    if _is_correlated(gap_rank, _rank(place.astype(np.float64))):
+        return True
     length = np.repeat(packets, packets)
-    sides = (place, length, place == length - 1)
+    is_last = place == length - 1
+    del place
+    sides = (length, is_last)
     return any(_is_correlated(gap_rank, _rank(one.astype(np.float64))) for one in sides)
 
 
