@@ -281,10 +281,12 @@ def check_process(
 
         # From 0 on: a number of seconds since 1970 has no room for nanoseconds.
         drawn = played.play(Span(0.0, packets.span_s), generator_of_run)
-        after_ns = ns_array_from_s(drawn.time_s)
+        time_ns, ip_bytes = ns_array_from_s(drawn.time_s), drawn.ip_bytes.astype(np.int64)
+        del drawn
         # As the clock of the capture would show them.
-        time_ns = start_ns + after_ns - after_ns % max(1, ns_from_s(packets.tick_s))
-        sessions.append(_measure(time_ns, drawn.ip_bytes.astype(np.int64), packets))
+        time_ns -= time_ns % max(1, ns_from_s(packets.tick_s))
+        time_ns += start_ns
+        sessions.append(_measure(time_ns, ip_bytes, packets))
     apart = [_compare(measured, session) for session in sessions]
     pairs = () if few else itertools.combinations(sessions, 2)
     between = [_compare(one, other) for one, other in pairs]

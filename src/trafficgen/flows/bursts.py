@@ -195,10 +195,14 @@ def spread_over_tick(sorted_values: FloatArray, *, tick_s: float) -> FloatArray:
     n = sorted_values.size
     starts = np.flatnonzero(np.concatenate(([True], np.diff(sorted_values) > 0.25 * tick_s)))
     count = np.diff(np.concatenate((starts, [n])))
-    place = (np.arange(n) - np.repeat(starts, count) + 0.5) / np.repeat(count, count)
-    below_half_tick = sorted_values < 0.5 * tick_s
-    below = 0.5 * tick_s * 10 ** (_LIMITS.decades_below_tick * (place - 1))
-    spread: FloatArray = np.where(below_half_tick, below, sorted_values + tick_s * (place - 0.5))
+    place = np.arange(0.5, n)
+    place -= np.repeat(starts, count)
+    place /= np.repeat(count, count)
+    below = int(np.searchsorted(sorted_values, 0.5 * tick_s))
+    spread = place - 0.5
+    spread *= tick_s
+    spread += sorted_values
+    spread[:below] = 0.5 * tick_s * 10 ** (_LIMITS.decades_below_tick * (place[:below] - 1))
     return _core.sort_values(spread)
 
 

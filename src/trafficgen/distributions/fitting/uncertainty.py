@@ -71,31 +71,29 @@ def block_length(values: FloatArray) -> int:
 
 def long_run_variance(values: FloatArray, *, length: int) -> float:
     """Compute n times the variance of the mean of n dependent values, exact for moving blocks."""
-    total = np.concatenate(([0.0], np.cumsum(values - values.mean())))
+    total = np.empty(values.size + 1)
+    total[0] = 0.0
+    centred = np.subtract(values, values.mean(), out=total[1:])
+    np.cumsum(centred, out=centred)
     blocks = total[length:] - total[:-length]
-    return float(np.mean((blocks - blocks.mean()) ** 2)) / length
+    del centred, total
+    return float(blocks.var()) / length
 
 
-def variance_inflation(series: FloatArray) -> FloatArray:
-    """Compute by what factor dependence enlarges the variance of each column's mean, shape (p,).
+def variance_inflation(values: FloatArray) -> float:
+    """Compute by what factor dependence enlarges the variance of the mean of values, shape (n,).
 
     It is 1 where independent values could show it: where it exceeds 1 by less than two standard
     errors sqrt(4 length / (3 n)) of Bartlett's estimate (Priestley 1981, section 6.2). It is never
     below 1.
     """
-    n = series.shape[0]
-    ratios = np.ones(series.shape[1])
-    if n < _LIMITS.fewest_values:
-        return ratios
-    for column, values in enumerate(np.ascontiguousarray(series.T)):
-        variance = float(values.var())
-        if variance <= 0:
-            continue
-        length = block_length(values)
-        ratio = long_run_variance(values, length=length) / variance
-        if ratio > 1 + _LIMITS.chance_errors * float(np.sqrt(4 * length / (3 * n))):
-            ratios[column] = ratio
-    return ratios
+    n, variance = values.size, float(values.var())
+    if n < _LIMITS.fewest_values or variance <= 0:
+        return 1.0
+    length = block_length(values)
+    ratio = long_run_variance(values, length=length) / variance
+    by_chance = _LIMITS.chance_errors * float(np.sqrt(4 * length / (3 * n)))
+    return ratio if ratio > 1 + by_chance else 1.0
 
 
 def mean_with_interval(values: FloatArray, generator: np.random.Generator) -> MeanInterval:
@@ -222,8 +220,8 @@ def widen_for_dependence(
     """
     influence = cells.scores @ cells.covariance
     place = cells.place(sample.distinct)[sample.place]
-    by_parameter = np.take(np.ascontiguousarray(influence.T), place, axis=1)
-    ratios = variance_inflation(by_parameter.T)
+    by_parameter = np.ascontiguousarray(influence.T)
+    ratios = np.array([variance_inflation(of_places[place]) for of_places in by_parameter])
     if not np.any(ratios > 1):
         return intervals
     stretch = np.sqrt(ratios)
