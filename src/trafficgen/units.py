@@ -82,17 +82,17 @@ def us_from_ms(time_ms: int) -> int:
     return time_ms * US_PER_MS
 
 
-def bps_from_bytes(size_bytes: float, duration_s: float) -> float:
+def bps_from_bytes(size_bytes: Real, duration_s: Real) -> Real:
     """Return the mean rate in bit/s of ``size_bytes`` spread over ``duration_s`` (> 0)."""
     return size_bytes * BITS_PER_BYTE / duration_s
 
 
-def kbps_from_bytes(size_bytes: float, duration_s: float) -> float:
+def kbps_from_bytes(size_bytes: Real, duration_s: Real) -> Real:
     """Return the mean rate, kbit/s (1000 bit/s), of bytes spread over a duration (> 0)."""
     return kbps_from_bps(bps_from_bytes(size_bytes, duration_s))
 
 
-def kbps_from_bps(rate_bps: float) -> float:
+def kbps_from_bps(rate_bps: Real) -> Real:
     """Return kbit/s (1000 bit/s) from bit/s."""
     return rate_bps / BITS_PER_KILOBIT
 

@@ -87,9 +87,20 @@ def compact_model(model: Model, *, most_bytes: int = MOST_BYTES) -> Model:
     for alternatives, points, packets in _STEPS:
         if may_fit and model_bytes(model) <= most_bytes:
             break
-        model = with_laws(model, partial(_smaller, alternatives=alternatives, points=points))
-        model = _keep_trains(model, packets)
+        shrink = partial(_shrink, alternatives=alternatives, points=points, packets=packets)
+        # No other part has laws, and the rate of a link may have thousands of steps.
+        model = model.model_copy(
+            update={
+                "streams": tuple(map(shrink, model.streams)),
+                "population": model.population and shrink(model.population),
+            }
+        )
     return model
+
+
+def _shrink(part: _Part, *, alternatives: int, points: int, packets: int) -> _Part:
+    part = with_laws(part, partial(_smaller, alternatives=alternatives, points=points))
+    return _keep_trains(part, packets)
 
 
 def _keep_trains(part: _Part, most_packets: int) -> _Part:

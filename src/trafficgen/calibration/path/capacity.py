@@ -463,14 +463,9 @@ def _estimate_rate(pairs: _Pairs, generator: np.random.Generator) -> Estimate:
     pairs = pairs.part_trains()
     gap_s, size_bytes = pairs.gap_s, pairs.gap_s * pairs.rate_bps / BITS_PER_BYTE
     drawn = generator.integers(0, gap_s.size, (_RESAMPLES, min(gap_s.size, _MOST_PAIRS)))
-    value, *ends = (
-        kbps_from_bytes(float(total), float(length))
-        for total, length in (
-            (size_bytes.sum(), gap_s.sum()),
-            *zip(size_bytes[drawn].sum(axis=1), gap_s[drawn].sum(axis=1), strict=True),
-        )
-    )
-    low, high = np.quantile([value, *ends], [0.025, 0.975]).tolist()
+    value = kbps_from_bytes(float(size_bytes.sum()), float(gap_s.sum()))
+    ends = kbps_from_bytes(size_bytes[drawn].sum(axis=1), gap_s[drawn].sum(axis=1))
+    low, high = np.quantile(np.append(ends, value), [0.025, 0.975]).tolist()
     what = "packet pairs" if pairs.packets == 1 else f"trains of {pairs.packets} packets"
     error = _SHAPER_ERROR if pairs.packets == 1 else _TRAIN_ERROR
     low, high = low * (1 - error), high * (1 + error)
