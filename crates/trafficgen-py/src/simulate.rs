@@ -22,6 +22,8 @@ use trafficgen_errors::SimulationError;
 
 /// Rows that the processor's cache holds while their columns are filled.
 const ROWS_AT_ONCE: usize = 512;
+/// Rows whose memory is given back at once, when their columns are filled.
+const ROWS_GIVEN_BACK: usize = 1 << 16;
 
 /// A schedule as Python has it: times in ns, payload in bytes, phases, RTP timestamps, ends of
 /// frames; equal shapes (n,).
@@ -88,7 +90,7 @@ fn goes_on(at: Time, progress: Option<&Py<PyAny>>, signal: &mut Option<PyErr>) -
 }
 
 /// What a simulation brought; times in ns from the scenario's zero.
-#[pyclass(frozen, module = "trafficgen._core._rust")]
+#[pyclass(module = "trafficgen._core._rust")]
 pub struct SimulationOutcome {
     outcome: Outcome,
 }
@@ -244,14 +246,24 @@ impl SimulationOutcome {
     }
 
     /// All packets in the order of their sending: a dictionary of arrays, each of shape (packets,).
-    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let rows = &self.outcome.rows;
-        let result = PyDict::new(py);
+    /// They are handed over: rows give their memory to the columns, and there are none afterwards.
+    fn take_columns<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let mut rows = std::mem::take(&mut self.outcome.rows);
+        let (packets, result) = (rows.len(), PyDict::new(py));
         macro_rules! set {
             ($($key:ident => $of:expr),+ $(,)?) => {
-                $(let mut $key = Vec::with_capacity(rows.len());)+
-                for block in rows.chunks(ROWS_AT_ONCE) {
-                    $($key.extend(block.iter().map($of));)+
+                // Memory of zeros is taken as it is filled.
+                $(let mut $key = vec![Default::default(); packets];)+
+                while !rows.is_empty() {
+                    let first = (rows.len() - 1) / ROWS_AT_ONCE * ROWS_AT_ONCE;
+                    let block = &rows[first..];
+                    $(for (cell, value) in $key[first..].iter_mut().zip(block.iter().map($of)) {
+                        *cell = value;
+                    })+
+                    rows.truncate(first);
+                    if first % ROWS_GIVEN_BACK == 0 {
+                        rows.shrink_to_fit();
+                    }
                 }
                 $(result.set_item(stringify!($key), $key.into_pyarray(py))?;)+
             };

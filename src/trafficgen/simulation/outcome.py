@@ -61,6 +61,7 @@ class Outcome:
     @classmethod
     def from_engine(cls, found: SimulationOutcome, *, with_sums: bool = False) -> Outcome:
         """Take all that the engine found."""
+        sums = found.sums() if with_sums else None
         return cls(
             first_media_ns=found.first_media_ns,
             end_ns=found.end_ns,
@@ -69,8 +70,8 @@ class Outcome:
             agents=found.agents(),
             flows=found.flows(),
             links=found.links(),
-            columns=found.columns(),
-            sums=found.sums() if with_sums else None,
+            columns=found.take_columns(),
+            sums=sums,
             series=tuple(found.series()),
         )
 
