@@ -33,7 +33,7 @@ _DOT_PART = 8192
 #: Keeps the autoregression stable where the autocorrelation is that of a strict period.
 _RIDGE = 1e-3
 #: The same for a spectrum: values with a law far from normal need many.
-_MOST_TURNS = 16
+_MOST_TURNS = 6
 #: No more turns are made where all but this share of the power is as it should be.
 _NEAR = 1e-3
 #: What depends on the length of a series alone is kept for those up to this.
