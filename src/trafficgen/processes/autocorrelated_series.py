@@ -44,6 +44,8 @@ _LONGER = 1.1
 #: Sessions of a model have series of about the same length: what depends on it alone is kept for
 #: this many lengths.
 _KEPT = 64
+#: The same for long series, which take some MB each.
+_KEPT_LONG = 4
 
 
 def draw_correlated_scores(
@@ -59,12 +61,20 @@ def draw_correlated_scores(
     if count <= _LONG_SERIES or not autocorrelation.size:
         return draw_correlated_order(normal_scores(count), autocorrelation, generator)
     length = int(_fast_lengths(count)[0])
-    power = spectrum(autocorrelation, length)
+    power = _long_spectrum(autocorrelation.tobytes(), length)
     if (length - count) / count * np.sum(power**2) > _MOVED**2:
         length, power = count, spectrum(autocorrelation, count)
     phase = 2 * np.pi * generator.random(power.size)
     series = np.fft.irfft(np.sqrt(power) * np.exp(1j * phase), n=length)[:count]
-    return np.asarray(series / series.std(), dtype=np.float64)
+    series /= series.std()
+    return np.asarray(series, dtype=np.float64)
+
+
+@lru_cache(maxsize=_KEPT_LONG)
+def _long_spectrum(autocorrelation: bytes, count: int) -> FloatArray:
+    power = spectrum(np.frombuffer(autocorrelation), count)
+    power.flags.writeable = False
+    return power
 
 
 def draw_correlated_order(
