@@ -71,7 +71,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "FindingResult": reproduction.rows[0],
         "Fit": fitted,
         "Inspection": trafficgen.inspect(captures[0]),
-        "LeaveOneOut": trafficgen.leave_one_out(["LJM-D4", "LJM-E7"], draws=1, workers=1),
+        "LeaveOneOut": trafficgen.leave_one_out(["LJM-D4", "LJM-E7"], draws=1, runs=1, workers=1),
         "Model": fitted.model,
         "ModelDifferences": trafficgen.models_diff(fitted.model, trafficgen.fit(captures[1]).model),
         "PacketTable": table,

@@ -62,7 +62,7 @@ def _make_results(folder: Path) -> dict[str, Any]:
             "cbr", folder / "fleet", sessions=2, **SHORT
         ),
         "inspect": trafficgen.inspect(CAPTURE),
-        "leave_one_out": trafficgen.leave_one_out(["LJM-D4", "LJM-E7"], draws=1, workers=1),
+        "leave_one_out": trafficgen.leave_one_out(["LJM-D4", "LJM-E7"], draws=1, runs=1, workers=1),
         "load_model": trafficgen.load_model("cbr"),
         "load_workload": trafficgen.load_workload(workload),
         "model_json_schema": trafficgen.model_json_schema(),

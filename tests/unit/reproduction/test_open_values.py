@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 from pydantic import JsonValue
 
 import trafficgen
+from trafficgen.cli.reproduce import reproduce as command
 from trafficgen.errors import SelectionError
 from trafficgen.models.published import load_entry
 from trafficgen.reproduction.testbed import entry_of, list_open_values, move_values, with_moves
@@ -73,14 +76,23 @@ def test_a_move_that_matters_flips_a_row() -> None:
 
 @pytest.mark.long
 def test_a_section_is_judged_by_a_draw_that_others_chose() -> None:
-    found = trafficgen.leave_one_out(["LJM-C", "LJM-D"], draws=3, workers=1)
+    found = trafficgen.leave_one_out(["LJM-C", "LJM-D"], draws=3, runs=1, workers=1)
     assert [one.section for one in found.sections] == ["LJM-D", "LJM-C"]
     assert found.quantities == sum(len(one.rows) for one in found.sections) > 0
     assert all(row.finding.role != "input" for one in found.sections for row in one.rows)
-    again = trafficgen.leave_one_out(["LJM-C", "LJM-D"], draws=3, workers=1)
+    again = trafficgen.leave_one_out(["LJM-C", "LJM-D"], draws=3, runs=1, workers=1)
     assert again.to_json() == found.to_json()
 
 
 def test_unknown_ids_are_named() -> None:
     with pytest.raises(SelectionError, match="finding 'ABC'"):
         trafficgen.measure_sensitivity("ABC")
+
+
+@pytest.mark.parametrize(
+    "work", [trafficgen.reproduce, trafficgen.measure_sensitivity, trafficgen.leave_one_out]
+)
+def test_python_makes_as_many_runs_by_default_as_the_command(work: object) -> None:
+    assert callable(work)
+    default = inspect.signature(work).parameters["runs"].default
+    assert default == inspect.signature(command).parameters["runs"].default
