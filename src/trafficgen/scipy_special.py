@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -32,6 +33,26 @@ class _Special:
         return found
 
 
+class _StandIn(ModuleType):
+    """Package of the compiled functions while they load; other threads wait and get scipy's."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(_PACKAGE)
+        self.__path__ = [str(folder)]
+        self._thread, self._is_over = threading.get_ident(), threading.Event()
+
+    def __getattr__(self, name: str) -> object:
+        if threading.get_ident() == self._thread and not self._is_over.is_set():
+            raise AttributeError(name)
+        self._is_over.wait()
+        return getattr(importlib.import_module(_PACKAGE), name)
+
+    def end(self) -> None:
+        """Make room for the package."""
+        del sys.modules[_PACKAGE]
+        self._is_over.set()
+
+
 def _load_compiled() -> ModuleType:
     """Return the module of the compiled functions, without the package around it."""
     name = f"{_PACKAGE}._ufuncs"
@@ -39,13 +60,12 @@ def _load_compiled() -> ModuleType:
         return importlib.import_module(name)
     import scipy  # noqa: PLC0415 - a command that needs no function should not wait for it
 
-    stand_in = ModuleType(_PACKAGE)
-    stand_in.__path__ = [str(Path(scipy.__file__).parent / "special")]
+    stand_in = _StandIn(Path(scipy.__file__).parent / "special")
     sys.modules[_PACKAGE] = stand_in
     try:
         return importlib.import_module(name)
     finally:
-        del sys.modules[_PACKAGE]
+        stand_in.end()
 
 
 if TYPE_CHECKING:

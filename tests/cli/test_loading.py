@@ -110,6 +110,20 @@ def test_special_functions_come_without_numpys_tools_which_still_load() -> None:
     assert done.stdout.split("\n")[:3] == ["[]", "numpy.f2py numpy.testing", "0.5"]
 
 
+def test_a_thread_that_imports_special_functions_meanwhile_gets_them_all() -> None:
+    code = (
+        "import importlib, threading, time; from trafficgen import scipy_special as ours\n"
+        "def use():\n from scipy.special import softmax\n print(softmax([0.0]).tolist())\n"
+        "thread, load = threading.Thread(target=use), importlib.import_module\n"
+        "def load_slowly(name):\n"
+        " importlib.import_module = load\n thread.start(); time.sleep(0.3)\n return load(name)\n"
+        "importlib.import_module = load_slowly\n"
+        "print(ours.special.gammaln(1.0)); thread.join()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (sorted(done.stdout.split()), done.stderr) == (["0.0", "[1.0]"], "")
+
+
 def test_fitting_one_session_loads_nothing_of_populations_and_workers(tmp_path: Path) -> None:
     capture = Path(__file__).parents[2] / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"
     population = "trafficgen.calibration.population.fit_population"
