@@ -33,6 +33,7 @@ from trafficgen.capture.table_streams import packets_in
 from trafficgen.errors import CaptureError, CaptureWarning, ExportError, PacketTableError, warn
 from trafficgen.flows import Inspection, inspect_stream, inspect_table
 from trafficgen.flows.exchanges import Exchanges
+from trafficgen.formatting import format_count
 from trafficgen.options import DataFrame, checks_arguments, takes
 from trafficgen.outputs import whole_files
 from trafficgen.tables import OPTIONAL_FIELDS, PACKET_SCHEMA, REQUIRED_FIELDS, PacketTable
@@ -68,7 +69,7 @@ class PacketsBeyondLimitError(Exception):
 
     def __init__(self, packets: int) -> None:
         self.packets = packets
-        super().__init__(f"{packets} packets")
+        super().__init__(format_count(packets, "packet"))
 
 
 @dataclass(frozen=True)

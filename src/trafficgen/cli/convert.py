@@ -72,8 +72,8 @@ def convert(
     flows = format_count(done.table.flows.num_rows, "flow")
     lost = done.packets - done.written
     messages.say(
-        f"{done.packets:,} packets of {flows} in {format_duration(done.duration_s)} read as"
-        f" {done.format}, "
+        f"{format_count(done.packets, 'packet')} of {flows} in {format_duration(done.duration_s)}"
+        f" read as {done.format}, "
         + (f"{done.written:,} that arrived " if lost else "")
         + f"written to {out}"
     )

@@ -111,7 +111,7 @@ def _refuse_missing(table: str) -> None:
 
 def _print_report(report: ProjectionReport, out: str) -> None:
     whole = "the model's law" if report.kind == "model" else "the path"
-    what = whole if report.packets is None else f"{report.packets:,} packets"
+    what = whole if report.packets is None else format_count(report.packets, "packet")
     say_line(f"{what} written to {out}: {_listed(report.files)}")
     if report.timing_error_s is not None:
         error = f"timing error at most {format_duration(report.timing_error_s.max)}"

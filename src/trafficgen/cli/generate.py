@@ -20,7 +20,7 @@ from trafficgen.cli._options import (
 )
 from trafficgen.cli._output import Messages, say_line
 from trafficgen.cli._outputs import Force, Outputs, claim, files_among
-from trafficgen.formatting import format_duration, size_text
+from trafficgen.formatting import format_count, format_duration, size_text
 from trafficgen.standard_streams import output_place
 from trafficgen.workloads.options import WorkloadOptions
 
@@ -138,7 +138,7 @@ def _estimate(model: str, out: str | None, options: WorkloadOptions, messages: M
 
 def _say_written(written: trafficgen.WrittenWorkload, out: str, messages: Messages) -> None:
     """Say how much was written, and what people need to know about it."""
-    packets = f"{written.packets:,} packets"
+    packets = format_count(written.packets, "packet")
     if written.sessions > 1:
         sessions = written.count_text or f"{written.sessions:,} sessions"
         packets = f"{sessions}, {packets}, {size_text(written.ip_bytes)} of IP"

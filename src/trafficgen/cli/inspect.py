@@ -69,11 +69,11 @@ def _render(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> No
     files = ", ".join(map(describe_input, found.files))
     what = f", {size_text(found.frame_bytes)}, {format_duration(found.duration_s)}"
     what += f" from {start:%Y-%m-%d %H:%M:%S} UTC"
+    many = format_count(found.packets, "packet")
     if not found.ip_packets:
-        many = format_count(found.packets, "packet")
         say_line(f"{files}: no IP packets ({many}{what if found.packets else ''})")
         return
-    say_line(f"{files}: {found.packets:,} packets ({found.ip_packets:,} IP){what}")
+    say_line(f"{files}: {many} ({found.ip_packets:,} IP){what}")
     if found.flows.num_rows > min(_SHOWN_FLOWS, len(described)):
         _render_totals(found)
     kinds = found.session_kinds({flow["session"] for flow in described})

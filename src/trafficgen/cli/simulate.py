@@ -98,7 +98,7 @@ def simulate(
     _print_series(result)
     messages.detail(f"{result.run.outcome.packet_events:,} packet events, seed {options.seed}")
     if out is not None:
-        messages.say(f"{result.run.outcome.packets:,} packets written to {out}")
+        messages.say(f"{format_count(result.run.outcome.packets, 'packet')} written to {out}")
 
 
 def _check_names(model: str, options: SharedPathOptions) -> None:

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from trafficgen.errors import ExportError
+from trafficgen.formatting import format_count
 from trafficgen.packet_files.report import ProjectionReport, TimingError
 from trafficgen.tables import MEDIA, PacketTable
 from trafficgen.units import US_PER_S, BoolArray, FloatArray, IntArray, s_from_ns, us_from_ns
@@ -207,7 +208,7 @@ def _counted(table: PacketTable, rows: BoolArray, what: str) -> Iterator[str]:
     count = int(np.count_nonzero(rows))
     if count:
         size_bytes = int(table.ip_bytes[rows].sum(dtype=np.int64))
-        yield f"{what} were left out ({count} packets, {size_bytes} IP bytes)"
+        yield f"{what} were left out ({format_count(count, 'packet')}, {size_bytes} IP bytes)"
 
 
 def raise_payloads(flow: FlowSchedule, *, low_bytes: int) -> tuple[FlowSchedule, int]:
@@ -230,7 +231,8 @@ def raise_all(flows: Sequence[FlowSchedule], *, low_bytes: int) -> tuple[list[Fl
 
 def note_raised(packets: int, low_bytes: int) -> list[str]:
     """Return the sentence on payloads that were raised, if there were any."""
-    text = f"sizes below {low_bytes} bytes were raised to {low_bytes} ({packets} packets)"
+    raised = format_count(packets, "packet")
+    text = f"sizes below {low_bytes} bytes were raised to {low_bytes} ({raised})"
     return [text] if packets else []
 
 

@@ -15,6 +15,7 @@ from trafficgen.errors import ExportError, SettingError
 from trafficgen.export.flow_schedule import share_evenly, turn_round
 from trafficgen.export.sending_ends import HIGHEST_PORT
 from trafficgen.export.settings import Setting, Settings
+from trafficgen.formatting import format_count
 from trafficgen.tables import PacketTable
 from trafficgen.tables.protocols import documentation_client, documentation_server
 from trafficgen.tables.stream import PacketStream, stream_of
@@ -149,10 +150,13 @@ class FrameStream:
         """Return what of the original is not among the frames or was changed, a sentence each."""
         left_out = []
         if self._others:
-            left_out.append(f"packets of the other direction ({self._others} packets)")
+            left_out.append(
+                f"packets of the other direction ({format_count(self._others, 'packet')})"
+            )
         if self.packets_split:
             left_out.append(
-                f"packets above {self._mtu_bytes} bytes were split ({self.packets_split} packets)"
+                f"packets above {self._mtu_bytes} bytes were split"
+                f" ({format_count(self.packets_split, 'packet')})"
             )
         return tuple(left_out)
 

@@ -14,6 +14,7 @@ from trafficgen.export.sending_ends import DESTINATION, DIRECTION, HIGHEST_PORT,
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.stream_runs import RunTool, write_stream_runs
 from trafficgen.export.target import Target, Written
+from trafficgen.formatting import format_count
 from trafficgen.tables import PacketTable
 from trafficgen.tables.stream import PacketStream
 from trafficgen.units import US_PER_S, ms_from_s, us_from_ns, us_from_s
@@ -212,8 +213,9 @@ def _flow_script(
         f" {tool.options(flow.protocol, ports[number % len(ports)], packets, size, rate_bps)}\n"
         for number, (start_ns, packets, size, rate_bps) in rows
     )
+    runs = format_count(len(epochs), f"{tool.title} run")
     head = _FLOW_HEAD.format(
-        about=f"Flow {flow.flow} ({flow.protocol}, {flow.media}): {len(epochs)} {tool.title} runs.",
+        about=f"Flow {flow.flow} ({flow.protocol}, {flow.media}): {runs}.",
         name=name,
         client=f"{program} -c",
         destination=destination_of(settings, target=tool.target),

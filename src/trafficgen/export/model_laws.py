@@ -19,6 +19,7 @@ from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.errors import ExportError, GenerationError
 from trafficgen.export.settings import Setting, Settings
+from trafficgen.formatting import format_count
 from trafficgen.models import Model, Phase, Stream
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.processes.base import Span, playable
@@ -77,7 +78,8 @@ def _played(stream: Stream, phase: Phase, name: str, *, target: str) -> PlayedPh
     time_s = played.time_s
     if time_s.size < _FEWEST_PACKETS:
         raise ExportError(
-            f"{target}: {name} has {time_s.size} packets, too few for a law; export packets instead"
+            f"{target}: {name} has {format_count(time_s.size, 'packet')}, too few for a law;"
+            " export packets instead"
         )
     gap_s = np.diff(time_s)
     if not gap_s.any():

@@ -17,6 +17,7 @@ from trafficgen.export.scripts import write_executable
 from trafficgen.export.sending_ends import HIGHEST_PORT, destination_of, direction_of
 from trafficgen.export.settings import Settings
 from trafficgen.export.target import Written
+from trafficgen.formatting import format_count
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.progress import report_step
 from trafficgen.tables.stream import PacketStream
@@ -288,7 +289,7 @@ def write_stream_runs(
         *tool.lost,
         "headers: bytes count payload alone; acknowledgements and the other direction",
         "one 5-tuple a flow: each epoch has its own source port",
-        f"a process a flow and epoch: {runs.runs:,} runs, up to {at_once} at a time",
+        f"a process a flow and epoch: {format_count(runs.runs, 'run')}, up to {at_once} at a time",
     )
     return Written(report, _HOW_TO_RUN.format(title=tool.title))
 

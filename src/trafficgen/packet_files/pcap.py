@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from trafficgen._core import CaptureWriter
+from trafficgen.formatting import format_count
 from trafficgen.outputs import whole_files
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.progress import report_step
@@ -206,16 +207,14 @@ class CaptureLosses:
         if self._messages:
             yield f"signalling messages ({self._messages}): their packets carry zero bytes"
         if written["packets_left_out"]:
-            yield f"packets without IP were left out ({written['packets_left_out']} packets)"
+            packets = format_count(written["packets_left_out"], "packet")
+            yield f"packets without IP were left out ({packets})"
         if written["packets_raised"]:
-            yield (
-                f"sizes below their headers were raised to them ({written['packets_raised']}"
-                " packets)"
-            )
+            packets = format_count(written["packets_raised"], "packet")
+            yield f"sizes below their headers were raised to them ({packets})"
         if written["windows_cut"]:
-            yield (
-                f"TCP windows above 65535 were written as 65535 ({written['windows_cut']} packets)"
-            )
+            packets = format_count(written["windows_cut"], "packet")
+            yield f"TCP windows above 65535 were written as 65535 ({packets})"
         if self._longest_bytes > snaplen_bytes:
             yield f"bytes of a frame behind the first {snaplen_bytes}"
         if self._unknown:
@@ -224,7 +223,7 @@ class CaptureLosses:
                 f" {', '.join(self._unknown)}"
             )
         if self._others:
-            others = f"({self._others} packets)"
+            others = f"({format_count(self._others, 'packet')})"
             yield (
                 "headers of protocols other than UDP, TCP, ICMP and IGMP (zero bytes are written)"
                 f" {others}"
@@ -232,7 +231,8 @@ class CaptureLosses:
         if self._other_links:
             yield (
                 f"link headers other than Ethernet's {ETHERNET_HEADER_BYTES} bytes"
-                f" ({self._other_links} packets)"
+                f" ({format_count(self._other_links, 'packet')})"
             )
         if self._rtp_elsewhere:
-            yield f"RTP headers in other than UDP packets ({self._rtp_elsewhere} packets)"
+            packets = format_count(self._rtp_elsewhere, "packet")
+            yield f"RTP headers in other than UDP packets ({packets})"

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from trafficgen._core._rust import CLOCK_CANDIDATES_HZ
 from trafficgen._core.types import RtpStreamColumns, RtpStreamDict
 from trafficgen.errors import CaptureWarning, PacketTableError, warn
-from trafficgen.formatting import list_first
+from trafficgen.formatting import format_count, list_first
 from trafficgen.tables.flow import FLOW_COLUMNS_OF_PACKETS, FLOW_SCHEMA, set_flow_columns
 from trafficgen.tables.packet import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.protocols import HOSTS_IN_RANGE, documentation_client, documentation_server
@@ -105,8 +105,9 @@ def infer_flows(highest: int, packets: int, tcp: Set[int] = frozenset()) -> pa.T
     most = min(MOST_FLOWS, max(_MOST_FLOWS_OF_FEW_PACKETS, packets))
     if count > most:
         raise ValueError(
-            f"column 'flow' has the id {highest}; without a flow table ids of {packets:,} packets"
-            f" end at {most - 1}; number the flows from 0 on, or give their table"
+            f"column 'flow' has the id {highest}; without a flow table ids of"
+            f" {format_count(packets, 'packet')} end at {most - 1};"
+            " number the flows from 0 on, or give their table"
         )
     numbers = np.arange(count)
     zeros = np.zeros(count, dtype=np.int64)

@@ -47,7 +47,7 @@ def test_media_to_the_client_are_exported_and_the_rest_is_counted(table: PacketT
     assert (found.packets, found.ip_bytes, found.duration_s) == (3, 200 + 1500 + 540, 5e-6)
     assert found.left_out == (
         "packets of the other direction were left out (2 packets, 80 IP bytes)",
-        "TCP segments without payload were left out (1 packets, 40 IP bytes)",
+        "TCP segments without payload were left out (1 packet, 40 IP bytes)",
     )
 
 

@@ -131,7 +131,7 @@ def test_small_packets_are_raised_and_counted(table: PacketTable, tmp_path: Path
     report = write_packets(small, tmp_path / "a.pcap")
     assert (report.packets, report.packets_changed) == (6, 1)
     assert (report.bytes_before, report.bytes_after) == (899, 900)
-    assert "sizes below their headers were raised to them (1 packets)" in report.cannot_express
+    assert "sizes below their headers were raised to them (1 packet)" in report.cannot_express
 
 
 @pytest.mark.parametrize(

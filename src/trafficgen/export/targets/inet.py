@@ -23,6 +23,7 @@ from trafficgen.export.sending_ends import (
 )
 from trafficgen.export.settings import Settings
 from trafficgen.export.target import Target, Written
+from trafficgen.formatting import format_count
 from trafficgen.tables import PacketTable
 from trafficgen.units import NS_PER_S, s_from_ms, s_from_ns
 
@@ -51,7 +52,7 @@ def write_inet(table: PacketTable, folder: Path, settings: Settings) -> Written:
     (folder / "omnetpp.ini").write_text(_configuration(sent, ports, settings), encoding="ascii")
     lacks = ["payload and IP addresses (the network uses its own)"]
     if empty:
-        lacks.append(f"empty datagrams were given 1 byte ({empty} packets)")
+        lacks.append(f"empty datagrams were given 1 byte ({format_count(empty, 'packet')})")
     if any(flow.protocol == "tcp" for flow in sent):
         lacks.append(
             "TCP segments, acknowledgements and retransmissions: INET's TCP makes them of the"

@@ -70,7 +70,7 @@ def test_small_payloads_are_raised_to_what_the_metadata_need(
     )
     assert (tmp_path / "flow0.ps").read_text() == f"{low}\n{low}\n"
     assert (
-        f"flow 0: sizes below {low} bytes were raised to {low} (1 packets)" in report.cannot_express
+        f"flow 0: sizes below {low} bytes were raised to {low} (1 packet)" in report.cannot_express
     )
 
 

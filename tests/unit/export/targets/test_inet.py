@@ -174,7 +174,7 @@ def test_times_do_not_drift(tmp_path: Path) -> None:
 
 def test_what_netperfmeter_cannot_send_is_told_or_refused(tmp_path: Path) -> None:
     report = trafficgen.export(small_table(), to="inet", directory=tmp_path / "out")
-    assert "empty datagrams were given 1 byte (1 packets)" in report.cannot_express
+    assert "empty datagrams were given 1 byte (1 packet)" in report.cannot_express
     assert report.packets_changed == 1
     large = build_table([0.0], ip_bytes=65_535 + 28)
     with pytest.raises(ExportError, match="inet sends at most 65507 payload bytes, not 65535"):

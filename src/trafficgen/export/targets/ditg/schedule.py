@@ -32,6 +32,7 @@ from trafficgen.export.sending_ends import (
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.stream_runs import SINK_NAME, RunTool, write_sink_script, write_stream_runs
 from trafficgen.export.target import Written
+from trafficgen.formatting import format_count
 from trafficgen.tables import PacketTable
 from trafficgen.tables.stream import PacketStream
 from trafficgen.units import BITS_PER_BYTE, US_PER_MS, IntArray, ns_from_us, us_from_ms
@@ -181,7 +182,8 @@ def _prepared(given: FlowSchedule, settings: Settings) -> tuple[FlowSchedule, li
     notes = []
     if count:
         notes.append(
-            f"flow {flow.flow}: sizes above {LARGEST_BYTES} bytes were cut ({count} packets)"
+            f"flow {flow.flow}: sizes above {LARGEST_BYTES} bytes were cut"
+            f" ({format_count(count, 'packet')})"
         )
     if flow.protocol == "tcp":
         notes.append(

@@ -43,6 +43,7 @@ from trafficgen.export.targets.mgen.lines import (
     single_messages,
 )
 from trafficgen.export.targets.mgen.workload import WORKLOAD_SETTINGS, write_mgen_workload
+from trafficgen.formatting import format_count
 from trafficgen.tables import PacketTable
 from trafficgen.units import ns_from_us, us_from_ms, us_from_ns
 
@@ -141,7 +142,8 @@ def _notes_on_sizes(flows: Sequence[FlowSchedule], *, cut_packets: int) -> list[
     notes = note_raised(small, low)
     if cut_packets:
         notes.append(
-            f"sizes above {_LARGEST_BYTES} bytes were cut into equal pieces ({cut_packets} packets)"
+            f"sizes above {_LARGEST_BYTES} bytes were cut into equal pieces"
+            f" ({format_count(cut_packets, 'packet')})"
         )
     return notes
 

@@ -33,6 +33,7 @@ from trafficgen.export.targets.ns3.scenario import (
     write_flows,
     write_scenario,
 )
+from trafficgen.formatting import format_count
 from trafficgen.models import BurstProcess, FittedProvenance, Model, Phase, RenewalProcess, Stream
 from trafficgen.processes.base import PlayedPackets, Span, playable
 from trafficgen.randomness import random_stream
@@ -190,8 +191,8 @@ def _played(phase: Phase, *, place: str) -> PlayedPackets:
         raise ExportError(f"ns3: {place} cannot be played ({error})") from error
     if played.time_s.size < _FEWEST_PLAYED:
         raise ExportError(
-            f"ns3: {place} plays {played.time_s.size} packets, too few for a law; export packets"
-            " instead"
+            f"ns3: {place} plays {format_count(played.time_s.size, 'packet')}, too few for a law;"
+            " export packets instead"
         )
     return played
 
