@@ -59,7 +59,7 @@ class ChoiceLimits:
     #: largest of five statistics.
     runs: int = 7
     level: float = 0.95
-    #: Of so many packets and more, this many sessions are as good: they differ little. Pairs are
+    #: From this many packets on, this many sessions are as good: they differ little. Pairs are
     #: too few then to show what chance does, which must be known without them.
     many_packets: int = 200_000
     few_runs: int = 3

@@ -14,7 +14,7 @@ MOST_OF_A_PEER = 16
 MOST_CONNECTIONS = 32
 #: Time for the head of a request, s: a browser sends it in one piece.
 LONGEST_HEAD_S = 10.0
-#: A connection without a new byte for so long may be closed for another one: no answer takes as
+#: A connection without a new byte for this long may be closed for another one: no answer takes as
 #: long, s.
 LONGEST_ANSWER_S = 60.0
 

@@ -23,7 +23,7 @@ from trafficgen.units import FloatArray, IntArray
 _TURNS = 15
 #: What the autocorrelation of a long series may be off, in standard deviations, to be faster.
 _MOVED = 1e-3
-#: Draws among which the best order is taken, for series up to so many values: the longer, the more
+#: Draws among which the best order is taken, for series up to a length: the longer, the more
 #: alike orders are.
 _ORDERS = ((512, 8), (2048, 3))
 #: Fewer values have no autocorrelation to speak of.
@@ -38,8 +38,8 @@ _MOST_TURNS = 6
 _NEAR = 1e-3
 #: What depends on the length of a series alone is kept for those up to this.
 _LONG_SERIES = 50_000
-#: A series is made at most so many times as long as it is needed, and a few values longer where it
-#: is short.
+#: A series is made at most this many times as long as it is needed, and a few values longer where
+#: it is short.
 _LONGER = 1.1
 #: Sessions of a model have series of about the same length: what depends on it alone is kept for
 #: this many lengths.

@@ -32,7 +32,7 @@ _PLAYERS_SHARE = 0.93
 #: Rungs are a factor of 1.73 apart, so that the highest one below a rate is at this share of it on
 #: average, wherever the ladder begins: (1 - 1/r) / ln r.
 _RUNG_SHARE = 0.77
-#: A ladder has no more than so many rungs above those that were visited.
+#: Most rungs of a ladder above those that were visited.
 _MOST_ABOVE = 4
 #: Where no target is known, s: the median of those of Shaka (10), dash.js (18), hls.js (30) and
 #: ExoPlayer (50), as their entries of the catalogue have them.

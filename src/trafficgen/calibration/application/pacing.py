@@ -26,7 +26,7 @@ _PART_OF_USUAL, _LEAST_WAIT_S = 1 / 3, 0.03
 _FEWEST_BLOCKS, _LEAST_WAITING, _MOST_OFF = 8, 0.1, 0.35
 #: A window is closed below this part of its largest; the client waits if it is in most waits.
 _CLOSED, _MOST_WAITS = 0.1, 0.5
-#: The tick of a server's clock makes all blocks late by half of it on average: so many standard
+#: The tick of a server's clock makes all blocks late by half of it on average: this many standard
 #: deviations of what varies evenly within it. A burst is no surer than this part of a block, a rate
 #: than this share.
 _OF_TICK, _LEAST_OF_BLOCK, _LEAST_SHARE = 3**0.5, 0.1, 1e-3

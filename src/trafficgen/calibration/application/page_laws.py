@@ -36,7 +36,7 @@ _LONGEST_PUT_OFF_S = 0.05
 _STARTS_S = ((0.005, 0.1, 3.0), (0.005, 0.3, 30.0), (0.02, 0.5, 10.0))
 _LEAST_WAIT_S = (0.002, 0.001, 0.001)
 _MOST_ROUNDS = 50
-#: Reading takes so many times as long as parsing, and as this, s: below, they look alike.
+#: Reading takes this many times as long as parsing, and as this, s: below, they look alike.
 #: Parsing is a wait, and not what a client takes anyway, from this mean on, s.
 _LEAST_RATIO, _LEAST_READING_S, _LEAST_PARSING_S = 5.0, 1.0, 0.04
 #: Readers differ in their times (standard deviation over mean), where players keep a clock.
@@ -229,7 +229,7 @@ def _are_pages(visits: PageVisits) -> bool:
     )
 
 
-#: An end of a law is seen where cutting the law off there gains so much more log-likelihood than
+#: An end of a law is seen where cutting the law off there gains this much more log-likelihood than
 #: the parameter costs by BIC ("strong" evidence of Kass and Raftery, 1995).
 _GAIN = 6.0
 #: An end lies beyond what 95% of samples reach.
@@ -242,7 +242,7 @@ _CHI_SQUARE_95 = NORMAL_95**2
 #: A law describes a quantity if it is no further off than this, or than chance makes of few values
 #: (Kolmogorov's distance times the root of their number that chance exceeds once in a hundred).
 _WORST_KS, _BY_CHANCE = 0.2, 1.63
-#: Counts above a clip are mistakes: this share of them at most, and of a clip so many times more.
+#: Counts above a clip are mistakes: this share of them at most, and of a clip this many times more.
 _FEW_MISTAKEN, _FREQUENT = 0.01, 4
 _LEAST_S = 1e-6
 _OF_SIZES = "maximum likelihood of a log-normal law, cut off where the sizes show it"

@@ -23,7 +23,7 @@ from trafficgen.units import BoolArray, FloatArray, IntArray
 _MOST_START_S = 5.0
 #: Buffers at waits are this far from the target (s), a few of them anywhere.
 _WAIT_ERROR_S, _STRAY_WAITS = 0.05, 0.05
-#: A player draws its first picture so much later than its segment came (mean, s), so that the
+#: A player draws its first picture this long after its segment came (mean, s), so that the
 #: buffer is larger by that; most targets are whole seconds.
 _MEAN_LAG_S, _MOST_LAG_S, _WHOLE_TARGETS = 0.1, 0.3, 0.8
 #: Waits that show a target, and how far one may be from it, in segments.
@@ -33,7 +33,7 @@ _FEWEST_WAITS, _MOST_OFF = 3, 0.15
 _MOST_HELD_S, _MOST_HELD_BY_GUESS_S = 60.0, 30.0
 #: A clock with a wider interval than this is a guess (part of its value).
 _WIDEST_CLOCK = 0.05
-#: Start-up rules with less weight are left out; stalls are known if rules with so much agree.
+#: Start-up rules with less weight are left out; stalls are known if rules with this weight agree.
 _LEAST_WEIGHT, _LEAST_SURE = 0.05, 0.7
 #: Choices are looked at by rules that waits make less likely by this at most (log-likelihood).
 _MOST_UNLIKELY = 10.0

@@ -71,7 +71,7 @@ _SURE_SPREAD = 0.1
 _PRIORS: dict[PolicyFamily, float] = {
     **{"throughput": 0.4, "dynamic": 0.25, "bola": 0.1, "buffer": 0.1, "mpc": 0.1, "fixed": 0.05}
 }
-#: Rungs above those that were visited are ruled out only if choices are so much likelier without.
+#: Rungs above those that were visited are ruled out only if choices are this much likelier without.
 _CLEAR_TOP = 10.0
 #: Buffer targets that are tried where buffers were never full, over what they held at most: rungs
 #: of these families depend on it. The first is taken if others explain choices as well.
@@ -97,8 +97,9 @@ _FINE_GRIDS: dict[PolicyFamily, _Grid] = {
 }
 _FINE_TARGETS = tuple(round(1.04**step, 3) for step in range(21))
 _LEAST_WEIGHT, _DIGITS = 0.01, 9
-#: Of settings beforehand: one more is so much less likely where rungs are not sure, and numbers are
-#: about this far from the defaults (share, scale of a Cauchy law: players have other ones too).
+#: Of settings beforehand: one more is less likely by this factor where rungs are not sure, and
+#: numbers are about this far from the defaults (share, scale of a Cauchy law: players have other
+#: ones too).
 _EXTRA, _USUAL = 0.5, 0.25
 #: Settings are likely down to this part of the best likelihood: a 95% interval of one number.
 _LIKELY = 0.147

@@ -54,7 +54,7 @@ _FEWEST_SEGMENTS = 6
 #: Segments of one title vary by less than this (standard deviation of log sizes), at any rungs;
 #: responses to a user vary more: by a factor of e and above.
 _MOST_SPREAD = 1.0
-#: With a clock that is not seen, rungs have more segments than so many each: ranges of bytes that a
+#: With a clock that is not seen, rungs have more segments each than this: ranges of bytes that a
 #: player requests have as many sizes.
 _MOST_RUNGS_PART = 1 / 3
 #: One response with at least this share of the bytes is what the session was for.
@@ -66,7 +66,7 @@ _SHORT = 1.25
 _FASTEST, _LEAST_DOWNLOAD_S = 0.95, 1e-3
 #: Lowest rung of the catalogue's players, kbit/s.
 _LEAST_RUNG_KBPS = 1.0
-#: A duration of segments is taken as sure if choices weigh it so much among the usual ones.
+#: Weight by choices, among the usual durations of segments, from which one is taken as sure.
 _SURE_CLOCK = 0.95
 #: Part of the sessions that stall for more of their time than a guess of the duration takes into
 #: account: an assumption.

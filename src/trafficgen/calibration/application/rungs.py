@@ -18,15 +18,15 @@ from trafficgen.units import FloatArray, IntArray
 
 _MOST_RUNGS, _MOST_ROUNDS = 8, 30
 #: Sizes of a rung vary by at least this (log), and rungs are at least this factor apart.
-_LEAST_SPREAD, _LEAST_STEP, _LEAST_ERRORS = 0.03, 1.25, 1.5
-#: Policies explain rungs that are so much less likely by the chain at most (log-likelihood).
+_LEAST_SPREAD, _LEAST_RATIO, _LEAST_ERRORS = 0.03, 1.25, 1.5
+#: Policies explain rungs that are this much less likely by the chain at most (log-likelihood).
 _MOST_GAIN = 60.0
 #: A player begins low and climbs: a change is as likely as none after each of the first segments,
-#: and one to a rung further up, or down instead of up, is so much less likely.
+#: and one to a rung further up, or down instead of up, is less likely by this factor.
 STARTS, _FURTHER = 4, 0.5
 #: Where a rung may lie (log): the first one from 100 kbit/s to 10 Mbit/s or so, each other one 1.25
 #: to 2.5 times above the one below, as on usual ladders and a little further.
-LADDER, ABOVE = 4.6, float(np.log(2.5 / _LEAST_STEP))
+LADDER, ABOVE = 4.6, float(np.log(2.5 / _LEAST_RATIO))
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def _weigh(logs: FloatArray, states: IntArray) -> _Found | None:
     means = np.bincount(states, logs) / counts
     rest = logs - means[states]
     spread = max(float(np.sqrt(rest @ rest / max(len(logs) - len(means), 1))), _LEAST_SPREAD)
-    if np.any(np.diff(means) < max(np.log(_LEAST_STEP), _LEAST_ERRORS * spread)):
+    if np.any(np.diff(means) < max(np.log(_LEAST_RATIO), _LEAST_ERRORS * spread)):
         return None
     only = np.full((len(logs), len(means)), np.inf)
     only[np.arange(len(logs)), states] = rest

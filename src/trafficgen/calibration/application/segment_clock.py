@@ -12,7 +12,7 @@ from trafficgen.calibration.player_log.events import PlayerLog
 from trafficgen.models import Estimate
 from trafficgen.units import BoolArray, FloatArray
 
-#: A player waits if it asks so much later than the response before it ended: part of the spacing,
+#: A player waits if it asks this long after the response before it ended: part of the spacing,
 #: and s. Its own delays and a round trip are less.
 _LEAST_WAIT_PART, _LEAST_WAIT_S = 0.15, 0.15
 #: Waits in a row that show a clock, and how far one may be from the usual one.

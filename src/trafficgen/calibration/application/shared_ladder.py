@@ -30,17 +30,17 @@ from trafficgen.units import FloatArray, IntArray
 _USUAL_NOISE, _LEAST_NOISE, _MOST_NOISE = 0.003, 0.001, 0.1
 #: Content varies by this (log) where nothing is known, and by no less than this.
 _USUAL_SPREAD, _LEAST_SPREAD = 0.15, 0.03
-#: Rungs are at least so far apart (log), and are so many at most.
-_LEAST_STEP, _MOST_RUNGS = float(np.log(1.2)), 10
-#: A size so many standard errors off its rung may be at one that was not thought of.
+#: Least distance of rungs (log), and most rungs.
+_LEAST_LOG_STEP, _MOST_RUNGS = float(np.log(1.2)), 10
+#: A size this many standard errors off its rung may be at one that was not thought of.
 _FAR, _MOST_ROUNDS = 2.5, 30
 #: Ladders are found when the noise changes by less than this share.
 _SETTLED = 0.01
-#: Content so many standard deviations off may be that of other rungs; files are alike up to this.
+#: Content this many standard deviations off may be that of other rungs; files are alike up to this.
 _ODD, _SAME_FILE = 1.0, 0.02
-#: Ladders with so many rungs more than the best one are tried.
+#: Ladders with up to this many rungs more than the best one are tried.
 _MORE_RUNGS = 2
-#: Two sessions show one title if their contents are correlated like this, over so many segments,
+#: Two sessions show one title if their contents are correlated like this, over this many segments,
 #: or if in this share of them sizes have the same ratio (log).
 _LIKE, _FEWEST_COMMON, _SAME_SHARE, _SAME_SIZE = 0.6, 8, 0.3, 0.01
 
@@ -237,7 +237,7 @@ def _improve(data: _Sizes, means: FloatArray, best: _State | None) -> _State | N
 def _merge(rungs: Sequence[FloatArray]) -> FloatArray:
     """Return the rungs of all sessions, log sizes, ascending; near ones as their mean."""
     ordered = np.sort(np.concatenate([*rungs, np.empty(0)]))
-    groups = np.split(ordered, np.flatnonzero(np.diff(ordered) > _LEAST_STEP) + 1)
+    groups = np.split(ordered, np.flatnonzero(np.diff(ordered) > _LEAST_LOG_STEP) + 1)
     return np.array([group.mean() for group in groups if group.size])
 
 
@@ -253,7 +253,7 @@ def _climb(data: _Sizes, rungs: FloatArray) -> _State | None:
         if len(np.unique(np.concatenate(states))) < len(rungs):
             return None
         rungs, error = _solve(data, states, len(rungs), scale)
-        if np.any(np.diff(rungs) < _LEAST_STEP):
+        if np.any(np.diff(rungs) < _LEAST_LOG_STEP):
             return None
         scale = data.estimate_scale(states, rungs, scale)
         for session, (log, place) in enumerate(zip(data.logs, data.places, strict=True)):

@@ -114,7 +114,7 @@ MOST_PROTOTYPES = 4
 FEWEST_OF_GROUP = 3
 #: Kaufman and Rousseeuw's least mean silhouette of "a reasonable structure".
 REASONABLE_SILHOUETTE = 0.5
-#: Swaps are searched for in so many sweeps; real corpora need a few.
+#: Most sweeps in which swaps are searched for; real corpora need a few.
 _SWEEPS = 50
 
 

@@ -66,7 +66,7 @@ class SameSourceLimits:
     hardly_less: float = 0.8
     #: It thins if this share of the rate's fall (on the logarithmic scale) is fewer frames.
     share_by_frames: float = 0.5
-    #: It switches levels if its rates lie in so many clusters at most,
+    #: It switches levels if its rates lie in this many clusters at most,
     most_levels: int = 6
     #: no wider than this ratio, which a steady encoder stays within,
     level_ratio: float = 1.2
@@ -74,7 +74,7 @@ class SameSourceLimits:
     level_distance: float = 1.15
     #: that hold this share of the intervals.
     share_in_levels: float = 0.9
-    #: Losses are compared to so many digits: smaller ones do not make a path congested.
+    #: Digits to which losses are compared: smaller ones do not make a path congested.
     loss_digits: int = 3
 
 

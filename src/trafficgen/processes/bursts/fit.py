@@ -30,7 +30,7 @@ class BurstLimits:
     #: The autocorrelation has lags up to this share of the bursts, and at most this many.
     largest_lag_share: float = 1 / 3
     most_lags: int = 24
-    #: A first burst of so many times the packets of any other fills a buffer.
+    #: A first burst that has this many times the packets of any other fills a buffer.
     far_larger: float = 2.0
     #: Correlations within this many standard errors of 0 count as 0.
     standard_errors: float = 2.0

@@ -37,7 +37,7 @@ from trafficgen.units import FloatArray, IntArray
 _SHORTEST_EXCESS_S = 1e-9
 #: Bursts in a given order wait for one another where that lengthens the phase by up to this share.
 _WAITING_SHARE = 0.01
-#: Phases of up to so many bursts have whole ones only, unless their spacings add up to less than
+#: Phases of up to this many bursts have whole ones only, unless their spacings add up to less than
 #: this share of the phase, or to as much more.
 _FEW_BURSTS, _LEAST_SHARE = 64, 0.75
 #: An expected number of bursts is whole when it is off by less.

@@ -31,8 +31,8 @@ class FrameLimits:
     #: Packets that begin a frame with parameter sets are smaller than this share of the next one.
     lead_share: float = 0.3
     most_leads: int = 4
-    #: Leads are kept where this share of a type's frames begins with so many of them, or where so
-    #: many frames begin with leads of the very same sizes.
+    #: Leads are kept where this share of a type's frames begins with as many of them, or where
+    #: this number of frames begins with leads of the very same sizes.
     common_leads: float = 0.25
     same_leads: int = 5
     #: Leads are sent at once where gaps after them are below this share of others in their frames.

@@ -21,10 +21,10 @@ class GroupLimits:
 
     #: Fewer frames do not show a group.
     fewest_frames: int = 24
-    #: A frame is compared with the median of so many around it.
+    #: Frames around one whose median it is compared with.
     window: int = 25
     #: Key frames are larger than their neighbours by this factor, fewer than this share of frames,
-    #: at least so many, and an empty stretch of this width (in logarithms) separates their sizes.
+    #: at least this many, and an empty stretch of this width (in logarithms) separates their sizes.
     key_factor: float = 1.5
     key_share: float = 0.25
     fewest_keys: int = 3
@@ -35,15 +35,15 @@ class GroupLimits:
     fold_excess: float = 0.35
     fold_score: float = 6.0
     longest: int = 600
-    #: Groups may start anew, as after a scene cut: long series are folded in stretches of so many
-    #: frames too, and these are taken where they beat one fold of all by this factor. A new start
-    #: outweighs key frames of this many deviations of all frames.
+    #: Groups may start anew, as after a scene cut: long series are folded in stretches of this
+    #: many frames too, and these are taken where they beat one fold of all by this factor. A new
+    #: start outweighs key frames of this many deviations of all frames.
     stretch_frames: int = 12_000
     slip_gain: float = 1.2
     slip_deviations: float = 12.0
     #: A pattern of predicted and bidirectional frames explains this share of the variance.
     pattern_share: float = 0.3
-    #: More distinct lengths of groups are replaced by an even choice of so many.
+    #: Most distinct lengths of groups; more are replaced by an even choice of them.
     most_distances: int = 48
     #: Large frames nearer to a key frame than this share of the median group follow from it, as at
     #: the start of a stream.

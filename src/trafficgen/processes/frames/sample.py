@@ -45,7 +45,7 @@ class FrameTypeLaws(DrawnPart):
     lead_share: float
 
     def expected_packets(self, packet_bytes: float) -> float:
-        """Return about how many packets a frame cut into packets of so many bytes has."""
+        """Estimate the packets of a frame that is cut into packets of a size, bytes."""
         rest = self.frame_bytes.mean - self.lead_share * sum(self.lead_bytes)
         return self.lead_share * len(self.lead_bytes) + max(1.0, rest / packet_bytes + 0.5)
 

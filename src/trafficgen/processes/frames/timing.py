@@ -45,7 +45,7 @@ class TimingLimits:
     #: and with them the rate.
     good_ks: float = 0.05
     grouped_ks: float = 0.25
-    #: Sums of so many successive spacings are compared too: they show the order.
+    #: Numbers of successive spacings whose sums are compared too: they show the order.
     sums: tuple[int, ...] = (1, 2, 4)
     #: The order of lateness is kept where that brings spacings nearer by more than this.
     nearer_ks: float = 0.01
@@ -58,8 +58,8 @@ class SpectrumLimits:
     fewest_values: int = 16
     #: Bands to an octave of frequency, from the lowest Fourier frequency on.
     bands_per_octave: int = 3
-    #: A line has this many times the median power of so many neighbours on either side, and this
-    #: share of the variance; at most so many are kept.
+    #: A line has this many times the median power of its neighbours, this number on either side,
+    #: and this share of the variance; this number of lines is kept at most.
     line_excess: float = 15.0
     line_share: float = 0.02
     neighbours: int = 8
@@ -80,7 +80,7 @@ class ClockLimits:
     #: independent jitter (0.71) and a walk over the fewest frames (2.6) is far from both.
     off_grid: float = 1.0
     #: Frames are cut into packets where this share of all but the last ones is full, and of the
-    #: last ones is not; the media has frames at least so often, s.
+    #: last ones is not; this is the longest time between frames of media, s.
     cut_share: float = 0.95
     longest_s: float = 0.2
 
@@ -269,7 +269,7 @@ def _distance(played_s: FloatArray, sent_s: FloatArray) -> float:
 
 
 def _sums(spacing_s: FloatArray, count: int) -> FloatArray:
-    """Return the sums of so many successive spacings, ascending, s."""
+    """Return the sums of ``count`` successive spacings, ascending, s."""
     total_s = np.concatenate(([0.0], np.cumsum(spacing_s)))
     return _core.sort_values(total_s[count:] - total_s[:-count])
 
