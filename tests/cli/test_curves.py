@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trafficgen.cli._curves import (
+from trafficgen.cli._tables import (
     ASCII_BLOCKS,
     BLOCKS,
     Curve,

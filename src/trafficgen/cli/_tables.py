@@ -1,15 +1,19 @@
-"""Tables on stdout: fitted to a terminal by rich; elsewhere one whole line for each row."""
+"""Tables and sparklines on stdout: fitted to a terminal by rich; elsewhere whole lines."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trafficgen.cli._output import columns, is_styled
-from trafficgen.formatting import printable
+from trafficgen.cli._output import columns, is_styled, say_line, shows_blocks
+from trafficgen.formatting import format_duration, printable, rate_text
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from trafficgen.units import FloatArray
 
 _GAP = "  "
 #: Between the columns of a table on a terminal: what rich puts around its light rule.
@@ -129,3 +133,143 @@ def _print_blocks(
                 rest.append(f"{name} ".lstrip(), style="dim")
                 rest.append(cell, style=marks.get(cell, styles.get(column, "")) or None)
         console.print(Padding(rest, (0, 0, 0, 2)), overflow="fold")
+
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+#: For encodings without block elements, from low to high.
+ASCII_BLOCKS = "_.-:=+*#"
+
+_WIDTH = 60
+_WIDEST = 120
+_FEWEST = 12
+#: Narrower terminals have the scale under the curve.
+_NARROW = 60
+_CYAN, _DIM = 36, 2
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One curve.
+
+    Attributes:
+        values: Its values, one a character, NaN where unknown; shape (n,).
+        text: Writes one of them with its unit.
+        top: Value of a full block; None for the largest value.
+    """
+
+    name: str
+    values: FloatArray
+    text: Callable[[float], str] = rate_text
+    top: float | None = None
+
+
+@dataclass(frozen=True)
+class Marks:
+    """A line of letters under curves.
+
+    Attributes:
+        letters: One a character of the curves.
+        meaning: What each letter means.
+    """
+
+    name: str
+    letters: str
+    meaning: str
+
+
+def sparkline(values: FloatArray, *, top: float | None = None, blocks: str = BLOCKS) -> str:
+    """Return a character for each value: lowest for 0, highest for ``top``, space for NaN.
+
+    A value above 0 is never shown as 0, so that a trickle and silence look different. ``top`` is
+    the value of the highest character, and of all above it (None: the largest value); ``blocks``
+    are characters from low to high.
+    """
+    known = [value for value in values.tolist() if math.isfinite(value)]
+    top = max(known, default=0.0) if top is None else top
+    highest = len(blocks) - 1
+    shown = []
+    for value in values.tolist():
+        if math.isnan(value):
+            shown.append(" ")
+        elif value <= 0 or top <= 0:
+            shown.append(blocks[0])
+        else:
+            shown.append(blocks[min(highest, math.ceil(min(value / top, 1.0) * highest))])
+    return "".join(shown)
+
+
+def curve_bins(names: Sequence[str], *, scale_width: int = 28) -> int:
+    """Return how many characters curves have: what a terminal has room for, elsewhere 60.
+
+    ``scale_width`` characters are kept for what stands behind them.
+    """
+    if not is_styled():
+        return _WIDTH
+    name_width = max(map(len, names), default=0) + 2
+    room = columns() - name_width - (0 if columns() < _NARROW else scale_width)
+    return max(_FEWEST, min(_WIDEST, room))
+
+
+def letters_of(
+    intervals: Iterable[tuple[float, float, str]], *, bins: int, start_s: float, end_s: float
+) -> str:
+    """Return a letter for each part of a span: of the last interval at its middle, or a dot.
+
+    An interval that is too short to hold any gets the part that it lies in. Intervals are start,
+    end (s) and letter.
+    """
+    letters = ["."] * bins
+    part_s = (end_s - start_s) / bins
+    for interval_start_s, interval_end_s, letter in intervals:
+        from_s, to_s = max(interval_start_s, start_s), min(interval_end_s, end_s)
+        if from_s < to_s:
+            first = min(bins - 1, math.ceil((from_s - start_s) / part_s - 0.5))
+            last = max(first + 1, math.ceil((to_s - start_s) / part_s - 0.5))
+            letters[first:last] = letter * (min(last, bins) - first)
+    return "".join(letters)
+
+
+def print_curves(
+    title: str, curves: Sequence[Curve | Marks], *, start_s: float, end_s: float
+) -> None:
+    """Print curves that share a span of time, each from 0 to its own or a shared highest value.
+
+    Lines of marks may stand under them; all have the same length.
+    """
+    bins, width = (
+        max(len(_cells(curve)) for curve in curves),
+        max(len(curve.name) for curve in curves),
+    )
+    tops = {curve.text(curve.top) for curve in curves if isinstance(curve, Curve) and curve.top}
+    scale = f"all from 0 to {tops.pop()}" if tops else "each from 0 to its highest"
+    span, step = f"{format_duration(start_s)} to {format_duration(end_s)}", (end_s - start_s) / bins
+    say_line(f"{title}, {span}, {format_duration(step)} a character, {scale}:")
+    for curve in curves:
+        cells, label, meaning = _cells(curve), f"{curve.name:{width}}  ", _meaning(curve)
+        if is_styled() and len(label) + len(cells) + 2 + len(meaning) > columns():
+            print(label + _coloured(cells, curve))
+            say_line(" " * len(label) + meaning, indent=len(label))
+        else:
+            print(label + _coloured(cells, curve) + f"  {meaning}")
+
+
+def _cells(curve: Curve | Marks) -> str:
+    if isinstance(curve, Marks):
+        return curve.letters
+    return sparkline(curve.values, top=curve.top, blocks=BLOCKS if shows_blocks() else ASCII_BLOCKS)
+
+
+def _meaning(curve: Curve | Marks) -> str:
+    if isinstance(curve, Marks):
+        return curve.meaning
+    known = [value for value in curve.values.tolist() if math.isfinite(value)]
+    if not known:
+        return "no value"
+    lowest = curve.text(min(known)) if min(known) else "0"
+    return f"{lowest} .. {curve.text(max(known))}"
+
+
+def _coloured(cells: str, curve: Curve | Marks) -> str:
+    if not is_styled():
+        return cells
+    return f"\x1b[{_DIM if isinstance(curve, Marks) else _CYAN}m{cells}\x1b[0m"

@@ -9,11 +9,10 @@ import typer
 
 import trafficgen
 from trafficgen.cli._completion import complete_metric
-from trafficgen.cli._curves import Curve, curve_bins, print_curves
 from trafficgen.cli._options import AsJson, expand_options
 from trafficgen.cli._output import Messages, number, print_json, say_line
 from trafficgen.cli._outputs import Force, Outputs, Reports, claim, refuse_missing, write_reports
-from trafficgen.cli._tables import print_table
+from trafficgen.cli._tables import Curve, curve_bins, print_curves, print_table
 from trafficgen.formatting import format_quantity
 from trafficgen.validation.options import CompareOptions
 

@@ -14,11 +14,11 @@ import typer
 import trafficgen
 from trafficgen.calibration.options import FitOptions, SessionFitOptions
 from trafficgen.capture.options import EXCHANGE_ENDINGS
-from trafficgen.cli._curves import Curve, Marks, curve_bins, letters_of, print_curves
 from trafficgen.cli._options import AsJson, Captures, expand_options
 from trafficgen.cli._output import Messages, number, print_json, say_line
 from trafficgen.cli._outputs import Force, Outputs, Reports, claim, refuse_missing, write_reports
 from trafficgen.cli._summaries import print_model
+from trafficgen.cli._tables import Curve, Marks, curve_bins, letters_of, print_curves
 from trafficgen.formatting import (
     endpoint,
     format_count,

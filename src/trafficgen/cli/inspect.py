@@ -11,10 +11,9 @@ import typer
 
 import trafficgen
 from trafficgen.capture.options import ReadOptions
-from trafficgen.cli._curves import Curve, curve_bins, print_curves
 from trafficgen.cli._options import AsJson, Captures, expand_options
 from trafficgen.cli._output import Messages, number, print_json_lists, say_line
-from trafficgen.cli._tables import print_table
+from trafficgen.cli._tables import Curve, curve_bins, print_curves, print_table
 from trafficgen.formatting import (
     endpoint,
     format_count,

@@ -12,7 +12,6 @@ import typer
 
 import trafficgen
 from trafficgen.cli._completion import complete_model
-from trafficgen.cli._curves import Curve, Marks, curve_bins, letters_of, print_curves
 from trafficgen.cli._options import (
     AsJson,
     Compete,
@@ -23,7 +22,7 @@ from trafficgen.cli._options import (
 )
 from trafficgen.cli._output import Messages, number, print_json, say_line
 from trafficgen.cli._outputs import Force, Outputs, Reports, claim, files_among, write_reports
-from trafficgen.cli._tables import print_table
+from trafficgen.cli._tables import Curve, Marks, curve_bins, letters_of, print_curves, print_table
 from trafficgen.formatting import format_count, format_duration, format_share, rate_text
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.workloads.options import SharedPathOptions

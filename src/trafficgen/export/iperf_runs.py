@@ -9,8 +9,13 @@ from pathlib import Path
 
 from trafficgen.errors import ExportError
 from trafficgen.export.epochs import EPOCH_S, EPOCHS, Plan, plans_of, plans_report
-from trafficgen.export.scripts import write_executable
-from trafficgen.export.sending_ends import DESTINATION, DIRECTION, HIGHEST_PORT, destination_of
+from trafficgen.export.sending_ends import (
+    DESTINATION,
+    DIRECTION,
+    HIGHEST_PORT,
+    destination_of,
+    write_executable,
+)
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.stream_runs import RunTool, write_stream_runs
 from trafficgen.export.target import Target, Written

@@ -1,10 +1,12 @@
-"""Addresses and ports of sending tools, checked before they get into a script."""
+"""Scripts of sending tools, and the addresses and ports in them, which are checked before."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address
+from pathlib import Path
 
 from trafficgen.errors import SettingError
 from trafficgen.export.flow_schedule import Direction, FlowSchedule, refuse_large, split_large
@@ -159,3 +161,37 @@ def refuse_oversized_datagrams(flows: Sequence[FlowSchedule], *, target: str) ->
                 "no UDP datagram over IPv4 is so large: look where the table's lengths come from"
             )
             refuse_large(flow, high_bytes=_LARGEST_UDP_BYTES, target=target, remedy=remedy)
+
+
+_HEAD = """\
+#!/bin/sh
+set -eu
+here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
+"""
+
+
+def write_script(path: Path, body: str) -> None:
+    """Write an executable script for the POSIX shell, in which ``$here`` is its folder."""
+    write_executable(path, _HEAD + body)
+
+
+def write_executable(path: Path, text: str) -> str:
+    """Write a script that can be executed, and return its name."""
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+    return path.name
+
+
+def fill_template(name: str, values: Mapping[str, object]) -> str:
+    """Return the template ``name`` with each ``@KEY@`` replaced by the Python literal of its value.
+
+    Raises:
+        ValueError: If a value has no place in the template.
+    """
+    text = files("trafficgen.export").joinpath("templates", name).read_text(encoding="utf-8")
+    for key, value in values.items():
+        place = f"@{key}@"
+        if place not in text:
+            raise ValueError(f"{name} has no place for {key}")
+        text = text.replace(place, repr(value))
+    return text

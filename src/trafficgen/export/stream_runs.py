@@ -13,8 +13,12 @@ import numpy as np
 from trafficgen.errors import ExportError
 from trafficgen.export.epochs import Limits
 from trafficgen.export.flow_schedule import turn_round
-from trafficgen.export.scripts import write_executable
-from trafficgen.export.sending_ends import HIGHEST_PORT, destination_of, direction_of
+from trafficgen.export.sending_ends import (
+    HIGHEST_PORT,
+    destination_of,
+    direction_of,
+    write_executable,
+)
 from trafficgen.export.settings import Settings
 from trafficgen.export.target import Written
 from trafficgen.formatting import format_count

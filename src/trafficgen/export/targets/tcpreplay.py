@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trafficgen.export.frames import FRAME_SETTINGS, FrameStream
-from trafficgen.export.scripts import fill_template, write_script
+from trafficgen.export.sending_ends import fill_template, write_script
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Target, Written
 from trafficgen.packet_files.pcap import write_replay

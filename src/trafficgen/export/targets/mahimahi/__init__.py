@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from trafficgen.errors import ExportError
-from trafficgen.export.scripts import write_script
+from trafficgen.export.sending_ends import write_script
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Target, Written
 from trafficgen.export.targets.mahimahi.delivery import (

@@ -10,8 +10,12 @@ from typing import TextIO
 from trafficgen.errors import ExportError
 from trafficgen.export.epochs import Limits
 from trafficgen.export.flow_schedule import seconds_text
-from trafficgen.export.scripts import fill_template, write_executable
-from trafficgen.export.sending_ends import destination_of, ports_from
+from trafficgen.export.sending_ends import (
+    destination_of,
+    fill_template,
+    ports_from,
+    write_executable,
+)
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.stream_runs import (
     RUNS,

@@ -14,7 +14,7 @@ import numpy as np
 from trafficgen.errors import ExportError
 from trafficgen.export.flow_schedule import timing_error
 from trafficgen.export.frames import FRAME_SETTINGS, Frames, frames_of
-from trafficgen.export.scripts import fill_template
+from trafficgen.export.sending_ends import fill_template
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Target, Written
 from trafficgen.export.targets.trex.astf import ASTF_SETTINGS, write_astf

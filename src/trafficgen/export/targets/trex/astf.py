@@ -11,8 +11,7 @@ import numpy as np
 
 from trafficgen.errors import ExportError, SettingError
 from trafficgen.export.flow_schedule import FlowSchedule, schedule_report, schedules_of
-from trafficgen.export.scripts import fill_template
-from trafficgen.export.sending_ends import HIGHEST_PORT
+from trafficgen.export.sending_ends import HIGHEST_PORT, fill_template
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Written
 from trafficgen.tables import PacketTable

@@ -19,8 +19,7 @@ from trafficgen.export.flow_schedule import (
     split_large,
     timing_error,
 )
-from trafficgen.export.scripts import fill_template
-from trafficgen.export.sending_ends import HIGHEST_PORT
+from trafficgen.export.sending_ends import HIGHEST_PORT, fill_template
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Written
 from trafficgen.export.targets.trex.astf import address_range, join_writes
