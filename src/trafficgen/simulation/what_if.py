@@ -26,6 +26,8 @@ from trafficgen.units import kbps_from_bps
 _PURPOSE = "simulate/runs"
 #: Policies that a fit weighs and that choose rungs, equally likely where a capture shows none.
 _CHOOSING: tuple[PolicyFamily, ...] = ("throughput", "buffer", "bola", "dynamic", "mpc")
+#: Of players that are seen at one rung alone, so many have no other one: an assumption.
+_STAYS = 0.5
 
 #: Plays a model with options, and what says where its unvisited rungs are.
 Play = Callable[[Model | PublishedModel, SimulateOptions, UnvisitedRungs], SimulationResult]
@@ -143,14 +145,18 @@ def _draw_application(application: Application, generator: np.random.Generator) 
             "rungs": tuple(rung.model_copy(update={"rate_kbps": rate}) for rung, rate in pairs),
             "buffer_target_s": draw(application.buffer_target_s),
             "audio_kbps": draw(application.audio_kbps),
-            "policy": _draw_policy(application.policy, generator),
+            "policy": _draw_policy(application.policy, generator, rungs=len(application.rungs)),
         }
     )
 
 
-def _draw_policy(policy: PlayerPolicy | None, generator: np.random.Generator) -> PlayerPolicy:
+def _draw_policy(
+    policy: PlayerPolicy | None, generator: np.random.Generator, *, rungs: int
+) -> PlayerPolicy:
     """Return a policy by the weights, the likeliest one with its parameters drawn."""
-    weights: dict[PolicyFamily, float] = dict.fromkeys(_CHOOSING, 1.0 / len(_CHOOSING))
+    stays = _STAYS if rungs == 1 else 0.0
+    weights: dict[PolicyFamily, float] = dict.fromkeys(_CHOOSING, (1 - stays) / len(_CHOOSING))
+    weights["fixed"] = stays
     if policy is not None:
         weights = {policy.family: policy.weight, **policy.alternatives}
     shares = np.array([*weights.values()])

@@ -118,6 +118,20 @@ def test_a_policy_that_is_not_known_is_drawn_among_all(fitted: Model) -> None:
     assert widths[1] > widths[0]
 
 
+def test_about_half_of_the_players_at_one_rung_alone_stay_there(fitted: Model) -> None:
+    found = application([600.0], highest_throughput_kbps=620.0)
+    model = fitted.model_copy(update={"application": found})
+    highest_kbps = []
+    for seed in range(24):
+        with warnings.catch_warnings(action="ignore", category=trafficgen.SimulationWarning):
+            # The first run stays, the other one is drawn.
+            runs = trafficgen.simulate(model, path=WIDE, duration_s=40, seed=seed, runs=2)
+        answers = {one.name: one for one in runs.answers}
+        highest_kbps.append(answers["mean_rung_kbps"].high)
+    stay = sum(kbps == pytest.approx(600) for kbps in highest_kbps)
+    assert 8 <= stay <= 20
+
+
 def test_runs_of_a_published_model_differ_by_their_seeds_alone() -> None:
     path = "rate=725kbps,delay=45ms"
     found = trafficgen.simulate("wmedia9_nichols2004", path=path, duration_s=20, runs=3)
