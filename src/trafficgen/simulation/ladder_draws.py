@@ -21,7 +21,10 @@ _ANY_SPREAD, _LEAST_STEP, _MOST_STEP = 0.25, math.log(1.2), math.log(3.0)
 _PASSED, _MOST_BETWEEN = 0.5, 5
 #: Ladders have at least this many rungs, mostly; those that have end at each with this chance: 5 to
 #: 10 rungs, 7 on average. One with fewer ends with the other chance.
-_USUAL_RUNGS, _ENDS, _ENDS_EARLY, _MOST_RUNGS = 5, 0.25, 0.1, 20
+_USUAL_RUNGS, _ENDS, _ENDS_EARLY = 5, 0.25, 0.1
+#: No ladder has more rungs than that, those that were visited apart; the plans of ``mpc`` over five
+#: segments are too many with 19.
+_MOST_RUNGS = 16
 
 
 def draw_ladder(
@@ -41,7 +44,10 @@ def draw_ladder(
     ladder = [*visited_kbps[:1]]
     for low, high in itertools.pairwise(visited_kbps):
         ladder += _draw_between(low, high, generator)
-    return ladder if is_whole else ladder + _draw_above(ladder, safe_kbps, generator)
+    if not is_whole:
+        ladder += _draw_above(ladder, safe_kbps, generator)
+    others = [kbps for kbps in ladder if kbps not in visited_kbps]
+    return sorted([*visited_kbps, *others[: max(_MOST_RUNGS - len(visited_kbps), 0)]])
 
 
 def _draw_between(low_kbps: float, high_kbps: float, generator: np.random.Generator) -> list[float]:
@@ -73,7 +79,7 @@ def _draw_above(
     if least is not None:
         beyond = float(special.ndtr((step - least) / spread))
         ends /= ends + (1 - ends) * beyond
-    while generator.random() >= ends and len(found) + len(ladder_kbps) < _MOST_RUNGS:
+    while generator.random() >= ends and len(found) < _MOST_RUNGS:
         low = _LEAST_STEP if least is None else min(least, _MOST_STEP)
         # The first is about the steps below it, the others are about as far apart as that.
         step = _draw_step(step, spread, low, generator)

@@ -208,6 +208,18 @@ def test_ladders_are_drawn_about_the_rungs_that_were_visited() -> None:
     assert {max(ladder) for ladder in whole} == {1700.0}
 
 
+@pytest.mark.parametrize("step", [1.5, 2.5, 6.0])
+def test_no_ladder_has_more_rungs_than_the_plans_of_mpc_allow(step: float) -> None:
+    visited = [100.0 * step**place for place in range(8)]
+    generator = np.random.default_rng(3)
+    ladders = [draw_ladder(visited, visited[-1], generator, is_whole=False) for _ in range(400)]
+    assert all(set(visited) <= set(ladder) for ladder in ladders)
+    assert all(np.all(np.diff(ladder) > 0) for ladder in ladders)
+    longest = max(ladders, key=len)
+    played = {"ladder_kbps": longest, "policy": "mpc"}
+    trafficgen.simulate("chunked", path=NARROW, settings=played, duration_s=4)
+
+
 def test_a_ladder_ends_the_likelier_the_more_room_the_path_had() -> None:
     shares = []
     for safe_kbps in (1700.0, 2800.0, 4500.0):
