@@ -216,7 +216,7 @@ def test_no_ladder_has_more_rungs_than_the_plans_of_mpc_allow(step: float) -> No
     assert all(set(visited) <= set(ladder) for ladder in ladders)
     assert all(np.all(np.diff(ladder) > 0) for ladder in ladders)
     longest = max(ladders, key=len)
-    played = {"ladder_kbps": longest, "policy": "mpc"}
+    played: dict[str, Any] = {"ladder_kbps": longest, "policy": "mpc"}
     trafficgen.simulate("chunked", path=NARROW, settings=played, duration_s=4)
 
 
