@@ -143,8 +143,9 @@ def _list_reasons(rows: _Rows, youtube: _Rows) -> Iterator[str]:
     chunks, right = (sum(one[key] for one in youtube) for key in ("chunks", "right"))
     reasons = "; ".join(dict.fromkeys(one["why"] for one in youtube if one["why"]))
     yield (
-        f"YouTube over QUIC, quality of each chunk (goal 80%): {right} of {chunks}. Its player"
-        " requests ranges of bytes, as many at each quality, so that sizes show no rung"
+        f"YouTube over QUIC, quality of each chunk of video (goal 80%): {right} of {chunks}. Its"
+        " player requests ranges of bytes, whose sizes alone show no rung; bytes of video for as"
+        " much audio do, where a quality stays for a few ranges and is well apart from others"
         f"{f' ({reasons})' if reasons else ''}."
     )
 

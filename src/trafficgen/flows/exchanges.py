@@ -61,8 +61,9 @@ EXCHANGE_COLUMNS = (
         "kind",
         pa.string(),
         (
-            "What it carries: `media`, `audio` (in turn with larger ones), `small` (a manifest, a"
-            " playlist, an index), or `control` (a handshake, or no response)."
+            "What it carries: `media`, `audio` (in turn with larger ones, or after shorter"
+            " requests), `small` (a manifest, a playlist, an index), or `control` (a handshake, or"
+            " no response)."
         ),
     ),
 )
@@ -77,6 +78,9 @@ _AUDIO_GAP, _AUDIO_SPREAD, _AUDIO_TURNS, _AUDIO_FEWEST = 1.4, 0.25, 0.5, 4
 #: A player that asks for one thing at a time may go up and down between two rungs too: audio that
 #: is under way with video in less than this share takes turns more strictly, and varies less.
 _AUDIO_TOGETHER, _STRICT_SPREAD, _STRICT_TURNS = 0.5, 0.05, 0.8
+#: Requests for audio are shorter by so much (part), and by so many times what one differs from the
+#: usual; most requests (part) are of about the usual size (log), others ask for other things too.
+_REQUEST_STEP, _REQUEST_STEPS, _REQUEST_RANGE, _USUAL_REQUESTS = 0.04, 8.0, 0.25, 0.7
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,7 @@ class ConnectionExchanges:
                 },
                 "outstanding": pa.array((outstanding + columns["merged"]).astype(np.int32)),
                 "think_s": pa.array(think_s, mask=np.isnan(think_s)),
-                "kind": pa.array(_kinds(columns["response_bytes"], start_ns, last_ns, is_control)),
+                "kind": pa.array(_kinds(columns, start_ns, is_control)),
             }
         )
         return Exchanges(
@@ -155,9 +159,10 @@ def _place_in_session(
 
 
 def _kinds(
-    response_bytes: npt.NDArray[Any], start_ns: IntArray, last_ns: IntArray, is_control: BoolArray
+    columns: Mapping[str, npt.NDArray[Any]], start_ns: IntArray, is_control: BoolArray
 ) -> npt.NDArray[Any]:
     """Return the kind of each exchange of a session, in order of time."""
+    response_bytes, last_ns = columns["response_bytes"], columns["last_byte_ns"]
     kinds = np.full(len(response_bytes), "media", dtype="<U7")
     kinds[is_control] = "control"
     asked = np.flatnonzero(~is_control)
@@ -169,8 +174,47 @@ def _kinds(
     large = sizes >= max(_SMALL_PART * half, min(_SMALL_BYTES, half / 4))
     kinds[asked[~large]] = "small"
     media = asked[large]
-    kinds[media[_is_audio(sizes[large], start_ns[media], last_ns[media])]] = "audio"
+    is_audio = _is_audio(sizes[large], start_ns[media], last_ns[media])
+    if not is_audio.any():
+        merged = columns["merged"][media]
+        is_audio = _asks_for_audio(columns["request_bytes"][media] / (1 + merged), merged == 0)
+    kinds[media[is_audio]] = "audio"
     return kinds
+
+
+def _asks_for_audio(request_bytes: npt.NDArray[np.float64], is_single: BoolArray) -> BoolArray:
+    """Return which requests are the shorter ones of two lengths in turn: those for audio.
+
+    A player asks for the ranges of bytes of one file of audio and of one of video, whose addresses
+    have lengths of their own (Gutterman and others, Requet, 2019); that of video says more.
+
+    Args:
+        request_bytes: Mean sizes of the requests of each exchange, bytes, shape (n,).
+        is_single: Which exchanges are of one request.
+    """
+    none = np.zeros(len(request_bytes), dtype=np.bool_)
+    single = request_bytes[is_single]
+    near = (
+        np.sort(single[np.abs(np.log(single / np.median(single))) < _REQUEST_RANGE])
+        if (single.size)
+        else single
+    )
+    if len(near) < max(2 * _AUDIO_FEWEST, _USUAL_REQUESTS * len(single)):
+        return none
+
+    def rest(count: int) -> float:
+        """Return how far sizes are from the usual ones of two parts, bytes."""
+        return sum(float(np.abs(one - np.median(one)).sum()) for one in np.split(near, [count]))
+
+    parts = np.split(near, [min(range(_AUDIO_FEWEST, len(near) - _AUDIO_FEWEST + 1), key=rest)])
+    short, long = (float(np.median(one)) for one in parts)
+    off = np.median(np.concatenate([np.abs(one - np.median(one)) for one in parts]))
+    if long - short < max(_REQUEST_STEP * short, _REQUEST_STEPS * float(off)):
+        return none
+    is_short = np.asarray(request_bytes < (short + long) / 2)
+    turns = np.count_nonzero(np.diff(is_short.astype(np.int8)) == 1)
+    rarer = min(np.count_nonzero(is_short), np.count_nonzero(~is_short))
+    return is_short if turns >= _AUDIO_TURNS * rarer else none
 
 
 def _is_audio(sizes: npt.NDArray[np.float64], start_ns: IntArray, last_ns: IntArray) -> BoolArray:

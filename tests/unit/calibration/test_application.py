@@ -44,7 +44,9 @@ def player(
     return np.array(starts), np.array(ends)
 
 
-def exchanges_of(size_bytes: Any, times: tuple[FloatArray, FloatArray]) -> Exchanges:
+def exchanges_of(
+    size_bytes: Any, times: tuple[FloatArray, FloatArray], *, request_bytes: Any = 300
+) -> Exchanges:
     start_ns, end_ns = ((NS_PER_S * (1.0 + part)).astype(np.int64) for part in times)
     count = len(start_ns)
     columns: dict[str, Any] = {
@@ -53,7 +55,7 @@ def exchanges_of(size_bytes: Any, times: tuple[FloatArray, FloatArray]) -> Excha
         "last_byte_ns": end_ns,
         "heard_ns": end_ns,
         "flow": np.zeros(count, dtype=np.uint32),
-        "request_bytes": np.full(count, 300, dtype=np.uint64),
+        "request_bytes": np.full(count, request_bytes, dtype=np.uint64),
         "response_bytes": np.asarray(size_bytes, dtype=np.uint64),
         "merged": np.zeros(count, dtype=np.uint32),
         "is_control": np.zeros(count, dtype=np.bool_),
@@ -169,6 +171,40 @@ def test_ranges_of_bytes_of_any_size_show_no_rungs() -> None:
     found, absent = recognise_application(exchanges_of(sizes, times), first_media_ns=NS_PER_S)
     assert found is None
     assert absent["application"].endswith("show no rungs")
+
+
+def ranges_of(video_kbps: list[float]) -> Exchanges:
+    """Return ranges of video at rates, each with one of 25 s of audio of 128 kbit/s.
+
+    The first ones are shorter, as players begin; none has more than 2 MB.
+    """
+    lengths_s = np.minimum(5.0 * 1.5 ** np.arange(len(video_kbps)), 25.0)
+    video = np.array(video_kbps) / 8e-3 * lengths_s * content(len(video_kbps)) ** 0.3
+    sizes = np.column_stack([np.minimum(video, 2e6), 128 / 8e-3 * lengths_s]).ravel()
+    starts = np.column_stack([np.cumsum(lengths_s), np.cumsum(lengths_s) + 2]).ravel()
+    asked = np.tile([660, 597], len(video_kbps))
+    return exchanges_of(sizes, (starts, starts + 1), request_bytes=asked)
+
+
+def test_audio_is_a_clock_of_the_media_in_ranges_of_video() -> None:
+    rates = [250.0] * 8 + [600.0] * 12 + [250.0] * 6
+    found, absent = recognise_application(ranges_of(rates), first_media_ns=NS_PER_S)
+    assert found is not None
+    assert [one.segments for one in found.rungs] == [14, 12]
+    assert [one.rate_kbps.value for one in found.rungs] == pytest.approx([250, 600], rel=0.1)
+    assert [one.to_kbps > one.from_kbps for one in found.switches] == [True, False]
+    assert found.audio_kbps is not None
+    assert found.audio_kbps.value == pytest.approx(128, rel=0.05)
+    assert found.segment_s is None
+    assert "ranges of bytes" in absent["application.segment_s"]
+
+
+def test_ranges_of_one_rung_are_told_from_none_by_their_sizes() -> None:
+    """The first ones are a fifth of the later ones, as they are of less media."""
+    found, _ = recognise_application(ranges_of([500.0] * 20), first_media_ns=NS_PER_S)
+    assert found is not None
+    assert [one.segments for one in found.rungs] == [20]
+    assert not found.switches
 
 
 def test_a_player_of_one_rung_that_never_waits_may_have_stalled() -> None:

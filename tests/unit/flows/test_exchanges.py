@@ -27,7 +27,7 @@ def exchanges(rows: list[dict[str, Any]], untold: tuple[int, ...] = ()) -> traff
     columns["heard_ns"] = columns["last_byte_ns"]
     columns |= {
         "flow": np.array([row.get("flow", 0) for row in rows], dtype=np.uint32),
-        "request_bytes": np.full(len(rows), 300, dtype=np.uint64),
+        "request_bytes": np.array([row.get("asked", 300) for row in rows], dtype=np.uint64),
         "response_bytes": np.array([row["bytes"] for row in rows], dtype=np.uint64),
         "merged": np.array([row.get("merged", 0) for row in rows], dtype=np.uint32),
         "is_control": np.array([row.get("control", False) for row in rows]),
@@ -67,6 +67,32 @@ def test_kinds_tell_playlists_segments_and_audio_apart() -> None:
     # One rung after another is not audio: the two do not take turns.
     rungs = [row(2.0 * k, 2.0 * k + 1, 80_000 if k < 8 else 300_000) for k in range(20)]
     assert set(exchanges(rungs).column("kind")) == {"media"}
+
+
+def ranges(asked: list[int]) -> list[dict[str, Any]]:
+    """Return requests for ranges of bytes of so many bytes each; responses have any size."""
+    sizes = [60_000, 90_000, 400_000, 300_000, 80_000, 450_000, 200_000]
+    return [
+        row(5.0 * place, 5.0 * place + 1, sizes[place % 7], asked=size)
+        for place, size in enumerate(asked)
+    ]
+
+
+def test_requests_for_ranges_of_audio_are_the_shorter_of_two_lengths() -> None:
+    found = exchanges(ranges([1350, *[658, 595, 659, 597, 660, 598] * 3]))
+    assert found.column("kind").tolist() == ["media", *["media", "audio"] * 9]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        pytest.param([600, 610, 601, 611] * 5, id="about alike"),
+        pytest.param([560, 590, 640, 660, 610, 700, 575] * 3, id="of any length"),
+        pytest.param([*[595] * 10, *[658] * 10], id="not in turn"),
+    ],
+)
+def test_requests_of_other_lengths_show_no_audio(asked: list[int]) -> None:
+    assert set(exchanges(ranges(asked)).column("kind")) == {"media"}
 
 
 def test_a_player_between_two_rungs_has_no_audio() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from trafficgen.calibration.application.byte_ranges import find_range_rungs, measure_audio_rate
 from trafficgen.calibration.application.pacing import fit_pacing, measure_download
 from trafficgen.calibration.application.page_laws import find_page_visits, fit_pages, have_laws
 from trafficgen.calibration.application.playback import (
@@ -78,6 +79,9 @@ _NO_SEGMENTS = dict.fromkeys(
     ("stalls", "startup_s", "buffer_target_s", "policy"),
     "media in a response is known of segments alone",
 )
+_NO_SEGMENT_LENGTH = dict.fromkeys(
+    ("segment_s", *_NO_SEGMENTS), "the player requests ranges of bytes, of any length"
+)
 
 
 @dataclass(frozen=True)
@@ -130,16 +134,57 @@ def recognise_application(
         "connections": len(np.unique(exchanges.column("connection")[answered])),
         "exchanges": int(answered.sum()),
     }
+    video, audio = (find_segments(exchanges, kind, first_media_ns) for kind in ("media", "audio"))
+    if _are_ranges(video, audio):
+        return _recognise_ranges(video, audio, counts), _name_parts(_NO_SEGMENT_LENGTH)
     visits = find_page_visits(exchanges)
     pages = None if visits is None else fit_pages(visits)
     if pages is not None and have_laws(pages):
         return Application(kind="interactive", **counts, pages=pages), _name_parts(_NO_SEGMENTS)
     size_bytes = exchanges.column("response_bytes").astype(np.float64)
-    video, audio = (find_segments(exchanges, kind, first_media_ns) for kind in ("media", "audio"))
     if size_bytes.max() >= _BULK_SHARE * size_bytes.sum() and len(video) < _FEWEST_SEGMENTS:
         flow = int(exchanges.column("connection")[size_bytes.argmax()])
         return _recognise_download(table, flow, counts)
     return _recognise_responses(video, audio, counts, log)
+
+
+def _are_ranges(video: Segments, audio: Segments) -> bool:
+    """Return whether audio and video differ by requests, not by sizes: as ranges do."""
+    if min(len(video), len(audio)) < _FEWEST_SEGMENTS:
+        return False
+    return bool(audio.size_bytes.max() >= video.size_bytes.min())
+
+
+def _recognise_ranges(video: Segments, audio: Segments, counts: Mapping[str, Any]) -> Application:
+    """Recognise a player that requests ranges of bytes of video and of audio."""
+    order = np.argsort(np.concatenate([video.request_s, audio.request_s]), kind="stable")
+    size_bytes = np.concatenate([video.size_bytes, audio.size_bytes])[order]
+    found = find_range_rungs(size_bytes, order >= len(video))
+    audio_kbps = measure_audio_rate(audio.request_s, audio.size_bytes)
+    rungs = tuple(
+        Rung(rate_kbps=_scale(audio_kbps, ratio), segments=count)
+        for ratio, count in zip(
+            found.video_per_audio.tolist(), np.bincount(found.of_range).tolist(), strict=True
+        )
+    )
+    rates = [rung.rate_kbps.value for rung in rungs]
+    return Application(
+        kind="chunked",
+        **counts,
+        rungs=rungs,
+        switches=find_switches(video, found.of_range, rates),
+        audio_kbps=audio_kbps,
+    )
+
+
+def _scale(rate: Estimate, factor: float) -> Estimate:
+    """Return a multiple of a rate."""
+    return Estimate(
+        value=factor * rate.value,
+        low=factor * (rate.low or 0.0),
+        high=factor * (rate.high or rate.value),
+        method="bytes of video for as much audio",
+    )
 
 
 def _recognise_download(
