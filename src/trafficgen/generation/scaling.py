@@ -83,7 +83,8 @@ def _scale_bursts(process: BurstProcess, factor: float) -> BurstProcess:
     spacing = process.spacing_s
     if abs(stretch - 1) >= _CLOSE:
         spacing = scale_law(spacing, stretch)
-    return larger.model_copy(update={"spacing_s": spacing})
+    # Larger bursts that wait for one another would come more rarely.
+    return larger.model_copy(update={"spacing_s": spacing, "pause_s": None})
 
 
 def vary_bursts(process: BurstProcess, factors: Mapping[VariedLaw, float]) -> BurstProcess:
@@ -93,7 +94,7 @@ def vary_bursts(process: BurstProcess, factors: Mapping[VariedLaw, float]) -> Bu
         for name, factor in factors.items()
         if (law := getattr(process, name)) is not None
     }
-    return process.model_copy(update=laws)
+    return process.model_copy(update={**laws, "pause_s": None})
 
 
 def expected_bytes(process: PacketProcess, span_s: float, *, first_at_start: bool) -> float | None:

@@ -110,6 +110,17 @@ def test_larger_bursts_keep_their_spacing_and_sizes() -> None:
     assert after.packet_bytes == before.packet_bytes
 
 
+def test_larger_bursts_do_not_wait_longer_for_one_another() -> None:
+    before = bursts(BURSTS["gamma"])
+    waits = before.model_copy(update={"pause_s": before.spacing_s})
+    for after in (scale_process(waits, 2.0), vary_bursts(waits, {"spacing_s": 0.5})):
+        assert isinstance(after, BurstProcess)
+        assert after.pause_s is None
+    same = scale_process(waits, 2.0)
+    expected = 2 * played_bytes(before, span_s=300.0)
+    assert played_bytes(same, span_s=300.0) == pytest.approx(expected, rel=0.1)
+
+
 def test_single_packets_come_faster(renewal_process: PacketProcess) -> None:
     after = scale_process(renewal_process, 2.5)
     before = played_bytes(renewal_process, span_s=200.0)

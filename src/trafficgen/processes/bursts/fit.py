@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from trafficgen.distributions.law import Law
 from trafficgen.distributions.two_samples import rank_correlation
 from trafficgen.flows import Bursts, gamma_to_exponential, segment_bursts
 from trafficgen.flows.cycles import CYCLE_LIMITS
@@ -32,6 +33,8 @@ class BurstLimits:
     most_lags: int = 24
     #: A first burst that has this many times the packets of any other fills a buffer.
     far_larger: float = 2.0
+    #: Pauses are drawn where their variance is at most this share of that of the spacings.
+    steadier_pauses: float = 0.5
     #: Correlations within this many standard errors of 0 count as 0.
     standard_errors: float = 2.0
 
@@ -79,6 +82,7 @@ def propose_bursts(
     process = BurstProcess(
         threshold_s=bursts.threshold_s,
         spacing_s=fit.law("spacing_s", _close_spacings(bursts, packets.span_ns), "s"),
+        pause_s=None if dependent else _fit_pauses(bursts, fit),
         burst_packets=fit.law("burst_packets", bursts.packets.astype(np.float64), "packets"),
         gap_within_s=fit.law("gap_within_s", packets.gap_s[bursts.within], "s"),
         packet_bytes=fit.law("packet_bytes", packets.sizes[~last], "bytes"),
@@ -87,6 +91,21 @@ def propose_bursts(
         dependence=dependence,
     )
     return FittedProcess(process, fit.problems)
+
+
+def _fit_pauses(bursts: Bursts, fit: LawFitter) -> Law | None:
+    """Fit the pauses between bursts where these wait for one another; None where starts do not.
+
+    A sender that has a path to itself sends a burst, waits for an answer, and sends the next: the
+    pause hardly varies and does not depend on the burst, the spacing does.
+    """
+    pause_s = s_from_ns(bursts.start_ns[1:] - bursts.end_ns[:-1])
+    if pause_s.size < _LIMITS.fewest_dependent:
+        return None
+    steadier = pause_s.var() <= _LIMITS.steadier_pauses * bursts.spacing_s.var()
+    if not steadier or _correlate(bursts.packets[:-1].astype(np.float64), pause_s):
+        return None
+    return fit.law("pause_s", pause_s, "s")
 
 
 def propose_pauses(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:

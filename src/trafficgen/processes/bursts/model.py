@@ -45,6 +45,9 @@ class BurstProcess(Process):
     """Largest gap within a burst, s."""
     spacing_s: LawOfTime
     """Start of one burst to the start of the next, s."""
+    pause_s: LawOfTime | None = None
+    """Last packet of a burst to the first of the next, s, where that varies less than the spacing,
+    which then follows from it and the burst; null where bursts start at their spacing."""
     burst_packets: LawOfPackets
     """Packets of a burst."""
     gap_within_s: LawOfTime | None

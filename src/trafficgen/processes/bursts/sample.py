@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,6 +42,8 @@ _WAITING_SHARE = 0.01
 _FEW_BURSTS, _LEAST_SHARE = 64, 0.75
 #: An expected number of bursts is whole when it is off by less.
 _WHOLE = 1e-3
+#: Bursts that wait for one another are drawn for a phase that is longer by this share, and cut.
+_MORE = 0.05
 #: Share of its spacing that a squeezed burst may fill where that is hardly above the threshold.
 _FILLED_SHARE = 0.5
 
@@ -108,6 +110,7 @@ class BurstLaws(PlayableProcess):
     gap_within_s: MixedLaw | None
     packet_bytes: MixedLaw
     last_packet_bytes: MixedLaw
+    pause_s: MixedLaw | None = None
     largest_first: bool = False
     dependence: DependenceOfBursts | None = None
     trains: TrainOrder | None = None
@@ -150,7 +153,8 @@ def draw_packets(
     all bursts, at random among those that are long enough. So the three laws, and with them the
     rate, stay as the model has them; only where no spacing is long enough, the next burst waits.
     Laws that leave no room even on average cannot all be kept: then bursts are squeezed, and
-    spacing, packets and rate stay.
+    spacing, packets and rate stay. Where the model has a law of pauses, a burst begins a pause
+    after the one before instead.
 
     The rate of a phase is a fact of the session that was fitted, and a few heavy bursts decide it:
     so spacings and packets are spread evenly over their laws where a phase has few bursts, and the
@@ -164,8 +168,11 @@ def draw_packets(
     points_s = _few_points_s(laws.spacing_s, span, generator_of("spacing_s"))
     few = points_s is not None
     if points_s is None:
+        # Where bursts wait for one another, their number is not known beforehand.
+        more_s = 0.0 if laws.pause_s is None else _MORE * span.length_s
+        drawn = replace(span, end_s=span.end_s + more_s)
         points_s = renewal_times(
-            laws.spacing_s, span, generator_of("spacing_s"), spread=True, whole=largest_first
+            laws.spacing_s, drawn, generator_of("spacing_s"), spread=True, whole=largest_first
         )
     spacing_s, start_s = np.diff(points_s), float(points_s[0])
     law, generator = laws.burst_packets, generator_of("burst_packets")
@@ -181,7 +188,11 @@ def draw_packets(
     sizes = draw_sizes(laws.packet_bytes, int(counts.sum()), generator_of("packet_bytes"))
     offsets_s, sizes = _draw_offsets(laws, counts, first_rows, sizes, generator_of)
     needed_s = offsets_s[first_rows + counts - 1] + laws.threshold_s
-    spacing_s, squeezed = _keep_apart(laws, spacing_s, needed_s, generator_of)
+    if laws.pause_s is not None:
+        spacing_s = _follow_bursts(laws.pause_s, laws.threshold_s, needed_s, generator_of)
+        squeezed = None
+    else:
+        spacing_s, squeezed = _keep_apart(laws, spacing_s, needed_s, generator_of)
     if squeezed is not None:
         offsets_s *= np.repeat(squeezed, counts)
     turn = int(counts.argmax()) if largest_first and counts.size else 0
@@ -230,6 +241,18 @@ def _few_points_s(law: MixedLaw, span: Span, generator: np.random.Generator) -> 
     spacing_s *= span.length_s / total_s
     lead_s = 0.0 if span.first_at_start else generator.random() * float(spacing_s[-1])
     return np.concatenate(([0.0], np.cumsum(spacing_s))) + span.start_s + lead_s
+
+
+def _follow_bursts(
+    law: MixedLaw, threshold_s: float, needed_s: FloatArray, generator_of: GeneratorOf
+) -> FloatArray:
+    """Return the spacings of bursts that begin a pause after the one before; shape (m,)."""
+    generator, count = generator_of("pause_s"), needed_s.size
+    if is_spread(law, count):
+        pause_s = draw_spread(law, count, generator)
+    else:
+        pause_s = law.sample(generator, count)
+    return needed_s + np.maximum(pause_s - threshold_s, _SHORTEST_EXCESS_S)
 
 
 def _keep_apart(

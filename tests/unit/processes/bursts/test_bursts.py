@@ -11,8 +11,11 @@ from scipy import stats
 from trafficgen.distributions import MixedLaw, Truncated, distribution_of
 from trafficgen.models import Atom, BurstProcess, Law
 from trafficgen.processes.base import Span, playable
+from trafficgen.processes.bursts.fit import propose_bursts
 from trafficgen.processes.bursts.sample import BurstLaws, draw_packets
+from trafficgen.processes.fitting import LawFitter, PhasePackets
 from trafficgen.randomness import random_stream
+from trafficgen.units import FloatArray, IntArray, ns_array_from_s
 
 #: One false alarm in 10,000 seeds; the seed is fixed.
 FALSE_ALARM = 1e-4
@@ -47,11 +50,11 @@ def process(*, packets: float, spacing_s: float) -> BurstProcess:
     )
 
 
-def played(model: BurstProcess, *, end_s: float) -> tuple[np.ndarray, np.ndarray]:
+def played(model: BurstProcess, *, end_s: float, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
     laws = playable(model)
     assert isinstance(laws, BurstLaws)
     times, first, _ = draw_packets(
-        laws, Span(0.0, end_s), lambda quantity: random_stream(1, session=0, purpose=quantity)
+        laws, Span(0.0, end_s), lambda quantity: random_stream(seed, session=0, purpose=quantity)
     )
     return times, first
 
@@ -198,3 +201,44 @@ def test_few_bursts_are_as_many_as_the_phase_has_room_for_and_whole(first_at_sta
         volumes.append(sent.time_s.size)
     assert np.mean(volumes) == pytest.approx(20 * 100, rel=0.01)
     assert np.std(volumes) < 0.02 * np.mean(volumes)
+
+
+def phase_of(starts_s: FloatArray, counts: IntArray) -> PhasePackets:
+    """Make a phase of bursts with gaps of 4 ms within, and packets of 1000 bytes."""
+    place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    time_ns = ns_array_from_s(np.repeat(starts_s, counts) + 4e-3 * place)
+    span_ns = (0, int(time_ns[-1]) + 1)
+    sizes = np.full(time_ns.size, 1000)
+    return PhasePackets(time_ns, sizes, span_ns, tick_s=1e-9, threshold_s=0.04)
+
+
+def fit_bursts(packets: PhasePackets) -> BurstProcess:
+    found = propose_bursts(packets, LawFitter(lambda _: np.random.default_rng(1), 1e-9))
+    assert found is not None
+    assert isinstance(found.process, BurstProcess)
+    return found.process
+
+
+def test_bursts_that_wait_for_one_another_do_so_when_played() -> None:
+    # A server that has a link to itself: the next request comes 80 ms after a response.
+    generator = np.random.default_rng(2)
+    counts = generator.integers(20, 200, 60)
+    pause_s = generator.normal(0.08, 2e-3, 60)
+    lengths_s = 4e-3 * (counts - 1)
+    packets = phase_of(np.concatenate(([0.0], np.cumsum(lengths_s + pause_s)[:-1])), counts)
+    process = fit_bursts(packets)
+    assert process.pause_s is not None
+    for seed in range(3):
+        times, first = played(process, end_s=packets.span_s, seed=seed)
+        pauses_s = times[first[1:]] - times[first[1:] - 1]
+        assert pauses_s.mean() == pytest.approx(0.08, rel=0.02)
+        assert pauses_s.std() < 4e-3
+        assert np.count_nonzero(times < packets.span_s) == pytest.approx(counts.sum(), rel=0.03)
+
+
+def test_bursts_that_start_at_their_own_times_have_no_pauses() -> None:
+    generator = np.random.default_rng(3)
+    counts = generator.integers(20, 100, 60)
+    for spacing_s in (np.full(60, 1.0), generator.uniform(0.5, 1.5, 60)):
+        starts_s = np.cumsum(spacing_s) - spacing_s
+        assert fit_bursts(phase_of(starts_s, counts)).pause_s is None
