@@ -6,6 +6,7 @@ ns-3 (``ns3_mix.py``).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -20,6 +21,9 @@ PACKET_BYTES = 1500
 #: A flow of small packets that wait as all others do, and add next to nothing.
 PROBE_BYTES, PROBE_BPS = 40, 6_400.0
 UDP_BYTES = 1_000
+#: A time slice of Linux's scheduler on eight processors or more: so long another takes the
+#: processor of a virtual machine away, and with it the timer of a token bucket.
+STANDSTILL_S = 2.8e-3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +42,8 @@ class Mix:
         seconds: So long it is counted.
         aqm: Active queue management of the queue; None: drop-tail.
         jitter_s: Mean of what a packet takes longer each way, in hosts and on the wire, s.
-        access_jitter_s: The same before the queue, s.
+        standstill_share: Of time, in which the bottleneck stands still for :data:`STANDSTILL_S` at
+            once.
         tcp: Settings of the simulated TCP that are not the default.
     """
 
@@ -53,7 +58,7 @@ class Mix:
     seconds: int = 60
     aqm: str | None = None
     jitter_s: float = 0.0
-    access_jitter_s: float = 0.0
+    standstill_share: float = 0.0
     tcp: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -127,19 +132,28 @@ def _agents(mix: Mix) -> Sequence[dict[str, object]]:
         }
         for number, control in enumerate(mix.controls)
     ]
-    forward = [2, 0] if mix.access_jitter_s > 0 else [0]
-    return [agent | {"forward": forward, "reverse": [1]} for agent in agents]
+    return [agent | {"forward": [0], "reverse": [1]} for agent in agents]
+
+
+def _capacity(mix: Mix, *, seed: int) -> dict[str, object]:
+    if mix.standstill_share > 0:
+        cycle_s = STANDSTILL_S / mix.standstill_share
+        count = math.ceil(2 * (mix.head_start_s + mix.seconds) / cycle_s)
+        rests_s = np.random.default_rng(seed).exponential(cycle_s - STANDSTILL_S, count)
+        starts_s = np.cumsum(rests_s + STANDSTILL_S) - STANDSTILL_S
+        times_s = np.column_stack([starts_s, starts_s + STANDSTILL_S]).ravel()
+        rates_bps = [mix.rate_bps, *[0.0, mix.rate_bps] * count]
+        return {"steps": {"times_s": [0.0, *times_s], "rates_bps": rates_bps}}
+    if mix.token_bucket_bytes is not None:
+        return {"token_bucket": {"rate_bps": mix.rate_bps, "burst_bytes": mix.token_bucket_bytes}}
+    return {"constant": {"rate_bps": mix.rate_bps}}
 
 
 def simulate_mix(mix: Mix, *, seed: int) -> Got:
     """Run a mix once; the seed shifts the starts of the bulk flows a little."""
-    capacity: dict[str, object] = {"constant": {"rate_bps": mix.rate_bps}}
-    if mix.token_bucket_bytes is not None:
-        bucket = {"rate_bps": mix.rate_bps, "burst_bytes": mix.token_bucket_bytes}
-        capacity = {"token_bucket": bucket}
     bottleneck: dict[str, object] = {
         "name": "bottleneck",
-        "capacity": capacity,
+        "capacity": _capacity(mix, seed=seed),
         "delay_s": mix.round_trip_s / 2,
         "delay_jitter_s": mix.jitter_s,
         "queue": {"packets": mix.queue_packets},
@@ -150,8 +164,6 @@ def simulate_mix(mix: Mix, *, seed: int) -> Got:
     agents = _agents(mix)
     way = {"delay_s": mix.round_trip_s / 2, "delay_jitter_s": mix.jitter_s}
     links = [bottleneck, {"name": "back", **way}]
-    if mix.access_jitter_s > 0:
-        links.append({"name": "access", "delay_jitter_s": mix.access_jitter_s})
     outcome = run_scenario({"seed": seed, "links": links, "agents": agents, "end_s": 1e4})
     start_ns = mix.head_start_s * 10**9
     end_ns = start_ns + mix.seconds * 10**9
