@@ -39,7 +39,6 @@ _SCATTER = "runs of the kernel differ: ours is within 10% of the interval of the
 _STANDSTILL = "the kernel's token bucket stands still while the machine's processors are taken away"
 _PHASE = "which packet a full queue turns away is a matter of phase, beside UDP that is periodic"
 _DEVICE = "ns-3 holds one packet more, in the queue of its device behind the discipline"
-_AVERAGE = f"not shown; {_DEVICE}, which RED's average leaves out"
 #: (referee, mix) -> quantity -> why it is beyond a tenth.
 _MISSES: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("kernel", "cubic, queue of 0.25, 100 ms"): {"queueing": _STANDSTILL},
@@ -47,7 +46,6 @@ _MISSES: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("kernel", "bbr, queue of 0.5, 40 ms"): {"loss": _STANDSTILL},
     ("kernel", "bbr cubic, queue of 2, 100 ms"): {"loss": _SCATTER},
     ("kernel", "reno with 3 Mbit/s of UDP, queue of 1, 40 ms"): {"loss": _PHASE},
-    ("ns-3", "red: reno with 3 Mbit/s of UDP, 40 ms"): {"loss": _AVERAGE},
     ("ns-3", "fq_codel: reno with 3 Mbit/s of UDP, 40 ms"): {"loss": _DEVICE, "queueing": _DEVICE},
     ("ns-3", "fq_codel: 10.5 Mbit/s of UDP, 40 ms"): {"queueing": _DEVICE},
 }

@@ -10,6 +10,8 @@ use crate::des::time::{seconds, sending_ns, Time};
 const PACKET_BYTES: u32 = 1000;
 /// The lower threshold is at least this, packets (2001, section 5.2).
 const LEAST_THRESHOLD: f64 = 5.0;
+/// Packets that wait, at least, where one is dropped.
+const LEAST_WAITING: usize = 2;
 /// Largest share of packets that is dropped below the upper threshold, and its bounds.
 const FIRST_MOST_SHARE: f64 = 0.1;
 const BOUNDS: (f64, f64) = (0.01, 0.5);
@@ -54,13 +56,11 @@ impl Red {
     }
 
     /// Average the length that an arriving packet finds; an idle line counts as the packets that it
-    /// could have sent (1993, section 4). A packet that is dropped leaves it idle.
+    /// could have sent (1993, section 4).
     fn update_average(&mut self, now: Time) {
-        if self.queue.packets() == 0 {
-            if let Some(since) = self.idle_since.replace(now) {
-                let missed = (now - since) as f64 / self.packet_ns as f64;
-                self.average *= (1.0 - self.weight).powf(missed);
-            }
+        if let Some(since) = self.idle_since.take() {
+            let missed = (now - since) as f64 / self.packet_ns as f64;
+            self.average *= (1.0 - self.weight).powf(missed);
         }
         self.average += self.weight * (self.queue.packets() as f64 - self.average);
     }
@@ -101,10 +101,11 @@ impl Red {
     }
 
     /// Whether to drop or mark the packet that arrives: gaps between drops are uniform (1993,
-    /// section 7).
+    /// section 7), and none while hardly a packet waits, whatever the average, as in the authors'
+    /// own simulation (ns-2).
     fn acts(&mut self, moment: &mut Moment) -> bool {
         let share = self.share(self.average);
-        if share <= 0.0 {
+        if share <= 0.0 || self.queue.packets() < LEAST_WAITING {
             self.count = None;
             return false;
         }
