@@ -258,14 +258,20 @@ def _describe_acknowledgements(
         of_numbers = _count_by_numbers(table, media, pure)
         if np.count_nonzero(of_numbers) > np.count_nonzero(packets):
             packets = of_numbers
+    mean_packets = float(packets.mean())
     packets = packets[packets > 0]
     if packets.size < _FEWEST_ACKNOWLEDGEMENTS:
         return None
-    counts = np.bincount(np.minimum(packets, MOST_ACKNOWLEDGED))[1:]
+    shares = np.bincount(np.minimum(packets, MOST_ACKNOWLEDGED))[1:] / packets.size
+    if over_quic and packets.mean() > 1:
+        # Packets of the client that acknowledge no new one count too: as if they were for one.
+        excess = (packets.mean() - max(mean_packets, 1.0)) / (packets.mean() - 1)
+        shares *= 1 - excess
+        shares[0] += excess
     a, b = packets[:-1] - packets[:-1].mean(), packets[1:] - packets[1:].mean()
     power = math.sqrt(float(a @ a) * float(b @ b))
     return Acknowledgements(
-        packet_shares=tuple((counts / packets.size).tolist()),
+        packet_shares=tuple(shares.tolist()),
         repeat_probability=min(max(float(a @ b) / power, 0.0), _MOST_REPEATED) if power else 0.0,
         ip_bytes=int(np.median(table.ip_bytes[pure])) if over_quic else None,
     )

@@ -129,6 +129,21 @@ def test_only_over_quic_datagrams_of_the_client_acknowledge(
         assert found.packet_shares == (0.0, 1.0)
 
 
+def test_packets_over_quic_that_acknowledge_nothing_new_count_too(
+    make_table: TableMaker,
+) -> None:
+    to_client = np.tile([True] * 4 + [False, True, True, False, False], 100)
+    table = make_table(
+        np.arange(to_client.size) * 0.001,
+        flows=[{"flow": 0, "protocol": "udp", "server_port": 443}],
+        to_client=to_client,
+    )
+    found = describe_transport(table, table.to_client, flow=0).acknowledgements
+    assert found is not None
+    assert found.mean_packets == pytest.approx(2, rel=0.01)
+    assert found.packet_shares[3] > found.packet_shares[2] == 0
+
+
 def test_other_protocols_are_refused(make_table: TableMaker) -> None:
     with pytest.raises(CalibrationError, match="flow 0 is sctp"):
         transport_of(make_table, [0.0, 1.0], {"protocol": "sctp"})
