@@ -15,14 +15,16 @@ from trafficgen.models import (
     Stream,
     Trains,
     dump_model,
+    pack_streams,
     with_laws,
     with_parts,
 )
 
-#: Model files stay below 64 kB; the names of a corpus's files need some of it.
-LARGEST_MODEL_BYTES = 56_000
-#: A file of one session may be nearly as large as that.
+#: Files of one session stay below 64 kB.
 MOST_BYTES = 62_000
+#: So do those of a population, which hold the packets of several sessions; the names of a
+#: corpus's files need some of it.
+LARGEST_POPULATION_BYTES = 56_000
 #: Quantiles of a prototype's law: enough for its shape.
 _POINTS = 24
 #: Alternatives and points that the laws keep, and packets of the trains of each process, step by
@@ -32,8 +34,13 @@ _STEPS = (
     *((1, 48, 768), (1, 36, 768), (1, 36, 512), (1, 36, 384), (1, 28, 256), (1, 20, 256)),
     *((1, 14, 256), (0, 10, 256)),
 )
-#: Packets of the trains of a prototype.
-_TRAINS_OF_PROTOTYPE = 256
+#: Packets of the trains of a prototype, step by step until it is no longer than this, packed:
+#: more sessions matter more than their last packets.
+_TRAINS_OF_PROTOTYPE, _MOST_OF_PROTOTYPE = (2048, 1024, 512, 256, 128, 64), 3_000
+#: Significant digits of the quantiles of a prototype.
+_DIGITS = 5
+#: Half of the steps that the second character of a rank counts: the middle of the first's.
+_MIDDLE = "g"
 _TINY = 1e-300
 _Part = TypeVar("_Part", bound=ModelPart)
 
@@ -46,15 +53,24 @@ def model_bytes(model: Model) -> int:
 def compact_streams(streams: tuple[Stream, ...]) -> tuple[Stream, ...]:
     """Return streams that play alike in less space.
 
-    Laws lose alternatives, intervals and all but two dozen quantiles, phases their other processes.
+    Laws lose alternatives, intervals and all but two dozen quantiles, phases their other processes,
+    trains the finer part of the ranks of gaps, and packets until there is room for others.
     """
+    for packets in _TRAINS_OF_PROTOTYPE:
+        found = _thin_streams(streams, packets)
+        if len(pack_streams(found)) <= _MOST_OF_PROTOTYPE:
+            break
+    return found
+
+
+def _thin_streams(streams: tuple[Stream, ...], packets: int) -> tuple[Stream, ...]:
     return tuple(
         stream.model_copy(
             update={
                 "phases": tuple(
-                    _keep_trains(with_laws(phase, _compact), _TRAINS_OF_PROTOTYPE).model_copy(
-                        update={"choice": None}
-                    )
+                    with_parts(
+                        with_laws(phase, _compact), Trains, lambda one: _coarsen(one.keep(packets))
+                    ).model_copy(update={"choice": None})
                     for phase in stream.phases
                 )
             }
@@ -71,9 +87,29 @@ def _compact(law: Law) -> Law:
             "low": {},
             "high": {},
             "log_likelihood": None,
-            "quantiles": _thinned(law.quantiles, _POINTS),
+            "quantiles": _rounded(_thinned(law.quantiles, _POINTS)),
         }
     )
+
+
+def _rounded(points: tuple[QuantilePoint, ...]) -> tuple[QuantilePoint, ...]:
+    """Return points with few digits; the first and last, where a tail may begin, stay."""
+    low, high = points[:1], points[1:][-1:]
+    between = (
+        one.model_copy(update={"value": min(max(_round(one.value), low[0].value), high[0].value)})
+        for one in points[1:-1]
+    )
+    return (*low, *between, *high)
+
+
+def _round(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")
+
+
+def _coarsen(trains: Trains) -> Trains:
+    """Return trains with ranks of gaps in 64 steps: the same second character packs away."""
+    ranks = "".join(f"{step}{_MIDDLE}" for step in trains.gap_ranks[::2])
+    return trains.model_copy(update={"gap_ranks": ranks})
 
 
 def compact_model(model: Model, *, most_bytes: int = MOST_BYTES) -> Model:
@@ -99,7 +135,7 @@ def compact_model(model: Model, *, most_bytes: int = MOST_BYTES) -> Model:
 
 
 def _shrink(part: _Part, *, alternatives: int, points: int, packets: int) -> _Part:
-    part = with_laws(part, partial(_smaller, alternatives=alternatives, points=points))
+    part = with_laws(part, partial(compact_law, alternatives=alternatives, points=points))
     return _keep_trains(part, packets)
 
 
@@ -107,7 +143,8 @@ def _keep_trains(part: _Part, most_packets: int) -> _Part:
     return with_parts(part, Trains, lambda trains: trains.keep(most_packets))
 
 
-def _smaller(law: Law, *, alternatives: int, points: int) -> Law:
+def compact_law(law: Law, *, alternatives: int, points: int = _POINTS) -> Law:
+    """Return a law with at most this many alternatives and points of its quantiles."""
     if len(law.alternatives) <= alternatives and len(law.quantiles) <= points:
         return law
     return law.model_copy(

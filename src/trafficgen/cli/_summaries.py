@@ -29,6 +29,8 @@ if TYPE_CHECKING:
         PopulationLaw,
     )
 
+#: Prototypes that are printed; more are counted.
+_PROTOTYPES = 4
 _QUANTITIES = {
     "media_duration_s": "media",
     "playout_rate_bps": "playout",
@@ -147,7 +149,7 @@ def _print_population(population: Population) -> None:
     for rung in population.ladder:
         rate = rate_text(kbps_from_bps(rung.rate_bps))
         say_line(f"ladder     {rate}, in {rung.share:.0%} of the sessions with levels")
-    for prototype in population.prototypes:
+    for prototype in population.prototypes[:_PROTOTYPES]:
         around, own = (
             rate_text(kbps_from_bps(rate_bps))
             for rate_bps in (prototype.group_rate_bps, prototype.playout_rate_bps)
@@ -156,6 +158,8 @@ def _print_population(population: Population) -> None:
             f"prototype  {prototype.name}: represents the {prototype.weight:.0%} of the sessions"
             f" around {around}; itself {own}"
         )
+    if (more := len(population.prototypes) - _PROTOTYPES) > 0:
+        say_line(f"prototype  {more} more")
     for quantity, reason in population.absent.items():
         say_line(f"not pooled: {_QUANTITIES.get(quantity, quantity)}: {reason}")
 

@@ -19,6 +19,7 @@ from trafficgen.models import (
     Population,
     PopulationQuantity,
     Prototype,
+    SessionVariant,
     Stream,
     VariedLaw,
 )
@@ -34,6 +35,10 @@ _DRAWN: tuple[PopulationQuantity, ...] = (
     "buffering_ratio",
     "buffering_duration_s",
 )
+#: How far sessions are from the one that they resemble, as a share of the spread of all: none is
+#: the same again, and hardly any leaves the rate and the length that its packets had.
+_RESEMBLANCE = 0.1
+_SMALLEST_PROBABILITY = 1e-4
 #: Buffering ends before this share of the session, as it does in a fit; the rest is playout.
 _LARGEST_BUFFERING_SHARE = 0.8
 #: Largest share of silence in a session whose length is given.
@@ -66,9 +71,11 @@ class DrawnSession:
 class SessionSampler:
     """Draws sessions of a population; session k does not depend on the others.
 
-    The rate, the length and the buffering are drawn together by a Gaussian copula from their laws.
-    The prototype is drawn given the rate, in proportion to its weight and to the density of its
-    group's rates there, so that sessions are scaled as little as possible.
+    A session resembles a fitted one that is drawn: its rate, length and buffering have about the
+    same places in their laws, and its packets are those of its prototype with its bursts (a
+    smoothed bootstrap: Silverman and Young, Biometrika 74, 1987). Populations without such sessions
+    draw rate, length and buffering by a Gaussian copula, and the prototype given the rate, in
+    proportion to its weight and to the density of its group's rates there.
     """
 
     def __init__(self, model: Model, population: Population, *, seed: int) -> None:
@@ -80,6 +87,7 @@ class SessionSampler:
         self._prototypes = [
             _Original.prepare(prototype, model) for prototype in population.prototypes
         ]
+        self._members = self._find_members()
 
     def draw(
         self, session: int, *, duration_s: float | None = None, rate_factor: float = 1.0
@@ -90,16 +98,27 @@ class SessionSampler:
         times the rate that is drawn.
         """
         generator = random_stream(self._seed, session=session, purpose="population/session")
-        scores = self._root @ generator.standard_normal(len(_DRAWN))
+        noise = generator.standard_normal(len(_DRAWN))
         at_prototype, at_buffering, at_silence, how_silent, at_variant = generator.random(
             5
         ).tolist()
+        member = self._choose_member(at_prototype)
+        if member is None:
+            scores = self._root @ noise
+        else:
+            scores = (member.scores + _RESEMBLANCE * noise) / np.hypot(1, _RESEMBLANCE)
         values = {
             quantity: self._value(self._laws[quantity], float(special.ndtr(score)))
             for quantity, score in zip(_DRAWN, scores, strict=True)
             if quantity in self._laws
         }
-        chosen = self._choose_prototype(values["playout_rate_bps"], at_prototype)
+        if member is None:
+            chosen = self._choose_prototype(values["playout_rate_bps"], at_prototype)
+            has_buffering = at_buffering < self._population.prototypes[chosen].buffering_share
+            factors = self._choose_factors(chosen, values["playout_rate_bps"], at_variant)
+        else:
+            chosen, factors = member.prototype, member.variant.factors
+            has_buffering = "buffering_ratio" in member.variant.quantities
         silence_s = 0.0
         silence = self._population.laws.get("silence_s")
         if silence is not None and at_silence < silence.positive_share:
@@ -108,7 +127,6 @@ class SessionSampler:
         if duration_s is not None:
             silence_s = min(silence_s, _LARGEST_SILENCE_SHARE * duration_s)
             media_s = duration_s - silence_s
-        has_buffering = at_buffering < self._population.prototypes[chosen].buffering_share
         has_buffering &= "buffering_ratio" in values and "buffering_duration_s" in values
         buffering_s = min(
             values.get("buffering_duration_s", 0.0), _LARGEST_BUFFERING_SHARE * media_s
@@ -120,7 +138,7 @@ class SessionSampler:
             silence_s=silence_s,
             buffering_duration_s=buffering_s if has_buffering else 0.0,
             buffering_ratio=values["buffering_ratio"] if has_buffering else 1.0,
-            factors=self._choose_factors(chosen, values["playout_rate_bps"], at_variant),
+            factors=factors,
         )
 
     def timeline(
@@ -144,6 +162,43 @@ class SessionSampler:
         longer_s = (drawn.buffering_ratio - 1) * drawn.buffering_duration_s
         size_bytes = bytes_from_bps(drawn.playout_rate_bps, drawn.media_duration_s + longer_s)
         return size_bytes / self._prototypes[drawn.prototype].packet_bytes
+
+    def _find_members(self) -> list[_Member]:
+        """Return the fitted sessions that drawn ones resemble; none if a prototype lacks them."""
+        found = [
+            (number, prototype.weight / len(prototype.variants), variant)
+            for number, prototype in enumerate(self._population.prototypes)
+            for variant in prototype.variants
+            if variant.quantities
+        ]
+        if {number for number, _, _ in found} != set(range(len(self._prototypes))):
+            return []
+        scores = np.column_stack(
+            [
+                self._scores(quantity, [one.quantities.get(quantity) for _, _, one in found])
+                for quantity in _DRAWN
+            ]
+        )
+        return [
+            _Member(number, variant, weight, row)
+            for (number, weight, variant), row in zip(found, scores, strict=True)
+        ]
+
+    def _scores(self, quantity: PopulationQuantity, values: list[float | None]) -> FloatArray:
+        """Return the normal scores of sessions' values in their law, 0 where one has none."""
+        scores = np.zeros(len(values))
+        having = np.array([value is not None for value in values])
+        if quantity not in self._laws or not having.any():
+            return scores
+        at = self._laws[quantity].cdf(np.array([one for one in values if one is not None]))
+        clipped = np.clip(at, _SMALLEST_PROBABILITY, 1 - _SMALLEST_PROBABILITY)
+        scores[having] = special.ndtri(clipped)
+        return scores
+
+    def _choose_member(self, uniform: float) -> _Member | None:
+        if not self._members:
+            return None
+        return self._members[_draw(np.log([one.weight for one in self._members]), uniform)]
 
     def _choose_prototype(self, rate_bps: float, uniform: float) -> int:
         prototypes = self._population.prototypes
@@ -173,6 +228,22 @@ class SessionSampler:
     @staticmethod
     def _value(law: MixedLaw, probability: float) -> float:
         return float(quantiles_of(law, np.array([probability]))[0])
+
+
+@dataclass(frozen=True)
+class _Member:
+    """A fitted session, with its normal scores in the laws of what is drawn together.
+
+    Attributes:
+        prototype: Number of its prototype.
+        weight: Share of the sessions that resemble it.
+        scores: A score for each of :data:`_DRAWN`, shape (4,).
+    """
+
+    prototype: int
+    variant: SessionVariant
+    weight: float
+    scores: FloatArray
 
 
 def _draw(log_weight: FloatArray, uniform: float) -> int:

@@ -46,6 +46,7 @@ from trafficgen.models.population import Prototype as Prototype
 from trafficgen.models.population import RankCorrelation as RankCorrelation
 from trafficgen.models.population import SessionVariant as SessionVariant
 from trafficgen.models.population import VariedLaw as VariedLaw
+from trafficgen.models.population import pack_streams as pack_streams
 from trafficgen.models.provenance import CaptureConditions as CaptureConditions
 from trafficgen.models.provenance import FittedProvenance as FittedProvenance
 from trafficgen.models.provenance import PublishedProvenance as PublishedProvenance

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
+import json
+import zlib
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, TypeAdapter, field_serializer, field_validator, model_validator
 
 from trafficgen.distributions.law import Law
 from trafficgen.model_parts.estimate import Estimate, ModelPart
@@ -12,6 +16,9 @@ from trafficgen.models.stream import Stream
 
 #: Sessions of a group that are kept, and how far their laws may be from those of the prototype.
 MOST_VARIANTS, MOST_FACTOR = 64, 1e6
+
+#: Packed streams are not longer than this when unpacked, bytes.
+_MOST_TEXT_BYTES = 4_000_000
 
 #: What is pooled; the last three are conditions of the captures, not of the source.
 PopulationQuantity = Literal[
@@ -70,13 +77,18 @@ VariedLaw = Literal["spacing_s", "gap_within_s", "packet_bytes", "last_packet_by
 
 
 class SessionVariant(ModelPart):
-    """How the bursts of one session of a group differ from those of its prototype."""
+    """One session of a group: what it has, and how far its bursts are from its prototype's."""
 
     rate_bps: float = Field(gt=0)
     """Its playout rate, bit/s: sessions of about that rate have its bursts."""
     factors: dict[VariedLaw, Annotated[float, Field(gt=0, le=MOST_FACTOR)]]
     """Its laws over those of the prototype: means of spacings, geometric means of gaps, and sizes
-    of full packets."""
+    of full packets; empty without bursts."""
+    quantities: dict[PopulationQuantity, Annotated[float, Field(gt=0)]] = Field(
+        default_factory=dict
+    )
+    """Its own rate, length and buffering: sessions resemble it in all of them and in its bursts.
+    Empty in older files, whose sessions draw them from the laws and the dependence alone."""
 
 
 class Prototype(ModelPart):
@@ -99,9 +111,46 @@ class Prototype(ModelPart):
     playout_rate_bps: float = Field(gt=0)
     """Its own playout rate, bit/s."""
     streams: tuple[Stream, ...] | None
-    """Its streams; null where they are those of the model itself."""
+    """Its streams; null where they are those of the model itself. In a file they are text: their
+    JSON, compressed by zlib (RFC 1950), in base64. Files may have them unpacked, as older ones."""
     variants: tuple[SessionVariant, ...] = Field(default=(), max_length=MOST_VARIANTS)
-    """Sessions of the group with bursts in the playout, as the prototype has."""
+    """Sessions of the group that drawn ones resemble, each as likely as the others."""
+
+    @field_serializer("streams", when_used="json")
+    def _pack(self, streams: tuple[Stream, ...] | None) -> str | None:
+        return None if streams is None else pack_streams(streams)
+
+    @field_validator(
+        "streams", mode="before", json_schema_input_type=tuple[Stream, ...] | str | None
+    )
+    @classmethod
+    def _unpack_streams(cls, streams: object) -> object:
+        if not isinstance(streams, str):
+            return streams
+        return TypeAdapter(tuple[Stream, ...]).validate_json(_unpack(streams))
+
+
+def pack_streams(streams: tuple[Stream, ...]) -> str:
+    """Return streams as text: their JSON, compressed by zlib (RFC 1950), in base64."""
+    written = [one.model_dump(mode="json") for one in streams]
+    text = json.dumps(written, separators=(",", ":")).encode()
+    return base64.b64encode(zlib.compress(text, level=9)).decode()
+
+
+def _unpack(packed: str) -> bytes:
+    """Return the JSON text of packed streams.
+
+    Raises:
+        ValueError: If the text is not what :func:`pack_streams` returns, or too long.
+    """
+    unpacking = zlib.decompressobj()
+    try:
+        text = unpacking.decompress(base64.b64decode(packed, validate=True), _MOST_TEXT_BYTES)
+    except (binascii.Error, zlib.error) as error:
+        raise ValueError(f"no packed text: {error}") from error
+    if not unpacking.eof:
+        raise ValueError("packed text is cut short or too long")
+    return text
 
 
 class Population(ModelPart):

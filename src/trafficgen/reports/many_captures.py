@@ -209,7 +209,7 @@ def _tabulate_correlations(population: Population) -> Table | None:
 def _describe_prototypes(population: Population) -> Iterator[Block | None]:
     text = (
         "A session draws its length, rate, buffering and silence from the laws; its packets are"
-        " those of a prototype near the drawn rate, scaled to it."
+        " those of the prototype of a session that is drawn, scaled to its rate."
     )
     yield Text((text,))
     records = [

@@ -129,9 +129,7 @@ def test_only_over_quic_datagrams_of_the_client_acknowledge(
         assert found.packet_shares == (0.0, 1.0)
 
 
-def test_packets_over_quic_that_acknowledge_nothing_new_count_too(
-    make_table: TableMaker,
-) -> None:
+def test_packets_over_quic_that_acknowledge_nothing_new_count_too(make_table: TableMaker) -> None:
     to_client = np.tile([True] * 4 + [False, True, True, False, False], 100)
     table = make_table(
         np.arange(to_client.size) * 0.001,

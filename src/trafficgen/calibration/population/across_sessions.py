@@ -22,6 +22,7 @@ WIDEST_INTERVAL = 100.0
 _WIDEST = 100.0
 #: A smaller spread is rounding.
 _NO_SPREAD = 1e-9
+_RANDOM_EFFECTS = "random effects"
 _POOLED = (
     "random effects of the logarithm by restricted maximum likelihood (interval by Hartung and"
     " Knapp; of the spread by the Q profile), each session drawn in by its own standard error"
@@ -98,7 +99,7 @@ def is_too_wide(estimate: Estimate) -> bool:
 
 
 def _estimate(value: float, low: float | None = None, high: float | None = None) -> Estimate:
-    return Estimate(value=value, low=low, high=high, method=_POOLED)
+    return Estimate(value=value, low=low, high=high, method=_RANDOM_EFFECTS)
 
 
 def _weigh(

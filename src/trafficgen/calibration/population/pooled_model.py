@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.calibration.model_size import LARGEST_MODEL_BYTES, compact_streams, model_bytes
+from trafficgen.calibration.model_size import (
+    LARGEST_POPULATION_BYTES,
+    compact_law,
+    compact_streams,
+    model_bytes,
+)
 from trafficgen.calibration.population.across_sessions import Observed, fit_law_across_sessions
 from trafficgen.calibration.population.session_estimates import SessionEstimates
 from trafficgen.critical_values import NORMAL_95
@@ -26,6 +31,7 @@ from trafficgen.models import (
     Prototype,
     RankCorrelation,
     SessionVariant,
+    Stream,
     VariedLaw,
 )
 from trafficgen.randomness import random_stream
@@ -109,11 +115,8 @@ def _describe_pair(pair: _Pair, shrinkage: float) -> RankCorrelation:
     return RankCorrelation(first=pair.first, second=pair.second, normal_correlation=estimate)
 
 
-#: A model file has room for this many; each represents this many sessions at least.
-MOST_PROTOTYPES = 4
-FEWEST_OF_GROUP = 3
-#: Kaufman and Rousseeuw's least mean silhouette of "a reasonable structure".
-REASONABLE_SILHOUETTE = 0.5
+#: Prototypes at most, where a model file has room for them.
+MOST_PROTOTYPES = 24
 #: Most sweeps in which swaps are searched for; real corpora need a few.
 _SWEEPS = 50
 
@@ -125,19 +128,17 @@ class Groups:
     Attributes:
         medoids: Session that represents each group, largest group first, shape (g,).
         member_of: Group of each session, shape (k,).
-        silhouette: Mean silhouette; None for one group.
     """
 
     medoids: IntArray
     member_of: IntArray
-    silhouette: float | None
 
 
 def group_sessions_by_process(features: FloatArray, *, most: int = MOST_PROTOTYPES) -> Groups:
-    """Divide sessions into groups of similar packet processes, each with its middle session.
+    """Divide sessions into so many groups of alike ones at most, each with its middle session.
 
-    Partitioning around medoids with the number of groups by the mean silhouette; one group if none
-    is reasonable. ``features`` has a row a session, on any scales, shape (k, f).
+    Partitioning around medoids; sessions that are equal are in one group. ``features`` has a row a
+    session, on any scales, shape (k, f).
 
     Source: Kaufman and Rousseeuw, "Finding Groups in Data" (1990), chapter 2.
     """
@@ -146,25 +147,12 @@ def group_sessions_by_process(features: FloatArray, *, most: int = MOST_PROTOTYP
     from scipy import spatial  # noqa: PLC0415 - only populations of sessions need it
 
     distance = spatial.distance.cdist(scaled, scaled)
-    best = _group_around(distance, np.array([int(np.argmin(distance.sum(axis=1)))]), None)
-    for count in range(2, min(most, features.shape[0] // FEWEST_OF_GROUP) + 1):
-        medoids = _medoids(distance, count)
-        member_of = np.argmin(distance[:, medoids], axis=1)
-        if np.bincount(member_of, minlength=count).min() < FEWEST_OF_GROUP:
-            continue
-        silhouette = _silhouette(distance, member_of, count)
-        if silhouette >= REASONABLE_SILHOUETTE and silhouette > (best.silhouette or 0.0):
-            best = _group_around(distance, medoids, silhouette)
-    return best
-
-
-def _group_around(distance: FloatArray, medoids: IntArray, silhouette: float | None) -> Groups:
-    """Return groups around medoids, largest first."""
+    medoids = _medoids(distance, min(most, np.unique(features, axis=0).shape[0]))
     member_of = np.argmin(distance[:, medoids], axis=1)
     order = np.argsort(-np.bincount(member_of, minlength=medoids.size), kind="stable")
     place = np.empty(medoids.size, dtype=np.int64)
     place[order] = np.arange(medoids.size)
-    return Groups(medoids[order], place[member_of], silhouette)
+    return Groups(medoids[order], place[member_of])
 
 
 def _medoids(distance: FloatArray, count: int) -> IntArray:
@@ -173,7 +161,7 @@ def _medoids(distance: FloatArray, count: int) -> IntArray:
     while len(chosen) < count:
         nearest = distance[:, chosen].min(axis=1)
         chosen.append(int(np.argmin(np.minimum(nearest[:, None], distance).sum(axis=0))))
-    for _ in range(_SWEEPS):
+    for _ in range(_SWEEPS if count > 1 else 0):
         best_cost, best_swap = float(distance[:, chosen].min(axis=1).sum()) - 1e-9, None
         for place in range(count):
             others = [session for row, session in enumerate(chosen) if row != place]
@@ -184,20 +172,6 @@ def _medoids(distance: FloatArray, count: int) -> IntArray:
             break
         chosen[best_swap[0]] = best_swap[1]
     return np.array(chosen, dtype=np.int64)
-
-
-def _silhouette(distance: FloatArray, member_of: IntArray, count: int) -> float:
-    """Return the mean silhouette (Rousseeuw 1987); every group has two members or more."""
-    sizes = np.bincount(member_of, minlength=count)
-    totals = np.stack(
-        [distance[:, member_of == group].sum(axis=1) for group in range(count)], axis=1
-    )
-    rows = np.arange(member_of.size)
-    own = totals[rows, member_of] / (sizes[member_of] - 1)
-    means = totals / sizes
-    means[rows, member_of] = np.inf
-    other = means.min(axis=1)
-    return float(np.mean((other - own) / np.maximum(np.maximum(own, other), 1e-300)))
 
 
 #: Quantities whose dependence is kept.
@@ -237,11 +211,10 @@ _SMALLEST_LOG_DEVIATION = 0.1
 def pool_sessions(sessions: Sequence[SessionEstimates], *, captures: int, seed: int) -> Model:
     """Pool sessions into the model of the most typical one, with the population.
 
-    Each quantity has a law across sessions, pooled with the sessions' own errors; a Gaussian copula
-    of ranks keeps the dependence between rate, length and buffering; the packet processes are those
-    of a few sessions in the middle of groups of similar ones, as many as the silhouette supports
-    and a model file has room for. ``captures`` is the number of captures that the sessions came
-    from.
+    Each quantity has a law across sessions, pooled with the sessions' own errors; what each session
+    has of rate, length, buffering and bursts is kept too, so that these are drawn together. The
+    packet processes are those of sessions in the middle of groups of similar ones, as many as a
+    model file has room for. ``captures`` is the number of captures that the sessions came from.
 
     Raises:
         TooFewObservationsError: If there is no session.
@@ -264,20 +237,43 @@ def pool_sessions(sessions: Sequence[SessionEstimates], *, captures: int, seed: 
     if not ladder:
         absent["ladder"] = "no session shows levels of its rate"
     features = np.stack([each.features for each in sessions])
-    for most in range(MOST_PROTOTYPES, 0, -1):
+    compact: dict[int, tuple[Stream, ...]] = {}
+
+    def model_of(most: int) -> Model:
         groups = group_sessions_by_process(features, most=most)
         population = Population(
             captures=captures,
             sessions=len(sessions),
             laws=laws,
             dependence=dependence,
-            prototypes=_prototypes(sessions, groups),
+            prototypes=_prototypes(sessions, groups, compact),
             ladder=ladder,
             absent=absent,
         )
-        model = sessions[int(groups.medoids[0])].model.model_copy(update={"population": population})
-        if model_bytes(model) <= LARGEST_MODEL_BYTES:
-            return model
+        typical = sessions[int(groups.medoids[0])].model
+        if len(population.prototypes) > 1:
+            typical = typical.model_copy(update={"streams": compact_streams(typical.streams)})
+        return typical.model_copy(update={"population": population})
+
+    return _largest_that_fits(model_of, min(MOST_PROTOTYPES, len(sessions)))
+
+
+def _largest_that_fits(model_of: Callable[[int], Model], most: int) -> Model:
+    """Return the model of most prototypes whose file is not too large, by bisection.
+
+    One prototype alone that does not fit is thinned.
+    """
+    best, fits = None, 0
+    while fits < most:
+        count = (fits + most + 1) // 2
+        model = model_of(count)
+        if model_bytes(model) <= LARGEST_POPULATION_BYTES:
+            best, fits = model, count
+        else:
+            most = count - 1
+    if best is not None:
+        return best
+    model = model_of(1)
     return model.model_copy(update={"streams": compact_streams(model.streams)})
 
 
@@ -292,13 +288,14 @@ def _laws(
         if not observed:
             absent[quantity] = _NEVER.get(quantity, "no session has it")
             continue
-        laws[quantity] = fit_law_across_sessions(
+        found = fit_law_across_sessions(
             observed,
             unit=unit,
             sessions=sum(quantity not in each.unknown for each in sessions),
             generator=random_stream(seed, session=0, purpose=f"fit/population/{quantity}"),
             largest=1.0 if quantity == "loss_rate" else None,
         )
+        laws[quantity] = found.model_copy(update={"law": compact_law(found.law, alternatives=1)})
     return laws, absent
 
 
@@ -318,14 +315,21 @@ def _find_ladder(sessions: Sequence[SessionEstimates]) -> tuple[LadderRung, ...]
     )
 
 
-def _prototypes(sessions: Sequence[SessionEstimates], groups: Groups) -> tuple[Prototype, ...]:
-    """Return the prototypes; the first is the model itself."""
+def _prototypes(
+    sessions: Sequence[SessionEstimates], groups: Groups, compact: dict[int, tuple[Stream, ...]]
+) -> tuple[Prototype, ...]:
+    """Return the prototypes; the first is the model itself.
+
+    ``compact`` keeps the streams of those made before, by their sessions.
+    """
     log_rates = np.array([np.log(each.observed["playout_rate_bps"].value) for each in sessions])
     has_buffering = np.array([each.model.buffering is not None for each in sessions])
     prototypes = []
     for group, medoid in enumerate(groups.medoids.tolist()):
         session, model = sessions[medoid], sessions[medoid].model
         members = groups.member_of == group
+        if group and medoid not in compact:
+            compact[medoid] = compact_streams(model.streams)
         prototypes.append(
             Prototype(
                 name=session.name,
@@ -336,38 +340,49 @@ def _prototypes(sessions: Sequence[SessionEstimates], groups: Groups) -> tuple[P
                 media_duration_s=session.observed["media_duration_s"].value,
                 buffering_duration_s=model.buffering.duration_s.value if model.buffering else 0.0,
                 playout_rate_bps=model.playout.rate_bps.value,
-                streams=compact_streams(model.streams) if group else None,
+                streams=compact[medoid] if group else None,
                 variants=_variants(
-                    model, [sessions[row] for row in np.flatnonzero(members).tolist()]
+                    model,
+                    [sessions[row] for row in np.flatnonzero(members).tolist()],
+                    most=max(1, MOST_VARIANTS * int(members.sum()) // len(sessions)),
                 ),
             )
         )
     return tuple(prototypes)
 
 
-def _variants(prototype: Model, members: Sequence[SessionEstimates]) -> tuple[SessionVariant, ...]:
-    """Return how members of a group differ from it in their bursts, of many an even choice by rate.
-
-    Groups with one member, or without bursts in their playout, have none.
-    """
+def _variants(
+    prototype: Model, members: Sequence[SessionEstimates], most: int
+) -> tuple[SessionVariant, ...]:
+    """Return what members of a group have, of many an even choice by rate."""
     usual = _playout_bursts(prototype)
-    bursts = [(each, found) for each in members if (found := _playout_bursts(each.model))]
-    if usual is None or len(bursts) < 2:
-        return ()
-    own = _sizes_of_laws(usual)
-    bursts.sort(key=lambda pair: pair[0].observed["playout_rate_bps"].value)
-    kept = np.linspace(0, len(bursts) - 1, min(len(bursts), MOST_VARIANTS)).astype(np.int64)
-    return tuple(
-        SessionVariant(
-            rate_bps=bursts[row][0].observed["playout_rate_bps"].value,
-            factors={
-                name: float(f"{min(max(size / own[name], 1 / MOST_FACTOR), MOST_FACTOR):.4g}")
-                for name, size in _sizes_of_laws(bursts[row][1]).items()
-                if name in own
-            },
-        )
-        for row in kept.tolist()
+    own = {} if usual is None else _sizes_of_laws(usual)
+    members = sorted(members, key=lambda each: each.observed["playout_rate_bps"].value)
+    kept = np.linspace(0, len(members) - 1, min(len(members), most)).astype(np.int64)
+    return tuple(_vary(members[row], own) for row in kept.tolist())
+
+
+def _vary(member: SessionEstimates, own: Mapping[VariedLaw, float]) -> SessionVariant:
+    """Return what a member has, with its bursts over those of its prototype's laws."""
+    bursts = _playout_bursts(member.model)
+    sizes = {} if bursts is None else _sizes_of_laws(bursts)
+    return SessionVariant(
+        rate_bps=member.observed["playout_rate_bps"].value,
+        factors={
+            name: _rounded(min(max(size / own[name], 1 / MOST_FACTOR), MOST_FACTOR))
+            for name, size in sizes.items()
+            if name in own
+        },
+        quantities={
+            quantity: _rounded(member.observed[quantity].value)
+            for quantity in DEPENDENT
+            if quantity in member.observed
+        },
     )
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")
 
 
 def _playout_bursts(model: Model) -> BurstProcess | None:

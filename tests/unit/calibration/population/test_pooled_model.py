@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.unit.generation.conftest import model_with, stream
 
-from trafficgen.calibration.model_size import LARGEST_MODEL_BYTES, compact_streams, model_bytes
+from trafficgen.calibration.model_size import compact_streams, model_bytes
+from trafficgen.calibration.population import pooled_model
 from trafficgen.calibration.population.across_sessions import Observed
 from trafficgen.calibration.population.pooled_model import pool_sessions
 from trafficgen.calibration.population.session_estimates import SessionEstimates
-from trafficgen.errors import TooFewObservationsError
+from trafficgen.errors import ModelFileError, TooFewObservationsError
 from trafficgen.models import (
     Atom,
     BurstProcess,
@@ -21,6 +23,7 @@ from trafficgen.models import (
     Phase,
     QuantilePoint,
     RenewalProcess,
+    pack_streams,
     read_model,
     save_model,
 )
@@ -82,12 +85,12 @@ def test_the_model_is_that_of_the_session_in_the_middle_of_the_largest_group() -
     ]
     pooled = pool_sessions(sessions, captures=10, seed=0)
     assert pooled.population is not None
-    first, second = pooled.population.prototypes
-    assert (first.weight, second.weight) == (0.6, 0.4)
+    first, *others = pooled.population.prototypes
+    assert len(others) == 9
     assert first.streams is None
     assert first.name == pooled.name
-    assert second.streams is not None
-    assert second.name in {f"session{number}" for number in range(6, 10)}
+    assert all(one.streams is not None for one in others)
+    assert {one.weight for one in (first, *others)} == {0.1}
 
 
 def test_levels_of_sessions_become_rungs_that_they_share() -> None:
@@ -99,7 +102,10 @@ def test_levels_of_sessions_become_rungs_that_they_share() -> None:
     assert [rung.share for rung in population.ladder] == pytest.approx([1.0, 2 / 3, 1 / 3])
 
 
-def test_prototypes_are_fewer_where_the_file_would_be_too_large() -> None:
+def test_prototypes_are_fewer_where_the_file_would_be_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pooled_model, "LARGEST_POPULATION_BYTES", 20_000)
     sessions = [
         session(10 * kind + number, kind=9.0 * kind, points=64, streams=4)
         for kind in range(4)
@@ -107,8 +113,8 @@ def test_prototypes_are_fewer_where_the_file_would_be_too_large() -> None:
     ]
     pooled = pool_sessions(sessions, captures=20, seed=0)
     assert pooled.population is not None
-    assert model_bytes(pooled) <= LARGEST_MODEL_BYTES
-    assert 1 <= len(pooled.population.prototypes) < 4
+    assert model_bytes(pooled) <= 20_000
+    assert 1 <= len(pooled.population.prototypes) < 20
 
 
 def with_bursts(one: SessionEstimates, spacing_s: float, gap_s: float) -> SessionEstimates:
@@ -139,7 +145,10 @@ def with_bursts(one: SessionEstimates, spacing_s: float, gap_s: float) -> Sessio
     return replace(one, model=one.model.model_copy(update={"streams": streams}))
 
 
-def test_sessions_of_a_group_differ_in_their_bursts() -> None:
+def test_sessions_of_a_group_differ_in_what_they_have_and_in_their_bursts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pooled_model, "MOST_PROTOTYPES", 1)
     sessions = [
         with_bursts(session(number), 0.2 * (1 + number), 0.001 / (1 + number))
         for number in range(5)
@@ -148,15 +157,31 @@ def test_sessions_of_a_group_differ_in_their_bursts() -> None:
     assert pooled.population is not None
     (prototype,) = pooled.population.prototypes
     assert prototype.name == "session2"
-    found = {round(one.rate_bps / 2e4) - 10: one.factors for one in prototype.variants}
-    assert sorted(found) == [0, 1, 2, 3, 4]
-    for number, factors in found.items():
+    found = {round(one.rate_bps / 2e4) - 10: one for one in prototype.variants}
+    assert sorted(found) == [0, 1, 2, 3, 4, 9]
+    assert found.pop(9).factors == {}
+    for number, variant in found.items():
         ratio = (1 + number) / 3
         expected = {"spacing_s": ratio, "gap_within_s": 1 / ratio, "packet_bytes": 1.0}
-        assert factors == pytest.approx(expected | {"last_packet_bytes": 1.0}, rel=1e-3)
-    alone = pool_sessions([session(1)], captures=1, seed=0).population
-    assert alone is not None
-    assert alone.prototypes[0].variants == ()
+        assert variant.factors == pytest.approx(expected | {"last_packet_bytes": 1.0}, rel=1e-3)
+        assert variant.quantities == pytest.approx(
+            {"media_duration_s": 60.0 + number, "playout_rate_bps": 2e5 * (1 + number / 10)}
+        )
+
+
+def test_packed_streams_that_are_damaged_are_refused(tmp_path: Path) -> None:
+    pooled = pool_sessions([session(number) for number in range(4)], captures=4, seed=0)
+    save_model(pooled, tmp_path / "many.json")
+    text = (tmp_path / "many.json").read_text()
+    assert pooled.population is not None
+    streams = pooled.population.prototypes[1].streams
+    assert streams is not None
+    packed = pack_streams(streams)
+    assert packed in text
+    for damaged in (packed[: len(packed) // 8 * 4], "AAAA", "not base64"):
+        (tmp_path / "damaged.json").write_text(text.replace(packed, damaged))
+        with pytest.raises(ModelFileError, match="packed text"):
+            read_model(tmp_path / "damaged.json")
 
 
 def test_a_compact_stream_plays_nearly_alike() -> None:
