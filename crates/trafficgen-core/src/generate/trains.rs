@@ -153,9 +153,9 @@ fn sorted_sizes(sizes: &[u32]) -> Vec<u32> {
 }
 
 /// Spacings dealt so that each is longer than its burst needs, as far as there are such: bursts
-/// choose in order of need, the neediest first, each by its number in [0, 1) among the spacings left
-/// that are long enough, or else takes the longest one left. As those that suit a burst also suit
-/// all less needy ones, every order that leaves room is equally likely.
+/// choose in order of need, the neediest first, each by its number in [0, 1) among the spacings
+/// left that are long enough, or else takes the longest one left. As those that suit a burst also
+/// suit all less needy ones, every order that leaves room is equally likely.
 ///
 /// # Panics
 ///
