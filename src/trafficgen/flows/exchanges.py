@@ -193,12 +193,11 @@ def _asks_for_audio(request_bytes: npt.NDArray[np.float64], is_single: BoolArray
         is_single: Which exchanges are of one request.
     """
     none = np.zeros(len(request_bytes), dtype=np.bool_)
-    single = request_bytes[is_single]
-    near = (
-        np.sort(single[np.abs(np.log(single / np.median(single))) < _REQUEST_RANGE])
-        if (single.size)
-        else single
-    )
+    # A request may not be in the capture: it has no length then.
+    single = request_bytes[is_single & (request_bytes > 0)]
+    if len(single) < 2 * _AUDIO_FEWEST:
+        return none
+    near = np.sort(single[np.abs(np.log(single / np.median(single))) < _REQUEST_RANGE])
     if len(near) < max(2 * _AUDIO_FEWEST, _USUAL_REQUESTS * len(single)):
         return none
 

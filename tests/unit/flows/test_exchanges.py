@@ -89,6 +89,7 @@ def test_requests_for_ranges_of_audio_are_the_shorter_of_two_lengths() -> None:
         pytest.param([600, 610, 601, 611] * 5, id="about alike"),
         pytest.param([560, 590, 640, 660, 610, 700, 575] * 3, id="of any length"),
         pytest.param([*[595] * 10, *[658] * 10], id="not in turn"),
+        pytest.param([0] * 20, id="not in the capture"),
     ],
 )
 def test_requests_of_other_lengths_show_no_audio(asked: list[int]) -> None:
