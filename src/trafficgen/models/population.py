@@ -11,14 +11,17 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, TypeAdapter, field_serializer, field_validator, model_validator
 
 from trafficgen.distributions.law import Law
+from trafficgen.json_text import clean_texts, read_json
 from trafficgen.model_parts.estimate import Estimate, ModelPart
 from trafficgen.models.stream import Stream
 
 #: Sessions of a group that are kept, and how far their laws may be from those of the prototype.
 MOST_VARIANTS, MOST_FACTOR = 64, 1e6
 
-#: Packed streams are not longer than this when unpacked, bytes.
-_MOST_TEXT_BYTES = 4_000_000
+#: Packed streams are not longer than this when unpacked, bytes, and a file has not more of them:
+#: a small file must not take much memory. Fits make a tenth of it, and 24.
+_MOST_TEXT_BYTES, _MOST_PROTOTYPES = 250_000, 32
+_STREAMS = TypeAdapter(tuple[Stream, ...])
 
 #: What is pooled; the last three are conditions of the captures, not of the source.
 PopulationQuantity = Literal[
@@ -127,7 +130,9 @@ class Prototype(ModelPart):
     def _unpack_streams(cls, streams: object) -> object:
         if not isinstance(streams, str):
             return streams
-        return TypeAdapter(tuple[Stream, ...]).validate_json(_unpack(streams))
+        # As all that is read from a file: texts on one line, no number that is not finite.
+        content = clean_texts(read_json(_unpack(streams)))
+        return _STREAMS.validate_json(json.dumps(content), strict=True)
 
 
 def pack_streams(streams: tuple[Stream, ...]) -> str:
@@ -137,7 +142,7 @@ def pack_streams(streams: tuple[Stream, ...]) -> str:
     return base64.b64encode(zlib.compress(text, level=9)).decode()
 
 
-def _unpack(packed: str) -> bytes:
+def _unpack(packed: str) -> str:
     """Return the JSON text of packed streams.
 
     Raises:
@@ -146,11 +151,13 @@ def _unpack(packed: str) -> bytes:
     unpacking = zlib.decompressobj()
     try:
         text = unpacking.decompress(base64.b64decode(packed, validate=True), _MOST_TEXT_BYTES)
-    except (binascii.Error, zlib.error) as error:
-        raise ValueError(f"no packed text: {error}") from error
-    if not unpacking.eof:
-        raise ValueError("packed text is cut short or too long")
-    return text
+        if unpacking.eof:
+            return text.decode()
+    except (binascii.Error, zlib.error, UnicodeDecodeError) as error:
+        raise ValueError(f"must be packed text, zlib in base64: {error}") from error
+    raise ValueError(
+        f"packed text is cut short, or longer than {_MOST_TEXT_BYTES:,} bytes when unpacked"
+    )
 
 
 class Population(ModelPart):
@@ -164,7 +171,7 @@ class Population(ModelPart):
     """Law of each quantity across sessions."""
     dependence: tuple[RankCorrelation, ...] = ()
     """Dependence between quantities; those not named are drawn independently."""
-    prototypes: tuple[Prototype, ...] = Field(min_length=1)
+    prototypes: tuple[Prototype, ...] = Field(min_length=1, max_length=_MOST_PROTOTYPES)
     """What sessions are made from, heaviest first."""
     ladder: tuple[LadderRung, ...] = ()
     """Shared levels of the rate, ascending."""

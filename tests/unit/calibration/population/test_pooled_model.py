@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -178,10 +179,39 @@ def test_packed_streams_that_are_damaged_are_refused(tmp_path: Path) -> None:
     assert streams is not None
     packed = pack_streams(streams)
     assert packed in text
-    for damaged in (packed[: len(packed) // 8 * 4], "AAAA", "not base64"):
+    too_long = pack_streams(streams * 1000)
+    for damaged in (packed[: len(packed) // 8 * 4], "AAAA", "not base64", too_long):
         (tmp_path / "damaged.json").write_text(text.replace(packed, damaged))
         with pytest.raises(ModelFileError, match="packed text"):
             read_model(tmp_path / "damaged.json")
+
+
+def test_texts_of_packed_streams_come_on_one_line(tmp_path: Path) -> None:
+    pooled = pool_sessions([session(number) for number in range(4)], captures=4, seed=0)
+    save_model(pooled, tmp_path / "many.json")
+    text = (tmp_path / "many.json").read_text()
+    assert pooled.population is not None
+    streams = pooled.population.prototypes[1].streams
+    assert streams is not None
+    hostile = pack_streams((streams[0].model_copy(update={"name": "a\x1b[31m\nb"}), *streams[1:]))
+    (tmp_path / "hostile.json").write_text(text.replace(pack_streams(streams), hostile))
+    found = read_model(tmp_path / "hostile.json")
+    assert isinstance(found, Model)
+    assert found.population is not None
+    read = found.population.prototypes[1].streams
+    assert read is not None
+    assert read[0].name.isprintable()
+
+
+def test_a_file_with_more_prototypes_than_memory_is_for_is_refused(tmp_path: Path) -> None:
+    pooled = pool_sessions([session(number) for number in range(4)], captures=4, seed=0)
+    save_model(pooled, tmp_path / "many.json")
+    written = json.loads((tmp_path / "many.json").read_text())
+    prototypes = written["population"]["prototypes"]
+    written["population"]["prototypes"] = [{**prototypes[-1], "weight": 1 / 40}] * 40
+    (tmp_path / "more.json").write_text(json.dumps(written))
+    with pytest.raises(ModelFileError, match="at most 32"):
+        read_model(tmp_path / "more.json")
 
 
 def test_a_compact_stream_plays_nearly_alike() -> None:
