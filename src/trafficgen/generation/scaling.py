@@ -53,8 +53,6 @@ def scale_process(process: PacketProcess, factor: float) -> PacketProcess:
         return process
     if isinstance(process, BurstProcess):
         return _scale_bursts(process, factor)
-    if isinstance(process, RenewalProcess):
-        return process.model_copy(update={"gap_s": scale_law(process.gap_s, 1 / factor)})
     if isinstance(process, ModulatedProcess):
         return process.model_copy(
             update={

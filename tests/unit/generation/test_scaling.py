@@ -24,6 +24,9 @@ from trafficgen.models import (
     PacketProcess,
     QuantilePoint,
     RateClass,
+    RenewalProcess,
+    TrainClock,
+    Trains,
 )
 from trafficgen.processes.base import Span, playable
 
@@ -132,6 +135,22 @@ def test_single_packets_come_faster(renewal_process: PacketProcess) -> None:
 def renewal_process(udp_model: object) -> PacketProcess:
     process: PacketProcess = udp_model.streams[0].phases[0].process  # type: ignore[attr-defined]
     return process
+
+
+def test_packets_that_keep_a_clock_keep_a_faster_one() -> None:
+    gap_s = Law(
+        unit="s", family="gamma", params={"a": 100.0, "loc": 0.0, "scale": 5e-5}, observations=1
+    )
+    clock = TrainClock(mean_gap_s=5e-3, packets=512, deviation=1e-4)
+    trains = Trains(packets=(64,), gap_ranks="Ag/g" * 32, clock=clock)
+    before = RenewalProcess(gap_s=gap_s, packet_bytes=SIZE, trains=trains)
+    after = scale_process(before, 2.0)
+    assert isinstance(after, RenewalProcess)
+    assert after.trains == trains.model_copy(
+        update={"clock": clock.model_copy(update={"mean_gap_s": 2.5e-3})}
+    )
+    for process, rate in ((before, 200), (after, 400)):
+        assert played_bytes(process, span_s=100.0) == pytest.approx(1000 * rate * 100, rel=0.01)
 
 
 def test_slow_ups_and_downs_keep_their_times() -> None:
