@@ -201,11 +201,9 @@ def _asks_for_audio(request_bytes: npt.NDArray[np.float64], is_single: BoolArray
     if len(near) < max(2 * _AUDIO_FEWEST, _USUAL_REQUESTS * len(single)):
         return none
 
-    def rest(count: int) -> float:
-        """Return how far sizes are from the usual ones of two parts, bytes."""
-        return sum(float(np.abs(one - np.median(one)).sum()) for one in np.split(near, [count]))
-
-    parts = np.split(near, [min(range(_AUDIO_FEWEST, len(near) - _AUDIO_FEWEST + 1), key=rest)])
+    counts = np.arange(_AUDIO_FEWEST, len(near) - _AUDIO_FEWEST + 1)
+    rests = _sum_from_median(near, 0, counts) + _sum_from_median(near, counts, len(near))
+    parts = np.split(near, [int(counts[rests.argmin()])])
     short, long = (float(np.median(one)) for one in parts)
     off = np.median(np.concatenate([np.abs(one - np.median(one)) for one in parts]))
     if long - short < max(_REQUEST_STEP * short, _REQUEST_STEPS * float(off)):
@@ -214,6 +212,16 @@ def _asks_for_audio(request_bytes: npt.NDArray[np.float64], is_single: BoolArray
     turns = np.count_nonzero(np.diff(is_short.astype(np.int8)) == 1)
     rarer = min(np.count_nonzero(is_short), np.count_nonzero(~is_short))
     return is_short if turns >= _AUDIO_TURNS * rarer else none
+
+
+def _sum_from_median(
+    ascending: npt.NDArray[np.float64], starts: IntArray | int, stops: IntArray | int
+) -> npt.NDArray[np.float64]:
+    """Return how far values of each part are from its median, in sum; shape of starts or stops."""
+    below = np.concatenate(([0.0], np.cumsum(ascending)))
+    middle = starts + stops
+    upper = below[stops] - below[(middle + 1) // 2]
+    return np.asarray(upper - (below[middle // 2] - below[starts]))
 
 
 def _is_audio(sizes: npt.NDArray[np.float64], start_ns: IntArray, last_ns: IntArray) -> BoolArray:
