@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +198,18 @@ def test_audio_is_a_clock_of_the_media_in_ranges_of_video() -> None:
     assert found.audio_kbps.value == pytest.approx(128, rel=0.05)
     assert found.segment_s is None
     assert "ranges of bytes" in absent["application.segment_s"]
+
+
+def test_hours_of_ranges_have_rungs_in_bounded_memory() -> None:
+    rates = np.repeat([250.0, 600.0], 125).tolist()
+    tracemalloc.start()
+    found, _ = recognise_application(ranges_of(rates), first_media_ns=NS_PER_S)
+    _, most_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most_bytes < 45e6
+    assert found is not None
+    assert [one.segments for one in found.rungs] == pytest.approx([125, 125], abs=2)
+    assert len(found.switches) == 1
 
 
 def test_ranges_of_one_rung_are_told_from_none_by_their_sizes() -> None:

@@ -31,6 +31,9 @@ _FINE_STEP, _FINE_STEPS, _LEAST_STEP, _MOVES = 1.06, 40, 1.25, (-3, -2, -1, 1, 2
 _SWITCH, _NEW_RUNG, _MOST_RUNGS = -5.0, -8.0, 6
 #: Part of the ranges of audio that are no longer than a whole one.
 _WHOLE = 0.9
+#: Time and memory grow with the square of the ranges of video that are looked at together: these
+#: are no more. Rungs are looked for in so many parts of a longer session.
+_MOST_TOGETHER, _MOST_PARTS = 128, 8
 #: Most media that a player holds, s; audio of video services mostly has this rate (AAC, kbit/s).
 _MOST_HELD_S, _USUAL_AUDIO_KBPS = 120.0, 128.0
 
@@ -59,21 +62,38 @@ def find_range_rungs(size_bytes: FloatArray, is_audio: BoolArray) -> RangeRungs:
     largest = float(sizes[~is_audio].max())
     steps = np.arange(-_FINE_STEPS, _FINE_STEPS, dtype=np.float64)
     rates: FloatArray = largest / _LONGEST * np.exp(np.log(_FINE_STEP) * steps)
-    runs = _weigh_runs(sizes, is_audio, rates)
+    begins = np.flatnonzero(~is_audio)[_MOST_TOGETHER::_MOST_TOGETHER]
+    of_size, of_kind = np.split(sizes, begins), np.split(is_audio, begins)
     chosen: list[int] = []
-    states, score = np.zeros(runs.shape[1], dtype=np.int64), -np.inf
+    for number in np.unique(np.linspace(0, len(begins), _MOST_PARTS).astype(np.int64)):
+        for place in _choose_rungs(_weigh_runs(of_size[number], of_kind[number], rates)):
+            if _is_far(place, chosen):
+                chosen.append(place)
+    chosen = chosen[:_MOST_RUNGS]
+    states = [
+        _decode_runs(_weigh_runs(*part, rates[chosen]))[0]
+        for part in zip(of_size, of_kind, strict=True)
+    ]
+    used, of_range = np.unique(np.concatenate(states), return_inverse=True)
+    found = rates[np.array(chosen)[used]]
+    return RangeRungs(np.argsort(np.argsort(found))[of_range], np.sort(found))
+
+
+def _choose_rungs(runs: FloatArray) -> list[int]:
+    """Return the places of the rates that explain the ranges of video, no more than needed."""
+    rates = runs.shape[2]
+    chosen: list[int] = []
+    score = -np.inf
     while len(chosen) < _MOST_RUNGS:
-        tried = [[*chosen, place] for place in range(len(rates)) if _is_far(place, chosen)]
+        tried = [[*chosen, place] for place in range(rates) if _is_far(place, chosen)]
         more = _choose(runs, tried)
         # The rungs before may have been between two.
-        while (moved := _choose(runs, _move_rungs(more[2], len(rates))))[1] > more[1]:
+        while (moved := _choose(runs, _move_rungs(more[2], rates)))[1] > more[1]:
             more = moved
         if more[1] + _NEW_RUNG <= score:
             break
-        states, score, chosen = more
-    used, of_range = np.unique(states, return_inverse=True)
-    found = rates[np.array(chosen)[used]]
-    return RangeRungs(np.argsort(np.argsort(found))[of_range], np.sort(found))
+        _, score, chosen = more
+    return chosen
 
 
 def _is_far(place: int, others: list[int]) -> bool:
