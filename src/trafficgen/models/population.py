@@ -120,26 +120,38 @@ class Prototype(ModelPart):
     """Sessions of the group that drawn ones resemble, each as likely as the others."""
 
     @field_serializer("streams", when_used="json")
-    def _pack(self, streams: tuple[Stream, ...] | None) -> str | None:
-        return None if streams is None else pack_streams(streams)
+    def _pack(self, streams: tuple[Stream, ...] | None) -> str | list[object] | None:
+        if streams is None:
+            return None
+        # What is too long to be unpacked is written as it is.
+        is_long = len(_write(streams)) > _MOST_TEXT_BYTES
+        return (
+            [one.model_dump(mode="json") for one in streams] if is_long else pack_streams(streams)
+        )
 
     @field_validator(
         "streams", mode="before", json_schema_input_type=tuple[Stream, ...] | str | None
     )
     @classmethod
     def _unpack_streams(cls, streams: object) -> object:
-        if not isinstance(streams, str):
+        if isinstance(streams, str):
+            # As all that is read from a file: texts on one line, no number that is not finite.
+            content = clean_texts(read_json(_unpack(streams)))
+        elif isinstance(streams, list) and all(isinstance(one, dict) for one in streams):
+            content = streams  # of an older file; here, a list of JSON counts as one of Python
+        else:
             return streams
-        # As all that is read from a file: texts on one line, no number that is not finite.
-        content = clean_texts(read_json(_unpack(streams)))
         return _STREAMS.validate_json(json.dumps(content), strict=True)
 
 
 def pack_streams(streams: tuple[Stream, ...]) -> str:
     """Return streams as text: their JSON, compressed by zlib (RFC 1950), in base64."""
+    return base64.b64encode(zlib.compress(_write(streams), level=9)).decode()
+
+
+def _write(streams: tuple[Stream, ...]) -> bytes:
     written = [one.model_dump(mode="json") for one in streams]
-    text = json.dumps(written, separators=(",", ":")).encode()
-    return base64.b64encode(zlib.compress(text, level=9)).decode()
+    return json.dumps(written, separators=(",", ":")).encode()
 
 
 def _unpack(packed: str) -> str:

@@ -186,6 +186,38 @@ def test_packed_streams_that_are_damaged_are_refused(tmp_path: Path) -> None:
             read_model(tmp_path / "damaged.json")
 
 
+def test_older_files_have_their_streams_unpacked(tmp_path: Path) -> None:
+    pooled = pool_sessions([session(number) for number in range(4)], captures=4, seed=0)
+    save_model(pooled, tmp_path / "many.json")
+    written = json.loads((tmp_path / "many.json").read_text())
+    assert pooled.population is not None
+    for prototype, one in zip(
+        written["population"]["prototypes"], pooled.population.prototypes, strict=True
+    ):
+        if one.streams is not None:
+            prototype["streams"] = [each.model_dump(mode="json") for each in one.streams]
+    (tmp_path / "older.json").write_text(json.dumps(written))
+    assert read_model(tmp_path / "older.json") == pooled
+    written["population"]["prototypes"][1]["streams"][0]["phases"][0]["start_s"] = "0"
+    (tmp_path / "odd.json").write_text(json.dumps(written))
+    with pytest.raises(
+        ModelFileError, match=r"streams\.0\.phases\.0\.start_s: it must be a number"
+    ):
+        read_model(tmp_path / "odd.json")
+
+
+def test_streams_too_long_to_be_unpacked_are_written_unpacked(tmp_path: Path) -> None:
+    pooled = pool_sessions([session(number) for number in range(4)], captures=4, seed=0)
+    assert pooled.population is not None
+    first, second, *others = pooled.population.prototypes
+    assert second.streams is not None
+    longer = second.model_copy(update={"streams": second.streams * 400})
+    population = pooled.population.model_copy(update={"prototypes": (first, longer, *others)})
+    written = pooled.model_copy(update={"population": population})
+    save_model(written, tmp_path / "long.json")
+    assert read_model(tmp_path / "long.json") == written
+
+
 def test_texts_of_packed_streams_come_on_one_line(tmp_path: Path) -> None:
     pooled = pool_sessions([session(number) for number in range(4)], captures=4, seed=0)
     save_model(pooled, tmp_path / "many.json")
