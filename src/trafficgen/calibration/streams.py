@@ -32,6 +32,7 @@ from trafficgen.models import (
     Transport,
     smallest_header_bytes,
 )
+from trafficgen.processes.base import LARGEST_IP_BYTES
 from trafficgen.processes.fitting import FittedProcess, PhasePackets
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
@@ -273,8 +274,13 @@ def _describe_acknowledgements(
     return Acknowledgements(
         packet_shares=tuple(shares.tolist()),
         repeat_probability=min(max(float(a @ b) / power, 0.0), _MOST_REPEATED) if power else 0.0,
-        ip_bytes=int(np.median(table.ip_bytes[pure])) if over_quic else None,
+        ip_bytes=_typical_bytes(table, pure) if over_quic else None,
     )
+
+
+def _typical_bytes(table: PacketTable, rows: BoolArray) -> int:
+    """Return the median IP total length of some packets, those that a card has joined cut."""
+    return min(int(np.median(table.ip_bytes[rows])), LARGEST_IP_BYTES)
 
 
 def _count_by_numbers(table: PacketTable, media: BoolArray, pure: BoolArray) -> IntArray:

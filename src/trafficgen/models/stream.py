@@ -56,7 +56,7 @@ class Acknowledgements(ModelPart):
     """Share of the acknowledgements that are for one packet, for two and so on; their sum is 1."""
     repeat_probability: float = Field(ge=0, lt=1)
     """Probability that an acknowledgement is for as many packets as the one before, undrawn."""
-    ip_bytes: int | None = Field(default=None, ge=28, lt=65_535)
+    ip_bytes: int | None = Field(default=None, ge=28, le=65_535)
     """IP total length of the client's packets over QUIC, their median, bytes; left out with TCP,
     where it is that of the headers."""
 

@@ -129,6 +129,22 @@ def test_only_over_quic_datagrams_of_the_client_acknowledge(
         assert found.packet_shares == (0.0, 1.0)
 
 
+@pytest.mark.parametrize("ip_bytes", [65_535, 70_000])
+def test_the_largest_datagrams_of_a_client_over_quic_are_in_the_model(
+    make_table: TableMaker, ip_bytes: int
+) -> None:
+    to_client = np.tile([True, True, False], 200)
+    table = make_table(
+        np.arange(to_client.size) * 0.001,
+        flows=[{"flow": 0, "protocol": "udp", "server_port": 443}],
+        ip_bytes=np.where(to_client, 1200, ip_bytes),
+        to_client=to_client,
+    )
+    found = describe_transport(table, table.to_client, flow=0).acknowledgements
+    assert found is not None
+    assert found.ip_bytes == 65_535
+
+
 def test_packets_over_quic_that_acknowledge_nothing_new_count_too(make_table: TableMaker) -> None:
     to_client = np.tile([True] * 4 + [False, True, True, False, False], 100)
     table = make_table(
