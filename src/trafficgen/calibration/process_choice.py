@@ -190,11 +190,7 @@ def _describe_choice(fitted: list[FittedProcess], checks: list[Check], best: int
             kind=found.process.kind,
             passed=not check.notable,
             score=round(check.score, _DIGITS),
-            distances={
-                name: round(apart, _DIGITS)
-                for name, apart in check.distances.items()
-                if not (check.is_constant and name == "rate_acf")
-            },
+            distances={name: round(apart, _DIGITS) for name, apart in check.distances.items()},
             beyond_chance={name: round(check.chance[name], _DIGITS) for name in check.notable},
             differs_at=check.differs_at,
         )
@@ -227,8 +223,6 @@ class Check:
     notable: tuple[str, ...] = ()
     #: Where the rates of ``notable`` differ most.
     differs_at: dict[str, RateShares] = field(default_factory=dict)
-    #: Whether the rate of the packets hardly varies: it has no autocorrelation to judge.
-    is_constant: bool = False
 
     @property
     def passed(self) -> bool:
@@ -303,7 +297,7 @@ def check_process(
     check = Check(distances, chance)
     notable = tuple(name for name in check.failed if is_notable(check, name, measured, sessions))
     where = {name: shares_apart(name, measured, sessions) for name in notable if name != "rate_acf"}
-    return replace(check, notable=notable, differs_at=where, is_constant=_is_constant(measured))
+    return replace(check, notable=notable, differs_at=where)
 
 
 def is_notable(
@@ -312,21 +306,15 @@ def is_notable(
     """Return whether a user can see something of a statistic that differs by more than chance.
 
     A few bins differ by more than the largest chance that counts, and a rate that hardly varies has
-    a large distance from one that varies by a percent, and an autocorrelation of mere rounding.
+    a large distance from one that varies by a percent.
     """
     if name == "rate_acf":
-        return not _is_constant(measured)
+        return True
     sample, level = measured[name], _chance(name, measured)
     if check.distances[name] <= level and level > _LIMITS.most:
         return False
     apart = [float(np.abs(sample - session[name]).mean()) for session in sessions]
     return float(np.median(apart)) > _LIMITS.slack * float(sample.mean())
-
-
-def _is_constant(measured: _Statistics) -> bool:
-    """Return whether a rate deviates from its mean by no more than is of no consequence."""
-    rates = measured.get(f"rate.{_LIMITS.bins_s[0]:g}", np.zeros(0))
-    return bool(rates.size and rates.std() <= _LIMITS.slack * rates.mean())
 
 
 def shares_apart(name: str, measured: _Statistics, sessions: Sequence[_Statistics]) -> RateShares:
@@ -354,7 +342,15 @@ def _chance(name: str, measured: _Statistics) -> float:
 
 
 def _measure_packets(packets: PhasePackets) -> _Statistics:
-    return _measure(packets.time_ns, packets.ip_bytes, packets)
+    """Return the statistics of packets; a rate that hardly varies has no autocorrelation to judge.
+
+    It would be one of mere rounding, which nothing that is played has.
+    """
+    found = _measure(packets.time_ns, packets.ip_bytes, packets)
+    rates = found.get(f"rate.{_LIMITS.bins_s[0]:g}", np.zeros(0))
+    if rates.size and rates.std() <= _LIMITS.slack * rates.mean():
+        found.pop("rate_acf", None)
+    return found
 
 
 def _measure(time_ns: IntArray, ip_bytes: IntArray, packets: PhasePackets) -> _Statistics:
