@@ -246,11 +246,12 @@ def _describe_acknowledgements(
     sends while it receives acknowledges (RFC 9000, section 13.2). At the client times show it,
     duplicate acknowledgements of packets behind a loss among them. At the server, where
     acknowledgements arrive after later packets, numbers do. The way that finds fewer
-    acknowledgements of no packet is taken.
+    acknowledgements of no packet is taken. Packets of the client that acknowledge no new packet,
+    requests and duplicate acknowledgements, count as if they were for one: a session has as many
+    packets to the server for each of the media as the capture.
     """
-    pure = (table.flow == flow) & ~table.to_client
-    if not over_quic:
-        pure &= table.payload_bytes == 0
+    of_client = (table.flow == flow) & ~table.to_client
+    pure = of_client if over_quic else of_client & (table.payload_bytes == 0)
     if np.count_nonzero(pure) < _FEWEST_ACKNOWLEDGEMENTS:
         return None
     arrived = np.searchsorted(table.time_ns[media], table.time_ns[pure], side="right")
@@ -259,13 +260,13 @@ def _describe_acknowledgements(
         of_numbers = _count_by_numbers(table, media, pure)
         if np.count_nonzero(of_numbers) > np.count_nonzero(packets):
             packets = of_numbers
-    mean_packets = float(packets.mean())
+    requests = np.count_nonzero(of_client) - np.count_nonzero(pure)
+    mean_packets = float(packets.sum()) / (packets.size + requests)
     packets = packets[packets > 0]
     if packets.size < _FEWEST_ACKNOWLEDGEMENTS:
         return None
     shares = np.bincount(np.minimum(packets, MOST_ACKNOWLEDGED))[1:] / packets.size
-    if over_quic and packets.mean() > 1:
-        # Packets of the client that acknowledge no new one count too: as if they were for one.
+    if packets.mean() > 1:
         excess = (packets.mean() - max(mean_packets, 1.0)) / (packets.mean() - 1)
         shares *= 1 - excess
         shares[0] += excess

@@ -158,6 +158,23 @@ def test_packets_over_quic_that_acknowledge_nothing_new_count_too(make_table: Ta
     assert found.packet_shares[3] > found.packet_shares[2] == 0
 
 
+def test_duplicate_acknowledgements_and_requests_count_too(make_table: TableMaker) -> None:
+    # Four packets, a duplicate acknowledgement and one of four packets; then the same, a request.
+    to_client = np.tile([True, True, True, True, False, False] * 2 + [False], 100)
+    payload = np.where(to_client, 1000, 0)
+    payload[12::13] = 200
+    table = make_table(
+        np.arange(to_client.size) * 0.001,
+        flows=[{"flow": 0, "protocol": "tcp", "server": "192.0.2.1", "server_port": 80}],
+        ip_bytes=payload + 40,
+        header_bytes=40,
+        to_client=to_client,
+    )
+    found = describe_transport(table, table.to_client, flow=0).acknowledgements
+    assert found is not None
+    assert found.mean_packets == pytest.approx(8 / 5, rel=0.01)
+
+
 def test_other_protocols_are_refused(make_table: TableMaker) -> None:
     with pytest.raises(CalibrationError, match="flow 0 is sctp"):
         transport_of(make_table, [0.0, 1.0], {"protocol": "sctp"})
