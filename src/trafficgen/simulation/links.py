@@ -6,7 +6,13 @@ from dataclasses import dataclass, field, replace
 
 from trafficgen.errors import SimulationError
 from trafficgen.formatting import suggest_name
-from trafficgen.simulation.path import LARGEST_PACKET_BYTES, Path, PathLink, Queue
+from trafficgen.simulation.path import (
+    LARGEST_BURST_BYTES,
+    LARGEST_PACKET_BYTES,
+    Path,
+    PathLink,
+    Queue,
+)
 from trafficgen.simulation.traces import Capacity, Way, capacity_of_steps, load_trace
 from trafficgen.units import bytes_from_bps
 
@@ -16,6 +22,10 @@ DEFAULT_QUEUE_BANDWIDTH_DELAYS = 2
 #: An end's own link queues as much as a Linux interface does by default (txqueuelen).
 ACCESS_QUEUE_PACKETS = 1000
 DEFAULT_REORDER_DELAY_S = 0.01
+#: A policer's bucket holds what its rate sends in this time: the default of policers by a share of
+#: the rate in Cisco IOS (ME 3800X and 3600X Switch Software Configuration Guide, OL-23400-01,
+#: `police`).
+DEFAULT_POLICER_BURST_S = 0.25
 #: From a transmission of LTE to its repetition: 3GPP TS 36.321, eight subframes of 1 ms (FDD).
 DEFAULT_HARQ_DELAY_S = 0.008
 
@@ -106,9 +116,19 @@ def _capacity(link: PathLink, rate_bps: float | None, trace: str | None, way: Wa
     if rate_bps is None:
         return Capacity(None, None, overhead_bytes or 0)
     config: dict[str, object] = {"constant": {"rate_bps": rate_bps}}
-    if link.burst_bytes is not None:
-        config = {"token_bucket": {"rate_bps": rate_bps, "burst_bytes": link.burst_bytes}}
+    burst_bytes = _burst_bytes(link)
+    if burst_bytes is not None:
+        config = {"token_bucket": {"rate_bps": rate_bps, "burst_bytes": burst_bytes}}
     return Capacity(config, rate_bps, overhead_bytes or 0)
+
+
+def _burst_bytes(link: PathLink) -> int | None:
+    """Return the size of the token bucket; None: a line."""
+    if link.burst_bytes is not None or not link.policer:
+        return link.burst_bytes
+    burst_bytes = round(bytes_from_bps(link.rate_bps or 0.0, DEFAULT_POLICER_BURST_S))
+    packet_bytes = LARGEST_PACKET_BYTES + (link.overhead_bytes or 0)
+    return min(max(burst_bytes, packet_bytes), LARGEST_BURST_BYTES)
 
 
 def _queue(given: Queue | None, capacity: Capacity, round_trip_s: float) -> dict[str, int] | None:

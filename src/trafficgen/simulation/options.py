@@ -33,8 +33,9 @@ PATH_HELP = (
     " priority: the media first; default: drop-tail), aqm_target (5ms; pie,"
     " dualpi2: 15ms), aqm_interval (100ms; pie: 15ms, red:"
     " 500ms), ecn=on (mark instead of drop; off), burst (token bucket), policer=on (drop what"
-    " finds no tokens; off), loss, loss_start, loss_stop, loss_burst, access (rate of each end's"
-    " own link), reverse_rate, reverse_delay, reverse_queue, reverse_loss (default: as forward,"
+    " finds no tokens; off; its burst: 250ms of the rate), loss, loss_start, loss_stop,"
+    " loss_burst, access (rate of each end's own link), reverse_rate, reverse_delay,"
+    " reverse_queue, reverse_loss (default: as forward,"
     " without loss), hold=in_flight, overhead, reorder, reorder_delay, fade, fade_every, fade_loss,"
     " harq, harq_delay (8ms), handover, handover_every."
 )

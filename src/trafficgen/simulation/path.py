@@ -56,7 +56,7 @@ LARGEST_PACKET_BYTES = 1500
 MOST_LINKS = 255
 _LARGEST_FILE_BYTES = 1_000_000
 #: The engine counts tokens in 32 bits.
-_LARGEST_BURST_BYTES = 2**32 - 1
+LARGEST_BURST_BYTES = 2**32 - 1
 #: The engine counts what waits in 64 bits.
 _LARGEST_QUEUE = 10**15
 
@@ -115,7 +115,8 @@ class PathLink(ModelPart):
     ecn: _Switch = False
     """The queue marks packets of TCP instead of dropping them, and TCP answers marks (RFC 3168)."""
     burst_bytes: Annotated[int | None, SIZE] = Field(default=None, ge=1)
-    """Size of the token bucket, bytes; null: a line."""
+    """Size of the token bucket, bytes; null: a line, or of a policer what its rate sends in 250
+    ms, a packet at least."""
     policer: _Switch = False
     """What finds no tokens on its way to the client is dropped instead of queued."""
     loss: _Share = 0.0
@@ -178,9 +179,9 @@ class PathLink(ModelPart):
         if start_s is not None and stop_s is not None and stop_s <= start_s:
             raise ValueError("loss_stop_s must come after loss_start_s")
         burst_bytes, least_bytes = self.burst_bytes, LARGEST_PACKET_BYTES
-        if burst_bytes is not None and burst_bytes > _LARGEST_BURST_BYTES:
+        if burst_bytes is not None and burst_bytes > LARGEST_BURST_BYTES:
             raise ValueError(
-                f"burst_bytes={burst_bytes} is above {_LARGEST_BURST_BYTES}; make it smaller"
+                f"burst_bytes={burst_bytes} is above {LARGEST_BURST_BYTES}; make it smaller"
             )
         if burst_bytes is not None and burst_bytes < least_bytes + (self.overhead_bytes or 0):
             raise ValueError(

@@ -165,7 +165,7 @@ NEEDS = {
     ("burst_bytes",): ("rate_bps",),
     ("queue", "hold_in_flight", "aqm"): CAPACITIES[0],
     AQM_SETTINGS: ("aqm",),
-    ("policer",): ("burst_bytes",),
+    ("policer",): ("rate_bps",),
     ("loss_start_s", "loss_stop_s", "loss_burst_packets"): ("loss",),
     ("reorder_delay_s",): ("reorder",),
     ("fade_every_s",): ("fade_s",),

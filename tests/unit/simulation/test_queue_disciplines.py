@@ -109,6 +109,18 @@ def test_a_policer_drops_what_a_shaper_queues() -> None:
     assert policer["dropped_queue"] > 1000
 
 
+@pytest.mark.parametrize(
+    ("rate", "burst"),
+    [("1500kbps", "46875B"), ("30kbps", "1500B"), ("30kbps,overhead=9B", "1509B")],
+)
+def test_a_policer_without_burst_has_a_quarter_of_a_second_or_a_packet(
+    rate: str, burst: str
+) -> None:
+    keys = f"rate={rate},delay=20ms,policer=on"
+    assert link_of(keys, ("cbr:1Mbps",)) == link_of(f"{keys},burst={burst}", ("cbr:1Mbps",))
+    assert link_of(keys, ("cbr:1Mbps",)) != link_of(f"{keys},burst=90kB", ("cbr:1Mbps",))
+
+
 def test_drop_tail_counts_waits_too() -> None:
     link = link_of("rate=800kbps,delay=20ms,queue=10p", ())
     # 1 Mbit/s into 800 kbit/s: the queue of ten packets is full from the first seconds on.
@@ -156,7 +168,7 @@ def test_a_file_has_the_same_keys(tmp_path: FilePath) -> None:
         ("aqm=codel", "aqm needs rate, steps or trace"),
         ("rate=1Mbps,ecn=on", "ecn needs aqm"),
         ("rate=1Mbps,aqm_interval=1s", "aqm_interval needs aqm"),
-        ("rate=1Mbps,policer=on", "policer needs burst"),
+        ("policer=on", "policer needs rate; add rate=..."),
         ("rate=1Mbps,aqm=priority,aqm_target=5ms", "priority has no aqm_target; leave it out"),
         ("rate=1Mbps,fade=1s", "fade needs fade_loss"),
         ("rate=1Mbps,fade_every=1s", "fade_every needs fade"),
