@@ -117,7 +117,7 @@ def _draw_last_segments(
     """Return the last of the segments of each acknowledgement, below the count, ascending."""
     cumulative = np.cumsum(law.packet_shares)
     changing = 1 - law.repeat_probability
-    parts, drawn = [], 0
+    parts, drawn = [np.zeros(0, dtype=np.int64)], 0
     while drawn < count:
         # Equal numbers are drawn together: how often one stays is geometric.
         draws = 1 + int((count - drawn) * changing / law.mean_packets)
