@@ -41,6 +41,53 @@ def test_satellites_change_every_15_s_and_lose_what_the_source_says() -> None:
     assert 0.03 < later_s[waits].max() < 0.05
 
 
+#: Severity -> delay of the regional core, s, share of packets it loses, time from one failure of
+#: the link to the next, s, and length of each, s: ITU-T G.1050 (11/2007) as in SpanDSP's g1050.c.
+_G1050 = {
+    "a": (0.004, 0.0, 0.0, 0.0),
+    "b": (0.008, 1e-4, 3600.0, 0.064),
+    "c": (0.016, 2e-4, 1800.0, 0.128),
+    "d": (0.032, 4e-4, 900.0, 0.256),
+    "e": (0.064, 1e-3, 480.0, 0.4),
+    "f": (0.128, 2e-3, 240.0, 0.8),
+    "g": (0.256, 5e-3, 120.0, 1.6),
+    "h": (0.512, 1e-2, 60.0, 3.0),
+}
+
+
+def _play_long(path: str) -> tuple[float, float, int]:
+    """Return mean delay, s, share lost and count of packets in five flows of 20,000 s."""
+    settings = {"rate_kbps": 80, "duration_s": 20_000}
+    runs = [
+        trafficgen.simulate("cbr", path=path, settings=settings, seed=seed) for seed in range(5)
+    ]
+    parts = [run.run.columns for run in runs]
+    arrived = np.concatenate([part["arrived"] for part in parts])
+    later_s = np.concatenate([part["arrival_ns"] - part["time_ns"] for part in parts]) / 1e9
+    return later_s[arrived].mean(), 1 - arrived.mean(), len(arrived)
+
+
+@pytest.mark.parametrize("severity", _G1050)
+def test_a_severity_of_g1050_has_delay_loss_and_failures_of_its_source(severity: str) -> None:
+    delay_s, loss, every_s, lasts_s = _G1050[severity]
+    whole, failures = f"preset:g1050-{severity}", f"preset:g1050-{severity},loss=0"
+    mean_s, lost, packets = _play_long(whole)
+    assert mean_s == pytest.approx(delay_s + 1000 * 8 / 1536e3, abs=1e-6)  # and its transmission
+    if not loss:
+        assert lost == 0
+        return
+    down, count = lasts_s / (every_s + lasts_s), 1e5 / (every_s + lasts_s)
+    # exponential lengths have a mean square of twice their squared mean; a packet sees 0.1 s
+    error = down * np.sqrt((2 + 0.1 / lasts_s) / count)
+    assert _play_long(failures)[1] == pytest.approx(down, abs=4 * error)
+    random_error = np.sqrt(loss / packets)
+    expected = loss + (1 - loss) * down
+    assert lost == pytest.approx(expected, abs=4 * np.hypot(error, random_error))
+    path = read_path(whole).links[0]
+    assert path.reverse_loss == path.loss
+    assert path.reverse_delay_s is None  # as forward
+
+
 def test_keys_change_a_preset(tmp_path: Path) -> None:
     (tmp_path / "radio.csv").write_text("time_s,rate_kbps\n0,900\n1,300\n")
     slower = trafficgen.Path.parse(" preset:lte ,rate=3Mbps,queue=80p").links[0]
