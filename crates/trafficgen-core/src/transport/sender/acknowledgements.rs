@@ -18,6 +18,10 @@ impl Sender {
         if ack > self.sent {
             return false;
         }
+        if self.has_nothing_to_learn(segment) {
+            self.widen(u64::from(segment.window_bytes));
+            return true;
+        }
         let prior = self.progress();
         self.original_came = false;
         let repairs = self.phase != Phase::Open;
@@ -42,6 +46,17 @@ impl Sender {
         self.sample(now, prior);
         self.await_late();
         true
+    }
+
+    /// Whether a segment says no more than how wide the window is: so it is with most that come to
+    /// an end that only receives.
+    fn has_nothing_to_learn(&self, segment: &Segment) -> bool {
+        self.una == self.nxt
+            && segment.acknowledgement == self.una
+            && self.phase == Phase::Open
+            && !self.probing
+            && self.loss_probe.is_none()
+            && !segment.sack.reports_duplicate
     }
 
     /// Notes SACK blocks; the bytes that were not known to have arrived.
