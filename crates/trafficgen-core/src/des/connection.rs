@@ -102,42 +102,80 @@ impl Endpoint {
     }
 }
 
+/// Where messages end in a stream, with a value of each, in their order. The first one is looked at
+/// for every packet, and lies where it needs no pointer.
+#[derive(Debug)]
+struct Ends<T> {
+    first: Option<(u64, T)>,
+    later: VecDeque<(u64, T)>,
+}
+
+impl<T> Default for Ends<T> {
+    fn default() -> Self {
+        Self { first: None, later: VecDeque::new() }
+    }
+}
+
+impl<T: Copy> Ends<T> {
+    fn push(&mut self, end: u64, value: T) {
+        match self.first {
+            None => self.first = Some((end, value)),
+            Some(_) => self.later.push_back((end, value)),
+        }
+    }
+
+    /// Take the first one away where it ends at `offset` or before.
+    fn take_first(&mut self, offset: u64) -> Option<T> {
+        let (_, value) = self.first.filter(|(end, _)| *end <= offset)?;
+        self.first = self.later.pop_front();
+        Some(value)
+    }
+
+    /// That of the message that holds the byte at `offset`.
+    fn at(&self, offset: u64) -> Option<T> {
+        match self.first {
+            Some((end, value)) if end > offset => Some(value),
+            _ => {
+                let index = self.later.partition_point(|(end, _)| *end <= offset);
+                self.later.get(index).map(|(_, value)| *value)
+            }
+        }
+    }
+}
+
 /// What one end has written into a stream: where each message ends in it.
 #[derive(Debug, Default)]
 pub struct Written {
     stream: StreamId,
     pub bytes: u64,
-    /// End of each message that the other end has not got yet, with its tag.
-    pub messages: VecDeque<(u64, u64)>,
-    /// End of each message that is not acknowledged yet, with its label.
-    labels: VecDeque<(u64, Label)>,
+    /// Tags of messages that the other end has not got yet.
+    tags: Ends<u64>,
+    /// Labels of messages that are not acknowledged yet.
+    labels: Ends<Label>,
 }
 
 impl Written {
     pub fn add(&mut self, bytes: u64, message: Option<(u64, Label)>) {
         self.bytes += bytes;
         if let Some((tag, label)) = message {
-            self.messages.push_back((self.bytes, tag));
-            self.labels.push_back((self.bytes, label));
+            self.tags.push(self.bytes, tag);
+            self.labels.push(self.bytes, label);
         }
     }
 
     /// Label of the message that holds the byte at `offset`.
     pub fn label_at(&self, offset: u64) -> Option<Label> {
-        let index = self.labels.partition_point(|(end, _)| *end <= offset);
-        self.labels.get(index).map(|(_, label)| *label)
-    }
-
-    /// Whether all written bytes are bulk data.
-    pub fn is_unlabelled(&self) -> bool {
-        self.labels.is_empty()
+        self.labels.at(offset)
     }
 
     /// Forget labels below `offset`.
     pub fn acknowledged(&mut self, offset: u64) {
-        while self.labels.front().is_some_and(|(end, _)| *end <= offset) {
-            self.labels.pop_front();
-        }
+        while self.labels.take_first(offset).is_some() {}
+    }
+
+    /// Tag of the next message that is whole where all below `offset` has come.
+    pub fn next_whole(&mut self, offset: u64) -> Option<u64> {
+        self.tags.take_first(offset)
     }
 }
 
@@ -145,8 +183,10 @@ impl Written {
 #[derive(Debug)]
 pub struct Side {
     pub endpoint: Endpoint,
-    /// By streams, in their order.
-    written: Vec<Written>,
+    /// In the last stream, which is that of most packets; TCP has no other.
+    last: Written,
+    /// In earlier streams, in their order.
+    earlier: Vec<Written>,
     /// A message was refused for lack of space: the agent wants to hear when there is some.
     pub refused: bool,
     pub send_buffer_bytes: u64,
@@ -163,7 +203,8 @@ impl Side {
     fn new(endpoint: Endpoint, send_buffer_bytes: u64) -> Self {
         Self {
             endpoint,
-            written: Vec::new(),
+            last: Written::default(),
+            earlier: Vec::new(),
             refused: false,
             send_buffer_bytes,
             armed_at: NEVER,
@@ -173,24 +214,22 @@ impl Side {
         }
     }
 
-    fn place(&self, stream: StreamId) -> Result<usize, usize> {
-        match self.written.last() {
-            Some(last) if last.stream == stream => Ok(self.written.len() - 1),
-            _ => self.written.binary_search_by_key(&stream, |written| written.stream),
-        }
-    }
-
     /// What was written into a stream.
-    pub fn written(&self, stream: StreamId) -> Option<&Written> {
-        self.place(stream).ok().map(|place| &self.written[place])
-    }
-
-    pub fn written_mut(&mut self, stream: StreamId) -> &mut Written {
-        let place = self.place(stream).unwrap_or_else(|place| {
-            self.written.insert(place, Written { stream, ..Written::default() });
+    pub fn written(&mut self, stream: StreamId) -> &mut Written {
+        if stream == self.last.stream {
+            return &mut self.last;
+        }
+        if stream > self.last.stream {
+            let last = Written { stream, ..Written::default() };
+            self.earlier.push(std::mem::replace(&mut self.last, last));
+            return &mut self.last;
+        }
+        let place = self.earlier.binary_search_by_key(&stream, |written| written.stream);
+        let place = place.unwrap_or_else(|place| {
+            self.earlier.insert(place, Written { stream, ..Written::default() });
             place
         });
-        &mut self.written[place]
+        &mut self.earlier[place]
     }
 }
 

@@ -27,12 +27,16 @@ pub enum Ecn {
     Marked,
 }
 
+/// Number of a list of links that packets pass.
+pub type RouteId = u32;
+
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     pub flow: FlowId,
     /// The end that sent it.
     pub from: End,
-    /// Number of links it has passed.
+    pub route: RouteId,
+    /// Number of links of its route that it has passed.
     pub hop: u16,
     pub ip_bytes: u32,
     pub payload_bytes: u32,

@@ -12,7 +12,7 @@ use super::scenario::{Scenario, ScenarioError};
 use super::session_log::SessionLog;
 use super::sums::{ByteSeries, FlowSums};
 use super::time::{ns, seconds, Time, INTERVAL_NS, NEVER};
-use super::world::{AgentState, Flow, Notice, World};
+use super::world::{Flow, Notice, World};
 use crate::transport::TcpStatistics;
 
 /// A few hundredths of a second: often enough for a person who wants it to stop.
@@ -100,15 +100,6 @@ fn stream(seed: u64, number: u64) -> ChaCha8Rng {
 impl Simulation {
     fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
         scenario.validate()?;
-        let mut agents = Vec::new();
-        let mut states = Vec::new();
-        for (number, config) in scenario.agents.iter().enumerate() {
-            let agent =
-                crate::source::build_with(&config.kind, &config.parameters, &scenario.schedules);
-            let agent = agent.map_err(|why| config.error(why))?;
-            agents.push(agent);
-            states.push(AgentState::new(stream(scenario.seed, number as u64), config));
-        }
         // Both directions go over to another station at the same time.
         let phase = stream(scenario.seed, HANDOVER_STREAM).random::<f64>();
         let links = scenario.links.iter().enumerate();
@@ -117,7 +108,14 @@ impl Simulation {
                 Link::new(link, stream(scenario.seed, LINK_STREAMS + number as u64), phase)
             })
             .collect();
-        let mut world = World::new(states, links);
+        let mut world = World::new(links);
+        let mut agents = Vec::new();
+        for (number, config) in scenario.agents.iter().enumerate() {
+            let agent =
+                crate::source::build_with(&config.kind, &config.parameters, &scenario.schedules);
+            agents.push(agent.map_err(|why| config.error(why))?);
+            world.add_agent(stream(scenario.seed, number as u64), config);
+        }
         world.ecn = scenario.links.iter().any(|link| link.aqm.is_some_and(|aqm| aqm.ecn));
         let most_packets = scenario.most_packets.unwrap_or(MOST_PACKETS).min(MOST_PACKETS);
         let make = if scenario.sums_only { Record::of_sums } else { Record::up_to };

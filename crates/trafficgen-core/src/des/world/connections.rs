@@ -55,7 +55,7 @@ impl World {
             side.refused = true;
             return false;
         }
-        side.written_mut(stream).add(u64::from(bytes), Some((tag, label)));
+        side.written(stream).add(u64::from(bytes), Some((tag, label)));
         self.with_endpoint(id, from, |endpoint, now, out| {
             endpoint.write(now, stream, u64::from(bytes), out);
         });
@@ -68,7 +68,7 @@ impl World {
             accepted = endpoint.write(now, 0, bytes, out)
         });
         let side = self.connections[id as usize].side_mut(from);
-        side.written_mut(0).add(accepted, None);
+        side.written(0).add(accepted, None);
         side.refused |= accepted < bytes;
         accepted
     }
@@ -128,12 +128,14 @@ impl World {
     }
 
     fn send_segment(&mut self, id: ConnectionId, from: End, segment: Segment) {
-        let connection = &self.connections[id as usize];
-        let labelled = (segment.payload_bytes > 0)
-            .then(|| connection.side(from).written(0)?.label_at(segment.sequence));
-        let other =
-            if segment.payload_bytes > 0 { connection.label } else { Label::of(Phase::Signalling) };
-        let mut label = labelled.flatten().unwrap_or(other);
+        let connection = &mut self.connections[id as usize];
+        let flow = connection.flow;
+        let mut label = Label::of(Phase::Signalling);
+        if segment.payload_bytes > 0 {
+            let usual = connection.label;
+            let labelled = connection.side_mut(from).written(0).label_at(segment.sequence);
+            label = labelled.unwrap_or(usual);
+        }
         label.retransmission = segment.retransmission;
         let ip_bytes = IP_HEADER_BYTES + u32::from(segment.header_bytes) + segment.payload_bytes;
         let header = TcpHeader {
@@ -143,7 +145,7 @@ impl World {
             flags: segment.flags,
         };
         let bytes = (ip_bytes, segment.payload_bytes);
-        self.dispatch(connection.flow, from, bytes, label, Some(header), Content::Segment(segment));
+        self.dispatch(flow, from, bytes, label, Some(header), Content::Segment(segment));
     }
 
     fn send_packet(&mut self, id: ConnectionId, from: End, packet: quic::Packet) {
@@ -158,7 +160,7 @@ impl World {
                 Endpoint::Quic(endpoint) => endpoint.acknowledged(frame.stream),
                 Endpoint::Tcp(_) => 0,
             };
-            let written = side.written_mut(frame.stream);
+            let written = side.written(frame.stream);
             written.acknowledged(known);
             label = written.label_at(frame.offset).unwrap_or(usual);
         }
@@ -179,10 +181,8 @@ impl World {
         let space = side.endpoint.space_bytes();
         if matches!(side.endpoint, Endpoint::Tcp(_)) {
             let buffer_bytes = side.send_buffer_bytes;
-            let written = side.written_mut(0);
-            if !written.is_unlabelled() {
-                written.acknowledged((written.bytes + space).saturating_sub(buffer_bytes));
-            }
+            let written = side.written(0);
+            written.acknowledged((written.bytes + space).saturating_sub(buffer_bytes));
         }
         // A third of the buffer free before the application is woken, as in Linux: one wake-up for
         // many packets.
@@ -220,9 +220,8 @@ impl World {
             Endpoint::Quic(endpoint) => endpoint.next_advanced(),
         };
         while let Some((stream, arrived)) = advanced {
-            let messages = &mut connection.side_mut(at.peer()).written_mut(stream).messages;
-            while let Some(&(_, tag)) = messages.front().filter(|(end, _)| *end <= arrived) {
-                messages.pop_front();
+            let written = connection.side_mut(at.peer()).written(stream);
+            while let Some(tag) = written.next_whole(arrived) {
                 self.notices.push_back((agent, Notice::Message(id, at, tag)));
             }
             advanced = match &mut connection.side_mut(at).endpoint {

@@ -13,7 +13,7 @@ use super::event_queue::{Event, EventQueue};
 use super::io::FlowSpec;
 use super::label::{Label, Media, Phase};
 use super::link::{Fate, Link};
-use super::packet::{Content, Ecn, Packet, PacketId, PacketStore};
+use super::packet::{Content, Ecn, Packet, PacketId, PacketStore, RouteId};
 use super::record::{Record, TcpHeader};
 use super::scenario::AgentConfig;
 use super::session_log::SessionLog;
@@ -41,6 +41,18 @@ pub struct Flow {
     pub connection: Option<ConnectionId>,
     /// Series that counts what arrives at the client.
     series: Option<u32>,
+    sending: Sending,
+}
+
+/// How the packets of an agent travel.
+#[derive(Clone, Copy, Debug)]
+struct Sending {
+    /// To the client and to the server.
+    routes: [RouteId; 2],
+    /// What its datagrams say of congestion.
+    ecn: Ecn,
+    /// Its packets go first where a queue has priorities.
+    urgent: bool,
 }
 
 /// What the engine keeps for an agent.
@@ -55,17 +67,12 @@ pub struct AgentState {
     pub finished: bool,
     /// The simulation goes on until this agent has finished.
     pub awaited: bool,
-    /// Links that its packets pass, to the client and to the server.
-    pub routes: [Vec<u16>; 2],
-    /// What its datagrams say of congestion.
-    ecn: Ecn,
-    /// Its packets go first where a queue has priorities.
-    urgent: bool,
+    sending: Sending,
     series: Option<u32>,
 }
 
 impl AgentState {
-    pub fn new(rng: ChaCha8Rng, config: &AgentConfig) -> Self {
+    fn new(rng: ChaCha8Rng, config: &AgentConfig, routes: [RouteId; 2]) -> Self {
         Self {
             rng,
             timers: Vec::new(),
@@ -74,9 +81,7 @@ impl AgentState {
             started: false,
             finished: false,
             awaited: config.awaited,
-            routes: [config.forward.clone(), config.reverse.clone()],
-            ecn: config.ecn,
-            urgent: config.urgent,
+            sending: Sending { routes, ecn: config.ecn, urgent: config.urgent },
             series: config.series,
         }
     }
@@ -119,6 +124,8 @@ pub struct World {
     pub connections: Vec<Connection>,
     pub agents: Vec<AgentState>,
     pub pipes: Vec<Pipe>,
+    /// Links that packets pass, each list once: thousands of agents share a few.
+    routes: Vec<Vec<u16>>,
     pub record: Record,
     pub series: ByteSeries,
     pub first_media: Option<Time>,
@@ -135,14 +142,14 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(agents: Vec<AgentState>, links: Vec<Link>) -> Self {
-        let awaited = agents.iter().filter(|agent| agent.awaited).count();
+    pub fn new(links: Vec<Link>) -> Self {
         Self {
             now: 0,
             events: EventQueue::default(),
             flows: Vec::new(),
             connections: Vec::new(),
-            agents,
+            agents: Vec::new(),
+            routes: Vec::new(),
             pipes: links
                 .into_iter()
                 .map(|link| Pipe { link, in_flight: VecDeque::new(), looked_at: NEVER })
@@ -152,12 +159,26 @@ impl World {
             first_media: None,
             notices: VecDeque::new(),
             packet_events: 0,
-            awaited,
+            awaited: 0,
             closed: false,
             ecn: false,
             packets: PacketStore::default(),
             outgoing: Outgoing::default(),
         }
+    }
+
+    pub fn add_agent(&mut self, rng: ChaCha8Rng, config: &AgentConfig) {
+        let routes = [&config.forward, &config.reverse].map(|links| self.route_of(links));
+        self.agents.push(AgentState::new(rng, config, routes));
+        self.awaited += usize::from(config.awaited);
+    }
+
+    fn route_of(&mut self, links: &[u16]) -> RouteId {
+        let known = self.routes.iter().position(|route| route == links);
+        known.unwrap_or_else(|| {
+            self.routes.push(links.to_vec());
+            self.routes.len() - 1
+        }) as RouteId
     }
 
     /// Packets that neither arrived nor were dropped yet.
@@ -197,7 +218,8 @@ impl World {
         let state = &self.agents[agent as usize];
         let is_media = matches!(spec.media, Media::Audio | Media::Video | Media::Mixed);
         let series = state.series.filter(|_| is_media || !state.awaited);
-        self.flows.push(Flow { agent, spec, protocol, connection, series });
+        let sending = state.sending;
+        self.flows.push(Flow { agent, spec, protocol, connection, series, sending });
         (self.flows.len() - 1) as FlowId
     }
 
@@ -234,26 +256,22 @@ impl World {
             return;
         }
         let (ip_bytes, payload_bytes) = bytes;
-        let spec = &self.flows[flow as usize].spec;
+        let Flow { agent, spec, sending, .. } = &self.flows[flow as usize];
+        let (agent, sending) = (*agent, *sending);
         let media = spec.media.is_media()
             && from == End::Server
             && payload_bytes > 0
             && label.phase != Phase::Probe
             && !matches!(&content, Content::Quic(packet) if packet.data_bytes() == 0);
-        if media
-            && self.first_media.is_none()
-            && self.sets_time_zero(self.flows[flow as usize].agent)
-        {
+        if media && self.first_media.is_none() && self.sets_time_zero(agent) {
             self.first_media = Some(self.now);
             self.events.push(self.now, Event::Sample);
         }
         let row = self.record.sent(self.now, flow, from, bytes, label, tcp);
         self.packet_events += 1;
         let sent_ns = self.now;
-        let agent = &self.agents[self.flows[flow as usize].agent as usize];
-        let urgent = agent.urgent;
         let ecn = match &content {
-            Content::Datagram { .. } => agent.ecn,
+            Content::Datagram { .. } => sending.ecn,
             // RFC 3168 6.1.4 and 6.1.5: neither bare acknowledgements nor retransmissions
             Content::Segment(segment)
                 if self.ecn && payload_bytes > 0 && !segment.retransmission =>
@@ -267,13 +285,14 @@ impl World {
         let id = self.packets.put(Packet {
             flow,
             from,
+            route: sending.routes[usize::from(from == End::Client)],
             hop: 0,
             ip_bytes,
             payload_bytes,
             row,
             sent_ns,
             ecn,
-            urgent,
+            urgent: sending.urgent,
             content,
         });
         self.forward(id);
@@ -288,9 +307,7 @@ impl World {
     /// Offer a packet to its next link, or hand it over where it has passed all of them.
     fn forward(&mut self, id: PacketId) {
         let packet = self.packets.get_mut(id);
-        let route = &self.agents[self.flows[packet.flow as usize].agent as usize].routes
-            [usize::from(packet.from == End::Client)];
-        let Some(&number) = route.get(usize::from(packet.hop)) else {
+        let Some(&number) = self.routes[packet.route as usize].get(usize::from(packet.hop)) else {
             self.arrive(id);
             return;
         };
