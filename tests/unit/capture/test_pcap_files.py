@@ -122,7 +122,7 @@ def test_a_packet_of_an_interface_that_is_not_there_ends_the_readable_part(
     good = made.section() + made.interface() + made.enhanced(1, frame)
     found = inspect_bytes(good + made.enhanced(2, frame, at=1) + made.enhanced(3, frame))
     assert found.packets == 1
-    assert f"in record 2 at byte {len(good)}; 1 packets read" in found.warnings[0]
+    assert f"in record 2 at byte {len(good)}; 1 packet read" in found.warnings[0]
 
 
 def test_a_file_of_interfaces_alone_does_not_fill_the_memory(

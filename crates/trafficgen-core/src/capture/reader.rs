@@ -28,14 +28,13 @@ pub struct Damage {
 
 impl fmt::Display for Damage {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whole = self.record - 1;
+        let packets = if whole == 1 { "packet" } else { "packets" };
         let unit = if self.compressed { "byte of the decompressed data" } else { "byte" };
         write!(
             out,
-            "{} in record {} at {unit} {}; {} packets read",
-            self.reason,
-            self.record,
-            self.offset_bytes,
-            self.record - 1
+            "{} in record {} at {unit} {}; {whole} {packets} read",
+            self.reason, self.record, self.offset_bytes
         )?;
         match self.unread_bytes {
             Some(bytes) => write!(out, ", the remaining {bytes} bytes are left out"),
