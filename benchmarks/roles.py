@@ -21,7 +21,7 @@ from benchmarks.workload import make_schedule, make_small_flows, make_table
 from scipy import stats
 
 from benchmarks import generation_roles as generation
-from trafficgen import export, fit, generate, inspect, read_packets
+from trafficgen import export, fit, generate, inspect, read_packets, simulate_workload
 from trafficgen.distributions.fitting.fit_law import fit_law
 from trafficgen.export.targets import TARGETS
 from trafficgen.packet_files.writing import write_packets
@@ -276,30 +276,21 @@ def simulate_dumbbell(path: Path, packets: int, *, keeps_packets: bool = False) 
     return _timed(scenario)
 
 
-def simulate_sessions(path: Path, sessions: int) -> float:
-    """Simulate sessions of 340 kbit/s and three minutes over one link; twenty start a second."""
+def simulate_players(path: Path, sessions: int) -> float:
+    """Simulate DASH players that watch three minutes over one link; 20 start in a second."""
     del path
-    link = {
-        "name": "there",
-        "capacity": {"constant": {"rate_bps": 380e3 * sessions}},
-        "delay_s": 0.02,
-        "queue": {"packets": 1_000},
-    }
-    agents = [
-        {
-            "name": f"media-{number}",
-            "kind": "cbr",
-            "parameters": {"rate_bps": 340e3, "packet_bytes": 1000, "duration_s": 180},
-            "start_s": 0.05 * number,
-            "awaited": True,
-            "forward": [0],
-            "reverse": [1],
-        }
-        for number in range(sessions)
-    ]
-    return _timed(
-        {"seed": 1, "links": [link, {**link, "name": "back"}], "agents": agents, "end_s": 1e6}
+    started = time.process_time()
+    result = simulate_workload(
+        "dashjs",
+        path=f"rate={1.5 * sessions}Mbps,delay=20ms,aqm=fq_codel",
+        sessions=sessions,
+        window_s=max(sessions / 20, 1),
+        duration_s=180,
+        seed=1,
     )
+    elapsed_s = time.process_time() - started
+    _note_events(result.packet_events, sum(link["packets_in"] for link in result.links), elapsed_s)
+    return elapsed_s
 
 
 def export_to(path: Path, packets: int, *, target: str) -> float:
@@ -336,11 +327,12 @@ def _timed(scenario: dict[str, object]) -> float:
     outcome = run_scenario(scenario)
     elapsed_s = time.process_time() - started
     sent = sum(link["packets_in"] for link in outcome.links)
-    print(
-        f"note={outcome.packet_events / elapsed_s / 1e6:.1f} million packet events/s,"
-        f" {outcome.packets or sent} packets"
-    )
+    _note_events(outcome.packet_events, outcome.packets or sent, elapsed_s)
     return elapsed_s
+
+
+def _note_events(events: int, packets: int, elapsed_s: float) -> None:
+    print(f"note={events / elapsed_s / 1e6:.1f} million packet events/s, {packets} packets")
 
 
 def _time_reading(count: Callable[[Path], int], path: Path, packets: int) -> float:
@@ -383,7 +375,7 @@ ROLES: dict[str, Callable[[Path, int], float | None]] = {
     "numpy_samples": generation.numpy_samples,
     "simulate_dumbbell": simulate_dumbbell,
     "simulate_dumbbell_packets": partial(simulate_dumbbell, keeps_packets=True),
-    "simulate_sessions": simulate_sessions,
+    "simulate_players": simulate_players,
 }
 
 

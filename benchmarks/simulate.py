@@ -1,4 +1,4 @@
-"""Closed loop: the engine and ns-3 on one dumbbell, and growing numbers of sessions on a link."""
+"""Closed loop: the engine and ns-3 on one dumbbell, and growing numbers of players on a link."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
         absent,
     )
     yield sweep(
-        "Sessions of three minutes over one link, twenty of which start a second",
+        "DASH players that watch three minutes over one link, 1.5 Mbit/s for each, one core",
         "sessions",
         SESSIONS,
-        lambda count: Contestant("trafficgen", role("simulate_sessions", "-", count), 0, 0),
+        lambda count: Contestant("trafficgen", role("simulate_players", "-", count), 0, 0),
         runs=runs,
     )
