@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-import zlib
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, TypeAdapter, field_serializer, field_validator, model_validator
@@ -13,6 +10,7 @@ from pydantic import Field, TypeAdapter, field_serializer, field_validator, mode
 from trafficgen.distributions.law import Law
 from trafficgen.json_text import clean_texts, read_json
 from trafficgen.model_parts.estimate import Estimate, ModelPart
+from trafficgen.model_parts.packed_text import pack_text, unpack_text
 from trafficgen.models.stream import Stream
 
 #: Sessions of a group that are kept, and how far their laws may be from those of the prototype.
@@ -124,7 +122,7 @@ class Prototype(ModelPart):
         if streams is None:
             return None
         # What is too long to be unpacked is written as it is.
-        is_long = len(_write(streams)) > _MOST_TEXT_BYTES
+        is_long = len(_write(streams).encode()) > _MOST_TEXT_BYTES
         return (
             [one.model_dump(mode="json") for one in streams] if is_long else pack_streams(streams)
         )
@@ -136,7 +134,7 @@ class Prototype(ModelPart):
     def _unpack_streams(cls, streams: object) -> object:
         if isinstance(streams, str):
             # As all that is read from a file: texts on one line, no number that is not finite.
-            content = clean_texts(read_json(_unpack(streams)))
+            content = clean_texts(read_json(unpack_text(streams, most_bytes=_MOST_TEXT_BYTES)))
         elif isinstance(streams, list) and all(isinstance(one, dict) for one in streams):
             content = streams  # of an older file; here, a list of JSON counts as one of Python
         else:
@@ -146,30 +144,12 @@ class Prototype(ModelPart):
 
 def pack_streams(streams: tuple[Stream, ...]) -> str:
     """Return streams as text: their JSON, compressed by zlib (RFC 1950), in base64."""
-    return base64.b64encode(zlib.compress(_write(streams), level=9)).decode()
+    return pack_text(_write(streams))
 
 
-def _write(streams: tuple[Stream, ...]) -> bytes:
+def _write(streams: tuple[Stream, ...]) -> str:
     written = [one.model_dump(mode="json") for one in streams]
-    return json.dumps(written, separators=(",", ":")).encode()
-
-
-def _unpack(packed: str) -> str:
-    """Return the JSON text of packed streams.
-
-    Raises:
-        ValueError: If the text is not what :func:`pack_streams` returns, or too long.
-    """
-    unpacking = zlib.decompressobj()
-    try:
-        text = unpacking.decompress(base64.b64decode(packed, validate=True), _MOST_TEXT_BYTES)
-        if unpacking.eof:
-            return text.decode()
-    except (binascii.Error, zlib.error, UnicodeDecodeError) as error:
-        raise ValueError(f"must be packed text, zlib in base64: {error}") from error
-    raise ValueError(
-        f"packed text is cut short, or longer than {_MOST_TEXT_BYTES:,} bytes when unpacked"
-    )
+    return json.dumps(written, separators=(",", ":"))
 
 
 class Population(ModelPart):
