@@ -19,6 +19,7 @@ from trafficgen.models import (
     with_laws,
     with_parts,
 )
+from trafficgen.processes.trains.sample import coarsen_trains
 
 #: Files of one session stay below 64 kB.
 MOST_BYTES = 62_000
@@ -27,20 +28,20 @@ MOST_BYTES = 62_000
 LARGEST_POPULATION_BYTES = 56_000
 #: Quantiles of a prototype's law: enough for its shape.
 _POINTS = 24
-#: Alternatives and points that the laws keep, and packets of the trains of each process, step by
-#: step. What is played matters more than what lost, and some trains more than many points.
+#: Alternatives and points that the laws keep, packets of the trains of each process, and whether
+#: their ranks are coarse, step by step. What is played matters more than what lost, and some trains
+#: more than many points.
 _STEPS = (
-    *((5, 64, 4096), (3, 64, 4096), (3, 64, 3072), (3, 64, 2048), (1, 64, 1536), (1, 48, 1024)),
-    *((1, 48, 768), (1, 36, 768), (1, 36, 512), (1, 36, 384), (1, 28, 256), (1, 20, 256)),
-    *((1, 14, 256), (0, 10, 256)),
+    *((5, 64, 16_384, False), (3, 64, 16_384, False), (3, 64, 16_384, True), (3, 64, 12_288, True)),
+    *((3, 64, 8192, True), (1, 64, 6144, True), (1, 48, 4096, True), (1, 48, 3072, True)),
+    *((1, 36, 3072, True), (1, 36, 2048, True), (1, 36, 1536, True), (1, 28, 1024, True)),
+    *((1, 28, 512, True), (1, 20, 512, True), (1, 14, 256, True), (0, 10, 256, True)),
 )
 #: Packets of the trains of a prototype, step by step until it is no longer than this, packed:
 #: more sessions matter more than their last packets.
 _TRAINS_OF_PROTOTYPE, _MOST_OF_PROTOTYPE = (2048, 1024, 512, 256, 128, 64), 3_000
 #: Significant digits of the quantiles of a prototype.
 _DIGITS = 5
-#: Half of the steps that the second character of a rank counts: the middle of the first's.
-_MIDDLE = "g"
 _TINY = 1e-300
 _Part = TypeVar("_Part", bound=ModelPart)
 
@@ -54,7 +55,7 @@ def compact_streams(streams: tuple[Stream, ...]) -> tuple[Stream, ...]:
     """Return streams that play alike in less space.
 
     Laws lose alternatives, intervals and all but two dozen quantiles, phases their other processes,
-    trains the finer part of the ranks of gaps, and packets until there is room for others.
+    trains the finer part of their ranks, and packets until there is room for others.
     """
     for packets in _TRAINS_OF_PROTOTYPE:
         found = _thin_streams(streams, packets)
@@ -69,7 +70,7 @@ def _thin_streams(streams: tuple[Stream, ...], packets: int) -> tuple[Stream, ..
             update={
                 "phases": tuple(
                     with_parts(
-                        with_laws(phase, _compact), Trains, lambda one: _coarsen(one.keep(packets))
+                        with_laws(phase, _compact), Trains, lambda one: one.keep(packets)
                     ).model_copy(update={"choice": None})
                     for phase in stream.phases
                 )
@@ -106,12 +107,6 @@ def _round(value: float) -> float:
     return float(f"{value:.{_DIGITS}g}")
 
 
-def _coarsen(trains: Trains) -> Trains:
-    """Return trains with ranks of gaps in 64 steps: the same second character packs away."""
-    ranks = "".join(f"{step}{_MIDDLE}" for step in trains.gap_ranks[::2])
-    return trains.model_copy(update={"gap_ranks": ranks})
-
-
 def compact_model(model: Model, *, most_bytes: int = MOST_BYTES) -> Model:
     """Return a model whose file has at most this many bytes.
 
@@ -120,10 +115,12 @@ def compact_model(model: Model, *, most_bytes: int = MOST_BYTES) -> Model:
     """
     # Hours over a link whose rate changes fill a file by themselves: no step needs measuring then.
     may_fit = len(model.provenance.model_dump_json()) <= most_bytes
-    for alternatives, points, packets in _STEPS:
+    for alternatives, points, packets, coarse in _STEPS:
         if may_fit and model_bytes(model) <= most_bytes:
             break
-        shrink = partial(_shrink, alternatives=alternatives, points=points, packets=packets)
+        shrink = partial(
+            _shrink, alternatives=alternatives, points=points, packets=packets, coarse=coarse
+        )
         # No other part has laws, and the rate of a link may have thousands of steps.
         model = model.model_copy(
             update={
@@ -134,13 +131,11 @@ def compact_model(model: Model, *, most_bytes: int = MOST_BYTES) -> Model:
     return model
 
 
-def _shrink(part: _Part, *, alternatives: int, points: int, packets: int) -> _Part:
+def _shrink(part: _Part, *, alternatives: int, points: int, packets: int, coarse: bool) -> _Part:
     part = with_laws(part, partial(compact_law, alternatives=alternatives, points=points))
-    return _keep_trains(part, packets)
-
-
-def _keep_trains(part: _Part, most_packets: int) -> _Part:
-    return with_parts(part, Trains, lambda trains: trains.keep(most_packets))
+    return with_parts(
+        part, Trains, lambda one: (coarsen_trains(one) if coarse else one).keep(packets)
+    )
 
 
 def compact_law(law: Law, *, alternatives: int, points: int = _POINTS) -> Law:

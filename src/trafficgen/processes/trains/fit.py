@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +16,15 @@ from trafficgen.processes.fitting import FittedProcess, LawFitter, PhasePackets,
 from trafficgen.processes.kinds import PacketProcess
 from trafficgen.processes.renewal.model import RenewalProcess
 from trafficgen.processes.trains.model import TrainClock, Trains
-from trafficgen.processes.trains.sample import MEAN_PACKETS, RANKS, deviation_of_sums, encode_ranks
+from trafficgen.processes.trains.sample import MEAN_PACKETS, deviation_of_sums, encode_ranks
 from trafficgen.units import BoolArray, FloatArray, IntArray
+
+
+class Evidence(NamedTuple):
+    """From how many pairs and standard errors on a correlation counts."""
+
+    pairs: int
+    standard_errors: float
 
 
 class TrainLimits:
@@ -24,11 +32,13 @@ class TrainLimits:
 
     #: Fewer packets say nothing of their order.
     fewest: int = 100
-    #: A rank correlation counts from this many standard errors on: five to seven are looked at.
-    standard_errors: float = 4.0
+    #: A rank correlation counts from so many pairs, and from this many standard errors on, of
+    #: packets and of whole bursts: five to seven are looked at.
+    of_packets: Evidence = Evidence(100, 4.0)
+    of_bursts: Evidence = Evidence(16, 3.0)
     #: Packets that are kept of a process, in stretches of at most so many.
-    most_packets: int = 4096
-    longest: int = 1024
+    most_packets: int = 16_384
+    longest: int = 2048
     #: A clock shows in sums of at most so many gaps, of which there are at least so many. They vary
     #: less than those of the stretches in which trains are played by at least this factor.
     most_in_sum: int = 1024
@@ -84,7 +94,7 @@ def find_trains(
     size_rank = _rank(np.where(last, math.nan, sizes))
     starts = np.array([0]) if first is None else first
     packets = np.diff(np.append(starts, gap_s.size))
-    dependent = _is_dependent(gap_rank, size_rank)
+    dependent = _is_dependent(gap_rank, size_rank, _LIMITS.of_packets)
     if first is not None and not dependent:
         dependent = _follows_place(gap_rank, starts, packets)
     if gap_s.size < _LIMITS.fewest or not dependent:
@@ -98,8 +108,8 @@ def find_trains(
         row[ends - 1] = (first + lengths - 1)[np.searchsorted(first, starts)]
     return Trains(
         packets=tuple(packets.tolist()),
-        gap_ranks=encode_ranks(_code(gap_rank[row])),
-        size_ranks=encode_ranks(_code(size_rank[row])) if sized else "",
+        gap_ranks=encode_ranks(_fill(gap_rank[row])),
+        size_ranks=encode_ranks(_fill(size_rank[row])) if sized else "",
     )
 
 
@@ -122,10 +132,18 @@ def find_clock(gap_s: FloatArray) -> TrainClock | None:
 
 def keep_order(values: FloatArray) -> Trains:
     """Keep stretches of the ranks of values in order of time, shape (n,)."""
-    starts, packets = _choose_stretches(np.array([0]), np.array([values.size]))
-    codes = _code(_rank(values))
-    kept = np.concatenate([codes[at : at + n] for at, n in zip(starts, packets, strict=True)])
-    return Trains(packets=tuple(packets.tolist()), gap_ranks=encode_ranks(kept))
+    return _keep_ranks(_rank(values))
+
+
+def _keep_ranks(gap_rank: FloatArray, size_rank: FloatArray | None = None) -> Trains:
+    """Keep stretches of ranks in order of time, of gaps and, if given, of sizes; shape (n,)."""
+    starts, packets = _choose_stretches(np.array([0]), np.array([gap_rank.size]))
+    row = np.concatenate([np.arange(at, at + n) for at, n in zip(starts, packets, strict=True)])
+    return Trains(
+        packets=tuple(packets.tolist()),
+        gap_ranks=encode_ranks(_fill(gap_rank)[row]),
+        size_ranks="" if size_rank is None else encode_ranks(_fill(size_rank)[row]),
+    )
 
 
 def _rank(values: FloatArray) -> FloatArray:
@@ -142,16 +160,16 @@ def _rank(values: FloatArray) -> FloatArray:
     return ranks
 
 
-def _code(rank: FloatArray) -> IntArray:
-    """Return whole numbers for ranks; those that do not count are spread evenly over all ranks.
+def _fill(rank: FloatArray) -> FloatArray:
+    """Return ranks; those that do not count are spread evenly over all ranks.
 
     They are drawn over when played, and must not take values of one kind with them.
     """
     spread = np.arange(rank.size) * _GOLDEN_RATIO % 1.0
-    return (np.where(np.isnan(rank), spread, rank) * RANKS).astype(np.int64)
+    return np.where(np.isnan(rank), spread, rank)
 
 
-def _is_dependent(gap_rank: FloatArray, size_rank: FloatArray) -> bool:
+def _is_dependent(gap_rank: FloatArray, size_rank: FloatArray, evidence: Evidence) -> bool:
     """Return whether neighbours are correlated: gaps at lags 1 and 2, sizes, and both together."""
     pairs = (
         (gap_rank[:-1], gap_rank[1:]),
@@ -160,28 +178,29 @@ def _is_dependent(gap_rank: FloatArray, size_rank: FloatArray) -> bool:
         (gap_rank, size_rank),
         (size_rank[:-1], gap_rank[1:]),
     )
-    return any(_is_correlated(*pair) for pair in pairs)
+    return any(_is_correlated(*pair, evidence) for pair in pairs)
 
 
 def _follows_place(gap_rank: FloatArray, starts: IntArray, packets: IntArray) -> bool:
     """Return whether gaps depend on how many packets a burst has, or on their place: also last."""
     place = np.arange(gap_rank.size) - np.repeat(starts, packets)
-    if _is_correlated(gap_rank, _rank(place.astype(np.float64))):
+    if _is_correlated(gap_rank, _rank(place.astype(np.float64)), _LIMITS.of_packets):
         return True
     length = np.repeat(packets, packets)
     is_last = place == length - 1
     del place
     sides = (length, is_last)
-    return any(_is_correlated(gap_rank, _rank(one.astype(np.float64))) for one in sides)
+    ranks = (_rank(one.astype(np.float64)) for one in sides)
+    return any(_is_correlated(gap_rank, rank, _LIMITS.of_packets) for rank in ranks)
 
 
-def _is_correlated(one: FloatArray, other: FloatArray) -> bool:
+def _is_correlated(one: FloatArray, other: FloatArray, evidence: Evidence) -> bool:
     known: BoolArray = ~(np.isnan(one) | np.isnan(other))
     one, other = one[known], other[known]
-    if one.size < _LIMITS.fewest or np.ptp(one) == 0 or np.ptp(other) == 0:
+    if one.size < evidence.pairs or np.ptp(one) == 0 or np.ptp(other) == 0:
         return False
     found = float(np.corrcoef(one, other)[0, 1])
-    return abs(found) * math.sqrt(one.size) > _LIMITS.standard_errors
+    return abs(found) * math.sqrt(one.size) > evidence.standard_errors
 
 
 def _choose_stretches(starts: IntArray, packets: IntArray) -> tuple[IntArray, IntArray]:

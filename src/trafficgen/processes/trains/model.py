@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_serializer, field_validator, model_validator
 
 from trafficgen.model_parts.estimate import ModelPart
+from trafficgen.model_parts.packed_text import pack_text, unpack_text
 
-#: Digits of a rank, lowest first: 64 to the power of two characters are all ranks.
+#: Digits of a rank, lowest first.
 RANK_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 #: Stretches are cut to fewer packets only where they are more than this.
 _FEWEST_KEPT = 64
-_RANKS = Field(pattern=r"^([A-Za-z0-9+/]{2})*$", max_length=1 << 17)
+#: Begins text that is packed, and packets that have a rank at most.
+_PACKED, _MOST_RANKS = "zlib:", 1 << 17
+_RANKS = Field(pattern=r"^[A-Za-z0-9+/]*$", max_length=_MOST_RANKS)
 
 
 class TrainClock(ModelPart):
@@ -41,7 +44,9 @@ class Trains(ModelPart):
     """Packets of each stretch; in bursts and frames, one of them or its beginning."""
     gap_ranks: Annotated[str, _RANKS]
     """Rank of the gap before each packet among all gaps, two characters: A is 0, / is 63, the
-    first one counts 64; from AA, the shortest, to //, the longest."""
+    first one counts 64; from AA, the shortest, to //, the longest. Where a file has no room for
+    them, one character, in even steps of the normal score (from -3 to 3), so that the few at both
+    ends are told apart. It may be packed: zlib (RFC 1950), in base64, after "zlib:"."""
     size_ranks: Annotated[str, _RANKS] = ""
     """Rank of the size of each packet, in the same way, of the last packet of a burst among those;
     empty where sizes have an order of their own, as the packets of a frame."""
@@ -51,10 +56,23 @@ class Trains(ModelPart):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        needed = 2 * sum(self.packets)
-        if len(self.gap_ranks) != needed or len(self.size_ranks) not in (0, needed):
-            raise ValueError("gap_ranks and size_ranks need two characters for each packet")
+        needed = sum(self.packets)
+        fits = len(self.gap_ranks) in (needed, 2 * needed)
+        if not fits or len(self.size_ranks) not in (0, len(self.gap_ranks)):
+            raise ValueError("gap_ranks and size_ranks need a character for each packet")
         return self
+
+    @field_serializer("gap_ranks", "size_ranks", when_used="json")
+    def _pack(self, ranks: str) -> str:
+        packed = _PACKED + pack_text(ranks)
+        return packed if len(packed) < len(ranks) else ranks
+
+    @field_validator("gap_ranks", "size_ranks", mode="before")
+    @classmethod
+    def _unpack(cls, ranks: object) -> object:
+        if isinstance(ranks, str) and ranks.startswith(_PACKED):
+            return unpack_text(ranks.removeprefix(_PACKED), most_bytes=_MOST_RANKS)
+        return ranks
 
     def keep(self, most_packets: int) -> Self:
         """Return at most so many packets of the trains, those of all lengths cut alike.
@@ -66,13 +84,14 @@ class Trains(ModelPart):
         count = min(len(self.packets), max(1, most_packets // _FEWEST_KEPT))
         longest = most_packets // count
         gaps, sizes, packets = "", "", []
+        width = len(self.gap_ranks) // sum(self.packets)
         for place in range(count):
             number = (2 * place + 1) * len(self.packets) // (2 * count)
             start, kept = sum(self.packets[:number]), min(self.packets[number], longest)
             packets.append(kept)
-            begun, last = start + kept - 1, start + self.packets[number] - 1
-            gaps += self.gap_ranks[2 * start : 2 * begun] + self.gap_ranks[2 * last : 2 * last + 2]
-            sizes += self.size_ranks[2 * start : 2 * begun]
-            sizes += self.size_ranks[2 * last : 2 * last + 2]
+            begun, end = start + kept - 1, start + self.packets[number]
+            start, begun, last, end = (width * one for one in (start, begun, end - 1, end))
+            gaps += self.gap_ranks[start:begun] + self.gap_ranks[last:end]
+            sizes += self.size_ranks[start:begun] + self.size_ranks[last:end]
         changed = {"packets": tuple(packets), "gap_ranks": gaps, "size_ranks": sizes}
         return self.model_copy(update=changed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ _STRETCHES = 8
 #: A burst is put in the order of a stored burst of its length; where these are fewer than twice
 #: this, of one that is so near in the order of lengths, up or down.
 _NEAR = 4
+#: Stretches of whole bursts have at least so many on average; bursts are of about a length where
+#: they are at most this part of all apart in the order of lengths.
+_FEWEST_IN_ORDER, _OF_ABOUT = 16, 16
 #: A clock is kept by one of so many gaps; sums are measured where the gaps are at least so many
 #: times those of a sum.
 _RUN = 64
@@ -31,8 +35,13 @@ _FEWEST_SUMS = 4
 _BASE = len(RANK_DIGITS)
 _PLACE = np.zeros(128, dtype=np.int64)
 _PLACE[np.frombuffer(RANK_DIGITS.encode(), dtype=np.uint8)] = np.arange(_BASE)
-#: Ranks are whole numbers below this.
-RANKS = _BASE * _BASE
+#: Coarse steps of ranks are even in the normal score: where each ends, and its middle.
+_STEPS = np.linspace(-3.0, 3.0, 2 * _BASE + 1)
+_ENDS, _MIDDLES = (
+    np.array([NormalDist().cdf(one) for one in part]) for part in (_STEPS[2:-1:2], _STEPS[1::2])
+)
+#: A number that decides between equal ranks is multiplied by this: all less than a step.
+_SPREAD = 1 / _BASE**2
 
 
 @plays(TrainClock)
@@ -98,8 +107,8 @@ class TrainOrder(DrawnPart):
         return cls(
             packets=packets[order],
             first=first[order],
-            gap_rank=decode_ranks(part.gap_ranks),
-            size_rank=decode_ranks(part.size_ranks),
+            gap_rank=decode_ranks(part.gap_ranks, int(packets.sum())),
+            size_rank=decode_ranks(part.size_ranks, int(packets.sum())),
             clock=to_playable(part.clock),
         )
 
@@ -118,11 +127,13 @@ class TrainOrder(DrawnPart):
         *,
         counts: IntArray | None = None,
         last_sizes: UintArray | None = None,
+        places: FloatArray | None = None,
     ) -> tuple[FloatArray, UintArray]:
         """Order gaps and sizes as in trains; both have a value a packet and come in any order.
 
         ``counts`` are the packets of bursts: each follows a stored burst of about its length, near
-        in time to what the burst before follows, and the gap before its first packet is any.
+        in time to what the burst before follows, or to its place in stored time, from 0 to 1, where
+        there are ``places``; the gap before its first packet is any.
         ``last_sizes`` are those of their last packets, in any order. Without ``counts`` stretches
         of random lengths follow one another (Politis and Romano 1994).
         """
@@ -130,9 +141,9 @@ class TrainOrder(DrawnPart):
             rows = self._join_stretches(gaps_s.size, generator)
             starts = np.flatnonzero(self._begins[rows])
         else:
-            rows = _core.follow_bursts(
-                (self.packets, self.first), counts, self._draw_places(counts.size, generator), _NEAR
-            )
+            if places is None:
+                places = self._draw_places(counts.size, generator)
+            rows = _core.follow_bursts((self.packets, self.first), counts, places, _NEAR)
             ends = np.cumsum(counts)
             starts = ends - counts
             # A burst ends as the one that it follows.
@@ -140,11 +151,11 @@ class TrainOrder(DrawnPart):
             rows[ends - 1] = stored_ends[np.searchsorted(stored_ends, rows[starts])]
         any_rank = generator.random(starts.size)
         noise = generator.random((2 if self.size_rank.size else 1, rows.size))
-        scores = _core.rank_scores(self.gap_rank, rows, noise[0], 1 / RANKS)
-        scores[starts] = any_rank + noise[0, starts] / RANKS
+        scores = _core.rank_scores(self.gap_rank, rows, noise[0], _SPREAD)
+        scores[starts] = any_rank + noise[0, starts] * _SPREAD
         gaps_s = _core.order_by_scores(scores, gaps_s)
         if self.size_rank.size:
-            scores = _core.rank_scores(self.size_rank, rows, noise[1], 1 / RANKS)
+            scores = _core.rank_scores(self.size_rank, rows, noise[1], _SPREAD)
             if counts is not None:
                 of_last, scores[ends - 1] = scores[ends - 1], noise[1, ends - 1]
             sizes = _core.order_sizes_by_scores(scores, sizes)
@@ -154,13 +165,61 @@ class TrainOrder(DrawnPart):
             sizes[ends - 1] = last_sizes
         return gaps_s, sizes
 
+    def arrange_bursts(
+        self,
+        packets: FloatArray,
+        apart_s: FloatArray,
+        generator: np.random.Generator,
+        *,
+        begins: bool,
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Order whole bursts and the time from each to the next; both come in any order.
+
+        They follow stored bursts in stretches. The next stretch goes on after a burst of about the
+        length of the last one (nearest neighbours: Lall and Sharma 1996), so that sound and video
+        still alternate. A session that ``begins`` begins as the stored one: what begins it is not
+        what goes on.
+
+        Returns:
+            Packets and times, s, in their order, and the places in stored time, from 0 to 1, of
+            what each follows, all of shape (m,).
+        """
+        rows = self._follow_in_stretches(packets.size, generator, begins=begins)
+        found = [
+            _core.order_by_scores(
+                _core.rank_scores(ranks, rows, generator.random(rows.size), _SPREAD), values
+            )
+            for ranks, values in ((self.size_rank, packets), (self.gap_rank, apart_s))
+        ]
+        return found[0], found[1], (rows + 0.5) / self.gap_rank.size
+
+    def _follow_in_stretches(
+        self, count: int, generator: np.random.Generator, *, begins: bool
+    ) -> UintArray:
+        """Return the stored burst that each of so many follows; what ended goes on as others do."""
+        stored = self.size_rank.size
+        mean, reach = max(_FEWEST_IN_ORDER, stored // _STRETCHES), stored // _OF_ABOUT
+        # Those that another follows, the shortest first, and the place of each among them.
+        by_length = np.argsort(self.size_rank[:-1], kind="stable")
+        place = np.empty(stored, dtype=np.int64)
+        place[by_length] = np.arange(stored - 1)
+        place[-1] = np.searchsorted(self.size_rank[by_length], self.size_rank[-1])
+        stretches: list[UintArray] = []
+        first, left = 0 if begins else int(generator.integers(stored)), count
+        while left > 0:
+            drawn = int(generator.geometric(1 / mean))
+            length = min(left, stored - first, drawn if stretches else max(mean, drawn))
+            stretches.append(np.arange(first, first + length, dtype=np.uint32))
+            left -= length
+            alike = place[first + length - 1] + generator.integers(-reach, reach, endpoint=True)
+            first = int(by_length[np.clip(alike, 0, stored - 2)]) + 1 if stored > 1 else 0
+        return np.concatenate(stretches) if stretches else np.zeros(0, dtype=np.uint32)
+
     def arrange_series(self, values: FloatArray, generator: np.random.Generator) -> FloatArray:
         """Order values, which come in any order, by ranks in stretches; shape (n,)."""
         rows = self._join_stretches(values.size, generator)
         noise = generator.random(rows.size)
-        return _core.order_by_scores(
-            _core.rank_scores(self.gap_rank, rows, noise, 1 / RANKS), values
-        )
+        return _core.order_by_scores(_core.rank_scores(self.gap_rank, rows, noise, _SPREAD), values)
 
     def _draw_places(self, count: int, generator: np.random.Generator) -> FloatArray:
         """Draw the place in stored time, from 0 to 1, of what each burst follows, shape (count,).
@@ -190,12 +249,30 @@ def deviation_of_sums(values: FloatArray, count: int) -> float:
     return float(np.std(ends[count:] - ends[:-count]))
 
 
-def encode_ranks(ranks: IntArray) -> str:
-    """Write ranks, whole numbers from 0 to 4095, in two characters each."""
-    return "".join(RANK_DIGITS[rank // _BASE] + RANK_DIGITS[rank % _BASE] for rank in ranks)
+def encode_ranks(ranks: FloatArray) -> str:
+    """Write ranks, numbers from 0 to 1, in two characters each."""
+    codes = np.minimum((ranks * _BASE**2).astype(np.int64), _BASE**2 - 1)
+    return "".join(RANK_DIGITS[code // _BASE] + RANK_DIGITS[code % _BASE] for code in codes)
 
 
-def decode_ranks(text: str) -> FloatArray:
-    """Read ranks, shape (n,), scaled to numbers from 0 on below 1."""
-    digits = _PLACE[np.frombuffer(text.encode(), dtype=np.uint8)].reshape(-1, 2)
-    return np.asarray((digits @ np.array([_BASE, 1])) / RANKS, dtype=np.float64)
+def coarsen_trains(trains: Trains) -> Trains:
+    """Return trains whose ranks have one character each."""
+    count = sum(trains.packets)
+    if len(trains.gap_ranks) == count:
+        return trains
+    fine = (
+        decode_ranks(text, count) + _SPREAD / 2 for text in (trains.gap_ranks, trains.size_ranks)
+    )
+    gaps, sizes = (
+        "".join(RANK_DIGITS[step] for step in np.searchsorted(_ENDS, ranks, side="right"))
+        for ranks in fine
+    )
+    return trains.model_copy(update={"gap_ranks": gaps, "size_ranks": sizes})
+
+
+def decode_ranks(text: str, count: int) -> FloatArray:
+    """Read so many ranks, shape (count,): numbers from 0 on below 1; shape (0,) without text."""
+    places = _PLACE[np.frombuffer(text.encode(), dtype=np.uint8)]
+    if places.size > count:
+        return np.asarray(places.reshape(-1, 2) @ (1 / _BASE, 1 / _BASE**2), dtype=np.float64)
+    return _MIDDLES[places]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from trafficgen.model_parts.packed_text import pack_text
 from trafficgen.models import Trains
 from trafficgen.processes.base import Span, playable, to_playable
 from trafficgen.processes.fitting import LawFitter, PhasePackets
 from trafficgen.processes.trains.fit import find_clock, find_trains, propose_trains
 from trafficgen.processes.trains.sample import (
     TrainOrder,
+    coarsen_trains,
     decode_ranks,
     deviation_of_sums,
     encode_ranks,
@@ -36,9 +38,38 @@ def _trains(seed: int) -> tuple[FloatArray, FloatArray]:
 
 def test_ranks_are_written_and_read() -> None:
     ranks: IntArray = np.array([0, 1, 63, 64, 4095])
-    assert encode_ranks(ranks) == "AAABA/BA//"
-    assert decode_ranks("AAABA/BA//") == pytest.approx(ranks / 4096)
-    assert decode_ranks("").size == 0
+    assert encode_ranks(ranks / 4096) == "AAABA/BA//"
+    assert encode_ranks(np.ones(1)) == "//"
+    assert decode_ranks("AAABA/BA//", 5) == pytest.approx(ranks / 4096)
+    assert decode_ranks("", 5).size == 0
+
+
+def test_coarse_ranks_tell_the_few_at_both_ends_apart() -> None:
+    ranks = np.append(np.linspace(0, 1, 500, endpoint=False), [0.002, 0.998])
+    text = encode_ranks(ranks)
+    trains = coarsen_trains(Trains(packets=(ranks.size,), gap_ranks=text, size_ranks=text))
+    assert coarsen_trains(trains) is trains
+    for coarse in (trains.gap_ranks, trains.size_ranks):
+        assert len(coarse) == ranks.size
+        found = decode_ranks(coarse, ranks.size)
+        assert found == pytest.approx(ranks, abs=0.025)
+        assert found[-2:] == pytest.approx(ranks[-2:], abs=0.001)
+
+
+def test_ranks_that_pack_well_are_packed_in_a_file() -> None:
+    trains = Trains(packets=(2000,), gap_ranks="AB" * 1000, size_ranks="A" * 2000)
+    text = trains.model_dump_json()
+    assert len(text) < 300
+    assert Trains.model_validate_json(text) == trains
+    few = Trains(packets=(3,), gap_ranks="A/g")
+    assert '"A/g"' in few.model_dump_json()
+    assert Trains.model_validate_json(few.model_dump_json()) == few
+
+
+@pytest.mark.parametrize("packed", ["zlib:", "zlib:AAAA", f"zlib:{pack_text('A' * (1 << 18))}"])
+def test_packed_ranks_that_cannot_be_unpacked_are_refused(packed: str) -> None:
+    with pytest.raises(ValueError, match="packed text"):
+        Trains(packets=(3,), gap_ranks=packed)
 
 
 def test_independent_packets_have_no_trains() -> None:
@@ -166,7 +197,7 @@ def test_gaps_of_bursts_change_as_slowly_as_stored_ones() -> None:
 
 
 def test_stored_bursts_of_other_lengths_are_not_followed_where_there_are_enough_alike() -> None:
-    counts = np.repeat([2, 3, 20], (10, 300, 3))
+    counts = np.repeat([2, 3, 20], (40, 300, 3))
     first = np.cumsum(counts) - counts
     # A sender paces frames: more packets are nearer to one another.
     gap_s = np.repeat(0.04 / counts, counts)
@@ -238,7 +269,7 @@ def test_a_burst_that_is_cut_keeps_its_last_packet() -> None:
     trains = find_trains(gap_s, np.full(gap_s.size, 1500.0), first=first)
     assert trains is not None
     for kept in (trains, trains.keep(600)):
-        ranks = decode_ranks(kept.gap_ranks)
+        ranks = decode_ranks(kept.gap_ranks, sum(kept.packets))
         ends = np.cumsum(kept.packets) - 1
         assert ranks[ends].min() > 0.99
 
