@@ -28,7 +28,7 @@ from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.processes.base import GeneratorOf, Span, playable
 from trafficgen.processes.bursts.fit import fit_simple
 from trafficgen.processes.fitting import FittedProcess, LawFitter, PhasePackets, Proposal
-from trafficgen.processes.trains.fit import add_trains
+from trafficgen.processes.trains.fit import add_order, add_trains
 from trafficgen.progress import report_each, report_step
 from trafficgen.units import (
     FloatArray,
@@ -150,11 +150,15 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
             continue
         if _is_preferred(check, checks[best], passed=passed, refines=proposal.refines):
             best, settled = len(fitted) - 1, passed
-    ordered = add_trains(fitted[best].process, packets)
-    if ordered is not None and ordered != fitted[best].process:
+    chosen = fitted[best].process
+    trained = add_trains(chosen, packets)
+    for ordered in (add_order(trained or chosen, packets, fit), trained):
+        if ordered is None or ordered == fitted[best].process:
+            continue
         check = check_played(ordered, independent=True)
         if _keeps_laws(check, checks[best]):
             fitted[best], checks[best] = replace(fitted[best], process=ordered), check
+            break
     return replace(fitted[best], choice=_describe_choice(fitted, checks, best))
 
 
@@ -173,15 +177,17 @@ def _is_preferred(check: Check, before: Check, *, passed: bool, refines: bool) -
 def _keeps_laws(check: Check, before: Check) -> bool:
     """Return whether a process is hardly further from the packets, and its gaps are as near.
 
-    Of a rate with a few bins chance moves the score by more than that.
+    Of a rate with a few bins chance moves the score by more than that. Gaps may be a little further
+    where all distances together are smaller.
     """
     keeps_rates = set(check.failed) <= set(before.failed)
     hardly_worse = keeps_rates or check.score <= _LIMITS.hardly_worse * before.score
-    return _keeps_gaps(check, before) and hardly_worse
+    farther = _LIMITS.slack if check.score < before.score else _LIMITS.hardly_farther
+    return hardly_worse and _keeps_gaps(check, before, farther=farther)
 
 
-def _keeps_gaps(check: Check, before: Check) -> bool:
-    return check.distances["gap_s"] <= before.distances["gap_s"] + _LIMITS.hardly_farther
+def _keeps_gaps(check: Check, before: Check, *, farther: float = _LIMITS.hardly_farther) -> bool:
+    return check.distances["gap_s"] <= before.distances["gap_s"] + farther
 
 
 def _describe_choice(fitted: list[FittedProcess], checks: list[Check], best: int) -> ProcessChoice:

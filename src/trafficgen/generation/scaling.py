@@ -81,8 +81,7 @@ def _scale_bursts(process: BurstProcess, factor: float) -> BurstProcess:
     spacing = process.spacing_s
     if abs(stretch - 1) >= _CLOSE:
         spacing = scale_law(spacing, stretch)
-    # Larger bursts that wait for one another would come more rarely.
-    return larger.model_copy(update={"spacing_s": spacing, "pause_s": None})
+    return _space(larger.model_copy(update={"spacing_s": spacing}))
 
 
 def vary_bursts(process: BurstProcess, factors: Mapping[VariedLaw, float]) -> BurstProcess:
@@ -92,7 +91,17 @@ def vary_bursts(process: BurstProcess, factors: Mapping[VariedLaw, float]) -> Bu
         for name, factor in factors.items()
         if (law := getattr(process, name)) is not None
     }
-    return process.model_copy(update={**laws, "pause_s": None})
+    return _space(process.model_copy(update=laws))
+
+
+def _space(process: BurstProcess) -> BurstProcess:
+    """Return bursts that start at their spacings, without an order of their pauses if they had one.
+
+    Larger bursts that wait for one another would come more rarely.
+    """
+    if process.pause_s is None:
+        return process
+    return process.model_copy(update={"pause_s": None, "order": None})
 
 
 def expected_bytes(process: PacketProcess, span_s: float, *, first_at_start: bool) -> float | None:

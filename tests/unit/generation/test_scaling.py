@@ -124,6 +124,17 @@ def test_larger_bursts_do_not_wait_longer_for_one_another() -> None:
     assert played_bytes(same, span_s=300.0) == pytest.approx(expected, rel=0.1)
 
 
+def test_bursts_that_no_longer_wait_have_no_order_of_their_pauses() -> None:
+    order = Trains(packets=(64,), gap_ranks="Ag" * 32, size_ranks="gA" * 32)
+    starting = bursts(BURSTS["gamma"]).model_copy(update={"order": order})
+    waiting = starting.model_copy(update={"pause_s": starting.spacing_s})
+    for process, kept in ((waiting, None), (starting, order)):
+        after = scale_process(process, 2.0)
+        assert isinstance(after, BurstProcess)
+        assert after.pause_s is None
+        assert after.order == kept
+
+
 def test_single_packets_come_faster(renewal_process: PacketProcess) -> None:
     after = scale_process(renewal_process, 2.5)
     before = played_bytes(renewal_process, span_s=200.0)

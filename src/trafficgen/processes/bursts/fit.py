@@ -82,7 +82,7 @@ def propose_bursts(
     process = BurstProcess(
         threshold_s=bursts.threshold_s,
         spacing_s=fit.law("spacing_s", _close_spacings(bursts, packets.span_ns), "s"),
-        pause_s=None if dependent else _fit_pauses(bursts, fit),
+        pause_s=None if dependent else fit_pauses(bursts, fit),
         burst_packets=fit.law("burst_packets", bursts.packets.astype(np.float64), "packets"),
         gap_within_s=fit.law("gap_within_s", packets.gap_s[bursts.within], "s"),
         packet_bytes=fit.law("packet_bytes", packets.sizes[~last], "bytes"),
@@ -93,19 +93,28 @@ def propose_bursts(
     return FittedProcess(process, fit.problems)
 
 
-def _fit_pauses(bursts: Bursts, fit: LawFitter) -> Law | None:
+def fit_pauses(bursts: Bursts, fit: LawFitter, *, independent: bool = True) -> Law | None:
     """Fit the pauses between bursts where these wait for one another; None where starts do not.
 
     A sender that has a path to itself sends a burst, waits for an answer, and sends the next: the
-    pause hardly varies and does not depend on the burst, the spacing does.
+    pause hardly varies and, if ``independent``, does not depend on the burst; the spacing does.
     """
     pause_s = s_from_ns(bursts.start_ns[1:] - bursts.end_ns[:-1])
     if pause_s.size < _LIMITS.fewest_dependent:
         return None
-    steadier = pause_s.var() <= _LIMITS.steadier_pauses * bursts.spacing_s.var()
-    if not steadier or _correlate(bursts.packets[:-1].astype(np.float64), pause_s):
+    share = _LIMITS.steadier_pauses if independent else 1.0
+    steadier = pause_s.var() <= share * bursts.spacing_s.var()
+    if not independent:
+        # Bursts of a clock start late now and then: most of their spacings are the same.
+        steadier &= _range_of_half(pause_s) <= _range_of_half(bursts.spacing_s)
+    correlated = independent and _correlate(bursts.packets[:-1].astype(np.float64), pause_s)
+    if not steadier or correlated:
         return None
     return fit.law("pause_s", pause_s, "s")
+
+
+def _range_of_half(values: FloatArray) -> float:
+    return float(np.subtract(*np.quantile(values, (0.75, 0.25))))
 
 
 def propose_pauses(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:

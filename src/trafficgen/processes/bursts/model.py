@@ -30,6 +30,14 @@ class BurstDependence(ModelPart):
     packets_to_gap: float = Field(default=0.0, ge=-1, le=1)
     """Rank correlation of a burst's packets with the mean rank of its gaps."""
 
+    @property
+    def of_gaps(self) -> BurstDependence | None:
+        """What it says of gaps within bursts; None for nothing."""
+        found = BurstDependence(
+            gap_correlation=self.gap_correlation, packets_to_gap=self.packets_to_gap
+        )
+        return None if found == BurstDependence() else found
+
 
 class BurstProcess(Process):
     """Bursts of packets: laws of start-to-start spacing, packets of a burst, and gaps within it.
@@ -60,6 +68,10 @@ class BurstProcess(Process):
     """Whether the phase begins with its largest burst, as where a player fills its buffer."""
     dependence: BurstDependence | None = None
     """How bursts are correlated; null where they are independent."""
+    order: Trains | None = None
+    """What burst follows what: ranks of the spacing, or pause, after each burst, where trains have
+    those of gaps, and of its packets, where they have those of sizes; null where ``dependence``
+    says how bursts are correlated, or they are not."""
     trains: Trains | None = None
     """What follows what within a burst; null where gaps and sizes are independent."""
 

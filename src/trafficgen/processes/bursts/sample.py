@@ -113,6 +113,7 @@ class BurstLaws(PlayableProcess):
     pause_s: MixedLaw | None = None
     largest_first: bool = False
     dependence: DependenceOfBursts | None = None
+    order: TrainOrder | None = None
     trains: TrainOrder | None = None
 
     def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
@@ -181,18 +182,23 @@ def draw_packets(
         packets = draw_spread(law, spacing_s.size, generator, **draws)
     else:
         packets = law.sample(generator, spacing_s.size)
-    if laws.dependence is not None:
-        packets, spacing_s = laws.dependence.arrange(packets, spacing_s, generator_of)
+    apart_s, places = _draw_pauses(laws.pause_s, spacing_s, generator_of), None
+    if laws.order is not None:
+        packets, apart_s, places = laws.order.arrange_bursts(
+            packets, apart_s, generator_of("order of bursts"), begins=not span.continues
+        )
+    elif laws.dependence is not None:
+        packets, apart_s = laws.dependence.arrange(packets, apart_s, generator_of)
     counts = np.maximum(np.rint(packets), 1).astype(np.int64)
     first_rows = np.cumsum(counts) - counts
     sizes = draw_sizes(laws.packet_bytes, int(counts.sum()), generator_of("packet_bytes"))
-    offsets_s, sizes = _draw_offsets(laws, counts, first_rows, sizes, generator_of)
+    offsets_s, sizes = _draw_offsets(laws, counts, first_rows, sizes, generator_of, places=places)
     needed_s = offsets_s[first_rows + counts - 1] + laws.threshold_s
     if laws.pause_s is not None:
-        spacing_s = _follow_bursts(laws.pause_s, laws.threshold_s, needed_s, generator_of)
+        spacing_s = needed_s + np.maximum(apart_s - laws.threshold_s, _SHORTEST_EXCESS_S)
         squeezed = None
     else:
-        spacing_s, squeezed = _keep_apart(laws, spacing_s, needed_s, generator_of)
+        spacing_s, squeezed = _keep_apart(laws, apart_s, needed_s, generator_of)
     if squeezed is not None:
         offsets_s *= np.repeat(squeezed, counts)
     turn = int(counts.argmax()) if largest_first and counts.size else 0
@@ -243,16 +249,18 @@ def _few_points_s(law: MixedLaw, span: Span, generator: np.random.Generator) -> 
     return np.concatenate(([0.0], np.cumsum(spacing_s))) + span.start_s + lead_s
 
 
-def _follow_bursts(
-    law: MixedLaw, threshold_s: float, needed_s: FloatArray, generator_of: GeneratorOf
+def _draw_pauses(
+    law: MixedLaw | None, spacing_s: FloatArray, generator_of: GeneratorOf
 ) -> FloatArray:
-    """Return the spacings of bursts that begin a pause after the one before; shape (m,)."""
-    generator, count = generator_of("pause_s"), needed_s.size
-    if is_spread(law, count):
-        pause_s = draw_spread(law, count, generator)
-    else:
-        pause_s = law.sample(generator, count)
-    return needed_s + np.maximum(pause_s - threshold_s, _SHORTEST_EXCESS_S)
+    """Draw a pause after each burst, shape (m,); spacings are returned without a law of pauses."""
+    if law is None:
+        return spacing_s
+    generator, count = generator_of("pause_s"), spacing_s.size
+    return (
+        draw_spread(law, count, generator)
+        if is_spread(law, count)
+        else law.sample(generator, count)
+    )
 
 
 def _keep_apart(
@@ -266,7 +274,8 @@ def _keep_apart(
     if not np.any(needed_s >= spacing_s):
         return spacing_s, None
     short_s = float(np.maximum(needed_s - spacing_s, 0.0).sum())
-    waits = laws.dependence is not None and short_s <= _WAITING_SHARE * float(spacing_s.sum())
+    ordered = laws.dependence is not None or laws.order is not None
+    waits = ordered and short_s <= _WAITING_SHARE * float(spacing_s.sum())
     if not waits:
         numbers = generator_of("dealt spacing_s").random(spacing_s.size)
         spacing_s = _core.deal_spacings(spacing_s, needed_s, numbers)
@@ -283,8 +292,13 @@ def _draw_offsets(
     first_rows: IntArray,
     sizes: UintArray,
     generator_of: GeneratorOf,
+    *,
+    places: FloatArray | None,
 ) -> tuple[FloatArray, UintArray]:
-    """Draw the time of each packet after the start of its burst, s, and order the sizes."""
+    """Draw the time of each packet after the start of its burst, s, and order the sizes.
+
+    ``places`` in stored time, from 0 to 1, are those of the bursts, None where they are any.
+    """
     total, last = sizes.size, first_rows + counts - 1
     last_sizes = draw_sizes(laws.last_packet_bytes, last.size, generator_of("last_packet_bytes"))
     if laws.trains is None or laws.gap_within_s is None:
@@ -297,7 +311,12 @@ def _draw_offsets(
         gaps_s[row : row + BLOCK] = nonnegative(law.sample(generator, min(BLOCK, total - row)), law)
     if laws.trains is not None:
         gaps_s, sizes = laws.trains.arrange(
-            gaps_s, sizes, generator_of("order of trains"), counts=counts, last_sizes=last_sizes
+            gaps_s,
+            sizes,
+            generator_of("order of trains"),
+            counts=counts,
+            last_sizes=last_sizes,
+            places=places,
         )
     elif laws.dependence is not None:
         gaps_s = laws.dependence.arrange_gaps(gaps_s, counts, generator_of("order of gap_within_s"))

@@ -10,14 +10,14 @@ import numpy as np
 
 from trafficgen.distributions.two_samples import mean_ranks
 from trafficgen.flows import segment_bursts
-from trafficgen.processes.bursts.fit import fit_simple
+from trafficgen.processes.bursts.fit import fit_pauses, fit_simple
 from trafficgen.processes.bursts.model import BurstProcess
 from trafficgen.processes.fitting import FittedProcess, LawFitter, PhasePackets, Proposal
 from trafficgen.processes.kinds import PacketProcess
 from trafficgen.processes.renewal.model import RenewalProcess
 from trafficgen.processes.trains.model import TrainClock, Trains
 from trafficgen.processes.trains.sample import MEAN_PACKETS, deviation_of_sums, encode_ranks
-from trafficgen.units import BoolArray, FloatArray, IntArray
+from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 
 class Evidence(NamedTuple):
@@ -70,6 +70,31 @@ def add_trains(process: PacketProcess, packets: PhasePackets) -> PacketProcess |
         bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=process.threshold_s)
         return _with_trains(process, find_trains(gap_s, packets.sizes, first=bursts.first))
     return None
+
+
+def add_order(process: PacketProcess, packets: PhasePackets, fit: LawFitter) -> BurstProcess | None:
+    """Return bursts that have an order too; None where these look independent, or are not bursts.
+
+    The order says more than correlations do, and pauses follow their bursts where they vary less
+    than spacings: those would not be long enough for each burst.
+    """
+    if not isinstance(process, BurstProcess):
+        return None
+    bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=process.threshold_s)
+    pause_s = process.pause_s or fit_pauses(bursts, fit, independent=False)
+    after_ns = bursts.start_ns[:-1] if pause_s is None else bursts.end_ns[:-1]
+    apart_s = np.append(s_from_ns(bursts.start_ns[1:] - after_ns), math.nan)
+    ranks = _rank(apart_s), _rank(bursts.packets.astype(np.float64))
+    evidence = _LIMITS.of_bursts
+    # Sound and video alternate: every other burst is alike.
+    alternate = _is_correlated(ranks[1][:-2], ranks[1][2:], evidence)
+    # A few, as of a player that fills its buffer, begin with what does not come again.
+    few = bursts.packets.size < evidence.pairs
+    if not few and not alternate and not _is_dependent(*ranks, evidence):
+        return None
+    within = process.dependence and process.dependence.of_gaps
+    changed = {"order": _keep_ranks(*ranks), "pause_s": pause_s, "dependence": within}
+    return process.model_copy(update=changed)
 
 
 def _with_trains(process: PacketProcess, trains: Trains | None) -> PacketProcess | None:

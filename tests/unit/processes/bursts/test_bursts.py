@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from trafficgen.processes.base import Span, playable
 from trafficgen.processes.bursts.fit import propose_bursts
 from trafficgen.processes.bursts.sample import BurstLaws, draw_packets
 from trafficgen.processes.fitting import LawFitter, PhasePackets
+from trafficgen.processes.trains.fit import add_order
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, IntArray, ns_array_from_s
 
@@ -242,3 +244,81 @@ def test_bursts_that_start_at_their_own_times_have_no_pauses() -> None:
     for spacing_s in (np.full(60, 1.0), generator.uniform(0.5, 1.5, 60)):
         starts_s = np.cumsum(spacing_s) - spacing_s
         assert fit_bursts(phase_of(starts_s, counts)).pause_s is None
+
+
+def test_whole_bursts_follow_one_another_as_in_the_capture() -> None:
+    """Sound and video alternate, and a burst waits for the one before."""
+    measured, packets = _alternate(seed=1)
+    fit = LawFitter(lambda name: random_stream(1, session=0, purpose=name), packets.tick_s)
+    simple = propose_bursts(packets, fit)
+    assert simple is not None
+    ordered = add_order(simple.process, packets, fit)
+    assert ordered is not None
+    assert ordered.pause_s is not None
+    counts = np.diff(played(ordered, end_s=packets.span_s, seed=2)[1])
+    apart = np.diff(played(cast("BurstProcess", simple.process), end_s=packets.span_s)[1])
+    for lag in (1, 2):
+        found, others, wanted = (_at_lag(one, lag) for one in (counts, apart, measured))
+        assert found == pytest.approx(wanted, abs=0.2)
+        assert abs(others) < 0.3 < abs(wanted)
+    assert counts.sum() == pytest.approx(measured.sum(), rel=0.05)
+
+
+def test_a_session_begins_with_the_bursts_that_began_the_capture() -> None:
+    _, packets = _alternate(seed=1, first=5)
+    fit = LawFitter(lambda name: random_stream(1, session=0, purpose=name), packets.tick_s)
+    simple = propose_bursts(packets, fit)
+    assert simple is not None
+    ordered = add_order(simple.process, packets, fit)
+    assert ordered is not None
+    for seed in (1, 2, 3):
+        counts = np.diff(played(ordered, end_s=packets.span_s, seed=seed)[1])
+        assert counts[:5].mean() > 2 * counts[5:].mean()
+
+
+def test_few_bursts_start_as_fast_as_in_the_capture() -> None:
+    packets = _send(np.array([300, 240, 30, 80, 10, 40, 20, 50, 30]), np.random.default_rng(5))
+    fit = LawFitter(lambda name: random_stream(1, session=0, purpose=name), packets.tick_s)
+    simple = propose_bursts(packets, fit)
+    assert simple is not None
+    ordered = add_order(simple.process, packets, fit)
+    assert ordered is not None
+    for seed in (1, 2, 3):
+        counts = np.diff(played(ordered, end_s=packets.span_s, seed=seed)[1])
+        assert counts[:2].sum() > counts[2:].sum()
+
+
+def test_bursts_that_look_independent_have_no_order() -> None:
+    counts = np.random.default_rng(3).integers(5, 60, 200)
+    packets = _send(counts, np.random.default_rng(4))
+    fit = LawFitter(lambda name: random_stream(1, session=0, purpose=name), packets.tick_s)
+    simple = propose_bursts(packets, fit)
+    assert simple is not None
+    assert add_order(simple.process, packets, fit) is None
+
+
+def _alternate(*, seed: int, first: int = 0) -> tuple[IntArray, PhasePackets]:
+    """Make bursts of about 10 and 60 packets in turn, after a few long ones."""
+    generator = np.random.default_rng(seed)
+    counts = np.tile([10, 60], 60) + generator.integers(-4, 5, 120)
+    counts[:first] = 200
+    return counts, _send(counts, generator)
+
+
+def _send(counts: IntArray, generator: np.random.Generator) -> PhasePackets:
+    """Send bursts of so many packets, with gaps of a millisecond and pauses of about 50 ms."""
+    gap_s = generator.uniform(0.9e-3, 1.1e-3, int(counts.sum()))
+    gap_s[np.cumsum(counts)[:-1]] = generator.uniform(0.04, 0.06, counts.size - 1)
+    gap_s[0] = 0.0
+    time_ns = ns_array_from_s(np.cumsum(gap_s))
+    return PhasePackets(
+        time_ns=time_ns,
+        ip_bytes=np.full(time_ns.size, 1000),
+        span_ns=(0, int(time_ns[-1])),
+        tick_s=1e-9,
+        threshold_s=0.02,
+    )
+
+
+def _at_lag(counts: IntArray, lag: int) -> float:
+    return float(np.corrcoef(counts[:-lag], counts[lag:])[0, 1])
