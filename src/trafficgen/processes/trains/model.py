@@ -46,7 +46,7 @@ class Trains(ModelPart):
     """Rank of the gap before each packet among all gaps, two characters: A is 0, / is 63, the
     first one counts 64; from AA, the shortest, to //, the longest. Where a file has no room for
     them, one character, in even steps of the normal score (from -3 to 3), so that the few at both
-    ends are told apart. It may be packed: zlib (RFC 1950), in base64, after "zlib:"."""
+    ends differ. It may be packed: zlib (RFC 1950), in base64, after "zlib:"."""
     size_ranks: Annotated[str, _RANKS] = ""
     """Rank of the size of each packet, in the same way, of the last packet of a burst among those;
     empty where sizes have an order of their own, as the packets of a frame."""
