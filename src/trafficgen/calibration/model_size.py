@@ -23,9 +23,9 @@ from trafficgen.processes.trains.sample import coarsen_trains
 
 #: Files of one session stay below 64 kB.
 MOST_BYTES = 62_000
-#: So do those of a population, which hold the packets of several sessions; the names of a
-#: corpus's files need some of it.
-LARGEST_POPULATION_BYTES = 56_000
+#: Those of a population, which hold the packets of many sessions, stay below 250 kB; the names of
+#: a corpus's files need some of it. Played sessions are no nearer with more, and less so with less.
+LARGEST_POPULATION_BYTES = 240_000
 #: Quantiles of a prototype's law: enough for its shape.
 _POINTS = 24
 #: Alternatives and points that the laws keep, packets of the trains of each process, and whether
@@ -39,7 +39,8 @@ _STEPS = (
 )
 #: Packets of the trains of a prototype, step by step until it is no longer than this, packed:
 #: more sessions matter more than their last packets.
-_TRAINS_OF_PROTOTYPE, _MOST_OF_PROTOTYPE = (2048, 1024, 512, 256, 128, 64), 3_000
+_TRAINS_OF_PROTOTYPE = (8192, 4096, 3072, 2048, 1536, 1024, 512, 256, 128, 64)
+_MOST_OF_PROTOTYPE = 12_000
 #: Significant digits of the quantiles of a prototype.
 _DIGITS = 5
 _TINY = 1e-300

@@ -147,7 +147,8 @@ def read_yaml(text: str) -> object:
 #: Gives the content of a catalogue entry by its name.
 ParentOf = Callable[[str], Mapping[str, Any]]
 
-#: A model of one session has less than 64 kB; to check many megabytes would fill the memory.
+#: A model of one session has less than 64 kB, of many less than 250 kB; to check many megabytes
+#: would fill the memory.
 LARGEST_MODEL_BYTES = 4_000_000
 #: First bytes of pcap (of either byte order, in us or ns), of pcapng and of Parquet.
 _PACKET_MARKS = (

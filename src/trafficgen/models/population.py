@@ -17,7 +17,7 @@ from trafficgen.models.stream import Stream
 MOST_VARIANTS, MOST_FACTOR = 64, 1e6
 
 #: Packed streams are not longer than this when unpacked, bytes, and a file has not more of them:
-#: a small file must not take much memory. Fits make a tenth of it, and 24.
+#: a small file must not take much memory. Fits make a third of it.
 _MOST_TEXT_BYTES, _MOST_PROTOTYPES = 250_000, 32
 _STREAMS = TypeAdapter(tuple[Stream, ...])
 

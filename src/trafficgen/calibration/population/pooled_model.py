@@ -116,7 +116,7 @@ def _describe_pair(pair: _Pair, shrinkage: float) -> RankCorrelation:
 
 
 #: Prototypes at most, where a model file has room for them.
-MOST_PROTOTYPES = 24
+MOST_PROTOTYPES = 32
 #: Most sweeps in which swaps are searched for; real corpora need a few.
 _SWEEPS = 50
 
