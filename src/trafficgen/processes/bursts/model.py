@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from trafficgen.distributions.law import LawOfBytes, LawOfPackets, LawOfTime
 from trafficgen.formatting import format_duration, number
@@ -74,6 +74,12 @@ class BurstProcess(Process):
     says how bursts are correlated, or they are not."""
     trains: Trains | None = None
     """What follows what within a burst; null where gaps and sizes are independent."""
+
+    @model_validator(mode="after")
+    def _order_has_sizes(self) -> Self:
+        if self.order is not None and not self.order.size_ranks:
+            raise ValueError("order needs size_ranks: those of the packets of each burst")
+        return self
 
     def describe(self, *, mean_gap_s: float | None = None) -> str:
         """Say in a few words what it plays."""

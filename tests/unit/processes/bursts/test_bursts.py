@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 import pytest
@@ -249,14 +248,11 @@ def test_bursts_that_start_at_their_own_times_have_no_pauses() -> None:
 def test_whole_bursts_follow_one_another_as_in_the_capture() -> None:
     """Sound and video alternate, and a burst waits for the one before."""
     measured, packets = _alternate(seed=1)
-    fit = LawFitter(lambda name: random_stream(1, session=0, purpose=name), packets.tick_s)
-    simple = propose_bursts(packets, fit)
-    assert simple is not None
-    ordered = add_order(simple.process, packets, fit)
+    simple, ordered = _fit_order(packets)
     assert ordered is not None
     assert ordered.pause_s is not None
     counts = np.diff(played(ordered, end_s=packets.span_s, seed=2)[1])
-    apart = np.diff(played(cast("BurstProcess", simple.process), end_s=packets.span_s)[1])
+    apart = np.diff(played(simple, end_s=packets.span_s)[1])
     for lag in (1, 2):
         found, others, wanted = (_at_lag(one, lag) for one in (counts, apart, measured))
         assert found == pytest.approx(wanted, abs=0.2)
@@ -266,10 +262,7 @@ def test_whole_bursts_follow_one_another_as_in_the_capture() -> None:
 
 def test_a_session_begins_with_the_bursts_that_began_the_capture() -> None:
     _, packets = _alternate(seed=1, first=5)
-    fit = LawFitter(lambda name: random_stream(1, session=0, purpose=name), packets.tick_s)
-    simple = propose_bursts(packets, fit)
-    assert simple is not None
-    ordered = add_order(simple.process, packets, fit)
+    _, ordered = _fit_order(packets)
     assert ordered is not None
     for seed in (1, 2, 3):
         counts = np.diff(played(ordered, end_s=packets.span_s, seed=seed)[1])
@@ -278,10 +271,7 @@ def test_a_session_begins_with_the_bursts_that_began_the_capture() -> None:
 
 def test_few_bursts_start_as_fast_as_in_the_capture() -> None:
     packets = _send(np.array([300, 240, 30, 80, 10, 40, 20, 50, 30]), np.random.default_rng(5))
-    fit = LawFitter(lambda name: random_stream(1, session=0, purpose=name), packets.tick_s)
-    simple = propose_bursts(packets, fit)
-    assert simple is not None
-    ordered = add_order(simple.process, packets, fit)
+    _, ordered = _fit_order(packets)
     assert ordered is not None
     for seed in (1, 2, 3):
         counts = np.diff(played(ordered, end_s=packets.span_s, seed=seed)[1])
@@ -291,10 +281,25 @@ def test_few_bursts_start_as_fast_as_in_the_capture() -> None:
 def test_bursts_that_look_independent_have_no_order() -> None:
     counts = np.random.default_rng(3).integers(5, 60, 200)
     packets = _send(counts, np.random.default_rng(4))
+    assert _fit_order(packets)[1] is None
+
+
+def test_an_order_without_the_packets_of_bursts_is_refused() -> None:
+    ordered = _fit_order(_alternate(seed=1)[1])[1]
+    assert ordered is not None
+    values = ordered.model_dump(mode="json")
+    values["order"]["size_ranks"] = ""
+    with pytest.raises(ValueError, match="order needs size_ranks"):
+        BurstProcess.model_validate(values)
+
+
+def _fit_order(packets: PhasePackets) -> tuple[BurstProcess, BurstProcess | None]:
+    """Return bursts without an order and with one."""
     fit = LawFitter(lambda name: random_stream(1, session=0, purpose=name), packets.tick_s)
     simple = propose_bursts(packets, fit)
     assert simple is not None
-    assert add_order(simple.process, packets, fit) is None
+    assert isinstance(simple.process, BurstProcess)
+    return simple.process, add_order(simple.process, packets, fit)
 
 
 def _alternate(*, seed: int, first: int = 0) -> tuple[IntArray, PhasePackets]:
