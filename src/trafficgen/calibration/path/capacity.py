@@ -264,6 +264,7 @@ def estimate_capacity(
     windows_s, window = np.unique(np.floor(end_s / _WINDOW_S), return_inverse=True)
     windows_s *= _WINDOW_S
     given_bytes: FloatArray = np.bincount(window, weights=size_bytes).astype(np.float64)
+    del window
     length_s = windows_s[-1] - windows_s[0] + _WINDOW_S
     most_bps = _MOST_OF_MEAN * bps_from_bytes(given_bytes.sum(), length_s)
     # Frames of RTP are as far apart as the source makes them.
@@ -327,14 +328,28 @@ def _make_trains(
     end_s: FloatArray, gap_s: FloatArray, size_bytes: FloatArray, *, packets: int, tick_s: float
 ) -> _Pairs:
     """Return trains of this many packets after a first one, those that may have queued."""
-    use = choose_pairs(gap_s, size_bytes, tick_s=tick_s)
-    if packets > 1:
-        total_s, total_bytes = np.cumsum(gap_s), np.cumsum(size_bytes)
-        idle = np.cumsum(gap_s > _LONGEST_GAP_S)
-        use = (idle[packets:] == idle[:-packets]) & (total_s[packets:] > total_s[:-packets])
-        gap_s, size_bytes = (x[packets:] - x[:-packets] for x in (total_s, total_bytes))
+    if packets == 1:
+        use = choose_pairs(gap_s, size_bytes, tick_s=tick_s)
+        gap_s, rate_bps = gap_s[use], size_bytes[use]
+    else:
+        # One number a packet after another: a session may have tens of millions.
+        idle = np.cumsum(gap_s > _LONGEST_GAP_S, dtype=np.int32)
+        use = idle[packets:] == idle[:-packets]
+        del idle
+        total_s = np.cumsum(gap_s)
+        use &= total_s[packets:] > total_s[:-packets]
+        gap_s = _sum_each(total_s, packets, use)
+        del total_s
+        rate_bps = _sum_each(np.cumsum(size_bytes), packets, use)
         end_s = end_s[packets:]
-    return _Pairs(end_s[use], gap_s[use], size_bytes[use] * BITS_PER_BYTE / gap_s[use], packets)
+    rate_bps *= BITS_PER_BYTE
+    rate_bps /= gap_s
+    return _Pairs(end_s[use], gap_s, rate_bps, packets)
+
+
+def _sum_each(total: FloatArray, packets: int, use: BoolArray) -> FloatArray:
+    """Return the sums of so many values, from the running total, of the trains in use."""
+    return np.asarray((total[packets:] - total[:-packets])[use], dtype=np.float64)
 
 
 def _find_modes(
