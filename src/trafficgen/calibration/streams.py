@@ -183,7 +183,10 @@ def split_into_phases(
     RTP clock, None if unknown.
     """
     table, zero_ns = view.table, view.first_media_ns
-    time_ns = table.time_ns[rows]
+    # Parts are views of these, and a session of one stream needs no copy of the table's.
+    every = rows.size == len(table)
+    time_ns = table.time_ns if every else table.time_ns[rows]
+    ip_bytes = table.ip_bytes if every else table.ip_bytes[rows]
     threshold_s = find_burst_threshold_s(gaps_s(time_ns), tick_s=tick_s)
     for number, part in enumerate(divide_stream(time_ns, phases, zero_ns=zero_ns)):
         mine = rows[part.start : part.stop]
@@ -196,8 +199,8 @@ def split_into_phases(
             ticks = table.values("rtp_timestamp")[mine].astype(np.int64)
             timestamp = extend_sequence(ticks, bits=_RTP_TIMESTAMP_BITS)
         packets = PhasePackets(
-            time_ns=table.time_ns[mine],
-            ip_bytes=table.ip_bytes[mine],
+            time_ns=time_ns[part.start : part.stop],
+            ip_bytes=ip_bytes[part.start : part.stop],
             span_ns=(zero_ns + ns_from_s(part.start_s), zero_ns + ns_from_s(part.end_s)),
             tick_s=tick_s,
             threshold_s=threshold_s,

@@ -60,16 +60,23 @@ def propose_trains(packets: PhasePackets, fit: LawFitter) -> FittedProcess | Non
 
 def add_trains(process: PacketProcess, packets: PhasePackets) -> PacketProcess | None:
     """Return a process that has the order of its packets too; None where they look independent."""
-    gap_s = np.concatenate(([math.nan], packets.gap_s))
     if isinstance(process, RenewalProcess):
-        trains = find_trains(gap_s, packets.sizes)
+        trains = find_trains(_gaps_before(packets), packets.sizes)
         if trains is not None:
             trains = trains.model_copy(update={"clock": find_clock(packets.gap_s)})
         return _with_trains(process, trains)
     if isinstance(process, BurstProcess):
         bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=process.threshold_s)
-        return _with_trains(process, find_trains(gap_s, packets.sizes, first=bursts.first))
+        first = bursts.first
+        del bursts  # a number a packet, which the search has better use for
+        trains = find_trains(_gaps_before(packets), packets.sizes, first=first)
+        return _with_trains(process, trains)
     return None
+
+
+def _gaps_before(packets: PhasePackets) -> FloatArray:
+    """Return the gap before each packet, s, NaN before the first one, shape (n,)."""
+    return np.concatenate(([math.nan], packets.gap_s))
 
 
 def add_order(process: PacketProcess, packets: PhasePackets, fit: LawFitter) -> BurstProcess | None:
@@ -115,14 +122,16 @@ def find_trains(
     if first is not None:
         gap_s[first] = math.nan
         last[np.append(first[1:], gap_s.size) - 1] = True
+    count = gap_s.size
     gap_rank = _rank(gap_s)
+    del gap_s  # as long as the session, as all that is freed here
     size_rank = _rank(np.where(last, math.nan, sizes))
     starts = np.array([0]) if first is None else first
-    packets = np.diff(np.append(starts, gap_s.size))
+    packets = np.diff(np.append(starts, count))
     dependent = _is_dependent(gap_rank, size_rank, _LIMITS.of_packets)
     if first is not None and not dependent:
         dependent = _follows_place(gap_rank, starts, packets)
-    if gap_s.size < _LIMITS.fewest or not dependent:
+    if count < _LIMITS.fewest or not dependent:
         return None
     size_rank[last] = _rank(sizes[last])
     lengths, (starts, packets) = packets, _choose_stretches(starts, packets)
@@ -185,6 +194,14 @@ def _rank(values: FloatArray) -> FloatArray:
     return ranks
 
 
+def _rank_counts(counts: IntArray) -> FloatArray:
+    """Return mean ranks from 0 to 1 of whole numbers from 0 on, by counting, shape (n,)."""
+    times = np.bincount(counts)
+    rank_of = np.cumsum(times) - 0.5 * times
+    rank_of /= max(1, counts.size)
+    return np.asarray(rank_of[counts], dtype=np.float64)
+
+
 def _fill(rank: FloatArray) -> FloatArray:
     """Return ranks; those that do not count are spread evenly over all ranks.
 
@@ -208,15 +225,16 @@ def _is_dependent(gap_rank: FloatArray, size_rank: FloatArray, evidence: Evidenc
 
 def _follows_place(gap_rank: FloatArray, starts: IntArray, packets: IntArray) -> bool:
     """Return whether gaps depend on how many packets a burst has, or on their place: also last."""
-    place = np.arange(gap_rank.size) - np.repeat(starts, packets)
-    if _is_correlated(gap_rank, _rank(place.astype(np.float64)), _LIMITS.of_packets):
+    place = np.arange(gap_rank.size)
+    place -= np.repeat(starts, packets)
+    if _is_correlated(gap_rank, _rank_counts(place), _LIMITS.of_packets):
         return True
-    length = np.repeat(packets, packets)
-    is_last = place == length - 1
     del place
-    sides = (length, is_last)
-    ranks = (_rank(one.astype(np.float64)) for one in sides)
-    return any(_is_correlated(gap_rank, rank, _LIMITS.of_packets) for rank in ranks)
+    if _is_correlated(gap_rank, _rank_counts(np.repeat(packets, packets)), _LIMITS.of_packets):
+        return True
+    is_last = np.zeros(gap_rank.size, dtype=np.int64)
+    is_last[starts + packets - 1] = 1
+    return _is_correlated(gap_rank, _rank_counts(is_last), _LIMITS.of_packets)
 
 
 def _is_correlated(one: FloatArray, other: FloatArray, evidence: Evidence) -> bool:
@@ -224,7 +242,10 @@ def _is_correlated(one: FloatArray, other: FloatArray, evidence: Evidence) -> bo
     one, other = one[known], other[known]
     if one.size < evidence.pairs or np.ptp(one) == 0 or np.ptp(other) == 0:
         return False
-    found = float(np.corrcoef(one, other)[0, 1])
+    # Pearson's, within the copies that there are.
+    one -= one.mean()
+    other -= other.mean()
+    found = float(one @ other) / math.sqrt(float(one @ one) * float(other @ other))
     return abs(found) * math.sqrt(one.size) > evidence.standard_errors
 
 
