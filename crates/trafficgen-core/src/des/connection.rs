@@ -280,3 +280,51 @@ impl Connection {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn label(level: i16) -> Label {
+        Label { level, ..Label::of(Phase::Playout) }
+    }
+
+    #[test]
+    fn bytes_have_the_label_of_their_message_until_it_is_acknowledged() {
+        let mut written = Written::default();
+        (0..3).for_each(|number| written.add(100, Some((number, label(number as i16)))));
+        written.add(50, None);
+        let levels = |written: &Written| {
+            [0, 99, 100, 250, 300].map(|offset| written.label_at(offset).map(|one| one.level))
+        };
+        assert_eq!(levels(&written), [Some(0), Some(0), Some(1), Some(2), None]);
+        written.acknowledged(199);
+        assert_eq!(levels(&written), [Some(1), Some(1), Some(1), Some(2), None]);
+        written.acknowledged(300);
+        assert_eq!(levels(&written), [None; 5]);
+    }
+
+    #[test]
+    fn a_message_is_whole_once_and_in_its_turn() {
+        let mut written = Written::default();
+        (7..10).for_each(|tag| written.add(100, Some((tag, label(0)))));
+        assert_eq!(written.next_whole(99), None);
+        assert_eq!(written.next_whole(250), Some(7));
+        assert_eq!(written.next_whole(250), Some(8));
+        assert_eq!(written.next_whole(250), None);
+        assert_eq!(written.next_whole(300), Some(9));
+        assert_eq!(written.next_whole(300), None);
+    }
+
+    #[test]
+    fn streams_are_apart_in_whatever_order_they_are_written() {
+        let config = tcp::TcpConfig::default();
+        let mut side = Side::new(Endpoint::Tcp(tcp::Endpoint::new(&config)), 0);
+        let streams = [0, 8, 4, 8, 0, 12, 4, 2];
+        streams
+            .into_iter()
+            .for_each(|stream| side.written(stream).add(u64::from(stream) + 1, None));
+        let bytes = [0, 2, 4, 8, 12].map(|stream| side.written(stream).bytes);
+        assert_eq!(bytes, [2, 3, 10, 18, 13]);
+    }
+}
