@@ -7,7 +7,7 @@ use super::time::{seconds, Time, INTERVAL_NS};
 
 /// Sums over the packets of a flow in one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(align(64))] // a line of the processor's caches: of many flows, few are there
+#[repr(align(64))] // one line of the processor's caches, which many flows do not fit into
 pub struct Sums {
     pub sent_packets: u64,
     /// IP bytes, here and below.
