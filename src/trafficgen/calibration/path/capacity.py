@@ -330,7 +330,7 @@ def _make_trains(
     """Return trains of this many packets after a first one, those that may have queued."""
     if packets == 1:
         use = choose_pairs(gap_s, size_bytes, tick_s=tick_s)
-        gap_s, rate_bps = gap_s[use], size_bytes[use]
+        gap_s, size_bytes = gap_s[use], size_bytes[use]
     else:
         # One number a packet after another: a session may have tens of millions.
         idle = np.cumsum(gap_s > _LONGEST_GAP_S, dtype=np.int32)
@@ -340,11 +340,9 @@ def _make_trains(
         use &= total_s[packets:] > total_s[:-packets]
         gap_s = _sum_each(total_s, packets, use)
         del total_s
-        rate_bps = _sum_each(np.cumsum(size_bytes), packets, use)
+        size_bytes = _sum_each(np.cumsum(size_bytes), packets, use)
         end_s = end_s[packets:]
-    rate_bps *= BITS_PER_BYTE
-    rate_bps /= gap_s
-    return _Pairs(end_s[use], gap_s, rate_bps, packets)
+    return _Pairs(end_s[use], gap_s, size_bytes * BITS_PER_BYTE / gap_s, packets)
 
 
 def _sum_each(total: FloatArray, packets: int, use: BoolArray) -> FloatArray:
