@@ -156,9 +156,9 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
         if ordered is None or ordered == fitted[best].process:
             continue
         check = check_played(ordered, independent=True)
-        # No order is worth a rate of which a user can see that it differs.
-        seen = set(check.notable) <= set(checks[best].notable) or ordered is trained
-        if seen and _keeps_laws(check, checks[best]):
+        # No order of bursts is worth a rate of which a user can see that it differs.
+        looks_alike = ordered is trained or set(check.notable) <= set(checks[best].notable)
+        if looks_alike and _keeps_laws(check, checks[best]):
             fitted[best], checks[best] = replace(fitted[best], process=ordered), check
             break
     return replace(fitted[best], choice=_describe_choice(fitted, checks, best))
