@@ -56,7 +56,7 @@ def compact_streams(streams: tuple[Stream, ...]) -> tuple[Stream, ...]:
     """Return streams that play alike in less space.
 
     Laws lose alternatives, intervals and all but two dozen quantiles, phases their other processes,
-    trains the finer part of their ranks, and packets until there is room for others.
+    trains packets until there is room for other sessions.
     """
     for packets in _TRAINS_OF_PROTOTYPE:
         found = _thin_streams(streams, packets)
