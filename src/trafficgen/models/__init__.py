@@ -37,6 +37,7 @@ from trafficgen.models.io import read_model as read_model
 from trafficgen.models.io import read_yaml as read_yaml
 from trafficgen.models.io import save_model as save_model
 from trafficgen.models.population import MOST_FACTOR as MOST_FACTOR
+from trafficgen.models.population import MOST_PROTOTYPES as MOST_PROTOTYPES
 from trafficgen.models.population import MOST_VARIANTS as MOST_VARIANTS
 from trafficgen.models.population import LadderRung as LadderRung
 from trafficgen.models.population import Population as Population

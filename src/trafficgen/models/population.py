@@ -17,8 +17,8 @@ from trafficgen.models.stream import Stream
 MOST_VARIANTS, MOST_FACTOR = 64, 1e6
 
 #: Packed streams are not longer than this when unpacked, bytes, and a file has not more of them:
-#: a small file must not take much memory. Fits make a third of it.
-_MOST_TEXT_BYTES, _MOST_PROTOTYPES = 250_000, 32
+#: a small file must not take much memory. Fits make a third of it, and as many where they fit.
+_MOST_TEXT_BYTES, MOST_PROTOTYPES = 250_000, 32
 _STREAMS = TypeAdapter(tuple[Stream, ...])
 
 #: What is pooled; the last three are conditions of the captures, not of the source.
@@ -163,7 +163,7 @@ class Population(ModelPart):
     """Law of each quantity across sessions."""
     dependence: tuple[RankCorrelation, ...] = ()
     """Dependence between quantities; those not named are drawn independently."""
-    prototypes: tuple[Prototype, ...] = Field(min_length=1, max_length=_MOST_PROTOTYPES)
+    prototypes: tuple[Prototype, ...] = Field(min_length=1, max_length=MOST_PROTOTYPES)
     """What sessions are made from, heaviest first."""
     ladder: tuple[LadderRung, ...] = ()
     """Shared levels of the rate, ascending."""

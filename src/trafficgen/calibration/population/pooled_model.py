@@ -20,6 +20,7 @@ from trafficgen.distributions.two_samples import mean_ranks
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.models import (
     MOST_FACTOR,
+    MOST_PROTOTYPES,
     MOST_VARIANTS,
     BurstProcess,
     Estimate,
@@ -115,8 +116,6 @@ def _describe_pair(pair: _Pair, shrinkage: float) -> RankCorrelation:
     return RankCorrelation(first=pair.first, second=pair.second, normal_correlation=estimate)
 
 
-#: Prototypes at most, where a model file has room for them.
-MOST_PROTOTYPES = 32
 #: Most sweeps in which swaps are searched for; real corpora need a few.
 _SWEEPS = 50
 
