@@ -348,6 +348,8 @@ def _build_model(
         by_option = phases.anchor == "option"
         why = _ANCHORED_METHOD["option"] if by_option else "the start is not faster than the rest"
         absent["buffering"] = why
+    if session.levels_absent is not None:
+        absent["levels"] = session.levels_absent
     absent |= {f"measures.{name}": why for name, why in session.measures.absent.items()}
     buffering_bps, playout_bps = estimate_phase_rates(views.sent, phases, seed=origin.seed)
     part = f", {window}" if window else ""

@@ -19,6 +19,7 @@ from trafficgen.calibration.phases.phase_rows import (
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog, find_played_levels
 from trafficgen.calibration.response.congestion_response import FoundResponse, find_response
+from trafficgen.calibration.response.source_levels import keep_source_levels
 from trafficgen.calibration.response.switch_hazards import LevelAssociation, associate_switches
 from trafficgen.distributions.fitting.fit_law import FittedLaw, fit_law
 from trafficgen.flows import (
@@ -166,7 +167,8 @@ class SessionMeasures:
         facts: Dispersion, autocorrelation and variance-time curve of the playout.
         gap_acf: Autocorrelation of the heaviest flow's gaps in the playout, from lag 1.
         process: Process of the heaviest stream in its longest playout.
-        levels: Levels of the session's rate; None where it has one.
+        levels: Levels of the session's rate; None where it has one, or where the path makes them.
+        levels_absent: Why plateaus of the rate are not levels; None without such plateaus.
         association: How level switches go with loss and goodput, or why that is not known; None
             without levels.
         player_log: What the player logged, aligned; None without a log.
@@ -187,6 +189,7 @@ class SessionMeasures:
     gap_acf: list[float]
     process: PacketProcess
     levels: Levels | None
+    levels_absent: str | None
     association: LevelAssociation | str | None
     measures: Measures
     player_log: PlayerLog | None = None
@@ -218,7 +221,11 @@ def measure_session(
         return fit_law(sample, unit=unit, tick=tick, generator=generator)
 
     hurst, long_range, facts = _measure_memory(view, playout, playout_ns)
-    levels = _find_session_levels(view, playout, tick_s=tick_s)
+    levels, why_no_levels = _find_session_levels(view, playout, tick_s=tick_s), None
+    if levels is not None:
+        transport = heaviest.transport
+        is_controlled = transport.protocol == "tcp" or transport.is_quic
+        levels, why_no_levels = keep_source_levels(view, levels, path, is_controlled=is_controlled)
     played = _find_levels_of_log(view, log) if log else None
     flow_gaps_s = gaps_s(view.table.time_ns[playout & (view.table.flow == view.heaviest_flow)])
     sizes = view.table.ip_bytes[playout].astype(np.float64)
@@ -237,6 +244,7 @@ def measure_session(
         gap_acf=autocorrelation(flow_gaps_s, lags=_LIMITS.gap_lags),
         process=_find_playout_process(heaviest),
         levels=levels,
+        levels_absent=why_no_levels,
         association=None if levels is None else associate_switches(view, levels),
         measures=measure_as_papers(
             view, phases, path, pairing=pairing, levels=levels, log=log, played=played
