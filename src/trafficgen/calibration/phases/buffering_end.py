@@ -55,6 +55,10 @@ class FallLimits:
     fewest_cycles_of_buffering: int = 4
     #: Scales with fewer degrees of freedom say nothing of the variance of a rate.
     fewest_degrees: int = 3
+    #: With fewer ON periods after the first one, the spread of their sizes is not known. Where more
+    #: were needed, captures of a minute, with a few segments after those that fill a player's
+    #: buffer, would have no buffering.
+    fewest_later_periods: int = 3
     #: Empty blocks get this share of the mean rate, so that they have a logarithm.
     empty_share: float = 0.05
     #: Variance of log-rates below which rates count as equal (relative differences of 1%).
@@ -257,11 +261,11 @@ def size_drop_p_value(size_bytes: FloatArray) -> float:
     """Compute the probability that the first of log-normal sizes is this much larger than the rest.
 
     One-sided; the prediction interval of a normal law (Student's with n - 2 degrees of freedom for
-    n sizes). It serves the ON periods of ON/OFF streams with few of them, of which the first fills
-    the player's buffer.
+    n sizes, four or more). It serves the ON periods of ON/OFF streams with few of them, of which
+    the first fills the player's buffer.
     """
     rest = np.log(np.maximum(size_bytes[1:], 1.0))
-    if rest.size < _LIMITS.fewest_degrees + 1:
+    if rest.size < _LIMITS.fewest_later_periods:
         return 1.0
     spread = max(float(np.sqrt(_LIMITS.smallest_variance)), float(rest.std(ddof=1)))
     excess = np.log(max(1.0, float(size_bytes[0]))) - rest.mean()

@@ -186,6 +186,22 @@ def test_four_or_five_periods_after_a_fat_first_one_show_buffering(
     assert phases.low_s <= 12 <= phases.high_s
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_four_segments_after_a_full_buffer_show_buffering(
+    make_table: TableMaker, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    starts_s = 45 + np.arange(4) * 4.0
+    lengths_s = 2 * rng.lognormal(0, 0.1, 4)
+    segments = [
+        start_s + np.sort(rng.uniform(0, length_s, round(100 * length_s)))
+        for start_s, length_s in zip(starts_s, lengths_s, strict=True)
+    ]
+    fetch_s = np.sort(rng.uniform(0, 44, 4400))
+    phases = phases_of(make_table(np.concatenate((fetch_s, *segments))))
+    assert phases.buffering_end_s == pytest.approx(44, rel=0.02)
+
+
 def test_a_preroll_burst_of_some_packets_is_not_buffering(make_table: TableMaker) -> None:
     preroll_s, paced_s = np.arange(60) * 0.0004, 0.5 + np.arange(0, 60, 0.02)
     assert phases_of(make_table(np.concatenate((preroll_s, paced_s)))).buffering_end_s is None
