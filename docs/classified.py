@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import trafficgen
+from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.capture.session import open_session
 from trafficgen.flows import SessionView, clock_tick_ns, resegment
 from trafficgen.validation.compare import compare_sessions
@@ -57,7 +58,7 @@ class _Capture:
     reference: SessionView
     sessions: tuple[SessionView, ...]
     processes: str
-    buffering: bool
+    phases: Phases
     ip_bytes_interval: tuple[float, float] | None
 
     @property
@@ -96,7 +97,8 @@ def _captures() -> Iterator[_Capture]:
 
 
 def _play(kind: str, path: Path, reference: SessionView) -> _Capture:
-    model = trafficgen.fit(path).model
+    fitted = trafficgen.fit(path)
+    model = fitted.model
     reference = replace(reference, table=resegment(reference.table)[0])
     tick_ns = clock_tick_ns(reference.media_time_ns)
     sessions = [open_session(trafficgen.generate(model, seed=seed)).view for seed in SEEDS]
@@ -104,9 +106,9 @@ def _play(kind: str, path: Path, reference: SessionView) -> _Capture:
         sessions = [replace(one, table=one.table.round_to_clock(tick_ns)) for one in sessions]
     phases = [phase for stream in model.streams for phase in stream.phases]
     kinds = ", ".join(dict.fromkeys(phase.process.kind for phase in phases))
-    buffering = any(phase.name == "buffering" for phase in phases)
     interval = trafficgen.estimate_workload(model, "session.parquet").ip_bytes_interval
-    return _Capture(kind, path.name, reference, tuple(sessions), kinds, buffering, interval)
+    found = fitted.calibration.session.phases
+    return _Capture(kind, path.name, reference, tuple(sessions), kinds, found, interval)
 
 
 def _row(capture: _Capture, *, wins: bool) -> dict[str, object]:
@@ -131,7 +133,8 @@ def _row(capture: _Capture, *, wins: bool) -> dict[str, object]:
             for one in capture.sessions
         ],
         "volume_covered": _covers_volume(capture),
-        "buffering": capture.buffering,
+        "buffering": capture.phases.buffering_end_s is not None,
+        "start_ratio_by_phases": _start_ratio_by_phases(capture.phases),
         "start_ratio": _start_ratio(reference),
         "start_ratios": [_start_ratio(one) for one in capture.sessions],
     }
@@ -167,6 +170,18 @@ def _start_ratio(view: SessionView) -> float | None:
     starts = time_s < _START_S
     started, rest = view.media_ip_bytes[starts].sum(), view.media_ip_bytes[~starts].sum()
     return float(started / _START_S * (time_s[-1] - _START_S) / rest)
+
+
+def _start_ratio_by_phases(phases: Phases) -> float | None:
+    """Return :func:`_start_ratio` of a session that sends at the rates of its phases."""
+    if phases.end_s < 2 * _START_S:
+        return None
+    end_s, stop_s = phases.playout_start_s, phases.playout_stop_s
+    fast_s, slow_s = min(end_s, _START_S), max(0.0, _START_S - end_s)
+    fast_kbps, slow_kbps = phases.buffering_kbps or 0.0, phases.playout_kbps
+    started = fast_kbps * fast_s + slow_kbps * slow_s
+    rest = fast_kbps * (end_s - fast_s) + slow_kbps * (stop_s - end_s - slow_s)
+    return started / _START_S * (phases.end_s - _START_S) / rest
 
 
 def gaps_of(view: SessionView) -> np.ndarray:
