@@ -105,9 +105,14 @@ def _steady(x: FloatArray, y: FloatArray, stretch: IntArray) -> tuple[float, flo
     return (intercept, slope) if spans else None
 
 
-def least_line(x: FloatArray, y: FloatArray) -> tuple[float, float]:
-    """Return the line of :func:`steady_line`, else the least delay with slope 0."""
-    return steady_line(x, y) or (float(y.min()), 0.0)
+def least_line(x: FloatArray, y: FloatArray) -> tuple[float, float, bool]:
+    """Return the line of :func:`steady_line`, else the least delay with slope 0, and which it is.
+
+    It is no line where the queue never emptied, as far as the delays show: then the delay of the
+    empty path is not known, and may be less than the least.
+    """
+    line = steady_line(x, y)
+    return (*(line or (float(y.min()), 0.0)), line is not None)
 
 
 def _candidates(x: FloatArray, y: FloatArray, *, stretches: int = 4096) -> IntArray:

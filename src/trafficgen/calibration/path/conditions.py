@@ -157,6 +157,10 @@ _ABSENT = {
 }
 
 
+#: In the method of delays where that of the empty path cannot be known.
+_NEVER_EMPTIED = "as far as they show, the queue never emptied, and the path's delay may be less"
+
+
 class DelayLimits:
     """Which delays are summarised."""
 
@@ -285,13 +289,16 @@ def _summarise_delays(records: PathRecords | None) -> DelayRange | None:
     if delay_s.size < _LIMITS.fewest_delays:
         return None
     trends = find_delay_trends(delay_s, step_packets=_LIMITS.trend_step_packets).trend
+    above = "; above the line below all delays (Moon, Skelly, Towsley 1999)"
+    if not records.has_emptied:
+        above = f", above the least delay: {_NEVER_EMPTIED}"
     median, p95, largest = np.quantile(delay_s, [0.5, 0.95, 1.0]).tolist()
     return DelayRange(
         median=median,
         p95=p95,
         largest=largest,
         increasing_share=float(np.mean(trends == INCREASING)) if trends.size else None,
-        method=f"{records.source}; above the line below all delays (Moon, Skelly, Towsley 1999)",
+        method=f"{records.source}{above}",
     )
 
 
@@ -301,6 +308,8 @@ def _conditions_of_pair(pairing: Pairing | None) -> dict[str, Estimate]:
     if pairing is None or not came or not pairing.are_distinguishable:
         return {}
     line = "line below all delays (Moon, Skelly, Towsley 1999), offset of the clocks included"
+    if not pairing.has_emptied:
+        line = f"least delay, offset of the clocks included: {_NEVER_EMPTIED}"
     slope = "slope of that line; 0 where the least delays wander"
     counted = f"share of {came} packets; Wilson interval"
     return {

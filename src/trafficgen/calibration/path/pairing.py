@@ -57,6 +57,7 @@ class Pairing:
         least_delay_s: Least delay between the two clocks, s: offset plus propagation; NaN if
             nothing arrived.
         skew: How much faster the receiver's clock runs, s per s.
+        has_emptied: Whether delays show an empty queue; else the least one may hold a wait.
         swapped: Whether the second capture is the sender's.
         source: What shows when packets arrived.
     """
@@ -72,6 +73,7 @@ class Pairing:
     reordered: int
     least_delay_s: float
     skew: float
+    has_emptied: bool
     swapped: bool
     source: PairSource
 
@@ -331,7 +333,9 @@ def _measure_pair(
     delay_s[has_come] = s_from_ns(arrival_ns[has_come] - sent_ns[has_come])
     sent_s = s_from_ns(sent_ns - sent_ns[0])
     thin = np.flatnonzero(has_come)[:: max(1, int(has_come.sum()) // _LIMITS.most_delays)]
-    least_s, skew = least_line(sent_s[thin], delay_s[thin]) if thin.size else (np.nan, 0.0)
+    least_s, skew, has_emptied = np.nan, 0.0, True
+    if thin.size:
+        least_s, skew, has_emptied = least_line(sent_s[thin], delay_s[thin])
     delay_s = np.maximum(delay_s - (least_s + skew * sent_s), 0.0)
     arrived = arrival_ns[has_come]
     late = int(np.count_nonzero(arrived[1:] < np.maximum.accumulate(arrived)[:-1])) if apart else 0
@@ -347,6 +351,7 @@ def _measure_pair(
         reordered=late,
         least_delay_s=least_s,
         skew=skew,
+        has_emptied=has_emptied,
         swapped=swapped,
         source=source,
     )

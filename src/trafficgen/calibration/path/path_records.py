@@ -30,6 +30,7 @@ class PathRecords:
         frame_starts: Whether a packet begins an RTP frame; false everywhere if unknown.
         source: Where this is known from.
         is_tcp: Whether TCP sets the rate of most bytes.
+        has_emptied: Whether delays show an empty queue; else the least one may hold a wait.
     """
 
     sent_ns: IntArray
@@ -39,6 +40,7 @@ class PathRecords:
     frame_starts: BoolArray
     source: str
     is_tcp: bool = False
+    has_emptied: bool = True
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,7 @@ def trace_packets(view: SessionView, pairing: Pairing | None) -> PathRecords | N
             delay_s=pairing.delay_s,
             frame_starts=_find_frame_starts(pairing),
             source=pairing.source,
+            has_emptied=pairing.has_emptied,
             is_tcp=2 * int(view.table.ip_bytes[tcp].sum()) > int(view.media_ip_bytes.sum()),
         )
     if carries_half(view, "rtp_sequence"):
@@ -154,28 +157,31 @@ def _trace_rtp(view: SessionView) -> PathRecords | None:
     sent_ns = np.concatenate([sent.time_ns for sent in sources])
     order = np.argsort(sent_ns, kind="stable")
     starts = [np.concatenate(([True], np.diff(sent.packets.timestamp) != 0)) for sent in sources]
-    delays = zip(sources, starts, strict=True)
+    delays = [_rtp_delays_s(view.table, *each) for each in zip(sources, starts, strict=True)]
     return PathRecords(
         sent_ns=sent_ns[order],
         ip_bytes=np.concatenate([sent.packets.ip_bytes for sent in sources])[order],
         is_lost=np.concatenate([sent.packets.is_lost for sent in sources])[order],
-        delay_s=np.concatenate([_rtp_delays_s(view.table, *each) for each in delays])[order],
+        delay_s=np.concatenate([delay_s for delay_s, _ in delays])[order],
         frame_starts=np.concatenate(starts)[order],
         source="RTP sequence numbers and lateness against RTP timestamps (path or sender)",
+        has_emptied=all(has_emptied for _, has_emptied in delays),
     )
 
 
-def _rtp_delays_s(table: PacketTable, sent: SentPackets, frame_starts: BoolArray) -> FloatArray:
-    """Return the delay of each packet above the least, s; NaN if unknown."""
+def _rtp_delays_s(
+    table: PacketTable, sent: SentPackets, frame_starts: BoolArray
+) -> tuple[FloatArray, bool]:
+    """Return the delay of each packet above the least, s, NaN if unknown; has the queue emptied?"""
     delay_s: FloatArray = np.full(sent.time_ns.size, np.nan)
     if not sent.is_retimed:
-        return delay_s
+        return delay_s, True
     arrived = ~sent.packets.is_lost
     arrival_ns = table.time_ns[sent.packets.like[arrived]]
     delay_s[arrived] = s_from_ns(arrival_ns - sent.time_ns[arrived])
     sent_s = s_from_ns(sent.time_ns - sent.time_ns[0])
-    intercept_s, skew = least_line(sent_s[arrived], delay_s[arrived])
+    intercept_s, skew, has_emptied = least_line(sent_s[arrived], delay_s[arrived])
     delay_s = np.maximum(delay_s - intercept_s - skew * sent_s, 0.0)
     # The rest of a frame waits for its first packet, which is the source's doing.
     delay_s[~frame_starts] = np.nan
-    return delay_s
+    return delay_s, has_emptied

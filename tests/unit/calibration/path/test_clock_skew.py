@@ -35,7 +35,7 @@ def test_the_slope_of_a_queue_that_never_empties_is_not_that_of_a_clock() -> Non
     x = np.arange(0, 60, 0.02)
     wandering = 0.2 + 0.1 * np.sin(x / 7) + 0.002 * x
     assert steady_line(x, wandering) is None
-    assert least_line(x, wandering) == (wandering.min(), 0.0)
+    assert least_line(x, wandering) == (wandering.min(), 0.0, False)
     at_rest = np.where((x < 15) | (x > 40), 0.01, wandering) + 1e-4 * x
     line = steady_line(x, at_rest)
     assert line is not None

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import trafficgen
 from trafficgen.calibration.path.conditions import find_loss
 from trafficgen.calibration.path.control_messages import find_handshakes
 from trafficgen.calibration.path.path_records import PathRecords, trace_packets
@@ -93,3 +94,22 @@ def test_a_little_tcp_beside_plain_udp_does_not_show_the_fate_of_packets(
 
     assert records(40, 2) is None
     assert records(2, 40) is not None
+
+
+@pytest.mark.parametrize(("rate_kbps", "emptied"), [(600, True), (1100, False)])
+def test_delays_say_where_the_queue_never_emptied(rate_kbps: float, emptied: bool) -> None:
+    result = trafficgen.simulate(
+        "cbr",
+        settings={"rate_kbps": rate_kbps},
+        path="rate=1Mbps,delay=30ms,queue=60kB",
+        compete="tcp@5s..25s",
+        duration_s=40,
+        seed=1,
+    )
+    origin = trafficgen.fit(result.packets()).model.provenance
+    assert origin.kind == "fitted"
+    conditions = origin.conditions
+    assert conditions.one_way_delay_s is not None
+    assert conditions.queueing_delay_s is not None
+    for method in (conditions.one_way_delay_s.method, conditions.queueing_delay_s.method):
+        assert ("the queue never emptied" not in method) == emptied
