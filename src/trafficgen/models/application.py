@@ -87,15 +87,23 @@ Json = dict[str, object]
 _Positive = Annotated[float, Field(gt=0)]
 PolicyFamily = Literal["fixed", "throughput", "buffer", "bola", "dynamic", "mpc", "rate", "hybrid"]
 
-#: Rungs next to each other are usually this factor apart, and no more than that: Apple's HLS
-#: Authoring Specification recommends 1.5 to 2. The estimated ones err by part of a step.
-RUNG_STEP, _WIDEST_STEP, _STEP_ERROR = math.sqrt(1.5 * 2), 2.0, 0.1
-#: The next step of a ladder is the mean of those below it, each weighing half of the one above it,
-#: and of this many usual ones.
-_OLDER, _USUAL_STEPS = 0.5, 0.4
-#: It is this far off (log, standard deviation), which counts as that of this many steps: 0.11
-#: to 0.17 on the ladders of Apple's specification and of Netflix.
+#: Rungs next to each other are no further apart than this factor: Apple's HLS Authoring
+#: Specification recommends 1.5 to 2. The estimated ones err by part of a step.
+_WIDEST_STEP, _STEP_ERROR = 2.0, 0.1
+#: Log step from 1 Mbit/s up, and what a factor of e in the rate adds to it: steps get shorter up
+#: the ladder. By least squares over published ladders of video, each of which weighs the same
+#: (Apple's HLS specification, Netflix, Pensieve, Yin and others 2015, DASH Industry Forum,
+#: Bitmovin, Amazon, Microsoft, Twitch), which lie in this range, kbit/s.
+_STEP_AT_1_MBPS, _STEP_SLOPE, _STEP_RANGE_KBPS = 0.48, -0.08, (100.0, 10_000.0)
+#: The next step of a ladder is as much longer than usual as those below it are on average, each
+#: weighing half of the one above it, with this many usual ones.
+_OLDER, _USUAL_STEPS = 0.5, 1.0
+#: It is this far off (log, standard deviation), which counts as that of this many steps: 0.13
+#: on the same ladders, of each by what the others say.
 STEP_SPREAD, _SPREAD_STEPS = 0.14, 2.0
+#: Ladders have at least this many rungs, mostly; those that have end at each with this chance: 5 to
+#: 10 rungs, 7 on average. One with fewer ends with the other chance.
+_USUAL_RUNGS, _ENDS, _ENDS_EARLY = 5, 0.25, 0.1
 #: A rung is so far from the middle of its neighbours (log, standard deviation): 0.06 to 0.1 on the
 #: ladders of Apple's specification and of Netflix (Li and others 2014).
 _UNEVEN, _FEWEST_EVEN = 0.1, 3
@@ -410,28 +418,36 @@ def complete_ladder(
         visited_kbps: Rungs that were visited, ascending.
         throughput_kbps: What the path had room for; None where unknown.
         most_above: Rungs above the highest one.
-        likely_kbps: Where one of those that were not visited is placed, if it is far from the
-            others; None: evenly.
+        likely_kbps: Where one of those above is placed, if it is far from the others; None: by the
+            steps of the ladder.
     """
     ladder = [*visited_kbps[:1]]
     for low, high in itertools.pairwise(visited_kbps):
-        ladder += _fill(low, high, count_steps(low, high), likely_kbps)
+        ladder += _fill(low, high, count_steps(low, high))
     top_kbps = visited_kbps[-1]
     step, spread = predict_step(ladder)
     safe_kbps = math.inf if throughput_kbps is None else SAFE_SHARE * throughput_kbps
-    if top_kbps * math.exp(step) > safe_kbps:
-        steps = most_above
-        # A rung that the path had room for would have been visited.
-        lowest_kbps = max(top_kbps * math.exp(step / 2), safe_kbps)
-        if likely_kbps is not None and most_above and likely_kbps > lowest_kbps:
-            far = math.log(likely_kbps / top_kbps)
-            below = max(min(round(far / step), most_above), 1)
-            # By the steps below it, and by a likely place that is within a step of the true one.
-            weight = step**2 / (step**2 + 12 * below * spread**2)
-            likely_kbps = top_kbps * math.exp(weight * below * step + (1 - weight) * far)
-            ladder += _fill(top_kbps, likely_kbps, below, None)
-            top_kbps, steps = likely_kbps, most_above - below
-        ladder += [top_kbps * math.exp(step * place) for place in range(1, steps + 1)]
+    if top_kbps * math.exp(step) <= safe_kbps:
+        return ladder
+    places = np.log(_continue_ladder(ladder, most_above)[len(ladder) :]) - math.log(top_kbps)
+    # A rung that the path had room for would have been visited.
+    lowest_kbps = max(top_kbps * math.exp(step / 2), safe_kbps)
+    if likely_kbps is not None and most_above and likely_kbps > lowest_kbps:
+        far = math.log(likely_kbps / top_kbps)
+        near = int(np.abs(places - far).argmin())
+        # By the steps below it, and by a likely place that is within a step of the true one.
+        weight = step**2 / (step**2 + 12 * (near + 1) * spread**2)
+        scale = weight + (1 - weight) * far / places[near]
+        ladder += (top_kbps * np.exp(scale * places[: near + 1])).tolist()
+        most_above -= near + 1
+    return _continue_ladder(ladder, most_above)
+
+
+def _continue_ladder(ladder_kbps: Sequence[float], more: int) -> list[float]:
+    """Return a ladder with so many rungs more above it, kbit/s, by its steps and usual ones."""
+    ladder = [*ladder_kbps]
+    for _ in range(more):
+        ladder.append(ladder[-1] * math.exp(predict_step(ladder)[0]))
     return ladder
 
 
@@ -441,21 +457,30 @@ def count_steps(low_kbps: float, high_kbps: float) -> int:
     return max(math.ceil(steps - _STEP_ERROR), 1)
 
 
+def chance_of_end(rungs: int) -> float:
+    """Return how likely a ladder has no more than so many rungs, if it has these."""
+    return _ENDS if rungs >= _USUAL_RUNGS else _ENDS_EARLY
+
+
+def usual_step(rate_kbps: float) -> float:
+    """Return the log step that ladders usually have from a rung up."""
+    lowest_kbps, highest_kbps = _STEP_RANGE_KBPS
+    rate_kbps = min(max(rate_kbps, lowest_kbps), highest_kbps)
+    return _STEP_AT_1_MBPS + _STEP_SLOPE * math.log(rate_kbps / 1000)
+
+
 def predict_step(ladder_kbps: Sequence[float]) -> tuple[float, float]:
     """Return the next step of a ladder and its standard deviation (both log)."""
-    steps = np.diff(np.log(ladder_kbps))
-    weights = np.append(_OLDER ** np.arange(len(steps))[::-1], _USUAL_STEPS)
-    step = float(np.average([*steps, math.log(RUNG_STEP)], weights=weights))
-    squares = _SPREAD_STEPS * STEP_SPREAD**2 + float(np.sum((steps - step) ** 2))
-    return step, math.sqrt(squares / (_SPREAD_STEPS + len(steps)))
+    usual = [usual_step(kbps) for kbps in ladder_kbps]
+    longer = np.diff(np.log(ladder_kbps)) - usual[:-1]
+    weights = _OLDER ** np.arange(len(longer))[::-1]
+    mean = float(weights @ longer) / (float(weights.sum()) + _USUAL_STEPS)
+    squares = _SPREAD_STEPS * STEP_SPREAD**2 + float(np.sum((longer - mean) ** 2))
+    return usual[-1] + mean, math.sqrt(squares / (_SPREAD_STEPS + len(longer)))
 
 
-def _fill(low: float, high: float, steps: int, likely: float | None) -> list[float]:
-    """Return rungs above one up to another in even steps, with one of those between at a place."""
-    margin = math.sqrt(RUNG_STEP)
-    if likely is not None and steps > 1 and low * margin < likely < high / margin:
-        share = math.log(likely / low) / math.log(high / low)
-        below = min(max(round(share * steps), 1), steps - 1)
-        return [*_fill(low, likely, below, None), *_fill(likely, high, steps - below, None)]
-    even = [low * (high / low) ** (step / steps) for step in range(1, steps)]
-    return [*even, high]
+def _fill(low: float, high: float, steps: int) -> list[float]:
+    """Return rungs above one up to another in usual steps."""
+    ratio = high / low
+    ends = np.cumsum([usual_step(low * ratio ** (step / steps)) for step in range(steps)])
+    return [*(low * ratio ** (ends[:-1] / ends[-1])).tolist(), high]

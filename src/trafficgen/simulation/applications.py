@@ -29,9 +29,9 @@ from trafficgen.simulation.ladder_draws import draw_ladder
 _TAKES_ALL = 0.9
 #: A player measures this share of the rate of its path: headers and round trips take the rest.
 _PLAYERS_SHARE = 0.93
-#: Rungs are a factor of 1.73 apart, so that the highest one below a rate is at this share of it on
-#: average, wherever the ladder begins: (1 - 1/r) / ln r.
-_RUNG_SHARE = 0.77
+#: The highest rung below a rate is at this share of it on published ladders, on average over rates
+#: from 0.5 to 5 Mbit/s.
+_RUNG_SHARE = 0.79
 #: Most rungs of a ladder above those that were visited.
 _MOST_ABOVE = 4
 #: Where no target is known, s: the median of those of Shaka (10), dash.js (18), hls.js (30) and

@@ -12,16 +12,19 @@ import math
 
 import numpy as np
 
-from trafficgen.models.application import RUNG_STEP, STEP_SPREAD, count_steps, predict_step
+from trafficgen.models.application import (
+    STEP_SPREAD,
+    chance_of_end,
+    count_steps,
+    predict_step,
+    usual_step,
+)
 from trafficgen.scipy_special import special
 
-#: Log step of any ladder about RUNG_STEP (standard deviation), and where steps end.
+#: Log step of any ladder about the usual one (standard deviation), and where steps end.
 _ANY_SPREAD, _LEAST_STEP, _MOST_STEP = 0.25, math.log(1.2), math.log(3.0)
 #: Each rung between visited ones was passed over: so likely it was, beforehand.
 _PASSED, _MOST_BETWEEN = 0.5, 5
-#: Ladders have at least this many rungs, mostly; those that have end at each with this chance: 5 to
-#: 10 rungs, 7 on average. One with fewer ends with the other chance.
-_USUAL_RUNGS, _ENDS, _ENDS_EARLY = 5, 0.25, 0.1
 #: No ladder has more rungs than that, those that were visited apart; the plans of ``mpc`` over five
 #: segments are too many with 19.
 _MOST_RUNGS = 16
@@ -59,7 +62,7 @@ def _draw_between(low_kbps: float, high_kbps: float, generator: np.random.Genera
     least = count_steps(low_kbps, high_kbps)
     counts = np.arange(least, least + (_MOST_BETWEEN if least > 1 else 1))
     spreads = _ANY_SPREAD * np.sqrt(counts)
-    off = (far - counts * math.log(RUNG_STEP)) / spreads
+    off = (far - counts * usual_step(math.sqrt(low_kbps * high_kbps))) / spreads
     weights = np.exp(-0.5 * off**2) / spreads * _PASSED**counts
     count = int(generator.choice(counts, p=weights / weights.sum()))
     steps = np.exp(STEP_SPREAD * generator.standard_normal(count))
@@ -75,7 +78,7 @@ def _draw_above(
     top_kbps, found = ladder_kbps[-1], list[float]()
     # Without a bound of the rate, the path had no room that shows whether there are more.
     least = max(math.log(safe_kbps / top_kbps), _LEAST_STEP) if safe_kbps < math.inf else None
-    ends = _ends_at(len(ladder_kbps))
+    ends = chance_of_end(len(ladder_kbps))
     if least is not None:
         beyond = float(special.ndtr((step - least) / spread))
         ends /= ends + (1 - ends) * beyond
@@ -86,12 +89,8 @@ def _draw_above(
         least, spread = None, STEP_SPREAD
         top_kbps *= math.exp(step)
         found.append(top_kbps)
-        ends = _ends_at(len(ladder_kbps) + len(found))
+        ends = chance_of_end(len(ladder_kbps) + len(found))
     return found
-
-
-def _ends_at(rungs: int) -> float:
-    return _ENDS if rungs >= _USUAL_RUNGS else _ENDS_EARLY
 
 
 def _draw_step(step: float, spread: float, least: float, generator: np.random.Generator) -> float:
