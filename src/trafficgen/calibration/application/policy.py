@@ -22,7 +22,7 @@ from pydantic import JsonValue
 
 from trafficgen.calibration.application.playback import Downloads, Playback
 from trafficgen.models import Estimate, PlayerPolicy, PolicyFamily, PolicySetting
-from trafficgen.models.application import SAFE_SHARE
+from trafficgen.models.application import SAFE_SHARE, chance_of_end
 from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
 from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray, IntArray
@@ -71,8 +71,6 @@ _SURE_SPREAD = 0.1
 _PRIORS: dict[PolicyFamily, float] = {
     **{"throughput": 0.4, "dynamic": 0.25, "bola": 0.1, "buffer": 0.1, "mpc": 0.1, "fixed": 0.05}
 }
-#: Rungs above those that were visited are ruled out only if choices are this much likelier without.
-_CLEAR_TOP = 10.0
 #: Buffer targets that are tried where buffers were never full, over what they held at most: rungs
 #: of these families depend on it. The first is taken if others explain choices as well.
 _TARGETS = (1.25, 1.0, 1.6, 2.0)
@@ -161,11 +159,11 @@ def fit_policy(sessions: Sequence[Decisions]) -> tuple[PlayerPolicy | None, str]
         return None, f"{decisions} decisions: too few"
     candidates, worth = weighed.candidates, weighed.worth
     # Families first, whichever ladder it is: which of them a top rules out must not choose it.
-    weights = dict(zip(_GRIDS, worth.mean(axis=0) / worth.mean(axis=0).sum(), strict=True))
+    weights = dict(zip(_GRIDS, worth.sum(axis=0) / worth.sum(), strict=True))
     # Families that explain the same differ by rounding: of these the first is named.
     best, *others = sorted(weights, key=lambda family: -round(weights[family], _DIGITS))
     own = worth[:, list(_GRIDS).index(best)]
-    is_above = bool(_CLEAR_TOP * own[-1] >= own[0])
+    is_above = bool(own[-1] >= own[0])
     place = -1 if is_above else 0
     chosen = [number for number, one in enumerate(candidates) if one["policy"] == best]
     return (
@@ -217,7 +215,7 @@ def predict_choices(session: Decisions, *, independent: bool = False) -> Predict
     if weighed is None:
         return None
     return Prediction(
-        weighed.log_scale + float(np.log(weighed.worth.mean(0).sum())),
+        weighed.log_scale + float(np.log(weighed.worth.sum())),
         session.choices.ladders_kbps[-1],
         weighed.predicted,
         weighed.log_prior,
@@ -232,7 +230,8 @@ class _Weighed:
         candidates: Settings of each.
         own_likelihood: Shape (ladders, candidates), over a common factor: of settings of one
             family, which all take the same segments for one rung.
-        worth: Mean likelihood of each family times its prior, shape (ladders, families).
+        worth: Mean likelihood of each family times its prior and that of the ladder, shape
+            (ladders, families).
         log_scale: Logarithm of the factor.
         is_sure: Whether segments are surely at their rungs.
         predicted: What each would have chosen in the last session with the last ladder, shape
@@ -297,12 +296,21 @@ def _weigh_candidates(
     return _Weighed(
         candidates,
         own_likelihood,
-        np.transpose(worth),
+        np.transpose(worth) * _weigh_ladders(ladders)[:, None],
         log_scale,
         is_sure,
         predicted,
         np.log(prior),
     )
+
+
+def _weigh_ladders(ladders_kbps: list[list[float]]) -> FloatArray:
+    """Return how likely each ladder is beforehand: all but the highest one end at their last rung.
+
+    Ladders that are equal are as likely, whichever it is.
+    """
+    ends = [chance_of_end(len(one)) for one in ladders_kbps[:-1]]
+    return np.array([*ends, 1 - sum(ends)])
 
 
 def _grids(
