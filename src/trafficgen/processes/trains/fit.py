@@ -144,6 +144,7 @@ def find_trains(
         packets=tuple(packets.tolist()),
         gap_ranks=encode_ranks(_fill(gap_rank[row])),
         size_ranks=encode_ranks(_fill(size_rank[row])) if sized else "",
+        session_packets=count if row.size < count else None,
     )
 
 
@@ -177,6 +178,7 @@ def _keep_ranks(gap_rank: FloatArray, size_rank: FloatArray | None = None) -> Tr
         packets=tuple(packets.tolist()),
         gap_ranks=encode_ranks(_fill(gap_rank)[row]),
         size_ranks="" if size_rank is None else encode_ranks(_fill(size_rank)[row]),
+        session_packets=gap_rank.size if row.size < gap_rank.size else None,
     )
 
 

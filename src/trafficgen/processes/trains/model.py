@@ -50,6 +50,9 @@ class Trains(ModelPart):
     size_ranks: Annotated[str, _RANKS] = ""
     """Rank of the size of each packet, in the same way, of the last packet of a burst among those;
     empty where sizes have an order of their own, as the packets of a frame."""
+    session_packets: int | None = Field(default=None, ge=1)
+    """Packets of the phase among which the stretches are spread evenly; null where they are all of
+    them."""
     clock: TrainClock | None = None
     """How evenly packets come in the long run; null where gaps do not make up for one another, and
     in bursts and frames."""
@@ -93,5 +96,10 @@ class Trains(ModelPart):
             start, begun, last, end = (width * one for one in (start, begun, end - 1, end))
             gaps += self.gap_ranks[start:begun] + self.gap_ranks[last:end]
             sizes += self.size_ranks[start:begun] + self.size_ranks[last:end]
-        changed = {"packets": tuple(packets), "gap_ranks": gaps, "size_ranks": sizes}
+        changed: dict[str, object] = {
+            "packets": tuple(packets),
+            "gap_ranks": gaps,
+            "size_ranks": sizes,
+            "session_packets": self.session_packets or sum(self.packets),
+        }
         return self.model_copy(update=changed)

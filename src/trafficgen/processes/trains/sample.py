@@ -14,8 +14,8 @@ from trafficgen.processes.base import DrawnPart, UintArray, plays, to_playable
 from trafficgen.processes.trains.model import RANK_DIGITS, TrainClock, Trains
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
-#: Mean length of a stretch where packets come without bursts: long against the correlation of
-#: neighbours, short against a window in which rates are looked at.
+#: Shortest mean length of a stretch where packets come without bursts: long against the correlation
+#: of neighbours.
 MEAN_PACKETS = 100
 #: A played sequence as long as the stored one changes its place in stored time this often, on
 #: average.
@@ -90,12 +90,14 @@ class TrainOrder(DrawnPart):
         gap_rank: Rank of the gap before each packet, from 0 to 1, shape (n,); of its size likewise,
             that of a burst's last packet among those, shape (0,) where sizes have an order of
             their own.
+        session_packets: Packets of the phase among which the stretches are spread.
     """
 
     packets: IntArray
     first: IntArray
     gap_rank: FloatArray
     size_rank: FloatArray
+    session_packets: int
     clock: ClockOfTrains | None = None
 
     @classmethod
@@ -109,6 +111,7 @@ class TrainOrder(DrawnPart):
             first=first[order],
             gap_rank=decode_ranks(part.gap_ranks, int(packets.sum())),
             size_rank=decode_ranks(part.size_ranks, int(packets.sum())),
+            session_packets=part.session_packets or int(packets.sum()),
             clock=to_playable(part.clock),
         )
 
@@ -217,7 +220,11 @@ class TrainOrder(DrawnPart):
 
     def arrange_series(self, values: FloatArray, generator: np.random.Generator) -> FloatArray:
         """Order values, which come in any order, by ranks in stretches; shape (n,)."""
-        rows = self._join_stretches(values.size, generator)
+        # Not of one time for long: of a few hundred frames some would be played many times.
+        lengths = _draw_lengths(values.size, MEAN_PACKETS, generator)
+        stored = self.gap_rank.size
+        first = generator.integers(stored, size=lengths.size)
+        rows = _core.join_stretches(first, lengths, values.size, stored)
         noise = generator.random(rows.size)
         return _core.order_by_scores(_core.rank_scores(self.gap_rank, rows, noise, _SPREAD), values)
 
@@ -226,20 +233,43 @@ class TrainOrder(DrawnPart):
 
         Bursts follow those of one stretch of time, then of another: what changes slowly stays.
         """
-        begins = generator.random(count) < _STRETCHES / self.packets.size
+        # Of the bursts of the phase some are stored: those that are played pass as many.
+        passed = float(self.packets.sum()) / (self.packets.size * self.session_packets)
+        begins = generator.random(count) < _STRETCHES * passed
         begins[:1] = True
         burst = np.arange(count)
         begun = np.maximum.accumulate(np.where(begins, burst, 0))
-        return (generator.random(count)[begun] + (burst - begun) / self.packets.size) % 1.0
+        return (generator.random(count)[begun] + (burst - begun) * passed) % 1.0
 
     def _join_stretches(self, count: int, generator: np.random.Generator) -> UintArray:
-        """Return the stored packet that each packet follows, in stretches of random lengths."""
-        pieces = 2 * (count // MEAN_PACKETS) + 8
-        lengths = generator.geometric(1 / MEAN_PACKETS, pieces)
-        while lengths.sum() < count:
-            lengths = np.concatenate((lengths, generator.geometric(1 / MEAN_PACKETS, pieces)))
-        first = generator.integers(self.gap_rank.size, size=lengths.size)
-        return _core.join_stretches(first, lengths, count, self.gap_rank.size)
+        """Return the stored packet that each packet follows, in stretches of random lengths.
+
+        Stretches are those of one time of the capture, then of another: what changes slowly, as the
+        rate, stays (local block bootstrap: Paparoditis and Politis 2002).
+        """
+        stored, phase = self.gap_rank.size, self.session_packets
+        # One time lasts for as long as the capture's did; where not all packets are stored,
+        # stretches are shorter than the stored ones, and several come from about there.
+        lasting = phase / _STRETCHES
+        mean = max(MEAN_PACKETS, min(lasting, float(self.packets.max()) / 2))
+        lengths = _draw_lengths(count, mean, generator)
+        begins = generator.random(lengths.size) < mean / lasting
+        begins[0] = True
+        begun = np.maximum.accumulate(np.where(begins, np.arange(begins.size), 0))
+        passed = (np.cumsum(lengths) - lengths) / phase
+        near = np.where(begins, 0.0, generator.random(begins.size) - 0.5) / self.packets.size
+        places = generator.random(begins.size)[begun] + passed - passed[begun] + near
+        first = (places % 1.0 * stored).astype(np.int64)
+        return _core.join_stretches(first, lengths, count, stored)
+
+
+def _draw_lengths(count: int, mean: float, generator: np.random.Generator) -> IntArray:
+    """Draw random lengths of stretches that have so many packets together, or more."""
+    pieces = 2 * int(count / mean) + 8
+    lengths = generator.geometric(1 / mean, pieces)
+    while lengths.sum() < count:
+        lengths = np.concatenate((lengths, generator.geometric(1 / mean, pieces)))
+    return lengths
 
 
 def deviation_of_sums(values: FloatArray, count: int) -> float:

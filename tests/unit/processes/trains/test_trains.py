@@ -148,6 +148,26 @@ def test_a_played_full_link_has_as_many_packets_in_each_second_as_in_the_capture
         assert np.abs(in_bins - 200).max() <= 2
 
 
+@pytest.mark.parametrize("times_as_long", [1, 6])
+def test_gaps_without_bursts_change_as_slowly_as_in_the_capture(times_as_long: int) -> None:
+    generator = np.random.default_rng(11)
+    # The sender is busy for some 1,000 packets, then idle for as many: longer than a stretch, and
+    # more than are kept of the longer capture.
+    rate = np.tile(np.repeat([1.0, 3.0], 1000), 4 * times_as_long).repeat(times_as_long)
+    gap_s = generator.exponential(1e-3, rate.size) * rate
+    trains = find_trains(gap_s, np.ones(gap_s.size))
+    assert trains is not None
+    assert (trains.session_packets is None) == (times_as_long == 1)
+    order: TrainOrder = to_playable(trains)
+    sizes = np.ones(gap_s.size, np.uint32)
+    played_s, _ = order.arrange(generator.permutation(gap_s), sizes, generator)
+    assert sorted(played_s) == sorted(gap_s)
+    several = 400 * times_as_long
+    assert deviation_of_sums(played_s, several) == pytest.approx(
+        deviation_of_sums(gap_s, several), rel=0.25
+    )
+
+
 def test_bursts_follow_bursts_of_about_their_length() -> None:
     generator = np.random.default_rng(3)
     counts = np.repeat([5, 50], 100)
