@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from trafficgen._core import CLOCK_CANDIDATES_HZ
+from trafficgen.calibration.acknowledgements import fit_acknowledgements
 from trafficgen.calibration.phases.phase_rows import StreamPart, divide_stream
 from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.calibration.process_choice import fit_process
@@ -22,17 +22,7 @@ from trafficgen.flows import (
     gaps_s,
     select_flow_rows,
 )
-from trafficgen.models import (
-    MOST_ACKNOWLEDGED,
-    Acknowledgements,
-    Estimate,
-    Phase,
-    RtpFormat,
-    Stream,
-    Transport,
-    smallest_header_bytes,
-)
-from trafficgen.processes.base import LARGEST_IP_BYTES
+from trafficgen.models import Estimate, Phase, RtpFormat, Stream, Transport, smallest_header_bytes
 from trafficgen.processes.fitting import FittedProcess, PhasePackets
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
@@ -45,14 +35,10 @@ _FEWEST_PACKETS = 2
 #: Clocks of RTP payload formats in use, Hz: those that the core measures with.
 _CLOCKS_HZ = np.array(CLOCK_CANDIDATES_HZ)
 _RTP_TIMESTAMP_BITS = 32
-_TCP_SEQUENCE_BITS = 32
 #: Packets of a stream share timestamps in frames if this share of the frames ends with a marker,
 _MARKED_SHARE = 0.8
 #: and a frame has this many packets on average; with fewer, frames are packets.
 _PACKETS_PER_FRAME = 1.05
-#: With fewer acknowledgements, how many packets they are for cannot be estimated.
-_FEWEST_ACKNOWLEDGEMENTS = 50
-_MOST_REPEATED = 0.99
 
 
 @dataclass(frozen=True)
@@ -236,68 +222,8 @@ def describe_transport(table: PacketTable, media: BoolArray, *, flow: int) -> Tr
     )
     if protocol == "udp" and not transport.is_quic:
         return transport
-    found = _describe_acknowledgements(table, media, flow=flow, over_quic=protocol == "udp")
+    found = fit_acknowledgements(table, media, flow=flow, over_quic=protocol == "udp")
     return transport.model_copy(update={"acknowledgements": found})
-
-
-def _describe_acknowledgements(
-    table: PacketTable, media: BoolArray, *, flow: int, over_quic: bool
-) -> Acknowledgements | None:
-    """Return how many media packets the client acknowledges at once; None with few such packets.
-
-    Over QUIC all packets of the client count: what they hold is encrypted, and nearly all that it
-    sends while it receives acknowledges (RFC 9000, section 13.2). At the client times show it,
-    duplicate acknowledgements of packets behind a loss among them. At the server, where
-    acknowledgements arrive after later packets, numbers do. The way that finds fewer
-    acknowledgements of no packet is taken. Packets of the client that acknowledge no new packet,
-    requests and duplicate acknowledgements, count as if they were for one: a session has as many
-    packets to the server for each of the media as the capture.
-    """
-    of_client = (table.flow == flow) & ~table.to_client
-    pure = of_client if over_quic else of_client & (table.payload_bytes == 0)
-    if np.count_nonzero(pure) < _FEWEST_ACKNOWLEDGEMENTS:
-        return None
-    arrived = np.searchsorted(table.time_ns[media], table.time_ns[pure], side="right")
-    packets = np.diff(arrived)
-    if table.is_known("tcp_acknowledgement")[pure].all():
-        of_numbers = _count_by_numbers(table, media, pure)
-        if np.count_nonzero(of_numbers) > np.count_nonzero(packets):
-            packets = of_numbers
-    requests = np.count_nonzero(of_client) - np.count_nonzero(pure)
-    mean_packets = float(packets.sum()) / (packets.size + requests)
-    packets = packets[packets > 0]
-    if packets.size < _FEWEST_ACKNOWLEDGEMENTS:
-        return None
-    shares = np.bincount(np.minimum(packets, MOST_ACKNOWLEDGED))[1:] / packets.size
-    if packets.mean() > 1:
-        excess = (packets.mean() - max(mean_packets, 1.0)) / (packets.mean() - 1)
-        shares *= 1 - excess
-        shares[0] += excess
-    a, b = packets[:-1] - packets[:-1].mean(), packets[1:] - packets[1:].mean()
-    power = math.sqrt(float(a @ a) * float(b @ b))
-    return Acknowledgements(
-        packet_shares=tuple(shares.tolist()),
-        repeat_probability=min(max(float(a @ b) / power, 0.0), _MOST_REPEATED) if power else 0.0,
-        ip_bytes=_typical_bytes(table, pure) if over_quic else None,
-    )
-
-
-def _typical_bytes(table: PacketTable, rows: BoolArray) -> int:
-    """Return the median IP total length of some packets, those that a card has joined cut."""
-    return min(int(np.median(table.ip_bytes[rows])), LARGEST_IP_BYTES)
-
-
-def _count_by_numbers(table: PacketTable, media: BoolArray, pure: BoolArray) -> IntArray:
-    """Return how many more media packets each acknowledgement covers than those before it."""
-    sent = table.values("tcp_sequence")[media].astype(np.int64) + table.payload_bytes[media]
-    sent = np.unique(extend_sequence(sent, bits=_TCP_SEQUENCE_BITS))
-    # The first is of a handshake, perhaps without a number.
-    heard = table.values("tcp_acknowledgement")[pure].astype(np.int64)[1:]
-    heard = extend_sequence(heard, bits=_TCP_SEQUENCE_BITS)
-    space = 1 << _TCP_SEQUENCE_BITS
-    heard -= round(float(heard[0] - sent[0]) / space) * space
-    covered = np.searchsorted(sent, np.maximum.accumulate(heard), side="right")
-    return np.diff(covered)
 
 
 def _rtp_format(

@@ -22,10 +22,25 @@ from trafficgen.units import (
 CURVE_BINS = 480
 _COARSEST_TICK_NS = 1_000_000
 
+#: The pace of packets is the mean of so many gaps around one, none longer than this, s.
+_PACED_GAPS, _LONGEST_PACED_S = 16, 0.1
+
 
 def gaps_s(time_ns: IntArray) -> FloatArray:
     """Return the gaps between packets, s, shape (n - 1,), of times in ns, shape (n,)."""
     return s_from_ns(np.diff(time_ns))
+
+
+def pace_around_s(time_ns: IntArray) -> FloatArray:
+    """Return the mean gap around each packet, s, shape (n,), of times in ns, shape (n,).
+
+    It is that of up to 16 gaps, of which none counts for more than 0.1 s: a pause is no pace.
+    """
+    total_s = np.concatenate(([0.0], np.cumsum(np.minimum(gaps_s(time_ns), _LONGEST_PACED_S))))
+    row = np.arange(time_ns.size)
+    first = np.maximum(row - _PACED_GAPS // 2, 0)
+    last = np.minimum(row + _PACED_GAPS // 2, time_ns.size - 1)
+    return np.asarray((total_s[last] - total_s[first]) / np.maximum(last - first, 1))
 
 
 def gaps_within_flows_s(table: PacketTable, rows: BoolArray) -> tuple[FloatArray, IntArray]:

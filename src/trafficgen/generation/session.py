@@ -182,18 +182,21 @@ class _FlowPlayer:
             parts = [] if opening_ns is None else [_udp_opening(transport, time_ns=opening_ns)]
             media = self._delayed(media)
             sent = _udp_media(transport, media, headers=headers)
-            parts.append(sent if self._feedback is None else self._acknowledged(media, sent))
+            parts.append(
+                sent if self._feedback is None else self._acknowledged(media, sent, begins=begins)
+            )
         self._count(parts)
         return parts
 
-    def _acknowledged(self, media: MediaPackets, sent: FlowColumns) -> FlowColumns:
+    def _acknowledged(self, media: MediaPackets, sent: FlowColumns, *, begins: bool) -> FlowColumns:
         """Return datagrams of media with the client's acknowledgements of them, as QUIC sends.
 
         They follow at once, as at the client: elsewhere no numbers show what they acknowledge.
         """
         transport = self._played.stream.transport
         assert self._feedback is not None
-        found = draw_acknowledged(transport, media.time_ns, generator=self._feedback)
+        generator = self._feedback
+        found = draw_acknowledged(transport, media.time_ns, generator=generator, begins=begins)
         time_ns = media.time_ns[found.rows] + found.late * _ACK_DELAY_NS
         return join_parts(
             [sent, _udp_acknowledgements(transport, time_ns, media.phase[found.rows])]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from trafficgen.flows import pace_around_s
 from trafficgen.generation.columns import FlowColumns, join_parts
 from trafficgen.generation.media import MediaPackets
-from trafficgen.models import Acknowledgements, Transport
+from trafficgen.models import Acknowledgements, NumbersAcknowledged, Transport
+from trafficgen.models.stream import DELAYED_ACK_S
 from trafficgen.tables import PHASES
 from trafficgen.units import BoolArray, IntArray, ns_from_s
 
@@ -17,8 +20,6 @@ FIN, SYN, PSH, ACK = 0x01, 0x02, 0x08, 0x10
 
 _REQUEST_BYTES = 200
 _WINDOW = 65_535
-#: A lone segment is acknowledged after this time; RFC 1122 section 4.2.3.2 allows up to 0.5 s.
-_DELAYED_ACK_S = 0.2
 #: From the last data to the server's FIN.
 _CLOSING_S = 0.001
 
@@ -70,35 +71,46 @@ class Acknowledged:
 
 
 def draw_acknowledged(
-    transport: Transport, data_ns: IntArray, *, generator: np.random.Generator
+    transport: Transport, data_ns: IntArray, *, generator: np.random.Generator, begins: bool = True
 ) -> Acknowledged:
-    """Return which segments are acknowledged, by their times, ns.
+    """Return which segments are acknowledged, by their times, ns; whether they are the first ones.
 
     The receiver acknowledges as many at once as the transport says, else every second one, and what
     is left before a pause after the delayed-acknowledgement timeout (RFC 5681 section 4.2).
     """
     # The timeout ends a run of segments. The very last is acknowledged with the FIN.
-    ends = np.append(np.diff(data_ns) > ns_from_s(_DELAYED_ACK_S), False)
+    ends = np.append(np.diff(data_ns) > ns_from_s(DELAYED_ACK_S), False)
     law = transport.acknowledgements
     if law is not None:
-        return _draw_by_law(law, data_ns.size, np.flatnonzero(ends), generator)
+        return _draw_by_law(law, data_ns, np.flatnonzero(ends), generator, begins=begins)
     rows = np.arange(data_ns.size)
-    begins = np.append(True, ends[:-1])
-    prompt = (rows - np.maximum.accumulate(np.where(begins, rows, 0))) % 2 == 1
+    after_pause = np.append(True, ends[:-1])
+    prompt = (rows - np.maximum.accumulate(np.where(after_pause, rows, 0))) % 2 == 1
     late = ends & ~prompt
     found = np.flatnonzero(prompt | late)
     return Acknowledged(found, late[found])
 
 
 def _draw_by_law(
-    law: Acknowledgements, count: int, run_ends: IntArray, generator: np.random.Generator
+    law: Acknowledgements,
+    data_ns: IntArray,
+    run_ends: IntArray,
+    generator: np.random.Generator,
+    *,
+    begins: bool,
 ) -> Acknowledged:
     """Return which segments are acknowledged; ``run_ends`` are the last before pauses.
 
     A late acknowledgement takes the place of the one that would be for both sides of a pause, so
     that pauses add none.
     """
-    last = _draw_last_segments(law, count, generator)
+    place = np.arange(data_ns.size) - np.repeat(
+        np.append(0, run_ends + 1), np.diff(np.concatenate(([0], run_ends + 1, [data_ns.size])))
+    )
+    singly = place < law.singly_after_pause
+    singly[: run_ends[0] + 1 if run_ends.size else None] = False
+    singly[: begins * law.singly_at_start] = True
+    last, count = _draw_at_paces(law, data_ns, singly, generator), data_ns.size
     # The count, past the end, is found by searches for what is never acknowledged.
     last = np.append(last, count)
     cut = np.searchsorted(last, run_ends)
@@ -111,8 +123,22 @@ def _draw_by_law(
     return Acknowledged(rows[:known], late[:known])
 
 
+def _draw_at_paces(
+    law: Acknowledgements, data_ns: IntArray, singly: BoolArray, generator: np.random.Generator
+) -> IntArray:
+    """Return the last of the segments of each acknowledgement, those of each pace by their law."""
+    laws: Sequence[NumbersAcknowledged] = law.at_paces or (law,)
+    bounds = [one.up_to_gap_s for one in law.at_paces[:-1]]
+    pace = np.searchsorted(np.array(bounds), pace_around_s(data_ns)) if bounds else 0
+    found = [np.flatnonzero(singly)]
+    for number, part in enumerate(laws):
+        rows = np.flatnonzero(~singly & (pace == number))
+        found.append(rows[_draw_last_segments(part, rows.size, generator)])
+    return np.sort(np.concatenate(found))
+
+
 def _draw_last_segments(
-    law: Acknowledgements, count: int, generator: np.random.Generator
+    law: NumbersAcknowledged, count: int, generator: np.random.Generator
 ) -> IntArray:
     """Return the last of the segments of each acknowledgement, below the count, ascending."""
     cumulative = np.cumsum(law.packet_shares)
@@ -159,7 +185,10 @@ class TcpFlow:
             ends = np.cumsum(payload, dtype=np.int64)
             ends += self._end
             acknowledged = draw_acknowledged(
-                self._transport, media.time_ns, generator=self._generator
+                self._transport,
+                media.time_ns,
+                generator=self._generator,
+                begins=self._end == connection.server_sequence + 1,
             )
             parts.append(_data(connection, media, payload, ends))
             parts.append(_acknowledgements(connection, media, ends, acknowledged))
@@ -206,7 +235,7 @@ def _acknowledgements(
     connection: TcpConnection, media: MediaPackets, ends: IntArray, acknowledged: Acknowledged
 ) -> FlowColumns:
     rows = acknowledged.rows
-    late_ns = np.where(acknowledged.late, ns_from_s(_DELAYED_ACK_S), 0)
+    late_ns = np.where(acknowledged.late, ns_from_s(DELAYED_ACK_S), 0)
     return _segments(
         connection,
         time_ns=media.time_ns[rows] + connection.one_way_ns + late_ns,

@@ -85,6 +85,8 @@ from trafficgen.models.schema import describe_judged_parts as describe_judged_pa
 from trafficgen.models.schema import list_judged_parts as list_judged_parts
 from trafficgen.models.stream import MOST_ACKNOWLEDGED as MOST_ACKNOWLEDGED
 from trafficgen.models.stream import Acknowledgements as Acknowledgements
+from trafficgen.models.stream import AcknowledgementsAtPace as AcknowledgementsAtPace
+from trafficgen.models.stream import NumbersAcknowledged as NumbersAcknowledged
 from trafficgen.models.stream import Phase as Phase
 from trafficgen.models.stream import PhaseName as PhaseName
 from trafficgen.models.stream import RtpFormat as RtpFormat

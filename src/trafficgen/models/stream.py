@@ -33,6 +33,8 @@ class RtpFormat(ModelPart):
 _HTTP3_PORT = 443
 #: Segments that one acknowledgement can cover; receive offload joins at most 64 KiB, 44 of them.
 MOST_ACKNOWLEDGED = 64
+#: A lone segment is acknowledged after this time, s; RFC 1122 section 4.2.3.2 allows up to 0.5 s.
+DELAYED_ACK_S = 0.2
 _SHARES_TOLERANCE = 1e-6
 
 
@@ -42,12 +44,11 @@ def _without_null(written: dict[str, object], name: str) -> dict[str, object]:
     return written
 
 
-class Acknowledgements(ModelPart):
-    """How many packets of media a receiver over TCP or QUIC acknowledges at a time.
+class NumbersAcknowledged(ModelPart):
+    """How many packets of media are acknowledged at a time.
 
-    A receiver acknowledges packet by packet for a while, then every second one, or as many as its
-    network card joins. Successive numbers are those of a DAR(1) chain (Jacobs and Lewis 1978): the
-    one before again, or one that is drawn by its share.
+    Successive numbers are those of a DAR(1) chain (Jacobs and Lewis 1978): the one before again, or
+    one that is drawn by its share.
     """
 
     packet_shares: tuple[Annotated[float, Field(ge=0, le=1)], ...] = Field(
@@ -56,13 +57,6 @@ class Acknowledgements(ModelPart):
     """Share of the acknowledgements that are for one packet, for two and so on; their sum is 1."""
     repeat_probability: float = Field(ge=0, lt=1)
     """Probability that an acknowledgement is for as many packets as the one before, undrawn."""
-    ip_bytes: int | None = Field(default=None, ge=28, le=65_535)
-    """IP total length of the client's packets over QUIC, their median, bytes; left out with TCP,
-    where it is that of the headers."""
-
-    @model_serializer(mode="wrap")
-    def _leave_out_unknown(self, write: SerializerFunctionWrapHandler) -> dict[str, object]:
-        return _without_null(write(self), "ip_bytes")
 
     @model_validator(mode="after")
     def _shares_sum_to_one(self) -> Self:
@@ -75,6 +69,49 @@ class Acknowledgements(ModelPart):
         """Mean packets that an acknowledgement is for."""
         weighted = (count * share for count, share in enumerate(self.packet_shares, start=1))
         return math.fsum(weighted)
+
+
+class AcknowledgementsAtPace(NumbersAcknowledged):
+    """How many packets are acknowledged at a time while media packets come at about one pace."""
+
+    up_to_gap_s: float | None = Field(gt=0)
+    """Largest mean gap around a packet at this pace, s; null for the slowest one."""
+
+
+class Acknowledgements(NumbersAcknowledged):
+    """How many packets of media a receiver over TCP or QUIC acknowledges at a time.
+
+    A receiver acknowledges packet by packet for a while, then every second one, or as many as its
+    network card joins, or as come until its timer ends: fewer where they come slowly.
+    """
+
+    ip_bytes: int | None = Field(default=None, ge=28, le=65_535)
+    """IP total length of the client's packets over QUIC, their median, bytes; left out with TCP,
+    where it is that of the headers."""
+    singly_at_start: int = Field(default=0, ge=0, le=1 << 24)
+    """Packets at the start that are acknowledged one by one, before those that have shares."""
+    singly_after_pause: int = Field(default=0, ge=0, le=1 << 24)
+    """The same after each pause that is longer than an acknowledgement is delayed."""
+    at_paces: tuple[AcknowledgementsAtPace, ...] = Field(default=(), max_length=8)
+    """The numbers at each pace of the media, the fastest first; left out where they do not depend
+    on it."""
+
+    @model_serializer(mode="wrap")
+    def _leave_out_unknown(self, write: SerializerFunctionWrapHandler) -> dict[str, object]:
+        written = _without_null(write(self), "ip_bytes")
+        for name in ("singly_at_start", "singly_after_pause", "at_paces"):
+            if not getattr(self, name):
+                written.pop(name, None)
+        return written
+
+    @model_validator(mode="after")
+    def _paces_ascend(self) -> Self:
+        ends = [math.inf if one.up_to_gap_s is None else one.up_to_gap_s for one in self.at_paces]
+        if ends and (ends != sorted(set(ends)) or math.isfinite(ends[-1])):
+            raise ValueError(
+                "up_to_gap_s must ascend from pace to pace and be null in the last one alone"
+            )
+        return self
 
 
 class Transport(ModelPart):

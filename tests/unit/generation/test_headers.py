@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from trafficgen.calibration.streams import describe_transport
 from trafficgen.generation import OpenLoopSessions
 from trafficgen.generation.tcp import draw_acknowledged
-from trafficgen.models import Acknowledgements, Model
+from trafficgen.models import Acknowledgements, AcknowledgementsAtPace, Model
 from trafficgen.tables import PacketTable
+from trafficgen.units import ns_array_from_s
 
+TableMaker = Callable[..., PacketTable]
 SYN, ACK, PSH, FIN = 0x02, 0x10, 0x08, 0x01
 
 
@@ -174,6 +178,53 @@ def test_numbers_of_packets_acknowledged_are_a_chain_with_the_shares_of_the_law(
     for lag in (1, 2, 4):
         correlation = np.corrcoef(packets[:-lag], packets[lag:])[0, 1]
         assert correlation == pytest.approx(law.repeat_probability**lag, abs=0.02)
+
+
+def test_a_fit_finds_what_is_acknowledged_one_by_one_and_what_goes_by_the_pace(
+    tcp_model: Model, make_table: TableMaker
+) -> None:
+    by_two, by_four = (0.0, 1.0), (0.0, 0.0, 0.0, 1.0)
+    law = Acknowledgements(
+        packet_shares=by_two,
+        repeat_probability=0.0,
+        singly_at_start=300,
+        singly_after_pause=16,
+        at_paces=(
+            AcknowledgementsAtPace(packet_shares=by_four, repeat_probability=0.0, up_to_gap_s=3e-3),
+            AcknowledgementsAtPace(packet_shares=by_two, repeat_probability=0.0, up_to_gap_s=None),
+        ),
+    )
+    transport = acknowledging(tcp_model, law).streams[0].transport
+    # Ten rates in turn, fast and slow, each after a pause.
+    gap_s = np.tile(np.repeat([1e-3, 9e-3], 500), 10)
+    gap_s[::500] = 1.0
+    time_ns = ns_array_from_s(np.cumsum(gap_s))
+    found = draw_acknowledged(transport, time_ns, generator=np.random.default_rng(1))
+    alone = np.flatnonzero(np.diff(found.rows, prepend=-1) == 1)
+    assert found.rows[alone[:300]].tolist() == list(range(300))
+    after = found.rows[(found.rows >= 1500) & (found.rows < 2000)]
+    assert after[:16].tolist() == list(range(1500, 1516))
+    assert np.median(np.diff(after[16:])) == 2
+    fast = found.rows[(found.rows >= 1016) & (found.rows < 1480)]
+    assert np.median(np.diff(fast)) == 4
+    later = draw_acknowledged(transport, time_ns, generator=np.random.default_rng(1), begins=False)
+    assert np.count_nonzero(later.rows < 300) < 100
+    all_ns = np.concatenate((time_ns, time_ns[found.rows] + found.late * 200_000_000 + 1))
+    order = np.argsort(all_ns, kind="stable")
+    to_client = order < time_ns.size
+    table = make_table(
+        all_ns[order] / 1e9,
+        flows=[{"flow": 0, "protocol": "tcp", "server": "192.0.2.1", "server_port": 80}],
+        ip_bytes=np.where(to_client, 1500, 40),
+        header_bytes=40,
+        to_client=to_client,
+    )
+    again = describe_transport(table, table.to_client, flow=0).acknowledgements
+    assert again is not None
+    assert again.singly_at_start == pytest.approx(300, abs=2)
+    assert again.singly_after_pause == pytest.approx(16, abs=1)
+    assert [one.mean_packets for one in again.at_paces] == pytest.approx([4, 2], rel=0.05)
+    assert 2e-3 < (again.at_paces[0].up_to_gap_s or 0) < 5e-3
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
