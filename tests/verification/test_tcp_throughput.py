@@ -26,6 +26,8 @@ HEADERS_BYTES = 52
 #: Random losses a run must see: the rate of a sawtooth has a relative deviation near 1 / sqrt(2 x
 #: losses).
 LOSSES = 250
+#: So rare that a run that sees enough of them is long.
+RARE_LOSS = pytest.param(1e-4, marks=pytest.mark.long)
 
 
 def over_random_loss(loss: float, tcp: dict[str, Any], *, seed: int) -> float:
@@ -67,7 +69,7 @@ def padhye_bps(loss: float, *, timeout_s: float) -> float:
 RENO = {"congestion_control": "reno", "appropriate_byte_counting": False}
 
 
-@pytest.mark.parametrize("loss", [1e-4, 1e-3, 1e-2])
+@pytest.mark.parametrize("loss", [RARE_LOSS, 1e-3, 1e-2])
 @pytest.mark.parametrize(("sack", "within"), [(False, 0.15), (True, 0.20)])
 def test_reno_follows_mathis_at_random_loss(
     loss: float, sack: bool, within: float, record_check: RecordCheck
@@ -102,7 +104,7 @@ def test_reno_follows_padhye_where_timeouts_matter(
     assert np.mean(rates) == pytest.approx(expected_bps, rel=within)
 
 
-@pytest.mark.parametrize("loss", [1e-4, 1e-3])
+@pytest.mark.parametrize("loss", [RARE_LOSS, 1e-3])
 def test_cubic_follows_its_response_function(loss: float, record_check: RecordCheck) -> None:
     window = (0.4 * (3 + 0.7) / (4 * (1 - 0.7))) ** 0.25 * RTT_S**0.75 / loss**0.75
     rates = [over_random_loss(loss, {"congestion_control": "cubic"}, seed=seed) for seed in (1, 2)]

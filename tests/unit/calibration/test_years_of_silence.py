@@ -38,6 +38,8 @@ TABLES = {
     "steady": _packets(8e6),
     "busy": build_table(np.append(np.arange(3000) * 0.02, 4.7e8 + np.arange(3000) * 0.02)),
 }
+#: Of those the two that differ most.
+QUICK_TABLES = ("one pause", "numbered")
 
 
 def _explore(path: Path) -> object:
@@ -58,7 +60,10 @@ STEPS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.long] * (name not in QUICK_TABLES)) for name in TABLES],
+)
 def test_years_take_no_memory(tmp_path: Path, name: str, step: str) -> None:
     trafficgen.export(TABLES[name], to="parquet", directory=tmp_path)
     (path,) = tmp_path.glob("*.parquet")
