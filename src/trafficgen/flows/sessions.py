@@ -1,12 +1,13 @@
 """Group flows to sessions: control and media of one playout, and what they carry.
 
 Rules, first to last: RTSP control with the media that its Transport headers name (or, where a
-capture was cut before them, with the RTP and RTCP between the same hosts while it lasts; where no
-message is kept at all, with the UDP between them); RTCP with the RTP on the port below, by their
-ports where payloads are not kept; RTP between the same hosts at the same time (audio and video of
-one source); other UDP between two hosts that runs for most of the same time (the two directions of
-a call, a game or a headset over ports of their own); connections of one client to one web service
-(the same port and the same network of servers) without a long pause between them.
+capture was cut before them, with the RTP and RTCP between the same hosts that began after it and
+while it lasts; where no message is kept at all, with the UDP between them); RTCP with the RTP on
+the port below, by their ports where payloads are not kept; RTP between the same hosts at the same
+time (audio and video of one source); other UDP between two hosts that runs for most of the same
+time (the two directions of a call, a game or a headset over ports of their own); connections of one
+client to one web service (the same port and the same network of servers) without a long pause
+between them.
 """
 
 from __future__ import annotations
@@ -278,7 +279,7 @@ def _join_rtsp(
     signalling: pa.Table,
     union: _Union,
 ) -> set[int]:
-    """Join RTSP connections with their media; return the media that a Transport header named."""
+    """Join RTSP connections with their media, by Transport headers, else by time; return these."""
     ports: dict[int, set[int]] = defaultdict(set)
     for message in signalling.select(["flow", "client_ports", "server_ports"]).to_pylist():
         ports[message["flow"]].update(message["client_ports"], message["server_ports"])
@@ -300,7 +301,11 @@ def _join_rtsp(
         if not numbers:
             unnamed[hosts].append(rows[flow])
     for hosts, controls in unnamed.items():
-        _join_overlapping(controls, by_hosts.get(hosts, ()), union)
+        streams = by_hosts.get(hosts, [])
+        begun = _join_latest(streams, controls, union)
+        chosen.update(begun.intersection(one.flow for one in streams))
+        # Others are probes before the media, or take the place of a connection that was lost.
+        _join_latest([one for one in controls if one.flow not in begun], streams, union)
     return chosen
 
 
@@ -323,6 +328,43 @@ def _join_silent_rtsp(
     return alone
 
 
+def _join_latest(flows: Iterable[_Flow], others: Iterable[_Flow], union: _Union) -> set[int]:
+    """Join each flow with the one of others that began last before it and lasts, else next after.
+
+    So media without a name of theirs belong to the connection that began them, not to all of their
+    time. Both are looked at in order of time, in one pass.
+
+    Returns:
+        All of both that were joined.
+    """
+    margin_ns = ns_from_s(_LIMITS.rtsp_margin_s)
+    events = [(flow.first_time_ns, True, flow) for flow in flows]
+    events += [(other.first_time_ns, False, other) for other in others]
+    begun: list[_Flow] = []
+    waiting: list[_Flow] = []
+    joined: set[int] = set()
+
+    def join(flow: _Flow, other: _Flow) -> None:
+        union.join(flow.flow, other.flow)
+        joined.update((flow.flow, other.flow))
+
+    for start_ns, is_flow, one in sorted(events, key=lambda event: event[:2]):
+        if not is_flow:
+            begun.append(one)
+            for flow in waiting:
+                if flow.last_time_ns + margin_ns >= start_ns:
+                    join(flow, one)
+            waiting = []
+            continue
+        while begun and begun[-1].last_time_ns + margin_ns < start_ns:
+            begun.pop()
+        if begun:
+            join(one, begun[-1])
+        else:
+            waiting.append(one)
+    return joined
+
+
 def _join_overlapping(controls: Iterable[_Flow], media: Iterable[_Flow], union: _Union) -> None:
     """Join connections that named no ports with media of the same time, in one pass."""
     margin_ns = ns_from_s(_LIMITS.rtsp_margin_s)
@@ -343,7 +385,8 @@ def _join_overlapping(controls: Iterable[_Flow], media: Iterable[_Flow], union: 
 def _join_rtp(together: list[_Flow], rtcp_flows: set[int], named: set[int], union: _Union) -> None:
     """Join RTP between two hosts with its RTCP, and with RTP of the same time.
 
-    What a SETUP named has its session: no other stream is part of that for its time alone.
+    What an RTSP connection began (``named``) has its session: no other stream is part of that for
+    its time alone.
     """
     media = [row for row in together if row.ssrc is not None and row.flow not in rtcp_flows]
     by_port = {(row.server, row.server_port, row.client, row.client_port): row for row in media}

@@ -36,6 +36,27 @@ def _flow(number: int, *, media_port: int, protocol: str, ssrc: int | None) -> d
     return row
 
 
+@pytest.mark.parametrize("second_s", [10, 33])
+def test_rtsp_without_names_joins_the_media_that_it_began(second_s: int) -> None:
+    """Two sessions between the same hosts, at one time or one soon after the other."""
+    rows = []
+    for number, start_s in enumerate((0, second_s)):
+        media = _flow(number, media_port=5000 + 100 * number, protocol="udp", ssrc=7 + number)
+        control = _flow(2 + number, media_port=554, protocol="tcp", ssrc=None)
+        media.update(first_time_ns=(start_s + 1) * 10**9, last_time_ns=(start_s + 29) * 10**9)
+        control.update(first_time_ns=start_s * 10**9, last_time_ns=(start_s + 30) * 10**9)
+        rows += [media, control]
+    rows.sort(key=lambda row: str(row["flow"]))
+    flows = pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)
+    play = {"time_ns": 9, "method": "PLAY", "client_ports": [], "server_ports": []}
+    message = {"to_client": False, "interleaved_channels": [], "media_clocks": []}
+    signalling = pa.Table.from_pylist(
+        [message | play | {"flow": flow} for flow in (2, 3)], schema=SIGNALLING_SCHEMA
+    )
+    sessions = list_sessions(group_sessions(flows, signalling), signalling)
+    assert [(one.kind, one.flows) for one in sessions] == [("rtsp", (0, 2)), ("rtsp", (1, 3))]
+
+
 def test_rtsp_joins_the_media_its_transport_names_and_tells_when_play_was_asked() -> None:
     rows = [
         _flow(0, media_port=5000, protocol="udp", ssrc=7),
