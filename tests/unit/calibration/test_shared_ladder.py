@@ -78,7 +78,24 @@ def test_even_steps_are_not_shifted(seed: int) -> None:
     fast = [0] * 7 + [1, 2] + draw.integers(3, 5, 61).tolist()
     title = np.exp(draw.normal(0, 0.035, 70))
     sessions = [ladder[rungs] * 250 * title[: len(rungs)] + 300 for rungs in (slow, fast)]
-    own = [ladder[:3] * 250 * 1.02, ladder * 250 * 0.99]
+    own = [ladder[slow] * 250 * 1.02, ladder[fast] * 250 * 0.99]
     found = find_shared_ladder(sessions, [0, 0], own)
     for states, rungs in zip(found.of_segment, (slow, fast), strict=True):
         assert states.tolist() == rungs
+
+
+def test_rungs_of_single_segments_are_those_that_sessions_show() -> None:
+    ladder = np.array([350.0, 600.0, 1000.0, 2000.0, 3000.0]) * 250
+    draw = np.random.default_rng(3)
+    slow = [0, 1, 1, 1, 1, *draw.choice([1, 2], 55, p=[0.2, 0.8]).tolist()]
+    fast = [0, 0, 2, 2, 3, *[4] * 55]
+    title = np.exp(draw.normal(0, 0.1, 60))
+    sessions = [ladder[rungs] * title + 300 for rungs in (slow, fast)]
+    # Two segments of one session look like those of a neighbour.
+    seen = [slow.copy(), fast.copy()]
+    seen[0][10:12] = [3 - rung for rung in slow[10:12]]
+    own = [ladder[rungs] * draw.normal(1, 0.02, 5)[rungs] for rungs in seen]
+    found = find_shared_ladder(sessions, [0, 0], own)
+    for states, rungs in zip(found.of_segment, (slow, fast), strict=True):
+        assert states.tolist() == rungs
+    assert found.mean_bytes == pytest.approx(ladder, rel=0.03)

@@ -266,6 +266,12 @@ class PlayedSegments:
         took_s = np.maximum(self.video.arrival_s - self.video.request_s, _LEAST_DOWNLOAD_S)
         return float(np.quantile(kbps_from_bytes(1, 1) * self.video.size_bytes / took_s, _FASTEST))
 
+    @property
+    def shows_choices(self) -> bool:
+        """Whether the buffer before each request is known well enough for what was chosen then."""
+        has_rungs = bool(self.rungs.of_segment.any())
+        return self.buffer.stalls is not None or (self.buffer.is_known and has_rungs)
+
     def decide(self, visited_kbps: list[float], highest_kbps: float) -> Decisions:
         """Return what was decided among rungs that were visited, ascending, and others."""
         # With a rung above those that were visited, a policy must explain why it was not.
@@ -428,7 +434,7 @@ def _recognise_segments(
     mean_bytes = np.bincount(places, video.size_bytes) / np.bincount(places)
     content = video.size_bytes / mean_bytes[places]
     policy, why = None, buffer.absent.get("stalls", "")
-    if buffer.stalls is not None or (buffer.is_known and len(ladder) > 1):
+    if played.shows_choices:
         policy, why = fit_policy([played.decide(likely_kbps, played.highest_kbps)])
     playback = buffer.playback if buffer.startup_s else None
     found = {

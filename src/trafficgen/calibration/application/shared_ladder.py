@@ -108,8 +108,8 @@ def find_shared_ladder(
     Args:
         sizes: Bytes of the segments of each session in order, from the first of its title.
         titles: Number of the title of each session.
-        own_bytes: Mean sizes at the rungs that sessions show by themselves, where the search begins
-            too.
+        own_bytes: Mean size at the rung of each segment, as each session shows it by itself: the
+            search begins there too.
     """
     logs = [np.log(one) for one in sizes]
     longest = max(map(len, logs))
@@ -118,14 +118,16 @@ def find_shared_ladder(
     ]
     data = _Sizes(logs, places)
     best: _State | None = None
-    union = _merge([np.log(one) for one in own_bytes])
     for rungs in range(1, _MOST_RUNGS + 1):
         if best is not None and rungs > len(best.rungs) + _MORE_RUNGS:
             break
         for means in _propose_starts(logs, rungs):
             best = _improve(data, means, best)
-    if len(union):
-        best = _improve(data, union, best)
+    if own_bytes:
+        own = [np.log(one) for one in own_bytes]
+        union = _merge([np.unique(one) for one in own])
+        states = [np.abs(one[:, None] - union).argmin(axis=1) for one in own]
+        best = _improve(data, union, best, states)
     assert best is not None
     content, known = data.estimate_content(best.states, best.rungs, best.scale)
     factors = np.exp(content)
@@ -223,9 +225,11 @@ def _propose_starts(logs: list[FloatArray], rungs: int) -> list[FloatArray]:
     return propose_means(pooled, rungs) if rungs <= len(pooled) else []
 
 
-def _improve(data: _Sizes, means: FloatArray, best: _State | None) -> _State | None:
+def _improve(
+    data: _Sizes, means: FloatArray, best: _State | None, states: list[IntArray] | None = None
+) -> _State | None:
     """Return the likeliest rungs that are found from some, or the best so far."""
-    found = _climb(data, means)
+    found = _climb(data, means, states)
     while found is not None:
         if best is None or found.score < best.score:
             best = found
@@ -241,10 +245,13 @@ def _merge(rungs: Sequence[FloatArray]) -> FloatArray:
     return np.array([group.mean() for group in groups if group.size])
 
 
-def _climb(data: _Sizes, rungs: FloatArray) -> _State | None:
-    """Return the likeliest rungs near some; None where rungs fall together."""
+def _climb(data: _Sizes, rungs: FloatArray, states: list[IntArray] | None = None) -> _State | None:
+    """Return the likeliest rungs near some; None where rungs fall together.
+
+    Sizes alone say where segments are to begin with, if ``states`` do not.
+    """
     scale, stay = _Scale(), 0.9
-    states = [
+    states = states or [
         decode_rungs(log[:, None] - rungs, np.full(len(log), scale.spread), stay)[0]
         for log in data.logs
     ]

@@ -121,11 +121,16 @@ def _has_clock(player: SeenPlayer, clock: Estimate) -> bool:
 
 
 def _measure_rungs(player: SeenPlayer) -> FloatArray:
-    """Return the mean size of a segment at each rung that a session shows by itself, bytes."""
-    own = player.application.segment_s
+    """Return the mean size at the rung of each segment, as a session shows it by itself, bytes."""
+    application = player.application
+    own, switches = application.segment_s, application.switches
     assert own is not None
-    rates = [rung.rate_kbps.value for rung in player.application.rungs]
-    return np.array(rates) * own.value / kbps_from_bytes(1, 1)
+    first = switches[0].from_kbps if switches else application.rungs[0].rate_kbps.value
+    rates = np.array([first, *(one.to_kbps for one in switches)])
+    # Times of switches are those of requests.
+    times_s = [one.time_s for one in switches]
+    places = np.searchsorted(times_s, player.video.request_s, side="right")
+    return rates[places] * own.value / kbps_from_bytes(1, 1)
 
 
 def _make_rungs(ladder: SharedLadder, clock: Estimate) -> tuple[Rung, ...]:
@@ -146,7 +151,7 @@ def _fit_player(
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return policy, target and what else sessions share, and what is not known -> why."""
     highest_kbps = max(one.highest_kbps for one in played)
-    known = [one for one in played if one.buffer.stalls is not None]
+    known = [one for one in played if one.shows_choices]
     targets = [one.buffer.target_s for one in played if one.buffer.target_s is not None]
     target = sorted(targets, key=lambda one: one.value)[len(targets) // 2] if targets else None
     decisions = [one.decide(kbps, highest_kbps) for one in known]
