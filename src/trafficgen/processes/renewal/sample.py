@@ -55,7 +55,10 @@ class RenewalLaws(PlayableProcess):
             # The first gap is that before the second packet: the first one's is any.
             gaps_s = np.diff(time_s, prepend=time_s[0])
             gaps_s[1:], sizes[1:] = self.trains.arrange(
-                gaps_s[1:], sizes[1:], generator_of("order of trains")
+                gaps_s[1:],
+                sizes[1:],
+                generator_of("order of trains"),
+                begins=span.first_at_start and not span.continues,
             )
             if clock is not None:
                 gaps_s[1:] = clock.keep(gaps_s[1:])

@@ -131,6 +131,7 @@ class TrainOrder(DrawnPart):
         counts: IntArray | None = None,
         last_sizes: UintArray | None = None,
         places: FloatArray | None = None,
+        begins: bool = False,
     ) -> tuple[FloatArray, UintArray]:
         """Order gaps and sizes as in trains; both have a value a packet and come in any order.
 
@@ -138,10 +139,11 @@ class TrainOrder(DrawnPart):
         in time to what the burst before follows, or to its place in stored time, from 0 to 1, where
         there are ``places``; the gap before its first packet is any.
         ``last_sizes`` are those of their last packets, in any order. Without ``counts`` stretches
-        of random lengths follow one another (Politis and Romano 1994).
+        of random lengths follow one another (Politis and Romano 1994), from the stored start on
+        for a session that ``begins``.
         """
         if counts is None:
-            rows = self._join_stretches(gaps_s.size, generator)
+            rows = self._join_stretches(gaps_s.size, generator, begins=begins)
             starts = np.flatnonzero(self._begins[rows])
         else:
             if places is None:
@@ -241,7 +243,9 @@ class TrainOrder(DrawnPart):
         begun = np.maximum.accumulate(np.where(begins, burst, 0))
         return (generator.random(count)[begun] + (burst - begun) * passed) % 1.0
 
-    def _join_stretches(self, count: int, generator: np.random.Generator) -> UintArray:
+    def _join_stretches(
+        self, count: int, generator: np.random.Generator, *, begins: bool
+    ) -> UintArray:
         """Return the stored packet that each packet follows, in stretches of random lengths.
 
         Stretches are those of one time of the capture, then of another: what changes slowly, as the
@@ -253,12 +257,16 @@ class TrainOrder(DrawnPart):
         lasting = phase / _STRETCHES
         mean = max(MEAN_PACKETS, min(lasting, float(self.packets.max()) / 2))
         lengths = _draw_lengths(count, mean, generator)
-        begins = generator.random(lengths.size) < mean / lasting
-        begins[0] = True
-        begun = np.maximum.accumulate(np.where(begins, np.arange(begins.size), 0))
+        if begins:
+            lengths[0] = max(lengths[0], int(mean))
+        anew = generator.random(lengths.size) < mean / lasting
+        anew[0] = True
+        begun = np.maximum.accumulate(np.where(anew, np.arange(anew.size), 0))
         passed = (np.cumsum(lengths) - lengths) / phase
-        near = np.where(begins, 0.0, generator.random(begins.size) - 0.5) / self.packets.size
-        places = generator.random(begins.size)[begun] + passed - passed[begun] + near
+        near = np.where(anew, 0.0, generator.random(anew.size) - 0.5) / self.packets.size
+        chosen = generator.random(anew.size)
+        chosen[0] *= not begins
+        places = chosen[begun] + passed - passed[begun] + near
         first = (places % 1.0 * stored).astype(np.int64)
         return _core.join_stretches(first, lengths, count, stored)
 

@@ -168,6 +168,24 @@ def test_gaps_without_bursts_change_as_slowly_as_in_the_capture(times_as_long: i
     )
 
 
+def test_a_session_without_bursts_begins_as_the_capture_did() -> None:
+    generator = np.random.default_rng(12)
+    # A fast start, once.
+    gap_s = generator.exponential(1e-3, 8000) * np.repeat([0.2, 1.0], [1000, 7000])
+    trains = find_trains(gap_s, np.ones(gap_s.size))
+    assert trains is not None
+    order: TrainOrder = to_playable(trains)
+    begun_s = [
+        order.arrange(
+            generator.permutation(gap_s), np.ones(8000, np.uint32), generator, begins=begins
+        )[0][:500].sum()
+        for begins in (True, False)
+        for _ in range(8)
+    ]
+    assert max(begun_s[:8]) < 0.3
+    assert np.median(begun_s[8:]) > 0.35
+
+
 def test_bursts_follow_bursts_of_about_their_length() -> None:
     generator = np.random.default_rng(3)
     counts = np.repeat([5, 50], 100)
