@@ -430,7 +430,7 @@ def _upload_hints(opened: OpenedSession, *, is_chosen: bool) -> list[str]:
     The upload of another session is not a remedy for one that is chosen by its number.
     """
     view, flows = opened.view, opened.inspection.flows
-    fitted_bytes = int(view.table.payload_bytes[view.media].sum())
+    fitted_bytes = int(view.table.values("payload_bytes")[view.media].sum())
     flow, sent_bytes = heaviest_upload(
         flows.filter(pc.is_in(flows.column("flow"), pa.array(view.flows))) if is_chosen else flows
     )

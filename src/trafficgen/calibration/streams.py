@@ -208,7 +208,7 @@ def describe_transport(table: PacketTable, media: BoolArray, *, flow: int) -> Tr
     (row,) = select_flow_rows(table.flows, [flow]).to_pylist()
     if row["protocol"] not in ("udp", "tcp"):
         raise CalibrationError(f"flow {flow} is {row['protocol']}; only UDP and TCP can be fitted")
-    header_bytes = (table.ip_bytes - table.payload_bytes)[media]
+    header_bytes = (table.ip_bytes - table.values("payload_bytes").astype(np.int64))[media]
     protocol: Literal["udp", "tcp"] = row["protocol"]
     ip_version: Literal[4, 6] = 6 if ":" in row["server"] else 4
     smallest = smallest_header_bytes(protocol, ip_version=ip_version)

@@ -108,7 +108,18 @@ def read_flows(scan: CaptureScan, flows: Collection[int]) -> PacketTable:
     reader = scan.setup.open(keep_packets=True, keep_flows=np.isin(scan.numbers, list(flows)))
     for _ in read_steps(reader):
         pass
-    return _table(reader, collect_scan(reader, scan.setup))
+    table = _table(reader, collect_scan(reader, scan.setup))
+    return replace(table, packets=_pack_columns(table.packets))
+
+
+def _pack_columns(packets: pa.Table) -> pa.Table:
+    """Return packets without columns that are null throughout, each of the others in one piece.
+
+    Arrays of numpy share the memory of such columns, which long sessions would take twice.
+    """
+    names = packets.column_names
+    known = [name for name in names if packets.column(name).null_count < max(1, len(packets))]
+    return packets.select(known).combine_chunks()
 
 
 def _table(reader: CaptureReader, scan: CaptureScan) -> PacketTable:

@@ -52,23 +52,24 @@ def resegment(table: PacketTable) -> tuple[PacketTable, int]:
     comes sooner. The result is the table, in order of time, and how many packets were cut.
     """
     mtu_bytes = infer_mtu_bytes(table)
-    header_bytes = table.ip_bytes - table.payload_bytes
+    payload_bytes = table.values("payload_bytes").astype(np.int64)
+    header_bytes = table.ip_bytes - payload_bytes
     largest_bytes = max(mtu_bytes, _LIMITS.mtu_bytes)  # what lies between was on the wire as it is
     oversize = (
         (table.ip_bytes > largest_bytes)
         & (table.ip_bytes <= _LIMITS.largest_offload_bytes)
-        & (table.payload_bytes > 0)
+        & (payload_bytes > 0)
         & (_LIMITS.mtu_to_headers * header_bytes < mtu_bytes)
     )
     if not oversize.any():
         return table, 0
-    room = np.where(oversize, mtu_bytes - header_bytes, np.maximum(table.payload_bytes, 1))
-    pieces = np.where(oversize, -(-table.payload_bytes // room), 1)
+    room = np.where(oversize, mtu_bytes - header_bytes, np.maximum(payload_bytes, 1))
+    pieces = np.where(oversize, -(-payload_bytes // room), 1)
     source = np.repeat(np.arange(len(table)), pieces)
     number = np.arange(source.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
     last = number == pieces[source] - 1
-    payload = np.where(last, table.payload_bytes[source] - number * room[source], room[source])
-    payload = np.where(oversize[source], payload, table.payload_bytes[source])
+    payload = np.where(last, payload_bytes[source] - number * room[source], room[source])
+    payload = np.where(oversize[source], payload, payload_bytes[source])
     spacing_ns, ip_bytes = _space_pieces(table, pieces, mtu_bytes), payload + header_bytes[source]
     columns: dict[str, npt.NDArray[np.generic]] = {
         "time_ns": table.time_ns[source] + number * spacing_ns[source],
@@ -98,7 +99,7 @@ def infer_mtu_bytes(table: PacketTable) -> int:
     Jumbo frames are taken for in use where the largest size is within their reach, most packets
     above 1500 bytes have it, and there are ten of it for each full packet of up to 1500 bytes.
     """
-    sizes = table.ip_bytes[table.payload_bytes > 0]
+    sizes = table.ip_bytes[table.values("payload_bytes").astype(np.uint32, copy=False) > 0]
     above = sizes[sizes > _LIMITS.mtu_bytes]
     full = sizes[(sizes >= _LIMITS.least_full_bytes) & (sizes <= _LIMITS.mtu_bytes)]
     if above.size:

@@ -298,7 +298,8 @@ def media_packets(table: PacketTable, *, rtp_flows: Collection[int] | None = Non
     number count: what else travels there is RTCP, STUN or the like. ``rtp_flows`` are those that
     have RTP to the client, where the table is a piece of a longer one; None looks for them.
     """
-    media = table.to_client & (table.payload_bytes > 0)
+    payload_bytes = table.values("payload_bytes").astype(np.uint32, copy=False)
+    media = table.to_client & (payload_bytes > 0)
     media &= ~np.isin(table.flow, _control_flows(table))
     media &= ~_without_rtp_in_an_rtp_flow(table, rtp_flows)
     if "phase" in table.packets.column_names:
