@@ -227,13 +227,15 @@ def measure_session(
         is_controlled = transport.protocol == "tcp" or transport.is_quic
         levels, why_no_levels = keep_source_levels(view, levels, path, is_controlled=is_controlled)
     played = _find_levels_of_log(view, log) if log else None
-    flow_gaps_s = gaps_s(view.table.time_ns[playout & (view.table.flow == view.heaviest_flow)])
-    sizes = view.table.ip_bytes[playout].astype(np.float64)
+    of_heaviest = playout & (view.table.flow == view.heaviest_flow)
+    gap_acf = autocorrelation(gaps_s(view.table.time_ns[of_heaviest]), lags=_LIMITS.gap_lags)
     return SessionMeasures(
         packets=int(np.count_nonzero(view.media)),
         duration_s=phases.end_s,
         phases=phases,
-        packet_bytes=fit("packet_bytes", sizes, "bytes", 1.0),
+        packet_bytes=fit(
+            "packet_bytes", view.table.ip_bytes[playout].astype(np.float64), "bytes", 1.0
+        ),
         gap_s=fit("gap_s", playout_gaps_s(view, rows), "s", tick_s),
         bursts_by_phase=_segment_phases(view, rows, phases, tick_s=tick_s),
         path=path,
@@ -241,7 +243,7 @@ def measure_session(
         hurst=hurst,
         long_range=long_range,
         facts=facts,
-        gap_acf=autocorrelation(flow_gaps_s, lags=_LIMITS.gap_lags),
+        gap_acf=gap_acf,
         process=_find_playout_process(heaviest),
         levels=levels,
         levels_absent=why_no_levels,

@@ -136,7 +136,7 @@ def estimate_link_rate(
     order = np.flatnonzero(table.to_client)
     gap_s = s_from_ns(np.diff(table.time_ns[order]))
     rates = dispersion_rates_bps(
-        gap_s, table.frame_bytes[order][1:].astype(np.float64), tick_s=tick_s
+        gap_s, table.values("frame_bytes")[order][1:].astype(np.float64), tick_s=tick_s
     )
     generator = random_stream(seed, session=session, purpose="fit/conditions/link_rate")
     if rates.size > _LIMITS.most_pairs:
@@ -147,7 +147,7 @@ def estimate_link_rate(
     value, share = found
     time_ns = table.time_ns[order]
     mean_bps = bps_from_bytes(
-        float(table.frame_bytes[order].sum()), s_from_ns(int(time_ns[-1] - time_ns[0]))
+        float(table.values("frame_bytes")[order].sum()), s_from_ns(int(time_ns[-1] - time_ns[0]))
     )
     mode = "the strongest mode of packet-pair dispersion is"
     if value < _LIMITS.least_of_mean * mean_bps:
@@ -222,6 +222,9 @@ class _Pairs:
         return self._take(slice(None, None, self.packets))
 
 
+_NO_PAIRS = _Pairs(np.empty(0), np.empty(0), np.empty(0))
+
+
 @dataclass(frozen=True)
 class _Stretch:
     """A time in which the rate stays."""
@@ -264,8 +267,11 @@ def estimate_capacity(
         return None, why
     end_s = end_s - s_from_ns(view.first_media_ns + view.table.origin_ns - table.origin_ns)
     # Windows without packets are not listed: a source may be silent for years.
-    windows_s, window = np.unique(np.floor(end_s / _WINDOW_S), return_inverse=True)
-    windows_s *= _WINDOW_S
+    number = np.floor(end_s / _WINDOW_S)
+    begins = np.diff(number, prepend=-np.inf) > 0  # times ascend
+    windows_s = number[begins] * _WINDOW_S
+    del number
+    window = np.cumsum(begins) - 1
     given_bytes: FloatArray = np.bincount(window, weights=size_bytes).astype(np.float64)
     del window
     length_s = windows_s[-1] - windows_s[0] + _WINDOW_S
@@ -279,8 +285,9 @@ def estimate_capacity(
             pairs, windows_s, given_bytes, most_bps=most_bps, has_loss=has_loss
         )
         stretches = _join(modes, fewest=1 if packets == 1 else 2)
-        if len(modes) >= _ENOUGH_WINDOWS * busy:
+        if len(modes) >= _ENOUGH_WINDOWS * busy or packets == trains[-1]:
             break
+        pairs = _NO_PAIRS  # the next ones are as many
     if not stretches:
         return None, why
     generator = random_stream(seed, session=view.session, purpose="fit/conditions/capacity")
@@ -306,7 +313,8 @@ def _measure_arrivals(table: PacketTable) -> _Measured:
     """Return when packets to the client came, the gaps before them, and their sizes on the wire."""
     rows = np.flatnonzero(table.to_client)
     time_s = s_from_ns(table.time_ns[rows])
-    return time_s[1:], np.diff(time_s), table.frame_bytes[rows][1:].astype(np.float64)
+    frame_bytes = table.values("frame_bytes")[rows[1:]].astype(np.float64)
+    return time_s[1:], np.diff(time_s), frame_bytes
 
 
 def _measure_acknowledgements(table: PacketTable) -> _Measured:

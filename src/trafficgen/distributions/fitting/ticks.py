@@ -41,6 +41,8 @@ class TickCounts:
 
     def select(self, kept: BoolArray) -> TickCounts:
         """Return the values on some of the ticks, given which, shape (k,)."""
+        if kept.all():
+            return self
         place = (np.cumsum(kept) - 1)[self.place[kept[self.place]]]
         return TickCounts(self.tick, self.number[kept], self.counts[kept], place)
 
