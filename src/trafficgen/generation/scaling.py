@@ -35,6 +35,8 @@ _TAIL = 1e-4
 _POINTS = 2000
 #: Rates that differ by less than this share are equal.
 _CLOSE = 1e-3
+#: Bursts that become longer leave pauses of this share, or do not wait for one another any more.
+_LEAST_PAUSE = 0.25
 #: Limits of the coefficient of variation; the number of points for which the limit law holds;
 #: further terms of the sum for fewer.
 _LEAST_VARIATION, _MOST_VARIATION, _MANY_POINTS, _MORE_POINTS = 0.01, 3.0, 50.0, 30
@@ -78,10 +80,9 @@ def _scale_bursts(process: BurstProcess, factor: float) -> BurstProcess:
     packets = scale_law(process.burst_packets, factor)
     larger = process.model_copy(update={"burst_packets": packets})
     stretch = _burst_bytes(larger) / _burst_bytes(process) / factor
-    spacing = process.spacing_s
-    if abs(stretch - 1) >= _CLOSE:
-        spacing = scale_law(spacing, stretch)
-    return _space(larger.model_copy(update={"spacing_s": spacing}))
+    if abs(stretch - 1) < _CLOSE:
+        stretch = 1.0
+    return _respace(process, larger, stretch)
 
 
 def vary_bursts(process: BurstProcess, factors: Mapping[VariedLaw, float]) -> BurstProcess:
@@ -89,19 +90,37 @@ def vary_bursts(process: BurstProcess, factors: Mapping[VariedLaw, float]) -> Bu
     laws: dict[str, Law] = {
         name: scale_law(law, factor)
         for name, factor in factors.items()
-        if (law := getattr(process, name)) is not None
+        if name != "spacing_s" and (law := getattr(process, name)) is not None
     }
-    return _space(process.model_copy(update=laws))
+    varied = process.model_copy(update=laws)
+    return _respace(process, varied, factors.get("spacing_s", 1.0))
 
 
-def _space(process: BurstProcess) -> BurstProcess:
-    """Return bursts that start at their spacings, without an order of their pauses if they had one.
+def _respace(before: BurstProcess, after: BurstProcess, stretch: float) -> BurstProcess:
+    """Return bursts that start ``stretch`` times as far apart as before, in their order.
 
-    Larger bursts that wait for one another would come more rarely.
+    Pauses make up for bursts that have become longer or shorter. Where there is no room for that,
+    bursts start at their spacings, without the order of their pauses if they had one.
     """
-    if process.pause_s is None:
-        return process
-    return process.model_copy(update={"pause_s": None, "order": None})
+    if stretch != 1.0:
+        after = after.model_copy(update={"spacing_s": scale_law(after.spacing_s, stretch)})
+    if before.pause_s is None or after.pause_s is None:
+        return after
+    mean_s = before.pause_s.distribution().mean
+    needed_s = stretch * (mean_s + _burst_s(before)) - _burst_s(after)
+    if not _LEAST_PAUSE * mean_s < needed_s < np.inf:
+        return after.model_copy(update={"pause_s": None, "order": None})
+    if abs(needed_s / mean_s - 1) < _CLOSE:
+        return after
+    return after.model_copy(update={"pause_s": scale_law(after.pause_s, needed_s / mean_s)})
+
+
+def _burst_s(process: BurstProcess) -> float:
+    """Return the mean time from the first packet of a burst to its last, s."""
+    if process.gap_within_s is None:
+        return 0.0
+    gaps = _mean_packets(process.burst_packets.distribution()) - 1
+    return gaps * process.gap_within_s.distribution().mean
 
 
 def expected_bytes(process: PacketProcess, span_s: float, *, first_at_start: bool) -> float | None:
@@ -199,6 +218,8 @@ def scale_law(law: Law, factor: float) -> Law:
     Location and scale of a family are multiplied; a family that this does not scale becomes
     quantiles.
     """
+    if factor == 1.0:
+        return law
     if law.family in DISCRETE_FAMILIES:  # no such family times a factor
         return _scale_quantiles(law, factor)
     params = {name: v * factor if name in _SCALED_PARAMS else v for name, v in law.params.items()}

@@ -113,23 +113,34 @@ def test_larger_bursts_keep_their_spacing_and_sizes() -> None:
     assert after.packet_bytes == before.packet_bytes
 
 
-def test_larger_bursts_do_not_wait_longer_for_one_another() -> None:
+def spacing_of(process: BurstProcess) -> float:
+    """Mean spacing of bursts that wait for one another, s."""
+    assert process.pause_s is not None
+    assert process.gap_within_s is not None
+    gaps = process.burst_packets.distribution().mean - 1
+    within_s = gaps * process.gap_within_s.distribution().mean
+    return float(process.pause_s.distribution().mean + within_s)
+
+
+def test_larger_bursts_that_wait_for_one_another_keep_their_spacing_and_order() -> None:
+    order = Trains(packets=(64,), gap_ranks="Ag" * 32, size_ranks="gA" * 32)
     before = bursts(BURSTS["gamma"])
-    waits = before.model_copy(update={"pause_s": before.spacing_s})
-    for after in (scale_process(waits, 2.0), vary_bursts(waits, {"spacing_s": 0.5})):
+    waits = before.model_copy(update={"pause_s": before.spacing_s, "order": order})
+    larger, nearer = scale_process(waits, 20.0), vary_bursts(waits, {"spacing_s": 0.5})
+    for after, wanted in ((larger, 1.0), (nearer, 0.5)):
         assert isinstance(after, BurstProcess)
-        assert after.pause_s is None
-    same = scale_process(waits, 2.0)
-    expected = 2 * played_bytes(before, span_s=300.0)
-    assert played_bytes(same, span_s=300.0) == pytest.approx(expected, rel=0.1)
+        assert after.order == order
+        assert spacing_of(after) == pytest.approx(wanted * spacing_of(waits), rel=0.02)
+    expected = 20 * played_bytes(waits, span_s=300.0)
+    assert played_bytes(larger, span_s=300.0) == pytest.approx(expected, rel=0.1)
 
 
-def test_bursts_that_no_longer_wait_have_no_order_of_their_pauses() -> None:
+def test_bursts_without_room_for_pauses_start_at_their_spacings() -> None:
     order = Trains(packets=(64,), gap_ranks="Ag" * 32, size_ranks="gA" * 32)
     starting = bursts(BURSTS["gamma"]).model_copy(update={"order": order})
     waiting = starting.model_copy(update={"pause_s": starting.spacing_s})
     for process, kept in ((waiting, None), (starting, order)):
-        after = scale_process(process, 2.0)
+        after = scale_process(process, 400.0)
         assert isinstance(after, BurstProcess)
         assert after.pause_s is None
         assert after.order == kept
