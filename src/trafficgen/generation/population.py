@@ -102,7 +102,7 @@ class SessionSampler:
         at_prototype, at_buffering, at_silence, how_silent, at_variant = generator.random(
             5
         ).tolist()
-        member = self._choose_member(at_prototype)
+        member = self._choose_member(session, at_prototype)
         if member is None:
             scores = self._root @ noise
         else:
@@ -195,10 +195,20 @@ class SessionSampler:
         scores[having] = special.ndtri(clipped)
         return scores
 
-    def _choose_member(self, uniform: float) -> _Member | None:
-        if not self._members:
+    def _choose_member(self, session: int, uniform: float) -> _Member | None:
+        """Return the fitted session that a session resembles.
+
+        Of as many successive sessions as there are fitted ones each resembles another (stratified
+        sampling: Cochran 1977), so that few sessions show what all fitted ones do.
+        """
+        count = len(self._members)
+        if not count:
             return None
-        return self._members[_draw(np.log([one.weight for one in self._members]), uniform)]
+        turn, place = divmod(session, count)
+        order = random_stream(self._seed, session=turn, purpose="population/order")
+        stratum = int(order.permutation(count)[place])
+        log_weight = np.log([one.weight for one in self._members])
+        return self._members[_draw(log_weight, (stratum + uniform) / count)]
 
     def _choose_prototype(self, rate_bps: float, uniform: float) -> int:
         prototypes = self._population.prototypes

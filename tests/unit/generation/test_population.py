@@ -280,3 +280,29 @@ def test_sessions_buffer_as_often_as_their_group_does(udp_model: Model, share: f
     sessions = np.array(table.flows.to_pydict()["session"])[table.flow]
     fast = np.array(table.column("phase").to_pylist(), dtype=object) == "buffering"
     assert len(set(sessions[fast].tolist())) == round(6 * share)
+
+
+def resembling(model: Model, *variants: SessionVariant, **fields: object) -> SessionSampler:
+    """Return the sampler of a population of one prototype whose sessions resemble some."""
+    played = with_population(model)
+    assert played.population is not None
+    (prototype,) = played.population.prototypes
+    prototype = prototype.model_copy(update={"variants": variants, **fields})
+    population = played.population.model_copy(update={"prototypes": (prototype,)})
+    played = played.model_copy(update={"population": population})
+    return SessionSampler(played, population, seed=3)
+
+
+def variant(*, length_s: float, rate_bps: float = 300e3, **fields: object) -> SessionVariant:
+    quantities = {"media_duration_s": length_s, "playout_rate_bps": rate_bps}
+    return SessionVariant.model_validate(
+        {"rate_bps": rate_bps, "factors": {}, "quantities": quantities, **fields}
+    )
+
+
+def test_of_as_many_sessions_as_were_fitted_each_resembles_another(udp_model: Model) -> None:
+    lengths_s = [8.0, 12.0, 18.0, 27.0, 40.0]
+    sampler = resembling(udp_model, *(variant(length_s=one) for one in lengths_s))
+    for turn in range(3):
+        drawn = [sampler.draw(5 * turn + place).media_duration_s for place in range(5)]
+        assert np.log(sorted(drawn)) == pytest.approx(np.log(lengths_s), abs=0.15)
