@@ -13,10 +13,13 @@ from trafficgen.models import RtpFormat
 from trafficgen.processes.base import LARGEST_IP_BYTES, GeneratorOf, Span
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PHASES
-from trafficgen.units import BoolArray, IntArray, ns_array_from_s, s_from_ns
+from trafficgen.units import BoolArray, FloatArray, IntArray, ns_array_from_s, s_from_ns
 
 UintArray = npt.NDArray[np.uint32]
 
+#: Where a phase ends with a packet, gaps are made longer by up to this share; so many mean gaps may
+#: be missing.
+_MOST_STRETCH, _FEW_GAPS = 0.5, 10.0
 _RTP_HEADER_BYTES = 12
 #: Longest IP packet of an Ethernet frame.
 _ETHERNET_BYTES = 1500
@@ -85,7 +88,8 @@ def media_packets(
             played_s=0.0 if begins else window.start_s - phase.start_s,
             begun_at_packet=number == 0 and not begins,
         )
-        part = _phase_packets(phase, span, generator_of)
+        is_whole = begins and window.ends(phase.end_s)
+        part = _phase_packets(phase, span, generator_of, is_whole=is_whole)
         np.clip(part.ip_bytes, smallest, LARGEST_IP_BYTES, out=part.ip_bytes)
         parts.append(part)
     return _join(parts)
@@ -112,14 +116,36 @@ def delay_packets(media: MediaPackets, delay_ns: IntArray, *, after_ns: int) -> 
     return replace(media, time_ns=np.maximum(np.sort(media.time_ns + delay_ns), after_ns))
 
 
-def _phase_packets(phase: PlayedPhase, span: Span, generator_of: GeneratorOf) -> MediaPackets:
+def _phase_packets(
+    phase: PlayedPhase, span: Span, generator_of: GeneratorOf, *, is_whole: bool
+) -> MediaPackets:
     played = phase.process.play(span, generator_of)
+    time_s = played.time_s
+    if is_whole and phase.ends_with_packet:
+        time_s = _stretch_pauses(time_s, end_s=span.end_s)
     code = np.full(played.time_s.size, PHASES.index(phase.name), dtype=np.int8)
     clock_s = played.frame_clock_s
     clock_ns = None if clock_s is None else ns_array_from_s(clock_s)
     return MediaPackets(
-        ns_array_from_s(played.time_s), played.ip_bytes, code, played.burst_starts, clock_ns
+        ns_array_from_s(time_s), played.ip_bytes, code, played.burst_starts, clock_ns
     )
+
+
+def _stretch_pauses(time_s: FloatArray, *, end_s: float) -> FloatArray:
+    """Return times, s, of which the last is the end, shape (n,); the longer gaps make up for it.
+
+    They stay where a few gaps are missing, as of a clock, or too much of the phase.
+    """
+    gap_s = np.diff(time_s)
+    if not gap_s.size:
+        return time_s
+    mean_s, missing_s = float(gap_s.mean()), end_s - float(time_s[-1])
+    long = gap_s > mean_s
+    total_s = float(gap_s[long].sum())
+    if not _FEW_GAPS * mean_s < missing_s < _MOST_STRETCH * total_s:
+        return time_s
+    gap_s[long] *= 1 + missing_s / total_s
+    return np.concatenate((time_s[:1], time_s[0] + np.cumsum(gap_s)))
 
 
 def _join(parts: list[MediaPackets]) -> MediaPackets:

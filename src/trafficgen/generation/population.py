@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -155,7 +155,11 @@ class SessionSampler:
             silence_s = self._model.startup.silence_s.model_copy(update={"value": drawn.silence_s})
             startup = self._model.startup.model_copy(update={"silence_s": silence_s})
             model = self._model.model_copy(update={"streams": streams, "startup": startup})
-        return session_timeline(model, duration_s=duration_s)
+        timeline = session_timeline(model, duration_s=duration_s)
+        if duration_s is not None:
+            return timeline
+        ending = tuple(played.end_with_packet() for played in timeline.streams)
+        return replace(timeline, streams=ending)
 
     def expected_packets(self, drawn: DrawnSession) -> float:
         """Return about how many packets a session has."""

@@ -65,12 +65,14 @@ class PlayedPhase:
     Attributes:
         start_s: Start after the session's first media packet, s.
         process: What its packets are drawn from.
+        ends_with_packet: Whether its last packet is at its end; else anywhere before.
     """
 
     name: str
     start_s: float
     end_s: float
     process: PlayableProcess
+    ends_with_packet: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,8 +95,15 @@ class PlayedStream:
             start_s = phase.start_s + (longer_s if place > stretched else 0.0)
             stop_s = phase.end_s + (longer_s if place >= stretched else 0.0)
             if start_s < media_s:
-                phases.append(replace(phase, start_s=start_s, end_s=min(stop_s, media_s)))
+                ends = phase.ends_with_packet and stop_s <= media_s
+                end_s = min(stop_s, media_s)
+                phases.append(replace(phase, start_s=start_s, end_s=end_s, ends_with_packet=ends))
         return replace(self, phases=tuple(phases))
+
+    def end_with_packet(self) -> PlayedStream:
+        """Return the stream with its last packet at its end."""
+        *before, last = self.phases
+        return replace(self, phases=(*before, replace(last, ends_with_packet=True)))
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,19 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.unit.generation.conftest import bursts, model_with, stream
 
 import trafficgen
 from trafficgen.generation import OpenLoopSessions
+from trafficgen.generation.media import media_packets
 from trafficgen.generation.model_player import ModelPlayer, Viewing
 from trafficgen.generation.population import SessionSampler
+from trafficgen.generation.timeline import Window
 from trafficgen.models import (
     Estimate,
     Law,
     Model,
+    Phase,
     Population,
     PopulationLaw,
     PopulationQuantity,
@@ -306,3 +310,14 @@ def test_of_as_many_sessions_as_were_fitted_each_resembles_another(udp_model: Mo
     for turn in range(3):
         drawn = [sampler.draw(5 * turn + place).media_duration_s for place in range(5)]
         assert np.log(sorted(drawn)) == pytest.approx(np.log(lengths_s), abs=0.15)
+
+
+def test_sessions_end_with_a_packet() -> None:
+    process = bursts(spacing_s=2.0, packets=20)
+    phase = Phase(name="playout", start_s=0.0, duration_s=20.0, rate_bps=1e5, process=process)
+    model = model_with(stream(phases=(phase,)), silence_s=0.0, rate_bps=1e5)
+    sampler = resembling(model, variant(length_s=20.0))
+    for session in range(5):
+        (played,) = sampler.timeline(session).streams
+        packets = media_packets(played, Window(), zero_s=0.0, seed=1, session=session)
+        assert packets.time_ns[-1] / 1e9 == pytest.approx(played.phases[-1].end_s, abs=1e-6)
