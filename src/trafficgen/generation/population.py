@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,8 +13,11 @@ from trafficgen.generation.scaling import expected_bytes, quantiles_of, scale_pr
 from trafficgen.generation.timeline import Timeline, session_timeline
 from trafficgen.model_parts.estimate import refuse_odd_numbers
 from trafficgen.models import (
+    FIRST_PART_S,
     BurstProcess,
+    FrameProcess,
     Model,
+    PacketProcess,
     Phase,
     Population,
     PopulationQuantity,
@@ -294,6 +297,7 @@ class _Original:
     playout_bps: float
     buffering_bps: float
     packet_bytes: float
+    profile: tuple[float, ...]
 
     @classmethod
     def prepare(cls, prototype: Prototype, model: Model) -> _Original:
@@ -316,6 +320,7 @@ class _Original:
             playout_bps=sent[False] / max(end_s - buffering_s, _SHORTEST_S),
             buffering_bps=sent[True] / buffering_s if buffering_s > 0 else 0.0,
             packet_bytes=max(1.0, float(np.average(sizes, weights=weights))),
+            profile=prototype.profile,
         )
 
     def streams_of(self, drawn: DrawnSession) -> tuple[Stream, ...]:
@@ -324,7 +329,10 @@ class _Original:
         for number, stream in enumerate(self.streams):
             phases: list[Phase] = []
             for phase in stream.phases:
-                for placed, rate_bps in self._place(phase, drawn):
+                parts = self._place(phase, drawn)
+                if number == 0:
+                    parts = [each for one in parts for each in self._follow_profile(*one)]
+                for placed, rate_bps in parts:
                     process = placed.process
                     if number == 0 and isinstance(process, BurstProcess):
                         process = vary_bursts(process, drawn.factors)
@@ -357,6 +365,22 @@ class _Original:
                 placed.append((phase.model_copy(update=times), rate_bps))
         return placed
 
+    def _follow_profile(self, phase: Phase, rate_bps: float) -> Iterator[tuple[Phase, float]]:
+        """Yield the parts of a phase, at the rates that the profile of the prototype has there."""
+        if not self.profile or not _may_be_cut(phase.process):
+            yield phase, rate_bps
+            return
+        ends_s = FIRST_PART_S * 2.0 ** np.arange(len(self.profile))
+        ends_s[-1] = np.inf
+        begin_s = phase.start_s
+        for last_s, factor in zip(ends_s.tolist(), self.profile, strict=True):
+            end_s = min(last_s, phase.end_s)
+            if end_s - begin_s >= _SHORTEST_S:
+                if factor > 0:
+                    times = {"start_s": begin_s, "duration_s": end_s - begin_s}
+                    yield phase.model_copy(update=times), rate_bps * factor
+                begin_s = end_s
+
     def _move(self, time_s: float, drawn: DrawnSession) -> float:
         """Return the time of a prototype's moment in a session: at the same share of its phase."""
         if time_s < self.buffering_s:
@@ -364,6 +388,13 @@ class _Original:
         share = (time_s - self.buffering_s) / (self.duration_s - self.buffering_s)
         start_s = drawn.buffering_duration_s if self.buffering_s > 0 else 0.0
         return start_s + share * (drawn.media_duration_s - start_s)
+
+
+def _may_be_cut(process: PacketProcess) -> bool:
+    """Return whether a process plays alike in parts: none has a clock or a beginning of its own."""
+    if isinstance(process, BurstProcess):
+        return process.order is None and not process.largest_first
+    return not isinstance(process, FrameProcess)
 
 
 def _at_rate(phase: Phase, rate_bps: float, *, first: bool) -> Phase:

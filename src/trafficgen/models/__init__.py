@@ -36,7 +36,9 @@ from trafficgen.models.io import model_of as model_of
 from trafficgen.models.io import read_model as read_model
 from trafficgen.models.io import read_yaml as read_yaml
 from trafficgen.models.io import save_model as save_model
+from trafficgen.models.population import FIRST_PART_S as FIRST_PART_S
 from trafficgen.models.population import MOST_FACTOR as MOST_FACTOR
+from trafficgen.models.population import MOST_PARTS as MOST_PARTS
 from trafficgen.models.population import MOST_PROTOTYPES as MOST_PROTOTYPES
 from trafficgen.models.population import MOST_VARIANTS as MOST_VARIANTS
 from trafficgen.models.population import LadderRung as LadderRung

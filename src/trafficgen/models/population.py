@@ -21,6 +21,9 @@ MOST_VARIANTS, MOST_FACTOR = 64, 1e6
 _MOST_TEXT_BYTES, MOST_PROTOTYPES = 250_000, 32
 _STREAMS = TypeAdapter(tuple[Stream, ...])
 
+#: The first part of a profile, s; each other one is as long as all before it. Parts at most.
+FIRST_PART_S, MOST_PARTS = 2.5, 4
+
 #: What is pooled; the last three are conditions of the captures, not of the source.
 PopulationQuantity = Literal[
     "media_duration_s",
@@ -114,6 +117,9 @@ class Prototype(ModelPart):
     streams: tuple[Stream, ...] | None
     """Its streams; null where they are those of the model itself. In a file they are text: their
     JSON, compressed by zlib (RFC 1950), in base64. Files may have them unpacked, as older ones."""
+    profile: tuple[Annotated[float, Field(ge=0)], ...] = Field(default=(), max_length=MOST_PARTS)
+    """Rate of its first stream in the first 2.5 s, the next 2.5 s, the next 5 s and the last
+    rest, over that of its phases there; empty where these keep their rates."""
     variants: tuple[SessionVariant, ...] = Field(default=(), max_length=MOST_VARIANTS)
     """Sessions of the group that drawn ones resemble, each as likely as the others."""
 

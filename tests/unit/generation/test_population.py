@@ -321,3 +321,18 @@ def test_sessions_end_with_a_packet() -> None:
         (played,) = sampler.timeline(session).streams
         packets = media_packets(played, Window(), zero_s=0.0, seed=1, session=session)
         assert packets.time_ns[-1] / 1e9 == pytest.approx(played.phases[-1].end_s, abs=1e-6)
+
+
+def test_sessions_start_at_the_rates_of_their_prototype(udp_model: Model) -> None:
+    profile = (3.0, 0.0, 2.0, 0.5)
+    sampler = resembling(udp_model, variant(length_s=40.0), profile=profile)
+    found = []
+    for session in range(20):
+        (played,) = sampler.timeline(session).streams
+        packets = media_packets(played, Window(), zero_s=0.0, seed=1, session=session)
+        place = np.searchsorted([2.5, 5.0, 10.0], packets.time_ns / 1e9)
+        length_s = np.array([2.5, 2.5, 5.0, played.phases[-1].end_s - 10.0])
+        found.append(np.bincount(place, weights=packets.ip_bytes, minlength=4) / length_s)
+    rates = np.mean(found, axis=0) * 8
+    drawn = np.mean([sampler.draw(session).playout_rate_bps for session in range(20)])
+    assert rates == pytest.approx(drawn * np.array(profile), rel=0.15)

@@ -340,6 +340,7 @@ def _prototypes(
                 buffering_duration_s=model.buffering.duration_s.value if model.buffering else 0.0,
                 playout_rate_bps=model.playout.rate_bps.value,
                 streams=compact[medoid] if group else None,
+                profile=session.profile,
                 variants=_variants(
                     model,
                     [sessions[row] for row in np.flatnonzero(members).tolist()],

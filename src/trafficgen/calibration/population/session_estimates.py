@@ -9,8 +9,23 @@ import numpy as np
 from trafficgen.calibration.population.across_sessions import Observed
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.flows import SessionView, widen_bin
-from trafficgen.models import Estimate, FittedProvenance, Model, PopulationQuantity
-from trafficgen.units import FloatArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
+from trafficgen.models import (
+    FIRST_PART_S,
+    MOST_PARTS,
+    Estimate,
+    FittedProvenance,
+    Model,
+    PopulationQuantity,
+    Stream,
+)
+from trafficgen.units import (
+    FloatArray,
+    IntArray,
+    bps_from_bytes,
+    bytes_from_bps,
+    ns_from_s,
+    s_from_ns,
+)
 
 
 class EstimateLimits:
@@ -26,6 +41,10 @@ class EstimateLimits:
     #: Rates below this, bit/s, and variations below the next have no logarithm to compare.
     smallest_rate_bps: float = 1e-6
     smallest_variation: float = 0.01
+    #: The last part of a profile begins before this share of the session: a short rest says little.
+    last_part_begins: float = 0.75
+    #: Where no part's rate is off by more than this share, it does not change.
+    same_rate: float = 0.1
 
 
 _LIMITS = EstimateLimits()
@@ -41,6 +60,7 @@ class SessionEstimates:
         unknown: Quantities that could not be measured, such as the loss without numbers.
         features: Features of its packet process, shape (f,).
         levels_bps: Levels of its rate, bit/s; empty if none were found.
+        profile: Rate of its first stream in parts of time, as a prototype has it.
     """
 
     name: str
@@ -49,6 +69,7 @@ class SessionEstimates:
     unknown: frozenset[PopulationQuantity]
     features: FloatArray
     levels_bps: tuple[float, ...] = ()
+    profile: tuple[float, ...] = ()
 
 
 def describe_session(
@@ -89,7 +110,31 @@ def describe_session(
         unknown=unknown,
         features=_features(model, time_ns[change:], size_bytes[change:]),
         levels_bps=levels_bps,
+        profile=_profile(view, model.streams[0]),
     )
+
+
+def _profile(view: SessionView, stream: Stream) -> tuple[float, ...]:
+    """Return the rate of the heaviest stream in parts of time over that of its phases there.
+
+    The parts are those of :class:`~trafficgen.models.Prototype`, the last one is the rest; without
+    any the rate does not change.
+    """
+    of_first = view.table.flow[view.media] == view.heaviest_flow
+    time_s = s_from_ns(view.media_time_ns[of_first] - view.first_media_ns)
+    end_s = stream.phases[-1].end_s
+    starts_s = FIRST_PART_S * 2.0 ** np.arange(MOST_PARTS - 1)
+    edges_s = np.append(starts_s[starts_s < _LIMITS.last_part_begins * end_s], end_s)
+    place = np.searchsorted(edges_s[:-1], time_s, side="right")
+    found = np.bincount(place, weights=view.media_ip_bytes[of_first], minlength=edges_s.size)
+    sent = np.zeros(edges_s.size)
+    for phase in stream.phases:
+        inside_s = np.diff(np.clip(edges_s, phase.start_s, phase.end_s), prepend=phase.start_s)
+        sent += bytes_from_bps(phase.rate_bps, inside_s)
+    factors = np.where(sent > 0, found / np.maximum(sent, 1.0), 1.0)
+    if np.all(np.abs(factors - 1) <= _LIMITS.same_rate):
+        return ()
+    return tuple(float(f"{factor:.3g}") for factor in factors)
 
 
 def _conditions(

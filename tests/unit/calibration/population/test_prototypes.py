@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+import pytest
+from tests.unit.generation.conftest import bursts, model_with, stream
 
+import trafficgen
 from trafficgen.calibration.population.pooled_model import group_sessions_by_process
+from trafficgen.calibration.population.session_estimates import describe_session
+from trafficgen.capture.session import open_session
+from trafficgen.models import Phase
 
 
 def test_two_kinds_of_sessions_are_two_groups_with_their_middles_as_prototypes() -> None:
@@ -30,3 +37,19 @@ def test_no_more_groups_than_asked_for() -> None:
     )
     assert np.unique(group_sessions_by_process(features, most=4).member_of[::5]).size == 4
     assert group_sessions_by_process(features, most=2).medoids.size == 2
+
+
+@pytest.mark.parametrize(("faster", "expected"), [(1, ()), (3, (2.67, 0.889, 0.889, 0.889))])
+@pytest.mark.filterwarnings("ignore::trafficgen.CaptureWarning")
+def test_profile_is_the_rate_of_the_start_over_that_of_the_phase(
+    faster: int, expected: tuple[float, ...]
+) -> None:
+    time_s = np.concatenate([np.arange(0, 2.5, 0.01 / faster), np.arange(2.5, 40, 0.01)])
+    packets = pd.DataFrame({"time": time_s, "frame_bytes": 1000})
+    view = open_session(trafficgen.read_packets(packets)).view
+    rate_bps = float(view.media_ip_bytes.sum()) * 8 / 40
+    process = bursts(spacing_s=0.1)
+    phase = Phase(name="playout", start_s=0.0, duration_s=40.0, rate_bps=rate_bps, process=process)
+    model = model_with(stream(phases=(phase,)), silence_s=0.0, rate_bps=rate_bps)
+    found = describe_session(view, model, name="one", media_start_s=0.0).profile
+    assert found == pytest.approx(expected, rel=0.02)
