@@ -38,6 +38,7 @@ _DRAWN: tuple[PopulationQuantity, ...] = (
     "buffering_ratio",
     "buffering_duration_s",
 )
+_LENGTH = _DRAWN.index("media_duration_s")
 #: How far sessions are from the one that they resemble, as a share of the spread of all: none is
 #: the same again, and hardly any leaves the rate and the length that its packets had.
 _RESEMBLANCE = 0.1
@@ -102,14 +103,16 @@ class SessionSampler:
         """
         generator = random_stream(self._seed, session=session, purpose="population/session")
         noise = generator.standard_normal(len(_DRAWN))
-        at_prototype, at_buffering, at_silence, how_silent, at_variant = generator.random(
-            5
+        at_prototype, at_buffering, at_silence, how_silent, at_variant, how_long = generator.random(
+            6
         ).tolist()
         member = self._choose_member(session, at_prototype)
         if member is None:
             scores = self._root @ noise
         else:
             scores = (member.scores + _RESEMBLANCE * noise) / np.hypot(1, _RESEMBLANCE)
+            if member.variant.is_cut:
+                scores[_LENGTH] = _draw_above(member.scores[_LENGTH], how_long)
         values = {
             quantity: self._value(self._laws[quantity], float(special.ndtr(score)))
             for quantity, score in zip(_DRAWN, scores, strict=True)
@@ -261,6 +264,12 @@ class _Member:
     variant: SessionVariant
     weight: float
     scores: FloatArray
+
+
+def _draw_above(score: float, uniform: float) -> float:
+    """Return the normal score that a uniform number draws of those above a score."""
+    beyond = float(special.ndtr(-score))
+    return -float(special.ndtri(max(beyond * (1 - uniform), _SMALLEST_PROBABILITY)))
 
 
 def _draw(log_weight: FloatArray, uniform: float) -> int:

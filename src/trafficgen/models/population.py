@@ -93,6 +93,9 @@ class SessionVariant(ModelPart):
     )
     """Its own rate, length and buffering: sessions resemble it in all of them and in its bursts.
     Empty in older files, whose sessions draw them from the laws and the dependence alone."""
+    is_cut: bool = False
+    """Whether its capture began after it or ended before it: sessions that resemble it are longer,
+    as long as the law of lengths has those that last so long."""
 
 
 class Prototype(ModelPart):

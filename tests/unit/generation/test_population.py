@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy import stats
 from tests.unit.generation.conftest import bursts, model_with, stream
 
 import trafficgen
@@ -336,3 +337,14 @@ def test_sessions_start_at_the_rates_of_their_prototype(udp_model: Model) -> Non
     rates = np.mean(found, axis=0) * 8
     drawn = np.mean([sampler.draw(session).playout_rate_bps for session in range(20)])
     assert rates == pytest.approx(drawn * np.array(profile), rel=0.15)
+
+
+def test_sessions_that_resemble_a_cut_one_are_longer(udp_model: Model) -> None:
+    seen_s = 24.0
+    sampler = resembling(udp_model, variant(length_s=seen_s, is_cut=True))
+    drawn = np.array([sampler.draw(session).media_duration_s for session in range(200)])
+    assert drawn.min() >= 0.99 * seen_s
+    # As long as those of the law (median 20 s, spread 0.3) that last so long.
+    law = stats.lognorm(0.3, scale=20.0)
+    expected = law.ppf(law.cdf(seen_s) + (1 - law.cdf(seen_s)) * np.array([0.25, 0.5, 0.75]))
+    assert np.quantile(drawn, [0.25, 0.5, 0.75]) == pytest.approx(expected, rel=0.05)

@@ -10,6 +10,7 @@ from trafficgen.distributions.fitting.empirical import quantile_points
 from trafficgen.distributions.fitting.fit_law import fit_law
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.models import Atom, Estimate, Law, PopulationLaw
+from trafficgen.processes.semi_markov.dwells import Dwells, dwell_law, fit_dwell_family
 from trafficgen.quantity_bounds import most_of
 from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray
@@ -18,6 +19,8 @@ from trafficgen.units import FloatArray
 _LEVEL = 0.95
 #: An interval whose ends have a larger ratio says nothing.
 WIDEST_INTERVAL = 100.0
+#: Lengths of which fewer are whole do not show how long the cut ones would have been.
+FEWEST_WHOLE = 5
 #: Upper end of the search for the variance between sessions, in units of that of their estimates.
 _WIDEST = 100.0
 #: A smaller spread is rounding.
@@ -187,10 +190,12 @@ class Observed:
     Attributes:
         value: Estimate, > 0 if the session has the quantity.
         log_error: Standard error of its logarithm; 0 if it is exact.
+        is_cut: Whether it is a length that the capture cut: a lower bound (right-censored).
     """
 
     value: float
     log_error: float = 0.0
+    is_cut: bool = False
 
 
 def fit_law_across_sessions(
@@ -205,9 +210,15 @@ def fit_law_across_sessions(
 
     ``observed`` are the sessions that have it, all values above zero, at least one, out of the
     ``sessions`` in which it was searched for. The ``unit`` is ``"s"``, ``"bps"`` or ``"1"``; no
-    value can be above ``largest``.
+    value can be above ``largest``. Where some are cut, the others being enough, the law is of all
+    lengths, by a likelihood that takes the cut ones as lower bounds.
     """
     values = np.array([each.value for each in observed])
+    cut = np.array([each.is_cut for each in observed])
+    if cut.any():
+        found = _fit_cut(values[~cut], values[cut], sessions=sessions)
+        if found is not None:
+            return found.model_copy(update={"law": _cut_tails(found.law, largest=largest)})
     errors = np.array([each.log_error for each in observed])
     pooled = pool_random_effects(np.log(values), standard_errors=errors)
     median = _exponentiate(pooled.mean)
@@ -222,6 +233,37 @@ def fit_law_across_sessions(
         positive_share=values.size / sessions,
         error_share=pooled.error_share,
         method=f"{_POOLED}; {choice}",
+    )
+
+
+def _fit_cut(whole_s: FloatArray, cut_s: FloatArray, *, sessions: int) -> PopulationLaw | None:
+    """Fit the law of lengths of which some are lower bounds; None where too few are whole.
+
+    Source: Kalbfleisch and Prentice, "The statistical analysis of failure time data" (2002),
+    chapter 3.
+    """
+    if whole_s.size < FEWEST_WHOLE:
+        return None
+    lengths = Dwells(whole_s, cut_s)
+    usual, law = fit_dwell_family("lognorm", lengths), dwell_law(lengths)
+    if usual is None or law is None:
+        return None
+    value, low, high = usual.params, usual.ends(-1), usual.ends(1)
+    median, deviation = (
+        _estimate(value[name], low.get(name), high.get(name)) for name in ("scale", "s")
+    )
+    count = whole_s.size + cut_s.size
+    return PopulationLaw(
+        law=law,
+        median=median,
+        log_deviation=deviation,
+        sessions=count,
+        positive_share=count / sessions,
+        error_share=0.0,
+        method=(
+            f"maximum likelihood with the {cut_s.size} of {count} sessions that a capture cut as"
+            " lower bounds; median and spread of a log-normal law, family by BIC"
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, get_args
 from trafficgen.calibration.fit import Fit, digest_files, fit_open_session
 from trafficgen.calibration.options import PopulationFitOptions
 from trafficgen.calibration.population.across_sessions import WIDEST_INTERVAL, is_too_wide
+from trafficgen.calibration.population.cut_sessions import describe_ends
 from trafficgen.calibration.population.pooled_model import pool_sessions
 from trafficgen.calibration.population.session_estimates import SessionEstimates, describe_session
 from trafficgen.capture.inputs import Paths, as_paths, is_stream, name_in_model
@@ -396,6 +397,7 @@ def _estimate_session(opened: OpenedSession, name: str, fitted: Fit) -> SessionE
         name=f"{name_in_model(name)}, session {view.session}",
         media_start_s=s_from_ns(media_start_ns),
         levels_bps=tuple(bps_from_kbps(float(level)) for level in found),
+        ends=describe_ends(name, view, inspection),
     )
 
 

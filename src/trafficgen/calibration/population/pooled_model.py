@@ -13,7 +13,12 @@ from trafficgen.calibration.model_size import (
     compact_streams,
     model_bytes,
 )
-from trafficgen.calibration.population.across_sessions import Observed, fit_law_across_sessions
+from trafficgen.calibration.population.across_sessions import (
+    FEWEST_WHOLE,
+    Observed,
+    fit_law_across_sessions,
+)
+from trafficgen.calibration.population.cut_sessions import find_cut_sessions
 from trafficgen.calibration.population.session_estimates import SessionEstimates
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.distributions.two_samples import mean_ranks
@@ -220,7 +225,10 @@ def pool_sessions(sessions: Sequence[SessionEstimates], *, captures: int, seed: 
     """
     if not sessions:
         raise TooFewObservationsError(what="sessions to be pooled", required=1, available=0)
+    sessions, whole = _mark_cut(sessions)
     laws, absent = _laws(sessions, seed=seed)
+    if whole is not None:
+        absent["media_duration_s.cut"] = whole
     unseen = Observed(np.nan)
     columns = {
         quantity: np.array([each.observed.get(quantity, unseen).value for each in sessions])
@@ -255,6 +263,23 @@ def pool_sessions(sessions: Sequence[SessionEstimates], *, captures: int, seed: 
         return typical.model_copy(update={"population": population})
 
     return _largest_that_fits(model_of, min(MOST_PROTOTYPES, len(sessions)))
+
+
+def _mark_cut(
+    sessions: Sequence[SessionEstimates],
+) -> tuple[Sequence[SessionEstimates], str | None]:
+    """Mark the sessions that a capture cut; or say why lengths are taken as seen."""
+    known = [one.ends for one in sessions]
+    ends = [one for one in known if one is not None]
+    if len(ends) < len(known):
+        return sessions, None
+    cut = find_cut_sessions(ends)
+    count = int(np.count_nonzero(cut))
+    if count and len(sessions) - count < FEWEST_WHOLE:
+        seen = f"{count} of {len(sessions)} sessions were cut by their captures"
+        return sessions, f"{seen}: too many to know how long they would have been"
+    marked = [one.cut() if is_cut else one for one, is_cut in zip(sessions, cut, strict=True)]
+    return marked, None
 
 
 def _largest_that_fits(model_of: Callable[[int], Model], most: int) -> Model:
@@ -378,6 +403,7 @@ def _vary(member: SessionEstimates, own: Mapping[VariedLaw, float]) -> SessionVa
             for quantity in DEPENDENT
             if quantity in member.observed
         },
+        is_cut=member.length.is_cut,
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trafficgen.calibration.population.across_sessions import Observed
+from trafficgen.calibration.population.cut_sessions import Ends
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.flows import SessionView, widen_bin
 from trafficgen.models import (
@@ -48,6 +49,10 @@ class EstimateLimits:
 
 
 _LIMITS = EstimateLimits()
+#: What a session shows as it starts.
+_OF_START: frozenset[PopulationQuantity] = frozenset(
+    ("silence_s", "media_start_s", "buffering_ratio", "buffering_duration_s")
+)
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class SessionEstimates:
         unknown: Quantities that could not be measured, such as the loss without numbers.
         features: Features of its packet process, shape (f,).
         levels_bps: Levels of its rate, bit/s; empty if none were found.
+        ends: How it lies in its capture; None where that is not known.
         profile: Rate of its first stream in parts of time, as a prototype has it.
     """
 
@@ -69,7 +75,18 @@ class SessionEstimates:
     unknown: frozenset[PopulationQuantity]
     features: FloatArray
     levels_bps: tuple[float, ...] = ()
+    ends: Ends | None = None
     profile: tuple[float, ...] = ()
+
+    @property
+    def length(self) -> Observed:
+        """Its length, s, which the capture may have cut."""
+        return self.observed["media_duration_s"]
+
+    def cut(self) -> SessionEstimates:
+        """Return the session with a length that is a lower bound."""
+        length = replace(self.length, is_cut=True)
+        return replace(self, observed={**self.observed, "media_duration_s": length})
 
 
 def describe_session(
@@ -79,6 +96,7 @@ def describe_session(
     name: str,
     media_start_s: float,
     levels_bps: tuple[float, ...] = (),
+    ends: Ends | None = None,
 ) -> SessionEstimates:
     """Summarise a fitted session for a population.
 
@@ -103,14 +121,22 @@ def describe_session(
         observed["buffering_duration_s"] = _observe(model.buffering.duration_s)
     conditions, unknown = _conditions(model)
     observed |= conditions
+    starts = ends is None or not ends.begins_before
+    if not starts:
+        unknown |= _OF_START
     return SessionEstimates(
         name=name,
         model=model,
-        observed={quantity: each for quantity, each in observed.items() if each.value > 0},
+        observed={
+            quantity: each
+            for quantity, each in observed.items()
+            if each.value > 0 and quantity not in unknown
+        },
         unknown=unknown,
         features=_features(model, time_ns[change:], size_bytes[change:]),
         levels_bps=levels_bps,
-        profile=_profile(view, model.streams[0]),
+        ends=ends,
+        profile=_profile(view, model.streams[0]) if starts else (),
     )
 
 

@@ -98,3 +98,17 @@ def test_the_share_of_errors_is_that_of_higgins_and_thompson() -> None:
     typical = 2 * weight.sum() / (weight.sum() ** 2 - (weight**2).sum())
     between = pooled.deviation.value**2
     assert pooled.error_share == pytest.approx(typical / (typical + between), rel=1e-9)
+
+
+def test_lengths_that_were_cut_count_as_lower_bounds() -> None:
+    rng = np.random.default_rng(4)
+    lengths = 200 * np.exp(0.6 * rng.standard_normal(400))
+    seen_until = 300.0
+    observed = [Observed(min(one, seen_until), is_cut=one > seen_until) for one in lengths]
+    generator = np.random.default_rng(0)
+    law = fit_law_across_sessions(observed, unit="s", sessions=400, generator=generator)
+    # 3.3 standard errors of a median of 400 with a spread of 0.6.
+    assert np.log(law.median.value / 200) == pytest.approx(0, abs=0.1)
+    assert law.log_deviation.value == pytest.approx(0.6, abs=0.1)
+    assert law.law.distribution().mean == pytest.approx(lengths.mean(), rel=0.15)
+    assert "lower bounds" in law.method
