@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from trafficgen.formatting import format_count, format_duration, number, rate_text, size_text
 from trafficgen.model_parts.estimate import Estimate, ModelPart, NonNegativeEstimate
 from trafficgen.notebook import NotebookView
+from trafficgen.scipy_special import special
 
 
 class WebPages(ModelPart):
@@ -411,8 +412,8 @@ def complete_ladder(
 ) -> list[float]:
     """Return the rungs with those that a player may have found besides, kbit/s, ascending.
 
-    Steps wider than usual have rungs between; above the highest one there are more, unless the path
-    had room for the next one and it was not taken.
+    Steps wider than usual have rungs between; above the highest one there are more, unless it is
+    likelier that the ladder ends there than that the path had no room for the next one.
 
     Args:
         visited_kbps: Rungs that were visited, ascending.
@@ -426,10 +427,16 @@ def complete_ladder(
         ladder += _fill(low, high, count_steps(low, high))
     top_kbps = visited_kbps[-1]
     step, spread = predict_step(ladder)
-    safe_kbps = math.inf if throughput_kbps is None else SAFE_SHARE * throughput_kbps
-    if top_kbps * math.exp(step) <= safe_kbps:
+    if throughput_kbps is None:
         return ladder
-    places = np.log(_continue_ladder(ladder, most_above)[len(ladder) :]) - math.log(top_kbps)
+    safe_kbps = SAFE_SHARE * throughput_kbps
+    beyond = chance_of_step(step, spread, math.log(safe_kbps / top_kbps))
+    if chance_of_no_more(len(ladder), beyond) >= 0.5:
+        return ladder
+    # The median of what the next step may be.
+    first_kbps = top_kbps * math.exp(step + spread * float(special.ndtri(1 - beyond / 2)))
+    places = np.log(_continue_ladder(ladder, first_kbps, most_above)[len(ladder) :])
+    places -= math.log(top_kbps)
     # A rung that the path had room for would have been visited.
     lowest_kbps = max(top_kbps * math.exp(step / 2), safe_kbps)
     if likely_kbps is not None and most_above and likely_kbps > lowest_kbps:
@@ -440,14 +447,16 @@ def complete_ladder(
         scale = weight + (1 - weight) * far / places[near]
         ladder += (top_kbps * np.exp(scale * places[: near + 1])).tolist()
         most_above -= near + 1
-    return _continue_ladder(ladder, most_above)
+        first_kbps = ladder[-1] * math.exp(predict_step(ladder)[0])
+    return _continue_ladder(ladder, first_kbps, most_above)
 
 
-def _continue_ladder(ladder_kbps: Sequence[float], more: int) -> list[float]:
+def _continue_ladder(ladder_kbps: Sequence[float], next_kbps: float, more: int) -> list[float]:
     """Return a ladder with so many rungs more above it, kbit/s, by its steps and usual ones."""
     ladder = [*ladder_kbps]
     for _ in range(more):
-        ladder.append(ladder[-1] * math.exp(predict_step(ladder)[0]))
+        ladder.append(next_kbps)
+        next_kbps *= math.exp(predict_step(ladder)[0])
     return ladder
 
 
@@ -460,6 +469,22 @@ def count_steps(low_kbps: float, high_kbps: float) -> int:
 def chance_of_end(rungs: int) -> float:
     """Return how likely a ladder has no more than so many rungs, if it has these."""
     return _ENDS if rungs >= _USUAL_RUNGS else _ENDS_EARLY
+
+
+def chance_of_step(step: float, spread: float, least: float) -> float:
+    """Return how likely a normal log step is more than the least one."""
+    return float(special.ndtr((step - least) / spread))
+
+
+def chance_of_no_more(rungs: int, beyond: float) -> float:
+    """Return how likely a ladder ends at a rung, where the next one was not taken.
+
+    Args:
+        rungs: Rungs up to there.
+        beyond: How likely a next one is beyond what the path had room for.
+    """
+    ends = chance_of_end(rungs)
+    return ends / (ends + (1 - ends) * beyond)
 
 
 def usual_step(rate_kbps: float) -> float:

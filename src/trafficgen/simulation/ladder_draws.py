@@ -15,6 +15,8 @@ import numpy as np
 from trafficgen.models.application import (
     STEP_SPREAD,
     chance_of_end,
+    chance_of_no_more,
+    chance_of_step,
     count_steps,
     predict_step,
     usual_step,
@@ -78,10 +80,8 @@ def _draw_above(
     top_kbps, found = ladder_kbps[-1], list[float]()
     # Without a bound of the rate, the path had no room that shows whether there are more.
     least = max(math.log(safe_kbps / top_kbps), _LEAST_STEP) if safe_kbps < math.inf else None
-    ends = chance_of_end(len(ladder_kbps))
-    if least is not None:
-        beyond = float(special.ndtr((step - least) / spread))
-        ends /= ends + (1 - ends) * beyond
+    beyond = 1.0 if least is None else chance_of_step(step, spread, least)
+    ends = chance_of_no_more(len(ladder_kbps), beyond)
     while generator.random() >= ends and len(found) < _MOST_RUNGS:
         low = _LEAST_STEP if least is None else min(least, _MOST_STEP)
         # The first is about the steps below it, the others are about as far apart as that.

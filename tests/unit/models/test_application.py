@@ -176,6 +176,14 @@ def test_usual_steps_are_those_of_published_ladders() -> None:
         )
 
 
+def test_a_ladder_ends_where_a_rung_that_the_path_had_room_for_was_not_taken() -> None:
+    # Ladders of two rungs are rarer than steps that are a little longer than usual.
+    *visited, above_kbps = complete_ladder([270, 512], 1095, most_above=1)
+    assert visited == [270, 512]
+    assert 0.85 * 1095 < above_kbps < 2 * 512
+    assert complete_ladder([270, 512], 1500, most_above=1) == visited
+
+
 def test_ladders_go_on_as_they_are() -> None:
     step = 1.6
     even = [200 * step**place for place in range(5)]
@@ -183,4 +191,4 @@ def test_ladders_go_on_as_they_are() -> None:
         added = complete_ladder(even[:4], 1000, most_above=1, likely_kbps=likely_kbps)[-1]
         assert added == pytest.approx(even[4], rel=0.05)
     # One rung says nothing of steps.
-    assert complete_ladder([1000], 1100, most_above=1)[1] == pytest.approx(1000 * math.exp(0.48))
+    assert complete_ladder([1000], 500, most_above=1)[1] == pytest.approx(1000 * math.exp(0.48))
