@@ -32,13 +32,13 @@ class FrameLimits:
     lead_share: float = 0.3
     most_leads: int = 4
     #: Leads are kept where this share of a type's frames begins with as many of them, or where
-    #: this number of frames begins with leads of the very same sizes.
+    #: this number of frames begins with leads of about the same sizes.
     common_leads: float = 0.25
     same_leads: int = 5
     #: Leads are sent at once where gaps after them are below this share of others in their frames.
     at_once: float = 0.25
     #: Packets of a frame are equal when they differ by less than this share, in at least this share
-    #: of the frames.
+    #: of the frames; leads too.
     equal_within: float = 0.1
     equal_share: float = 0.8
     #: Gaps, or times of frames, have no order to keep where their logarithms spread less than this.
@@ -204,7 +204,8 @@ def _common_leads(
     rows = frames.first[leads == number]
     share = rows.size / members
     sizes = packets.ip_bytes[rows[:, None] + np.arange(number)]
-    same = rows.size >= _LIMITS.same_leads and not np.ptp(sizes, axis=0).any()
+    apart = np.ptp(sizes, axis=0) > _LIMITS.equal_within * np.median(sizes, axis=0)
+    same = rows.size >= _LIMITS.same_leads and not apart.any()
     if share < _LIMITS.common_leads and not same:
         return (), 0.0
     return tuple(np.median(sizes, axis=0).astype(int).tolist()), share

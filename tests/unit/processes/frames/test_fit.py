@@ -178,6 +178,30 @@ def test_leads_that_are_sent_at_once_do_not_share_the_time_of_their_frame() -> N
     assert process.gap_within_s.distribution().mean == pytest.approx(0.038, rel=0.01)
 
 
+@pytest.mark.parametrize(("other_bytes", "are_leads"), [(78, True), (90, False)])
+def test_leads_of_a_few_frames_may_differ_by_some_bytes(
+    other_bytes: int, *, are_leads: bool
+) -> None:
+    # Parameter sets before one frame in ten, as those of a call.
+    leads = [[77 if frame % 20 else other_bytes] if frame % 10 == 0 else [] for frame in range(300)]
+    sizes = [[*lead, 1100, 1100, 400] for lead in leads]
+    counts = np.array([len(one) for one in sizes])
+    number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    frame = np.repeat(np.arange(300), counts)
+    time_ns = ns_array_from_s(frame * 0.1 + number * 1e-3)
+    packets = PhasePackets(
+        time_ns=time_ns,
+        ip_bytes=np.concatenate(sizes),
+        span_ns=(int(time_ns[0]), int(time_ns[-1])),
+        tick_s=1e-6,
+        rtp_timestamp=frame * 9000,
+        clock_hz=90_000,
+    )
+    (part,) = fitted(packets).types
+    assert bool(part.lead_bytes) == are_leads
+    assert part.lead_share == pytest.approx(0.1 * are_leads)
+
+
 def test_without_timestamps_or_with_few_frames_there_is_no_frame_clock() -> None:
     packets = packets_of(np.arange(100) * 0.04, np.full(100, 1000), np.arange(100) * 3600)
     bare = PhasePackets(
