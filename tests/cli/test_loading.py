@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -60,6 +61,27 @@ def test_looking_into_a_file_loads_no_statistics(kind: str, table_file: Path) ->
     said = [line for line in done.stderr.splitlines() if line and "captured in part" not in line]
     assert said == []
     assert " packets" in done.stdout
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted in /proc")
+@pytest.mark.parametrize(("setting", "threads"), [({}, 1), ({"OPENBLAS_NUM_THREADS": "2"}, 2)])
+def test_sums_of_a_command_do_not_depend_on_the_number_of_cores(
+    setting: dict[str, str], threads: int
+) -> None:
+    code = (
+        "import os; from trafficgen.cli import app, entry; "
+        "count = lambda: print(__import__('numpy') and len(os.listdir('/proc/self/task'))); "
+        "app.main = count; entry.main()"
+    )
+    others = {name: value for name, value in os.environ.items() if "_NUM_THREADS" not in name}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=others | setting,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert int(done.stdout) == min(threads, os.cpu_count() or 1)
 
 
 def test_generating_a_file_loads_no_search_for_parameters(tmp_path: Path) -> None:
