@@ -162,8 +162,6 @@ def _add_rungs(
     policy, seen_kbps = application.policy, application.highest_throughput_kbps
     is_own = policy is not None and policy.family == player.family
     is_whole = policy is not None and is_own and not policy.rungs_above
-    # Rungs above what the path had room for show no end of the ladder.
-    is_whole &= visited[-1] <= SAFE_SHARE * (seen_kbps or math.inf)
     share = player.settings.get("throughput_share")
     share = min(share, SAFE_SHARE) if isinstance(share, float) else SAFE_SHARE
     if isinstance(unvisited, np.random.Generator):

@@ -318,16 +318,22 @@ def test_a_player_at_one_rung_that_took_all_of_its_path_stays_there(fitted: Mode
     assert player.settings["ladder_kbps"] == [600]
 
 
-def test_rungs_above_what_the_path_had_room_for_are_no_end_of_a_ladder(fitted: Model) -> None:
-    policy = PlayerPolicy(family="buffer", weight=1.0, rungs_above=False)
-    for seen_kbps, has_more in ((900.0, True), (4000.0, False)):
-        found = application([300.0, 1200.0], policy=policy, highest_throughput_kbps=seen_kbps)
-        model = fitted.model_copy(update={"application": found})
-        player = make_player(model, {}, session=0, duration_s=None, seed=0)
-        assert player is not None
-        ladder = player.settings["ladder_kbps"]
-        assert isinstance(ladder, list)
-        assert (ladder[-1] != 1200) == has_more
+@pytest.mark.parametrize(
+    ("rungs_above", "seen_kbps", "has_more"),
+    # Choices by the buffer show the end of a ladder even where the path had no room for more.
+    [(False, 900.0, False), (True, 900.0, True), (False, 4000.0, False), (True, 4000.0, False)],
+)
+def test_a_ladder_ends_where_choices_or_the_room_of_the_path_show_it(
+    fitted: Model, *, rungs_above: bool, seen_kbps: float, has_more: bool
+) -> None:
+    policy = PlayerPolicy(family="buffer", weight=1.0, rungs_above=rungs_above)
+    found = application([300.0, 1200.0], policy=policy, highest_throughput_kbps=seen_kbps)
+    model = fitted.model_copy(update={"application": found})
+    player = make_player(model, {}, session=0, duration_s=None, seed=0)
+    assert player is not None
+    ladder = player.settings["ladder_kbps"]
+    assert isinstance(ladder, list)
+    assert (ladder[-1] != 1200) == has_more
 
 
 @pytest.mark.parametrize(

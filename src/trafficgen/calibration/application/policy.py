@@ -99,6 +99,10 @@ _LEAST_WEIGHT, _DIGITS = 0.01, 9
 #: numbers are about this far from the defaults (share, scale of a Cauchy law: players have other
 #: ones too).
 _EXTRA, _USUAL = 0.5, 0.25
+#: Half of the players of these families (with a form of BOLA) have the very settings of their
+#: papers, as most implementations do: an assumption.
+_AS_PUBLISHED = 0.5
+_OF_PAPERS = {"buffer": None, "bola": "basic"}
 #: Settings are likely down to this part of the best likelihood: a 95% interval of one number.
 _LIKELY = 0.147
 _FEWEST_DECISIONS = 5
@@ -288,10 +292,16 @@ def _weigh_candidates(
     usual = _usual_settings()
     distance = np.array([_measure_oddness(one, usual)[1] for one in candidates])
     prior = 1 / (1 + (distance / _USUAL) ** 2)
+    is_of_paper = np.array([_is_of_paper(one) for one in candidates])
     worth = []
     for family in _GRIDS:
         own = families == family
-        prior[own] *= (1 / len(_GRIDS) if is_sure else _PRIORS[family]) / prior[own].sum()
+        prior[own] /= prior[own].sum()
+        published = own & is_of_paper & (distance == 0)
+        if published.any():
+            prior[own] *= 1 - _AS_PUBLISHED
+            prior[published] += _AS_PUBLISHED / np.count_nonzero(published)
+        prior[own] *= 1 / len(_GRIDS) if is_sure else _PRIORS[family]
         worth.append(likelihood[:, own] @ prior[own])
     return _Weighed(
         candidates,
@@ -412,6 +422,12 @@ def _likely_settings(
         elif name != "policy" and value is not None:
             found[name] = value
     return found
+
+
+def _is_of_paper(one: _Candidate) -> bool:
+    """Return whether a player may have the settings of its policy's paper."""
+    family = str(one["policy"])
+    return family in _OF_PAPERS and one.get("bola_form") == _OF_PAPERS[family]
 
 
 def _usual_settings() -> dict[str, JsonValue]:
