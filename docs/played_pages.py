@@ -218,11 +218,12 @@ def transfer_sections(results: Mapping[str, Any]) -> Iterator[str]:
     )
     short = [row for row in moved if row["captures"] > 1 and not (_find_points(row)[0])]
     above = sum(row["model_kbps"] > row["rate_kbps"] for row in short)
-    yield (
-        f"With two captures, {len(short)} pairs miss the rate, {above} of them by taking too much:"
-        " on a path faster than both, players have a next rung that is lower, or none, which no"
-        " capture shows."
-    )
+    if short:
+        yield (
+            f"With two captures, {len(short)} pairs miss the rate, {above} of them by taking too"
+            " much: on a path faster than both, players have a next rung that is lower, or none,"
+            " which no capture shows."
+        )
     yield "Each pair; rates and mean rungs in kbit/s, stalls in s:"
     yield table(
         (
