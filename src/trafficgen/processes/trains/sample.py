@@ -151,9 +151,7 @@ class TrainOrder(DrawnPart):
             rows = _core.follow_bursts((self.packets, self.first), counts, places, _NEAR)
             ends = np.cumsum(counts)
             starts = ends - counts
-            # A burst ends as the one that it follows.
-            stored_ends = np.sort(self.first + self.packets - 1)
-            rows[ends - 1] = stored_ends[np.searchsorted(stored_ends, rows[starts])]
+            self._align_ends(rows, counts, starts)
         any_rank = generator.random(starts.size)
         noise = generator.random((2 if self.size_rank.size else 1, rows.size))
         scores = _core.rank_scores(self.gap_rank, rows, noise[0], _SPREAD)
@@ -169,6 +167,15 @@ class TrainOrder(DrawnPart):
         if last_sizes is not None:
             sizes[ends - 1] = last_sizes
         return gaps_s, sizes
+
+    def _align_ends(self, rows: UintArray, counts: IntArray, starts: IntArray) -> None:
+        """Let each burst end as the one that it follows, from half of the shorter one on."""
+        stored_ends = np.sort(self.first + self.packets - 1)
+        last = stored_ends[np.searchsorted(stored_ends, rows[starts])]
+        shared = np.minimum(counts, last - rows[starts] + 1)
+        aligned = np.maximum(shared // 2, 1)
+        left = np.arange(aligned.sum()) - np.repeat(np.cumsum(aligned) - aligned, aligned)
+        rows[np.repeat(starts + counts - 1, aligned) - left] = np.repeat(last, aligned) - left
 
     def arrange_bursts(
         self,

@@ -300,6 +300,27 @@ def test_the_last_packet_of_a_burst_comes_as_soon_as_one_of_its_size_did() -> No
     assert np.mean(played_s[ends]) < 0.7 * np.mean(np.delete(played_s, ends))
 
 
+def test_packets_before_the_last_of_a_burst_are_those_before_a_last_one() -> None:
+    generator = np.random.default_rng(7)
+    counts = generator.integers(10, 400, 60)
+    first, ends = np.cumsum(counts) - counts, np.cumsum(counts)
+    # The end of a chunk, then a small one of its own: few bursts have the same length.
+    sizes = np.full(counts.sum(), 1500.0)
+    sizes[ends - 2] = generator.integers(300, 600, counts.size)
+    gap_s = generator.uniform(0.9e-3, 1.1e-3, sizes.size)
+    gap_s[ends - 1] = 5e-3
+    trains = find_trains(gap_s, sizes, first=first)
+    assert trains is not None
+    order: TrainOrder = to_playable(trains)
+    wanted = generator.integers(10, 400, 60)
+    drawn = generator.choice(np.delete(sizes, ends - 1), wanted.sum()).astype(np.uint32)
+    drawn_s = generator.choice(np.delete(gap_s, first), wanted.sum())
+    _, played = order.arrange(drawn_s, drawn, generator, counts=wanted)
+    before_last = played[np.cumsum(wanted) - 2]
+    assert np.mean(before_last < 1500) > 0.8
+    order.arrange(drawn_s[:3], drawn[:3], generator, counts=np.array([1, 2]))  # as short as may be
+
+
 def test_a_burst_that_is_cut_keeps_its_last_packet() -> None:
     gap_s = np.tile(np.append(np.full(199, 1e-3), 9e-3), 30)
     gap_s *= np.random.default_rng(6).uniform(0.9, 1.1, gap_s.size)
