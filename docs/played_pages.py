@@ -166,6 +166,46 @@ def _held_out_medians(rows: list[Mapping[str, Any]]) -> tuple[str, ...]:
     )
 
 
+# Populations
+
+
+def population_sections(results: Mapping[str, Any]) -> Iterator[str]:
+    """Describe how well a classifier distinguishes sessions of populations from recorded ones."""
+    rows = results["corpora"]
+    met = sum(row["held_out"] <= POPULATION_GOAL for row in rows)
+    yield "## Sessions of a population next to sessions that were not fitted"
+    yield (
+        "Half of a corpus is fitted as a population, as many sessions as the other half has are"
+        " generated, and a classifier has to distinguish whole sessions: generated ones from those"
+        " *held out*, recorded ones that were held out from those that were fitted (*recorded*:"
+        " what sessions differ among themselves), and generated ones from those *fitted*. A"
+        " generated session is seen for as long as the capture of a recorded one lasts. AUCs are"
+        f" means over {results['splits']} divisions; those of features are of each alone, held"
+        " out. No corpus was looked at while populations were changed. The goal is an AUC of at"
+        f" most {POPULATION_GOAL} for what was held out: {met} of {len(rows)} corpora meet it."
+    )
+    yield table(
+        ("corpus", "sessions", "held out", "recorded", "fitted", "differs most in"),
+        [
+            (
+                *(row["corpus"], str(row["sessions"])),
+                *(f"{row[key]:.2f}" for key in ("held_out", "recorded", "fitted")),
+                row["features"].replace("_", "\\_"),
+            )
+            for row in rows
+        ],
+    )
+    yield (
+        "Recordings: "
+        + ", ".join(f"`{one['project']}` at {one['revision']}" for one in results["sources"])
+        + "."
+    )
+
+
+#: Largest AUC of whole sessions of a population that counts as alike.
+POPULATION_GOAL = 0.75
+
+
 # Other paths
 
 

@@ -8,7 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from application_pages import application_sections
-from played_pages import classified_sections, held_out_sections, transfer_sections
+from played_pages import (
+    classified_sections,
+    held_out_sections,
+    population_sections,
+    transfer_sections,
+)
 from reference_pages.markdown import Rows, bullets, table
 from reproduction_pages import (
     format_number,
@@ -207,6 +212,7 @@ _SECTIONS = {
     "kernel": _kernel,
     "classified": classified_sections,
     "held-out": held_out_sections,
+    "population": population_sections,
     "applications": application_sections,
     "transfer": transfer_sections,
     "exports": _exports,

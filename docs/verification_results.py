@@ -16,7 +16,7 @@ import sys
 import tempfile
 import warnings
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -25,6 +25,8 @@ import trafficgen
 from applications import application_rows
 from classified import classified_rows
 from held_out import held_out_rows
+from populations import CHECKOUTS as RECORDINGS
+from populations import population_rows
 from transfers import transfer_rows
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -179,8 +181,22 @@ def _part(part: str) -> dict[str, object]:
 
 def _compared_with_ns3() -> dict[str, object]:
     """Return the checks against ns-3's generators, with the revisions of their sources."""
+    return {"sources": _find_revisions(_CHECKOUTS), **_part("ns3-models")}
+
+
+def _judged_populations() -> dict[str, object]:
+    """Return how well populations meet sessions not fitted, with the revisions of recordings."""
+    return {"sources": _find_revisions(RECORDINGS), **population_rows()}
+
+
+def _find_revisions(checkouts: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return the revision of each checkout, by the variable that names it.
+
+    Raises:
+        CannotBeRunError: If a variable does not name one.
+    """
     sources = []
-    for variable, project in _CHECKOUTS.items():
+    for variable, project in checkouts.items():
         place = os.environ.get(variable)
         if not place:
             raise CannotBeRunError(f"{variable} does not name a checkout of {project}")
@@ -191,7 +207,7 @@ def _compared_with_ns3() -> dict[str, object]:
             text=True,
         ).stdout.strip()
         sources.append({"variable": variable, "project": project, "revision": revision})
-    return {"sources": sources, **_part("ns3-models")}
+    return sources
 
 
 #: Part -> what makes it.
@@ -203,6 +219,7 @@ PARTS: dict[str, Callable[[], dict[str, object]]] = {
     "transfer": lambda: {"transfers": list(transfer_rows())},
     "classified": classified_rows,
     "held-out": held_out_rows,
+    "population": _judged_populations,
     "applications": application_rows,
     **{part: lambda part=part: _part(part) for part in CHECKS},  # type: ignore[misc]
     "ns3-models": _compared_with_ns3,

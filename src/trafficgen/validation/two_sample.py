@@ -195,13 +195,13 @@ def run_tests(
         described = [
             describe_windows(side, window_s=window_s, threshold_s=threshold_s) for side in sides
         ]
-        rows = _label(*described)
+        rows = label_sides(*described)
         found["windows"] = distinguish(rows, of="windows", window_s=window_s, seed=seed)
     lasting = [[rows for rows in side if rows.length_s > 0] for side in sides]
     several = min(map(len, lasting))
     if several >= FEWEST:
         described = [describe_sessions(side, threshold_s=threshold_s) for side in lasting]
-        rows = _label(*described)
+        rows = label_sides(*described)
         found["sessions"] = distinguish(rows, of="sessions", window_s=None, seed=seed)
     elif max(map(len, sides)) > 1:
         absent["two_sample.sessions"] = f"one side has {several} sessions, {FEWEST} are needed"
@@ -257,7 +257,7 @@ def _choose_window_s(one: list[SessionRows], other: list[SessionRows]) -> tuple[
     return window_s, min(counts)
 
 
-def _label(one: Described, other: Described) -> LabelledRows:
+def label_sides(one: Described, other: Described) -> LabelledRows:
     """Put both sides together, with sessions as blocks, or stretches of time of a few."""
     # Sessions without a row have no number, so that each fold has rows of both sides.
     blocks = [np.unique(side.session, return_inverse=True)[1] for side in (one, other)]

@@ -14,9 +14,9 @@ from trafficgen.validation.compare import compare_sessions
 from trafficgen.validation.comparison import exceeded_limits
 from trafficgen.validation.two_sample import (
     TwoSampleTest,
-    _label,
     auc_in_folds,
     distinguish,
+    label_sides,
     run_tests,
 )
 from trafficgen.validation.windows import MOST_ROWS, SessionRows, describe_windows, split_sessions
@@ -80,7 +80,7 @@ def test_sessions_without_a_whole_window_leave_no_fold_empty() -> None:
 
     sessions = [session(205), *[session(0.5)] * 9]
     described = describe_windows(sessions, window_s=10.0, threshold_s=None)
-    rows = _label(described, described)
+    rows = label_sides(described, described)
     assert all(set(rows.is_candidate[rows.fold == fold]) == {False, True} for fold in range(5))
     assert 0 <= distinguish(rows, of="windows", window_s=10.0, seed=0).auc <= 1
 
