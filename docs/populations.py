@@ -46,7 +46,7 @@ class Corpus:
     pattern: str
 
 
-#: None of them was looked at while populations were changed.
+#: Populations were changed on other corpora. That sizes lost their order showed on B1 first.
 CORPORA = (
     Corpus("YouTube over QUIC, B1", "TRAFFICGEN_REQUET", "B1/PCAP_FILES/baseline_*.pcap"),
     Corpus("YouTube over QUIC, C", "TRAFFICGEN_REQUET", "C/PCAP_FILES/baseline_*.pcap"),

@@ -37,9 +37,14 @@ _STEPS = (
     *((1, 36, 3072, True), (1, 36, 2048, True), (1, 36, 1536, True), (1, 28, 1024, True)),
     *((1, 28, 512, True), (1, 20, 512, True), (1, 14, 256, True), (0, 10, 256, True)),
 )
-#: Packets of the trains of a prototype, step by step until it is no longer than this, packed:
-#: more sessions matter more than their last packets.
-_TRAINS_OF_PROTOTYPE = (8192, 4096, 3072, 2048, 1536, 1024, 512, 256, 128, 64)
+#: Packets of the trains of a prototype, and whether their ranks are coarse, step by step until it
+#: is no longer than this, packed: more sessions matter more than their last packets, and these more
+#: than the fine part of ranks. Where trains lack the few small packets, these lose their order.
+_TRAINS_OF_PROTOTYPE = (
+    *((16_384, False), (16_384, True), (12_288, True), (8192, True), (6144, True), (4096, True)),
+    *((3072, True), (2048, True), (1536, True), (1024, True), (512, True), (256, True)),
+    *((128, True), (64, True)),
+)
 _MOST_OF_PROTOTYPE = 12_000
 #: Significant digits of the quantiles of a prototype.
 _DIGITS = 5
@@ -58,21 +63,24 @@ def compact_streams(streams: tuple[Stream, ...]) -> tuple[Stream, ...]:
     Laws lose alternatives, intervals and all but two dozen quantiles, phases their other processes,
     trains packets until there is room for other sessions.
     """
-    for packets in _TRAINS_OF_PROTOTYPE:
-        found = _thin_streams(streams, packets)
+    for packets, coarse in _TRAINS_OF_PROTOTYPE:
+        found = _thin_streams(streams, packets, coarse=coarse)
         if len(pack_streams(found)) <= _MOST_OF_PROTOTYPE:
             break
     return found
 
 
-def _thin_streams(streams: tuple[Stream, ...], packets: int) -> tuple[Stream, ...]:
+def _thin_streams(streams: tuple[Stream, ...], packets: int, *, coarse: bool) -> tuple[Stream, ...]:
+    def thin(trains: Trains) -> Trains:
+        return (coarsen_trains(trains) if coarse else trains).keep(packets)
+
     return tuple(
         stream.model_copy(
             update={
                 "phases": tuple(
-                    with_parts(
-                        with_laws(phase, _compact), Trains, lambda one: one.keep(packets)
-                    ).model_copy(update={"choice": None})
+                    with_parts(with_laws(phase, _compact), Trains, thin).model_copy(
+                        update={"choice": None}
+                    )
                     for phase in stream.phases
                 )
             }
