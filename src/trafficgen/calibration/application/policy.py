@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -106,6 +107,9 @@ _OF_PAPERS = {"buffer": None, "bola": "basic"}
 #: Settings are likely down to this part of the best likelihood: a 95% interval of one number.
 _LIKELY = 0.147
 _FEWEST_DECISIONS = 5
+#: The median time that segments took, over what they play, differs by this from the share of the
+#: throughput that they need (log, standard deviation): contents vary, the throughput too.
+_BUSY_SPREAD = 0.1
 
 
 @dataclass(frozen=True)
@@ -283,9 +287,11 @@ def _weigh_candidates(
         wrong[place] += np.count_nonzero(is_wrong, axis=1)
     logs = _log_likelihood(wrong, sum(counts), rungs=len(ladders[-1]))
     logs *= 1.0 if independent else INDEPENDENT
-    own_likelihood = np.exp(logs - logs.max())
+    by_share = _weigh_shares(sessions, candidates)
+    own_likelihood = np.exp(logs + by_share - (logs + by_share).max())
     if not is_sure:
         logs *= (_SURE_SPREAD / spread) ** 2
+    logs += by_share
     log_scale = float(logs.max())
     likelihood = np.exp(logs - log_scale)
     families = np.array([one["policy"] for one in candidates])
@@ -312,6 +318,26 @@ def _weigh_candidates(
         predicted,
         np.log(prior),
     )
+
+
+def _weigh_shares(sessions: Sequence[Decisions], candidates: list[_Candidate]) -> FloatArray:
+    """Return how likely a player by throughput is as busy as seen (log), shape (candidates,).
+
+    A rung within a share of the throughput comes in that share of the time that it plays, whatever
+    rung it was taken for.
+    """
+    busy = [
+        float(np.median(one.choices.downloads.arrival_s - one.choices.downloads.request_s))
+        / one.choices.segment_s
+        for one in sessions
+    ]
+    shares = [
+        one.get("throughput_share") if one["policy"] == "throughput" else None for one in candidates
+    ]
+    room = np.array([math.inf if share is None else math.log(float(share)) for share in shares])
+    # Segments that came at once leave room for any share.
+    logs = [special.log_ndtr((room - math.log(one)) / _BUSY_SPREAD) for one in busy if one > 0]
+    return np.asarray(np.sum(logs, axis=0), dtype=np.float64)
 
 
 def _weigh_ladders(ladders_kbps: list[list[float]]) -> FloatArray:
