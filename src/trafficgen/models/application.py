@@ -113,6 +113,8 @@ _INTERVAL_ERRORS, _LEAST_ERROR, _MOST_ERROR = 2.0, 1e-3, 1.0
 #: Players take a rung within this share of the throughput: the mean of ExoPlayer (0.7), Shaka
 #: (0.85), dash.js (0.9) and hls.js (0.95).
 SAFE_SHARE = 0.85
+#: How far these are from it (log, standard deviation).
+_SHARE_SPREAD = 0.12
 #: Rates of rungs, kbit/s, and how many parts lists may have: a day of segments of 1 s.
 _LOWEST_KBPS, _HIGHEST_KBPS = 1e-3, 1e12
 #: Shortest segment, s: what follows is in whole segments.
@@ -430,7 +432,9 @@ def complete_ladder(
     if throughput_kbps is None:
         return ladder
     safe_kbps = SAFE_SHARE * throughput_kbps
-    beyond = chance_of_step(step, spread, math.log(safe_kbps / top_kbps))
+    # Whether there was room for a rung depends on the player's share, too.
+    unsure = math.hypot(spread, _SHARE_SPREAD)
+    beyond = chance_of_step(step, unsure, math.log(safe_kbps / top_kbps))
     if chance_of_no_more(len(ladder), beyond) >= 0.5:
         return ladder
     # The median of what the next step may be.
