@@ -49,9 +49,10 @@ class Fits:
         trafficgen.generate(fit.model, played, seed=1)
         self.synthetic = choose_session(trafficgen.read_packets(played))
         sent, received = folder / "sent.pcap", folder / "received.pcap"
-        name = "realplayer8_chung2002"
-        trafficgen.generate(name, sent, at="sender", path=PATH, compete=COMPETE, seed=1)
-        trafficgen.generate(name, received, at="receiver", path=PATH, compete=COMPETE, seed=1)
+        # A session over UDP: over TCP this path would decide its rates.
+        played = {"model": "realplayer8_chung2002", "path": PATH, "compete": COMPETE, "seed": 2}
+        trafficgen.generate(out=sent, at="sender", **played)
+        trafficgen.generate(out=received, at="receiver", **played)
         self.realplayer = choose_session(trafficgen.read_packets(sent))
         fitted = trafficgen.fit(sent, receiver=received)
         self.realplayer_model: dict[str, Any] = fitted.model.model_dump(mode="json")
