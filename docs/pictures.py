@@ -50,9 +50,9 @@ class Fits:
         self.synthetic = choose_session(trafficgen.read_packets(played))
         sent, received = folder / "sent.pcap", folder / "received.pcap"
         # A session over UDP: over TCP this path would decide its rates.
-        played = {"model": "realplayer8_chung2002", "path": PATH, "compete": COMPETE, "seed": 2}
-        trafficgen.generate(out=sent, at="sender", **played)
-        trafficgen.generate(out=received, at="receiver", **played)
+        name = "realplayer8_chung2002"
+        trafficgen.generate(name, sent, at="sender", path=PATH, compete=COMPETE, seed=2)
+        trafficgen.generate(name, received, at="receiver", path=PATH, compete=COMPETE, seed=2)
         self.realplayer = choose_session(trafficgen.read_packets(sent))
         fitted = trafficgen.fit(sent, receiver=received)
         self.realplayer_model: dict[str, Any] = fitted.model.model_dump(mode="json")
