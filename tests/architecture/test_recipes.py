@@ -153,7 +153,7 @@ def test_a_family_is_fitted_and_played_once_its_recipe_is_followed(copy: Path) -
     follow("add-a-family", copy)
     built = copy / "built"
     command = ["rustc", "--quiet", "--locked", "--profile", "quick", "--package", "trafficgen-py"]
-    cargo(copy, *command, "--lib", "--", "-o", str(built))
+    cargo(copy, *command, "--lib", "--", "--emit", f"link={built}")
     (library,) = (copy / "src" / "trafficgen" / "_core").glob("*.so")
     library.unlink()
     shutil.copy(built, library)
