@@ -73,10 +73,16 @@ class Acknowledged:
 def draw_acknowledged(
     transport: Transport, data_ns: IntArray, *, generator: np.random.Generator, begins: bool = True
 ) -> Acknowledged:
-    """Return which segments are acknowledged, by their times, ns; whether they are the first ones.
+    """Return which segments are acknowledged.
 
     The receiver acknowledges as many at once as the transport says, else every second one, and what
     is left before a pause after the delayed-acknowledgement timeout (RFC 5681 section 4.2).
+
+    Args:
+        transport: How many are acknowledged at a time.
+        data_ns: Times of the segments, ns, shape (n,), ascending.
+        generator: Of the draws.
+        begins: Whether these are the first segments of the connection.
     """
     # The timeout ends a run of segments. The very last is acknowledged with the FIN.
     ends = np.append(np.diff(data_ns) > ns_from_s(DELAYED_ACK_S), False)

@@ -38,6 +38,7 @@ class Ends:
     """How a session lies in its capture.
 
     Attributes:
+        capture: Name of the capture.
         capture_s: Length of the capture, s.
         begins_before: Whether it uses a connection that was open before the capture was started.
         may_go_on: Whether the silence after its last packet is one that it had before, its
