@@ -19,7 +19,7 @@ Rows = list[dict[str, Any]]
 _WITHIN = 0.1
 #: Goal: an AUC of 0.75. It is missed, and these corpora were at most so far: our own limit, so that
 #: what comes next is not worse.
-_HELD_OUT = 0.92
+_HELD_OUT = 0.9
 #: Recorded sessions of halves are alike, so that what is above is not the corpus's own spread.
 _RECORDED = 0.65
 
