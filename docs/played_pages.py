@@ -54,7 +54,8 @@ def classified_sections(results: Mapping[str, Any]) -> Iterator[str]:
         " than 10 s where a player fills its buffer slowly, or less than 1.5 times as fast, and so"
         " is not a fast start by this measure. Of the six players of segments of the lab, the five"
         " whose logs show that their buffer was filled have buffering, which ends within 2 s of"
-        " that; the sixth never filled it, and has none:"
+        " that; the sixth never filled it, and has none"
+        " (`tests/verification/test_buffering_of_lab_players.py`):"
     )
     yield table(
         ("fast starts", "captures", "in captures", "in phases", "when played", "any buffering"),
