@@ -159,7 +159,8 @@ def find_phases(
     begin anywhere in the file, and all media flows of the session count together.
 
     With ``keep_visible`` a start that stands out is buffering although the test cannot separate it
-    from a rate that wanders. A known ``buffering_end_s`` counts from the first media packet; it is
+    from a rate that wanders, unless media go both ways: nothing of a call can be sent ahead. A
+    known ``buffering_end_s`` counts from the first media packet; it is
     0 for a session without buffering.
 
     Raises:
@@ -168,6 +169,7 @@ def find_phases(
     time_ns, zero_ns = view.media_time_ns, view.first_media_ns
     kept, cycles = _cut_end(time_ns, view.media_ip_bytes, tick_s=tick_s)
     kept_ns, kept_bytes = time_ns[:kept], view.media_ip_bytes[:kept]
+    keep_visible = keep_visible and not _goes_both_ways(view)
     playout_end_s = s_from_ns(int(kept_ns[-1]) - zero_ns)
     if buffering_end_s is None:
         found = _find_buffering(
@@ -192,6 +194,18 @@ def find_phases(
         anchor=None if buffering_end_s is None else "option",
         burst_p_value=found.p_value if found else None,
     )
+
+
+#: A session whose client sends this share of what it gets is a call: acknowledgements of QUIC and
+#: RTCP take a twentieth.
+_TWO_WAY_SHARE = 0.25
+
+
+def _goes_both_ways(view: SessionView) -> bool:
+    """Return whether the client sends media too."""
+    payload_bytes = view.table.values("payload_bytes").astype(np.int64)
+    sent = int(payload_bytes[~view.table.to_client].sum())
+    return sent >= _TWO_WAY_SHARE * int(payload_bytes[view.media].sum())
 
 
 def _cut_end(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) -> tuple[int, Cycles]:

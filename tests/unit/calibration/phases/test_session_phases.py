@@ -274,6 +274,13 @@ def test_a_start_that_climbs_to_a_level_again_is_no_visible_burst(make_table: Ta
     assert phases.buffering_end_s is None
 
 
+def test_a_call_has_no_visible_burst(make_table: TableMaker) -> None:
+    time_s = np.repeat(levels_per_s(), 2)
+    view = choose_session(make_table(time_s, to_client=np.arange(time_s.size) % 2 == 0))
+    phases = find_phases(view, tick_s=1e-9, generator=np.random.default_rng(0), keep_visible=True)
+    assert phases.buffering_end_s is None
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_stream_of_one_rate_has_no_visible_burst(make_table: TableMaker, seed: int) -> None:
     times = two_rates(seed, change_s=60, end_s=120, fast_per_s=100, slow_per_s=100)
