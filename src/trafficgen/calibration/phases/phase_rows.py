@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -101,7 +102,8 @@ def divide_stream(time_ns: IntArray, phases: Phases, *, zero_ns: int) -> list[St
         if start_s > 0:
             start = int(np.searchsorted(time_ns, zero_ns + ns_from_s(start_s), side=side))
         if end_s < phases.end_s:
-            stop_side = phases.side if name == "buffering" else "right"
+            end_side = phases.side if end_s == phases.playout_start_s else "left"
+            stop_side = end_side if name == "buffering" else "right"
             stop = int(np.searchsorted(time_ns, zero_ns + ns_from_s(end_s), side=stop_side))
         if stop <= start:
             continue
@@ -135,7 +137,9 @@ def _spans(phases: Phases) -> list[_Span]:
     at_s = phases.playout_start_s
     side: Literal["left", "right"] = phases.side
     if phases.buffering_end_s is not None:
-        spans.append(("buffering", 0.0, at_s, "left"))
+        edges_s = (0.0, *(fall_s for fall_s in phases.falls_s if fall_s < at_s), at_s)
+        for from_s, to_s in itertools.pairwise(edges_s):
+            spans.append(("buffering", from_s, to_s, "left"))
     for stall in phases.stalls:
         spans.append(("playout", at_s, stall.start_s, side))
         at_s, side = stall.end_s, "left"

@@ -64,6 +64,8 @@ class Phases:
         burst_p_value: Probability of such a start where the rate only wanders, if the test cannot
             separate the two and the start stands out; None where buffering is beyond doubt.
         player_stalls: Stalls that a player log reports; None without a log.
+        falls_s: First packets after falls of the rate within buffering, ascending: the path gave
+            less from then on, or the player had enough to begin with.
     """
 
     silence_s: float
@@ -79,6 +81,7 @@ class Phases:
     anchor: Literal["buffer_full", "playback_start", "option"] | None = None
     burst_p_value: float | None = None
     player_stalls: tuple[Pause, ...] | None = None
+    falls_s: tuple[float, ...] = ()
 
     @property
     def playout_start_s(self) -> float:
@@ -193,6 +196,7 @@ def find_phases(
         playout_end_s=playout_end_s if kept < time_ns.size else None,
         anchor=None if buffering_end_s is None else "option",
         burst_p_value=found.p_value if found else None,
+        falls_s=_find_falls(kept_ns[:start], kept_bytes[:start], tick_s=tick_s) if found else (),
     )
 
 
@@ -206,6 +210,19 @@ def _goes_both_ways(view: SessionView) -> bool:
     payload_bytes = view.table.values("payload_bytes").astype(np.int64)
     sent = int(payload_bytes[~view.table.to_client].sum())
     return sent >= _TWO_WAY_SHARE * int(payload_bytes[view.media].sum())
+
+
+def _find_falls(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) -> tuple[float, ...]:
+    """Return when the rate falls for good within buffering, s from its first packet, ascending."""
+    cycles = cut_into_cycles(time_ns, size_bytes, tick_s=tick_s)
+    falls_ns: list[int] = []
+    while change := count_buffering_cycles(cycles):
+        at_ns = int(cycles.edge_ns[change])
+        if not cycles.paused:
+            at_ns = _refine_end_ns(time_ns, size_bytes, cycles, change)
+        falls_ns.append(at_ns)
+        cycles = cycles.keep_first(change)
+    return tuple(s_from_ns(end_ns - int(time_ns[0])) for end_ns in reversed(falls_ns))
 
 
 def _cut_end(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) -> tuple[int, Cycles]:

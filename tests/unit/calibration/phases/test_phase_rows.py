@@ -31,6 +31,15 @@ def test_the_packet_at_the_end_of_buffering_belongs_to_the_side_that_is_said() -
     assert named(time_ns, replace(PHASES, side="right"))[0] == ("buffering", 0, 11, 0, 10)
 
 
+def test_buffering_is_divided_where_its_rate_falls_but_not_beyond_its_end() -> None:
+    phases = replace(PHASES, side="right", falls_s=(4.0, 12.0))
+    assert named(every_second((0, 101)), phases) == [
+        ("buffering", 0, 4, 0, 4),
+        ("buffering", 4, 11, 4, 10),
+        ("playout", 11, 101, 10, 100),
+    ]
+
+
 def test_a_stall_is_a_gap_and_its_refill_a_phase() -> None:
     stall = Stall(start_s=40, end_s=50, refill_end_s=60, refill_kbps=800.0)
     time_ns = every_second((0, 41), (50, 101))

@@ -281,6 +281,34 @@ def test_a_call_has_no_visible_burst(make_table: TableMaker) -> None:
     assert phases.buffering_end_s is None
 
 
+def rates_per_s(seed: int, *parts: tuple[float, float]) -> FloatArray:
+    """Poisson packets at rates, 1/s, that last so long, s each, one after the other."""
+    rng, start_s, times = np.random.default_rng(seed), 0.0, []
+    for per_s, length_s in parts:
+        times.append(start_s + np.sort(rng.uniform(0, length_s, rng.poisson(per_s * length_s))))
+        start_s += length_s
+    return np.concatenate(times)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_fall_of_the_rate_while_a_player_fetches_divides_buffering(
+    make_table: TableMaker, seed: int
+) -> None:
+    fetch_s = rates_per_s(seed, (300, 17), (190, 23))
+    rhythm_s = 42 + on_off(seed, end_s=40, pause_s=2.0)
+    phases = phases_of(make_table(np.concatenate((fetch_s, rhythm_s))))
+    assert phases.buffering_end_s == pytest.approx(40, rel=0.02)
+    assert phases.falls_s == (pytest.approx(17, abs=1),)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_buffering_at_one_rate_is_not_divided(make_table: TableMaker, seed: int) -> None:
+    fetch_s, rhythm_s = rates_per_s(seed, (200, 40)), 42 + on_off(seed, end_s=40, pause_s=2.0)
+    phases = phases_of(make_table(np.concatenate((fetch_s, rhythm_s))))
+    assert phases.buffering_end_s is not None
+    assert phases.falls_s == ()
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_stream_of_one_rate_has_no_visible_burst(make_table: TableMaker, seed: int) -> None:
     times = two_rates(seed, change_s=60, end_s=120, fast_per_s=100, slow_per_s=100)
