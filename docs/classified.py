@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 import trafficgen
-from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.capture.session import open_session
 from trafficgen.flows import SessionView, clock_tick_ns, resegment
 from trafficgen.validation.compare import compare_sessions
@@ -58,7 +57,7 @@ class _Capture:
     reference: SessionView
     sessions: tuple[SessionView, ...]
     processes: str
-    phases: Phases
+    model: trafficgen.Model
     ip_bytes_interval: tuple[float, float] | None
 
     @property
@@ -97,8 +96,7 @@ def _captures() -> Iterator[_Capture]:
 
 
 def _play(kind: str, path: Path, reference: SessionView) -> _Capture:
-    fitted = trafficgen.fit(path)
-    model = fitted.model
+    model = trafficgen.fit(path).model
     reference = replace(reference, table=resegment(reference.table)[0])
     tick_ns = clock_tick_ns(reference.media_time_ns)
     sessions = [open_session(trafficgen.generate(model, seed=seed)).view for seed in SEEDS]
@@ -107,8 +105,7 @@ def _play(kind: str, path: Path, reference: SessionView) -> _Capture:
     phases = [phase for stream in model.streams for phase in stream.phases]
     kinds = ", ".join(dict.fromkeys(phase.process.kind for phase in phases))
     interval = trafficgen.estimate_workload(model, "session.parquet").ip_bytes_interval
-    found = fitted.calibration.session.phases
-    return _Capture(kind, path.name, reference, tuple(sessions), kinds, found, interval)
+    return _Capture(kind, path.name, reference, tuple(sessions), kinds, model, interval)
 
 
 def _row(capture: _Capture, *, wins: bool) -> dict[str, object]:
@@ -133,8 +130,8 @@ def _row(capture: _Capture, *, wins: bool) -> dict[str, object]:
             for one in capture.sessions
         ],
         "volume_covered": _covers_volume(capture),
-        "buffering": capture.phases.buffering_end_s is not None,
-        "start_ratio_by_phases": _start_ratio_by_phases(capture.phases),
+        "buffering": capture.model.buffering is not None,
+        "start_ratio_by_phases": _start_ratio_by_phases(capture.model),
         "start_ratio": _start_ratio(reference),
         "start_ratios": [_start_ratio(one) for one in capture.sessions],
     }
@@ -172,16 +169,15 @@ def _start_ratio(view: SessionView) -> float | None:
     return float(started / _START_S * (time_s[-1] - _START_S) / rest)
 
 
-def _start_ratio_by_phases(phases: Phases) -> float | None:
-    """Return :func:`_start_ratio` of a session that sends at the rates of its phases."""
-    if phases.end_s < 2 * _START_S:
+def _start_ratio_by_phases(model: trafficgen.Model) -> float | None:
+    """Return :func:`_start_ratio` of a session that sends at the rates of its streams' phases."""
+    phases = [phase for stream in model.streams for phase in stream.phases]
+    end_s = max(phase.end_s for phase in phases)
+    if end_s < 2 * _START_S:
         return None
-    end_s, stop_s = phases.playout_start_s, phases.playout_stop_s
-    fast_s, slow_s = min(end_s, _START_S), max(0.0, _START_S - end_s)
-    fast_kbps, slow_kbps = phases.buffering_kbps or 0.0, phases.playout_kbps
-    started = fast_kbps * fast_s + slow_kbps * slow_s
-    rest = fast_kbps * (end_s - fast_s) + slow_kbps * (stop_s - end_s - slow_s)
-    return started / _START_S * (phases.end_s - _START_S) / rest
+    started = sum(one.rate_bps * max(0.0, min(one.end_s, _START_S) - one.start_s) for one in phases)
+    rest = sum(one.rate_bps * one.duration_s for one in phases) - started
+    return started / _START_S * (end_s - _START_S) / rest
 
 
 def gaps_of(view: SessionView) -> np.ndarray:
