@@ -79,6 +79,9 @@ class ClockLimits:
     #: Starts are off the grid by no more standard deviations of the spacings: half-way between
     #: independent jitter (0.71) and a walk over the fewest frames (2.6) is far from both.
     off_grid: float = 1.0
+    #: Timestamps are those of a regular clock if they are off it within so many ticks: one, and
+    #: what a fitted line is off.
+    rounded_ticks: float = 1.1
     #: Frames are cut into packets where this share of all but the last ones is full, and of the
     #: last ones is not; this is the longest time between frames of media, s.
     cut_share: float = 0.95
@@ -120,9 +123,22 @@ def frames_of(packets: PhasePackets) -> Frames | None:
         frame_bytes=np.add.reduceat(packets.ip_bytes, first),
         start_s=time_s[first],
         end_s=time_s[first + counts - 1],
-        clock_s=(ticks - ticks[0]) / clock_hz,
+        clock_s=_undo_rounding(ticks - ticks[0]) / clock_hz,
         reordered=_places_early(timestamp[first], ticks),
     )
+
+
+def _undo_rounding(ticks: IntArray) -> FloatArray:
+    """Return the instants of a regular clock, in ticks, of which timestamps are rounded ones.
+
+    Steps that rounding makes to differ come in a strict order: sums of steps in a random one wander
+    where those of the clock do not. Other timestamps are returned as they are.
+    """
+    steps = np.diff(ticks)
+    number = np.concatenate(([0.0], np.cumsum(np.rint(steps / max(1.0, float(np.median(steps)))))))
+    slope, first = np.polyfit(number, ticks, 1)
+    off = ticks - first - slope * number
+    return np.asarray(slope * number if np.ptp(off) <= _CLOCKS.rounded_ticks else ticks, np.float64)
 
 
 def _places_early(timestamps: IntArray, ascending: IntArray) -> int:

@@ -89,6 +89,21 @@ def test_single_packets_of_a_steady_sender_stay_on_its_clock() -> None:
     assert np.ptp(np.quantile(off_s, [0.02, 0.98])) < 5e-4
 
 
+def test_a_clock_whose_timestamps_are_rounded_keeps_its_period() -> None:
+    # 1028 bytes at 548 kbit/s of 1000 of them: 1313.87 ticks of 90 kHz, 1313 or 1314 by turns
+    number, generator = np.arange(3000), np.random.default_rng(4)
+    late_s = generator.uniform(0, 1e-4, number.size)
+    period_s = 8 / 548
+    packets = packets_of(
+        number * period_s + late_s,
+        np.full(number.size, 1028),
+        np.floor(number * period_s * 90_000).astype(np.int64),
+    )
+    played_s = playable(fitted(packets)).play(Span(0.0, 40.0), generator_of).time_s
+    off_s = played_s - np.arange(played_s.size) * period_s
+    assert np.ptp(off_s) < 1.1e-4
+
+
 def test_a_clock_that_runs_slow_is_told_by_its_ratio() -> None:
     instants = np.arange(500) * 0.04
     process = fitted(packets_of(1.01 * instants, np.full(500, 3000), np.arange(500) * 3600))
