@@ -11,6 +11,7 @@ from trafficgen.processes.frames.group_of_pictures import FoundGroup, find_group
 from trafficgen.processes.frames.model import FrameName, FrameProcess, FrameType
 from trafficgen.processes.frames.timing import (
     Frames,
+    FrameTiming,
     fit_timing,
     frames_of,
     frames_of_bursts,
@@ -84,6 +85,11 @@ def _fit_frames(packets: PhasePackets, frames: Frames, fit: LawFitter) -> Fitted
     timing = fit_timing(frames, gap_s=gap_sample, paced=paced, grouped=grouped, fit=fit)
     if timing is None:
         return None
+    paced_from_s = None
+    if paced:
+        paced_from_s, gap_sample = _share_from_instant(
+            frames, timing, shares, gap_sample, packets.tick_s
+        )
     if trains is not None:
         gap_scale, gap_sample = "packet", np.delete(before_s, frames.first)
     types = found.types if found else np.zeros(frames.first.size, dtype=np.int64)
@@ -101,6 +107,7 @@ def _fit_frames(packets: PhasePackets, frames: Frames, fit: LawFitter) -> Fitted
         packet_bytes=fit.law("packet_bytes", _filled_sizes(packets, frames, leads), "bytes"),
         gap_within_s=fit.law("gap_within_s", gap_sample, "s") if gap_sample.size else None,
         gap_scale=gap_scale,
+        paced_from_s=paced_from_s if gap_scale == "frame" else None,
         lead_gap_s=None
         if lead_gap_s is None or not paced
         else fit.law("lead_gap_s", lead_gap_s, "s"),
@@ -154,6 +161,30 @@ def _gap_within(
     }
     best = min(samples, key=lambda name: spread[name])
     return best, samples[best]
+
+
+def _share_from_instant(
+    frames: Frames, timing: FrameTiming, shares: IntArray, whole_s: FloatArray, tick_s: float
+) -> tuple[float | None, FloatArray]:
+    """Return from when after its instant the packets of a frame share its time, s, and times.
+
+    The last of n packets comes at that moment and (n - 1) / n of the time: a line through the
+    medians of frames with as many packets. None, and the times from the first packet on, where
+    those spread less.
+    """
+    instant_s = timing.clock_ratio.value * frames.clock_s
+    instant_s += frames.start_s[0] - instant_s[0] - timing.first_lateness_s
+    usual = [n for n in np.unique(shares[shares > 1]) if (shares == n).sum() >= _LIMITS.same_leads]
+    if timing.lateness_s is None or len(usual) < 2:
+        return None, whole_s
+    last_s = frames.end_s - instant_s
+    medians_s = [np.median(last_s[shares == n]) for n in usual]
+    weights = [np.sqrt((shares == n).sum()) for n in usual]
+    from_s = float(np.polyfit([(n - 1) / n for n in usual], medians_s, 1, w=weights)[1])
+    several = shares > 1
+    shared_s = (last_s[several] - from_s) * shares[several] / (shares[several] - 1)
+    nearer = shared_s.min() > 0 and _log_spread(shared_s, tick_s) < _log_spread(whole_s, tick_s)
+    return (from_s, shared_s) if nearer else (None, whole_s)
 
 
 def _log_spread(sample: FloatArray, tick_s: float) -> float:

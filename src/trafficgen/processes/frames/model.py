@@ -109,6 +109,9 @@ class FrameProcess(Process):
     """packet: each gap is drawn; frame: gap_within_s is the time of a frame, shared by its
     packets; bytes: gap_within_s is the gap of a packet of the largest size, others have it in
     proportion to theirs."""
+    paced_from_s: float | None = None
+    """From the instant of a frame to where the time begins that its packets share, s: those after
+    a first one that is late are on time; null where it begins with the first one."""
     lead_gap_s: LawOfTime | None = None
     """Gap after each lead packet of frames that share gap_within_s, s: these are sent at once; null
     where they share it too."""
@@ -125,6 +128,8 @@ class FrameProcess(Process):
             )
         if self.trains is not None and (self.gap_within_s is None or self.gap_scale != "packet"):
             raise ValueError("trains need gap_within_s, and gap_scale packet")
+        if self.paced_from_s is not None and self.gap_scale != "frame":
+            raise ValueError("paced_from_s needs gap_scale frame")
         pattern = self.group is not None and self.group.reference_period is not None
         wanted = ["key", "predicted", "bidirectional"] if pattern else ["key", "predicted"]
         if self.group is not None and sorted(names) != sorted(wanted):

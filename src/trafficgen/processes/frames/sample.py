@@ -147,6 +147,7 @@ class FrameLaws(PlayableProcess):
     packet_bytes: MixedLaw
     gap_within_s: MixedLaw | None
     gap_scale: Literal["packet", "frame", "bytes"]
+    paced_from_s: float | None = None
     lead_gap_s: MixedLaw | None = None
     trains: TrainOrder | None = None
 
@@ -181,8 +182,8 @@ class FrameLaws(PlayableProcess):
         time_s = _core.frame_times(
             instant_s + lateness_s,
             counts,
-            self._draw_gaps(frames, generator_of),
-            of_frames=self.gap_scale == "frame" and self.lead_gap_s is None,
+            self._draw_gaps(frames, lateness_s, generator_of),
+            of_frames=self._shares_evenly,
             start_s=span.start_s,
             first_at_start=span.first_at_start,
         )
@@ -194,7 +195,14 @@ class FrameLaws(PlayableProcess):
         clock_s = span.start_s + instant_s[:begun] - zero_s
         return PlayedPackets(time_s[:within], sizes[:within], first[:begun], frame_clock_s=clock_s)
 
-    def _draw_gaps(self, frames: CutFrames, generator_of: GeneratorOf) -> FloatArray | None:
+    @property
+    def _shares_evenly(self) -> bool:
+        """Whether packets share the time of their frame from the first one on."""
+        return self.gap_scale == "frame" and self.lead_gap_s is None and self.paced_from_s is None
+
+    def _draw_gaps(
+        self, frames: CutFrames, lateness_s: FloatArray, generator_of: GeneratorOf
+    ) -> FloatArray | None:
         """Draw the gap before each packet, or the length of each frame, s; None without gaps."""
         if self.gap_within_s is None:
             return None
@@ -202,14 +210,19 @@ class FrameLaws(PlayableProcess):
         generator = generator_of("gap_within_s")
         if self.gap_scale == "frame":
             whole_s = self.gap_within_s.sample(generator, counts.size)
-            if self.lead_gap_s is None:
+            if self._shares_evenly:
                 return whole_s
             gap_s = np.repeat(whole_s / (counts - frames.leads), counts)
-            gap_s[np.cumsum(counts) - counts] = 0.0
-            lead_rows = frames.lead_rows()
-            gap_s[lead_rows + 1] = self.lead_gap_s.sample(
-                generator_of("lead_gap_s"), lead_rows.size
-            )
+            first = np.cumsum(counts) - counts
+            if self.paced_from_s is not None:
+                several = counts > frames.leads + 1
+                second = (first + frames.leads + 1)[several]
+                gap_s[second] -= lateness_s[several] - self.paced_from_s
+                gap_s = np.maximum(gap_s, 0.0)
+            gap_s[first] = 0.0
+            if self.lead_gap_s is not None:
+                rows = frames.lead_rows() + 1
+                gap_s[rows] = self.lead_gap_s.sample(generator_of("lead_gap_s"), rows.size)
             return gap_s
         gap_s = self.gap_within_s.sample(generator, sizes.size)
         if self.gap_scale == "bytes":

@@ -166,6 +166,38 @@ def test_packets_within_a_frame_that_share_its_time_are_told_from_those_with_a_f
     assert abs(process.gap_within_s.distribution().mean - 0.04) < 1e-4
 
 
+def test_packets_of_a_paced_frame_are_on_time_after_a_first_one_that_is_late() -> None:
+    rng = np.random.default_rng(3)
+    packets, late_s = rng.integers(1, 5, 2000), 4e-5 + rng.exponential(5e-5, 2000)
+    time_s = [
+        frame * 0.04 + np.arange(n) * 0.04 / n + np.append(late_s[frame], np.zeros(n - 1))
+        for frame, n in enumerate(packets.tolist())
+    ]
+    time_ns = ns_array_from_s(np.concatenate(time_s))
+    process = fitted(
+        PhasePackets(
+            time_ns=time_ns,
+            ip_bytes=np.full(time_ns.size, 1000),
+            span_ns=(int(time_ns[0]), int(time_ns[-1])),
+            tick_s=1e-6,
+            rtp_timestamp=np.repeat(np.arange(2000) * 3600, packets),
+            clock_hz=90_000,
+        )
+    )
+    assert process.gap_scale == "frame"
+    assert process.paced_from_s is not None
+    # The instants of frames begin where the least late of them is sent.
+    assert process.paced_from_s == pytest.approx(-4e-5, abs=1e-6)
+    assert process.gap_within_s is not None
+    assert process.gap_within_s.distribution().mean == pytest.approx(0.04, rel=1e-4)
+    played = playable(process).play(Span(0.0, 80.0), generator_of)
+    assert played.burst_starts is not None
+    second = played.burst_starts[:-1][np.diff(played.burst_starts) == 2] + 1
+    # From the second of two packets to the next frame: the lateness of one frame, not of two.
+    to_next_s = played.time_s[second + 1] - played.time_s[second] - 0.02
+    assert np.std(to_next_s) == pytest.approx(5e-5, rel=0.15)
+
+
 def test_leads_that_are_sent_at_once_do_not_share_the_time_of_their_frame() -> None:
     time_s, sizes, stamps = [], [], []
     for frame in range(300):
