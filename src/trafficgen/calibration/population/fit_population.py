@@ -213,7 +213,7 @@ def fit_population(paths: Paths, options: PopulationFitOptions) -> PopulationFit
         <PopulationFit of 3 sessions of 3 captures, typical: population (video): playout at 400.4
         kbit/s>
         >>> trafficgen.generate(fitted.model, sessions=5, seed=1)
-        <PacketTable: 5,400 packets, 5 flows, 19.98 s, 5,400,000 IP bytes>
+        <PacketTable: 5,403 packets, 5 flows, 19.99 s, 5,403,000 IP bytes>
     """
     names = as_paths(paths)
     workers = min(options.workers or os.cpu_count() or 1, len(names))

@@ -44,6 +44,8 @@ class FrameLimits:
     equal_share: float = 0.8
     #: Gaps, or times of frames, have no order to keep where their logarithms spread less than this.
     regular_spread: float = 0.1
+    #: Gaps are all the same where they differ by no more ticks of the timestamps than that.
+    rounded_ticks: float = 1.5
 
 
 _LIMITS = FrameLimits()
@@ -51,6 +53,8 @@ _LIMITS = FrameLimits()
 
 def propose_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
     """Fit the frame clock of a phase; None without RTP timestamps or with too few frames.
+
+    None as well where all gaps are the same but for rounding: a gap says as much as a clock.
 
     Frames are runs of packets with the same timestamp. With bidirectional prediction timestamps go
     back and forth, so the k-th frame sent is given the k-th smallest timestamp: what the decoder's
@@ -61,7 +65,8 @@ def propose_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | Non
     for the sizes.
     """
     frames = frames_of(packets)
-    return None if frames is None else _fit_frames(packets, frames, fit)
+    is_constant = np.ptp(packets.gap_s) <= _LIMITS.rounded_ticks * packets.tick_s
+    return None if frames is None or is_constant else _fit_frames(packets, frames, fit)
 
 
 def propose_burst_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:

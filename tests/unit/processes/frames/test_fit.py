@@ -104,6 +104,12 @@ def test_a_clock_whose_timestamps_are_rounded_keeps_its_period() -> None:
     assert np.ptp(off_s) < 1.1e-4
 
 
+def test_packets_whose_gaps_are_all_the_same_are_no_frames() -> None:
+    number = np.arange(500)
+    packets = packets_of(number * 8 / 548, np.full(500, 1028), np.arange(500) * 1314)
+    assert propose_frames(packets, LawFitter(generator_of, packets.tick_s)) is None
+
+
 def test_a_clock_that_runs_slow_is_told_by_its_ratio() -> None:
     instants = np.arange(500) * 0.04
     process = fitted(packets_of(1.01 * instants, np.full(500, 3000), np.arange(500) * 3600))
