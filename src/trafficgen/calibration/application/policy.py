@@ -12,11 +12,13 @@ is the right one is not measured yet.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from pydantic import JsonValue
@@ -43,13 +45,10 @@ _GRIDS: dict[PolicyFamily, list[_Grid]] = {
         }
     ],
     "buffer": [
-        {
-            "reservoir_share": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6],
-            "cushion_share": [0.2, 0.35, 0.5, 0.65, 0.8],
-        }
+        {"reservoir_share": [0.1, 0.25, 0.375, 0.5], "cushion_share": [0.2, 0.35, 0.525, 0.7]}
     ],
     "bola": [
-        {"bola_form": ["basic"], "bola_gp": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0]},
+        {"bola_form": ["basic"], "bola_gp": [round(5 * 1.25**step, 2) for step in range(-6, 5)]},
         {"bola_form": ["dashjs"], "bola_low_s": [6.0, 8.0, 10.0, 12.0]},
     ],
     "dynamic": [
@@ -73,8 +72,9 @@ _PRIORS: dict[PolicyFamily, float] = {
     **{"throughput": 0.4, "dynamic": 0.25, "bola": 0.1, "buffer": 0.1, "mpc": 0.1, "fixed": 0.05}
 }
 #: Buffer targets that are tried where buffers were never full, over what they held at most: rungs
-#: of these families depend on it. The first is taken if others explain choices as well.
-_TARGETS = (1.25, 1.0, 1.6, 2.0)
+#: of these families depend on it, and in steps of a quarter a fifth of the choices of a player of
+#: BOLA seem wrong.
+_TARGETS = tuple(round(1.08**step, 3) for step in range(11))
 _BY_BUFFER: tuple[PolicyFamily, ...] = ("buffer", "bola")
 #: The share of the throughput, and the buffers at which these families change the rung, are any, so
 #: that their settings are tried in small steps once rungs are known: shares in steps of 0.01, of
@@ -390,10 +390,10 @@ def _replay(session: Decisions, ladder_kbps: list[float], candidates: list[_Cand
     player = parameters_for_engine(with_settings(load_entry("chunked"), plain))
     varied = {name for one in candidates for name in one}
     shared = json.dumps({name: value for name, value in player.items() if name not in varied})
-    usual = {name: player[name] for name in varied if name in player}
+    usual = cast("_Candidate", {name: player[name] for name in varied if name in player})
     players = [
-        f"{shared[:-1]}, {json.dumps(usual | _hold_a_segment(one, segment_s))[1:]}"
-        for one in candidates
+        f"{shared[:-1]}, {', '.join(_name_json(*one) for one in given.items())}}}"
+        for given in (usual | _hold_a_segment(one, segment_s) for one in candidates)
     ]
     idle_s = np.diff(downloads.request_s, prepend=downloads.request_s[:1])
     idle_s[1:] -= (downloads.arrival_s - downloads.request_s)[:-1]
@@ -408,6 +408,12 @@ def _replay(session: Decisions, ladder_kbps: list[float], candidates: list[_Cand
     from trafficgen._core import replay_players  # noqa: PLC0415 - few sessions have clear rungs
 
     return np.array(replay_players(players, times_s, sizes, rungs))
+
+
+@functools.lru_cache(maxsize=4096, typed=True)
+def _name_json(name: str, value: str | bool | float | None) -> str:
+    """Return a member of an object of JSON; many candidates share it."""
+    return f"{json.dumps(name)}: {json.dumps(value)}"
 
 
 def _hold_a_segment(candidate: _Candidate, segment_s: float) -> _Candidate:
