@@ -84,6 +84,20 @@ def test_a_player_that_waits_shows_how_long_its_segments_are() -> None:
     assert clock.low <= 2.0 <= clock.high
 
 
+def test_requests_between_two_waits_show_how_long_segments_are() -> None:
+    # A segment of an action scene takes longer than it plays, so that no three waits follow.
+    sizes = np.tile([480_000, 480_000, 2_000_000], 8)
+    times = player(sizes, segment_s=5.0, rate_kbps=2000, buffer_s=16.0)
+    idle_s = idle_before(times)
+    assert 2 < np.count_nonzero(idle_s > 1.0) < 16
+    clock = find_segment_clock(times[0], idle_s)
+    assert clock is not None
+    assert clock.value == pytest.approx(5.0, rel=1e-3)
+    # Pauses of any length are none of a full buffer.
+    pauses_s = np.cumsum(np.random.default_rng(1).exponential(3.0, 24))
+    assert find_segment_clock(pauses_s, np.diff(pauses_s, prepend=0.0) - 0.1) is None
+
+
 def test_a_player_that_never_waits_leaves_a_usual_duration_or_nothing() -> None:
     sizes = 420_000 * content(25)
     times = player(sizes, segment_s=4.0, rate_kbps=1000, buffer_s=60)

@@ -10,20 +10,23 @@ import numpy as np
 
 from trafficgen.calibration.player_log.events import PlayerLog
 from trafficgen.models import Estimate
-from trafficgen.units import BoolArray, FloatArray
+from trafficgen.units import BoolArray, FloatArray, IntArray
 
 #: A player waits if it asks this long after the response before it ended: part of the spacing,
 #: and s. Its own delays and a round trip are less.
 _LEAST_WAIT_PART, _LEAST_WAIT_S = 0.15, 0.15
 #: Waits in a row that show a clock, and how far one may be from the usual one.
 _FEWEST_WAITS, _MOST_OFF = 3, 0.25
+#: Times between two waits show the same clock if they differ by this part of it at most, or by this
+#: time, s; a single one must be as near to a usual duration as half of that part.
+_SAME_PART, _SAME_S = 0.01, 0.05
 #: Standard errors to each side of a 95% interval: those of Student's law with 60 degrees, a little
 #: more than the normal law's 1.96, since errors are estimated from tens of segments.
 INTERVAL_ERRORS = 2.0
 
 
 def find_segment_clock(request_s: FloatArray, idle_s: FloatArray) -> Estimate | None:
-    """Return the spacing of requests while the player waits before each, s; None if it never does.
+    """Return the spacing of requests while the player waits, s; None if it hardly does.
 
     Args:
         request_s: Times of the requests for segments of one kind, in order, shape (n,).
@@ -34,12 +37,12 @@ def find_segment_clock(request_s: FloatArray, idle_s: FloatArray) -> Estimate | 
     # The first wait of a row follows a request that was not put off.
     steady = (waits & np.concatenate(([False], waits[:-1])))[1:]
     if np.count_nonzero(steady) < _FEWEST_WAITS:
-        return None
+        return _compare_waits(request_s, waits)
     usual_s = float(np.median(spacing_s[steady]))
     steady &= np.abs(spacing_s / usual_s - 1) <= _MOST_OFF
     runs = [run for run in _runs(steady) if run.stop - run.start >= _FEWEST_WAITS]
     if not runs:
-        return None
+        return _compare_waits(request_s, waits)
     slopes, weights = zip(*(_slope(request_s, run) for run in runs), strict=True)
     total = float(np.sum(weights))
     value = float(np.dot(slopes, weights) / total)
@@ -53,6 +56,41 @@ def find_segment_clock(request_s: FloatArray, idle_s: FloatArray) -> Estimate | 
     return Estimate(
         value=value, low=value - half_s, high=value + half_s, method="requests after waits"
     )
+
+
+def _compare_waits(request_s: FloatArray, waits: BoolArray) -> Estimate | None:
+    """Return the spacing of requests by waits that others may be between, s; None without.
+
+    The buffer is full at each, so that what was fetched between two of them is what was played.
+    """
+    segments, passed_s, same = _agree(request_s, waits)
+    total, count = int(segments[same].sum()), len(same)
+    if not total:
+        return None
+    value = float(passed_s[same].sum()) / total
+    is_usual = np.any(np.abs(_USUAL_S / value - 1) <= _SAME_PART / 2)
+    if 2 * total <= segments.sum() or (count == 1 and not is_usual):
+        return None
+    half_s = INTERVAL_ERRORS * max(_SAME_S / total, 1e-4 * value)
+    return Estimate(
+        value=value, low=value - half_s, high=value + half_s, method="requests after waits"
+    )
+
+
+def _agree(request_s: FloatArray, waits: BoolArray) -> tuple[IntArray, FloatArray, IntArray]:
+    """Return segments and time between waits, s, and places of those with the same spacing."""
+    at = np.flatnonzero(waits)
+    segments, passed_s = np.diff(at), np.diff(request_s[at])
+    order = np.argsort(passed_s / segments)
+    spacing_s, count = (passed_s / segments)[order], segments[order]
+    most_s = np.maximum(_SAME_PART * spacing_s, _SAME_S / count)
+    low = np.searchsorted(spacing_s, spacing_s - most_s)
+    high = np.searchsorted(spacing_s, spacing_s + most_s, side="right")
+    before = np.concatenate(([0], np.cumsum(count)))
+    if len(count):
+        best = int((before[high] - before[low]).argmax())
+        order = order[low[best] : high[best]]
+    return segments, passed_s, order
 
 
 def find_waits(request_s: FloatArray, idle_s: FloatArray) -> BoolArray:
@@ -81,8 +119,9 @@ _MOST_FETCHED_AGAIN, _LOG_ERROR = 0.4, 0.05
 #: Durations that segments usually have, s, the most usual first: those of examples and defaults of
 #: packagers, Apple's advice for HLS (6 s; 10 s before), then others.
 _USUAL_S = np.array([2.0, 4.0, 6.0, 10.0, 5.0, 8.0, 1.0, 3.0, 12.0])
-#: Most media that a player holds, s; and the part of the time that stalls may have taken.
-_MOST_HELD_S, _MOST_STALLED = 30.0, 0.1
+#: Most media that a player holds, s, or else this; and the part of the time that stalls may have
+#: taken.
+_MOST_HELD_S, _MOST_STALLED = (30.0, 60.0), 0.1
 #: A short session leaves durations that are further apart than this, so that none is taken.
 _WIDEST_GUESS = 2.0
 
@@ -94,12 +133,16 @@ def guess_segment_clock(request_s: FloatArray) -> Estimate | None:
     with a full buffer at the end. None where no usual duration does, or where that says little.
     """
     count, length_s = len(request_s) - 1, float(request_s[-1] - request_s[0])
-    low, high = length_s * (1 - _MOST_STALLED) / count, (length_s + _MOST_HELD_S) / count
-    possible = list_usual_durations(low, high)
-    if not len(possible) or high > _WIDEST_GUESS * low:
-        return None
+    low = length_s * (1 - _MOST_STALLED) / count
     method = "most usual duration that the number of segments allows"
-    return Estimate(value=float(possible[0]), low=low, high=high, method=method)
+    for most_s in _MOST_HELD_S:
+        high = (length_s + most_s) / count
+        possible = list_usual_durations(low, high)
+        if high > _WIDEST_GUESS * low:
+            return None
+        if len(possible):
+            return Estimate(value=float(possible[0]), low=low, high=high, method=method)
+    return None
 
 
 def list_usual_durations(low_s: float, high_s: float) -> FloatArray:
