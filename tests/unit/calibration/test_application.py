@@ -98,6 +98,26 @@ def test_requests_between_two_waits_show_how_long_segments_are() -> None:
     assert find_segment_clock(pauses_s, np.diff(pauses_s, prepend=0.0) - 0.1) is None
 
 
+def test_segments_of_a_wide_ladder_are_no_responses_to_a_user() -> None:
+    sizes = np.repeat([60_000, 300_000, 1_500_000, 60_000], 8) * content(32)
+    times = player(sizes, segment_s=2.0, rate_kbps=2200, buffer_s=60)
+    found, _ = recognise_application(exchanges_of(sizes, times), first_media_ns=NS_PER_S)
+    assert found is not None
+    assert found.kind == "chunked"
+    assert len(found.switches) == 3
+    # Requests of a user are any time apart, and other responses are of any size.
+    generator = np.random.default_rng(1)
+    pauses_s, any_size = np.cumsum(generator.exponential(3.0, 32)), generator.normal(0, 1.5, 90)
+    times_s = 2.0 * np.arange(90)
+    for responses, when in (
+        (generator.permutation(sizes), (pauses_s, pauses_s + 0.1)),
+        (200_000 * np.exp(any_size), (times_s, times_s + 1.9)),
+    ):
+        found, _ = recognise_application(exchanges_of(responses, when), first_media_ns=NS_PER_S)
+        assert found is not None
+        assert found.kind == "interactive"
+
+
 def test_a_player_that_never_waits_leaves_a_usual_duration_or_nothing() -> None:
     sizes = 420_000 * content(25)
     times = player(sizes, segment_s=4.0, rate_kbps=1000, buffer_s=60)

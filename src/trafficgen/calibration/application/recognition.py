@@ -30,6 +30,7 @@ from trafficgen.calibration.application.policy import (
 from trafficgen.calibration.application.rungs import Explanation, Rungs, find_rungs
 from trafficgen.calibration.application.segment_clock import (
     INTERVAL_ERRORS,
+    are_regular,
     find_segment_clock,
     find_waits,
     guess_segment_clock,
@@ -52,9 +53,11 @@ from trafficgen.units import NS_PER_S, FloatArray, IntArray, kbps_from_bytes
 
 #: Segments that show a clock and rungs.
 _FEWEST_SEGMENTS = 6
-#: Segments of one title vary by less than this (standard deviation of log sizes), at any rungs;
-#: responses to a user vary more: by a factor of e and above.
-_MOST_SPREAD = 1.0
+#: Segments of one title vary by less than this (standard deviation of log sizes), at any rungs of
+#: most ladders; responses to a user vary more: by a factor of e and above. Those of a wide ladder
+#: vary by less than the other number within a rung, and all but this share of them are requested
+#: one after the other, or by a clock.
+_MOST_SPREAD, _MOST_RUNG_SPREAD, _MOST_ODD = 1.0, 0.3, 0.1
 #: With a clock that is not seen, rungs have more segments each than this: ranges of bytes that a
 #: player requests have as many sizes.
 _MOST_RUNGS_PART = 1 / 3
@@ -207,7 +210,8 @@ def _recognise_responses(
     if len(video) < _FEWEST_SEGMENTS:
         why = f"{len(video)} large responses: too few to recognise segments"
         return None, {"application": why}
-    if _varies_widely(video):
+    varies_widely = bool(np.std(np.log(video.size_bytes)) > _MOST_SPREAD)
+    if varies_widely and _is_user(video):
         return Application(kind="interactive", **counts), _name_parts(_NO_SEGMENTS)
     clock, remark = _clock(video, audio, log)
     if clock is None:
@@ -217,11 +221,10 @@ def _recognise_responses(
         )
         return None, {"application": why}
     rungs = _find_visited_rungs(video, clock, log)
-    if remark and rungs.of_segment.max() >= _MOST_RUNGS_PART * len(video):
-        why = "the player never waited before a request, and sizes of its responses show no rungs"
+    if varies_widely and rungs.spread > _MOST_RUNG_SPREAD:
+        return Application(kind="interactive", **counts), _name_parts(_NO_SEGMENTS)
+    if why := _doubt_segments(video, rungs, clock, is_guess=bool(remark)):
         return None, {"application": why}
-    if _rungs(video, rungs, clock)[0].rate_kbps.value < _LEAST_RUNG_KBPS:
-        return None, {"application": "its responses are too small for segments of media"}
     if remark and log is None:
         clock, remark = _prefer_clock(video, rungs, clock, remark)
     found, absent = _recognise_segments(video, rungs, clock, log)
@@ -235,6 +238,15 @@ def _recognise_responses(
     if len(audio):
         found["audio_kbps"] = _rate(audio.size_bytes, clock)
     return Application(kind="chunked", **counts, segment_s=clock, **found), _name_parts(absent)
+
+
+def _doubt_segments(video: Segments, rungs: Rungs, clock: Estimate, *, is_guess: bool) -> str:
+    """Return why responses are not segments; empty where they may be."""
+    if is_guess and rungs.of_segment.max() >= _MOST_RUNGS_PART * len(video):
+        return "the player never waited before a request, and sizes of its responses show no rungs"
+    if _rungs(video, rungs, clock)[0].rate_kbps.value < _LEAST_RUNG_KBPS:
+        return "its responses are too small for segments of media"
+    return ""
 
 
 def _name_parts(absent: dict[str, str]) -> dict[str, str]:
@@ -507,8 +519,12 @@ def _clock(video: Segments, audio: Segments, log: PlayerLog | None) -> tuple[Est
     )
 
 
-def _varies_widely(segments: Segments) -> bool:
-    return bool(np.std(np.log(segments.size_bytes)) > _MOST_SPREAD)
+def _is_user(segments: Segments) -> bool:
+    """Return whether requests may be those of a user: together, or after pauses of any length."""
+    if np.mean(segments.idle_s < 0) > _MOST_ODD:
+        return True
+    waits = find_waits(segments.request_s, segments.idle_s)
+    return bool(np.mean(waits) > _MOST_ODD and not are_regular(segments.request_s, waits))
 
 
 def _width(estimate: Estimate) -> float:

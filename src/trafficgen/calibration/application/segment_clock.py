@@ -77,6 +77,12 @@ def _compare_waits(request_s: FloatArray, waits: BoolArray) -> Estimate | None:
     )
 
 
+def are_regular(request_s: FloatArray, waits: BoolArray) -> bool:
+    """Return whether most waits are those of a full buffer: with the same time a segment."""
+    segments, _, same = _agree(request_s, waits)
+    return bool(len(same) > 1 and 2 * segments[same].sum() > segments.sum())
+
+
 def _agree(request_s: FloatArray, waits: BoolArray) -> tuple[IntArray, FloatArray, IntArray]:
     """Return segments and time between waits, s, and places of those with the same spacing."""
     at = np.flatnonzero(waits)
