@@ -23,6 +23,7 @@ from trafficgen.distributions.fitting.likelihood import (
 )
 from trafficgen.distributions.fitting.ticks import TickCounts
 from trafficgen.distributions.law import GoodnessOfFit
+from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray, IntArray
 
 
@@ -103,8 +104,9 @@ def mean_with_interval(values: FloatArray, generator: np.random.Generator) -> Me
     """Compute a mean with its 95% interval by the moving-block bootstrap.
 
     The ends are the mean plus and minus the quantiles of the bootstrap means about theirs (basic
-    interval), from 999 resamples of as many whole blocks as fill the series. The values are in the
-    order of time, such as the bytes in successive bins, shape (n,), n > 0.
+    interval), from 999 resamples of as many whole blocks as fill the series. As k blocks show their
+    spread with k - 1 degrees of freedom, ends are wider by Student's law and sqrt(k / (k - 1)). The
+    values are in the order of time, such as the bytes in successive bins, shape (n,), n > 0.
     """
     n, mean = values.size, float(values.mean())
     if n < _LIMITS.fewest_values:
@@ -112,9 +114,11 @@ def mean_with_interval(values: FloatArray, generator: np.random.Generator) -> Me
     length = min(block_length(values), n // _LIMITS.fewest_blocks)
     total = np.concatenate(([0.0], np.cumsum(values)))
     block_means = (total[length:] - total[:-length]) / length
-    size = (_LIMITS.replicates, max(1, n // length))
+    blocks = n // length
+    size = _LIMITS.replicates, blocks
     means = block_means[generator.integers(0, block_means.size, size)].mean(axis=1)
-    below, above = np.quantile(means - means.mean(), [0.025, 0.975])
+    wider = special.stdtrit(blocks - 1, 0.975) / NORMAL_95 * np.sqrt(blocks / (blocks - 1))
+    below, above = wider * np.quantile(means - means.mean(), [0.025, 0.975])
     return MeanInterval(mean, mean - float(above), mean - float(below))
 
 
