@@ -16,9 +16,8 @@ import functools
 import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 from pydantic import JsonValue
@@ -48,7 +47,7 @@ _GRIDS: dict[PolicyFamily, list[_Grid]] = {
         {"reservoir_share": [0.1, 0.25, 0.375, 0.5], "cushion_share": [0.2, 0.35, 0.525, 0.7]}
     ],
     "bola": [
-        {"bola_form": ["basic"], "bola_gp": [round(5 * 1.25**step, 2) for step in range(-6, 5)]},
+        {"bola_form": ["basic"], "bola_gp": [round(5 * 1.125**step, 2) for step in range(-12, 9)]},
         {"bola_form": ["dashjs"], "bola_low_s": [6.0, 8.0, 10.0, 12.0]},
     ],
     "dynamic": [
@@ -89,10 +88,7 @@ _FINE_GRIDS: dict[PolicyFamily, _Grid] = {
         "reservoir_share": [0.375, *(round(0.05 * step, 2) for step in range(2, 13))],
         "cushion_share": [0.525, *(round(0.05 * step, 2) for step in range(4, 17))],
     },
-    "bola": {
-        "bola_form": ["basic"],
-        "bola_gp": [round(5 * 1.125**step, 2) for step in range(-12, 9)],
-    },
+    "bola": _GRIDS["bola"][0],
 }
 _FINE_TARGETS = tuple(round(1.04**step, 3) for step in range(21))
 _LEAST_WEIGHT, _DIGITS = 0.01, 9
@@ -295,8 +291,7 @@ def _weigh_candidates(
     log_scale = float(logs.max())
     likelihood = np.exp(logs - log_scale)
     families = np.array([one["policy"] for one in candidates])
-    usual = _usual_settings()
-    distance = np.array([_measure_oddness(one, usual)[1] for one in candidates])
+    distance = np.array([_measure_oddness(tuple(one.items()))[1] for one in candidates])
     prior = 1 / (1 + (distance / _USUAL) ** 2)
     is_of_paper = np.array([_is_of_paper(one) for one in candidates])
     worth = []
@@ -388,13 +383,16 @@ def _replay(session: Decisions, ladder_kbps: list[float], candidates: list[_Cand
     }
     # Settings of policies are parameters of the engine as they are.
     player = parameters_for_engine(with_settings(load_entry("chunked"), plain))
-    varied = {name for one in candidates for name in one}
-    shared = json.dumps({name: value for name, value in player.items() if name not in varied})
-    usual = cast("_Candidate", {name: player[name] for name in varied if name in player})
-    players = [
-        f"{shared[:-1]}, {', '.join(_name_json(*one) for one in given.items())}}}"
-        for given in (usual | _hold_a_segment(one, segment_s) for one in candidates)
-    ]
+    # Candidates of a grid have the same names: the rest of their settings is written once.
+    rests: dict[tuple[str, ...], str] = {}
+    players = []
+    for one in candidates:
+        names = tuple(one)
+        if names not in rests:
+            rest = {name: value for name, value in player.items() if name not in one}
+            rests[names] = json.dumps(rest)[:-1]
+        own = ", ".join(_name_json(*pair) for pair in _hold_a_segment(one, segment_s).items())
+        players.append(f"{rests[names]}, {own}}}")
     idle_s = np.diff(downloads.request_s, prepend=downloads.request_s[:1])
     idle_s[1:] -= (downloads.arrival_s - downloads.request_s)[:-1]
     times_s = [
@@ -435,8 +433,7 @@ def _likely_settings(
     Settings near the defaults are likelier beforehand; where it is not sure what was chosen, plain
     ones too. Of settings that are as likely, the plainest.
     """
-    usual = _usual_settings()
-    given, distance = np.transpose([_measure_oddness(one, usual) for one in settings])
+    given, distance = np.transpose([_measure_oddness(tuple(one.items())) for one in settings])
     weights = likelihood / (1 + (distance / _USUAL) ** 2)
     if not is_sure:
         weights *= _EXTRA**given
@@ -462,6 +459,7 @@ def _is_of_paper(one: _Candidate) -> bool:
     return family in _OF_PAPERS and one.get("bola_form") == _OF_PAPERS[family]
 
 
+@functools.cache
 def _usual_settings() -> dict[str, JsonValue]:
     """Return the settings that players usually have."""
     player = parameters_for_engine(load_entry("chunked"))
@@ -471,11 +469,15 @@ def _usual_settings() -> dict[str, JsonValue]:
     }
 
 
-def _measure_oddness(one: _Candidate, usual: Mapping[str, JsonValue]) -> tuple[int, float]:
+@functools.lru_cache(maxsize=1 << 14)
+def _measure_oddness(
+    settings: tuple[tuple[str, str | bool | float | None], ...],
+) -> tuple[int, float]:
     """Return how many settings are given, and how far the numbers are from the usual ones."""
+    usual = _usual_settings()
     far = [
         abs(value / default - 1)
-        for name, value in one.items()
+        for name, value in settings
         if isinstance(value, float) and isinstance(default := usual.get(name), int | float)
     ]
-    return sum(value is not None for value in one.values()), sum(far)
+    return sum(value is not None for _, value in settings), sum(far)
