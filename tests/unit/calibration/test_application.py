@@ -285,6 +285,12 @@ def test_rungs_that_change_often_are_found_by_what_a_player_chooses() -> None:
     assert find_rungs(sizes, explain).of_segment.tolist() == true.tolist()
 
 
+def test_a_larger_first_segment_is_no_rung_of_its_own() -> None:
+    others = 800_000 * np.exp(np.random.default_rng(5).normal(0, 0.12, 20))
+    found = find_rungs(np.array([320_000, 200_000, *others]))
+    assert found.of_segment.tolist() == [0, 0, *[1] * 20]
+
+
 def test_rungs_of_one_segment_are_found_while_a_player_climbs() -> None:
     rates = np.repeat([300, 600, 1200, 2000], [1, 1, 2, 40])
     right = 0

@@ -21,9 +21,10 @@ _MOST_RUNGS, _MOST_ROUNDS = 8, 30
 _LEAST_SPREAD, _LEAST_RATIO, _LEAST_ERRORS = 0.03, 1.25, 1.5
 #: Policies explain rungs that are this much less likely by the chain at most (log-likelihood).
 _MOST_GAIN = 60.0
-#: A player begins low and climbs: a change is as likely as none after each of the first segments,
-#: and one to a rung further up, or down instead of up, is less likely by this factor.
-STARTS, _FURTHER = 4, 0.5
+#: A player begins low and climbs: it begins at its lowest rung with this chance, or at any; a change
+#: is as likely as none after each of the first segments, and one to a rung further up, or down
+#: instead of up, is less likely by the last factor.
+STARTS, _LOWEST, _FURTHER = 4, 0.5, 0.5
 #: Where a rung may lie (log): the first one from 100 kbit/s to 10 Mbit/s or so, each other one 1.25
 #: to 2.5 times above the one below, as on usual ladders and a little further.
 LADDER, ABOVE = 4.6, float(np.log(2.5 / _LEAST_RATIO))
@@ -177,7 +178,8 @@ def _gain_by_policy(found: _Found, policy_log: float) -> float:
     Chain and policy are equally likely beforehand: the factor of one half is that of all rungs, and
     is left out.
     """
-    policy_log -= np.log(found.rungs.of_segment.max() + 1)
+    states = found.rungs.of_segment
+    policy_log += _begin(int(states.max()) + 1)[states[0]]
     return float(np.logaddexp(found.chain_log, policy_log) - found.chain_log)
 
 
@@ -213,6 +215,13 @@ def propose_means(logs: FloatArray, rungs: int) -> list[FloatArray]:
     return means
 
 
+def _begin(count: int) -> FloatArray:
+    """Return how likely a player begins at each of its rungs (log), shape (count,)."""
+    chances = np.full(count, (1 - _LOWEST) / count)
+    chances[0] += _LOWEST
+    return np.log(chances)
+
+
 def decode_rungs(rest: FloatArray, spread: FloatArray, stay: float) -> tuple[IntArray, float]:
     """Return the likeliest rungs and their negative log-likelihood.
 
@@ -236,7 +245,8 @@ def decode_rungs(rest: FloatArray, spread: FloatArray, stay: float) -> tuple[Int
         log_move[:STARTS] = np.log(0.5 * moves)
         log_move[STARTS:] = np.log((1 - stay) / (count - 1))
         log_move[STARTS:, np.arange(count), np.arange(count)] = np.log(stay)
+    log_density[0] += _begin(count)
     states = most_likely_path(log_density, log_move)
-    likelihood = log_density[np.arange(n), states].sum() - np.log(count)
+    likelihood = log_density[np.arange(n), states].sum()
     likelihood += log_move[np.arange(n - 1), states[:-1], states[1:]].sum()
     return states, -float(likelihood)
