@@ -21,9 +21,9 @@ _MOST_RUNGS, _MOST_ROUNDS = 8, 30
 _LEAST_SPREAD, _LEAST_RATIO, _LEAST_ERRORS = 0.03, 1.25, 1.5
 #: Policies explain rungs that are this much less likely by the chain at most (log-likelihood).
 _MOST_GAIN = 60.0
-#: A player begins low and climbs: it begins at its lowest rung with this chance, or at any; a change
-#: is as likely as none after each of the first segments, and one to a rung further up, or down
-#: instead of up, is less likely by the last factor.
+#: A player begins low and climbs: it begins at its lowest rung with this chance, or at any; a
+#: change is as likely as none after each of the first segments, and one to a rung further up, or
+#: down instead of up, is less likely by the last factor.
 STARTS, _LOWEST, _FURTHER = 4, 0.5, 0.5
 #: Where a rung may lie (log): the first one from 100 kbit/s to 10 Mbit/s or so, each other one 1.25
 #: to 2.5 times above the one below, as on usual ladders and a little further.
@@ -219,7 +219,7 @@ def _begin(count: int) -> FloatArray:
     """Return how likely a player begins at each of its rungs (log), shape (count,)."""
     chances = np.full(count, (1 - _LOWEST) / count)
     chances[0] += _LOWEST
-    return np.log(chances)
+    return np.asarray(np.log(chances))
 
 
 def decode_rungs(rest: FloatArray, spread: FloatArray, stay: float) -> tuple[IntArray, float]:
