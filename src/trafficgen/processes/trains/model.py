@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Self
 
 from pydantic import Field, field_serializer, field_validator, model_validator
@@ -78,18 +79,22 @@ class Trains(ModelPart):
         return ranks
 
     def keep(self, most_packets: int) -> Self:
-        """Return at most so many packets of the trains, those of all lengths cut alike.
+        """Return at most so many packets of the trains, as many stretches as have room.
 
-        What is cut keeps its last packet.
+        The longest are cut, and keep their last packets; where many are long, fewer are kept.
         """
         if sum(self.packets) <= most_packets:
             return self
-        count = min(len(self.packets), max(1, most_packets // _FEWEST_KEPT))
-        longest = most_packets // count
+        count = min(len(self.packets), most_packets)
+        while True:
+            places = [(2 * row + 1) * len(self.packets) // (2 * count) for row in range(count)]
+            longest = _cut_lengths([self.packets[one] for one in places], most_packets)
+            if count == 1 or longest >= min(_FEWEST_KEPT, max(self.packets)):
+                break
+            count = max(1, count * 9 // 10)
         gaps, sizes, packets = "", "", []
         width = len(self.gap_ranks) // sum(self.packets)
-        for place in range(count):
-            number = (2 * place + 1) * len(self.packets) // (2 * count)
+        for number in places:
             start, kept = sum(self.packets[:number]), min(self.packets[number], longest)
             packets.append(kept)
             begun, end = start + kept - 1, start + self.packets[number]
@@ -103,3 +108,14 @@ class Trains(ModelPart):
             "session_packets": self.session_packets or sum(self.packets),
         }
         return self.model_copy(update=changed)
+
+
+def _cut_lengths(lengths: Sequence[int], most: int) -> int:
+    """Return the length to which the longest are cut so that all together are at most so many."""
+    left = most
+    for row, length in enumerate(sorted(lengths)):
+        longest = left // (len(lengths) - row)
+        if length > longest:
+            return longest
+        left -= length
+    return max(lengths)

@@ -345,13 +345,22 @@ def test_bursts_longer_than_any_stored_go_on_as_the_longest() -> None:
     assert set(played[[0, 8]]) == {9, 10}
 
 
+def test_short_trains_are_kept_before_the_middles_of_long_ones() -> None:
+    gap_s, sizes = _trains(1)
+    counts = np.append(np.full(200, 5), [1000, 1000])
+    trains = find_trains(gap_s[:3000], sizes[:3000], first=np.cumsum(counts) - counts)
+    assert trains is not None
+    fewer = trains.keep(1200)
+    assert fewer.packets == (*np.full(200, 5).tolist(), 100, 100)
+
+
 def test_fewer_packets_keep_trains_of_all_lengths() -> None:
     gap_s, sizes = _trains(1)
     counts = np.tile([10, 20, 30], 50)
     trains = find_trains(gap_s, sizes, first=np.cumsum(counts) - counts)
     assert trains is not None
     fewer = trains.keep(600)
-    assert sum(fewer.packets) <= 600
+    assert 500 < sum(fewer.packets) <= 600
     assert set(fewer.packets) == {10, 20, 30}
     Trains.model_validate(fewer.model_dump())
     assert trains.keep(10**6) is trains
