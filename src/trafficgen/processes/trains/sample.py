@@ -136,8 +136,8 @@ class TrainOrder(DrawnPart):
         """Order gaps and sizes as in trains; both have a value a packet and come in any order.
 
         ``counts`` are the packets of bursts: each follows a stored burst of about its length, near
-        in time to what the burst before follows, or to its place in stored time, from 0 to 1, where
-        there are ``places``; the gap before its first packet is any.
+        in time to what the burst before follows, or that at its place in stored time, from 0 to 1,
+        where there are ``places``; the gap before its first packet is any.
         ``last_sizes`` are those of their last packets, in any order. Without ``counts`` stretches
         of random lengths follow one another (Politis and Romano 1994), from the stored start on
         for a session that ``begins``.
@@ -148,7 +148,9 @@ class TrainOrder(DrawnPart):
         else:
             if places is None:
                 places = self._draw_places(counts.size, generator)
-            rows = _core.follow_bursts((self.packets, self.first), counts, places, _NEAR)
+                rows = _core.follow_bursts((self.packets, self.first), counts, places, _NEAR)
+            else:
+                rows = self._follow(self._find_at(places, counts), counts)
             ends = np.cumsum(counts)
             starts = ends - counts
             self._align_ends(rows, counts, starts)
@@ -167,6 +169,35 @@ class TrainOrder(DrawnPart):
         if last_sizes is not None:
             sizes[ends - 1] = last_sizes
         return gaps_s, sizes
+
+    def _find_at(self, places: FloatArray, counts: IntArray) -> IntArray:
+        """Return the stored burst at each place in stored time, or near it of about the length.
+
+        Those near it count where not all are stored: the one at the place itself is another.
+        """
+        in_time = np.argsort(self.first)
+        found = in_time[(places * in_time.size).astype(np.int64)]
+        if self.session_packets == self.gap_rank.size:
+            return found
+        for apart in range(1, _NEAR + 1):
+            for step in (-apart, apart):
+                place = (places * in_time.size).astype(np.int64) + step
+                other = in_time[np.clip(place, 0, in_time.size - 1)]
+                nearer = abs(self.packets[other] - counts) < abs(self.packets[found] - counts)
+                found = np.where(nearer, other, found)
+        return found
+
+    def _follow(self, bursts: IntArray, counts: IntArray) -> UintArray:
+        """Return the stored packet that each packet follows, of the stored burst of each burst.
+
+        A longer burst goes on as the stored one does after its first packet.
+        """
+        starts = np.cumsum(counts) - counts
+        place = np.arange(counts.sum()) - np.repeat(starts, counts)
+        stored = np.repeat(self.packets[bursts], counts)
+        again = np.minimum(1 + (place - 1) % np.maximum(stored - 1, 1), stored - 1)
+        rows = np.repeat(self.first[bursts], counts) + np.where(place < stored, place, again)
+        return np.asarray(rows, dtype=np.uint32)
 
     def _align_ends(self, rows: UintArray, counts: IntArray, starts: IntArray) -> None:
         """Let each burst end as the one that it follows, from half of the shorter one on."""
