@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
@@ -22,7 +22,13 @@ from trafficgen import _core
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.flows import rate_series, segment_bursts
-from trafficgen.models import PacketProcess, ProcessChoice, RateShares, TriedProcess
+from trafficgen.models import (
+    ModulatedProcess,
+    PacketProcess,
+    ProcessChoice,
+    RateShares,
+    TriedProcess,
+)
 from trafficgen.processes import import_parts
 from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.processes.base import GeneratorOf, Span, playable
@@ -150,18 +156,47 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
             continue
         if _is_preferred(check, checks[best], passed=passed, refines=proposal.refines):
             best, settled = len(fitted) - 1, passed
-    chosen = fitted[best].process
-    trained = add_trains(chosen, packets)
-    for ordered in (add_order(trained or chosen, packets, fit), trained):
-        if ordered is None or ordered == fitted[best].process:
-            continue
-        check = check_played(ordered, independent=True)
-        # No order of bursts is worth a rate of which a user can see that it differs.
-        looks_alike = ordered is trained or set(check.notable) <= set(checks[best].notable)
+    trained = add_trains(fitted[best].process, packets)
+    for row, process in _propose_orders(fitted, best, trained, packets, fit):
+        check = check_played(process, independent=True)
+        looks_alike = process is trained or _keeps_rates(check, checks[best])
         if looks_alike and _keeps_laws(check, checks[best]):
-            fitted[best], checks[best] = replace(fitted[best], process=ordered), check
+            fitted[row], checks[row] = replace(fitted[row], process=process), check
+            best = row
             break
     return replace(fitted[best], choice=_describe_choice(fitted, checks, best))
+
+
+def _propose_orders(
+    fitted: list[FittedProcess],
+    best: int,
+    trained: PacketProcess | None,
+    packets: PhasePackets,
+    fit: LawFitter,
+) -> Iterator[tuple[int, PacketProcess]]:
+    """Yield processes that keep an order, the most of it first, and the rows of those without.
+
+    Rates that depend on one another may be those of bursts in their order: where these were tried
+    first, and bins of a modulated rate took their place, which keep none, they are tried once more.
+    """
+    own = add_order(trained or fitted[best].process, packets, fit)
+    if own is not None and own != fitted[best].process:
+        yield best, own
+    if trained is not None:
+        yield best, trained
+    elif isinstance(fitted[best].process, ModulatedProcess):
+        simple = add_trains(fitted[0].process, packets)
+        again = simple and add_order(simple, packets, fit)
+        if again is not None:
+            yield 0, again
+
+
+def _keeps_rates(check: Check, before: Check) -> bool:
+    """Return whether rates of which a user can see that they differ are no further than before."""
+    return all(
+        name in before.notable or check.distances[name] <= before.distances[name] + _LIMITS.slack
+        for name in check.notable
+    )
 
 
 def _is_preferred(check: Check, before: Check, *, passed: bool, refines: bool) -> bool:

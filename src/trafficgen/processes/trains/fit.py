@@ -82,6 +82,8 @@ def _gaps_before(packets: PhasePackets) -> FloatArray:
 def add_order(process: PacketProcess, packets: PhasePackets, fit: LawFitter) -> BurstProcess | None:
     """Return bursts that have an order too; None where these look independent, or are not bursts.
 
+    Bursts whose packets follow one another have one: a segment begins and ends with packets of
+    other sizes than those between, and has several bursts, so that only their order keeps it whole.
     The order says more than correlations do, and pauses follow their bursts where they vary less
     than spacings: those would not be long enough for each burst.
     """
@@ -97,10 +99,15 @@ def add_order(process: PacketProcess, packets: PhasePackets, fit: LawFitter) -> 
     alternate = _is_correlated(ranks[1][:-2], ranks[1][2:], evidence)
     # A few, as of a player that fills its buffer, begin with what does not come again.
     few = bursts.packets.size < evidence.pairs
-    if not few and not alternate and not _is_dependent(*ranks, evidence):
+    known = few or alternate or process.trains is not None
+    if not known and not _is_dependent(*ranks, evidence):
         return None
     within = process.dependence and process.dependence.of_gaps
     changed = {"order": _keep_ranks(*ranks), "pause_s": pause_s, "dependence": within}
+    if process.trains is None:
+        changed["trains"] = find_trains(
+            _gaps_before(packets), packets.sizes, first=bursts.first, known=True
+        )
     return process.model_copy(update=changed)
 
 
@@ -109,13 +116,19 @@ def _with_trains(process: PacketProcess, trains: Trains | None) -> PacketProcess
 
 
 def find_trains(
-    gap_s: FloatArray, sizes: FloatArray, *, first: IntArray | None = None, sized: bool = True
+    gap_s: FloatArray,
+    sizes: FloatArray,
+    *,
+    first: IntArray | None = None,
+    sized: bool = True,
+    known: bool = False,
 ) -> Trains | None:
     """Keep stretches of the ranks of gaps and sizes; None where these look independent.
 
     ``gap_s`` is the gap before each packet, NaN where it has none, shape (n,); sizes likewise.
     ``first`` are the first packets of bursts, whose gaps before do not count; the last ones' sizes
-    have a law of their own, and ranks among themselves. Without ``sized`` sizes are not kept.
+    have a law of their own, and ranks among themselves. Without ``sized`` sizes are not kept;
+    packets that are ``known`` to depend on one another need not look so.
     """
     gap_s = gap_s.copy()
     last = np.zeros(gap_s.size, dtype=np.bool_)
@@ -128,7 +141,7 @@ def find_trains(
     size_rank = _rank(np.where(last, math.nan, sizes))
     starts = np.array([0]) if first is None else first
     packets = np.diff(np.append(starts, count))
-    dependent = _is_dependent(gap_rank, size_rank, _LIMITS.of_packets)
+    dependent = known or _is_dependent(gap_rank, size_rank, _LIMITS.of_packets)
     if first is not None and not dependent:
         dependent = _follows_place(gap_rank, starts, packets)
     if count < _LIMITS.fewest or not dependent:

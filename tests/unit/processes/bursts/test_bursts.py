@@ -284,6 +284,24 @@ def test_bursts_that_look_independent_have_no_order() -> None:
     assert _fit_order(packets)[1] is None
 
 
+def test_segments_of_several_bursts_begin_and_end_as_in_the_capture() -> None:
+    generator = np.random.default_rng(3)
+    counts = np.tile([20, 16, 12, 8, 4], 60) + generator.integers(-1, 2, 300)
+    packets = _send(counts, generator)
+    first = np.cumsum(counts)[4:-1:5]
+    packets.ip_bytes[first], packets.ip_bytes[first - 1] = 100, 400
+    ordered = _fit_order(packets)[1]
+    assert ordered is not None
+    *_, sizes = draw_packets(
+        playable(ordered),
+        Span(0.0, packets.span_s),
+        lambda quantity: random_stream(2, session=0, purpose=quantity),
+    )
+    begins = np.flatnonzero(sizes == 100)
+    assert begins.size == pytest.approx(first.size, rel=0.1)
+    assert np.mean(sizes[begins - 1] == 400) > 0.8
+
+
 def test_an_order_without_the_packets_of_bursts_is_refused() -> None:
     ordered = _fit_order(_alternate(seed=1)[1])[1]
     assert ordered is not None
