@@ -78,9 +78,10 @@ class WorkloadEstimate(NotebookView):
         error_share: Half the 95% interval of packets and bytes / their value; 0 where all sessions
             were played, NaN for one of each group.
         ip_bytes_interval: Of one session of a fitted model: interval in which the IP bytes of 95%
-            of its sessions lie, where each draws its parameters as the capture leaves them
-            uncertain; the session that was captured is one of them. None for others, and for
-            sessions of more than 300,000 packets.
+            of its source's sessions lie, as the capture leaves parameters and mean rates uncertain.
+            Played sessions keep the capture's rate, and vary less; so the interval holds the bytes
+            of the session that was captured. None for others, and for sessions of more than
+            300,000 packets.
         duration_s: First to last packet, s.
         concurrent: Mean number of sessions at once from the first start to the last.
         file_format: Format of the output.
@@ -200,16 +201,21 @@ def estimate_workload(
     is_long = estimate.packets > _SAMPLED_PACKETS
     if estimate.sessions > 1 or is_long or not isinstance(playable, Model):
         return estimate
-    return replace(estimate, ip_bytes_interval=_find_bytes_interval(playable, options))
+    found = _find_bytes_interval(playable, options, duration_s=estimate.duration_s)
+    return replace(estimate, ip_bytes_interval=found)
 
 
-def _find_bytes_interval(model: Model, options: WorkloadOptions) -> tuple[float, float] | None:
-    """Return the interval in which the IP bytes of 95% of a model's sessions lie.
+def _find_bytes_interval(
+    model: Model, options: WorkloadOptions, *, duration_s: float
+) -> tuple[float, float] | None:
+    """Return the interval in which the IP bytes of 95% of a source's sessions lie.
 
     None if a session may have none.
 
     Sessions are played with parameters drawn from their uncertainty. The logarithms of their bytes
     are taken as normal, with a mean and a variance that are known from these few sessions only.
+    They keep the mean rate of the capture: where that is less certain than they vary, the interval
+    is that of the rate of another session as long as they are.
 
     Source: prediction interval of a normal law by Student's t.
     """
@@ -228,9 +234,28 @@ def _find_bytes_interval(model: Model, options: WorkloadOptions) -> tuple[float,
         return None
     logs, count = np.log(np.array(sizes, dtype=np.float64)), len(sizes)
     half = float(special.stdtrit(count - 1, 0.975) * logs.std(ddof=1) * math.sqrt(1 + 1 / count))
+    half = max(half, _vary_rate(model, duration_s))
     one_packet = sum(sizes) / max(1, packets)  # at the end of a session there may be one more
     low, high = (math.exp(logs.mean() + side) for side in (-half, half))
     return max(0.0, low - one_packet), high + one_packet
+
+
+def _vary_rate(model: Model, duration_s: float) -> float:
+    """Return half the 95% interval of the log of another session's mean rate about the capture's.
+
+    Both vary as the intervals of the rates of phases say of the capture's.
+    """
+    parts = [part for part in (model.buffering, model.playout) if part is not None]
+    weights = np.array([part.rate_bps.value * part.duration_s.value for part in parts])
+    if not weights.sum() > 0:
+        return 0.0
+    halves = [
+        math.log(rate.high / rate.low) / 2 if rate.low and rate.high else 0.0
+        for rate in (part.rate_bps for part in parts)
+    ]
+    captured_s = sum(part.duration_s.value for part in parts)
+    whole = float(np.sqrt(np.sum((weights / weights.sum() * halves) ** 2)))
+    return whole * math.sqrt(1 + captured_s / max(duration_s, captured_s / 10))
 
 
 @dataclass(frozen=True)
