@@ -142,6 +142,21 @@ def test_stationary_streams_have_no_buffering(
 
 
 @pytest.mark.slow
+def test_buffering_by_one_process_is_not_divided(make_table: TableMaker) -> None:
+    found = divided = 0
+    for source in STATIONARY.values():
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            buffering_s, playout_s = source(rng, 120.0) / 3, 40 + source(rng, 120.0)
+            phases = phases_of(make_table, np.concatenate((buffering_s, playout_s)), seed=seed)
+            found += phases.buffering_end_s is not None
+            divided += bool(phases.falls_s)
+    assert found >= 200
+    # 5% and two standard errors; 2 of 225 are divided
+    assert divided <= found * (0.05 + 2 * np.sqrt(0.05 * 0.95 / found))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("end_s", [60.0, 300.0])
 @pytest.mark.parametrize("ratio", [1.5, 4.0])
 @pytest.mark.parametrize("change_s", [10.0, 40.0])
