@@ -37,8 +37,11 @@ def classified_sections(results: Mapping[str, Any]) -> Iterator[str]:
     yield (
         "*Within* trains it on parts of one capture and judges the others. KS distances are means"
         " over the three sessions; the volume is off by the bytes of a session less those of the"
-        " capture, which may lie in the interval of `generate --dry-run` (*covered*). Comparisons"
-        " are all metrics of `compare` with all baselines, for one session."
+        " capture, which may lie in the interval of `generate --dry-run` (*covered*). Sessions keep"
+        " the rate of their capture, which therefore hardly ever lies outside; that the interval"
+        " holds *other* sessions of known sources, and is not too wide, is tested apart"
+        " (`tests/unit/workloads/test_estimate.py`). Comparisons are all metrics of `compare` with"
+        " all baselines, for one session."
     )
     yield table(
         (
@@ -52,7 +55,9 @@ def classified_sections(results: Mapping[str, Any]) -> Iterator[str]:
         " 20 s and more, of the rates of the phases that were found in them, and of three played"
         " sessions each. *Any buffering* counts all fits with a phase of buffering: it is longer"
         " than 10 s where a player fills its buffer slowly, or less than 1.5 times as fast, and so"
-        " is not a fast start by this measure. Of the six players of segments of the lab, the five"
+        " is not a fast start by this measure. Rates of phases are means: of a session of YouTube"
+        " whose buffer was full after 90 s by its own record, and 87 s by its packets, the"
+        " first segments alone came faster. Of the six players of segments of the lab, the five"
         " whose logs show that their buffer was filled have buffering, which ends within 2 s of"
         " that; the sixth never filled it, and has none"
         " (`tests/verification/test_buffering_of_lab_players.py`):"
