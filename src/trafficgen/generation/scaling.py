@@ -224,9 +224,13 @@ def scale_law(law: Law, factor: float) -> Law:
         return _scale_quantiles(law, factor)
     params = {name: v * factor if name in _SCALED_PARAMS else v for name, v in law.params.items()}
     scale = partial(_scale_value, factor=factor, integer=law.integer)
-    maximum = None if law.maximum is None else scale(law.maximum)
-    if law.integer and maximum is not None:
-        maximum = float(np.ceil(maximum))
+    minimum, maximum = (None if one is None else scale(one) for one in (law.minimum, law.maximum))
+    values = list(map(scale, (point.value for point in law.quantiles)))
+    if law.integer:
+        # Of whole numbers a law draws those within its ends.
+        minimum = None if minimum is None else float(np.floor(minimum))
+        maximum = None if maximum is None else float(np.ceil(maximum))
+        values = _widen(values)
     tail = law.tail
     if tail is not None:
         ends = {"threshold": tail.threshold * factor, "scale": tail.scale * factor}
@@ -239,14 +243,24 @@ def scale_law(law: Law, factor: float) -> Law:
             "fit": None,
             "alternatives": (),
             "log_likelihood": None,
-            "quantiles": tuple(QuantilePoint(p=q.p, value=scale(q.value)) for q in law.quantiles),
+            "quantiles": tuple(
+                QuantilePoint(p=point.p, value=value)
+                for point, value in zip(law.quantiles, values, strict=True)
+            ),
             "atoms": _scale_atoms(law, factor),
             "tail": tail,
-            "minimum": None if law.minimum is None else scale(law.minimum),
+            "minimum": minimum,
             "maximum": maximum,
         }
     )
     return scaled if _is_scaled(scaled, law, factor) else _scale_quantiles(law, factor)
+
+
+def _widen(values: list[float]) -> list[float]:
+    """Return ascending values whose first and last are whole numbers, no further inside."""
+    if not values:
+        return values
+    return [float(np.floor(values[0])), *values[1:-1], float(np.ceil(values[-1]))]
 
 
 def _scale_value(value: float, factor: float, *, integer: bool) -> float:
@@ -275,7 +289,10 @@ def _is_scaled(scaled: Law, law: Law, factor: float) -> bool:
         return True
     scale = partial(_scale_value, factor=factor, integer=law.integer)
     wanted = np.array(list(map(scale, before.ppf(_CHECKED).tolist())))
-    return bool(np.allclose(after.ppf(_CHECKED), wanted, rtol=0.01, atol=1e-12))
+    # The first of whole numbers has been moved down to one.
+    least = np.ceil(wanted[0]) if law.integer else -np.inf
+    found = np.maximum(after.ppf(_CHECKED), least)
+    return bool(np.allclose(found, np.maximum(wanted, least), rtol=0.01, atol=1e-12))
 
 
 def _scale_quantiles(law: Law, factor: float) -> Law:
@@ -284,10 +301,8 @@ def _scale_quantiles(law: Law, factor: float) -> Law:
     p = np.linspace(0.0, 1.0, _QUANTILES)
     seen = quantiles_of(mixed, np.clip(p, _TAIL, 1 - _TAIL))
     scale = partial(_scale_value, factor=factor, integer=law.integer)
-    value = np.maximum.accumulate(list(map(scale, seen.tolist())))
-    if law.integer:
-        value[-1] = np.ceil(value[-1])
-    pairs = zip(p.tolist(), value.tolist(), strict=True)
+    values = np.maximum.accumulate(list(map(scale, seen.tolist()))).tolist()
+    pairs = zip(p.tolist(), _widen(values) if law.integer else values, strict=True)
     points = tuple(QuantilePoint(p=at, value=each) for at, each in pairs)
     return Law(
         unit=law.unit,

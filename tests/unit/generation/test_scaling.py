@@ -255,6 +255,24 @@ def test_laws_of_whole_numbers_are_scaled_with_their_shift(
     assert scaled.distribution().mean == pytest.approx(wanted, rel=0.03, abs=0.5)
 
 
+@pytest.mark.parametrize("factor", [0.96, 1.04])
+@pytest.mark.parametrize("family", ["quantiles", "geom"])
+def test_bursts_of_one_packet_stay_so_at_a_rate_that_is_hardly_another(
+    family: str, factor: float
+) -> None:
+    points = ((0.0, 1.0), (0.2, 1.0), (0.3, 2.6), (0.8, 30.0), (1.0, 90.0))
+    quantiles = tuple(QuantilePoint(p=p, value=value) for p, value in points)
+    shape = {"quantiles": quantiles} if family == "quantiles" else {"params": {"p": 0.2}}
+    law = Law.model_validate(
+        {"unit": "packets", "family": family, "integer": True, "observations": 1, **shape}
+    )
+    before, after = law.distribution(), scale_law(law, factor).distribution()
+    for packets in (1, 2):
+        assert after.cdf(packets) == pytest.approx(float(before.cdf(packets)), abs=0.03)
+    # Whole numbers are rounded.
+    assert after.mean == pytest.approx(before.mean * factor, rel=0.03, abs=0.25)
+
+
 def mixed_laws() -> dict[str, MixedLaw]:
     uniform = (QuantilePoint(p=0.0, value=0.0), QuantilePoint(p=1.0, value=1.0))
     fields = {"unit": "s", "family": "quantiles", "quantiles": uniform, "observations": 1}
