@@ -33,6 +33,8 @@ CHECKOUTS = {
 SPLITS, _MOST_SESSIONS = 4, 32
 #: Recordings that are smaller hold no session, bytes.
 _SMALLEST_BYTES = 300_000
+#: Bins of the rate by which copies of a fitted session would show, s.
+_BIN_S = 0.1
 #: Times that differ by less are equal, s.
 _SAME_TIME_S = 1e-6
 
@@ -87,6 +89,7 @@ def _judge_corpus(corpus: Corpus) -> dict[str, object]:
         known = [one.threshold_s for one in recorded if one.threshold_s is not None]
         threshold_s = float(np.median(known)) if known else None
         found: dict[str, list[TwoSampleTest]] = {"held_out": [], "recorded": [], "fitted": []}
+        alike: dict[str, list[float]] = {"played_alike": [], "recorded_alike": []}
         for split in range(SPLITS):
             order = np.random.default_rng(split).permutation(len(recorded)).tolist()
             fitted, others = (
@@ -95,6 +98,8 @@ def _judge_corpus(corpus: Corpus) -> dict[str, object]:
             )
             played = _play(fitted, others, seed=split)
             seen, unseen = ([one.rows for one in side] for side in (fitted, others))
+            alike["played_alike"] += _correlate_with_nearest(played, seen)
+            alike["recorded_alike"] += _correlate_with_nearest(unseen, seen)
             for name, sides in (
                 ("held_out", (unseen, played)),
                 ("recorded", (unseen, seen)),
@@ -105,7 +110,29 @@ def _judge_corpus(corpus: Corpus) -> dict[str, object]:
                 found[name].append(distinguish(rows, of="sessions", window_s=None, seed=split))
     row: dict[str, object] = {"corpus": corpus.name, "sessions": len(recorded)}
     row |= {name: float(np.mean([one.auc for one in tests])) for name, tests in found.items()}
+    row |= {name: float(np.nanmedian(values)) for name, values in alike.items()}
     return row | {"features": _rank_features(found["held_out"])}
+
+
+def _correlate_with_nearest(sessions: list[SessionRows], fitted: list[SessionRows]) -> list[float]:
+    """Return for each session how alike the rate of the likest fitted one is: 1 for a copy of it.
+
+    Correlations are of rates in bins of :data:`_BIN_S`, over the time that both sessions last: at
+    least half of the session.
+    """
+    rates = [
+        [np.bincount((one.time_s / _BIN_S).astype(np.int64), one.ip_bytes) for one in side]
+        for side in (sessions, fitted)
+    ]
+    nearest = []
+    for own in rates[0]:
+        found = []
+        for other in rates[1]:
+            shared = min(own.size, other.size)
+            if 2 * shared >= own.size:
+                found.append(float(np.corrcoef(own[:shared], other[:shared])[0, 1]))
+        nearest.append(max(found, default=math.nan))
+    return nearest
 
 
 def _rank_features(tests: list[TwoSampleTest]) -> str:
