@@ -37,7 +37,7 @@ _FAR, _MOST_ROUNDS = 2.5, 30
 #: Ladders are found when the noise changes by less than this share.
 _SETTLED = 0.01
 #: Content this many standard deviations off may be that of other rungs; files are alike up to this.
-_ODD, _SAME_FILE = 1.0, 0.02
+_ODD, _SAME_FILE = 0.5, 0.02
 #: Ladders with up to this many rungs more than the best one are tried.
 _MORE_RUNGS = 2
 #: Two sessions show one title if their contents are correlated like this, over this many segments,
@@ -378,7 +378,7 @@ def _grow(data: _Sizes, found: _State) -> _State | None:
     """Return the best ladder with a rung more, for a size that does not fit; None without.
 
     The size is the one that is farthest from its rung by what others say of its content, or the
-    one whose content is the oddest.
+    one whose content is the oddest. Or a rung is split, whose noise may be that of two.
     """
     if len(found.rungs) >= _MOST_RUNGS:
         return None
@@ -400,4 +400,48 @@ def _grow(data: _Sizes, found: _State) -> _State | None:
         )
         if far > _FAR
     ]
+    grown += [_split(data, found, rest), _set_apart(data, found, content)]
     return min((one for one in grown if one), key=lambda one: one.score, default=None)
+
+
+def _split(data: _Sizes, found: _State, rest: list[FloatArray]) -> _State | None:
+    """Return the ladder with two rungs for the one whose sizes have the widest gap.
+
+    Args:
+        data: All sizes.
+        found: The ladder.
+        rest: Log sizes less their content by what other sessions fetched.
+    """
+    gaps = []
+    for rung in range(len(found.rungs)):
+        sizes = np.sort(
+            np.concatenate(
+                [one[state == rung] for one, state in zip(rest, found.states, strict=True)]
+            )
+        )
+        if len(sizes) > 1:
+            at = int(np.diff(sizes).argmax())
+            gaps.append((float(sizes[at + 1] - sizes[at]), float(sizes[at : at + 2].mean()), rung))
+    gap, middle, split = max(gaps, default=(0.0, 0.0, 0))
+    if gap < _LEAST_LOG_STEP / 2:
+        return None
+    states = [
+        state + ((state > split) | ((state == split) & (one > middle)))
+        for one, state in zip(rest, found.states, strict=True)
+    ]
+    return _climb(data, np.insert(found.rungs, split + 1, found.rungs[split]), states)
+
+
+def _set_apart(data: _Sizes, found: _State, content: FloatArray) -> _State | None:
+    """Return the ladder with a rung for the segments whose content is the oddest."""
+    place = int(np.abs(content).argmax())
+    odd = [places == place for places in data.places]
+    if abs(content[place]) < _ODD * found.scale.spread:
+        return None
+    at = float(np.mean(np.concatenate([log[one] for log, one in zip(data.logs, odd, strict=True)])))
+    rung = int(np.searchsorted(found.rungs, at))
+    states = [
+        np.where(one, rung, state + (state >= rung))
+        for one, state in zip(odd, found.states, strict=True)
+    ]
+    return _climb(data, np.insert(found.rungs, rung, at), states)
