@@ -102,6 +102,9 @@ _OLDER, _USUAL_STEPS = 0.5, 1.0
 #: It is this far off (log, standard deviation), which counts as that of this many steps: 0.13
 #: on the same ladders, of each by what the others say.
 STEP_SPREAD, _SPREAD_STEPS = 0.14, 2.0
+#: Any log step is this far from the usual one (standard deviation), and a rung between visited ones
+#: was passed over with this chance, beforehand.
+ANY_SPREAD, PASSED_SHARE = 0.25, 0.5
 #: Ladders have at least this many rungs, mostly; those that have end at each with this chance: 5 to
 #: 10 rungs, 7 on average. One with fewer ends with the other chance.
 _USUAL_RUNGS, _ENDS, _ENDS_EARLY = 5, 0.25, 0.1
@@ -113,6 +116,9 @@ _INTERVAL_ERRORS, _LEAST_ERROR, _MOST_ERROR = 2.0, 1e-3, 1.0
 #: Players take a rung within this share of the throughput: the mean of ExoPlayer (0.7), Shaka
 #: (0.85), dash.js (0.9) and hls.js (0.95).
 SAFE_SHARE = 0.85
+#: The highest rung below a rate is at this share of it on published ladders, on average over rates
+#: from 0.5 to 5 Mbit/s.
+RUNG_SHARE = 0.79
 #: How far these are from it (log, standard deviation).
 _SHARE_SPREAD = 0.12
 #: Rates of rungs, kbit/s, and how many parts lists may have: a day of segments of 1 s.
@@ -178,8 +184,11 @@ class PlayerPolicy(ModelPart):
     """The likeliest, as ``simulate chunked --set policy=`` has it."""
     parameters: dict[str, PolicySetting] = Field(default_factory=dict)
     """Its likeliest settings by the names of ``chunked``, numbers with the range of likely ones."""
-    rungs_above: bool = True
-    """Whether a rung above those that were visited can explain the choices too."""
+    rungs_above: int = Field(default=1, ge=0)
+    """Rungs above those that were visited with which the choices are likeliest; 0: there are none.
+    """
+    rungs_between: bool = True
+    """Whether there are rungs where those that were visited are further apart than usual."""
     weight: float = Field(ge=0, le=1)
     """Its posterior weight; all families are equally likely beforehand if rungs are sure."""
     alternatives: dict[PolicyFamily, float] = Field(default_factory=dict)
@@ -411,6 +420,7 @@ def complete_ladder(
     *,
     most_above: int,
     likely_kbps: float | None = None,
+    has_between: bool = True,
 ) -> list[float]:
     """Return the rungs with those that a player may have found besides, kbit/s, ascending.
 
@@ -421,12 +431,13 @@ def complete_ladder(
         visited_kbps: Rungs that were visited, ascending.
         throughput_kbps: What the path had room for; None where unknown.
         most_above: Rungs above the highest one.
-        likely_kbps: Where one of those above is placed, if it is far from the others; None: by the
-            steps of the ladder.
+        likely_kbps: Where one of those between or above is placed, if it is far from the others;
+            None: by the steps of the ladder.
+        has_between: Whether there are rungs where steps are wider than usual.
     """
-    ladder = [*visited_kbps[:1]]
-    for low, high in itertools.pairwise(visited_kbps):
-        ladder += _fill(low, high, count_steps(low, high))
+    ladder = [*visited_kbps] if not has_between else [*visited_kbps[:1]]
+    for low, high in itertools.pairwise(visited_kbps) if has_between else ():
+        ladder += _fill_gap(low, high, likely_kbps)
     top_kbps = visited_kbps[-1]
     step, spread = predict_step(ladder)
     if throughput_kbps is None:
@@ -470,6 +481,22 @@ def count_steps(low_kbps: float, high_kbps: float) -> int:
     return max(math.ceil(steps - _STEP_ERROR), 1)
 
 
+def chance_of_no_between(low_kbps: float, high_kbps: float) -> float:
+    """Return how likely two rungs that were visited are next to each other.
+
+    Steps are log-normal about the usual one; a rung between was passed over, as half of them are.
+    """
+    if count_steps(low_kbps, high_kbps) == 1:
+        return 1.0
+    far, usual = math.log(high_kbps / low_kbps), usual_step(math.sqrt(low_kbps * high_kbps))
+    weights = []
+    for count in range(1, round(far / usual) + 3):
+        spread = ANY_SPREAD * math.sqrt(count)
+        off = (far - count * usual) / spread
+        weights.append(math.exp(-0.5 * off**2) / spread * PASSED_SHARE**count)
+    return weights[0] / sum(weights)
+
+
 def chance_of_end(rungs: int) -> float:
     """Return how likely a ladder has no more than so many rungs, if it has these."""
     return _ENDS if rungs >= _USUAL_RUNGS else _ENDS_EARLY
@@ -506,6 +533,25 @@ def predict_step(ladder_kbps: Sequence[float]) -> tuple[float, float]:
     mean = float(weights @ longer) / (float(weights.sum()) + _USUAL_STEPS)
     squares = _SPREAD_STEPS * STEP_SPREAD**2 + float(np.sum((longer - mean) ** 2))
     return usual[-1] + mean, math.sqrt(squares / (_SPREAD_STEPS + len(longer)))
+
+
+def _fill_gap(low_kbps: float, high_kbps: float, likely_kbps: float | None) -> list[float]:
+    """Return rungs above one up to the next that was visited, kbit/s, one of them at a rate."""
+    if count_steps(low_kbps, high_kbps) == 1:
+        return [high_kbps]
+    ends = [low_kbps, high_kbps]
+    # With less than half a step below it there is no rung between.
+    if (
+        likely_kbps is not None
+        and likely_kbps < RUNG_SHARE * high_kbps
+        and math.log(likely_kbps / low_kbps) > usual_step(low_kbps) / 2
+    ):
+        ends.insert(1, likely_kbps)
+    found: list[float] = []
+    for low, high in itertools.pairwise(ends):
+        usual = round(math.log(high / low) / usual_step(math.sqrt(low * high)))
+        found += _fill(low, high, max(usual, count_steps(low, high)))
+    return found
 
 
 def _fill(low: float, high: float, steps: int) -> list[float]:

@@ -20,7 +20,7 @@ from trafficgen.models import (
     describe_pages,
     estimate_ladder,
 )
-from trafficgen.models.application import SAFE_SHARE
+from trafficgen.models.application import RUNG_SHARE, SAFE_SHARE
 from trafficgen.randomness import random_stream
 from trafficgen.simulation.ladder_draws import draw_ladder
 
@@ -29,9 +29,6 @@ from trafficgen.simulation.ladder_draws import draw_ladder
 _TAKES_ALL = 0.9
 #: A player measures this share of the rate of its path: headers and round trips take the rest.
 _PLAYERS_SHARE = 0.93
-#: The highest rung below a rate is at this share of it on published ladders, on average over rates
-#: from 0.5 to 5 Mbit/s.
-_RUNG_SHARE = 0.79
 #: Most rungs of a ladder above those that were visited.
 _MOST_ABOVE = 4
 #: Where no target is known, s: the median of those of Shaka (10), dash.js (18), hls.js (30) and
@@ -162,18 +159,25 @@ def _add_rungs(
     policy, seen_kbps = application.policy, application.highest_throughput_kbps
     is_own = policy is not None and policy.family == player.family
     is_whole = policy is not None and is_own and not policy.rungs_above
-    share = player.settings.get("throughput_share")
-    share = min(share, SAFE_SHARE) if isinstance(share, float) else SAFE_SHARE
+    has_between = policy is None or not is_own or policy.rungs_between
+    shares = (player.settings.get(f"throughput_{name}") for name in ("share", "up_share"))
+    share = min([SAFE_SHARE, *(one for one in shares if isinstance(one, float))])
     if isinstance(unvisited, np.random.Generator):
         safe_kbps = share * (seen_kbps or math.inf)
-        ladder = draw_ladder(visited, safe_kbps, unvisited, is_whole=is_whole)
+        ladder = draw_ladder(
+            visited, safe_kbps, unvisited, is_whole=is_whole, has_between=has_between
+        )
     else:
-        likely_kbps = unvisited and _RUNG_SHARE * share * _PLAYERS_SHARE * unvisited
+        likely_kbps = unvisited and RUNG_SHARE * share * _PLAYERS_SHARE * unvisited
         above = 0 if is_whole else _MOST_ABOVE
-        ladder = complete_ladder(visited, seen_kbps, most_above=above, likely_kbps=likely_kbps)
+        ladder = complete_ladder(
+            visited, seen_kbps, most_above=above, likely_kbps=likely_kbps, has_between=has_between
+        )
     if policy is None or not is_own:
         return ladder, player.target_s, {}
-    fitted = complete_ladder(visited, seen_kbps, most_above=int(policy.rungs_above))
+    fitted = complete_ladder(
+        visited, seen_kbps, most_above=policy.rungs_above, has_between=has_between
+    )
     if player.is_target_known and "bola_gp" in player.settings:
         # With a known target, BOLA changes where it did on one ladder alone.
         return fitted, player.target_s, {}

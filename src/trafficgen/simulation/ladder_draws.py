@@ -13,6 +13,8 @@ import math
 import numpy as np
 
 from trafficgen.models.application import (
+    ANY_SPREAD,
+    PASSED_SHARE,
     STEP_SPREAD,
     chance_of_end,
     chance_of_no_more,
@@ -23,17 +25,20 @@ from trafficgen.models.application import (
 )
 from trafficgen.scipy_special import special
 
-#: Log step of any ladder about the usual one (standard deviation), and where steps end.
-_ANY_SPREAD, _LEAST_STEP, _MOST_STEP = 0.25, math.log(1.2), math.log(3.0)
-#: Each rung between visited ones was passed over: so likely it was, beforehand.
-_PASSED, _MOST_BETWEEN = 0.5, 5
+#: Where steps end (log), and most steps more than the fewest between visited rungs.
+_LEAST_STEP, _MOST_STEP, _MOST_BETWEEN = math.log(1.2), math.log(3.0), 5
 #: No ladder has more rungs than that, those that were visited apart; the plans of ``mpc`` over five
 #: segments are too many with 19.
 _MOST_RUNGS = 16
 
 
 def draw_ladder(
-    visited_kbps: list[float], safe_kbps: float, generator: np.random.Generator, *, is_whole: bool
+    visited_kbps: list[float],
+    safe_kbps: float,
+    generator: np.random.Generator,
+    *,
+    is_whole: bool,
+    has_between: bool = True,
 ) -> list[float]:
     """Draw a ladder with the rungs that were visited.
 
@@ -42,13 +47,14 @@ def draw_ladder(
         safe_kbps: A rung up to this rate would have been visited, kbit/s; infinite where unknown.
         generator: Of the draws.
         is_whole: Whether there is no rung above.
+        has_between: Whether there are rungs where steps are wider than usual.
 
     Returns:
         The ladder, kbit/s, ascending.
     """
     ladder = [*visited_kbps[:1]]
     for low, high in itertools.pairwise(visited_kbps):
-        ladder += _draw_between(low, high, generator)
+        ladder += _draw_between(low, high, generator) if has_between else [high]
     if not is_whole:
         ladder += _draw_above(ladder, safe_kbps, generator)
     others = [kbps for kbps in ladder if kbps not in visited_kbps]
@@ -63,9 +69,9 @@ def _draw_between(low_kbps: float, high_kbps: float, generator: np.random.Genera
     far = math.log(high_kbps / low_kbps)
     least = count_steps(low_kbps, high_kbps)
     counts = np.arange(least, least + (_MOST_BETWEEN if least > 1 else 1))
-    spreads = _ANY_SPREAD * np.sqrt(counts)
+    spreads = ANY_SPREAD * np.sqrt(counts)
     off = (far - counts * usual_step(math.sqrt(low_kbps * high_kbps))) / spreads
-    weights = np.exp(-0.5 * off**2) / spreads * _PASSED**counts
+    weights = np.exp(-0.5 * off**2) / spreads * PASSED_SHARE**counts
     count = int(generator.choice(counts, p=weights / weights.sum()))
     steps = np.exp(STEP_SPREAD * generator.standard_normal(count))
     ends = np.cumsum(steps) / steps.sum()

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import trafficgen
+from trafficgen.calibration.application.likely_ladders import propose_ladders
 from trafficgen.calibration.application.playback import STALLS_BY_GUESS
 from trafficgen.calibration.application.recognition import recognise_application
 from trafficgen.calibration.application.rungs import Explanation, Rungs, find_rungs
@@ -472,6 +473,30 @@ def test_one_rung_leaves_all_policies_alike() -> None:
     # But for shares of the throughput hardly above that of the time in which it was busy.
     assert found.policy.weight == pytest.approx(1 / 6, rel=1e-3)
     assert len(found.policy.alternatives) == 5
+
+
+def test_a_player_that_climbs_far_visits_no_pages() -> None:
+    # The first third of the segments makes the standard deviation of log sizes more than 1.
+    rates = [145, 365, 730, 1100, 2000, 3000, *[4500] * 4, *[6000] * 10]
+    sizes = 750.0 * np.array(rates) * content(20) ** 0.3
+    times = player(sizes, segment_s=6.0, rate_kbps=8000)
+    found, _ = recognise_application(exchanges_of(sizes, times), first_media_ns=NS_PER_S)
+    assert found is not None
+    assert found.kind == "chunked"
+
+
+def test_a_player_that_goes_by_the_buffer_may_have_several_rungs_above() -> None:
+    ladders = propose_ladders([300, 600, 1200], 1100, most_above=3)
+    assert [one.above for one in ladders] == [0, 1, 2, 3]
+    assert sum(one.weight for one in ladders) == pytest.approx(1)
+    assert all(one.rungs_kbps[:3] == [300, 600, 1200] for one in ladders)
+    # The path had room for more: whether there are any is not seen, and all are one.
+    (only,) = propose_ladders([300, 600, 1200], 9000, most_above=3)
+    assert only.rungs_kbps == [300, 600, 1200]
+    # A wide step has rungs in it or not.
+    wide = propose_ladders([145, 365, 730], 700, most_above=0)
+    assert [len(one.rungs_kbps) for one in wide] == [3, 4]
+    assert 0.5 < wide[0].weight < 0.7
 
 
 def test_requests_that_control_rtp_are_no_application() -> None:

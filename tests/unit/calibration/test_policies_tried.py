@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from trafficgen.calibration.application.likely_ladders import LikelyLadder
 from trafficgen.calibration.application.playback import Downloads, Playback
 from trafficgen.calibration.application.policy import (
     Choices,
@@ -43,5 +44,7 @@ def decide(*, held_s: float, took_s: float = 2.0, scale: float = 1.0) -> Decisio
     )
     sizes = scale * np.where(downloads.rung, 600_000, 300_000)
     playback = Playback(0.0, (), np.full(count, held_s), np.full(count, held_s), segment_s, 1.0)
-    choices = Choices(downloads, sizes, [[600.0, 1200.0]], segment_s, 0.05)
+    ladder_kbps = [600.0, 1200.0]
+    ladders = [LikelyLadder(ladder_kbps, 1.0, 0, has_between=True)]
+    choices = Choices(downloads, sizes, ladder_kbps, ladders, segment_s, 0.05)
     return Decisions(choices, playback, None)

@@ -272,7 +272,7 @@ def application(rungs: list[float], **more: Any) -> Application:
         # The path had room for more, which was not taken.
         ([600.0, 1200.0], 4000.0, [600, 1200]),
         ([600.0, 1200.0], 1600.0, [600, 1200, 2085, 3406, 5281, 7830]),
-        ([400.0, 1600.0], 4000.0, [400, 830, 1600]),
+        ([400.0, 1600.0], 4000.0, [400, 656.3, 1041.8, 1600]),
     ],
 )
 def test_rungs_that_were_not_visited_are_assumed(
@@ -292,8 +292,8 @@ def test_rungs_that_were_not_visited_are_assumed(
     [
         # 0.79 x 0.85 x 0.93 of the path's 3 Mbit/s is a rung, above those that were visited...
         ([600.0], [600, 1057.2, 1780.9, 2825, 4297]),
-        # ... and not between them.
-        ([400.0, 9000.0], [400, 854.8, 1706, 3180, 5536, 9000]),
+        # ... or between them, if those are far apart.
+        ([400.0, 9000.0], [400, 697.5, 1166.2, 1873.5, 2911, 4379, 6380, 9000]),
         ([700.0, 1900.0], [700, 1177, 1900]),
     ],
 )

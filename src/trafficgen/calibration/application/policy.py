@@ -22,9 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import JsonValue
 
+from trafficgen.calibration.application.likely_ladders import LikelyLadder
 from trafficgen.calibration.application.playback import Downloads, Playback
 from trafficgen.models import Estimate, PlayerPolicy, PolicyFamily, PolicySetting
-from trafficgen.models.application import SAFE_SHARE, chance_of_end
+from trafficgen.models.application import SAFE_SHARE
 from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
 from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray, IntArray
@@ -115,17 +116,23 @@ class Choices:
     Attributes:
         downloads: When they were requested and came.
         size_bytes: Their sizes.
-        ladders_kbps: Ladders that the player may have had, each with the rungs of the one before
-            it, lowest first; some may not have been visited.
+        visited_kbps: Rungs that were visited, ascending; those of ``downloads`` are among them.
+        ladders: Ladders that the player may have had, the one of most rungs last.
         segment_s: Media in a segment, s.
         spread: Standard deviation of log sizes within a rung.
     """
 
     downloads: Downloads
     size_bytes: FloatArray
-    ladders_kbps: list[list[float]]
+    visited_kbps: list[float]
+    ladders: list[LikelyLadder]
     segment_s: float
     spread: float
+
+    def place_in(self, ladder_kbps: Sequence[float]) -> IntArray:
+        """Return the place of each choice in a ladder that has the visited rungs, shape (n,)."""
+        places = np.searchsorted(ladder_kbps, self.visited_kbps)
+        return np.asarray(places[self.downloads.rung], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -167,8 +174,8 @@ def fit_policy(sessions: Sequence[Decisions]) -> tuple[PlayerPolicy | None, str]
     # Families that explain the same differ by rounding: of these the first is named.
     best, *others = sorted(weights, key=lambda family: -round(weights[family], _DIGITS))
     own = worth[:, list(_GRIDS).index(best)]
-    is_above = bool(own[-1] >= own[0])
-    place = -1 if is_above else 0
+    ladders = sessions[0].choices.ladders
+    place = _choose_ladder(ladders, own)
     chosen = [number for number, one in enumerate(candidates) if one["policy"] == best]
     return (
         PlayerPolicy(
@@ -178,7 +185,8 @@ def fit_policy(sessions: Sequence[Decisions]) -> tuple[PlayerPolicy | None, str]
                 weighed.own_likelihood[place, chosen],
                 is_sure=weighed.is_sure,
             ),
-            rungs_above=is_above,
+            rungs_above=ladders[place].above,
+            rungs_between=ladders[place].has_between,
             weight=float(weights[best]),
             alternatives={
                 family: float(weights[family])
@@ -188,6 +196,16 @@ def fit_policy(sessions: Sequence[Decisions]) -> tuple[PlayerPolicy | None, str]
         ),
         "",
     )
+
+
+def _choose_ladder(ladders: Sequence[LikelyLadder], worth: FloatArray) -> int:
+    """Return the number of the likeliest ladder among those as likely between and above."""
+    has_between = np.array([one.has_between for one in ladders])
+    has_above = np.array([one.above > 0 for one in ladders])
+    left = worth.copy()
+    for part in (has_between, has_above):
+        left[part != (left[part].sum() >= left[~part].sum())] = 0.0
+    return int(left.argmax())
 
 
 @dataclass(frozen=True)
@@ -220,7 +238,7 @@ def predict_choices(session: Decisions, *, independent: bool = False) -> Predict
         return None
     return Prediction(
         weighed.log_scale + float(np.log(weighed.worth.sum())),
-        session.choices.ladders_kbps[-1],
+        session.choices.ladders[-1].rungs_kbps,
         weighed.predicted,
         weighed.log_prior,
     )
@@ -259,11 +277,11 @@ def _weigh_candidates(
     counts = [len(one.choices.downloads.rung) - 1 for one in sessions]
     if sum(counts) < _FEWEST_DECISIONS:
         return None
-    ladders = sessions[0].choices.ladders_kbps
+    ladders = sessions[0].choices.ladders
     spread = max(one.choices.spread for one in sessions)
     is_sure = independent or spread <= _SURE_SPREAD
-    rungs = np.concatenate([one.choices.downloads.rung for one in sessions])
-    visited = [ladders[0][one] for one in np.unique(rungs)]
+    seen = np.unique(np.concatenate([one.choices.downloads.rung for one in sessions]))
+    visited = [sessions[0].choices.visited_kbps[one] for one in seen]
     held_s = None
     if not any(one.target for one in sessions):
         held_s = max(one.room_s for one in sessions)
@@ -276,12 +294,15 @@ def _weigh_candidates(
     are_fixed = np.array([one["policy"] == "fixed" for one in candidates])
     wrong = np.zeros((len(ladders), len(candidates)), dtype=np.int64)
     for place, one in itertools.product(range(len(ladders)), sessions):
-        predicted = _replay(one, ladders[place], candidates)
-        is_wrong = predicted != one.choices.downloads.rung
+        ladder_kbps = ladders[place].rungs_kbps
+        taken = one.choices.place_in(ladder_kbps)
+        predicted = _replay(one, ladder_kbps, taken, candidates)
+        is_wrong = predicted != taken
         # The first is by a default, but that of a player of one rung.
         is_wrong[~are_fixed, 0] = False
         wrong[place] += np.count_nonzero(is_wrong, axis=1)
-    logs = _log_likelihood(wrong, sum(counts), rungs=len(ladders[-1]))
+    rungs = max(len(one.rungs_kbps) for one in ladders if one.above <= 1)
+    logs = _log_likelihood(wrong, sum(counts), rungs=rungs)
     logs *= 1.0 if independent else INDEPENDENT
     by_share = _weigh_shares(sessions, candidates)
     own_likelihood = np.exp(logs + by_share - (logs + by_share).max())
@@ -307,7 +328,7 @@ def _weigh_candidates(
     return _Weighed(
         candidates,
         own_likelihood,
-        np.transpose(worth) * _weigh_ladders(ladders)[:, None],
+        np.transpose(worth) * np.array([[one.weight] for one in ladders]),
         log_scale,
         is_sure,
         predicted,
@@ -333,15 +354,6 @@ def _weigh_shares(sessions: Sequence[Decisions], candidates: list[_Candidate]) -
     # Segments that came at once leave room for any share.
     logs = [special.log_ndtr((room - math.log(one)) / _BUSY_SPREAD) for one in busy if one > 0]
     return np.asarray(np.sum(logs, axis=0), dtype=np.float64)
-
-
-def _weigh_ladders(ladders_kbps: list[list[float]]) -> FloatArray:
-    """Return how likely each ladder is beforehand: all but the highest one end at their last rung.
-
-    Ladders that are equal are as likely, whichever it is.
-    """
-    ends = [chance_of_end(len(one)) for one in ladders_kbps[:-1]]
-    return np.array([*ends, 1 - sum(ends)])
 
 
 def _grids(
@@ -371,11 +383,16 @@ def _log_likelihood(wrong: IntArray, decisions: int, *, rungs: int) -> FloatArra
     return np.asarray(logs, dtype=np.float64)
 
 
-def _replay(session: Decisions, ladder_kbps: list[float], candidates: list[_Candidate]) -> IntArray:
-    """Return what each candidate would have chosen in a session, shape (candidates, n)."""
+def _replay(
+    session: Decisions, ladder_kbps: list[float], rung: IntArray, candidates: list[_Candidate]
+) -> IntArray:
+    """Return what each candidate would have chosen in a session, shape (candidates, n).
+
+    ``rung`` is what was taken, a place in the ladder.
+    """
     choices, playback = session.choices, session.playback
     downloads = choices.downloads
-    segment_s, rung = choices.segment_s, downloads.rung
+    segment_s = choices.segment_s
     plain: dict[str, JsonValue] = {
         **{"ladder_kbps": [*ladder_kbps], "segment_s": segment_s},
         **{"duration_s": segment_s * len(rung), "start_s": segment_s, "resume_s": segment_s},

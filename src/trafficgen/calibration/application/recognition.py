@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from trafficgen.calibration.application.byte_ranges import find_range_rungs, measure_audio_rate
+from trafficgen.calibration.application.likely_ladders import propose_ladders
 from trafficgen.calibration.application.pacing import fit_pacing, measure_download
 from trafficgen.calibration.application.page_laws import find_page_visits, fit_pages, have_laws
 from trafficgen.calibration.application.playback import (
@@ -39,14 +40,7 @@ from trafficgen.calibration.application.segment_clock import (
 )
 from trafficgen.calibration.player_log.events import PlayerLog
 from trafficgen.flows import Exchanges
-from trafficgen.models import (
-    Application,
-    Estimate,
-    Rung,
-    RungSwitch,
-    complete_ladder,
-    estimate_ladder,
-)
+from trafficgen.models import Application, Estimate, Rung, RungSwitch, estimate_ladder
 from trafficgen.models.application import MOST_SEGMENTS
 from trafficgen.tables import PacketTable
 from trafficgen.units import NS_PER_S, FloatArray, IntArray, kbps_from_bytes
@@ -70,6 +64,8 @@ _SHORT = 1.25
 _FASTEST, _LEAST_DOWNLOAD_S = 0.95, 1e-3
 #: Lowest rung of the catalogue's players, kbit/s.
 _LEAST_RUNG_KBPS = 1.0
+#: Rungs above those that were visited which choices are explained by, at most.
+MOST_ABOVE = 3
 #: Weight by choices, among the usual durations of segments, from which one is taken as sure.
 _SURE_CLOCK = 0.95
 #: Part of the sessions that stall for more of their time than a guess of the duration takes into
@@ -284,17 +280,15 @@ class PlayedSegments:
         has_rungs = bool(self.rungs.of_segment.any())
         return self.buffer.stalls is not None or (self.buffer.is_known and has_rungs)
 
-    def decide(self, visited_kbps: list[float], highest_kbps: float) -> Decisions:
+    def decide(
+        self, visited_kbps: list[float], highest_kbps: float, *, most_above: int = 1
+    ) -> Decisions:
         """Return what was decided among rungs that were visited, ascending, and others."""
-        # With a rung above those that were visited, a policy must explain why it was not.
-        ladders = [
-            complete_ladder(visited_kbps, highest_kbps, most_above=above) for above in (0, 1)
-        ]
-        places = np.searchsorted(ladders[0], visited_kbps)[self.rungs.of_segment]
         choices = Choices(
-            downloads=replace(self.downloads, rung=places),
+            downloads=self.downloads,
             size_bytes=self.video.size_bytes,
-            ladders_kbps=ladders,
+            visited_kbps=visited_kbps,
+            ladders=propose_ladders(visited_kbps, highest_kbps, most_above=most_above),
             segment_s=self.clock.value,
             spread=self.rungs.spread,
         )
@@ -447,7 +441,8 @@ def _recognise_segments(
     content = video.size_bytes / mean_bytes[places]
     policy, why = None, buffer.absent.get("stalls", "")
     if played.shows_choices:
-        policy, why = fit_policy([played.decide(likely_kbps, played.highest_kbps)])
+        decisions = played.decide(likely_kbps, played.highest_kbps, most_above=MOST_ABOVE)
+        policy, why = fit_policy([decisions])
     playback = buffer.playback if buffer.startup_s else None
     found = {
         **{"rungs": ladder, "switches": find_switches(video, places, ladder_kbps)},

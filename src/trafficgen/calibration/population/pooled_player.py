@@ -10,6 +10,7 @@ import numpy as np
 
 from trafficgen.calibration.application.policy import fit_policy
 from trafficgen.calibration.application.recognition import (
+    MOST_ABOVE,
     PlayedSegments,
     Segments,
     find_switches,
@@ -154,7 +155,7 @@ def _fit_player(
     known = [one for one in played if one.shows_choices]
     targets = [one.buffer.target_s for one in played if one.buffer.target_s is not None]
     target = sorted(targets, key=lambda one: one.value)[len(targets) // 2] if targets else None
-    decisions = [one.decide(kbps, highest_kbps) for one in known]
+    decisions = [one.decide(kbps, highest_kbps, most_above=MOST_ABOVE) for one in known]
     # A buffer that was never full has the target of the others.
     decisions = [one if one.target else replace(one, target=target) for one in decisions]
     policy, why = fit_policy(decisions) if decisions else (None, "stalls are not known")
